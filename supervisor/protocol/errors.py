@@ -1,0 +1,154 @@
+"""
+Every way in which recalld refuses, each with its fields, one sentence and an exit code.
+
+Expected outcomes are values; these are for what a caller could not have prevented. They are caught at three places:
+the loop logs and goes on, an adapter translates, the worker turns them into a failed result. A provider's own faults
+live in the worker and never cross. Exit codes: protocol.md, 8.
+"""
+
+from __future__ import annotations
+
+import errno
+from typing import TYPE_CHECKING, ClassVar, Final, Self
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+    from pathlib import PurePath
+
+#: The kernel's ways to say "not with your rights"; anything else is trouble with the disk.
+_FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+
+
+class SupervisorError(Exception):
+    """Any error of ours: `except SupervisorError` catches all; only the kinds below are ever raised."""
+
+    exit_code: ClassVar[int]
+
+    def __new__(cls, *_fields: object, **_named: object) -> Self:
+        """Refuse the base itself: who raises must say what kind of fault it is."""
+        if cls is SupervisorError:
+            raise TypeError("raise one of the kinds of SupervisorError, not the base")
+        return super().__new__(cls)
+
+
+class BadConfig(SupervisorError):
+    """The configuration is wrong; *key* is "section.key", a variable's name, or the file. Never retried."""
+
+    exit_code = 78
+
+    def __init__(self, key: str, why: str) -> None:
+        super().__init__(key, why)
+        self.key, self.why = key, why
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.why}."
+
+
+class BadRequest(SupervisorError):
+    """A caller's argument is wrong (command line, tool, REST 400); *field* names it."""
+
+    exit_code = 64
+
+    def __init__(self, field: str, why: str) -> None:
+        super().__init__(field, why)
+        self.field, self.why = field, why
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.why}."
+
+
+class NotFound(SupervisorError):
+    """What was asked for is not there (REST 404)."""
+
+    exit_code = 64
+
+    def __init__(self, path: PurePath | str) -> None:
+        super().__init__(path)
+        self.path = path
+
+    def __str__(self) -> str:
+        return f"{self.path} is not there; check the path, relative to the workspace."
+
+
+class BadFile(SupervisorError):
+    """Bytes that do not parse; a copy goes to quarantine and the rest goes on."""
+
+    exit_code = 65
+
+    def __init__(self, path: PurePath | str, why: str) -> None:
+        super().__init__(path, why)
+        self.path, self.why = path, why
+
+    def __str__(self) -> str:
+        return f"{self.path} can't be read: {self.why}; mend it or move it away, nothing was written over it."
+
+
+class Busy(SupervisorError):
+    """A lock was not obtained within *waited* (REST 503); the next tick tries again."""
+
+    exit_code = 75
+
+    def __init__(self, path: PurePath | str, waited: timedelta) -> None:
+        super().__init__(path, waited)
+        self.path, self.waited = path, waited
+
+    def __str__(self) -> str:
+        return f"{self.path} is held by another program after {self.waited.total_seconds():g} s of waiting; try again."
+
+
+class Changed(SupervisorError):
+    """The target is not what was read any more. Internal: read again, apply again."""
+
+    exit_code = 75
+
+    def __init__(self, path: PurePath | str) -> None:
+        super().__init__(path)
+        self.path = path
+
+    def __str__(self) -> str:
+        return f"{self.path} was changed by another program meanwhile; try again."
+
+
+class NewerFormat(SupervisorError):
+    """A file of a newer recalld; *found* is the format it states. Never rewritten by this one."""
+
+    exit_code = 78
+
+    def __init__(self, path: PurePath | str, found: str | int) -> None:
+        super().__init__(path, found)
+        self.path, self.found = path, found
+
+    def __str__(self) -> str:
+        return f"{self.path} has format {self.found}, of a newer recalld; upgrade recalld to open it."
+
+
+class DiskTrouble(SupervisorError):
+    """Reading or writing failed: full, gone, broken. Nothing was replaced by half."""
+
+    exit_code = 74
+
+    def __init__(self, path: PurePath | str, why: str) -> None:
+        super().__init__(path, why)
+        self.path, self.why = path, why
+
+    def __str__(self) -> str:
+        return f"{self.path} could not be read or written: {self.why}; check the disk and its free space."
+
+
+class NoPermission(SupervisorError):
+    """The file may not be touched by this user, or lies on a read-only disk."""
+
+    exit_code = 77
+
+    def __init__(self, path: PurePath | str, why: str) -> None:
+        super().__init__(path, why)
+        self.path, self.why = path, why
+
+    def __str__(self) -> str:
+        return f"{self.path} may not be touched: {self.why}; check its owner and mode."
+
+
+def from_os_error(error: OSError, path: PurePath | str) -> SupervisorError:
+    """What the kernel said about *path*, as an error of ours; for `raise … from error`."""
+    why = error.strerror or str(error) or type(error).__name__
+    return NoPermission(path, why) if error.errno in _FORBIDDEN else DiskTrouble(path, why)
