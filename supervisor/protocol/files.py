@@ -1,0 +1,229 @@
+"""
+The only writer of a workspace's files (docs/protocol.md, 5).
+
+Every write is: temporary file beside the target, all bytes, fsync, a last look whether the target is still what was read,
+rename (or link, for a file that is made once), fsync of the folder. After a crash the old file stands, or the new one,
+never half of one. A failed fsync is never retried on the same file: the temporary file goes, the caller decides.
+
+The event log appends for itself (events.py), since a log that can't be written must stop nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+import re
+import stat as modes
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from supervisor.protocol.errors import Busy, Changed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from supervisor.protocol.disk import Disk, Stat
+
+FILE_MODE: Final = 0o600
+LOCK_WAIT_S: Final = 10.0
+#: Pauses between two looks at a file that someone is writing in place, in seconds: about 5 s in all.
+LOOK_AGAIN_S: Final = (0.002, 0.004, 0.008, 0.016, 0.03, 0.06, 0.12, *(0.25,) * 19)
+_OURS: Final = re.compile(r"\.(?P<name>.+)\.[0-9a-z]+-[0-9]+\.tmp")
+
+
+def digest_of(data: bytes) -> str:
+    """The sha256 of *data*, 64 hex digits."""
+    return hashlib.sha256(data).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One whole version of a file: its bytes, and what tells it from the next."""
+
+    data: bytes
+    stat: Stat
+
+    @property
+    def digest(self) -> str:
+        """The sha256 of the bytes."""
+        return digest_of(self.data)
+
+
+class Files:
+    """Reads whole files and writes them durably. *token* is part of the names of temporary files (letters, digits)."""
+
+    def __init__(self, disk: Disk, *, token: str = "", pause: Callable[[float], None] = time.sleep) -> None:
+        self.disk = disk
+        self._token = token or str(os.getpid())
+        self._pause = pause
+        self._count = itertools.count()
+
+    # ── reading ──────────────────────────────────────────────────────────────
+
+    def look(self, path: Path) -> Look | None:
+        """
+        Return the file as two looks agree that it is; None when there is none.
+
+        A foreign program may be writing it in place: Busy when it does not come to rest within about 5 seconds.
+        """
+        for pause_s in (*LOOK_AGAIN_S, 0.0):
+            before = self.disk.stat(path)
+            if before is None:
+                return None
+            try:
+                data = self.disk.read(path)
+            except FileNotFoundError:
+                continue  # renamed over or deleted between the two calls: the next look tells which
+            after = self.disk.stat(path)
+            if after == before and len(data) == before.size:
+                return Look(data, before)
+            self._pause(pause_s)
+        raise Busy(path, sum(LOOK_AGAIN_S))
+
+    # ── writing ──────────────────────────────────────────────────────────────
+
+    def replace(self, path: Path, data: bytes, seen: Look | None) -> None:
+        """
+        Put *data* in the place of the version *seen* (None: of no file), durably; mode and owner of the old file stay.
+
+        Changed when the target is no longer what was seen; then nothing was written. OSError leaves the old file as it was.
+        """
+        temporary = self._prepare(path, data, seen.stat if seen else None)
+        try:
+            if not self._still(path, seen):
+                raise Changed(path)
+            self.disk.rename(temporary, path)
+        except BaseException:
+            self._drop(temporary)
+            raise
+        self.disk.sync_folder(path.parent)
+
+    def create(self, path: Path, data: bytes) -> None:
+        """Make the file once, durably; FileExistsError when the name is taken, whoever took it."""
+        temporary = self._prepare(path, data, None)
+        try:
+            self.disk.link(temporary, path)
+        finally:
+            self._drop(temporary)
+        self.disk.sync_folder(path.parent)
+
+    def append(self, path: Path, line: bytes) -> None:
+        """Add one or more whole lines at the end, durably. A line that a crash left unfinished is closed off first."""
+        found = self.disk.stat(path)
+        if found and found.size and self.disk.read(path, found.size - 1) != b"\n":
+            line = b"\n" + line
+        handle = self.disk.open_append(path, FILE_MODE)
+        try:
+            self.disk.write(handle, line)
+            self.disk.sync(handle)
+        finally:
+            self.disk.close(handle)
+        if found is None:
+            self.disk.sync_folder(path.parent)
+
+    def move(self, old: Path, new: Path) -> None:
+        """Give the file a new place in one durable step; FileExistsError when the place is taken."""
+        self.disk.rename_new(old, new)
+        # the new name before the old one's absence: a crash between may show both, never neither
+        self.disk.sync_folder(new.parent)
+        if old.parent != new.parent:
+            self.disk.sync_folder(old.parent)
+
+    def remove(self, path: Path) -> None:
+        """Delete the file, durably; nothing happens when there is none."""
+        try:
+            self.disk.unlink(path)
+        except FileNotFoundError:
+            return
+        self.disk.sync_folder(path.parent)
+
+    def keep_previous(self, path: Path, copy: Path) -> None:
+        """Let *copy* be a further name of the file as it stands now, in place of what *copy* was."""
+        temporary = self._name(copy)
+        self.disk.link(path, temporary)
+        try:
+            self.disk.rename(temporary, copy)
+        except BaseException:
+            self._drop(temporary)
+            raise
+
+    def make_folder(self, folder: Path) -> None:
+        """Make the folder and those above it, durably, where they are absent."""
+        if self.disk.stat(folder) is not None:
+            return
+        self.make_folder(folder.parent)
+        try:
+            self.disk.mkdir(folder)
+        except FileExistsError:
+            return
+        self.disk.sync_folder(folder.parent)
+
+    def quarantine(self, folder: Path, label: str, data: bytes, limit: int) -> Path | None:
+        """
+        Keep a copy of *data* once, as ``label.<12 hex digits>``; the path when it is new.
+
+        The name comes from the content, and at most *limit* copies of one label are kept, so that a fault that is met
+        again and again can't fill the disk.
+        """
+        self.make_folder(folder)
+        path = folder / f"{label}.{digest_of(data)[:12]}"
+        names = [name for name in self.disk.names(folder) if name.startswith(f"{label}.")]
+        if path.name in names or len(names) >= limit:
+            return None
+        self.create(path, data)
+        return path
+
+    def sweep(self, folder: Path, name: str = "") -> int:
+        """Delete temporary files that a crash left in *folder* (of the target *name* alone, where given); how many."""
+        swept = 0
+        for found in self.disk.names(folder):
+            match = _OURS.fullmatch(found)
+            if match and name in ("", match["name"]):
+                self.disk.unlink(folder / found)
+                swept += 1
+        return swept
+
+    def lock(self, path: Path, wait_s: float = LOCK_WAIT_S) -> AbstractContextManager[None]:
+        """Hold the lock on the side file *path*; Busy after *wait_s* seconds."""
+        return self.disk.lock(path, wait_s)
+
+    # ── steps of a write ─────────────────────────────────────────────────────
+
+    def _prepare(self, path: Path, data: bytes, old: Stat | None) -> Path:
+        """Write a durable temporary file beside *path*, with the mode and owner of the *old* one."""
+        temporary = self._name(path)
+        handle = self.disk.create(temporary, FILE_MODE)
+        try:
+            try:
+                if old is not None:
+                    self.disk.own(handle, modes.S_IMODE(old.mode), old.uid, old.gid)
+                self.disk.write(handle, data)
+                self.disk.sync(handle)
+            finally:
+                self.disk.close(handle)
+        except BaseException:
+            self._drop(temporary)
+            raise
+        return temporary
+
+    def _name(self, path: Path) -> Path:
+        while True:
+            temporary = path.with_name(f".{path.name}.{self._token}-{next(self._count)}.tmp")
+            if self.disk.stat(temporary) is None:  # left by a crash of a process that had our number
+                return temporary
+
+    def _still(self, path: Path, seen: Look | None) -> bool:
+        now = self.disk.stat(path)
+        if now is None or seen is None:
+            return now is None and seen is None
+        return now == seen.stat and self.disk.read(path) == seen.data
+
+    def _drop(self, temporary: Path) -> None:
+        try:
+            self.disk.unlink(temporary)
+        except OSError:
+            return  # the sweep at the next start finds it

@@ -1,0 +1,65 @@
+"""
+The head of a Markdown file of ours: at most 12 lines between ``---``, YAML read as strings only (docs/protocol.md, 4).
+
+A file without one is a person's own. Unknown keys survive; a newer format is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from supervisor.protocol.errors import NewerFormat
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+FORMAT: Final = 1
+_HEAD: Final = re.compile(r"\A---\n((?:[^\n]*\n){1,12}?)---\n")
+_PLAIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ./_+-]*(?::[A-Za-z0-9./_+-]+)*")
+
+
+def render_head(fields: Mapping[str, str]) -> str:
+    """Return the head with its two ``---`` lines; values are quoted where YAML would read them otherwise."""
+    lines = "".join(f"{key}: {_scalar(value)}\n" for key, value in fields.items())
+    return f"---\n{lines}---\n"
+
+
+def read_head(text: str, path: Path) -> tuple[dict[str, str], str]:
+    """
+    Return the fields of our head and what follows it; no fields, and the text whole, where the head is not ours.
+
+    NewerFormat when a newer recalld wrote it.
+    """
+    match = _HEAD.match(text)
+    if not match or not re.search(r"^recalld:", match[1], re.MULTILINE):
+        return {}, text
+    fields = _fields(match[1])
+    if fields is None or not fields.get("recalld", "").isdigit():
+        return {}, text
+    if int(fields["recalld"]) > FORMAT:
+        raise NewerFormat(path, fields["recalld"])
+    return fields, text[match.end() :]
+
+
+def _scalar(value: str) -> str:
+    if _PLAIN.fullmatch(value):
+        return value
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _fields(block: str) -> dict[str, str] | None:
+    """Return the mapping as strings; None when it is not YAML or not a flat mapping."""
+    simple = dict(line.split(": ", 1) for line in block.splitlines() if ": " in line)
+    if all(_PLAIN.fullmatch(value) for value in simple.values()) and len(simple) == block.count("\n"):
+        return simple  # as we wrote it: no need to load a YAML parser for years of files
+    import yaml
+
+    try:
+        found = yaml.load(block, Loader=yaml.BaseLoader)  # noqa: S506 - BaseLoader makes nothing but strings
+    except yaml.YAMLError:
+        return None
+    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        return None
+    return {str(key): value for key, value in found.items()}

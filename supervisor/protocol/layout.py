@@ -1,0 +1,162 @@
+"""Where everything of a workspace lies, and how dated files and summaries are named (docs/protocol.md, 1; 003)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path  # noqa: TC003 - a dataclass field
+from typing import Final
+
+from supervisor.protocol.errors import BadRequest
+from supervisor.protocol.period import Period, read_period
+
+_DATED: Final = re.compile(r"(\d{4}-\d{2}-\d{2})-([a-z0-9-]{1,40})\.md")
+_ANY_DATED: Final = re.compile(r"(\d{4}-\d{2}-\d{2})-[^/]+\.md")
+#: What editors, git and synchronisers leave beside a file, and what is no plain file of ours.
+_FOREIGN: Final = re.compile(r"\..*|.*~|.*\.sw[a-z]|#.*#|4913|.*conflicted copy.*|.*\.sync-conflict-.*|.*\.tmp", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The paths of the workspace at *root*."""
+
+    root: Path
+
+    @property
+    def history(self) -> Path:
+        """The conversation."""
+        return self.root / "history.json"
+
+    @property
+    def history_lock(self) -> Path:
+        """Taken by every writer of history.json for one read, change and write."""
+        return self.root / "history.json.lock"
+
+    @property
+    def history_backup(self) -> Path:
+        """The version before the last one that recalld wrote."""
+        return self.root / "history.json.bak"
+
+    @property
+    def inbox(self) -> Path:
+        """User inputs waiting for a turn."""
+        return self.root / "inbox.json"
+
+    @property
+    def drop_box(self) -> Path:
+        """Where any program may move a finished message file."""
+        return self.root / "inbox.d" / "new"
+
+    @property
+    def memory(self) -> Path:
+        """Dated files and a person's notes."""
+        return self.root / "memory"
+
+    @property
+    def summaries(self) -> Path:
+        """Daily and monthly summaries."""
+        return self.memory / "summary"
+
+    @property
+    def originals(self) -> Path:
+        """Dated files that a summary covers, a folder a month."""
+        return self.memory / "originals"
+
+    @property
+    def worker(self) -> Path:
+        """The spool."""
+        return self.root / "worker"
+
+    @property
+    def config(self) -> Path:
+        """Configuration."""
+        return self.root / "recalld.toml"
+
+    @property
+    def log(self) -> Path:
+        """Events."""
+        return self.root / "log.jsonl"
+
+    @property
+    def state(self) -> Path:
+        """Machine state, mode 0700."""
+        return self.root / ".recalld"
+
+    @property
+    def seen(self) -> Path:
+        """The seen journal."""
+        return self.state / "seen.jsonl"
+
+    @property
+    def quarantine(self) -> Path:
+        """Copies of what could not be read."""
+        return self.state / "quarantine"
+
+    @property
+    def previous(self) -> Path:
+        """Texts that a newer machine text replaced."""
+        return self.state / "previous"
+
+    @property
+    def supervisor_lock(self) -> Path:
+        """Held for life by the one supervisor."""
+        return self.state / "supervisor.lock"
+
+    def worker_lock(self, slot: int) -> Path:
+        """Held for life by a worker; *slot* from 0 to WORKERS - 1."""
+        return self.state / f"worker-{slot}.lock"
+
+    def dated(self, name: str) -> Path:
+        """Where a dated file lies while nothing covers it."""
+        return self.memory / name
+
+    def original(self, name: str) -> Path:
+        """Where a dated file lies once a summary covers it."""
+        return self.originals / name[:7] / name
+
+    def summary(self, period: Period) -> Path:
+        """Return the place of the period's summary."""
+        return self.summaries / f"{period.label}.md"
+
+    def relative(self, path: Path) -> str:
+        """Return the path as people and other programs see it: from the workspace, with slashes."""
+        return path.relative_to(self.root).as_posix()
+
+
+#: How many workers can live at once in one workspace.
+WORKERS: Final = 8
+
+
+def is_foreign(name: str) -> bool:
+    """Tell whether an editor, git or a synchroniser made the file: such files are never read."""
+    return bool(_FOREIGN.fullmatch(name))
+
+
+def day_of_name(name: str) -> date | None:
+    """Return the day of a dated file or of a person's note named like one; None for other names."""
+    match = _ANY_DATED.fullmatch(name)
+    if not match or is_foreign(name):
+        return None
+    try:
+        return date.fromisoformat(match[1])
+    except ValueError:
+        return None
+
+
+def dated_name(day: date, slug: str) -> str:
+    """
+    Return the name of a dated file (003, slug 规则).
+
+    >>> dated_name(date(2026, 1, 28), "deploy")
+    '2026-01-28-deploy.md'
+    """
+    name = f"{day.isoformat()}-{slug}.md"
+    if not _DATED.fullmatch(name):
+        raise BadRequest("slug", f"{slug!r} may hold only a-z, 0-9 and -")
+    return name
+
+
+def period_of_name(name: str) -> Period | None:
+    """Return the period of a summary's file name; None for other names."""
+    return read_period(name.removesuffix(".md")) if name.endswith(".md") and not is_foreign(name) else None

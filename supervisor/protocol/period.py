@@ -1,0 +1,61 @@
+"""The periods that are summarised: a local day or a month, and the names made from them (003, 归档流程 2)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from typing import Final, Literal
+
+_GROUP: Final = re.compile(r"(?:day-(\d{4}-\d{2}-\d{2})|month-(\d{4}-\d{2}))")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Period:
+    """A day or a month; *label* is "2026-01-15" or "2025-12", so that labels sort by time."""
+
+    label: str
+
+    @property
+    def kind(self) -> Literal["day", "month"]:
+        """Which of the two it is."""
+        return "day" if len(self.label) == len("2026-01-15") else "month"
+
+    @property
+    def group(self) -> str:
+        """The name that tasks and failures carry: "day-2026-01-15", "month-2025-12"."""
+        return f"{self.kind}-{self.label}"
+
+    @property
+    def last_day(self) -> str:
+        """A label that sorts behind every day of the period and before the next period: what is newest goes first."""
+        return self.label if self.kind == "day" else f"{self.label}-99"
+
+    def holds(self, day: date) -> bool:
+        """Tell whether *day* lies in it."""
+        return day.isoformat().startswith(self.label)
+
+
+def day(of: date) -> Period:
+    """Return the period of one day."""
+    return Period(of.isoformat())
+
+
+def month(of: date) -> Period:
+    """Return the month that holds the day."""
+    return Period(of.isoformat()[:7])
+
+
+def read_period(label: str) -> Period | None:
+    """Return the period that *label* names; None when it is no day and no month of the calendar."""
+    try:
+        date.fromisoformat(label if len(label) != len("2026-01") else f"{label}-01")
+    except ValueError:
+        return None
+    return Period(label) if re.fullmatch(r"\d{4}-\d{2}(-\d{2})?", label) else None
+
+
+def period_of_group(group: str) -> Period | None:
+    """Return the period of a group's name; None for another name."""
+    match = _GROUP.fullmatch(group)
+    return read_period(match[1] or match[2]) if match else None

@@ -1,0 +1,192 @@
+"""
+What the supervisor hands to a worker, and what comes back: two JSON files (docs/protocol.md, 6).
+
+A task carries material, not a prompt. Its id is made from its group, its sources and the attempt, so that submitting,
+finishing and harvesting twice are harmless.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final, Literal, TypeAlias
+
+from supervisor.protocol.message import parse_json, render_json
+from supervisor.protocol.summary import Source
+
+VERSION: Final = 1
+
+Kind: TypeAlias = Literal["daily-summary", "monthly-summary"]
+Reason: TypeAlias = Literal["timeout", "provider", "empty", "refused", "truncated", "input", "lost"]
+REASONS: Final = ("timeout", "provider", "empty", "refused", "truncated", "input", "lost")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """A summary to make. *material* names the files to read, dated files or `summary/…` ones, oldest first."""
+
+    id: str
+    kind: Kind
+    group: str  # "day-2026-01-15", "month-2025-12"
+    period: str  # "2026-01-15", "2025-12"
+    zone: str  # IANA name: the local times in the material are read in it
+    sources: tuple[Source, ...]  # what the summary will name: all dated files of the group
+    material: tuple[str, ...]
+    previous: str = ""  # the text that stands, "" when there is none or when it is only an extract
+    previous_digest: str = ""  # of the summary file as it stood
+    redo: bool = False  # a person asked for it
+    priority: int = 5  # 0 is first; replies come before summaries
+    created_at: str = ""
+    attempt: int = 0  # earlier failures of the group
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What came of a task. *sources*, *group*, *previous_digest* and *attempt* are echoed from it."""
+
+    id: str
+    status: Literal["done", "failed"]
+    text: str = ""
+    error: str = ""
+    reason: Reason | None = None
+    provider: str = ""
+    model: str = ""
+    prompt: str = ""
+    extract: bool = False
+    usage: dict[str, int] = field(default_factory=dict)
+    group: str = ""
+    sources: tuple[Source, ...] = ()
+    previous_digest: str = ""
+    redo: bool = False
+    attempt: int = 0
+    started_at: str = ""
+    completed_at: str = ""
+    duration_ms: int = 0
+
+
+def task_id(group: str, sources: tuple[Source, ...], attempt: int, previous_digest: str = "") -> str:
+    """
+    Return the id of a task: the same for the same work, another when sources or the standing text have changed.
+
+    >>> task_id("day-2026-01-15", (Source("2026-01-15-deploy.md", "9f8a3c0012345678", 12),), 0)
+    'day-2026-01-15-ea62e2400d-0'
+    """
+    listed = json.dumps([sorted((s.name, s.digest) for s in sources), previous_digest])
+    return f"{group}-{hashlib.sha256(listed.encode()).hexdigest()[:10]}-{attempt}"
+
+
+def render_task(task: Task) -> bytes:
+    """Return the file's bytes."""
+    return _render(task)
+
+
+def render_result(result: Result) -> bytes:
+    """Return the file's bytes."""
+    return _render(result)
+
+
+def parse_task(data: bytes) -> Task:
+    """Return the task; ValueError with a reason when it is none. Unknown fields are left to newer readers."""
+    raw = _object(data)
+    return Task(
+        id=_text(raw, "id"),
+        kind=_one_of(raw, "kind", ("daily-summary", "monthly-summary")),
+        group=_text(raw, "group"),
+        period=_text(raw, "period"),
+        zone=_text(raw, "zone"),
+        sources=_sources(raw),
+        material=tuple(str(name) for name in _list(raw, "material")),
+        previous=_text(raw, "previous", ""),
+        previous_digest=_text(raw, "previousDigest", ""),
+        redo=raw.get("redo") is True,
+        priority=_number(raw, "priority"),
+        created_at=_text(raw, "createdAt", ""),
+        attempt=_number(raw, "attempt"),
+    )
+
+
+def parse_result(data: bytes) -> Result:
+    """Return the result; ValueError with a reason when it is none."""
+    raw = _object(data)
+    status = _one_of(raw, "status", ("done", "failed"))
+    usage = raw.get("usage")
+    return Result(
+        id=_text(raw, "id"),
+        status=status,
+        text=_text(raw, "text", ""),
+        error=_text(raw, "error", ""),
+        reason=_one_of(raw, "reason", REASONS) if status == "failed" else None,
+        provider=_text(raw, "provider", ""),
+        model=_text(raw, "model", ""),
+        prompt=_text(raw, "prompt", ""),
+        extract=raw.get("extract") is True,
+        usage={str(k): v for k, v in usage.items() if isinstance(v, int)} if isinstance(usage, dict) else {},
+        group=_text(raw, "group", ""),
+        sources=_sources(raw),
+        previous_digest=_text(raw, "previousDigest", ""),
+        redo=raw.get("redo") is True,
+        attempt=_number(raw, "attempt"),
+        started_at=_text(raw, "startedAt", ""),
+        completed_at=_text(raw, "completedAt", ""),
+        duration_ms=_number(raw, "durationMs"),
+    )
+
+
+def _render(record: Task | Result) -> bytes:
+    fields = {_WIRE.get(key, key): value for key, value in asdict(record).items() if value is not None}
+    return render_json({"version": VERSION, **fields}) + b"\n"
+
+
+_WIRE: Final = {
+    "created_at": "createdAt",
+    "previous_digest": "previousDigest",
+    "started_at": "startedAt",
+    "completed_at": "completedAt",
+    "duration_ms": "durationMs",
+}
+
+
+def _object(data: bytes) -> dict[str, Any]:
+    raw = parse_json(data)
+    if not isinstance(raw, dict):
+        raise ValueError("it is not an object")  # noqa: TRY004 - every fault of the bytes is one kind
+    if raw.get("version") != VERSION:
+        raise ValueError(f"its version is {raw.get('version')!r}, not {VERSION}")
+    return raw
+
+
+def _text(raw: dict[str, Any], key: str, default: str | None = None) -> str:
+    found = raw.get(key, default)
+    if not isinstance(found, str):
+        raise ValueError(f"{key} is not a string")  # noqa: TRY004
+    return found
+
+
+def _number(raw: dict[str, Any], key: str) -> int:
+    found = raw.get(key, 0)
+    if not isinstance(found, int) or isinstance(found, bool) or found < 0:
+        raise ValueError(f"{key} is not a number")
+    return found
+
+
+def _list(raw: dict[str, Any], key: str) -> list[Any]:
+    found = raw.get(key, [])
+    if not isinstance(found, list):
+        raise ValueError(f"{key} is not a list")  # noqa: TRY004
+    return found
+
+
+def _one_of(raw: dict[str, Any], key: str, allowed: tuple[str, ...]) -> Any:
+    found = raw.get(key)
+    if found not in allowed:
+        raise ValueError(f"{key} is {found!r}, not one of {', '.join(allowed)}")
+    return found
+
+
+def _sources(raw: dict[str, Any]) -> tuple[Source, ...]:
+    listed = _list(raw, "sources")
+    try:
+        return tuple(Source(str(s["name"]), str(s["digest"]), int(s.get("count", 0))) for s in listed)
+    except (TypeError, KeyError, ValueError, AttributeError):
+        raise ValueError("sources are not {name, digest, count}") from None
