@@ -55,22 +55,31 @@ def tokens(text: str) -> list[str]:
     >>> tokens("Deployed gpt-4o-mini with Python 3.11")
     ['deploy', 'gpt-4o-mini', 'gpt', '4o', 'mini', 'python', '3.11']
     """
-    return [token for _, token in spelled(text)]
+    return [token for _, token in _spelled(text, whole=False)]
 
 
 def spelled(text: str) -> Iterator[tuple[str, str]]:
-    """Yield every word as it is written in *text* (NFKC) together with its token."""
+    """
+    Yield every word as it is written in *text* (NFKC) together with its token, for showing and weighing, not for finding.
+
+    Chinese words are whole here, and a name that no dictionary has is one word where jieba's guess makes it one. Index and
+    query don't guess: the guess hangs on the words around it, and single characters always meet.
+    """
+    return _spelled(text, whole=True)
+
+
+def _spelled(text: str, *, whole: bool) -> Iterator[tuple[str, str]]:
     for match in _PIECE.finditer(unicodedata.normalize("NFKC", text)):
         found = match[0]
         match match.lastgroup:
             case "han":
-                yield from ((word, word) for word in _han_words(found) if word not in CHINESE)
+                yield from ((word, word) for word in _han_words(found, whole=whole) if word not in CHINESE)
             case "paired":
                 yield from ((found, pair) for pair in _pairs(found))
             case "thousands":
                 yield found, found.replace(",", "")
             case _:
-                yield from ((found if whole else token, token) for whole, token in _latin_tokens(found))
+                yield from ((found, token) for i, token in enumerate(_latin_tokens(found)) if not (whole and i))
 
 
 def latin_words(text: str) -> list[str]:
@@ -107,8 +116,8 @@ def _fold(word: str) -> str:
     return unicodedata.normalize("NFKC", bare)
 
 
-def _latin_tokens(found: str) -> Iterator[tuple[bool, str]]:
-    """Yield the word's token, and for a compound those of its parts; True marks the whole."""
+def _latin_tokens(found: str) -> Iterator[str]:
+    """Yield the word's token, and then for a compound those of its parts."""
     word = _CLITIC.sub("", _fold(found))
     if word in ENGLISH:
         return
@@ -116,12 +125,12 @@ def _latin_tokens(found: str) -> Iterator[tuple[bool, str]]:
     if _CAMEL.fullmatch(found):
         parts = [hump.lower() for hump in _HUMP.findall(found)]
     compound = len(parts) > 1
-    yield True, word if compound else _stemmed(word)
+    yield word if compound else _stemmed(word)
     if _VERSION_LIKE.fullmatch(word):
         if word.startswith("v"):
-            yield False, word[1:]
+            yield word[1:]
     elif compound and "'" not in word:
-        yield from ((False, _stemmed(part)) for part in parts if len(part) > 1 and part not in ENGLISH)
+        yield from (_stemmed(part) for part in parts if len(part) > 1 and part not in ENGLISH)
 
 
 def _stemmed(word: str) -> str:
@@ -134,10 +143,12 @@ def _pairs(run: str) -> list[str]:
     return [folded[i : i + 2] for i in range(len(folded) - 1)] or [folded]
 
 
-def _han_words(run: str) -> list[str]:
+def _han_words(run: str, *, whole: bool) -> list[str]:
     if len(run) == 1:
         return [run]
-    return [str(word) for word in _jieba().lcut_for_search(run)]
+    dictionary = _jieba()
+    cut = dictionary.lcut(run) if whole else dictionary.lcut_for_search(run, HMM=False)
+    return [str(word) for word in cut]
 
 
 _stemming: Final = threading.Lock()  # a Stemmer must not be entered twice at a time
