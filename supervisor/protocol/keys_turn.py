@@ -1,0 +1,118 @@
+"""
+The settings of a turn: recall, context, conversation, the assistant's tools, the service (003, 检索与注入, 上下文注入预算).
+
+Each key stands with its default, its range and its meaning, which is also its line in docs/configuration.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from supervisor.protocol.kinds import choice, flag, real, text, url, whole
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """Which memories are found for a turn, and how they are shown."""
+
+    backend: Literal["bm25", "hybrid"] = choice("bm25", "`hybrid` adds [embeddings].", "hybrid")
+    k1: float = real(1.2, "BM25: how fast repeated words saturate.", most=10)
+    b: float = real(0.75, "BM25: how much length counts.", most=1)
+    min_score: float = real(0.2, "Hits below this score are dropped.")
+    max_keywords: int = whole(0, "Words of the input that are searched for; 0: all.", seed="6")
+    recent_messages: int = whole(5, "Messages before it that lend their words where the input refers back.")
+    max_hits: int = whole(5, "Hits in the memory block; 0: no limit.")
+    hit: Literal["file", "line"] = choice(
+        "file", "What a hit is: a file with the lines that matter, or one line.", "line", seed="line"
+    )
+    line_chars: int = whole(300, "A longer line is cut around what matched.", least=20)
+    memory_tokens: int = whole(2048, "Budget of the memory block.")
+    max_injected_chars: int = whole(0, "Characters of the memory block (001); 0: no limit.")
+    originals: Literal["fallback", "always", "never"] = choice(
+        "fallback",
+        "Whether the words behind a summary are searched: where the budget is not full, always, never.",
+        "always",
+        "never",
+        seed="never",
+    )
+    citations: Literal["auto", "on", "off"] = choice("auto", "`#L4-L6` behind a path; auto: not in groups.", "on", "off")
+    in_groups: Literal["own", "all", "none"] = choice(
+        "own", "In a group: its own and shared memories, all, or none.", "all", "none"
+    )
+    honest_miss: bool = flag(False, "Say in one line that nothing was found.")
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The recent conversation that goes into a turn."""
+
+    history_tokens: int = whole(4096, "Budget of the history block.")
+    min_messages: int = whole(5, "Messages at least; they are cut shorter rather than left out.")
+    max_messages: int = whole(20, "Messages at most.", least=1)
+    message_chars: int = whole(500, "A longer message is cut, the assistant's first.", least=20)
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """Who answers, and what happens around a turn."""
+
+    reply: Literal["off", "worker"] = choice("off", "off: the assistant answers; worker: recalld does.", "worker")
+    overflow: Literal["off", "memory"] = choice(
+        "off", "memory: what leaves a session is summarised into memory.md (000).", "memory"
+    )
+    greeting: bool = flag(False, "Greet after a long silence (000).")
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """The running summary of one conversation (004), and a session's overflow (000)."""
+
+    limit: float = real(0.8, "Share of the context at which it is summarised.", least=0.1, most=1)
+    max_messages: int = whole(50, "Messages at which it is summarised.", least=1)
+    keep_turns: int = whole(3, "Last turns kept word for word; 0: 004 to the letter.")
+    summary_in: Literal["system", "user"] = choice("system", "The message that carries the summary.", "user")
+    max_history: int = whole(100, "Messages of a session before it overflows.", least=1)
+    overflow_min: int = whole(3, "Fewer overflowing messages than this are left alone.")
+
+
+@dataclass(frozen=True, slots=True)
+class Summarize:
+    """A session into one long-term line (000)."""
+
+    message_threshold: int = whole(20, "More messages than this are worth a summary.")
+    char_threshold: int = whole(10000, "So are more characters than this.")
+    keep_recent: int = whole(10, "The newest messages that a summary leaves alone.")
+    max_chars: int = whole(4000, "Characters of conversation handed to the model.", least=100)
+    message_chars: int = whole(300, "A longer message is cut for it.", least=20)
+    skip_chars: int = whole(8, "Chit-chat up to this length is left out.")
+    char_limit: int = whole(2000, "Characters of the summary.", least=20)
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What the assistant's own tools answer."""
+
+    search_results: int = whole(15, "Lines that a line search shows.", least=1)
+    dialect: Literal["recall", "lines"] = choice(
+        "recall", "The schema shown to a model: 001's ranked search or 000's lines.", "lines"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Embeddings:
+    """Vectors beside the words, for `backend = "hybrid"`."""
+
+    base_url: str = url("A server with `/v1/embeddings`.")
+    model: str = text(
+        "", "Its model; absent: no embeddings.", pattern=r"[^\x00-\x1f\x7f\ud800-\udfff]{0,200}", allowed="a name on one line"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Serve:
+    """The service on this machine: REST, page, proxy."""
+
+    host: str = text("127.0.0.1", "Where it listens.", pattern=r"[A-Za-z0-9.:_-]{1,253}", allowed="a host name or address")
+    port: int = whole(8377, "0: any free one.", most=65535)
+    upstream: str = url("The model server behind the proxy.")

@@ -1,0 +1,195 @@
+"""Instants and days: what other programs write as a time, and what we make of it."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.protocol.clock import (
+    find_zone,
+    from_wire,
+    frozen,
+    local_day,
+    machine_zone,
+    read_instant,
+    starting_at,
+    to_wire,
+    utc_now,
+)
+from supervisor.protocol.errors import BadConfig
+
+SHANGHAI = ZoneInfo("Asia/Shanghai")
+ZONES = st.sampled_from(
+    [UTC, SHANGHAI]
+    + [ZoneInfo(n) for n in ("Pacific/Apia", "Australia/Lord_Howe", "America/New_York", "Pacific/Kiritimati")]
+    + [timezone(timedelta(hours=23, minutes=59)), timezone(-timedelta(hours=23, minutes=59))]
+)
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+NEARLY_TIMES = st.from_regex(
+    r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}([Tt ][0-9]{2}(:?[0-9]{2}(:?[0-9]{2}([.,][0-9]{1,12})?)?)?(Z|[+-][0-9]{2}:?[0-9]{2})?)?",
+    fullmatch=True,
+)
+AWARE = st.datetimes(datetime(2000, 1, 2), datetime(9999, 12, 30), timezones=ZONES)  # noqa: DTZ001
+
+
+def utc(*parts: int) -> datetime:
+    return datetime(*parts, tzinfo=UTC)  # type: ignore[arg-type, misc]
+
+
+EIGHT = utc(2026, 1, 31, 8)
+READ = {
+    "2026-01-31T08:00:00.000Z": EIGHT,
+    "2026-01-31T08:00:00z": EIGHT,
+    " 2026-01-31 08:00:00 UTC\n": EIGHT,
+    "2026-01-31T16:00:00+08:00": EIGHT,
+    "2026-01-31T16:00:00+0800": EIGHT,
+    "2026-01-31T16:00:00 +08": EIGHT,
+    "20260131T160000+0800": EIGHT,
+    "2026-01-31T02:30:00-05:30": EIGHT,
+    "2026-01-31T16:00:00": EIGHT,  # naive: Shanghai's
+    "2026-01-31 16:00": EIGHT,
+    "2026-01-31T16": EIGHT,
+    "2026-01-31": utc(2026, 1, 30, 16),
+    "20260131": utc(2026, 1, 30, 16),
+    "2026-01-31T08:00:00.123456789Z": utc(2026, 1, 31, 8, 0, 0, 123456),
+    "2026-01-31T08:00:00,5Z": utc(2026, 1, 31, 8, 0, 0, 500000),
+    "2016-12-31T23:59:60Z": utc(2016, 12, 31, 23, 59, 59, 999999),
+    "2016-12-31T23:59:60.7Z": utc(2016, 12, 31, 23, 59, 59, 999999),
+    "1769846400": EIGHT,
+    "1769846400000": EIGHT,
+    "1769846400.250": utc(2026, 1, 31, 8, 0, 0, 250000),
+    1769846400: EIGHT,
+    1769846400000: EIGHT,
+    1769846400.25: utc(2026, 1, 31, 8, 0, 0, 250000),
+    946684800: utc(2000, 1, 1),
+    946684800000: utc(2000, 1, 1),
+    253402300799: utc(9999, 12, 31, 23, 59, 59),
+}
+UNREADABLE = [
+    None, True, False, "", "昨天下午三点", "2026-02-30T08:00:00Z", "2026-01-31T25:00:00Z", "2026-01-31T08:00:61Z",
+    "2026-01-31T08:00:00+24:00", "2026-01-31T08:00:00+05:75", "2026-01-3108:00", "2026-0131", "２０２６-01-31",
+    "1999-12-31T23:59:59.999Z", "2000-01-01T07:59:59", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00",
+    float("nan"), float("inf"), -float("inf"), "nan", "1e999", 0, -1, 946684799, 946684799999, 10**15, 10**5000, "9" * 5000,
+    [], {}, ["2026-01-31"], {"$date": "2026-01-31"}, b"2026-01-31",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "instant"), READ.items())
+def test_what_other_programs_write_as_a_time_is_read(value: object, instant: datetime) -> None:
+    assert read_instant(value, SHANGHAI) == instant
+
+
+@pytest.mark.parametrize("value", UNREADABLE, ids=lambda v: repr(v)[:30] if not isinstance(v, int) else type(v).__name__)
+def test_what_names_no_possible_instant_is_none(value: object) -> None:
+    assert read_instant(value, SHANGHAI) is None
+
+
+@given(JSON_VALUES | NEARLY_TIMES, ZONES)
+def test_reading_a_time_never_raises_and_gives_utc_or_nothing(value: object, zone: ZoneInfo) -> None:
+    t = read_instant(value, zone)
+    assert t is None or (t.tzinfo is UTC and t >= utc(2000, 1, 1))
+
+
+@given(AWARE, ZONES)
+def test_every_aware_time_in_iso_form_is_read_as_itself(t: datetime, zone: ZoneInfo) -> None:
+    instant = t.astimezone(UTC)  # subtle: in the hour that a clock skips or repeats, equal times of two zones are unequal
+    assert read_instant(t.isoformat(), zone) == instant
+    assert read_instant(t.isoformat(" ").replace(".", ","), zone) == instant
+
+
+@given(st.integers(946684800, 253402300799), ZONES)
+def test_seconds_and_milliseconds_of_one_instant_are_told_apart(seconds: int, zone: ZoneInfo) -> None:
+    t = read_instant(seconds, zone)
+    assert t == read_instant(seconds * 1000, zone) == read_instant(str(seconds), zone) == read_instant(f"{seconds}000", zone)
+
+
+@given(AWARE)
+def test_the_wire_form_gives_back_the_millisecond(t: datetime) -> None:
+    cut = t.astimezone(UTC)
+    assert from_wire(to_wire(t)) == cut.replace(microsecond=cut.microsecond // 1000 * 1000)
+
+
+def test_the_wire_form_is_utc_with_three_decimals_and_a_z() -> None:
+    assert to_wire(datetime(2026, 1, 31, 16, 0, 0, 1999, tzinfo=SHANGHAI)) == "2026-01-31T08:00:00.001Z"
+
+
+@pytest.mark.parametrize("text", ["", "刚才", "2026-01-31T08:00:00", "0001-01-01T00:00:00+14:00", "2026-02-30T08:00:00Z"])
+def test_a_wire_time_that_is_none_is_a_value_error(text: str) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        from_wire(text)
+
+
+def test_a_naive_time_is_never_stored() -> None:
+    with pytest.raises(ValueError, match="without a zone"):
+        to_wire(datetime(2026, 1, 31, 8))  # noqa: DTZ001
+
+
+def test_half_past_midnight_in_shanghai_is_that_day_and_not_the_day_of_utc() -> None:
+    assert local_day(utc(2026, 1, 27, 16, 30), SHANGHAI) == date(2026, 1, 28)
+
+
+def test_the_day_that_samoa_skipped_is_nobodys() -> None:
+    apia = ZoneInfo("Pacific/Apia")
+    days = [local_day(utc(2011, 12, 29) + timedelta(hours=h), apia) for h in range(72)]
+    assert date(2011, 12, 30) not in days
+    assert {date(2011, 12, 29), date(2011, 12, 31)} <= set(days)
+
+
+@given(st.datetimes(timezones=ZONES), ZONES)
+def test_a_day_is_found_even_at_the_ends_of_the_calendar(t: datetime, zone: ZoneInfo) -> None:
+    assert abs(local_day(t, zone) - t.date()) <= timedelta(days=2)
+
+
+def test_the_last_day_of_the_calendar_stays_the_last_day_in_the_east() -> None:
+    assert local_day(utc(9999, 12, 31, 23), SHANGHAI) == date(9999, 12, 31)
+
+
+def test_a_frozen_clock_stands_and_a_started_one_runs_on() -> None:
+    assert frozen(EIGHT)() == frozen(EIGHT)() == EIGHT
+    clock = starting_at(EIGHT)
+    first = clock()
+    assert timedelta() <= first - EIGHT < timedelta(minutes=1)
+    assert any(clock() > first for _ in range(1_000_000))
+
+
+def test_the_present_is_aware_and_utc() -> None:
+    assert utc_now().tzinfo is UTC
+
+
+@given(
+    st.text() | st.sampled_from(["Asia", "..", "/etc/localtime", "zone.tab", "a\0b", "Asia/Shanghai/", "x" * 5000, "\ud800"])
+)
+def test_a_name_that_is_no_zone_is_refused_in_one_sentence(name: str) -> None:
+    with pytest.raises(BadConfig) as refused:
+        find_zone(name)
+    assert refused.value.key == "archive.timezone"
+    assert "\n" not in str(refused.value)
+
+
+def test_a_misspelt_zone_is_answered_with_the_one_meant() -> None:
+    with pytest.raises(BadConfig, match="'Asia/Shanghai'"):
+        find_zone("Asia/Shanghia")
+
+
+def test_the_machines_zone_is_tz_then_the_file_then_the_link_then_utc(tmp_path) -> None:
+    assert machine_zone({}, tmp_path) == "UTC"
+    (tmp_path / "localtime").symlink_to("../usr/share/zoneinfo/Europe/Berlin")
+    assert machine_zone({}, tmp_path) == "Europe/Berlin"
+    (tmp_path / "timezone").write_text("Asia/Shanghai\n")
+    assert machine_zone({}, tmp_path) == "Asia/Shanghai"
+    assert machine_zone({"TZ": ":America/New_York"}, tmp_path) == "America/New_York"
+    assert machine_zone({"TZ": "/usr/share/zoneinfo/Asia/Tokyo"}, tmp_path) == "Asia/Tokyo"
+
+
+@pytest.mark.parametrize("tz", ["CST-8", "", "上海", "../../etc/passwd"])
+def test_a_tz_that_is_no_iana_name_is_passed_over(tz: str, tmp_path) -> None:
+    (tmp_path / "timezone").write_text("Asia/Shanghai\n")
+    assert machine_zone({"TZ": tz}, tmp_path) == "Asia/Shanghai"

@@ -1,0 +1,351 @@
+"""The configuration: the promised keys and numbers, what is read, what is refused and in which words."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from dataclasses import FrozenInstanceError
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.protocol.amounts import read_duration, read_size
+from supervisor.protocol.config import Config, load, render_default
+from supervisor.protocol.errors import BadConfig
+from supervisor.protocol.settings import dotted, keys, literal, variable
+
+ROOT = Path(__file__).parents[2]
+KEYS = keys(Config())
+
+#: The keys that others rely on, as the command line's reference lists them; a change here breaks users.
+PROMISED = """
+    language auto
+    history.soft_cap 200 · history.hard_cap 300 · history.hard_bytes 10MB
+    archive.recent_days 5 · archive.unarchived_limit 100 · archive.interval 6h · archive.max_attempts 5 · archive.jitter 0.1
+    archive.max_queued 8 · archive.exchange_wait 10m · archive.keep_newest 20 · archive.quiet 60s
+    recall.backend bm25 · recall.k1 1.2 · recall.b 0.75 · recall.min_score 0.2 · recall.max_hits 5 · recall.hit file
+    recall.line_chars 300 · recall.memory_tokens 2048 · recall.originals fallback · recall.citations auto
+    recall.in_groups own · recall.honest_miss False
+    context.history_tokens 4096 · context.min_messages 5 · context.max_messages 20 · context.message_chars 500
+    llm.provider auto · llm.temperature 0.3 · llm.timeout 10m · llm.max_calls_per_day 200
+    worker.concurrency 3 · worker.lease 120s · worker.beat 15s · tokens.cjk_weight 1.0
+    turns.reply off · turns.overflow off · turns.greeting False
+    conversation.limit 0.8 · conversation.max_messages 50 · conversation.keep_turns 3 · conversation.summary_in system
+    conversation.max_history 100 · conversation.overflow_min 3
+    summarize.message_threshold 20 · summarize.char_threshold 10000 · summarize.keep_recent 10 · summarize.max_chars 4000
+    summarize.message_chars 300 · summarize.skip_chars 8 · summarize.char_limit 2000
+    tools.search_results 15 · tools.dialect recall · serve.host 127.0.0.1 · serve.port 8377 · privacy.redact llm
+    log.rotate_bytes 10MB · log.keep_days 30 · log.keep_bytes 500MB
+    care.allow_network_fs False · care.poll 1s · care.tree_poll 5s · care.quarantine_limit 10
+"""
+
+
+@pytest.mark.parametrize("promise", [p.strip() for line in PROMISED.strip().splitlines() for p in line.split("·")])
+def test_a_promised_key_has_its_promised_default(promise: str) -> None:
+    name, default = promise.split()
+    assert {dotted(place): str(key.default) for place, key in KEYS.items()}[name] == default
+
+
+def test_without_file_and_variables_the_numbers_are_those_of_the_design() -> None:
+    config = load(None, {"PATH": "/bin", "LANG": "zh_CN.UTF-8"})
+    assert config == Config()
+    assert (config.history.soft_cap, config.history.hard_cap, config.history.hard_bytes) == (200, 300, 10_000_000)
+    assert config.archive.backoff == tuple(timedelta(minutes=m) for m in (10, 30, 120, 360, 720))
+    assert config.archive.interval == timedelta(hours=6)
+    assert config.archive.zone.key == "UTC"
+    assert config.llm.context_tokens == 4 * config.recall.memory_tokens == 2 * config.context.history_tokens
+
+
+def test_a_file_is_read_and_the_rest_keeps_its_defaults() -> None:
+    toml = """\ufeff
+        language = "zh"
+        [archive]
+        timezone = "Asia/Shanghai"  # 上海
+        backoff = ["1s", 90]
+        interval = 30
+        [recall]
+        k1 = 2
+        hit = "line"
+        honest_miss = true
+        [log]
+        rotate_bytes = "1MiB"
+        [privacy]
+        patterns = ["身份证[0-9]{17}[0-9X]", "a,b"]
+    """
+    config = load(toml.encode(), {})
+    assert config.language == "zh"
+    assert config.archive.zone.key == "Asia/Shanghai"
+    assert config.archive.backoff == (timedelta(seconds=1), timedelta(seconds=90))
+    assert config.archive.interval == timedelta(seconds=30)
+    assert config.archive.max_attempts == 5
+    assert (config.recall.k1, config.recall.hit, config.recall.honest_miss) == (2.0, "line", True)
+    assert config.log.rotate_bytes == 1_048_576
+    assert config.privacy.patterns == ("身份证[0-9]{17}[0-9X]", "a,b")
+    assert config.context == Config().context
+
+
+def test_a_variable_wins_over_the_file() -> None:
+    environ = {
+        "RECALLD_RECALL_MAX_HITS": "0",
+        "RECALLD_ARCHIVE_BACKOFF": "10s, 20s",
+        "RECALLD_TURNS_GREETING": "Yes",
+        "RECALLD_LANGUAGE": "en",
+        "RECALLD_LLM_BASE_URL": "",
+        "RECALLD_LLM_TEMPERATURE": "0",
+        "RECALLD_HISTORY_HARD_BYTES": "2MB",
+        "RECALLD_PRIVACY_PATTERNS": "密码.*,口令.*",
+        "RECALLD_ARCHIVE_INTERVAL": "90",
+    }
+    config = load(b'language = "zh"\n[recall]\nmax_hits = 9\n[llm]\nbase_url = "http://127.0.0.1:1/v1"', environ)
+    assert config.recall.max_hits == 0
+    assert config.archive.backoff == (timedelta(seconds=10), timedelta(seconds=20))
+    assert config.turns.greeting is True
+    assert config.language == "en"
+    assert (config.llm.base_url, config.llm.temperature) == ("", 0.0)
+    assert config.history.hard_bytes == 2_000_000
+    assert config.privacy.patterns == ("密码.*", "口令.*")
+    assert config.archive.interval == timedelta(seconds=90)
+
+
+@pytest.mark.parametrize("place", KEYS, ids=dotted)
+def test_every_key_can_be_set_by_its_default_in_the_file_and_in_its_variable(place: tuple[str, str]) -> None:
+    section, name = place
+    default = KEYS[place].default
+    toml = (f"[{section}]\n" if section else "") + f"{name} = {literal(default)}\n"
+    assert load(toml.encode(), {}) == Config()
+    text = ",".join(default) if isinstance(default, list) else str(default)
+    assert load(None, {variable("RECALLD_", place): text}) == Config()
+
+
+@pytest.mark.parametrize("place", KEYS, ids=dotted)
+def test_every_key_refuses_what_is_no_value_of_its_kind(place: tuple[str, str]) -> None:
+    section, name = place
+    toml = (f"[{section}]\n" if section else "") + f"{name} = 2026-01-31T08:00:00Z\n"
+    with pytest.raises(BadConfig) as refused:
+        load(toml.encode(), {})
+    assert refused.value.key == dotted(place)
+    assert KEYS[place].kind.allowed in str(refused.value)
+
+
+def test_the_workspace_the_clock_and_the_models_key_are_no_settings() -> None:
+    environ = {"RECALLD_WORKSPACE": "工作区", "RECALLD_NOW": "2026-01-31", "RECALLD_MODEL_KEY": "sk-秘密"}
+    assert load(b'[llm]\napi_key_env = "RECALLD_MODEL_KEY"', environ).llm.api_key_env == "RECALLD_MODEL_KEY"
+    with pytest.raises(BadConfig):
+        load(None, environ)
+
+
+REFUSED = {
+    "[recal]\nx = 1": ("[recal]", "perhaps recall is meant"),
+    "[recall]\nmax_hit = 1": ("recall.max_hit", "perhaps recall.max_hits is meant"),
+    "max_hits = 1": ("max_hits", "perhaps recall.max_hits is meant"),
+    "[context]\nsoft_cap = 1": ("context.soft_cap", "perhaps history.soft_cap is meant"),
+    "[archive]\n'时区' = 1": ("archive.时区", "no such key"),
+    '"a\\nb" = 1': (r"'a\nb'", "no such key"),
+    "recall = 5": ("recall", "write [recall]"),
+    "[[recall]]\nk1 = 1": ("recall", "write [recall]"),
+    "language = '法语'": ("language", '"auto", "zh" or "en"'),
+    "[recall]\nmax_hits = -1": ("recall.max_hits", "-1 is not allowed, give a whole number from 0"),
+    "[recall]\nmax_hits = 5.0": ("recall.max_hits", "5.0 is not allowed"),
+    "[recall]\nmax_hits = '5'": ("recall.max_hits", "'5' is not allowed"),
+    "[recall]\nmax_hits = true": ("recall.max_hits", "True is not allowed"),
+    "[recall]\nk1 = -0.1": ("recall.k1", "-0.1 is not allowed, give a number from 0"),
+    "[recall]\nb = 1.01": ("recall.b", "from 0 to 1"),
+    "[recall]\nk1 = nan": ("recall.k1", "nan"),
+    "[recall]\nk1 = inf": ("recall.k1", "inf"),
+    "[archive]\njitter = false": ("archive.jitter", "False"),
+    "[archive]\ninterval = '-6h'": ("archive.interval", "'-6h'"),
+    "[archive]\ninterval = 'bald'": ("archive.interval", "'bald'"),
+    "[archive]\ninterval = '5000d'": ("archive.interval", "'5000d'"),
+    "[archive]\nbackoff = []": ("archive.backoff", "a list of times"),
+    "[archive]\nbackoff = ['10m', '半小时']": ("archive.backoff", "'半小时'"),
+    "[archive]\ntimezone = 'Asia/Shanghia'": ("archive.timezone", "'Asia/Shanghai'"),
+    "[archive]\ntimezone = '/etc/localtime'": ("archive.timezone", "IANA"),
+    "[archive]\nslug_chars = 33": ("archive.slug_chars", "to 32"),
+    "[history]\nhard_bytes = '10 parsec'": ("history.hard_bytes", "'10 parsec'"),
+    "[history]\nsoft_cap = 301": ("history.soft_cap", "301 is more than history.hard_cap, which is 300"),
+    "[history]\nsoft_cap = 200\nhard_cap = 100": ("history.soft_cap", "history.hard_cap, which is 100"),
+    "[worker]\nbeat = '3m'": ("worker.beat", "180s is more than worker.lease, which is 120s"),
+    "[llm]\nbase_url = 'localhost:11434'": ("llm.base_url", "http://"),
+    "[serve]\nport = 65536": ("serve.port", "to 65535"),
+    "[privacy]\npatterns = ['(']": ("privacy.patterns", "regular expressions"),
+    "[privacy]\npatterns = ['a{99999999999}']": ("privacy.patterns", "regular expressions"),
+    "a = ": ("recalld.toml", "not valid TOML"),
+    "a = " + "[" * 5000: ("recalld.toml", "nested too deeply"),
+    "language" + ".a" * 3000 + " = 1": ("[language]", "no such section"),
+    "[history]\nsoft_cap" + ".a" * 3000 + " = 1": ("history.soft_cap", "is not allowed"),
+    "[recall]\nk1 = 0x" + "f" * 9000: ("recall.k1", "a number of that length"),
+}
+
+
+@pytest.mark.parametrize(("toml", "said"), REFUSED.items(), ids=lambda v: re.sub(r"\W+", "-", str(v))[:40])
+def test_what_is_wrong_in_the_file_is_refused_with_key_value_and_what_is_allowed(toml: str, said: tuple[str, str]) -> None:
+    with pytest.raises(BadConfig) as refused:
+        load(toml.encode(), {})
+    key, part = said
+    assert refused.value.key == key
+    assert part in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert refused.value.exit_code == 78
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "part"),
+    [
+        ("RECALLD_RECALL_MAX_HIT", "5", "perhaps RECALLD_RECALL_MAX_HITS is meant"),
+        ("RECALLD_任意", "x", "no setting has this variable"),
+        ("RECALLD_", "", "no setting has this variable"),
+        ("RECALLD_RECALL_MAX_HITS", "五", "'五' is not allowed, give a whole number"),
+        ("RECALLD_RECALL_MAX_HITS", "", "'' is not allowed"),
+        ("RECALLD_RECALL_K1", "nan", "nan is not allowed"),
+        ("RECALLD_TURNS_GREETING", "也许", "'也许' is not allowed, give true or false"),
+        ("RECALLD_ARCHIVE_BACKOFF", ",", "a list of times"),
+        ("RECALLD_LLM_MODEL", "\udc80", "a name on one line"),
+    ],
+)
+def test_a_wrong_variable_is_refused_by_its_name(name: str, value: str, part: str) -> None:
+    with pytest.raises(BadConfig) as refused:
+        load(None, {name: value})
+    assert part in str(refused.value)
+    assert str(refused.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    "toml", ["[llm]\napi_key_env = 'sk-geheim'", "[llm]\napi_key = 'sk-geheim'", "[llm]\nkey = 'sk-geheim'"]
+)
+def test_a_key_pasted_into_the_wrong_place_is_never_repeated(toml: str) -> None:
+    with pytest.raises(BadConfig) as refused:
+        load(toml.encode(), {})
+    assert "geheim" not in str(refused.value)
+    with pytest.raises(BadConfig) as refused:
+        load(None, {"RECALLD_LLM_API_KEY": "sk-geheim"})
+    assert "geheim" not in str(refused.value)
+
+
+def test_where_only_the_larger_of_two_is_set_the_smaller_follows_it_down() -> None:
+    config = load(b"[history]\nhard_cap = 10\n[context]\nmax_messages = 3", {})
+    assert (config.history.soft_cap, config.archive.keep_newest, config.context.min_messages) == (10, 10, 3)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("500ms", 0.5),
+        ("30s", 30),
+        ("10m", 600),
+        ("10 M", 600),
+        ("1.5h", 5400),
+        ("1d", 86400),
+        ("90", 90),
+        (90, 90),
+        (0.25, 0.25),
+        (0, 0),
+    ],
+)
+def test_a_time_is_a_number_and_a_unit_and_bare_numbers_are_seconds(written: object, meant: float) -> None:
+    assert read_duration(written) == timedelta(seconds=meant)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("10MB", 10**7),
+        ("10mb", 10**7),
+        ("10MiB", 10 * 2**20),
+        ("1.5 KB", 1500),
+        ("7", 7),
+        ("7B", 7),
+        (512, 512),
+        ("2GB", 2 * 10**9),
+    ],
+)
+def test_a_size_counts_in_thousands_unless_it_says_mib(written: object, meant: int) -> None:
+    assert read_size(written) == meant
+
+
+@pytest.mark.parametrize(
+    "written", ["", "h", "1h30m", "-1s", "1e3", "٣s", -1, float("nan"), float("inf"), 10**400, True, None, [], "1y"]
+)
+def test_what_is_no_time_is_a_value_error(written: object) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011 - the sentence is made by the caller
+        read_duration(written)
+    with pytest.raises(ValueError):  # noqa: PT011
+        read_size(written)
+
+
+SECTIONS = sorted({section for section, _ in KEYS if section})
+TOML_VALUES = st.one_of(
+    st.integers(),
+    st.floats().map(repr),
+    st.booleans().map(lambda x: str(x).lower()),
+    st.text().map(json.dumps),
+    st.lists(st.sampled_from(["10m", "中文", "("]) | st.text(max_size=5)).map(json.dumps),
+    st.sampled_from(["1979-05-27", "07:32:00", "{}", "{a = 1}", "[[1], [2]]", "0xfff", '"6h"', '"10MB"', "'Asia/Tokyo'"]),
+)
+PLACES = st.sampled_from([place for place in KEYS if place[0]]) | st.tuples(st.sampled_from(SECTIONS), st.text(max_size=9))
+
+
+def _entry(place: tuple[str, str], value: object) -> str:
+    return f"[{place[0]}]\n{json.dumps(place[1], ensure_ascii=False)} = {value}\n"
+
+
+NEARLY_TOML = st.lists(st.builds(_entry, PLACES, TOML_VALUES), max_size=2).map("".join)
+
+
+@given(
+    st.binary() | st.text().map(str.encode) | NEARLY_TOML.map(lambda t: t.encode("utf-8", "surrogatepass")),
+    st.dictionaries(
+        st.sampled_from([variable("RECALLD_", place) for place in KEYS]) | st.text().map("RECALLD_".__add__),
+        st.text(),
+        max_size=2,
+    ),
+)
+def test_no_bytes_and_no_variables_end_in_anything_but_a_configuration_or_one_sentence(
+    toml: bytes, environ: dict[str, str]
+) -> None:
+    said = ""
+    try:
+        load(toml, environ)
+    except BadConfig as error:
+        said = str(error)
+    assert len(said.splitlines()) <= 1
+    assert said.encode().decode() == said
+
+
+def test_a_configuration_is_never_changed_after_it_was_read() -> None:
+    with pytest.raises(FrozenInstanceError):
+        load(None, {}).history.soft_cap = 1  # type: ignore[misc]
+
+
+def test_the_file_that_init_writes_sets_the_zone_and_nothing_else() -> None:
+    assert tomllib.loads(render_default("Asia/Shanghai")) == {
+        "archive": {"timezone": "Asia/Shanghai"}, "llm": {}, "recall": {}, "context": {}, "privacy": {},
+    }  # fmt: skip
+    config = load(render_default("Asia/Shanghai").encode(), {})
+    assert config.archive.zone.key == "Asia/Shanghai"
+
+
+def test_every_key_shown_in_that_file_may_be_uncommented() -> None:
+    uncommented = re.sub(r"^# (\w+ = )", r"\1", render_default("Asia/Shanghai"), flags=re.MULTILINE)
+    config = load(uncommented.encode(), {})
+    assert config.llm.base_url.startswith("http://127.0.0.1")
+    assert len([v for s in tomllib.loads(uncommented).values() for v in s]) == 8
+
+
+def test_the_reference_is_what_the_source_makes_of_itself() -> None:
+    made = subprocess.run(
+        [sys.executable, "-m", "supervisor.protocol.config"], cwd=ROOT, capture_output=True, check=True
+    ).stdout
+    assert (ROOT / "docs/configuration.md").read_bytes() == made, "python -m supervisor.protocol.config > docs/configuration.md"
+
+
+def test_reading_the_configuration_imports_neither_yaml_nor_a_command_line() -> None:
+    code = (
+        "import sys; sys.modules |= dict.fromkeys(['yaml', 'typer', 'tomllib', 'difflib']); import supervisor.protocol.config"
+    )
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

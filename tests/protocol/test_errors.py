@@ -1,0 +1,57 @@
+"""The taxonomy: each error has its code and one sentence."""
+
+from __future__ import annotations
+
+import errno
+import os
+import pickle
+from datetime import timedelta
+
+import pytest
+
+from supervisor.protocol import errors as e
+
+ONE_OF_EACH = {
+    e.BadConfig("recall.max_hits", "'五' is not allowed"): 78,
+    e.BadRequest("start", "it is after the end"): 64,
+    e.NotFound("memory/2026-01-28-部署.md"): 64,
+    e.BadFile("history.json", "it stops after 12 bytes"): 65,
+    e.Busy("history.json.lock", timedelta(seconds=5)): 75,
+    e.Changed("history.json"): 75,
+    e.NewerFormat("memory/2026-01-28-deploy.md", 9): 78,
+    e.DiskTrouble("history.json", "No space left on device"): 74,
+    e.NoPermission("history.json", "Permission denied"): 77,
+}
+
+
+def test_the_base_is_never_raised_itself() -> None:
+    with pytest.raises(TypeError):
+        raise e.SupervisorError
+
+
+def test_every_kind_stands_in_this_table() -> None:
+    assert {type(error) for error in ONE_OF_EACH} == set(e.SupervisorError.__subclasses__())
+
+
+@pytest.mark.parametrize(("error", "code"), ONE_OF_EACH.items(), ids=lambda v: type(v).__name__)
+def test_an_error_has_its_exit_code_and_one_sentence_with_its_fields(error: e.SupervisorError, code: int) -> None:
+    assert error.exit_code == code
+    said = str(error)
+    assert said.endswith(".")
+    assert "\n" not in said
+    assert str(error.args[0]) in said
+    assert str(pickle.loads(pickle.dumps(error))) == said  # noqa: S301
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS])
+def test_what_needs_other_rights_is_no_permission(number: int) -> None:
+    found = e.from_os_error(OSError(number, os.strerror(number)), "history.json")
+    assert type(found) is e.NoPermission
+    assert os.strerror(number) in str(found)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.ENOENT, None])
+def test_every_other_refusal_of_the_kernel_is_trouble_with_the_disk(number: int | None) -> None:
+    found = e.from_os_error(OSError(number, "坏了") if number else OSError(), "history.json")
+    assert type(found) is e.DiskTrouble
+    assert found.why
