@@ -88,7 +88,7 @@ def read_instant(value: object, zone: tzinfo) -> datetime | None:
         if isinstance(value, str):
             text = value.strip()
             t = _from_number(float(text)) if _NUMBER.fullmatch(text) else _from_iso(text, zone)
-        elif isinstance(value, int | float) and not isinstance(value, bool):
+        elif isinstance(value, int | float):  # True as well: one second after 1970, hence None
             t = _from_number(value)
         else:
             return None
