@@ -1,0 +1,1 @@
+"""What the processes around a workspace agree on: files, formats, names, times. Nothing here decides anything."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.protocol.clock import from_wire, to_wire
 from supervisor.protocol.frontmatter import FORMAT, read_head, render_head
-from supervisor.protocol.message import OUR_FIELDS, ROLES, Key, Message, words_digest
+from supervisor.protocol.message import OUR_FIELDS, ROLES, Key, Message, base_of, words_digest
 
 if TYPE_CHECKING:
     from datetime import date, datetime, tzinfo
@@ -46,6 +46,14 @@ class Block:
         words = words_digest(self.text)
         stem, mark, suffix = self.id.rpartition("~")
         return (stem, words) if mark and words.startswith(suffix) and len(suffix) == REVISION else (self.id, words)
+
+    @property
+    def bases(self) -> tuple[str, ...]:
+        """What Message.bases is for the message of this block."""
+        role = self.fields.get("role", self.role)
+        created_at = self.fields.get("createdAt", to_wire(self.created_at))
+        bases = (base_of(created_at, role, self.text),)
+        return (base_of(self.fields["createdAtFound"], role, self.text), *bases) if "createdAtFound" in self.fields else bases
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from supervisor.protocol.errors import Busy
@@ -211,7 +212,7 @@ class RealDisk:
         try:
             held.acquire(poll_interval=0.005)
         except Timeout:
-            raise Busy(path, wait_s) from None
+            raise Busy(path, timedelta(seconds=wait_s)) from None
         try:
             yield
         finally:

@@ -17,6 +17,7 @@ import re
 import stat as modes
 import time
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from supervisor.protocol.errors import Busy, Changed
@@ -82,20 +83,23 @@ class Files:
             if after == before and len(data) == before.size:
                 return Look(data, before)
             self._pause(pause_s)
-        raise Busy(path, sum(LOOK_AGAIN_S))
+        raise Busy(path, timedelta(seconds=sum(LOOK_AGAIN_S)))
 
     # ── writing ──────────────────────────────────────────────────────────────
 
-    def replace(self, path: Path, data: bytes, seen: Look | None) -> None:
+    def replace(self, path: Path, data: bytes, seen: Look | None, keep: Path | None = None) -> None:
         """
         Put *data* in the place of the version *seen* (None: of no file), durably; mode and owner of the old file stay.
 
-        Changed when the target is no longer what was seen; then nothing was written. OSError leaves the old file as it was.
+        The old version stays under the name *keep*, where one is given. Changed when the target is no longer what was seen;
+        then nothing was written. OSError leaves the old file as it was.
         """
         temporary = self._prepare(path, data, seen.stat if seen else None)
         try:
             if not self._still(path, seen):
                 raise Changed(path)
+            if seen and keep:
+                self._keep(path, keep)
             self.disk.rename(temporary, path)
         except BaseException:
             self._drop(temporary)
@@ -140,16 +144,6 @@ class Files:
         except FileNotFoundError:
             return
         self.disk.sync_folder(path.parent)
-
-    def keep_previous(self, path: Path, copy: Path) -> None:
-        """Let *copy* be a further name of the file as it stands now, in place of what *copy* was."""
-        temporary = self._name(copy)
-        self.disk.link(path, temporary)
-        try:
-            self.disk.rename(temporary, copy)
-        except BaseException:
-            self._drop(temporary)
-            raise
 
     def make_folder(self, folder: Path) -> None:
         """Make the folder and those above it, durably, where they are absent."""
@@ -221,6 +215,16 @@ class Files:
         if now is None or seen is None:
             return now is None and seen is None
         return now == seen.stat and self.disk.read(path) == seen.data
+
+    def _keep(self, path: Path, keep: Path) -> None:
+        """Let *keep* be a further name of the file as it stands, in place of what had that name."""
+        further = self._name(keep)
+        self.disk.link(path, further)
+        try:
+            self.disk.rename(further, keep)
+        except BaseException:
+            self._drop(further)
+            raise
 
     def _drop(self, temporary: Path) -> None:
         try:

@@ -69,8 +69,14 @@ class Message:
     @property
     def base(self) -> str:
         """The digest of createdAt as found, role and text: the same message where a writer strips ids."""
-        found = self.raw.get("createdAtFound", self.raw.get("createdAt"))
-        return _hex16(json.dumps([found, self.raw.get("role"), self.text]))
+        return base_of(self.raw.get("createdAtFound", self.raw.get("createdAt")), self.raw.get("role"), self.text)
+
+    @property
+    def bases(self) -> tuple[str, ...]:
+        """Every base the message may come back with: a writer may strip what recalld added, or keep it."""
+        if "createdAtFound" not in self.raw:
+            return (self.base,)
+        return (self.base, base_of(self.raw.get("createdAt"), self.raw.get("role"), self.text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +97,9 @@ def words_digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _hex16(text: str) -> str:
-    return hashlib.sha256(text.encode("ascii")).hexdigest()[:16]
+def base_of(created_at: object, role: object, text: str) -> str:
+    """Return the first 16 hex digits of the sha256 of createdAt as found, role and text, as a JSON array in ASCII."""
+    return hashlib.sha256(json.dumps([created_at, role, text]).encode("ascii")).hexdigest()[:16]
 
 
 def read_message(raw: object, zone: tzinfo) -> Entry:

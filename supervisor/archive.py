@@ -1,0 +1,68 @@
+"""The archive run: every due message, word for word, to the dated file of its day (003, 归档流程; docs/protocol.md, 3)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from supervisor.intake import unwritten
+from supervisor.policy.coverage import names_ever
+from supervisor.policy.plan import due, plan_days, take
+from supervisor.policy.settle import mark_pending
+from supervisor.policy.trim import overflows
+from supervisor.protocol.dated import render_dated
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from supervisor.policy.plan import Due
+    from supervisor.workspace import Workspace
+
+
+def archive(ws: Workspace, now: datetime, *, everything: bool = False) -> int:
+    """
+    Write what is un-written to new dated files, one a local day; returns how many messages.
+
+    A question that still waits for its answer is left, unless *everything* is to go.
+    """
+    # gather
+    waiting = unwritten(ws, ws.history.read())
+    taken = {file.name for file in ws.memory.dated()} | names_ever(ws.memory.summaries().values()) | ws.seen.names
+    # decide
+    chosen = waiting if everything else take(waiting, now, ws.config.archive.exchange_wait)
+    plan = plan_days(chosen, ws.zone, taken, ws.seen.has_words)
+    if not plan:
+        return 0
+    # apply: pending first, so that no cap can push out what is being written
+    keys = frozenset[tuple[str, str]]().union(*(file.keys for file in plan))
+    ws.history.change(partial(mark_pending, keys=keys))
+    count = 0
+    for file in plan:
+        data = render_dated(file.day, ws.config.archive.timezone, ws.zone, now, file.blocks)
+        try:
+            ws.memory.write_dated(file.name, data)
+        except FileExistsError:
+            continue  # a person took the name meanwhile: the next run finds another
+        ws.seen.wrote(file.name, file.blocks)
+        count += len(file.blocks)
+    ws.events.emit("archived", messages=count, files=len(plan))
+    return count
+
+
+def why_due(ws: Workspace, now: datetime) -> Due | None:
+    """Return why a run is due now; None when it is not."""
+    waiting = unwritten(ws, ws.history.read())
+    if not waiting:
+        return None
+    made = [file.created for file in ws.memory.dated() if file.created and file.created <= now]
+    config = ws.config.archive
+    overflowing = overflows(waiting, ws.caps)
+    ws.events.edge("history_overflow", overflowing, unwritten=len(waiting))
+    return due(
+        waiting,
+        max(made, default=None),
+        now,
+        config.unarchived_limit,
+        config.interval,
+        overflowing=overflowing,
+    )

@@ -1,0 +1,109 @@
+"""
+Events, one JSON object a line in log.jsonl: for programs, and for the person who asks what happened last night.
+
+Never a message's text. What lasts is told once, when it begins (`edge`). A log that can't be written stops nothing.
+Source: docs/protocol.md, 8; 003's companion (rotation at 10 MB or daily, gzip, 30 days, 500 MB).
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+from typing import TYPE_CHECKING, Final
+
+from supervisor.protocol.clock import to_wire
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+    from pathlib import Path
+
+    from supervisor.protocol.clock import Clock
+    from supervisor.protocol.keys_archive import Log
+
+#: Every event there is, and what it says.
+EVENTS: Final[Mapping[str, str]] = {
+    "started": "a supervisor or a worker began",
+    "stopped": "it ended, after the step it was in",
+    "seen": "new messages were met in history.json or in the drop-box",
+    "archived": "an archive run wrote dated files",
+    "submitted": "tasks were put into the worker's queue",
+    "summarised": "a summary was written",
+    "dropped": "a result was set aside: it names less than what stands, or nothing new",
+    "summary_failed": "a task failed; its group waits",
+    "archive_backlog": "a group has failed five times (003)",
+    "moved": "dated files that a summary covers went to originals/",
+    "trimmed": "messages left history.json; their words are in dated files",
+    "history_overflow": "un-written messages alone exceed the hard cap (003)",
+    "history_invalid": "history.json can't be read; nothing is written to it until it can",
+    "history_restored": "history.json was put together again from its backup and the seen journal",
+    "put_back": "un-written messages that another program's rewrite had lost were put back",
+    "message_odd": "a message can't be understood; it is skipped, and a copy is in quarantine",
+    "file_quarantined": "a file can't be read; a copy is in quarantine",
+    "task_put_back": "a task whose worker died or was silent went back to the queue",
+    "degraded": "the disk refuses to read or write; recalld waits and tries again",
+    "recovered": "the disk works again",
+    "watch_lost": "file events are not to be had; polling goes on alone",
+    "error": "a step failed in a way nobody foresaw; the others went on",
+}
+
+
+class EventLog:
+    """The log of one workspace. *tell* is called with each event's line of text, for a person who watches."""
+
+    def __init__(self, path: Path, clock: Clock, limits: Log, tell: Callable[[str], None] | None = None) -> None:
+        self._path = path
+        self._clock = clock
+        self._limits = limits
+        self._tell = tell
+        self._lasting: dict[str, object] = {}
+
+    def emit(self, event: str, **fields: object) -> None:
+        """Write one event; *fields* are counts, names, groups and durations."""
+        if event not in EVENTS:
+            raise ValueError(f"{event!r} is not in EVENTS")
+        now = self._clock()
+        line = json.dumps({"ts": to_wire(now), "event": event, **fields}, ensure_ascii=True)
+        try:
+            self._rotate(now)
+            handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            try:
+                os.write(handle, line.encode() + b"\n")
+            finally:
+                os.close(handle)
+        except OSError:
+            pass  # a full disk is told of by `degraded`, on the terminal
+        if self._tell:
+            told = " ".join(f"{key}={value}" for key, value in fields.items())
+            self._tell(f"{to_wire(now)} {event} {told}".rstrip())
+
+    def edge(self, event: str, state: object, over: str = "", **fields: object) -> None:
+        """Write the event when *state* has become true, or another true value; write *over* when it no longer is."""
+        before, self._lasting[event] = self._lasting.get(event), state
+        if state and state != before:
+            self.emit(event, **fields)
+        elif before and not state and over:
+            self.emit(over)
+
+    def _rotate(self, now: datetime) -> None:
+        """Begin a new file when the old one is full or of another day; delete what is too old or too much."""
+        try:
+            found = os.stat(self._path)
+        except FileNotFoundError:
+            return
+        age_s = now.timestamp() - found.st_mtime
+        if found.st_size < self._limits.rotate_bytes and age_s < self._limits.rotate_every.total_seconds():
+            return
+        old = self._path.with_name(f"log-{now:%Y%m%dT%H%M%S}.jsonl.gz")
+        with open(self._path, "rb") as source, gzip.open(old, "wb") as target:
+            shutil.copyfileobj(source, target)
+        os.chmod(old, 0o600)
+        os.unlink(self._path)
+        kept = 0
+        for path in sorted(self._path.parent.glob("log-*.jsonl.gz"), reverse=True):
+            stat = path.stat()
+            kept += stat.st_size
+            if kept > self._limits.keep_bytes or now.timestamp() - stat.st_mtime > self._limits.keep_days * 86_400:
+                path.unlink()

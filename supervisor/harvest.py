@@ -1,0 +1,120 @@
+"""Taking in what the worker made: judged, written beside the originals, and only then forgotten (docs/protocol.md, 3 and 6)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from supervisor.policy.backoff import delay_after, jittered
+from supervisor.policy.coverage import widens
+from supervisor.policy.gate import fault, says_nothing
+from supervisor.protocol.clock import to_wire
+from supervisor.protocol.errors import Changed
+from supervisor.protocol.period import Period, period_of_group
+from supervisor.protocol.summary import Summary
+from supervisor.text.chitchat import is_chitchat
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
+
+    from supervisor.protocol.task import Reason, Result
+    from supervisor.workspace import Workspace
+
+#: What an empty summary says, so that a person who opens it knows why.
+NOTHING = "> 无需记录 · Nothing to record."
+
+
+def harvest(ws: Workspace, now: datetime) -> int:
+    """Take in every finished task; returns how many summaries were written."""
+    written = 0
+    for path in ws.spool.finished():
+        try:
+            result = ws.spool.read_result(path)
+            period = period_of_group(result.group)
+            if period is None:
+                raise ValueError("it belongs to no group")
+        except ValueError as error:
+            _set_aside(ws, path, str(error))
+            continue
+        try:
+            written += _take_in(ws, result, period, now)
+        except Changed:
+            continue  # a person saved the summary in this moment: the next round reads it anew
+        ws.spool.discard(path)
+    return written
+
+
+def _take_in(ws: Workspace, result: Result, period: Period, now: datetime) -> bool:
+    # gather
+    present = {file.name: file for file in ws.memory.dated()}
+    standing = ws.memory.summaries().get(period)
+    # decide
+    reason = result.reason if result.status == "failed" else None
+    empty = result.status == "done" and says_nothing(result.text)
+    if result.status == "done":
+        if not widens(
+            result.sources,
+            standing,
+            present,
+            better=result.redo or (standing is not None and standing.extract and not result.extract),
+        ):
+            ws.events.emit("dropped", group=result.group)
+            return False
+        reason = fault(result.text, period.kind) if not empty else None if _all_chitchat(ws, result) else "empty"
+    # apply
+    if reason:
+        unchanged = all(s.name in present and present[s.name].source == s for s in result.sources)
+        if reason != "lost" or unchanged:
+            _fail(ws, result, reason, now)
+        return False
+    _write(ws, result, period, now, empty=empty)
+    ws.spool.clear(result.group)
+    return True
+
+
+def _write(ws: Workspace, result: Result, period: Period, now: datetime, *, empty: bool) -> None:
+    look, before = ws.memory.read_summary(period)
+    summary = Summary(
+        period=period.label,
+        zone=ws.config.archive.timezone,
+        created=to_wire(now),
+        text=NOTHING if empty else result.text,
+        sources=result.sources,
+        provider=result.provider,
+        model=result.model,
+        prompt=result.prompt,
+        extract=result.extract,
+        empty=empty,
+        kept=before.kept if before else "",
+    )
+    ws.memory.write_summary(period, summary, look)
+    ws.events.emit("summarised", group=result.group, files=len(result.sources), ms=result.duration_ms)
+
+
+def _fail(ws: Workspace, result: Result, reason: Reason, now: datetime) -> None:
+    """Write the failure down, once per attempt; the group's messages mirror it when they are settled."""
+    config = ws.config.archive
+    before = ws.failures().get(result.group)
+    attempts = result.attempt + 1
+    if before and before.attempts >= attempts:
+        return
+    delay = delay_after(attempts, config.backoff, config.backlog_interval)
+    delay = jittered(delay, config.jitter, f"{result.group}-{attempts}")
+    ws.spool.fail(result.group, attempts, now, now + delay, reason)
+    ws.events.emit("summary_failed", group=result.group, reason=reason, attempts=attempts)
+    if attempts == config.max_attempts:
+        ws.events.emit("archive_backlog", group=result.group, attempts=attempts)
+
+
+def _all_chitchat(ws: Workspace, result: Result) -> bool:
+    """Tell whether the supervisor's own rule agrees that the sources hold nothing but chit-chat."""
+    blocks = [block for source in result.sources for block in ws.memory.blocks(source.name)]
+    return all(not block.text.strip() or is_chitchat(block.text) for block in blocks)
+
+
+def _set_aside(ws: Workspace, path: Path, why: str) -> None:
+    look = ws.files.look(path)
+    if look:
+        ws.files.quarantine(ws.layout.quarantine, "result", look.data, ws.config.care.quarantine_limit)
+        ws.events.emit("file_quarantined", file=ws.layout.relative(path), why=why)
+    ws.spool.discard(path)

@@ -1,0 +1,96 @@
+"""
+history.json: the conversation, shared with the assistant and any other program (docs/protocol.md, 2 and 5).
+
+Every change is one read, change and write under the lock, and the last look before the rename catches who ignores it.
+What can't be read is never written over: BadFile, until a person or the restore has mended it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from supervisor.protocol.errors import BadFile, Changed
+from supervisor.protocol.message import History, parse_history, render_history
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import tzinfo
+
+    from supervisor.protocol.disk import Stat
+    from supervisor.protocol.files import Files, Look
+    from supervisor.protocol.layout import Layout
+
+_TRIES: Final = 5
+
+
+class HistoryStore:
+    """The file, and the last version of it that was parsed."""
+
+    def __init__(self, files: Files, layout: Layout, zone: tzinfo) -> None:
+        self._files = files
+        self._layout = layout
+        self._zone = zone
+        self._stat: Stat | None = None
+        self._digest = ""
+        self._history: History = ()
+
+    def read(self) -> History:
+        """
+        Return the messages; none where there is no file and there never was one. The same object while nothing changed.
+
+        BadFile when the file is damaged, or gone although a backup says that it was there.
+        """
+        stat = self._files.disk.stat(self._layout.history)
+        if stat is None or stat != self._stat:
+            self._parse(self._files.look(self._layout.history))
+        return self._history
+
+    def change(self, step: Callable[[History], History], then: Callable[[History], None] | None = None) -> History:
+        """
+        Replace the messages by what *step* makes of them, durably; nothing is written when it changes nothing.
+
+        *step* may be called again when another program wrote meanwhile. *then* is called with the outcome while the lock is
+        still held. BadFile as with `read`; Busy when the lock, or a quiet moment, was not to be had.
+        """
+        path = self._layout.history
+        with self._files.lock(self._layout.history_lock):
+            for last in (False,) * (_TRIES - 1) + (True,):
+                look = self._files.look(path)
+                before = self._parse(look)
+                after = step(before)
+                if after is before or after == before:
+                    break
+                try:
+                    self._write(after, look)
+                    break
+                except Changed:
+                    if last:
+                        raise
+            if then:
+                then(after)
+            return after
+
+    def _write(self, after: History, look: Look | None) -> None:
+        try:
+            data = render_history(after)
+        except RecursionError:
+            raise BadFile(self._layout.history, "its nesting is too deep") from None
+        self._files.replace(self._layout.history, data, look, keep=self._layout.history_backup)
+        self._stat = None  # parsed anew at the next look: what we wrote is read like anybody's
+        self._history = after
+
+    def _parse(self, look: Look | None) -> History:
+        if look is None:
+            self._stat, self._digest, self._history = None, "", ()
+            if self._files.disk.stat(self._layout.history_backup):
+                raise BadFile(self._layout.history, "it is gone, though its backup is there")
+            return self._history
+        if look.digest != self._digest:
+            try:
+                self._history = parse_history(look.data, self._zone)
+            except ValueError as error:
+                self._stat, self._digest = None, ""
+                raise BadFile(self._layout.history, str(error)) from None
+            self._digest = look.digest
+        self._stat = look.stat
+        return self._history

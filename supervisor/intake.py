@@ -1,0 +1,185 @@
+"""
+The first look: what has come, by whatever door, gets a name, is remembered, and is found again if another program loses it.
+
+Doors are history.json itself and the drop-box inbox.d/new. Source: docs/protocol.md, 2 (Identity) and 5.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING
+
+from supervisor.policy.adopt import standing_in
+from supervisor.policy.identity import identify
+from supervisor.protocol.clock import local_day
+from supervisor.protocol.layout import is_foreign
+from supervisor.protocol.message import (
+    Archived,
+    Entry,
+    History,
+    Key,
+    Message,
+    Odd,
+    dated,
+    named,
+    parse_json,
+    read_message,
+    render_json,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from supervisor.workspace import Workspace
+
+
+def intake(ws: Workspace, now: datetime) -> int:
+    """Meet what is new; returns how many messages were."""
+    # gather
+    ws.seen.refresh()
+    _reconcile(ws)
+    _empty_drop_box(ws)
+    history = ws.history.read()
+    # decide and apply: names first, since everything else goes by them
+    if identify(history, ws.seen.known, now) is not history:
+        history = ws.history.change(partial(identify, known=ws.seen.known, now=now))
+    _set_odd_aside(ws, history)
+    fresh = _fresh(ws, history)
+    adopted = _adopt(ws, [message for message in fresh if message.archived is Archived.YES])
+    unwritten = [message for message in fresh if message.key not in adopted]
+    ws.seen.saw(unwritten)
+    _put_back(ws, history)
+    ws.seen.looked(ws.history.read())
+    if fresh:
+        ws.events.emit("seen", messages=len(fresh), written_elsewhere=len(adopted))
+    return len(fresh)
+
+
+def unwritten(ws: Workspace, history: History) -> list[Message]:
+    """Return the messages whose words stand in no dated file, oldest first; lost ones come from the journal's copy."""
+    here = [e for e in history if isinstance(e, Message) and e.id and ws.seen.file_of(e.key) is None]
+    ids = {entry.id for entry in history if isinstance(entry, Message)}
+    lost = [m for key, m in ws.seen.unwritten.items() if key in ws.seen.back and m.id not in ids]
+    return lost + here
+
+
+def _reconcile(ws: Workspace) -> None:
+    """Tell the journal of dated files that it does not know: a crash fell between the two, or it was deleted."""
+    for file in ws.memory.dated():
+        if file.ours and file.name not in ws.seen.names:
+            ws.seen.wrote(file.name, ws.memory.blocks(file.name))
+
+
+def _fresh(ws: Workspace, history: History) -> list[Message]:
+    """Return the messages whose words were never met; of one that an assistant is still writing, the newest text."""
+    found: dict[Key, Message] = {}
+    for entry in history:
+        if isinstance(entry, Message) and ws.seen.file_of(entry.key) is None and entry.key not in ws.seen.unwritten:
+            found.setdefault(entry.key, entry)
+    return list(found.values())
+
+
+def _adopt(ws: Workspace, archived: Sequence[Message]) -> set[Key]:
+    """Take as written what another program had flagged `true` and filed in a note of the message's day; decided once."""
+    found: set[Key] = set()
+    if not archived:
+        return found
+    notes = [file for file in ws.memory.dated() if not file.ours]
+    for note in notes:
+        of_day = [m for m in archived if m.created_at and local_day(m.created_at, ws.zone) == note.day]
+        text = ws.memory.text(note.name) if of_day else ""
+        held = [message for message in of_day if message.key not in found and standing_in(message.text, text)]
+        if held:
+            ws.seen.adopted(note.name, held)
+            found.update(message.key for message in held)
+    return found
+
+
+def _put_back(ws: Workspace, history: History) -> None:
+    """Put un-written words back that another program's rewrite has lost, once; forget those that newer words replaced."""
+    keys = {entry.key for entry in history if isinstance(entry, Message)}
+    ids = {identity for identity, _ in keys}
+    gone = [key for key in ws.seen.unwritten if key not in keys]
+    ws.seen.drop([key for key in gone if key[0] in ids])
+    lost = [key for key in gone if key[0] not in ids and key not in ws.seen.back]
+    if not lost:
+        return
+    ws.seen.put_back(lost)
+    ws.history.change(partial(_with, lost=[ws.seen.unwritten[key] for key in lost]))
+    ws.events.emit("put_back", messages=len(lost), ids=[identity for identity, _ in lost[:20]])
+
+
+def _with(history: History, lost: Sequence[Message]) -> History:
+    """Return the history with the lost messages, each before the first that is later than it."""
+    found: list[Entry] = list(history)
+    ids = {entry.id for entry in history if isinstance(entry, Message)}
+    for message in lost:
+        if message.id in ids or message.created_at is None:
+            continue
+        place = next((n for n, e in enumerate(found) if _is_later(e, message.created_at)), len(found))
+        found.insert(place, message)
+    return tuple(found)
+
+
+def _is_later(entry: Entry, than: datetime) -> bool:
+    return isinstance(entry, Message) and entry.created_at is not None and entry.created_at > than
+
+
+def _set_odd_aside(ws: Workspace, history: History) -> None:
+    for entry in history:
+        if isinstance(entry, Odd):
+            limit = ws.config.care.quarantine_limit * 10
+            if ws.files.quarantine(ws.layout.quarantine, "message", render_json(entry.raw), limit):
+                ws.events.emit("message_odd", why=entry.why)
+
+
+# ── the drop-box ─────────────────────────────────────────────────────────────
+
+
+def _empty_drop_box(ws: Workspace) -> None:
+    for name in ws.files.disk.names(ws.layout.drop_box):
+        if not name.endswith(".json") or is_foreign(name):
+            continue
+        path = ws.layout.drop_box / name
+        look = ws.files.look(path)
+        if look is None:
+            continue
+        try:
+            messages = _dropped(ws, name, look.data, datetime.fromtimestamp(look.stat.mtime_ns / 1e9, UTC))
+        except ValueError as error:
+            kept = ws.files.quarantine(ws.layout.quarantine, "dropped", look.data, ws.config.care.quarantine_limit)
+            if kept:
+                ws.events.emit("file_quarantined", file=ws.layout.relative(path), why=str(error))
+            continue
+        _take_in(ws, messages, path)
+
+
+def _take_in(ws: Workspace, messages: Sequence[Message], path: Path) -> None:
+    """Append what is not known yet, then delete the file: harmless when a crash repeats it."""
+
+    def grow(history: History) -> History:
+        ids = {entry.id for entry in history if isinstance(entry, Message)}
+        new = tuple(m for m in messages if m.id not in ids and not ws.seen.knows(m.id))
+        return history + new if new else history
+
+    ws.history.change(grow)
+    ws.files.remove(path)
+
+
+def _dropped(ws: Workspace, name: str, data: bytes, made_at: datetime) -> list[Message]:
+    """Return the messages of a drop-box file: one object, or an array of them; ValueError when it is neither."""
+    raw = parse_json(data)
+    found = []
+    for n, one in enumerate(raw if isinstance(raw, list) else [raw]):
+        entry = read_message(one, ws.zone)
+        if isinstance(entry, Odd):
+            raise ValueError(entry.why)  # noqa: TRY004 - every fault of the file is one kind
+        if not entry.id:
+            # from the file, not from the clock: taken in twice it is still the same message
+            digest = hashlib.sha256(f"{name}\n{n}\n".encode() + data).hexdigest()
+            entry = named(entry, f"m-{digest[:16]}")
+        found.append(entry if entry.created_at else dated(entry, made_at))
+    return found

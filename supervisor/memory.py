@@ -1,0 +1,187 @@
+"""
+memory/: dated files, summaries, originals (docs/protocol.md, 1 and 4; 003, 记忆存储结构).
+
+Dated files are made once and moved once; a summary is replaced only by a wider one, and never a person's bytes in it. What
+lies here is looked at by stat and read again only where that has changed.
+"""
+
+from __future__ import annotations
+
+import stat as modes
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from supervisor.policy.coverage import MemoryFile, Standing
+from supervisor.protocol.clock import from_wire
+from supervisor.protocol.dated import Block, parse_dated
+from supervisor.protocol.files import Look, digest_of
+from supervisor.protocol.frontmatter import read_head
+from supervisor.protocol.layout import day_of_name, period_of_name
+from supervisor.protocol.summary import Summary, parse_summary, render_summary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import date
+    from pathlib import Path
+
+    from supervisor.protocol.disk import Stat
+    from supervisor.protocol.files import Files
+    from supervisor.protocol.layout import Layout
+    from supervisor.protocol.period import Period
+
+T = TypeVar("T")
+#: Hex digits of a file's digest in a summary.
+DIGEST: int = 16
+
+
+@dataclass(frozen=True, slots=True)
+class _Cached:
+    stat: Stat
+    value: object
+
+
+class MemoryStore:
+    """The files under memory/, and what was read from each at its last change."""
+
+    def __init__(self, files: Files, layout: Layout) -> None:
+        self._files = files
+        self._layout = layout
+        self._cache: dict[Path, _Cached] = {}
+
+    # ── what lies there ──────────────────────────────────────────────────────
+
+    def dated(self) -> tuple[MemoryFile, ...]:
+        """Return the dated files, wherever they lie, and a person's notes named like one; by name."""
+        found: dict[str, MemoryFile] = {}
+        for folder in self._month_folders():
+            found.update((file.name, file) for file in self._dated_in(folder, original=True))
+        # subtle: a crash in the middle of a move may show both names; the one in memory/ counts, and is moved again
+        found.update((file.name, file) for file in self._dated_in(self._layout.memory, original=False))
+        return tuple(found[name] for name in sorted(found))
+
+    def summaries(self) -> dict[Period, Standing]:
+        """Return the standing summaries by period."""
+        found = {}
+        for name in self._files.disk.names(self._layout.summaries):
+            period = period_of_name(name)
+            standing = self._cached(self._layout.summaries / name, _standing_of(period)) if period else None
+            if period and standing:
+                found[period] = standing
+        return found
+
+    def path_of(self, name: str) -> Path:
+        """Return where the dated file lies: in memory/, else in originals/."""
+        path = self._layout.dated(name)
+        return path if self._files.disk.stat(path) else self._layout.original(name)
+
+    def blocks(self, name: str) -> tuple[Block, ...]:
+        """Return the messages of a dated file of ours, none where it is gone or a person's own."""
+        look = self._files.look(self.path_of(name))
+        parsed = parse_dated(look.data, self.path_of(name)) if look else None
+        return tuple(parsed.blocks) if parsed else ()
+
+    def text(self, name: str) -> str:
+        """Return the text of a dated file or note, "" where it is gone."""
+        look = self._files.look(self.path_of(name))
+        return look.data.decode("utf-8", "replace") if look else ""
+
+    # ── changes ──────────────────────────────────────────────────────────────
+
+    def write_dated(self, name: str, data: bytes) -> None:
+        """Make the dated file, durably; FileExistsError when somebody has taken its name."""
+        self._files.create(self._layout.dated(name), data)
+
+    def read_summary(self, period: Period) -> tuple[Look | None, Summary | None]:
+        """Return the summary file as it is now, and what it says."""
+        path = self._layout.summary(period)
+        look = self._files.look(path)
+        return look, parse_summary(look.data, period.label, path) if look else None
+
+    def write_summary(self, period: Period, summary: Summary, seen: Look | None) -> None:
+        """Put the summary in the place of the version *seen*, which is kept under previous/; Changed when it is another."""
+        if seen:
+            copy = self._layout.previous / f"{period.label}.{digest_of(seen.data)[:12]}.md"
+            if not self._files.disk.stat(copy):
+                self._files.create(copy, seen.data)
+        self._files.replace(self._layout.summary(period), render_summary(summary), seen)
+
+    def move_to_originals(self, name: str) -> None:
+        """Move a covered dated file into its month's folder, in one step that never replaces; harmless twice."""
+        target = self._layout.original(name)
+        self._files.make_folder(target.parent)
+        try:
+            self._files.move(self._layout.dated(name), target)
+        except FileNotFoundError:
+            return
+        except FileExistsError:
+            self._finish_move(name, target)
+
+    def _finish_move(self, name: str, target: Path) -> None:
+        """Take away the second name of a file that both places show; where they differ, both stay."""
+        here, there = self._files.look(self._layout.dated(name)), self._files.look(target)
+        if here and there and here.data == there.data:
+            self._files.remove(self._layout.dated(name))
+
+    # ── reading, once per change ─────────────────────────────────────────────
+
+    def _month_folders(self) -> list[Path]:
+        return [self._layout.originals / name for name in self._files.disk.names(self._layout.originals)]
+
+    def _dated_in(self, folder: Path, *, original: bool) -> list[MemoryFile]:
+        found = []
+        for name in self._files.disk.names(folder):
+            day = day_of_name(name)
+            file = self._cached(folder / name, _file_of(name, day, original=original)) if day else None
+            if file:
+                found.append(file)
+        return found
+
+    def _cached(self, path: Path, read: Callable[[Look, Path], T]) -> T | None:
+        stat = self._files.disk.stat(path)
+        known = self._cache.get(path)
+        if stat and known and known.stat == stat:
+            return known.value  # type: ignore[return-value]  # what this very reader made of it
+        look = self._files.look(path) if stat and modes.S_ISREG(stat.mode) else None
+        if look is None:
+            self._cache.pop(path, None)
+            return None
+        value = read(look, path)
+        self._cache[path] = _Cached(look.stat, value)
+        return value
+
+
+def _file_of(name: str, day: date, *, original: bool) -> Callable[[Look, Path], MemoryFile]:
+    def read(look: Look, path: Path) -> MemoryFile:
+        head, _ = read_head(look.data[:2_000].decode("utf-8-sig", "replace"), path)
+        ours = head.get("kind") == "dated"
+        try:
+            created = from_wire(head.get("created", "")) if ours else None
+        except ValueError:
+            ours, created = False, None
+        count = int(head["count"]) if ours and head.get("count", "").isdigit() else 0
+        return MemoryFile(
+            name=name,
+            digest=look.digest[:DIGEST],
+            day=day,
+            count=count,
+            ours=ours,
+            original=original,
+            created=created,
+        )
+
+    return read
+
+
+def _standing_of(period: Period | None) -> Callable[[Look, Path], Standing]:
+    def read(look: Look, path: Path) -> Standing:
+        assert period  # noqa: S101 - the caller asked
+        summary = parse_summary(look.data, period.label, path)
+        return Standing(
+            period=period,
+            sources=frozenset(summary.sources),
+            text=summary.text,
+            extract=summary.extract,
+            digest=look.digest[:DIGEST],
+        )
+
+    return read

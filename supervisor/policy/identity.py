@@ -1,0 +1,93 @@
+"""
+Who a message is when its writer does not say: ids, and times where there are none (docs/protocol.md, 2, Identity).
+
+A writer that strips ids is matched against what was seen before anything is counted, so that the same words never become
+a second message, whatever has been trimmed meanwhile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from supervisor.protocol.clock import from_wire
+from supervisor.protocol.message import History, Message, dated, named
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+    from datetime import datetime
+
+FUTURE: Final = timedelta(days=1)  # a time further ahead than this is impossible
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What was seen before: ids by base in the order of first sight, those in history at the last look, given times."""
+
+    by_base: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    here: Collection[str] = frozenset()
+    times: Mapping[str, str] = field(default_factory=dict)  # id → wire time of first sight, where recalld gave it
+    ids: Collection[str] = frozenset()
+
+
+def identify(history: History, known: Known, now: datetime) -> History:
+    """Return the history in which every message has an id and a possible time; the same object when all had."""
+    if all(not isinstance(e, Message) or (e.id and _possible(e, known, now)) for e in history):
+        return history
+    return tuple(_timed(entry, known, now) if isinstance(entry, Message) else entry for entry in _with_ids(history, known))
+
+
+def _possible(message: Message, known: Known, now: datetime) -> bool:
+    """Tell whether the time can be; that of a message seen before was judged then, whatever the clock says today."""
+    return message.created_at is not None and (message.id in known.ids or message.created_at - now <= FUTURE)
+
+
+def _timed(message: Message, known: Known, now: datetime) -> Message:
+    if message.id in known.times and "createdAtFound" not in message.raw:
+        return dated(message, from_wire(known.times[message.id]))
+    return message if _possible(message, known, now) else dated(message, now)
+
+
+def _with_ids(history: History, known: Known) -> History:
+    used = {entry.id for entry in history if isinstance(entry, Message)}
+    last_known = _last_known(history, known, used)
+    found = []
+    for n, entry in enumerate(history):
+        if isinstance(entry, Message) and not entry.id:
+            # subtle: words without a time can only be matched by their place, behind the last known all is new
+            may_have_left = entry.created_at is not None or n < last_known
+            identity = _known_id(entry, known, used, may_have_left=may_have_left) or _new_id(entry.base, known, used)
+            used.add(identity)
+            entry = named(entry, identity)  # noqa: PLW2901 - the same entry, with its name
+        found.append(entry)
+    return tuple(found)
+
+
+def _last_known(history: History, known: Known, used: Collection[str]) -> int:
+    """Return the position of the last message that was in history at the last look; -1 when there is none."""
+    spent = set(used)
+    last = -1
+    for n, entry in enumerate(history):
+        if not isinstance(entry, Message):
+            continue
+        identity = entry.id or _known_id(entry, known, spent, may_have_left=False)
+        if identity in known.here:
+            last = n
+            spent.add(identity)
+    return last
+
+
+def _known_id(message: Message, known: Known, used: Collection[str], *, may_have_left: bool) -> str:
+    """Return the id these words were seen under: first one that was in history at the last look, then one that left."""
+    free = [identity for identity in known.by_base.get(message.base, ()) if identity not in used]
+    here = [identity for identity in free if identity in known.here]
+    return next(iter(here or (free if may_have_left else ())), "")
+
+
+def _new_id(base: str, known: Known, used: Collection[str]) -> str:
+    identity, n = f"m-{base}", 1
+    while identity in used or identity in known.ids:
+        n += 1
+        identity = f"m-{base}-{n}"
+    return identity

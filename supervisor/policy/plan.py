@@ -1,0 +1,120 @@
+"""When an archive run is due, what it takes, and which dated file each message goes to (003, 触发与归档)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, tzinfo
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from supervisor.policy.slug import short_id, slug_of, unique
+from supervisor.protocol.clock import local_day
+from supervisor.protocol.dated import REVISION, Block, block_of
+from supervisor.protocol.layout import dated_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from supervisor.protocol.message import Key, Message
+
+UNARCHIVED_LIMIT: Final = 100  # messages; 003
+INTERVAL: Final = timedelta(hours=6)  # 003
+EXCHANGE_WAIT: Final = timedelta(minutes=10)  # a question younger than this waits for its answer
+
+Due: TypeAlias = Literal["count", "interval", "overflow"]
+
+
+def due(
+    unwritten: Sequence[Message],
+    last_run: datetime | None,
+    now: datetime,
+    limit: int = UNARCHIVED_LIMIT,
+    interval: timedelta = INTERVAL,
+    *,
+    overflowing: bool = False,
+) -> Due | None:
+    """
+    Return why a run is due; None when it is not.
+
+    *last_run* is when the newest dated file was made. The oldest un-written message has to have waited *interval* since
+    then, or since its own time where that is later, so that a talk after a pause is not cut after its first words.
+    """
+    if overflowing:
+        return "overflow"
+    if len(unwritten) > limit:
+        return "count"
+    times = [min(message.created_at, now) for message in unwritten if message.created_at]
+    if not times:
+        return None
+    since = max(min(times), last_run) if last_run and last_run <= now else min(times)
+    return "interval" if now - since >= interval else None
+
+
+def take(unwritten: Sequence[Message], now: datetime, wait: timedelta = EXCHANGE_WAIT) -> tuple[Message, ...]:
+    """Return the messages without a question, last in its session, that is less than *wait* old and has no answer yet."""
+    held: set[int] = set()
+    answered: set[object] = set()
+    for n in range(len(unwritten) - 1, -1, -1):
+        message = unwritten[n]
+        session = str(message.raw.get("session"))
+        if message.role != "user":
+            answered.add(session)
+        elif session not in answered and message.created_at and now - message.created_at < wait:
+            held.add(n)
+    return tuple(message for n, message in enumerate(unwritten) if n not in held)
+
+
+@dataclass(frozen=True, slots=True)
+class DayFile:
+    """A dated file to be made: its name, its local day, and its blocks in the order of the history."""
+
+    name: str
+    day: date
+    blocks: tuple[Block, ...]
+
+    @property
+    def keys(self) -> frozenset[Key]:
+        """What is written when the file is durable."""
+        return frozenset(block.key for block in self.blocks)
+
+
+def plan_days(
+    messages: Sequence[Message],
+    zone: tzinfo,
+    taken: Collection[str],
+    is_written: Callable[[str], bool],
+) -> tuple[DayFile, ...]:
+    """
+    Return one new dated file for each local day of *messages*, whatever their age; oldest day first.
+
+    *taken* holds every name that is or was in use; *is_written* tells of an id whether other words stand written under it,
+    so that these are filed as a revision.
+    """
+    days: defaultdict[date, list[Message]] = defaultdict(list)
+    for message in messages:
+        if message.created_at is None:
+            raise ValueError("a message without a time can't be filed")
+        days[local_day(message.created_at, zone)].append(message)
+    filed: set[str] = set()
+    names = set(taken)
+    plan = []
+    for day in sorted(days):
+        blocks = []
+        for message in _first_of_each(days[day]):
+            revision = is_written(message.id) or message.id in filed
+            identity = f"{message.id}~{message.words[:REVISION]}" if revision else message.id
+            filed.add(message.id)
+            blocks.append(block_of(message, identity))
+        slug = slug_of([block.text for block in blocks]) or f"mem-{short_id(blocks[0].id)}"
+        name = unique(lambda slug: dated_name(day, slug), slug, names)  # noqa: B023 - called at once
+        names.add(name)
+        plan.append(DayFile(name, day, tuple(blocks)))
+    return tuple(plan)
+
+
+def _first_of_each(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages, of those with the same id and words only the first: they are one."""
+    found: dict[Key, Message] = {}
+    for message in messages:
+        found.setdefault(message.key, message)
+    return list(found.values())

@@ -1,0 +1,32 @@
+"""What looks like a secret in a text: it never goes into a file name, and not to a model unless the user wants it."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+#: Shapes of keys and passwords. Plain words beside them stay; what can't be told from prose is not guessed at.
+_SECRETS: Final = re.compile(
+    r"""
+      \b(?:sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abps]|hf|npm|pypi|AKIA|ASIA|AIza)[-_]?[A-Za-z0-9_\-]{12,}   # vendor keys
+    | \beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]*  # JWT
+    | -----BEGIN[ ][A-Z ]*PRIVATE[ ]KEY-----[\s\S]*?(?:-----END[ ][A-Z ]*PRIVATE[ ]KEY-----|\Z)
+    | (?:password|passwd|passphrase|pwd|secret|token|api[_ -]?key|密码|口令|密钥)["']?\s*(?:[:=：]|\bis\b|是|为)\s*["']?\S+
+    | ://[^/\s:@]+:[^/\s:@]+@  # user:password@
+    | \b[0-9a-f]{32,}\b  # long hex
+    | \b(?=[A-Za-z0-9+/_-]{24,}\b)(?=[^\s]*[0-9])(?=[^\s]*[A-Z])(?=[^\s]*[a-z])[A-Za-z0-9+/_-]{24,}={0,2}  # long base64
+    | \b\d(?:[ -]?\d){12,18}\b  # card numbers
+    | [\w.+-]+@[\w-]+\.[\w.-]+  # mail addresses
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def redacted(text: str, mark: str = " ") -> str:
+    """
+    Return the text with every secret replaced by *mark*.
+
+    >>> redacted("登录 password: hunter2-demo 即可", "…")
+    '登录 … 即可'
+    """
+    return _SECRETS.sub(mark, text)

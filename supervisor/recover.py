@@ -1,0 +1,121 @@
+"""
+Settling, each round and after a crash: flags follow the evidence of the files, and what a crash left is tidied up.
+
+No plan has to be remembered (docs/protocol.md, 3, Settling; holes.md A8 to A10, B9).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from supervisor.policy.coverage import covered
+from supervisor.policy.settle import Evidence, settle
+from supervisor.policy.trim import trim
+from supervisor.protocol.errors import BadFile, Busy
+from supervisor.protocol.layout import WORKERS
+from supervisor.protocol.message import Message, parse_history, render_history
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from supervisor.protocol.message import History
+    from supervisor.workspace import Workspace
+
+
+def settle_flags(ws: Workspace, now: datetime) -> None:
+    """Move every flag to where the files say that it has to be."""
+    # gather
+    files = ws.memory.dated()
+    evidence = Evidence(
+        file_of=ws.seen.file_of,
+        present=frozenset(file.name for file in files),
+        covered=covered(files, ws.memory.summaries()),
+        in_flight=ws.spool.in_flight().keys(),
+        failures=ws.failures(),
+    )
+    # decide
+    step = partial(settle, evidence=evidence, today=ws.today(now), recent_days=ws.config.archive.recent_days)
+    # apply
+    history = ws.history.read()
+    if step(history) != history:
+        ws.history.change(step)
+
+
+def trim_history(ws: Workspace) -> int:
+    """Let leave history.json what may and has to; returns how many messages did."""
+
+    def written(message: Message) -> bool:
+        return bool(message.id) and ws.seen.file_of(message.key) is not None
+
+    history = ws.history.read()
+    if trim(history, written, ws.caps) is history:
+        return 0
+    after = ws.history.change(partial(trim, written=written, caps=ws.caps))
+    ws.seen.looked(after)
+    ws.events.emit("trimmed", messages=len(history) - len(after), left=len(after))
+    return len(history) - len(after)
+
+
+def sweep(ws: Workspace) -> int:
+    """Delete the temporary files that a crash left where only the supervisor writes; returns how many."""
+    layout = ws.layout
+    folders = [layout.memory, layout.summaries, layout.state, layout.previous, layout.quarantine]
+    folders += [layout.originals / name for name in ws.files.disk.names(layout.originals)]
+    folders += [ws.spool.queue, ws.spool.failed]
+    swept = sum(ws.files.sweep(folder) for folder in folders)
+    with ws.files.lock(layout.history_lock):
+        return swept + ws.files.sweep(layout.root)
+
+
+def reclaim(ws: Workspace) -> int:
+    """Put running tasks back whose workers are all dead; returns how many. A living worker's lease is watched elsewhere."""
+    running = list(ws.spool.claimed())  # before the look at the locks: who starts later can't have claimed these
+    if not running or any_worker(ws):
+        return 0
+    for name in running:
+        ws.spool.put_back(name)
+    ws.files.sweep(ws.spool.results)
+    ws.events.emit("task_put_back", tasks=len(running))
+    return len(running)
+
+
+def any_worker(ws: Workspace) -> bool:
+    """Tell whether any worker lives: each holds one of the worker locks for life."""
+    for slot in range(WORKERS):
+        try:
+            with ws.files.lock(ws.layout.worker_lock(slot), wait_s=0):
+                pass
+        except Busy:
+            return True
+    return False
+
+
+def restore_history(ws: Workspace) -> int:
+    """
+    Put a damaged or lost history.json together again: its backup, and the un-written words that the journal holds.
+
+    The damaged bytes go to quarantine first. Returns how many messages it has now; nothing happens when it can be read.
+    """
+    path = ws.layout.history
+    with ws.files.lock(ws.layout.history_lock):
+        look = ws.files.look(path)
+        try:
+            ws.history.read()
+        except BadFile as error:
+            why = error.why
+        else:
+            return 0
+        if look:
+            ws.files.quarantine(ws.layout.quarantine, "history.json", look.data, ws.config.care.quarantine_limit)
+        backup = ws.files.look(ws.layout.history_backup)
+        try:
+            history: History = parse_history(backup.data, ws.zone) if backup else ()
+        except ValueError:
+            history = ()
+        ids = {entry.id for entry in history if isinstance(entry, Message)}
+        ws.seen.refresh()
+        history += tuple(message for message in ws.seen.unwritten.values() if message.id not in ids)
+        ws.files.replace(path, render_history(history), look)
+    ws.events.emit("history_restored", messages=len(history), why=why)
+    return len(history)

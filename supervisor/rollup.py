@@ -1,0 +1,78 @@
+"""
+The roll-up: ripe days and closed months become tasks for the worker, and what a summary covers moves to originals/.
+
+Source: docs/protocol.md, 3, Groups and roll-up; 003 forgot it, so that memories sank out of reach on their sixth day.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from supervisor.policy.age import home
+from supervisor.policy.backoff import is_due
+from supervisor.policy.coverage import covered
+from supervisor.policy.ripen import Work, ripe
+from supervisor.policy.settle import mark_pending
+from supervisor.protocol.clock import to_wire
+from supervisor.protocol.message import Message
+from supervisor.protocol.task import Task, task_id
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from supervisor.workspace import Workspace
+
+
+def roll_up(ws: Workspace, now: datetime) -> int:
+    """Move what is covered, submit what is due, newest first; returns how many tasks."""
+    # gather
+    files, summaries, failures = ws.memory.dated(), ws.memory.summaries(), ws.failures()
+    in_flight, today, recent = ws.spool.in_flight(), ws.today(now), ws.config.archive.recent_days
+    # decide
+    named = covered(files, summaries)
+    moving = [f for f in files if f.ours and not f.original and f.name in named and home(f.day, today, recent)]
+    wanted = ripe(files, summaries, today, recent, extracting=ws.extracting)
+    groups = {work.period.group for work in wanted}
+    waiting = {group for group, failure in failures.items() if not is_due(failure.next_at, now)}
+    ready = [work for work in wanted if work.period.group not in in_flight and work.period.group not in waiting]
+    ready = ready[: max(0, ws.config.archive.max_queued - ws.spool.waiting())]
+    # apply
+    for file in moving:
+        ws.memory.move_to_originals(file.name)
+    if moving:
+        ws.events.emit("moved", files=len(moving))
+    for group in failures.keys() - groups - in_flight.keys():
+        ws.spool.clear(group)  # nothing is left that could be summarised
+    _mark(ws, ready)
+    tasks = [_task(ws, work, failures[g].attempts if (g := work.period.group) in failures else 0, now) for work in ready]
+    submitted = [task for task in tasks if ws.spool.submit(task)]
+    if submitted:
+        ws.events.emit("submitted", tasks=len(submitted), groups=[task.group for task in submitted])
+    return len(submitted)
+
+
+def _mark(ws: Workspace, ready: Sequence[Work]) -> None:
+    """Mark the groups' written `false` messages pending before their tasks exist."""
+    names = {source.name for work in ready for source in work.sources}
+    entries = ws.history.read() if names else ()
+    keys = frozenset(e.key for e in entries if isinstance(e, Message) and ws.seen.file_of(e.key) in names)
+    if keys:
+        ws.history.change(partial(mark_pending, keys=keys))
+
+
+def _task(ws: Workspace, work: Work, attempt: int, now: datetime) -> Task:
+    return Task(
+        id=task_id(work.period.group, work.sources, attempt, work.previous_digest),
+        kind="daily-summary" if work.period.kind == "day" else "monthly-summary",
+        group=work.period.group,
+        period=work.period.label,
+        zone=ws.config.archive.timezone,
+        sources=work.sources,
+        material=work.material,
+        previous=work.previous,
+        previous_digest=work.previous_digest,
+        created_at=to_wire(now),
+        attempt=attempt,
+    )

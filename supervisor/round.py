@@ -1,0 +1,96 @@
+"""
+One round of the supervisor, in the order of the flow: meet, harvest, archive, roll up, settle, trim.
+
+A step that fails is told once and does not stop the others; the next round tries it again.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+from supervisor.archive import archive, why_due
+from supervisor.harvest import harvest
+from supervisor.intake import intake
+from supervisor.protocol.errors import BadConfig, BadFile, NewerFormat, SupervisorError, from_os_error
+from supervisor.recover import settle_flags, trim_history
+from supervisor.rollup import roll_up
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from supervisor.workspace import Workspace
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Round:
+    """What one round did, in counts, and the errors it met by step."""
+
+    seen: int = 0
+    archived: int = 0
+    summaries: int = 0
+    submitted: int = 0
+    trimmed: int = 0
+    ms: int = 0
+    errors: dict[str, SupervisorError] = field(default_factory=dict)
+
+    @property
+    def did(self) -> int:
+        """How much it did; 0 when everything was settled."""
+        return self.seen + self.archived + self.summaries + self.submitted + self.trimmed
+
+
+def run_round(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"] = "due") -> Round:
+    """
+    Do once all that is to be done at *now*.
+
+    *runs*: archive what is due, or everything that is un-written, or hold back (a disk that refused a moment ago).
+    """
+    began = time.monotonic()
+    done = Round()
+
+    def attempt(name: str, step: Callable[[], T], otherwise: T) -> T:
+        try:
+            return step()
+        except (BadConfig, NewerFormat):
+            raise
+        except SupervisorError as error:
+            done.errors[name] = error
+        except OSError as error:
+            done.errors[name] = from_os_error(error, error.filename or ws.layout.root)
+        return otherwise
+
+    def archive_if_due() -> int:
+        if runs == "all" or (runs == "due" and why_due(ws, now)):
+            return archive(ws, now, everything=runs == "all")
+        return 0
+
+    done.seen = attempt("intake", lambda: intake(ws, now), 0)
+    done.summaries = attempt("harvest", lambda: harvest(ws, now), 0)
+    if "intake" not in done.errors:  # what was not met has no name to be filed under
+        done.archived = attempt("archive", archive_if_due, 0)
+    done.submitted = attempt("roll-up", lambda: roll_up(ws, now), 0)
+    attempt("settle", lambda: settle_flags(ws, now), None)
+    done.trimmed = attempt("trim", lambda: trim_history(ws), 0)
+    _compact(ws)
+    _tell(ws, done)
+    done.ms = round((time.monotonic() - began) * 1000)
+    return done
+
+
+def _compact(ws: Workspace) -> None:
+    if ws.seen.is_bloated():
+        with ws.files.lock(ws.layout.history_lock):
+            ws.seen.compact()
+
+
+def _tell(ws: Workspace, done: Round) -> None:
+    """Emit what lasts, when it begins."""
+    invalid = next((str(error) for error in done.errors.values() if isinstance(error, BadFile)), "")
+    ws.events.edge("history_invalid", invalid, why=invalid)
+    others = "; ".join(f"{name}: {error}" for name, error in done.errors.items() if not isinstance(error, BadFile))
+    ws.events.edge("degraded", others, over="recovered", why=others)

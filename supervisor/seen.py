@@ -1,0 +1,220 @@
+"""
+The seen journal, `.recalld/seen.jsonl`: what recalld has met, and where its words stand (docs/protocol.md, 5).
+
+It answers three questions that history.json alone can't: are these words written (even where a person has since deleted
+them from their file), whose message is this without an id, and which un-written words has another program lost. It holds
+the words of un-written messages alone. It can be deleted: what is written is then read from the dated files again.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, Final
+
+from supervisor.policy.identity import Known
+from supervisor.protocol.errors import NewerFormat
+from supervisor.protocol.message import Key, Message, parse_json, read_message, render_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import tzinfo
+
+    from supervisor.protocol.dated import Block
+    from supervisor.protocol.files import Files
+    from supervisor.protocol.layout import Layout
+
+FORMAT: Final = 1
+_HEAD: Final[Mapping[str, Any]] = {"recalld": FORMAT}
+#: Lines that say nothing any more, after which the journal is written anew.
+_GARBAGE: Final = 2_000
+
+
+class SeenJournal:
+    """The journal, and in memory what it says."""
+
+    def __init__(self, files: Files, layout: Layout, zone: tzinfo) -> None:
+        self._files = files
+        self._layout = layout
+        self._zone = zone
+        self._forget()
+
+    def _forget(self) -> None:
+        self._inode, self._offset, self._lines = 0, 0, 0
+        self._written: dict[Key, str] = {}
+        self._bases: defaultdict[str, list[str]] = defaultdict(list)
+        self._times: dict[str, str] = {}
+        self._ids: dict[str, None] = {}
+        self._with_words: set[str] = set()
+        self.here: set[str] = set()
+        self.unwritten: dict[Key, Message] = {}
+        self.back: set[Key] = set()
+        self.names: set[str] = set()
+
+    # ── questions ────────────────────────────────────────────────────────────
+
+    def file_of(self, key: Key) -> str | None:
+        """Return the dated file that holds, or once held, these words; None when they are not written."""
+        return self._written.get(key)
+
+    def has_words(self, identity: str) -> bool:
+        """Tell whether any words stand written under this id."""
+        return identity in self._with_words
+
+    def knows(self, identity: str) -> bool:
+        """Tell whether a message of this id was met before."""
+        return identity in self._ids
+
+    @property
+    def known(self) -> Known:
+        """What identify() needs to know."""
+        return Known(by_base=self._bases, here=self.here, times=self._times, ids=self._ids)
+
+    @property
+    def written(self) -> Mapping[Key, str]:
+        """Every key that is written, with its file."""
+        return self._written
+
+    # ── reading ──────────────────────────────────────────────────────────────
+
+    def refresh(self) -> None:
+        """Read what was added since the last look, by whatever process."""
+        stat = self._files.disk.stat(self._layout.seen)
+        if stat is None or stat.inode != self._inode or stat.size < self._offset:
+            self._forget()
+            if stat is None:
+                return
+        if stat.size == self._offset:
+            return
+        data = self._files.disk.read(self._layout.seen, self._offset)
+        whole = data[: data.rfind(b"\n") + 1]  # a line that a crash left unfinished says nothing
+        self._inode, self._offset = stat.inode, self._offset + len(whole)
+        for line in whole.split(b"\n"):
+            if line:
+                self._apply(line)
+
+    def _apply(self, line: bytes) -> None:
+        self._lines += 1
+        try:
+            fields = parse_json(line)
+            verb, found = next(iter(fields.items()))
+            if verb == "recalld" and found > FORMAT:
+                raise NewerFormat(self._layout.seen, found)
+            if verb == "seen":
+                self._saw(found)
+            elif verb == "written":
+                for identity, words, *bases in found:
+                    self._wrote((identity, words), bases, fields["file"])
+                self.names.add(fields["file"])
+            elif verb == "left":
+                self.here.difference_update(found)
+            elif verb == "here":
+                self.here.update(found)
+            elif verb == "back":
+                self.back.update((identity, words) for identity, words in found)
+            elif verb == "dropped":
+                for identity, words in found:
+                    self.unwritten.pop((identity, words), None)
+        except (ValueError, TypeError, KeyError, AttributeError, StopIteration):
+            return  # a line that a crash or a person broke: what it said is found out anew
+
+    def _saw(self, raw: object) -> None:
+        message = read_message(raw, self._zone)
+        if not isinstance(message, Message) or not message.id:
+            return
+        self._learn(message.id, message.bases)
+        self.here.add(message.id)
+        if "createdAtFound" in message.raw:
+            self._times[message.id] = str(message.raw["createdAt"])
+        if message.key not in self._written:
+            self.unwritten[message.key] = message
+
+    def _wrote(self, key: Key, bases: Sequence[str], file: str) -> None:
+        identity = sys.intern(key[0])
+        self._learn(identity, bases)
+        self._written.setdefault((identity, key[1]), sys.intern(file))
+        self._with_words.add(identity)
+        self.unwritten.pop(key, None)
+        self.back.discard(key)
+
+    def _learn(self, identity: str, bases: Iterable[str]) -> None:
+        self._ids[identity] = None
+        for base in bases:
+            if identity not in self._bases[base]:
+                self._bases[base].append(identity)
+
+    # ── writing ──────────────────────────────────────────────────────────────
+
+    def note(self, messages: Sequence[Message]) -> None:
+        """Write down un-written words without reading the journal: for a command that only appends."""
+        self._append([{"seen": message.raw} for message in messages])
+
+    def saw(self, messages: Sequence[Message]) -> None:
+        """Remember un-written words, durably, before anything else is done with them."""
+        self._record([{"seen": message.raw} for message in messages])
+
+    def wrote(self, file: str, blocks: Sequence[Block]) -> None:
+        """Remember that a dated file holds these messages."""
+        self._record([{"written": [[*block.key, *block.bases] for block in blocks], "file": file}])
+
+    def adopted(self, file: str, messages: Sequence[Message]) -> None:
+        """Remember that another program had written these messages to *file* before recalld came."""
+        written = [[*message.key, *message.bases] for message in messages]
+        self._record([{"written": written, "file": file}, {"here": [message.id for message in messages]}])
+
+    def looked(self, history: Iterable[object]) -> None:
+        """Remember which messages history.json holds, and which have left it."""
+        ids = {entry.id for entry in history if isinstance(entry, Message)}
+        left, came = self.here - ids, ids - self.here
+        kept = {identity for identity, _ in self.unwritten}
+        self._record([*_line("left", sorted(left - kept)), *_line("here", sorted(came))])
+        self.here = ids
+
+    def put_back(self, keys: Sequence[Key]) -> None:
+        """Remember, before it is done, that these words are put back: it happens once."""
+        self._record(_line("back", [list(key) for key in keys]))
+
+    def drop(self, keys: Sequence[Key]) -> None:
+        """Remember that these un-written words were replaced by newer ones of the same message."""
+        self._record(_line("dropped", [list(key) for key in keys]))
+
+    def _record(self, lines: Sequence[Mapping[str, Any]]) -> None:
+        if not lines:
+            return
+        self._append(lines)
+        self.refresh()
+
+    def _append(self, lines: Sequence[Mapping[str, Any]]) -> None:
+        head = [] if self._files.disk.stat(self._layout.seen) else [_HEAD]
+        self._files.append(self._layout.seen, b"".join(render_json(line) + b"\n" for line in (*head, *lines)))
+
+    # ── keeping it small ─────────────────────────────────────────────────────
+
+    def is_bloated(self) -> bool:
+        """Tell whether most of its lines say nothing any more."""
+        return self._lines > _GARBAGE + 2 * (len(self.unwritten) + len(self.names))
+
+    def compact(self) -> None:
+        """Write the journal anew, as short as it can be; the caller holds the history's lock, under which others append."""
+        self.refresh()
+        look = self._files.look(self._layout.seen)
+        by_file: defaultdict[str, list[list[str]]] = defaultdict(list)
+        bases: defaultdict[str, list[str]] = defaultdict(list)
+        for base, ids in self._bases.items():
+            for identity in ids:
+                bases[identity].append(base)
+        for key, file in self._written.items():
+            by_file[file].append([*key, *bases[key[0]]])
+        lines: list[Mapping[str, Any]] = [_HEAD]
+        lines += [{"written": keys, "file": file} for file, keys in by_file.items()]
+        lines += [{"seen": message.raw} for message in self.unwritten.values()]
+        lines += [*_line("here", sorted(self.here)), *_line("back", [list(key) for key in sorted(self.back)])]
+        gone = sorted({key[0] for key in self.unwritten} - self.here)
+        lines += _line("left", gone)
+        self._files.replace(self._layout.seen, b"".join(render_json(line) + b"\n" for line in lines), look)
+        self._forget()
+        self.refresh()
+
+
+def _line(verb: str, found: Sequence[object]) -> list[Mapping[str, Any]]:
+    return [{verb: found}] if found else []

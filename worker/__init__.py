@@ -1,0 +1,1 @@
+"""The worker process: it makes summaries from tasks in files, and never touches history or memory."""

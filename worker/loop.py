@@ -1,0 +1,119 @@
+"""
+The worker: claim, summarise, deliver, until there has been nothing to do for a while.
+
+It shares no memory with the supervisor, only the spool. Killed, it leaves its task in running/, which the supervisor puts
+back; told to end (SIGTERM), it puts its tasks back itself. Source: docs/protocol.md, 6.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+import time
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from supervisor.protocol.errors import Busy
+from supervisor.protocol.layout import WORKERS
+from supervisor.protocol.spool import Spool
+from worker.summarise import summarise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from supervisor.protocol.clock import Clock
+    from supervisor.protocol.config import Config
+    from supervisor.protocol.files import Files
+    from supervisor.protocol.layout import Layout
+    from supervisor.protocol.task import Result, Task
+    from worker.summarise import Provider
+
+_POLL_S: Final = 0.2
+_GRACE_S: Final = 2.0  # for a task that is nearly done when the worker is told to end
+
+
+@dataclass(slots=True)
+class Worker:
+    """One worker process over one workspace."""
+
+    files: Files
+    layout: Layout
+    config: Config
+    provider: Provider
+    clock: Clock
+    stop: threading.Event = field(default_factory=threading.Event)
+    _working: dict[str, Task] = field(default_factory=dict)
+
+    def run_once(self) -> Result | None:
+        """Do one task; None when there was none."""
+        spool = Spool(self.files, self.layout)
+        task = spool.claim()
+        if task is None:
+            return None
+        self._working[task.id] = task
+        try:
+            result = summarise(task, self.provider, self.files, self.layout, self.clock)
+            spool.finish(result)
+        finally:
+            self._working.pop(task.id, None)
+        return result
+
+    def run(self, idle_s: float, tell: Callable[[str], None]) -> None:
+        """Work until told to stop, or until nothing was there for *idle_s* seconds."""
+        with self._slot():
+            signal.signal(signal.SIGTERM, lambda *_: self.stop.set())
+            signal.signal(signal.SIGINT, lambda *_: self.stop.set())
+            threads = [
+                threading.Thread(target=self._work, args=(idle_s, tell), daemon=True)
+                for _ in range(1 if self.provider.extract else self.config.worker.concurrency)
+            ]
+            for thread in threads:
+                thread.start()
+            beat_s = self.config.worker.beat.total_seconds()
+            last_beat = time.monotonic()
+            while any(thread.is_alive() for thread in threads) and not self.stop.wait(0.05):
+                if time.monotonic() - last_beat >= beat_s:
+                    last_beat = time.monotonic()
+                    self._beat()
+            self._put_back_unfinished(threads)
+
+    def _work(self, idle_s: float, tell: Callable[[str], None]) -> None:
+        last = time.monotonic()
+        while not self.stop.is_set():
+            try:
+                result = self.run_once()
+            except OSError as error:  # a full disk: what was claimed is put back by its lease, and tried again
+                tell(f"worker: {error}")
+                result = None
+            if result:
+                last = time.monotonic()
+                tell(f"{result.group} {result.status} {result.error}".rstrip())
+            elif time.monotonic() - last >= idle_s:
+                return
+            else:
+                self.stop.wait(min(_POLL_S, max(idle_s, 0.01)))
+
+    def _beat(self) -> None:
+        spool = Spool(self.files, self.layout)
+        for task in list(self._working.values()):
+            spool.beat(task)
+
+    def _put_back_unfinished(self, threads: list[threading.Thread]) -> None:
+        """Give what is nearly done a moment, and put the rest back into the queue."""
+        until = time.monotonic() + _GRACE_S
+        for thread in threads:
+            thread.join(max(0.0, until - time.monotonic()))
+        spool = Spool(self.files, self.layout)
+        for task in list(self._working.values()):
+            spool.put_back(f"{task.id}.json")
+
+    def _slot(self) -> contextlib.ExitStack:
+        """Hold one of the worker locks for life: it is how a supervisor knows that somebody lives."""
+        held = contextlib.ExitStack()
+        for slot in range(WORKERS):
+            with contextlib.suppress(Busy):
+                held.enter_context(self.files.lock(self.layout.worker_lock(slot), wait_s=0))
+                return held
+        raise Busy(self.layout.worker_lock(0), timedelta())
