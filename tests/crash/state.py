@@ -1,0 +1,108 @@
+"""
+What the model file system holds, as values: files, names, and which of the names are not durable yet.
+
+Everything is replaced, never changed in place, so that a snapshot is three shallow copies. File contents only ever grow
+(the disk interface can't truncate), so `durable` bytes of a file's data are what a power loss is sure to leave.
+"""
+
+from __future__ import annotations
+
+import stat as modes
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+FOLDER_MODE = modes.S_IFDIR | 0o700
+
+#: Folder -> name -> inode; folders are named by their path from the root with slashes, the root itself is "".
+Names = dict[str, dict[str, int]]
+
+
+class Inode(NamedTuple):
+    """A file, a folder or a symbolic link (its *data* is then the target). *durable* counts the bytes that are synced."""
+
+    data: bytes
+    durable: int
+    mode: int
+    mtime_ns: int
+    uid: int = 0
+    gid: int = 0
+    cursed: bool = False  # a sync of it failed: the kernel dropped the bytes, later syncs promise nothing for them
+
+    @property
+    def is_folder(self) -> bool:
+        return modes.S_ISDIR(self.mode)
+
+    @property
+    def is_file(self) -> bool:
+        return modes.S_ISREG(self.mode)
+
+
+class Change(NamedTuple):
+    """Names of one folder that one operation set (to an inode) or took away (None), and that no sync has made durable."""
+
+    number: int  # of the operation; the two halves of a rename across folders share it
+    text: str  # the operation, for a person
+    folder: str
+    sets: tuple[tuple[str, int | None], ...]
+    needs_other: bool = False  # the old half of such a rename: it never stands without the new half
+
+
+class State(NamedTuple):
+    """A whole disk: *live* names are what a process sees, *settled* ones are durable, *pending* lies between the two."""
+
+    inodes: Mapping[int, Inode]
+    live: Mapping[str, Mapping[str, int]]
+    settled: Mapping[str, Mapping[str, int]]
+    pending: tuple[Change, ...]
+
+
+def empty_state() -> State:
+    """A root folder with nothing in it."""
+    return State({1: Inode(b"", 0, FOLDER_MODE, 0)}, {"": {}}, {"": {}}, ())
+
+
+def joined(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name
+
+
+def settle(inodes: Mapping[int, Inode], names: Mapping[str, Mapping[str, int]]) -> State:
+    """The disk that has these names and bytes and owes nothing: what a machine finds when it comes up again."""
+    kept: dict[int, Inode] = {1: inodes[1]}
+    reached: Names = {}
+    todo = [""]
+    while todo:
+        folder = todo.pop()
+        entries = dict(names.get(folder, {}))
+        reached[folder] = entries
+        for name, number in entries.items():
+            inode = inodes[number]
+            kept[number] = inode._replace(durable=len(inode.data), cursed=False)
+            if inode.is_folder:
+                todo.append(joined(folder, name))
+    return State(kept, reached, {folder: dict(entries) for folder, entries in reached.items()}, ())
+
+
+def files_of(state: State) -> Iterator[tuple[str, Inode]]:
+    """Every live file and link with its path from the root."""
+    for folder, entries in state.live.items():
+        for name, number in entries.items():
+            inode = state.inodes[number]
+            if not inode.is_folder:
+                yield joined(folder, name), inode
+
+
+def fingerprint(state: State) -> int:
+    """A number that two disks share when they show the same names and bytes."""
+    return hash((frozenset((path, inode.data) for path, inode in files_of(state)), frozenset(state.live)))
+
+
+def applied(entries: Mapping[str, int], sets: tuple[tuple[str, int | None], ...]) -> dict[str, int]:
+    found = dict(entries)
+    for name, number in sets:
+        if number is None:
+            found.pop(name, None)
+        else:
+            found[name] = number
+    return found

@@ -1,0 +1,129 @@
+"""The adversary itself: it finds what it should, tells it so that a person can read it, and is quick."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from tests.crash.explorer import Explorer, explore
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.crash.model_disk import ModelDisk
+
+
+def _put(disk: ModelDisk, name: str, data: bytes) -> None:
+    handle = disk.create(disk.root / name, 0o600)
+    disk.write(handle, data)
+    disk.sync(handle)
+    disk.close(handle)
+
+
+def _acknowledged(disk: ModelDisk) -> None:
+    _put(disk, "日记", b"x")
+    disk.ack("日记")
+    disk.sync_folder(disk.root)
+
+
+def _nothing(_: ModelDisk) -> None:
+    return
+
+
+def _acked_stand(disk: ModelDisk, acks: Sequence[object]) -> list[str]:
+    return [f"{name} is lost" for name in acks if name not in disk.tree()]
+
+
+def test_a_promise_before_the_folder_is_synced_is_found_and_told_in_order() -> None:
+    report = explore(_acknowledged, _nothing, _acked_stand)
+    assert report.shortest
+    assert str(report.shortest).splitlines() == [
+        "    0 create 日记",
+        "    1 write 日记 (1 bytes)",
+        "    2 sync 日记",
+        "--- power lost (ordered); lost: create 日记",
+        "--- recovered",
+        "  WRONG: 日记 is lost",
+    ]
+
+
+def test_a_killed_process_alone_does_not_show_it() -> None:
+    assert not explore(_acknowledged, _nothing, _acked_stand, modes=("kill",)).failures
+
+
+def _recover_by_halves(disk: ModelDisk) -> None:
+    """Take the journal away before what it stands for is durable."""
+    if "journal" in disk.tree():
+        disk.unlink(disk.root / "journal")
+        disk.sync_folder(disk.root)
+        _put(disk, "日记", b"x")
+        disk.sync_folder(disk.root)
+
+
+def _journaled(disk: ModelDisk) -> None:
+    _put(disk, "journal", b"")
+    disk.sync_folder(disk.root)
+    disk.ack("日记")
+
+
+def _journal_or_file(disk: ModelDisk, acks: Sequence[object]) -> list[str]:
+    return [] if not acks or {"journal", "日记"} & disk.tree().keys() else ["日记 is lost"]
+
+
+def test_a_crash_inside_recovery_is_found_only_where_recovery_is_killed_too() -> None:
+    assert not explore(_journaled, _recover_by_halves, _journal_or_file).failures
+    report = explore(_journaled, _recover_by_halves, _journal_or_file, nested=-1)
+    assert report.shortest
+    assert sum(step.startswith("---") for step in report.shortest.steps) == 3
+
+
+def test_a_recovery_that_raises_and_a_broken_rule_of_locks_are_failures() -> None:
+    def raises(disk: ModelDisk) -> None:
+        disk.read(disk.root / "没有")
+
+    def two_locks(disk: ModelDisk) -> None:
+        with disk.lock(disk.root / "history.json.lock", 1), disk.lock(disk.root / "inbox.json.lock", 1):
+            pass
+
+    assert "FileNotFoundError" in str(explore(_nothing, raises, _acked_stand))
+    assert "inbox.json.lock is taken while history.json.lock is held" in str(explore(_nothing, two_locks, _acked_stand))
+    assert "inbox.json.lock" in str(explore(two_locks, _nothing, _acked_stand))
+
+
+def test_equal_disks_with_equal_promises_are_judged_once() -> None:
+    judged: list[tuple[tuple[str, ...], int]] = []
+
+    def check(disk: ModelDisk, acks: Sequence[object]) -> list[str]:
+        judged.append((tuple(sorted(f"{path} {data!r}" for path, data in disk.tree().items())), len(acks)))
+        return []
+
+    report = explore(_acknowledged, _nothing, check)
+    assert len(judged) == len(set(judged)) == report.states
+    assert report.seen > 0
+
+
+def test_the_same_exploration_twice_is_the_same() -> None:
+    def work(disk: ModelDisk) -> None:
+        for number in range(8):
+            handle = disk.create(disk.root / f"记{number}", 0o600)
+            disk.write(handle, b"abcd")
+
+    def one() -> tuple[int, int, str]:
+        seen: list[str] = []
+        explorer = Explorer(_nothing, lambda disk, _: seen.append(repr(sorted(disk.tree().items()))) or [], limit=16, seed=3)
+        report = explorer.explore(work)
+        return report.states, report.seen, "\n".join(seen)
+
+    assert one() == one()
+
+
+def test_thousands_of_states_are_explored_in_seconds() -> None:
+    def work(disk: ModelDisk) -> None:
+        for number in range(100):
+            _put(disk, f"记{number}", b"x" * 200)
+            if number % 7 == 0:
+                disk.sync_folder(disk.root)
+
+    start = time.perf_counter()
+    report = Explorer(_nothing, _acked_stand).explore(work)
+    assert report.states / (time.perf_counter() - start) > 300, report

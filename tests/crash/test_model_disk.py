@@ -1,0 +1,267 @@
+"""The model file system answers as this machine's does, and forgets what a machine forgets."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+import stat as modes
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from supervisor.protocol.disk import Disk, RealDisk
+from supervisor.protocol.errors import Busy
+from tests.crash.ledger import PowerLoss
+from tests.crash.loss import outcomes
+from tests.crash.model_disk import ModelDisk
+from tests.crash.state import files_of
+
+PLACES = ("a.md", "日记.md", "memory/a.md", "memory/日记.md", "memory/summary", "memory", "没有/a.md", "a.md/b.md")
+#: Most calls go to places where something stands, so that they meet.
+place = st.sampled_from(PLACES[:4]) | st.sampled_from(PLACES)
+folder = st.sampled_from(("", "memory", "memory/summary", "没有", "没有/没有", "a.md", "a.md/没有"))
+START = (("mkdir", "memory"), ("mkdir", "memory/summary"), ("create", "a.md"), ("create", "memory/日记.md"))
+words = st.binary(max_size=6) | st.just("你好\n".encode())
+
+CALL = st.one_of(
+    st.tuples(st.sampled_from(("stat", "read", "unlink", "mkdir", "touch", "create", "open_append")), place),
+    st.tuples(st.sampled_from(("names", "sync_folder")), folder),
+    st.tuples(st.sampled_from(("rename", "rename_new", "link")), place, place),
+    st.tuples(st.just("write"), st.integers(0, 3), words),
+    st.tuples(st.sampled_from(("sync", "close", "own")), st.integers(0, 3)),
+)
+
+
+class Player:
+    """Plays calls on a disk; answers are made comparable: no times, no inode numbers, no sizes of folders."""
+
+    def __init__(self, disk: Disk, root: Path) -> None:
+        self.disk, self.root = disk, root
+        self.handles: list[tuple[int, int]] = []  # with the inode of a file being made, 0 of one appended to
+
+    def play(self, call: tuple[Any, ...]) -> object:
+        try:
+            return self._play(*call)
+        except OSError as error:
+            return errno.errorcode[error.errno or 0]
+
+    def same_files(self) -> list[int | None]:
+        """For each place the first place that is another name of the same file."""
+        inodes = [found.inode if (found := self.disk.stat(self.root / where)) else None for where in PLACES]
+        return [None if inode is None else inodes.index(inode) for inode in inodes]
+
+    def _play(self, name: str, *args: Any) -> object:
+        if name in ("write", "sync", "close", "own"):
+            return self._by_handle(name, *args)
+        paths = [self.root / where for where in args]
+        if name in ("rename", "rename_new") and self._is_folder(paths[0]):
+            return "the interface renames files"
+        if name in ("create", "open_append"):
+            found = self.disk.stat(paths[0])
+            if found and name == "open_append" and any(inode == found.inode for _, inode in self.handles):
+                return "the model has no offsets: a file being made has one writer"
+            handle = getattr(self.disk, name)(*paths, 0o600)
+            made = self.disk.stat(paths[0])
+            self.handles.append((handle, made.inode if made and name == "create" else 0))
+            return None
+        answer = getattr(self.disk, name)(*paths)
+        if name != "stat" or answer is None:
+            return answer
+        size = 0 if modes.S_ISDIR(answer.mode) else answer.size
+        return (size, answer.mode, answer.uid, answer.gid)
+
+    def _by_handle(self, name: str, which: int, *args: Any) -> object:
+        if which >= len(self.handles):
+            return "no such handle"
+        handle, _ = self.handles[which]
+        if name == "close":
+            del self.handles[which]
+        if name == "own":
+            found = self.disk.stat(self.root)
+            assert found is not None
+            args = (0o640, found.uid, found.gid)
+        return getattr(self.disk, name)(handle, *args)
+
+    def _is_folder(self, path: Path) -> bool:
+        found = self.disk.stat(path)
+        return found is not None and modes.S_ISDIR(found.mode)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(CALL, max_size=40))
+def test_the_model_answers_every_call_as_the_real_disk_does(calls: list[tuple[Any, ...]]) -> None:
+    root = Path(tempfile.mkdtemp())
+    root.chmod(0o700)
+    real, model = Player(RealDisk(), root), Player(ModelDisk(root=root), root)
+    model.disk.inodes[1] = model.disk.inodes[1]._replace(uid=root.stat().st_uid, gid=root.stat().st_gid)  # type: ignore[attr-defined]
+    try:
+        for call in (*START, *calls, *(("stat", path) for path in PLACES)):
+            assert model.play(call) == real.play(call), call
+        assert model.same_files() == real.same_files()
+    finally:
+        while real.handles:
+            real.play(("close", 0))
+        shutil.rmtree(root)
+
+
+def _write(disk: ModelDisk, path: str, data: bytes, *, sync: bool) -> None:
+    handle = disk.create(disk.root / path, 0o600)
+    disk.write(handle, data)
+    if sync:
+        disk.sync(handle)
+    disk.close(handle)
+
+
+def _left(disk: ModelDisk, mode: Any) -> set[tuple[tuple[str, bytes], ...]]:
+    found = (outcome.state for outcome in outcomes(disk.end(), mode))
+    return {tuple(sorted((path, inode.data) for path, inode in files_of(state))) for state in found}
+
+
+def test_bytes_without_a_sync_may_be_lost_cut_or_zeros_once_the_name_is_durable() -> None:
+    disk = ModelDisk()
+    _write(disk, "日记", b"abcd", sync=False)
+    disk.sync_folder(disk.root)
+    assert _left(disk, "weak") == {(("日记", data),) for data in (b"", b"ab", b"abcd", b"\0\0\0\0")}
+    assert _left(disk, "ordered") == {(("日记", data),) for data in (b"", b"ab", b"abcd")}
+    assert _left(disk, "kill") == {(("日记", b"abcd"),)}
+
+
+def test_a_synced_file_without_a_synced_folder_may_have_no_name() -> None:
+    disk = ModelDisk()
+    _write(disk, "日记", b"abcd", sync=True)
+    assert _left(disk, "ordered") == {(), (("日记", b"abcd"),)}
+
+
+def test_names_of_a_folder_are_kept_in_their_order_by_the_journal_and_in_any_by_a_weak_disk() -> None:
+    disk = ModelDisk()
+    for name in ("一", "二"):
+        _write(disk, name, b"x", sync=True)
+    one, two = ("一", b"x"), ("二", b"x")
+    assert _left(disk, "ordered") == {(), (one,), (one, two)}
+    assert _left(disk, "weak") == {(), (one,), (two,), (one, two)}
+
+
+def test_a_file_renamed_to_another_folder_is_never_in_none() -> None:
+    disk = ModelDisk()
+    disk.plant("memory/originals/记", b"")
+    disk.plant("memory/日记", b"x")
+    disk.rename_new(disk.root / "memory/日记", disk.root / "memory/originals/日记")
+    for mode in ("ordered", "weak"):
+        assert all(any(path.endswith("日记") for path, _ in files) for files in _left(disk, mode))
+    disk.sync_folder(disk.root / "memory/originals")
+    assert all(("memory/originals/日记", b"x") in files for files in _left(disk, "weak"))
+    assert any(("memory/日记", b"x") in files for files in _left(disk, "weak"))
+    disk.sync_folder(disk.root / "memory")
+    assert len(_left(disk, "weak")) == 1
+
+
+def test_what_lies_in_a_folder_that_was_not_durable_is_gone_with_it() -> None:
+    disk = ModelDisk()
+    disk.mkdir(disk.root / "memory")
+    _write(disk, "memory/日记", b"x", sync=True)
+    disk.sync_folder(disk.root / "memory")
+    assert () in _left(disk, "ordered")
+    disk.sync_folder(disk.root)
+    assert _left(disk, "ordered") == {(("memory/日记", b"x"),)}
+
+
+def test_after_a_failed_sync_a_second_one_promises_nothing() -> None:
+    disk = ModelDisk()
+    disk.fail(2, errno.EIO)
+    handle = disk.create(disk.root / "日记", 0o600)
+    disk.write(handle, b"abcd")
+    with pytest.raises(OSError, match="Input/output"):
+        disk.sync(handle)
+    disk.sync(handle)
+    disk.sync_folder(disk.root)
+    assert (("日记", b""),) in _left(disk, "ordered")
+
+
+def test_a_full_disk_takes_a_part_of_the_bytes() -> None:
+    disk = ModelDisk()
+    disk.fail(1, errno.ENOSPC)
+    handle = disk.create(disk.root / "日记", 0o600)
+    with pytest.raises(OSError, match="No space"):
+        disk.write(handle, b"abcd")
+    assert disk.tree() == {"日记": b"ab"}
+
+
+def test_an_armed_disk_dies_before_the_operation_and_stays_dead() -> None:
+    disk = ModelDisk()
+    disk.crash_at = 1
+    handle = disk.create(disk.root / "日记", 0o600)
+    with pytest.raises(PowerLoss):
+        disk.write(handle, b"abcd")
+    with pytest.raises(PowerLoss):
+        disk.unlink(disk.root / "日记")
+    assert disk.tree() == {"日记": b""}
+
+
+def test_many_combinations_are_drawn_the_same_way_by_the_same_seed() -> None:
+    disk = ModelDisk()
+    for number in range(12):
+        _write(disk, f"记{number}", b"abcd", sync=False)
+    first, again = ([o.story for o in outcomes(disk.end(), "weak", limit=40, seed=7)] for _ in range(2))
+    assert first == again
+    assert 2 < len(first) <= 40
+    assert [o.story for o in outcomes(disk.end(), "weak", limit=40, seed=8)] != first
+
+
+@pytest.mark.parametrize(
+    ("taken", "wrong"),
+    [
+        (["supervisor.lock", "inbox.json.lock", "history.json.lock"], False),
+        (["index.lock"], False),
+        (["history.json.lock", "inbox.json.lock"], True),
+        (["index.lock", "history.json.lock"], True),
+        (["memory.md.lock", "history.json.lock"], True),
+        (["inbox.json.lock", "memory.md.lock"], True),
+        (["history.json.lock", "supervisor.lock"], True),
+        (["其他.lock"], True),
+    ],
+)
+def test_locks_are_taken_in_their_order_and_one_at_a_time(taken: list[str], wrong: bool) -> None:
+    disk = ModelDisk()
+    held = [disk.lock(disk.root / name, 1) for name in taken]
+    for lock in held:
+        lock.__enter__()
+    for lock in reversed(held):
+        lock.__exit__(None, None, None)
+    assert bool(disk.locks.breaches) is wrong
+    assert disk.names(disk.root) == sorted(taken)
+
+
+def test_a_lock_is_not_taken_twice_nor_from_another_holder() -> None:
+    disk = ModelDisk()
+    path = disk.root / "history.json.lock"
+    with disk.lock(path, 1), pytest.raises(Busy), disk.lock(path, 1):
+        pass
+    assert disk.locks.breaches
+    disk.held_by_others.add("history.json.lock")
+    with pytest.raises(Busy), disk.lock(path, 1):
+        pass
+
+
+def test_under_the_lock_of_history_no_markdown_is_written_and_memory_is_not_looked_through() -> None:
+    disk = ModelDisk()
+    disk.plant("memory/日记.md", b"x")
+    with disk.lock(disk.root / "history.json.lock", 1):
+        disk.names(disk.root)
+        _write(disk, ".history.json.t-0.tmp", b"[]", sync=True)
+        assert disk.locks.breaches == []
+        disk.names(disk.root / "memory")
+        _write(disk, "memory.md", b"x", sync=False)
+        loud = disk.locks.breaches
+    assert [line.split(" while")[0] for line in loud] == ["names memory", "create memory.md", "write memory.md"]
+    assert any(line.startswith("create .history") for line in disk.locks.with_history)
+
+
+def test_handles_and_names_stay_apart_over_many_files() -> None:
+    disk = ModelDisk()
+    for number in range(30):
+        _write(disk, f"记{number}", str(number).encode(), sync=True)
+    assert disk.tree() == {f"记{number}": str(number).encode() for number in range(30)}
