@@ -30,7 +30,7 @@ def archive(ws: Workspace, now: datetime, *, everything: bool = False) -> int:
     taken = {file.name for file in ws.memory.dated()} | names_ever(ws.memory.summaries().values()) | ws.seen.names
     # decide
     chosen = waiting if everything else take(waiting, now, ws.config.archive.exchange_wait)
-    plan = plan_days(chosen, ws.zone, taken, ws.seen.has_words)
+    plan = plan_days(chosen, ws.zone, taken, ws.seen.has_words, ws.config.archive.slug_chars)
     if not plan:
         return 0
     # apply: pending first, so that no cap can push out what is being written
@@ -38,6 +38,9 @@ def archive(ws: Workspace, now: datetime, *, everything: bool = False) -> int:
     ws.history.change(partial(mark_pending, keys=keys))
     count = 0
     for file in plan:
+        ws.progress("written to dated files", count, len(keys))
+        if ws.should_stop():
+            break
         data = render_dated(file.day, ws.config.archive.timezone, ws.zone, now, file.blocks)
         try:
             ws.memory.write_dated(file.name, data)
@@ -56,13 +59,13 @@ def why_due(ws: Workspace, now: datetime) -> Due | None:
         return None
     made = [file.created for file in ws.memory.dated() if file.created and file.created <= now]
     config = ws.config.archive
+    last = max(made, default=None)
     overflowing = overflows(waiting, ws.caps)
-    ws.events.edge("history_overflow", overflowing, unwritten=len(waiting))
     return due(
         waiting,
-        max(made, default=None),
+        last,
         now,
         config.unarchived_limit,
         config.interval,
-        overflowing=overflowing,
+        overflowing=overflowing and (last is None or now - last >= config.overflow_interval),
     )

@@ -28,6 +28,8 @@ def harvest(ws: Workspace, now: datetime) -> int:
     """Take in every finished task; returns how many summaries were written."""
     written = 0
     for path in ws.spool.finished():
+        if ws.should_stop():
+            break
         try:
             result = ws.spool.read_result(path)
             period = period_of_group(result.group)
@@ -60,7 +62,13 @@ def _take_in(ws: Workspace, result: Result, period: Period, now: datetime) -> bo
         ):
             ws.events.emit("dropped", group=result.group)
             return False
-        reason = fault(result.text, period.kind) if not empty else None if _all_chitchat(ws, result) else "empty"
+        reason = (
+            fault(result.text, ws.config.archive.summarise_chars)
+            if not empty
+            else None
+            if _all_chitchat(ws, result)
+            else "empty"
+        )
     # apply
     if reason:
         unchanged = all(s.name in present and present[s.name].source == s for s in result.sources)

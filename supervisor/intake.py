@@ -44,8 +44,9 @@ def intake(ws: Workspace, now: datetime) -> int:
     _empty_drop_box(ws)
     history = ws.history.read()
     # decide and apply: names first, since everything else goes by them
-    if identify(history, ws.seen.known, now) is not history:
-        history = ws.history.change(partial(identify, known=ws.seen.known, now=now))
+    name = partial(identify, known=ws.seen.known, now=now, future=ws.config.archive.future_limit)
+    if name(history) is not history:
+        history = ws.history.change(name)
     _set_odd_aside(ws, history)
     fresh = _fresh(ws, history)
     adopted = _adopt(ws, [message for message in fresh if message.archived is Archived.YES])

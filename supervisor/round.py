@@ -35,6 +35,7 @@ class Round:
     summaries: int = 0
     submitted: int = 0
     trimmed: int = 0
+    unfinished: int = 0
     ms: int = 0
     errors: dict[str, SupervisorError] = field(default_factory=dict)
 
@@ -42,6 +43,16 @@ class Round:
     def did(self) -> int:
         """How much it did; 0 when everything was settled."""
         return self.seen + self.archived + self.summaries + self.submitted + self.trimmed
+
+    def add(self, other: Round) -> None:
+        """Add the counts of a further round; its errors are the ones that last."""
+        self.seen += other.seen
+        self.archived += other.archived
+        self.summaries += other.summaries
+        self.submitted += other.submitted
+        self.trimmed += other.trimmed
+        self.ms += other.ms
+        self.errors = other.errors
 
 
 def run_round(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"] = "due") -> Round:
@@ -65,9 +76,11 @@ def run_round(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"] 
         return otherwise
 
     def archive_if_due() -> int:
-        if runs == "all" or (runs == "due" and why_due(ws, now)):
-            return archive(ws, now, everything=runs == "all")
-        return 0
+        if runs == "all":
+            return archive(ws, now, everything=True)
+        why = why_due(ws, now) if runs == "due" else None
+        ws.events.edge("history_overflow", why == "overflow")
+        return archive(ws, now) if why else 0
 
     done.seen = attempt("intake", lambda: intake(ws, now), 0)
     done.summaries = attempt("harvest", lambda: harvest(ws, now), 0)

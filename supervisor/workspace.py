@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from supervisor.events import EventLog
 from supervisor.history import HistoryStore
 from supervisor.memory import MemoryStore
 from supervisor.policy.settle import Failure
 from supervisor.policy.trim import Caps
+from supervisor.protocol.clock import machine_zone
+from supervisor.protocol.config import load, render_default
+from supervisor.protocol.disk import RealDisk
+from supervisor.protocol.files import Files
 from supervisor.protocol.layout import Layout
 from supervisor.protocol.spool import Spool
 from supervisor.seen import SeenJournal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from datetime import date, datetime
     from pathlib import Path
 
+    from supervisor.protocol.clock import Clock
     from supervisor.protocol.config import Config
-    from supervisor.protocol.files import Files
 
 
 class Events(Protocol):
@@ -45,6 +51,9 @@ class Workspace:
         self.memory = MemoryStore(files, self.layout)
         self.seen = SeenJournal(files, self.layout, self.zone)
         self.spool = Spool(files, self.layout)
+        #: Asked between two steps of long work; told how far it has come: what, how many of how many.
+        self.should_stop: Callable[[], bool] = lambda: False
+        self.progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None
 
     def prepare(self) -> None:
         """Make the folders that are absent; nothing that is there changes."""
@@ -72,3 +81,35 @@ class Workspace:
     def failures(self) -> dict[str, Failure]:
         """Return the last failure of each group that waits."""
         return {group: Failure(*fields) for group, fields in self.spool.failures().items()}
+
+
+def open_workspace(
+    root: Path, environ: Mapping[str, str], clock: Clock, tell: Callable[[str], None] | None = None
+) -> Workspace:
+    """
+    Return the workspace at *root* with its configuration and its event log; nothing is written.
+
+    BadConfig when the configuration is wrong.
+    """
+    files = Files(RealDisk())
+    found = files.look(Layout(root).config)
+    config = load(found.data if found else None, environ)
+    return Workspace(root, config, files, EventLog(Layout(root).log, clock, config.log, tell))
+
+
+def make_workspace(root: Path, environ: Mapping[str, str]) -> bool:
+    """
+    Make what a workspace at *root* lacks, and change nothing that is there; tell whether it had no configuration.
+
+    The machine's time zone is written down, so that days stay the same days wherever the folder goes.
+    """
+    files, layout = Files(RealDisk()), Layout(root)
+    files.make_folder(root)
+    is_new = files.disk.stat(layout.config) is None
+    if is_new:
+        zone = load(None, environ).archive.timezone if "RECALLD_ARCHIVE_TIMEZONE" in environ else machine_zone()
+        files.create(layout.config, render_default(zone).encode())
+    if not any(files.disk.stat(path) for path in (layout.history, layout.history_backup, layout.seen)):
+        files.create(layout.history, b"[]\n")
+    files.make_folder(root / "prompts")
+    return is_new

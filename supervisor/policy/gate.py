@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from supervisor.protocol.task import Reason
 
-#: The most a summary may hold, in characters.
-LONGEST: Final = {"day": 8_000, "month": 16_000}
+LONGEST: Final = 8_000  # characters of one summary
 #: What a model says when the material held nothing worth keeping (000, 无需记录).
 _NOTHING: Final = re.compile(r"[\s\W]*(?:无需记录|無需記錄|nothing to record)[\s\W]*", re.IGNORECASE)
 _FORGED: Final = re.compile(r"\A---\s*$|^<!-- recalld", re.MULTILINE)
@@ -20,10 +19,10 @@ def says_nothing(text: str) -> bool:
     return bool(_NOTHING.fullmatch(text))
 
 
-def fault(text: str, kind: str) -> Reason | None:
-    """Return why the text can't stand as the summary of a day or a month; None when it can."""
+def fault(text: str, longest: int = LONGEST) -> Reason | None:
+    """Return why the text can't stand as a summary; None when it can."""
     if not re.search(r"\w", text):
         return "empty"
-    if len(text) > LONGEST[kind] or _FORGED.search(text) or "\0" in text:
+    if len(text) > longest or _FORGED.search(text) or "\0" in text:
         return "refused"
     return None

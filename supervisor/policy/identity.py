@@ -31,22 +31,24 @@ class Known:
     ids: Collection[str] = frozenset()
 
 
-def identify(history: History, known: Known, now: datetime) -> History:
+def identify(history: History, known: Known, now: datetime, future: timedelta = FUTURE) -> History:
     """Return the history in which every message has an id and a possible time; the same object when all had."""
-    if all(not isinstance(e, Message) or (e.id and _possible(e, known, now)) for e in history):
+    if all(not isinstance(e, Message) or (e.id and _possible(e, known, now + future)) for e in history):
         return history
-    return tuple(_timed(entry, known, now) if isinstance(entry, Message) else entry for entry in _with_ids(history, known))
+    return tuple(
+        _timed(entry, known, now, future) if isinstance(entry, Message) else entry for entry in _with_ids(history, known)
+    )
 
 
-def _possible(message: Message, known: Known, now: datetime) -> bool:
+def _possible(message: Message, known: Known, latest: datetime) -> bool:
     """Tell whether the time can be; that of a message seen before was judged then, whatever the clock says today."""
-    return message.created_at is not None and (message.id in known.ids or message.created_at - now <= FUTURE)
+    return message.created_at is not None and (message.id in known.ids or message.created_at <= latest)
 
 
-def _timed(message: Message, known: Known, now: datetime) -> Message:
+def _timed(message: Message, known: Known, now: datetime, future: timedelta) -> Message:
     if message.id in known.times and "createdAtFound" not in message.raw:
         return dated(message, from_wire(known.times[message.id]))
-    return message if _possible(message, known, now) else dated(message, now)
+    return message if _possible(message, known, now + future) else dated(message, now)
 
 
 def _with_ids(history: History, known: Known) -> History:

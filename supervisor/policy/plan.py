@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from supervisor.policy.slug import short_id, slug_of, unique
+from supervisor.policy.slug import LENGTH, short_id, slug_of, unique
 from supervisor.protocol.clock import local_day
 from supervisor.protocol.dated import REVISION, Block, block_of
 from supervisor.protocol.layout import dated_name
@@ -83,6 +83,7 @@ def plan_days(
     zone: tzinfo,
     taken: Collection[str],
     is_written: Callable[[str], bool],
+    slug_length: int = LENGTH,
 ) -> tuple[DayFile, ...]:
     """
     Return one new dated file for each local day of *messages*, whatever their age; oldest day first.
@@ -105,7 +106,7 @@ def plan_days(
             identity = f"{message.id}~{message.words[:REVISION]}" if revision else message.id
             filed.add(message.id)
             blocks.append(block_of(message, identity))
-        slug = slug_of([block.text for block in blocks]) or f"mem-{short_id(blocks[0].id)}"
+        slug = slug_of([block.text for block in blocks], slug_length) or f"mem-{short_id(blocks[0].id)}"
         name = unique(lambda slug: dated_name(day, slug), slug, names)  # noqa: B023 - called at once
         names.add(name)
         plan.append(DayFile(name, day, tuple(blocks)))

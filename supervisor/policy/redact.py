@@ -11,7 +11,8 @@ _SECRETS: Final = re.compile(
       \b(?:sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abps]|hf|npm|pypi|AKIA|ASIA|AIza)[-_]?[A-Za-z0-9_\-]{12,}   # vendor keys
     | \beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]*  # JWT
     | -----BEGIN[ ][A-Z ]*PRIVATE[ ]KEY-----[\s\S]*?(?:-----END[ ][A-Z ]*PRIVATE[ ]KEY-----|\Z)
-    | (?:password|passwd|passphrase|pwd|secret|token|api[_ -]?key|密码|口令|密钥)["']?\s*(?:[:=：]|\bis\b|是|为)\s*["']?\S+
+    | (?:password|passwd|passphrase|pwd|secret|token|api[_ -]?key|密码|口令|密钥)["']?
+      \s*(?:[:=：]|\bis\b|是|为|(?=\s\S*\d))\s*["']?\S+
     | ://[^/\s:@]+:[^/\s:@]+@  # user:password@
     | \b[0-9a-f]{32,}\b  # long hex
     | \b(?=[A-Za-z0-9+/_-]{24,}\b)(?=[^\s]*[0-9])(?=[^\s]*[A-Z])(?=[^\s]*[a-z])[A-Za-z0-9+/_-]{24,}={0,2}  # long base64

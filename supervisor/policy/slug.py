@@ -18,7 +18,7 @@ _WORDS: Final = 3
 _WORD: Final = re.compile(r"[a-z][a-z0-9]{2,}(?:-[a-z0-9]+)*")
 
 
-def slug_of(texts: Sequence[str]) -> str:
+def slug_of(texts: Sequence[str], length: int = LENGTH) -> str:
     """
     Return up to three of the most telling Latin words of the messages in kebab-case, "" where there are none.
 
@@ -28,7 +28,7 @@ def slug_of(texts: Sequence[str]) -> str:
     first: dict[str, int] = {}
     for n, text in enumerate(texts):
         for word in {w.strip("-.").replace(".", "-").replace("_", "-") for w in latin_words(redacted(text))}:
-            if _WORD.fullmatch(word) and len(word) <= LENGTH // 2:
+            if _WORD.fullmatch(word) and len(word) <= length // 2:
                 counts[word] += 1
                 first.setdefault(word, n)
     telling = {word: count**0.5 * rarity(stem(word)) for word, count in counts.items()}
@@ -36,7 +36,7 @@ def slug_of(texts: Sequence[str]) -> str:
     slug = ""
     for word in best[:_WORDS]:
         longer = f"{slug}-{word}".strip("-")
-        if len(longer) <= LENGTH:
+        if len(longer) <= length:
             slug = longer
     return slug
 

@@ -1,0 +1,1 @@
+"""Doors: each translates between recalld and one outside world, and decides nothing."""

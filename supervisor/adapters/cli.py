@@ -1,0 +1,289 @@
+"""
+The command line (docs/cli.md): arguments in, one step called, its answer printed.
+
+Machine output goes to standard output, everything else to standard error. An error is one sentence with an exit code.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import sys
+from dataclasses import asdict
+from datetime import datetime  # noqa: TC003 - typer reads the annotations
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from supervisor.adapters.show import as_json, as_text, tree
+from supervisor.append import append as append_messages
+from supervisor.append import read_lines
+from supervisor.protocol.clock import Clock, frozen, read_instant, starting_at, utc_now
+from supervisor.protocol.errors import BadFile, BadRequest, NotFound, SupervisorError, from_os_error
+from supervisor.workspace import Workspace, make_workspace, open_workspace
+
+app = typer.Typer(
+    name="recalld",
+    help="The memory of a long-running local assistant, kept in files a person can read.",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+Folder = Annotated[Path | None, typer.Option("-w", "--workspace", help="the workspace (RECALLD_WORKSPACE)")]
+Now = Annotated[str | None, typer.Option("--now", help="the clock, ISO 8601 (RECALLD_NOW)")]
+Json = Annotated[bool, typer.Option("--json", help="machine-readable output")]
+
+_BATCH: Final = 8_000_000  # bytes of --jsonl input that are appended in one write
+
+#: What typer raises for wrong arguments; older ones bring click's own, newer ones a copy of it.
+_USAGE: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+
+_given: dict[str, Any] = {}
+
+
+@app.callback()
+def _before(workspace: Folder = None, now: Now = None) -> None:
+    _given.update(workspace=workspace, now=now)
+
+
+def root_of(workspace: Path | None) -> Path:
+    """Return the workspace's folder: the option, RECALLD_WORKSPACE, ./workspace if it is one, else the user's data folder."""
+    chosen = workspace or _given.get("workspace") or os.environ.get("RECALLD_WORKSPACE")
+    if chosen:
+        return Path(chosen).expanduser().absolute()
+    here = Path.cwd() / "workspace"
+    if any((here / name).exists() for name in ("history.json", "recalld.toml")):
+        return here
+    from platformdirs import user_data_path
+
+    return user_data_path("recalld")
+
+
+def moment(now: str | None) -> datetime | None:
+    """Return what --now or RECALLD_NOW says; None for the machine's own clock. BadRequest when it is no time."""
+    text = now or _given.get("now") or os.environ.get("RECALLD_NOW")
+    if not text:
+        return None
+    found = read_instant(text, utc_now().tzinfo)  # type: ignore[arg-type]  # UTC is a zone
+    if found is None:
+        raise BadRequest("--now", f"{text!r} is no time; write it like 2026-01-31T08:00:00Z")
+    os.environ["RECALLD_NOW"] = text  # workers inherit it
+    return found
+
+
+def opened(workspace: Path | None, now: str | None) -> tuple[Workspace, datetime]:
+    """Return an existing workspace and the moment of a one-shot command. NotFound where there is none."""
+    at = moment(now)
+    clock: Clock = frozen(at) if at else utc_now
+    root = root_of(workspace)
+    if not root.is_dir():
+        raise NotFound(root)
+    return open_workspace(root, os.environ, clock), clock()
+
+
+@app.command()
+def init(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
+    """Make a workspace; what is there is never changed."""
+    moment(now)
+    root = root_of(workspace)
+    is_new = make_workspace(root, os.environ)
+    ws = open_workspace(root, os.environ, utc_now)
+    ws.prepare()
+    if json:
+        print(as_json({"workspace": str(root), "new": is_new, "timezone": ws.config.archive.timezone}))
+    else:
+        print(tree(root))
+
+
+@app.command()
+def run(
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+    until_settled: Annotated[bool, typer.Option("--until-settled", help="do all that is due, and end")] = False,
+    no_worker: Annotated[bool, typer.Option("--no-worker", help="never start a worker")] = False,
+) -> None:
+    """Run the supervisor in the foreground."""
+    from supervisor.adapters.progress import progress
+    from supervisor.daemon import Supervisor
+    from supervisor.workers import Workers
+
+    at = moment(now)
+    root = root_of(workspace)
+    make_workspace(root, os.environ)
+    clock: Clock = utc_now if at is None else frozen(at) if until_settled else starting_at(at)
+    ws = open_workspace(root, os.environ, clock, tell=None if until_settled else lambda line: print(line, flush=True))
+    workers = None if no_worker else Workers(ws, clock, idle_s=1.0 if until_settled else None)
+    supervisor = Supervisor(ws, clock, workers)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: supervisor.stop())
+    if not until_settled:
+        supervisor.run()
+        return
+    with progress() as ws.progress:
+        total = supervisor.until_settled(clock())
+    waiting = ws.failures()
+    counts = {
+        "seen": total.seen,
+        "archived": total.archived,
+        "summaries": total.summaries,
+        "trimmed": total.trimmed,
+        "waitingForRetry": len(waiting),
+        "unfinished": total.unfinished,
+    }
+    print(as_json(counts) if json else as_text(counts))
+    if total.errors:
+        raise next(iter(total.errors.values()))
+    if total.unfinished and not no_worker:
+        sentence = (
+            f"{total.unfinished} summaries are unfinished: the worker ended without a result; `recalld worker` shows why."
+        )
+        print(f"recalld: {sentence}", file=sys.stderr)
+        raise typer.Exit(69)
+
+
+@app.command()
+def worker(
+    workspace: Folder = None,
+    now: Now = None,
+    idle: Annotated[float | None, typer.Option("--idle", help="leave after so many seconds without work")] = None,
+) -> None:
+    """Run a worker alone; any number may run."""
+    moment(now)
+    command = [sys.executable, "-m", "worker", "--workspace", str(root_of(workspace))]
+    os.execv(sys.executable, command if idle is None else [*command, "--idle", str(idle)])  # noqa: S606 - itself
+
+
+@app.command()
+def append(
+    role: Annotated[str | None, typer.Option("--role", help="user, assistant, system or tool")] = None,
+    text: Annotated[str | None, typer.Option("--text", help="the words; - reads standard input")] = None,
+    at: Annotated[str | None, typer.Option("--at", help="when it was said, ISO 8601")] = None,
+    session: Annotated[str | None, typer.Option("--session")] = None,
+    channel: Annotated[str | None, typer.Option("--channel")] = None,
+    chat: Annotated[str | None, typer.Option("--chat", help="direct, group or channel")] = None,
+    jsonl: Annotated[bool, typer.Option("--jsonl", help="many messages on standard input, a JSON object a line")] = False,
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
+    """Add a message, or many; prints each id once the message is safe."""
+    ws, moment_now = opened(workspace, now)
+    ws.files.make_folder(ws.layout.state)
+    if jsonl:
+        _append_lines(ws, moment_now, json=json)
+        return
+    if not role or text is None:
+        raise BadRequest("append", "it needs --role and --text, or --jsonl")
+    if chat not in (None, "direct", "group", "channel"):
+        raise BadRequest("--chat", f"{chat!r} is not direct, group or channel")
+    words = sys.stdin.buffer.read().decode("utf-8", "surrogateescape") if text == "-" else text
+    fields = {"role": role, "text": words, "createdAt": at, "channel": channel, "session": session, "chat": chat}
+    raw = {key: value for key, value in fields.items() if value is not None}
+    for identity in append_messages(ws, [raw], moment_now, os.urandom(10)):
+        print(as_json({"id": identity}) if json else identity)
+
+
+def _append_lines(ws: Workspace, now: datetime, *, json: bool) -> None:
+    """Append standard input in batches as large as what is ready, so that one write carries many messages."""
+    rest, number = b"", 1
+    while True:
+        data, ended = _ready()
+        lines = (rest + data).split(b"\n")
+        rest = b"" if ended else lines.pop()
+        raws, fault = read_lines(lines, ws, number)
+        number += len(lines)
+        for identity in append_messages(ws, raws, now, os.urandom(10 * len(raws))) if raws else ():
+            print(as_json({"id": identity}) if json else identity)
+        sys.stdout.flush()
+        if fault:
+            raise BadRequest("--jsonl", f"{fault}; the lines before it were added")
+        if ended:
+            return
+
+
+def _ready() -> tuple[bytes, bool]:
+    """Return what can be read from standard input without waiting for more, and whether it has ended."""
+    found = os.read(0, 1 << 20)
+    ended = not found
+    while not ended and len(found) < _BATCH and select.select([0], [], [], 0.02)[0]:
+        more = os.read(0, 1 << 20)
+        found, ended = found + more, not more
+    return found, ended
+
+
+@app.command()
+def status(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
+    """Show how the workspace stands."""
+    from supervisor.report import status as status_of
+
+    ws, at = opened(workspace, now)
+    found = status_of(ws, at)
+    print(as_json(found) if json else as_text(found))
+
+
+@app.command()
+def plan(
+    at: Annotated[str | None, typer.Option("--at", help="the moment to plan for, ISO 8601")] = None,
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
+    """Show what the next run would do."""
+    from supervisor.report import plan as plan_of
+
+    ws, moment_now = opened(workspace, at or now)
+    found = plan_of(ws, moment_now)
+    print(as_json(found) if json else as_text(found))
+
+
+@app.command()
+def fsck(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
+    """Account for every message; 65 when one is lost or a file is damaged."""
+    from supervisor.fsck import fsck as account
+
+    ws, _ = opened(workspace, now)
+    ledger = account(ws)
+    print(as_json(asdict(ledger)) if json else as_text(asdict(ledger)))
+    if not ledger.is_sound:
+        raise typer.Exit(BadFile.exit_code)
+
+
+def main() -> None:
+    """Run a command and end with its exit code; whatever goes wrong is one sentence."""
+    sys.exit(_code())
+
+
+def _code() -> int:
+    try:
+        ended_with = app(standalone_mode=False)
+    except SupervisorError as error:
+        return _say(str(error), error.exit_code)
+    except typer.Exit as ended:
+        return ended.exit_code
+    except typer.Abort:
+        return _say("interrupted.", 130)
+    except _USAGE as error:
+        return _say(f"{getattr(error, 'format_message', error.__str__)()} See `recalld --help`.", BadRequest.exit_code)
+    except BrokenPipeError:
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        refused = from_os_error(error, error.filename or "the workspace")
+        return _say(str(refused), refused.exit_code)
+    return ended_with if isinstance(ended_with, int) else 0
+
+
+def _say(sentence: str, code: int) -> int:
+    print(f"recalld: {sentence}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    main()

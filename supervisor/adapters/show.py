@@ -1,0 +1,66 @@
+"""Answers as people and programs read them: JSON, short text, a tree of files."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+#: Folders of which only the first and last files are shown, with the number of those between.
+_MANY: Final = 8
+
+
+def as_json(value: object) -> str:
+    """Return one line of JSON; keys are English and stable."""
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def as_text(found: Mapping[str, Any], indent: str = "") -> str:
+    """Return a line a key, nested values further in."""
+    width = max((len(_label(key)) for key in found), default=0)
+    return "\n".join(_line(key, value, indent, width) for key, value in found.items())
+
+
+def _line(key: str, value: object, indent: str, width: int) -> str:
+    label = f"{indent}{_label(key):<{width}}"
+    if isinstance(value, dict):
+        return f"{indent}{_label(key)}\n{as_text(value, indent + '  ')}" if value else f"{label}  none"
+    if isinstance(value, list):
+        rows = "\n".join(f"{indent}  {_row(item)}" for item in value)
+        return f"{indent}{_label(key)}\n{rows}" if value else f"{label}  none"
+    return f"{label}  {'-' if value is None else value}"
+
+
+def _row(item: object) -> str:
+    if not isinstance(item, dict):
+        return str(item)
+    return "  ".join(f"{_label(k)} {v}" if not isinstance(v, str) else v for k, v in item.items() if v not in (None, False))
+
+
+def _label(key: str) -> str:
+    """Return "oldestUnwritten" and "in_files" as words."""
+    return "".join(f" {c.lower()}" if c.isupper() else c for c in key).replace("_", " ")
+
+
+def tree(root: Path) -> str:
+    """Return the folders and files below *root* as an indented tree; long folders are cut in the middle."""
+    return "\n".join([f"{root.name}/", *_branches(root, "")])
+
+
+def _branches(folder: Path, indent: str) -> list[str]:
+    entries = sorted(folder.iterdir(), key=lambda path: (path.is_dir(), path.name))
+    shown = entries if len(entries) <= _MANY else [*entries[: _MANY // 2], None, *entries[-_MANY // 2 + 1 :]]
+    lines = []
+    for n, path in enumerate(shown):
+        last = n == len(shown) - 1
+        mark = "└── " if last else "├── "
+        if path is None:
+            lines.append(f"{indent}{mark}… {len(entries) - len(shown) + 1} more")
+            continue
+        lines.append(f"{indent}{mark}{path.name}{'/' if path.is_dir() else ''}")
+        if path.is_dir():
+            lines += _branches(path, indent + ("    " if last else "│   "))
+    return lines

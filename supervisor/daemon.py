@@ -1,0 +1,197 @@
+"""
+The supervisor: it looks, and when something has changed or its time has come, it does a round.
+
+File events are hints that make it look sooner; a poll by stat is the truth, so that it works with no events at all. Nothing
+is remembered between two ticks that the files do not say (003, Supervisor; durability.md 2.5).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from supervisor.protocol.errors import BadFile, Busy
+from supervisor.recover import reclaim, restore_history, sweep
+from supervisor.round import Round, run_round
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+    from pathlib import Path
+
+    from supervisor.protocol.clock import Clock
+    from supervisor.protocol.disk import Stat
+    from supervisor.workers import Workers
+    from supervisor.workspace import Workspace
+
+#: A round at least this often, for what comes due by time alone: six hours, a retry, a new day. In seconds.
+ROUND_S: Final = 30.0
+#: In --until-settled: how often to look for results, and how many times a worker may die.
+_LOOK_S: Final = 0.03
+_DEATHS: Final = 3
+
+Signature: TypeAlias = "tuple[Stat | None, ...]"
+
+
+class Supervisor:
+    """The one supervisor of a workspace. *workers* is None where none may be started."""
+
+    def __init__(self, ws: Workspace, clock: Clock, workers: Workers | None) -> None:
+        self._ws = ws
+        self._clock = clock
+        self._workers = workers
+        self._stop = threading.Event()
+        self._wake = threading.Event()
+        self._near: Signature = ()
+        self._tree: Signature = ()
+        self._write_wait = timedelta()
+        self._held_until = 0.0
+        self._damaged: tuple[Stat | None, float] | None = None
+        ws.should_stop = self._stop.is_set
+
+    def stop(self) -> None:
+        """End after the step that is being done; may be called from a signal handler."""
+        self._stop.set()
+        self._wake.set()
+
+    def hint(self) -> None:
+        """Look now: somebody says that a file has changed."""
+        self._wake.set()
+
+    # ── the service ──────────────────────────────────────────────────────────
+
+    def run(self) -> None:
+        """Watch the workspace until told to stop; Busy when another supervisor runs."""
+        with self._alone(), self._events():
+            poll_s = self._ws.config.care.poll.total_seconds()
+            tree_s = self._ws.config.care.tree_poll.total_seconds()
+            last_round = last_tree = float("-inf")
+            while not self._stop.is_set():
+                now = time.monotonic()
+                changed = self._near_changed()
+                if now - last_tree >= tree_s:
+                    last_tree = now
+                    changed = self._tree_changed() or changed
+                if changed or now - last_round >= ROUND_S:
+                    last_round = now
+                    done = self.tick(self._clock())
+                    if done.did and not done.errors:
+                        last_round = float("-inf")
+                if self._workers:
+                    self._workers.start_if_needed()
+                    self._workers.watch_leases()
+                if last_round != float("-inf"):
+                    self._wake.wait(poll_s)
+                self._wake.clear()
+            if self._workers:
+                self._workers.stop()
+
+    def tick(self, now: datetime) -> Round:
+        """Do one round at *now*; a disk that refused is left alone for a while, a damaged history is restored."""
+        held = time.monotonic() < self._held_until
+        done = run_round(self._ws, now, "none" if held else "due")
+        if not held:
+            config = self._ws.config.archive
+            refused = "archive" in done.errors and not isinstance(done.errors["archive"], BadFile)
+            self._write_wait = min(max(self._write_wait * 2, config.write_wait), config.write_wait_limit)
+            self._write_wait = self._write_wait if refused else timedelta()
+            self._held_until = time.monotonic() + self._write_wait.total_seconds()
+        if any(isinstance(error, BadFile) for error in done.errors.values()):
+            self._restore_when_quiet()
+        return done
+
+    def _restore_when_quiet(self) -> None:
+        """Restore a damaged history.json once nobody has written to it for a while: a person may be in the middle of it."""
+        stat = self._ws.files.disk.stat(self._ws.layout.history)
+        if self._damaged is None or self._damaged[0] != stat:
+            self._damaged = (stat, time.monotonic())
+        quiet_s = self._ws.config.archive.quiet.total_seconds()
+        if stat is None or time.monotonic() - self._damaged[1] >= quiet_s:
+            restore_history(self._ws)
+            self._damaged = None
+
+    # ── one shot ─────────────────────────────────────────────────────────────
+
+    def until_settled(self, now: datetime) -> Round:
+        """
+        Do all that is due at *now*: archive every un-written message, summarise, roll up; return the counts.
+
+        Groups that wait for a retry are counted by others, not awaited. Busy when another supervisor runs.
+        """
+        total = Round()
+        with self._alone():
+            while not self._stop.is_set():
+                done = run_round(self._ws, now, "all")
+                total.add(done)
+                if done.did:
+                    continue
+                flying = self._ws.spool.in_flight()
+                if not flying or self._workers is None or self._workers.failures >= _DEATHS:
+                    total.unfinished = len(flying)
+                    break
+                self._ws.progress("summaries", total.summaries, total.summaries + len(flying))
+                self._await_result()
+            if self._workers:
+                self._workers.stop()
+        return total
+
+    def _await_result(self) -> None:
+        """Keep a worker going until a result is there."""
+        while self._workers and not self._stop.is_set() and not self._ws.spool.finished():
+            self._workers.start_if_needed()
+            self._workers.watch_leases()
+            if self._workers.failures >= _DEATHS or not self._ws.spool.in_flight():
+                return
+            self._stop.wait(_LOOK_S)
+
+    # ── looking ──────────────────────────────────────────────────────────────
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Hold the supervisor's lock, and tidy up what a crash left."""
+        self._ws.prepare()
+        with self._ws.files.lock(self._ws.layout.supervisor_lock, wait_s=0):
+            sweep(self._ws)
+            reclaim(self._ws)
+            self._ws.events.emit("started")
+            try:
+                yield
+            finally:
+                self._ws.events.emit("stopped")
+
+    def _near_changed(self) -> bool:
+        layout, spool = self._ws.layout, self._ws.spool
+        return self._differs("_near", [layout.history, layout.inbox, layout.drop_box, spool.results])
+
+    def _tree_changed(self) -> bool:
+        disk, layout = self._ws.files.disk, self._ws.layout
+        folders = [layout.memory, layout.summaries, *(layout.originals / name for name in disk.names(layout.originals))]
+        paths = [folder / name for folder in folders for name in disk.names(folder) if name.endswith(".md")]
+        return self._differs("_tree", [*folders, *paths])
+
+    def _differs(self, what: str, paths: list[Path]) -> bool:
+        before, after = getattr(self, what), tuple(self._ws.files.disk.stat(path) for path in paths)
+        setattr(self, what, after)
+        return bool(before != after)
+
+    @contextlib.contextmanager
+    def _events(self) -> Iterator[None]:
+        """Have file events hint at changes; without them the poll goes on alone."""
+        from supervisor.watching import watch
+
+        try:
+            stop = watch(self._ws.layout, self.hint)
+        except (OSError, Busy) as error:
+            self._ws.events.edge("watch_lost", True, why=str(error))
+            stop = _nothing
+        try:
+            yield
+        finally:
+            stop()
+
+
+def _nothing() -> None:
+    """There is nothing to stop."""

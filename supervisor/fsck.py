@@ -1,0 +1,117 @@
+"""
+Every message accounted for: what was ever seen stands in a dated file, in history.json, was set aside, or is lost.
+
+Reads everything, changes nothing. Source: docs/protocol.md, 5; durability.md, I1 to I6.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from supervisor.memory import MemoryStore
+from supervisor.policy.coverage import covered
+from supervisor.protocol.dated import body_digest, parse_dated
+from supervisor.protocol.errors import SupervisorError
+from supervisor.protocol.frontmatter import read_head
+from supervisor.protocol.message import Archived, Key, Message, Odd
+
+if TYPE_CHECKING:
+    from supervisor.workspace import Workspace
+
+
+@dataclass(slots=True, kw_only=True)
+class Ledger:
+    """
+    The account. *seen* = *in_files* + *in_history* + *in_journal* + *set_aside* + *removed* + *lost*.
+
+    A message that stands in a dated file and in history.json counts as in a file. *removed*: a person took its block out
+    of a file that is still there. *lost* names ids, *damage* is sentences; both empty in a sound workspace.
+    """
+
+    seen: int = 0
+    in_files: int = 0
+    in_history: int = 0
+    in_journal: int = 0
+    set_aside: int = 0
+    removed: int = 0
+    lost: list[str] = field(default_factory=list)
+    damage: list[str] = field(default_factory=list)
+    dated_files: int = 0
+    edited_files: int = 0
+    summaries: int = 0
+    covered_files: int = 0
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing is lost and nothing damaged."""
+        return not self.lost and not self.damage
+
+
+def fsck(ws: Workspace) -> Ledger:
+    """Return the account of the whole workspace."""
+    ledger = Ledger()
+    in_files = _files(ws, ledger)
+    in_history: set[Key] = set()
+    try:
+        ws.seen.refresh()
+        history = ws.history.read()
+        in_history = {entry.key for entry in history if isinstance(entry, Message)}
+        ledger.set_aside = sum(isinstance(entry, Odd) for entry in history)
+        _flags(history, set(in_files), ws, ledger)
+    except SupervisorError as error:
+        ledger.damage.append(str(error))
+    present = {file.name for file in ws.memory.dated()}
+    everything = set(in_files) | in_history | set(ws.seen.written) | set(ws.seen.unwritten)
+    for key in sorted(everything):
+        if key in in_files:
+            ledger.in_files += 1
+        elif key in in_history:
+            ledger.in_history += 1
+        elif key in ws.seen.unwritten:
+            ledger.in_journal += 1
+        elif ws.seen.file_of(key) in present:
+            ledger.removed += 1
+        else:
+            ledger.lost.append(f"{key[0]} (was in {ws.seen.file_of(key)})")
+    ledger.seen = len(everything) + ledger.set_aside
+    return ledger
+
+
+def _files(ws: Workspace, ledger: Ledger) -> Counter[Key]:
+    """Read every dated file and summary; returns how often each message stands in a dated file."""
+    found: Counter[Key] = Counter()
+    where: defaultdict[Key, list[str]] = defaultdict(list)
+    memory = MemoryStore(ws.files, ws.layout)
+    files = memory.dated()
+    for file in files:
+        look = ws.files.look(memory.path_of(file.name))
+        parsed = parse_dated(look.data, memory.path_of(file.name)) if look else None
+        if parsed is None or look is None:
+            continue
+        ledger.dated_files += 1
+        _, body = read_head(look.data.decode("utf-8-sig", "replace"), memory.path_of(file.name))
+        ledger.edited_files += body_digest(body) != parsed.digest
+        for block in parsed.blocks:
+            found[block.key] += 1
+            where[block.key].append(file.name)
+    for key, names in where.items():
+        if len(names) > 1:
+            ledger.damage.append(f"message {key[0]} stands {len(names)} times: {', '.join(names)}")
+    summaries = memory.summaries()
+    ledger.summaries = len(summaries)
+    ledger.covered_files = len(covered(files, summaries))
+    for name in sorted({file.name for file in files if file.ours and not file.original}):
+        if ws.files.disk.stat(ws.layout.original(name)):
+            ledger.damage.append(f"{name} lies in memory/ and in originals/")
+    return found
+
+
+def _flags(history: tuple[object, ...], in_files: set[Key], ws: Workspace, ledger: Ledger) -> None:
+    """Name the messages whose flag says more than the files do."""
+    for entry in history:
+        if not isinstance(entry, Message) or entry.archived is not Archived.YES:
+            continue
+        if entry.key not in in_files and ws.seen.file_of(entry.key) is None:
+            ledger.damage.append(f"message {entry.id} is flagged true, but no dated file was ever made of it")

@@ -1,0 +1,45 @@
+"""``python -m worker``: a worker alone, started by the supervisor or by hand (``recalld worker``)."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from supervisor.protocol.clock import from_wire, starting_at, utc_now
+from supervisor.protocol.config import load
+from supervisor.protocol.disk import RealDisk
+from supervisor.protocol.errors import SupervisorError
+from supervisor.protocol.files import Files
+from supervisor.protocol.layout import Layout
+from supervisor.protocol.spool import Spool
+from worker.loop import Worker
+from worker.providers import choose
+
+
+def main() -> int:
+    """Work until there is nothing to do; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="recalld worker", description="Make the summaries that wait in worker/queue.")
+    parser.add_argument("-w", "--workspace", type=Path, required=True)
+    parser.add_argument("--idle", type=float, help="leave after so many seconds without work")
+    options = parser.parse_args()
+    root = options.workspace.resolve()
+    now = os.environ.get("RECALLD_NOW")
+    try:
+        files = Files(RealDisk())
+        found = files.look(Layout(root).config)
+        config = load(found.data if found else None, os.environ)
+        clock = starting_at(from_wire(now)) if now else utc_now
+        Spool(files, Layout(root)).prepare()
+        files.make_folder(Layout(root).state)
+        idle_s = config.worker.idle.total_seconds() if options.idle is None else options.idle
+        Worker(files, Layout(root), config, choose(config), clock).run(idle_s, lambda line: print(line, flush=True))
+    except SupervisorError as error:
+        print(f"recalld worker: {error}", file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
