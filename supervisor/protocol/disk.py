@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat as modes
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -131,10 +132,14 @@ class RealDisk:
         """See Disk."""
         # O_NONBLOCK: a named pipe put in a file's place must not hang us
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
-        with open(handle, "rb") as file:
-            if offset:
+        try:
+            if not modes.S_ISREG(os.fstat(handle).st_mode):
+                raise OSError(errno.EINVAL, "it is no regular file", str(path))
+            with open(handle, "rb", closefd=False) as file:
                 file.seek(offset)
-            return file.read()
+                return file.read()
+        finally:
+            os.close(handle)
 
     def create(self, path: Path, mode: int) -> int:
         """See Disk."""

@@ -218,6 +218,9 @@ class Files:
 
     def _keep(self, path: Path, keep: Path) -> None:
         """Let *keep* be a further name of the file as it stands, in place of what had that name."""
+        here, there = self.disk.stat(path), self.disk.stat(keep)
+        if here and there and here.inode == there.inode:
+            return  # a write that came no further than this; a rename between two names of one file would do nothing
         further = self._name(keep)
         self.disk.link(path, further)
         try:
