@@ -18,6 +18,8 @@ from supervisor.text.words import HAN, han_frequency, stem
 #: Uses in a million words from which a word is no longer rare at all, and below which it can't be rarer.
 _COMMON: Final = 3000.0
 _RAREST: Final = 1.0
+#: A Chinese word that the dictionary lacks is a name, or a wrong guess.
+_GUESSED: Final = 0.6
 #: Zipf's law: the word of rank r stands about 100,000 / r times in a million words.
 _ZIPF: Final = 100_000.0
 _HAN: Final = re.compile(f"[{HAN}]")
@@ -45,6 +47,8 @@ def rarity(token: str) -> float:
     """
     if token in _chat():
         return 0.0
+    if len(token) > 1 and _HAN.match(token) and not han_frequency(token):
+        return _GUESSED
     per_million = han_frequency(token) if _HAN.match(token) else _ZIPF / _ranks().get(token, _ZIPF)
     scale = math.log(_COMMON / max(per_million, _RAREST)) / math.log(_COMMON / _RAREST)
     return min(1.0, max(0.0, scale))

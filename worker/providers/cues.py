@@ -1,0 +1,45 @@
+"""What a sentence looks like that a person wants to find again: decisions, things to do, likes and limits, findings, data."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_DECISION: Final = (
+    r"决定|定了|定为|敲定|选了|就用|改成|改为|改到|改期|换成|换到|挪到|不用了|不再|不要了|一律|以后(?:都|就|叫|用)",
+    r"取消|推迟|提前到|说好|约好",
+    r"\b(?:decided?|decision|agreed|chose|settled|switch(?:ed|ing)?|postponed|cancell?ed)\b",
+    r"\blet's (?!see|hope)|\bgo(?:ing)? with\b|\binstead of\b|\bno longer\b|\bfrom now on\b|\bmoved (?:to|from)\b",
+)
+_TO_DO: Final = (
+    r"待办|记得|别忘|提醒|要去|得去|还没|打算|计划|准备|截止|到期|最迟|下周|下个?月|明天|后天|预约|报名",
+    r"\b(?:to-?do|needs? to|have to|must|don't forget|plan(?:ning|s)? to|deadline|due|tomorrow|signed up)\b|\bremind",
+    r"\bnext (?:week|month|year|time)\b",
+)
+_PERSON: Final = (
+    r"喜欢|最爱|爱吃|讨厌|不吃|不喝|过敏|忌口|偏好|习惯|害怕|我叫|名字|生日|住在|住址|电话|地址|邮箱|职业|工作是|毕业",
+    r"女朋友|男朋友|老婆|老公|妻子|丈夫|女儿|儿子",
+    r"\b(?:prefers?|favou?rites?|hates?|can't stand|vegan|vegetarian)\b|\ballerg",
+    r"\bmy (?:name|birthday|wife|husband|girlfriend|boyfriend|partner|son|daughter|address|phone|job)\b",
+    r"\bI(?:'m| am) an? \w|\bI live\b",
+)
+_FINDING: Final = (
+    r"原因|结果|结论|发现|解决|修好|修复|搞定|终于|原来是",
+    r"\b(?:because|turns? out|fixed|confirmed|root cause|error|fatal|failed)\b",
+)
+_DATA: Final = (
+    r"`[^`]+`|https?://|(?<!\w)[~.]?/\w+/|《[^》]+》|「[^」]+」|[¥￥$€£]\s?\d|\d\s?(?:元|块|万|%|％)",
+    r"\d{4}-\d\d|\d+ ?[月号日点]|\d\d?:\d\d|周[一二三四五六日]",
+    r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b|\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* \d",
+)
+
+#: Each kind of cue and what it adds to a sentence, in words of the rarest kind.
+CUES: Final = tuple(
+    (re.compile("|".join(patterns), re.IGNORECASE), worth)
+    for patterns, worth in ((_DECISION, 1.6), (_TO_DO, 1.0), (_PERSON, 1.2), (_FINDING, 0.8), (_DATA, 0.8))
+)
+
+
+def look(text: str) -> float:
+    """Return what the look of a sentence is worth."""
+    return sum(worth for cue, worth in CUES if cue.search(text))

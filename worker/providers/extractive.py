@@ -1,0 +1,116 @@
+"""
+Summaries without a model: the telling sentences of a day or a month, word for word, under headings that say what they tell.
+
+Deterministic and offline. The first line says that no model wrote it. What is quoted can't forge structure: every quotation is
+one bullet on one line. Source: 003, worker 提示词 (topics, decisions, conclusions, to-dos; names, paths and numbers kept; by
+theme, not by date, for a month); architecture.md, rule 11.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import date, datetime, time
+from typing import TYPE_CHECKING, Final, Literal
+from zoneinfo import ZoneInfo
+
+from supervisor.protocol.dated import Block
+from supervisor.text.chitchat import is_chitchat
+from supervisor.text.language import language_of
+from worker.providers import ranking, topics
+from worker.providers.bullets import LABELS, Page, bullets, escaped
+from worker.providers.ranking import Weighed, choose
+from worker.providers.sentences import LONGEST, clean
+from worker.providers.talk import Line, lines_of, named_speakers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import tzinfo
+
+    from supervisor.protocol.task import Task
+
+#: Characters of an extract, at most; and (base, growth): base + growth * sqrt(characters said) is its budget.
+LIMITS: Final = {"day": 4_000, "month": 8_000}
+_GROWTH: Final = {"day": (200, 17.0), "month": (500, 30.0)}
+#: Headings of a day, of a month; what is left over comes under one more.
+_HEADINGS: Final = {"day": 5, "month": 10}
+#: Worth below which a sentence is not quoted, and how much each line of a day makes its next give way in a month.
+_LEAST: Final = 0.14
+_DAYS_SHARE: Final = 0.12
+#: Characters kept for first line and headings.
+_FRAME: Final = 120
+#: Characters down to which quotations are cut, where the days of a month are too many for its limit.
+_SHORTEST: Final = 60
+
+
+class Extractive:
+    """The provider that needs no model."""
+
+    name = "extractive"
+    model = ""
+    extract = True
+
+    def summarise(self, task: Task, blocks: Sequence[Block]) -> str:
+        """Return the Markdown body, "" when there is nothing to record."""
+        kind: Literal["day", "month"] = "day" if task.kind == "daily-summary" else "month"
+        return extract(blocks, period=task.period, zone=ZoneInfo(task.zone), previous=task.previous, kind=kind)
+
+
+def extract(
+    blocks: Sequence[Block],
+    *,
+    period: str,
+    zone: tzinfo,
+    previous: str = "",
+    kind: Literal["day", "month"],
+) -> str:
+    """
+    Return the extract of *blocks* as Markdown, "" when they are nothing but courtesy.
+
+    Times are local to *zone*: hours in a day's extract, dates in a month's. *previous* is the text that stands for the period
+    so far, and is drawn from like the messages.
+    """
+    if all(is_chitchat(block.text) for block in blocks):
+        return ""
+    language = language_of("\n".join(clean(block.text) for block in blocks if block.role != "tool"))
+    day = f"{period}-01"[: len("2026-01-28")]
+    noon = datetime.combine(date.fromisoformat(day), time(12), zone)
+    told = [*blocks, *([Block("", "summary", previous, noon, {})] if previous.strip() else [])]
+    named = named_speakers(told)
+    lines = lines_of(told, zone, named=named)
+    weighed, worth = ranking.weigh(lines, equals=named)
+    base, growth = _GROWTH[kind]
+    limit = LIMITS[kind]
+    budget = min(limit - _FRAME, int(base + growth * math.sqrt(sum(len(line.text) for line in lines))))
+    longest = LONGEST
+    while True:
+        chosen = _chosen(weighed, worth, budget, month=kind == "month")
+        page = Page(lines, language, kind, longest)
+        text = _render(chosen, page, sum(block.role != "summary" for block in told))
+        if len(text) <= limit:
+            return text
+        budget, longest = budget * 9 // 10, max(_SHORTEST, longest * 3 // 4)
+
+
+def _chosen(weighed: Sequence[Weighed], worth: Callable[[str], float], budget: int, *, month: bool) -> list[Line]:
+    """Return the lines to quote; where none is worth it, the one that is worth most."""
+    share = _DAYS_SHARE if month else 0.0
+    return choose(weighed, worth, budget, _LEAST, share) or choose(weighed, worth, LONGEST * 2, 0.0, share)[:1]
+
+
+def _render(chosen: Sequence[Line], page: Page, messages: int) -> str:
+    """Return the whole text: what it is, then a heading and its bullets for each topic; *messages* is how many were read."""
+    quoted = len({line.message for line in chosen})
+    first = {
+        "zh": f"> 摘录：没有用模型，从 {messages} 条消息里挑出 {quoted} 条的原话。",
+        "en": f"> Extract: no model was used; these are the words of {quoted} of {messages} messages.",
+    }[page.language]
+    groups, rest = topics.grouped(chosen, page.lines, _HEADINGS[page.kind])
+    everything = [*groups, rest] if rest else groups
+    headings = topics.titles(everything, page.lines, {line.who for line in page.lines if line.who})
+    other = LABELS[page.language]["other"]
+    parts = [first]
+    for group, words in zip(everything, headings, strict=True):
+        named = [other, *words] if group is rest else words or [other]
+        parts.append(f"\n## {escaped(' · '.join(named))}\n")
+        parts.extend(bullets(group, page))
+    return "\n".join(parts)

@@ -1,0 +1,140 @@
+"""
+Which sentences an extract quotes: those that carry facts, then those that say what the others have not said yet.
+
+A sentence is worth the words it adds, each by how rare it is in the language at large and how much the day speaks of it, and
+what it looks like: numbers, paths, names, a decision, something to do, a like or dislike. The choice is greedy with a heap:
+worth only falls as more is chosen, so that a sentence is weighed again only when it comes up (n log n, nothing pairwise).
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from supervisor.text.rarity import rarity
+from supervisor.text.words import spelled
+from worker.providers.cues import look
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from worker.providers.talk import Line
+
+#: How much the worth of a word grows with the lines that have it; how much length counts against a sentence.
+_CENTRAL: Final = 0.35
+_LENGTH: Final = 0.6
+#: Columns added to every sentence's length: its bullet, its time, and the trouble of reading one more.
+_EACH: Final = 24
+#: A new number counts like a rare word, a lone digit hardly.
+_LONE_DIGIT: Final = 0.3
+_QUESTION: Final = 0.4
+#: By role: what the person said, what was said to the person, what a machine or a system prompt said.
+_ROLES: Final = {"user": 1.0, "note": 1.0, "summary": 1.0, "assistant": 0.6}
+_OTHER_ROLE: Final = 0.35
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """A line with the words that count in it, what each is worth, and what its look is worth."""
+
+    line: Line
+    words: tuple[str, ...]
+    look: float
+    role: float
+
+    def worth(self, word_worth: Callable[[str], float], said: Collection[str]) -> float:
+        """Return what the line adds to what is *said* already, for its length."""
+        own = sum(map(word_worth, self.words))
+        new = sum(word_worth(word) for word in self.words if word not in said)
+        if not own:
+            return 0.0
+        return self.role * (new + self.look * new / own) / math.pow(columns(self.line.text) + _EACH, _LENGTH)
+
+
+def weigh(lines: Sequence[Line], *, equals: bool) -> tuple[list[Weighed], Callable[[str], float]]:
+    """
+    Return the lines weighed, in their order, and the worth of a word on this material.
+
+    *equals*: both sides are people (a chat between named speakers), so neither counts less.
+    """
+    found = [tuple(dict.fromkeys(token for _, token in spelled(line.text))) for line in lines]
+    lines_with = Counter(word for words in found for word in words)
+
+    def worth_of(word: str) -> float:
+        if word.isdigit():
+            return _LONE_DIGIT if len(word) == 1 else 1.0
+        return math.pow(rarity(word), 1.5) * (1 + _CENTRAL * math.log(lines_with[word]))
+
+    worths = {word: worth_of(word) for word in lines_with}
+    weighed = []
+    for line, words in zip(lines, found, strict=True):
+        role = 1.0 if equals and line.role in {"user", "assistant"} else _ROLES.get(line.role, _OTHER_ROLE)
+        weighed.append(Weighed(line, words, look(line.text), role * (_QUESTION if line.question else 1.0)))
+    return weighed, worths.__getitem__
+
+
+def choose(
+    weighed: Sequence[Weighed],
+    word_worth: Callable[[str], float],
+    budget: int,
+    least: float,
+    days_share: float = 0.0,
+) -> list[Line]:
+    """
+    Return the lines worth quoting, in their order, of at most *budget* characters in all; none is worth less than *least*.
+
+    With *days_share*, every day has its best line first, and a day that was quoted often gives way: each line of it makes its
+    next worth less by this share.
+    """
+    said: set[str] = set()
+    taken: list[int] = []
+    quoted: Counter[object] = Counter()
+    left = budget
+
+    def worth(i: int) -> float:
+        return weighed[i].worth(word_worth, said) / (1 + days_share * quoted[weighed[i].line.day])
+
+    def take(i: int) -> None:
+        nonlocal left
+        taken.append(i)
+        said.update(weighed[i].words)
+        quoted[weighed[i].line.day] += 1
+        left -= weighed[i].line.cost
+
+    if days_share:
+        for i in _best_of_days(weighed, word_worth, budget):
+            take(i)
+    first = set(taken)
+    heap = [(-worth(i), i) for i in range(len(weighed)) if i not in first]
+    heapq.heapify(heap)
+    while heap and left > 0:
+        _, i = heapq.heappop(heap)
+        now = worth(i)
+        if heap and now < -heap[0][0]:
+            heapq.heappush(heap, (-now, i))
+        elif now < least:
+            break
+        elif weighed[i].line.cost <= left:
+            take(i)
+    return [weighed[i].line for i in sorted(taken)]
+
+
+def _best_of_days(weighed: Sequence[Weighed], word_worth: Callable[[str], float], budget: int) -> list[int]:
+    """Return for each day its best line that leaves room for those of the other days; the shortest where none does."""
+    days: dict[object, list[int]] = {}
+    for i, one in enumerate(weighed):
+        days.setdefault(one.line.day, []).append(i)
+    room = budget // max(1, len(days))
+    best = []
+    for places in days.values():
+        fitting = [i for i in places if weighed[i].line.cost <= room] or [min(places, key=lambda i: weighed[i].line.cost)]
+        best.append(max(fitting, key=lambda i: (weighed[i].worth(word_worth, ()), -i)))
+    return best
+
+
+def columns(text: str) -> int:
+    """Return the width of *text* as it is seen: two for a wide character."""
+    return len(text) + sum(char > "\u2e7f" for char in text)
