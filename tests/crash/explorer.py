@@ -61,12 +61,13 @@ class Report:
 @dataclass(slots=True)
 class Explorer:
     """
-    How to explore. *nested*: crash points tried inside each recovery, -1 for all; *limit*: disks a crash point and mode;
+    How to explore. *before* judges what a crash left as it lies; *nested*: crash points tried inside each recovery, -1 for all; *limit*: disks a crash point and mode;
     *stop*: end at the first failure; *most*: end after that many states.
     """
 
     recover: Callable[[ModelDisk], None]
     check: Callable[[ModelDisk, Sequence[object]], list[str]]
+    before: Callable[[ModelDisk, Sequence[object]], list[str]] | None = None
     modes: Sequence[Mode] = MODES
     nested: int = 0
     limit: int = 24
@@ -104,7 +105,8 @@ class Explorer:
         report.states += key not in self._known
         self._known[key] = bool(nested)
         disk = ModelDisk(outcome.state, record=bool(nested))
-        wrong = _run(self.recover, disk)
+        wrong = [f"before recovery: {line}" for line in self.before(disk, acks)] if self.before else []
+        wrong += _run(self.recover, disk)
         wrong += self.check(disk, acks)
         if wrong:
             report.add(_case((*runs, (disk.log, disk.operations, "recovered")), wrong))

@@ -110,7 +110,12 @@ def test_the_same_exploration_twice_is_the_same() -> None:
 
     def one() -> tuple[int, int, str]:
         seen: list[str] = []
-        explorer = Explorer(_nothing, lambda disk, _: seen.append(repr(sorted(disk.tree().items()))) or [], limit=16, seed=3)
+
+        def check(disk: ModelDisk, _: Sequence[object]) -> list[str]:
+            seen.append(repr(sorted(disk.tree().items())))
+            return []
+
+        explorer = Explorer(_nothing, check, limit=16, seed=3)
         report = explorer.explore(work)
         return report.states, report.seen, "\n".join(seen)
 

@@ -1,0 +1,160 @@
+"""
+The formats of a workspace, read a second time and in another way, so that the checker shares no code with what it checks.
+
+Written from docs/protocol.md and from what the files look like. A reader here is strict: what it can't read is a fault.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+from zoneinfo import ZoneInfo
+
+_BLOCK = re.compile(r"^<!-- \{", re.MULTILINE)
+_SOURCE = re.compile(r"^- (\S+) · ([0-9]+) · ([0-9a-f]{16})$", re.MULTILINE)
+_EDITED = "<!-- recalld: below this line stands newer machine text"
+_MADE_FROM = "<!-- recalld: made from -->\n"
+
+
+class Unreadable(Exception):
+    """The file is not what its name says; the text tells why."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """One message in a dated file, the suffix of a revision taken off its id."""
+
+    id: str
+    role: str
+    text: str
+    created_at: str
+
+
+@dataclass(frozen=True)
+class Dated:
+    """A dated file of ours."""
+
+    head: dict[str, str]
+    words: tuple[Words, ...]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A summary; *sources* maps names of dated files to digests, over all machine parts of the file."""
+
+    head: dict[str, str]
+    sources: dict[str, str]
+    digest_holds: bool
+
+
+def sha16(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def split_head(text: str) -> tuple[dict[str, str], str]:
+    """The lines between the two ``---`` as strings, and what follows; no lines where there is no head."""
+    lines = text.split("\n")
+    if lines[0] != "---" or "---" not in lines[1:]:
+        return {}, text
+    end = lines.index("---", 1)
+    head = {}
+    for line in lines[1:end]:
+        key, colon, value = line.partition(": ")
+        if not colon:
+            return {}, text
+        head[key] = json.loads(value) if value.startswith('"') else value
+    return head, "\n".join(lines[end + 1 :])
+
+
+@lru_cache(maxsize=4096)
+def read_dated(data: bytes) -> Dated | None:
+    """The messages of a dated file of ours; None for a person's own file. Unreadable when it is damaged."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    head, body = split_head(text)
+    if "recalld" not in head:
+        return None
+    if head.get("kind") != "dated":
+        raise Unreadable(f"its kind is {head.get('kind')}")
+    starts = [match.start() for match in _BLOCK.finditer(body)]
+    pieces = [body[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True)]
+    words = tuple(_words_of(piece) for piece in pieces)
+    if head.get("count") != str(len(words)):
+        raise Unreadable(f"its head counts {head.get('count')} messages, it holds {len(words)}")
+    if head.get("digest") != sha16(body.encode()):
+        raise Unreadable("its body is not the one its head has the digest of")
+    zone = ZoneInfo(head["zone"])
+    for one in words:
+        local = datetime.fromisoformat(one.created_at).astimezone(zone).date().isoformat()
+        if local != head["period"]:
+            raise Unreadable(f"{one.id} is of {local}, the file of {head['period']}")
+    return Dated(head, words)
+
+
+def _words_of(piece: str) -> Words:
+    comment, line, blank, rest = piece.split("\n", 3)
+    try:
+        about = json.loads(comment.removeprefix("<!-- ").removesuffix(" -->"))
+    except ValueError:
+        raise Unreadable(f"a block begins with {comment[:60]!r}") from None
+    shown = re.fullmatch(r"\*\*[0-9]{2}:[0-9]{2} (.*)\*\*", line)
+    if not shown or blank:
+        raise Unreadable(f"{about['id']} has the line {line[:60]!r}")
+    text = _text_of(rest)
+    stem, tilde, suffix = about["id"].rpartition("~")
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    revision = bool(tilde) and len(suffix) == 8 and digest.startswith(suffix)
+    return Words(stem if revision else about["id"], shown[1], text, about["createdAt"])
+
+
+def _text_of(rest: str) -> str:
+    rest = rest.rstrip("\n")
+    ticks = re.match(r"`{3,}", rest)
+    if not ticks:
+        return rest.lstrip("\n")
+    first, *inner = rest.split("\n")
+    if len(inner) < 1 or inner[-1] != ticks[0]:
+        raise Unreadable("words begin with a fence that does not end")
+    held = "\n".join(inner[:-1])
+    return str(json.loads(held)) if first == f"{ticks[0]}json" else held
+
+
+@lru_cache(maxsize=4096)
+def read_summary(data: bytes) -> Summary:
+    """What the summary names; a file without a machine part names nothing."""
+    parts = re.split(f"^{re.escape(_EDITED)}[^\n]*\n", data.decode("utf-8", "surrogateescape"), flags=re.MULTILINE)
+    head: dict[str, str] = {}
+    sources: dict[str, str] = {}
+    holds = False
+    for part in parts:
+        found, body = split_head(part)
+        if "recalld" not in found:
+            continue
+        head = found
+        holds = found.get("digest") == sha16(body.encode("utf-8", "surrogateescape"))
+        _, mark, listed = body.rpartition(_MADE_FROM)
+        sources.update({name: digest for name, _, digest in _SOURCE.findall(listed if mark else "")})
+    return Summary(head, sources, holds)
+
+
+@lru_cache(maxsize=256)
+def read_history(data: bytes) -> tuple[dict[str, Any], ...]:
+    """The array; Unreadable when it is none."""
+    try:
+        found = json.loads(data.decode("utf-8"), parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(f"it is not JSON: {error}") from None
+    if not isinstance(found, list):
+        raise Unreadable("it is not an array")
+    return tuple(one for one in found if isinstance(one, dict))
+
+
+def _no_constant(text: str) -> None:
+    raise ValueError(f"{text} is no JSON")

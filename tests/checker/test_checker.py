@@ -1,0 +1,233 @@
+"""The judge: silent about a good workspace, and it sees each kind of fault."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.protocol.dated import Block, render_dated
+from tests.checker.__main__ import main
+from tests.checker.checker import Acked, Given, check
+from tests.checker.formats import read_dated, sha16
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+NOW = datetime(2026, 2, 1, 4, tzinfo=UTC)
+SAID = (
+    Acked("十二月", "服务器搬到了 10.0.0.7。", "2025-12-10T02:00:00.000Z"),
+    Acked("一月", "周二交报告。", "2026-01-20T02:00:00.000Z"),
+    Acked("昨天", "```\n部署 v2\n```", "2026-01-31T02:00:00.000Z"),
+    Acked("今天", "还没写下的话。", "2026-02-01T02:00:00.000Z"),
+)
+DECEMBER, JANUARY, YESTERDAY = "2025-12-10-fu-wu-qi.md", "2026-01-20-bao-gao.md", "2026-01-31-v2.md"
+OLD_DECEMBER, OLD_JANUARY = f"memory/originals/2025-12/{DECEMBER}", f"memory/originals/2026-01/{JANUARY}"
+
+
+def dated(*said: Acked, words: str | None = None) -> bytes:
+    """A dated file as the product writes it, by hand."""
+    blocks = []
+    for one in said:
+        text = words if words is not None else one.text if not one.text.startswith("```") else f"````\n{one.text}\n````"
+        about = json.dumps({"id": one.id, "createdAt": one.created_at}, ensure_ascii=False)
+        blocks.append(f"<!-- {about} -->\n**10:00 user**\n\n{text}\n")
+    body = "\n" + "\n".join(blocks)
+    head = {"recalld": 1, "kind": "dated", "period": said[0].created_at[:10], "zone": "Asia/Shanghai"}
+    head |= {"created": "2026-02-01T02:00:00.000Z", "count": len(blocks), "digest": sha16(body.encode())}
+    return ("---\n" + "".join(f"{key}: {value}\n" for key, value in head.items()) + "---\n" + body).encode()
+
+
+def summary(period: str, **sources: bytes | str) -> bytes:
+    """A summary that names these files, given as bytes or as a digest."""
+    digests = {name: sha16(found) if isinstance(found, bytes) else found for name, found in sources.items()}
+    listed = "".join(f"- {name} · 1 · {digest}\n" for name, digest in digests.items())
+    body = f"\n## 摘要\n\n- 说过话\n\n<!-- recalld: made from -->\n{listed}"
+    head = f"---\nrecalld: 1\nkind: day\nperiod: {period}\ndigest: {sha16(body.encode())}\n---\n"
+    return (head + body).encode()
+
+
+def message(one: Acked, archived: object) -> dict[str, Any]:
+    return {"id": one.id, "role": "user", "text": one.text, "createdAt": one.created_at, "archived": archived}
+
+
+def history(*entries: dict[str, Any]) -> bytes:
+    return json.dumps(entries, ensure_ascii=False).encode()
+
+
+def good() -> dict[str, bytes]:
+    return {
+        "history.json": history(message(SAID[1], True), message(SAID[2], True), message(SAID[3], False)),
+        "history.json.bak": b"[]",
+        "recalld.toml": b'[archive]\ntimezone = "Asia/Shanghai"\n',
+        "memory.md": "2026-01-01|网聊|喜欢茶".encode(),
+        f"memory/{YESTERDAY}": dated(SAID[2]),
+        OLD_DECEMBER: dated(SAID[0]),
+        OLD_JANUARY: dated(SAID[1]),
+        "memory/summary/2025-12.md": summary("2025-12", **{DECEMBER: dated(SAID[0])}),
+        "memory/summary/2026-01-20.md": summary("2026-01-20", **{JANUARY: dated(SAID[1])}),
+        "memory/2026-01-02-我的.md": "自己写的笔记".encode(),
+    }
+
+
+def judged(files: dict[str, bytes], **given: Any) -> list[str]:
+    return check(files, SAID, Given(NOW, "Asia/Shanghai", **given))
+
+
+def test_a_good_workspace_has_no_fault() -> None:
+    assert judged(good()) == []
+
+
+def _drop(path: str) -> Callable[[dict[str, bytes]], None]:
+    return lambda files: files.__delitem__(path)
+
+
+def _put(path: str, data: bytes) -> Callable[[dict[str, bytes]], None]:
+    return lambda files: files.__setitem__(path, data)
+
+
+def _move(old: str, new: str) -> Callable[[dict[str, bytes]], None]:
+    return lambda files: files.__setitem__(new, files.pop(old))
+
+
+def _flag(which: int, archived: object) -> Callable[[dict[str, bytes]], None]:
+    def change(files: dict[str, bytes]) -> None:
+        entries = json.loads(files["history.json"])
+        entries[which]["archived"] = archived
+        files["history.json"] = history(*entries)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("break_it", "fault"),
+    [
+        (_put("history.json", history(message(SAID[1], True), message(SAID[2], True))), "LOST: 今天"),
+        (_drop(OLD_DECEMBER), "LOST: 十二月"),
+        (_put(OLD_DECEMBER, dated(SAID[0], words="服务器搬到了 10.0.0.8。")), "LOST: 十二月"),
+        (_put("memory/2026-01-31-v2-2.md", dated(SAID[2])), "DOUBLE: 昨天"),
+        (_put(f"memory/{YESTERDAY}", dated(SAID[2], SAID[2])), "DOUBLE: 昨天"),
+        (_put(f"memory/{DECEMBER}", dated(SAID[0])), f"{DECEMBER} lies in 2 places"),
+        (_flag(2, True), "今天 has the flag True, but its words are in no dated file"),
+        (_flag(2, "pending"), "今天 has the flag 'pending', but nothing is in flight"),
+        (_flag(1, False), "昨天 has the flag False, but its words are written"),
+        (_flag(1, "true"), "there is no such flag"),
+        (_put("history.json", b"[]\n{"), "history.json can't be read"),
+        (_put("history.json", b"{}"), "it is not an array"),
+        (_put("history.json", b'[{"a": NaN}]'), "NaN"),
+        (_put("history.json", history(*(message(SAID[n], n != 3) for n in (2, 1, 3)))), "一月 stands behind 昨天"),
+        (_put("history.json", history(*(message(SAID[n], n != 3) for n in (1, 1, 3)))), "holds an id twice: 一月"),
+        (_drop("history.json"), "history.json is gone"),
+        (_put("recalld.toml", b"[archive"), "recalld.toml can't be read"),
+        (_put(f"memory/{YESTERDAY}", dated(SAID[2]).replace(b"count: 1", b"count: 2")), "its head counts 2"),
+        (_put(f"memory/{YESTERDAY}", dated(SAID[2]).replace(b"v2", b"v3")), "its body is not the one"),
+        (_move(f"memory/{YESTERDAY}", "memory/2026-01-30-v2.md"), "its period is 2026-01-31"),
+        (_put(f"memory/{YESTERDAY}", dated(SAID[2]._replace(created_at="2026-01-31T17:00:00.000Z"))), "昨天 is of 2026-02-01"),
+        (_put("memory/summary/2026-01-20.md", summary("2026-01-20", **{JANUARY: "0" * 16})), "with another digest"),
+        (_put("memory/summary/2026-01-20.md", summary("2026-01-20")), f"{OLD_JANUARY} is old and no summary names it"),
+        (_drop("memory/summary/2026-01-20.md"), "lies in originals/, and no summary names it"),
+        (
+            _put("memory/summary/2026-01-19.md", summary("2026-01-19", **{"2026-01-19-wu.md": "0" * 16})),
+            "which is not there",
+        ),
+        (
+            _put("memory/summary/2026-01-19.md", summary("2026-01-19", **{JANUARY: dated(SAID[1])})),
+            f"2026-01-19 names {JANUARY}",
+        ),
+        (_put("memory/summary/2026-01-20.md", summary("2026-01-21", **{JANUARY: dated(SAID[1])})), "its period is 2026-01-21"),
+        (_put("memory/summary/2026-01-20.md", good()["memory/summary/2026-01-20.md"] + b"x"), "its text is not the one"),
+        (_move(OLD_JANUARY, f"memory/{JANUARY}"), "is covered and lies in memory/"),
+        (_move(OLD_JANUARY, f"memory/originals/2025-12/{JANUARY}"), "in another month"),
+        (_move("memory/summary/2025-12.md", "memory/summary/2025-12-10.md"), f"{DECEMBER} is of a closed month"),
+        (_put("memory/.2026-01-31-v2.md.1-0.tmp", b""), "was left behind"),
+        (_put("worker/queue/day-2026-01-20-0123456789-0.json", b'{"sources": []}'), "is still there"),
+        (_put("worker/failed/day-2026-01-20.json", b"{}"), "is still there"),
+        (_put("worker/results/day-2026-01-20-0123456789-0.json", b"[]"), "it is no object"),
+    ],
+)
+def test_every_kind_of_fault_is_named(break_it: Callable[[dict[str, bytes]], None], fault: str) -> None:
+    files = good()
+    break_it(files)
+    assert any(fault in line for line in judged(files)), judged(files)
+
+
+def test_what_a_task_is_made_from_may_not_be_false_even_while_work_goes_on() -> None:
+    files = good() | {"worker/queue/day-2026-01-20-0123456789-0.json": json.dumps({"sources": [{"name": JANUARY}]}).encode()}
+    _flag(0, "pending")(files)
+    assert judged(files, calm=False) == []
+    _flag(0, False)(files)
+    assert judged(files, calm=False) == ["一月 has the flag False, but a task with its words is in flight"]
+
+
+def test_while_work_goes_on_what_a_crash_cut_in_half_is_no_fault() -> None:
+    files = good() | {f"memory/{DECEMBER}": dated(SAID[0]), "memory/.x.1-0.tmp": b""}
+    _flag(2, "pending")(files)
+    assert judged(files, calm=False) == []
+
+
+def test_what_a_person_deleted_on_purpose_is_not_lost() -> None:
+    files = good()
+    files[OLD_DECEMBER] = b"\xe6\x88\x91\xe6\x94\xb9\xe4\xba\x86\n"
+    assert judged(files)
+    assert judged(files, deleted_ids={"十二月"}, touched_paths={OLD_DECEMBER}) == []
+
+
+def test_a_summary_that_a_person_edited_names_what_all_its_machine_parts_name() -> None:
+    files = good()
+    marker = b"<!-- recalld: below this line stands newer machine text; what is above was edited and is kept -->\n"
+    path = "memory/summary/2026-01-20.md"
+    files[path] = good()[path].replace("说过话".encode(), "说过很多话".encode()) + marker + summary("2026-01-20")
+    assert judged(files) == []
+
+
+def test_messages_without_an_id_are_counted_by_their_words_and_times() -> None:
+    twice = [Acked("", "好的", "2026-02-01T02:00:00.000Z")] * 2
+    entry = {"role": "user", "text": "好的", "createdAt": "2026-02-01T02:00:00.000Z"}
+    at = Given(NOW, "Asia/Shanghai")
+    both = history({"id": "m-1", **entry}, {"id": "m-1-2", **entry})
+    assert check({"history.json": both}, twice, at) == []
+    assert check({"history.json": history({"id": "m-1", **entry})}, twice, at) == ["LOST: 2026-02-01T02:00:00.000Z '好的'"]
+
+
+def test_modes_that_let_others_read_are_named() -> None:
+    wrong = check(good(), SAID, Given(NOW, "Asia/Shanghai"), {"memory": 0o755, "history.json": 0o600})
+    assert wrong == ["memory has mode 0755"]
+
+
+@given(
+    st.lists(
+        st.text(alphabet=st.sampled_from("`~ \n#*<!->a你\r\0\ud800\ufeff") | st.characters(), max_size=40),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_the_judge_and_the_product_read_the_same_words(texts: list[str]) -> None:
+    at = datetime(2026, 1, 28, 4, tzinfo=UTC)
+    blocks = [Block(f"号{n}", "user", text, at, {"备注": text}) for n, text in enumerate(texts)]
+    found = read_dated(render_dated(at.date(), "Asia/Shanghai", ZoneInfo("Asia/Shanghai"), at, blocks))
+    assert found
+    assert [(one.id, one.text) for one in found.words] == [(block.id, block.text) for block in blocks]
+
+
+def test_a_real_folder_is_judged_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = tmp_path / "workspace"
+    for path, data in good().items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        (root / path).write_bytes(data)
+    for path in root.rglob("*"):
+        path.chmod(0o700 if path.is_dir() else 0o600)
+    acked = tmp_path / "acked.jsonl"
+    lines = (json.dumps({"id": one.id, "text": one.text, "createdAt": one.created_at}) for one in SAID)
+    acked.write_text("\n".join(lines) + '\n{"id": "torn', encoding="utf-8")
+    arguments = [str(root), "--acked", str(acked), "--now", NOW.isoformat()]
+    assert main(arguments) == 0
+    (root / "memory" / "出去").symlink_to(tmp_path)
+    (root / "history.json").chmod(0o644)
+    assert main(arguments) == 1
+    assert capsys.readouterr().out.splitlines() == ["memory/出去 leads out of the workspace", "history.json has mode 0644"]
