@@ -103,7 +103,7 @@ def han_frequency(word: str) -> float:
 
 
 def is_noun(word: str) -> bool:
-    """Tell whether a Chinese word names something: a noun, a set phrase, or a verb used as a noun (备份, 过敏)."""
+    """Tell whether a Chinese word names something: a noun, a place, or a verb used as a noun (备份, 过敏)."""
     return word in _nouns()
 
 
@@ -193,7 +193,7 @@ def _jieba() -> Any:
 
 @cache
 def _nouns() -> frozenset[str]:
-    """Return the words that jieba's dictionary tags as names of things: 280,000, read in a fifth of a second."""
+    """Return the words that jieba's dictionary tags as names of things: read in a fifth of a second."""
     with _jieba().get_dict_file() as lines:
         tagged = (line.decode().split() for line in lines)
-        return frozenset(word for word, _, tag in tagged if tag.startswith("n") or tag in {"vn", "j", "s", "l", "i"})
+        return frozenset(word for word, _, tag in tagged if tag.startswith("n") or tag in {"vn", "j", "s"})

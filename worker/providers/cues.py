@@ -39,6 +39,36 @@ CUES: Final = tuple(
     for patterns, worth in ((_DECISION, 1.6), (_TO_DO, 1.0), (_PERSON, 1.2), (_FINDING, 0.8), (_DATA, 0.8))
 )
 
+#: What makes a courtesy more than one: a number, a name given, code, something decided.
+_TELLING: Final = re.compile(r"\d|我叫|名字|my name|`|/\w|《|决定|改|过敏|allerg", re.IGNORECASE)
+#: How a sentence opens that greets, thanks, praises or offers help; short ones say nothing else.
+_COURTESY: Final = re.compile(
+    r"\W*(?:嗨|你好|您好|哈喽|早安|早上好|晚上好|晚安|再见|不客气|不用谢|没关系|谢谢|感谢|辛苦|加油|哇|哎呀|好的|当然可以|没问题|很高兴"
+    r"|(?:那|这|听起来|听着)?真?是?(?:太|很)(?:好|棒)|听起来|我是.{0,4}AI|有什么.{0,6}帮|希望(?:你|您)"
+    r"|(?:hi|hello|hey|good morning|good night|bye|thanks?|thank you|you're welcome|no problem|my pleasure)\b"
+    r"|(?:wow|woah|whoa|yay|aww?|congrats|great|awesome|amazing|nice|cool|glad|sure|of course|certainly|got it|sounds)\b"
+    r"|(?:so (?:happy|glad|proud)|totally|absolutely|i'm (?:your|an) ai|i (?:\S+ )?agree|how can i|let me know|can't wait)\b"
+    r"|that(?:'s| is| sounds)? (?:so |really |such )?(?:great|awesome|amazing|nice|cool|wonderful)\b|keep (?:it|on)\b)",
+    re.IGNORECASE,
+)
+_COURTESY_COLUMNS: Final = 40
+#: What is in brackets alone: a picture, a sticker, a file.
+_ATTACHED: Final = re.compile(r"\s*\[[^\]]*\]\s*")
+_ATTACHED_COUNTS: Final = 0.4
+
+
+def substance(text: str) -> float:
+    """Return how much of what its words are worth a sentence can be given: nothing for a courtesy, little for a caption."""
+    if _ATTACHED.fullmatch(text):
+        return _ATTACHED_COUNTS
+    courtesy = columns(text) <= _COURTESY_COLUMNS and _COURTESY.match(text) and not _TELLING.search(text)
+    return 0.0 if courtesy else 1.0
+
+
+def columns(text: str) -> int:
+    """Return the width of *text* as it is seen: two for a wide character."""
+    return len(text) + sum(char > "\u2e7f" for char in text)
+
 
 def look(text: str) -> float:
     """Return what the look of a sentence is worth."""

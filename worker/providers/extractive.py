@@ -34,7 +34,7 @@ _GROWTH: Final = {"day": (200, 17.0), "month": (500, 30.0)}
 #: Headings of a day, of a month; what is left over comes under one more.
 _HEADINGS: Final = {"day": 5, "month": 10}
 #: Worth below which a sentence is not quoted, and how much each line of a day makes its next give way in a month.
-_LEAST: Final = 0.14
+_LEAST: Final = 0.036
 _DAYS_SHARE: Final = 0.12
 #: Characters kept for first line and headings.
 _FRAME: Final = 120
@@ -77,7 +77,7 @@ def extract(
     told = [*blocks, *([Block("", "summary", previous, noon, {})] if previous.strip() else [])]
     named = named_speakers(told)
     lines = lines_of(told, zone, named=named)
-    weighed, worth = ranking.weigh(lines, equals=named)
+    weighed, worth = ranking.weigh(lines)
     base, growth = _GROWTH[kind]
     limit = LIMITS[kind]
     budget = min(limit - _FRAME, int(base + growth * math.sqrt(sum(len(line.text) for line in lines))))

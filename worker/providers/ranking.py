@@ -14,9 +14,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from supervisor.text.chitchat import is_chitchat
 from supervisor.text.rarity import rarity
 from supervisor.text.words import spelled
-from worker.providers.cues import look
+from worker.providers.cues import columns, look, substance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -25,9 +26,13 @@ if TYPE_CHECKING:
 
 #: How much the worth of a word grows with the lines that have it; how much length counts against a sentence.
 _CENTRAL: Final = 0.35
-_LENGTH: Final = 0.6
+_LENGTH: Final = 0.8
 #: Columns added to every sentence's length: its bullet, its time, and the trouble of reading one more.
-_EACH: Final = 24
+_EACH: Final = 40
+#: Worth of a sentence's words and look below which it says nothing: "Wow, that's great!"
+_SAYS_SOMETHING: Final = 0.9
+#: How much rarity counts.
+_POWER: Final = 1.5
 #: A new number counts like a rare word, a lone digit hardly.
 _LONE_DIGIT: Final = 0.3
 _QUESTION: Final = 0.4
@@ -49,30 +54,35 @@ class Weighed:
         """Return what the line adds to what is *said* already, for its length."""
         own = sum(map(word_worth, self.words))
         new = sum(word_worth(word) for word in self.words if word not in said)
-        if not own:
+        if own + self.look < _SAYS_SOMETHING or not own:
             return 0.0
         return self.role * (new + self.look * new / own) / math.pow(columns(self.line.text) + _EACH, _LENGTH)
 
 
-def weigh(lines: Sequence[Line], *, equals: bool) -> tuple[list[Weighed], Callable[[str], float]]:
+def weigh(lines: Sequence[Line]) -> tuple[list[Weighed], Callable[[str], float]]:
     """
     Return the lines weighed, in their order, and the worth of a word on this material.
 
-    *equals*: both sides are people (a chat between named speakers), so neither counts less.
+    Where the speakers are named, both sides are people: neither counts less, and calling each other by name says nothing.
     """
-    found = [tuple(dict.fromkeys(token for _, token in spelled(line.text))) for line in lines]
+    meant = [lines[line.lead].text if line.lead is not None and is_chitchat(line.text) else line.text for line in lines]
+    found = [tuple(dict.fromkeys(token for _, token in spelled(text))) for text in meant]
     lines_with = Counter(word for words in found for word in words)
+    speakers = {line.who for line in lines if line.who}
+    called = {token for name in speakers for _, token in spelled(name)}
 
     def worth_of(word: str) -> float:
+        if word in called or (word.isalpha() and any(name.startswith(word) for name in called)):
+            return 0.0
         if word.isdigit():
             return _LONE_DIGIT if len(word) == 1 else 1.0
-        return math.pow(rarity(word), 1.5) * (1 + _CENTRAL * math.log(lines_with[word]))
+        return math.pow(rarity(word), _POWER) * (1 + _CENTRAL * math.log(lines_with[word]))
 
     worths = {word: worth_of(word) for word in lines_with}
     weighed = []
-    for line, words in zip(lines, found, strict=True):
-        role = 1.0 if equals and line.role in {"user", "assistant"} else _ROLES.get(line.role, _OTHER_ROLE)
-        weighed.append(Weighed(line, words, look(line.text), role * (_QUESTION if line.question else 1.0)))
+    for line, text, words in zip(lines, meant, found, strict=True):
+        role = 1.0 if speakers and line.role in {"user", "assistant"} else _ROLES.get(line.role, _OTHER_ROLE)
+        weighed.append(Weighed(line, words, look(text), role * substance(text) * (_QUESTION if line.question else 1.0)))
     return weighed, worths.__getitem__
 
 
@@ -133,8 +143,3 @@ def _best_of_days(weighed: Sequence[Weighed], word_worth: Callable[[str], float]
         fitting = [i for i in places if weighed[i].line.cost <= room] or [min(places, key=lambda i: weighed[i].line.cost)]
         best.append(max(fitting, key=lambda i: (weighed[i].worth(word_worth, ()), -i)))
     return best
-
-
-def columns(text: str) -> int:
-    """Return the width of *text* as it is seen: two for a wide character."""
-    return len(text) + sum(char > "\u2e7f" for char in text)

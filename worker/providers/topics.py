@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from supervisor.text.rarity import rarity
 from supervisor.text.words import HAN, is_noun, spelled
-from worker.providers.ranking import columns
+from worker.providers.cues import columns
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _ALIKE: Final = 0.13
 _NEAR: Final = 0.25
 _TALK_MINUTES: Final = 20.0
+_TALK_MESSAGES: Final = 5
 _TITLE_WORDS: Final = 3
 _TITLE_COLUMNS: Final = 44
 #: A word of a line that was not chosen counts so much of one that was.
@@ -36,6 +37,14 @@ _HAN: Final = re.compile(f"[{HAN}]")
 _PART: Final = re.compile(r"[\d.+#_-]")
 _NO_NOUN: Final = 0.35
 _QUALITY: Final = re.compile(r"(?:ed|ing|ly|est|ous|ful|ive|able|ible|less)$", re.IGNORECASE)
+#: Verbs whose form does not show it.
+_VERBS: Final = frozenset(
+    """
+        went saw made make took take told tell got get gave give came come said say felt feel left met found
+    kept began bought built thought     thank try tri ask want let put use run ran set know knew seem look talk
+    call made love like wish happen chang start stop finish
+    """.split(),  # noqa: SIM905 - a list to be read
+)
 _POSSESSIVE: Final = re.compile(r"['’](?:s|re|ve|ll|d|m)$", re.IGNORECASE)
 
 
@@ -96,7 +105,8 @@ def _vectors(groups: Mapping[int, Sequence[Line]], everything: Iterable[Line]) -
 def _likeness(a: Line, b: Line, words_a: Mapping[str, float], words_b: Mapping[str, float]) -> float:
     minutes = abs((b.at - a.at).total_seconds()) / 60
     alike = sum(weight * words_b[word] for word, weight in words_a.items() if word in words_b)
-    return alike + _NEAR * max(0.0, 1 - minutes / _TALK_MINUTES)
+    near = max(0.0, 1 - minutes / _TALK_MINUTES) * max(0.0, 1 - (abs(b.message - a.message) - 1) / _TALK_MESSAGES)
+    return alike + _NEAR * near
 
 
 def titles(groups: Sequence[Sequence[Line]], everything: Iterable[Line], names: Collection[str]) -> list[list[str]]:
@@ -119,7 +129,8 @@ def titles(groups: Sequence[Sequence[Line]], everything: Iterable[Line], names: 
     for count in counts:
         for token, times in count.items():
             overall[token] += times
-    barred = {token for name in names for _, token in spelled(name)}
+    called = [token for name in names for _, token in spelled(name)]
+    barred = {token for token in shown if any(name.startswith(token) for name in called)}
     return [_title(count, overall, shown, pairs, barred) for count in counts]
 
 
@@ -160,6 +171,8 @@ def _naming(token: str, spellings: Collection[str]) -> float:
     """Return how well the word serves as a name of a topic: nouns and names do, verbs and qualities hardly."""
     if _HAN.match(token):
         return 1.0 if is_noun(token) else _NO_NOUN
+    if token in _VERBS:
+        return _NO_NOUN / 2
     if any(spelling[1:] != spelling[1:].lower() or _PART.search(spelling) for spelling in spellings):
         return 1.0  # NAS, iPhone, better-sqlite3
     return _NO_NOUN if any(_QUALITY.search(spelling) for spelling in spellings) else 1.0
