@@ -71,12 +71,13 @@ def sweep(ws: Workspace) -> int:
 def reclaim(ws: Workspace) -> int:
     """Put running tasks back whose workers are all dead; returns how many. A living worker's lease is watched elsewhere."""
     running = list(ws.spool.claimed())  # before the look at the locks: who starts later can't have claimed these
-    if not running or any_worker(ws):
+    if any_worker(ws):
         return 0
+    ws.files.sweep(ws.spool.results)  # a result that its worker did not finish writing
     for name in running:
         ws.spool.put_back(name)
-    ws.files.sweep(ws.spool.results)
-    ws.events.emit("task_put_back", tasks=len(running))
+    if running:
+        ws.events.emit("task_put_back", tasks=len(running))
     return len(running)
 
 
