@@ -10,6 +10,7 @@ product. Same seed, same kills in the same order; the moments are the machine's.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -61,7 +62,7 @@ class Storm:
         self.done = threading.Event()
         self.writer: subprocess.Popen[bytes] | None = None
         self.supervisor: subprocess.Popen[bytes] | None = None
-        self.told = tempfile.TemporaryFile()
+        self.told = (root.parent / "told").open("w+b")
         self.count = 0
 
     def command(self, *words: str) -> list[str]:
@@ -85,12 +86,11 @@ class Storm:
                     time.sleep(self.random.uniform(0.002, 0.05))
             except OSError:
                 pass
-            try:
+            with contextlib.suppress(OSError):
                 self.writer.stdin.close()
-            except OSError:
-                pass
             self.writer.wait()
             reader.join()
+            self.writer.stdout.close()
 
     def _offer(self, writer: subprocess.Popen[bytes]) -> None:
         self.count += 1
@@ -161,6 +161,7 @@ class Storm:
         self.supervisor.wait(timeout=30)
         self.told.seek(0)
         told = self.told.read()
+        self.told.close()
         if time.monotonic() - began > 5:
             wrong.append(f"SIGTERM took {time.monotonic() - began:.1f} s")
         if b"Traceback" in told:
