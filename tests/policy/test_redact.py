@@ -1,0 +1,38 @@
+"""What looks like a secret, and what does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from supervisor.policy.redact import redacted
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("密码是 Hunter2demo 别忘了", "Hunter2demo"),
+        ("密码：xiaomao2024", "xiaomao2024"),
+        ("password: hunter2-demo", "hunter2-demo"),
+        ("api_key = 'abcd1234efgh'", "abcd1234efgh"),
+        ("用这个 sk-proj_abcdefghijklmnop12345", "abcdefghijklmnop"),
+        ("ghp_abcdefghijklmnopqrstuvwxyz0123456789", "abcdefghijklmnop"),
+        ("https://me:letmein@git.example.com/x.git", "letmein"),
+        ("卡号 6222 0212 3456 7890 123", "6222 0212"),
+        ("-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----", "MIIEow"),
+        ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.c2lnbmF0dXJl", "eyJzdWIi"),
+        ("发到 xiaowang@example.com 吧", "xiaowang"),
+    ],
+)
+def test_a_secret_is_taken_out(text, secret):
+    assert secret not in redacted(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["我对花生过敏。", "把 nginx 重启一下", "预算 3,200 元，2026-01-28 前付", "这个词是秘密", "版本 3.11.4"]
+)
+def test_plain_words_stay(text):
+    assert redacted(text) == text
+
+
+def test_what_stands_around_a_secret_stays():
+    assert redacted("登录 password: hunter2-demo 即可", "…") == "登录 … 即可"
