@@ -27,7 +27,7 @@ def archive(ws: Workspace, now: datetime, *, everything: bool = False) -> int:
     """
     # gather
     waiting = unwritten(ws, ws.history.read())
-    taken = {file.name for file in ws.memory.dated()} | names_ever(ws.memory.summaries().values()) | ws.seen.names
+    taken = ws.memory.names() | names_ever(ws.memory.summaries().values()) | ws.seen.names
     # decide
     chosen = waiting if everything else take(waiting, now, ws.config.archive.exchange_wait)
     plan = plan_days(chosen, ws.zone, taken, ws.seen.has_words, ws.config.archive.slug_chars)

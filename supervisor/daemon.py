@@ -71,8 +71,9 @@ class Supervisor:
             last_round = last_tree = float("-inf")
             while not self._stop.is_set():
                 now = time.monotonic()
-                changed = self._near_changed()
-                if now - last_tree >= tree_s:
+                changed, hinted = self._near_changed(), self._wake.is_set()
+                self._wake.clear()
+                if hinted or now - last_tree >= tree_s:
                     last_tree = now
                     changed = self._tree_changed() or changed
                 if changed or now - last_round >= ROUND_S:
@@ -85,7 +86,6 @@ class Supervisor:
                     self._workers.watch_leases()
                 if last_round != float("-inf"):
                     self._wake.wait(poll_s)
-                self._wake.clear()
             if self._workers:
                 self._workers.stop()
 

@@ -8,7 +8,7 @@ from supervisor.policy.backoff import delay_after, jittered
 from supervisor.policy.coverage import widens
 from supervisor.policy.gate import fault, says_nothing
 from supervisor.protocol.clock import to_wire
-from supervisor.protocol.errors import Changed
+from supervisor.protocol.errors import Changed, OneByOne
 from supervisor.protocol.period import Period, period_of_group
 from supervisor.protocol.summary import Summary
 from supervisor.text.chitchat import is_chitchat
@@ -26,23 +26,31 @@ NOTHING = "> 无需记录 · Nothing to record."
 
 def harvest(ws: Workspace, now: datetime) -> int:
     """Take in every finished task; returns how many summaries were written."""
-    written = 0
+    written, each = 0, OneByOne()
     for path in ws.spool.finished():
         if ws.should_stop():
             break
-        try:
-            result = ws.spool.read_result(path)
-            period = period_of_group(result.group)
-            if period is None:
-                raise ValueError("it belongs to no group")
-        except ValueError as error:
-            _set_aside(ws, path, str(error))
-            continue
-        try:
-            written += _take_in(ws, result, period, now)
-        except Changed:
-            continue  # a person saved the summary in this moment: the next round reads it anew
-        ws.spool.discard(path)
+        with each:
+            written += _take(ws, path, now)
+    each.raise_first()
+    return written
+
+
+def _take(ws: Workspace, path: Path, now: datetime) -> bool:
+    """Take in one result; what is none is set aside."""
+    try:
+        result = ws.spool.read_result(path)
+        period = period_of_group(result.group)
+        if period is None:
+            raise ValueError("it belongs to no group")
+    except ValueError as error:
+        _set_aside(ws, path, str(error))
+        return False
+    try:
+        written = _take_in(ws, result, period, now)
+    except Changed:
+        return False  # a person saved the summary in this moment: the next round reads it anew
+    ws.spool.discard(path)
     return written
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from supervisor.policy.adopt import standing_in
 from supervisor.policy.identity import identify
 from supervisor.protocol.clock import local_day
+from supervisor.protocol.errors import OneByOne
 from supervisor.protocol.layout import is_foreign
 from supervisor.protocol.message import (
     Archived,
@@ -39,9 +40,11 @@ if TYPE_CHECKING:
 def intake(ws: Workspace, now: datetime) -> int:
     """Meet what is new; returns how many messages were."""
     # gather
+    each = OneByOne()
     ws.seen.refresh()
     _reconcile(ws)
-    _empty_drop_box(ws)
+    with each:
+        _empty_drop_box(ws)
     history = ws.history.read()
     # decide and apply: names first, since everything else goes by them
     name = partial(identify, known=ws.seen.known, now=now, future=ws.config.archive.future_limit)
@@ -56,6 +59,7 @@ def intake(ws: Workspace, now: datetime) -> int:
     ws.seen.looked(ws.history.read())
     if fresh:
         ws.events.emit("seen", messages=len(fresh), written_elsewhere=len(adopted))
+    each.raise_first()
     return len(fresh)
 
 
@@ -141,21 +145,28 @@ def _set_odd_aside(ws: Workspace, history: History) -> None:
 
 
 def _empty_drop_box(ws: Workspace) -> None:
+    each = OneByOne()
     for name in ws.files.disk.names(ws.layout.drop_box):
-        if not name.endswith(".json") or is_foreign(name):
-            continue
-        path = ws.layout.drop_box / name
-        look = ws.files.look(path)
-        if look is None:
-            continue
-        try:
-            messages = _dropped(ws, name, look.data, datetime.fromtimestamp(look.stat.mtime_ns / 1e9, UTC))
-        except ValueError as error:
-            kept = ws.files.quarantine(ws.layout.quarantine, "dropped", look.data, ws.config.care.quarantine_limit)
-            if kept:
-                ws.events.emit("file_quarantined", file=ws.layout.relative(path), why=str(error))
-            continue
-        _take_in(ws, messages, path)
+        if name.endswith(".json") and not is_foreign(name):
+            with each:
+                _take_file(ws, name)
+    each.raise_first()
+
+
+def _take_file(ws: Workspace, name: str) -> None:
+    """Take in one finished file; a copy of one that can't be understood goes to quarantine, and it stays where it is."""
+    path = ws.layout.drop_box / name
+    look = ws.files.look(path)
+    if look is None:
+        return
+    try:
+        messages = _dropped(ws, name, look.data, datetime.fromtimestamp(look.stat.mtime_ns / 1e9, UTC))
+    except ValueError as error:
+        kept = ws.files.quarantine(ws.layout.quarantine, "dropped", look.data, ws.config.care.quarantine_limit)
+        if kept:
+            ws.events.emit("file_quarantined", file=ws.layout.relative(path), why=str(error))
+        return
+    _take_in(ws, messages, path)
 
 
 def _take_in(ws: Workspace, messages: Sequence[Message], path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from supervisor.policy.coverage import MemoryFile, Standing
 from supervisor.protocol.clock import from_wire
 from supervisor.protocol.dated import Block, parse_dated
+from supervisor.protocol.errors import Busy
 from supervisor.protocol.files import Look, digest_of
 from supervisor.protocol.frontmatter import read_head
 from supervisor.protocol.layout import day_of_name, period_of_name
@@ -58,6 +59,11 @@ class MemoryStore:
         # subtle: a crash in the middle of a move may show both names; the one in memory/ counts, and is moved again
         found.update((file.name, file) for file in self._dated_in(self._layout.memory, original=False))
         return tuple(found[name] for name in sorted(found))
+
+    def names(self) -> set[str]:
+        """Return every file name in memory/ and originals/, whatever it is: none of them is free."""
+        folders = (self._layout.memory, *self._month_folders())
+        return {name for folder in folders for name in self._files.disk.names(folder)}
 
     def summaries(self) -> dict[Period, Standing]:
         """Return the standing summaries by period."""
@@ -141,7 +147,10 @@ class MemoryStore:
         known = self._cache.get(path)
         if stat and known and known.stat == stat:
             return known.value  # type: ignore[return-value]  # what this very reader made of it
-        look = self._files.look(path) if stat and modes.S_ISREG(stat.mode) else None
+        try:
+            look = self._files.look(path) if stat and modes.S_ISREG(stat.mode) else None
+        except (OSError, Busy):
+            return None  # unreadable now: it is looked at again, and nothing is concluded from it but that it is not there
         if look is None:
             self._cache.pop(path, None)
             return None

@@ -68,7 +68,7 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
     archive = ws.config.archive
     waiting = unwritten(ws, identify(ws.history.read(), ws.seen.known, now, archive.future_limit))
     chosen = waiting if everything else take(waiting, now, archive.exchange_wait)
-    days = plan_days(chosen, ws.zone, {f.name for f in files} | ws.seen.names, ws.seen.has_words, archive.slug_chars)
+    days = plan_days(chosen, ws.zone, ws.memory.names() | ws.seen.names, ws.seen.has_words, archive.slug_chars)
     failures = ws.failures()
     flying = ws.spool.in_flight()
     work = ripe(files, summaries, ws.today(now), archive.recent_days, extracting=ws.extracting)

@@ -15,6 +15,7 @@ from supervisor.policy.coverage import covered
 from supervisor.policy.ripen import Work, ripe
 from supervisor.policy.settle import mark_pending
 from supervisor.protocol.clock import to_wire
+from supervisor.protocol.errors import OneByOne
 from supervisor.protocol.message import Message
 from supervisor.protocol.task import Task, task_id
 
@@ -39,8 +40,10 @@ def roll_up(ws: Workspace, now: datetime) -> int:
     ready = [work for work in wanted if work.period.group not in in_flight and work.period.group not in waiting]
     ready = ready[: max(0, ws.config.archive.max_queued - ws.spool.waiting())]
     # apply
+    each = OneByOne()
     for file in moving:
-        ws.memory.move_to_originals(file.name)
+        with each:
+            ws.memory.move_to_originals(file.name)
     if moving:
         ws.events.emit("moved", files=len(moving))
     for group in failures.keys() - groups - in_flight.keys():
@@ -50,6 +53,7 @@ def roll_up(ws: Workspace, now: datetime) -> int:
     submitted = [task for task in tasks if ws.spool.submit(task)]
     if submitted:
         ws.events.emit("submitted", tasks=len(submitted), groups=[task.group for task in submitted])
+    each.raise_first()
     return len(submitted)
 
 

@@ -6,14 +6,16 @@ A step that fails is told once and does not stop the others; the next round trie
 
 from __future__ import annotations
 
+import os
 import time
+import traceback
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from supervisor.archive import archive, why_due
 from supervisor.harvest import harvest
 from supervisor.intake import intake
-from supervisor.protocol.errors import BadConfig, BadFile, NewerFormat, SupervisorError, from_os_error
+from supervisor.protocol.errors import BadConfig, BadFile, NewerFormat, SupervisorError, Unforeseen, from_os_error
 from supervisor.recover import settle_flags, trim_history
 from supervisor.rollup import roll_up
 
@@ -73,6 +75,8 @@ def run_round(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"] 
             done.errors[name] = error
         except OSError as error:
             done.errors[name] = from_os_error(error, error.filename or ws.layout.root)
+        except Exception as error:  # noqa: BLE001 - a bug in one step must not cost the others; it is told, and ends a one-shot
+            done.errors[name] = Unforeseen(name, type(error).__name__, _where(error))
         return otherwise
 
     def archive_if_due() -> int:
@@ -84,8 +88,7 @@ def run_round(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"] 
 
     done.seen = attempt("intake", lambda: intake(ws, now), 0)
     done.summaries = attempt("harvest", lambda: harvest(ws, now), 0)
-    if "intake" not in done.errors:  # what was not met has no name to be filed under
-        done.archived = attempt("archive", archive_if_due, 0)
+    done.archived = attempt("archive", archive_if_due, 0)
     done.submitted = attempt("roll-up", lambda: roll_up(ws, now), 0)
     attempt("settle", lambda: settle_flags(ws, now), None)
     done.trimmed = attempt("trim", lambda: trim_history(ws), 0)
@@ -101,9 +104,17 @@ def _compact(ws: Workspace) -> None:
             ws.seen.compact()
 
 
+def _where(error: Exception) -> str:
+    """Return the file and line of the innermost frame."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{os.path.basename(frame.filename)}:{frame.lineno}"
+
+
 def _tell(ws: Workspace, done: Round) -> None:
     """Emit what lasts, when it begins."""
     invalid = next((str(error) for error in done.errors.values() if isinstance(error, BadFile)), "")
     ws.events.edge("history_invalid", invalid, why=invalid)
-    others = "; ".join(f"{name}: {error}" for name, error in done.errors.items() if not isinstance(error, BadFile))
+    bugs = "; ".join(str(error) for error in done.errors.values() if isinstance(error, Unforeseen))
+    ws.events.edge("error", bugs, why=bugs)
+    others = "; ".join(str(error) for error in done.errors.values() if not isinstance(error, (BadFile, Unforeseen)))
     ws.events.edge("degraded", others, over="recovered", why=others)

@@ -23,9 +23,3 @@ def home(of: date, today: date, recent_days: int = RECENT_DAYS) -> Period | None
         return None
     first_of_last_month = (today.replace(day=1) - timedelta(days=1)).replace(day=1)
     return day(of) if of >= first_of_last_month else month(of)
-
-
-def closed(period: Period, today: date) -> bool:
-    """Tell whether *period* is the month before last or an earlier one: its days are no longer summarised singly."""
-    first_of_last_month = (today.replace(day=1) - timedelta(days=1)).replace(day=1)
-    return period.label[:7] < first_of_last_month.isoformat()[:7]

@@ -92,7 +92,7 @@ def plan_days(
     so that these are filed as a revision.
     """
     days: defaultdict[date, list[Message]] = defaultdict(list)
-    for message in messages:
+    for message in _first_of_each(messages):
         if message.created_at is None:
             raise ValueError("a message without a time can't be filed")
         days[local_day(message.created_at, zone)].append(message)
@@ -101,7 +101,7 @@ def plan_days(
     plan = []
     for day in sorted(days):
         blocks = []
-        for message in _first_of_each(days[day]):
+        for message in days[day]:
             revision = is_written(message.id) or message.id in filed
             identity = f"{message.id}~{message.words[:REVISION]}" if revision else message.id
             filed.add(message.id)

@@ -148,7 +148,46 @@ class NoPermission(SupervisorError):
         return f"{self.path} may not be touched: {self.why}; check its owner and mode."
 
 
+class Unforeseen(SupervisorError):
+    """A bug: *step* failed with an exception of *kind* at *where*. Its text is left out, since it may quote a message."""
+
+    exit_code = 1
+
+    def __init__(self, step: str, kind: str, where: str) -> None:
+        super().__init__(step, kind, where)
+        self.step, self.kind, self.where = step, kind, where
+
+    def __str__(self) -> str:
+        return f"{self.step} failed in a way that nobody foresaw ({self.kind} at {self.where}); please report it."
+
+
 def from_os_error(error: OSError, path: PurePath | str) -> SupervisorError:
     """What the kernel said about *path*, as an error of ours; for `raise … from error`."""
     why = error.strerror or str(error) or type(error).__name__
     return NoPermission(path, why) if error.errno in _FORBIDDEN else DiskTrouble(path, why)
+
+
+class OneByOne:
+    """
+    Lets each of many things fail alone: ``with each: …`` holds its fault back, `raise_first` raises the first of them.
+
+    One bad file must never stop the others.
+    """
+
+    def __init__(self) -> None:
+        self._first: OSError | SupervisorError | None = None
+
+    def __enter__(self) -> None:
+        """Begin the next of them."""
+
+    def __exit__(self, _kind: object, fault: BaseException | None, _trace: object) -> bool:
+        """Hold a fault of this one back; what stops everything (a newer format, a wrong configuration) passes."""
+        if isinstance(fault, (NewerFormat, BadConfig)) or not isinstance(fault, (OSError, SupervisorError)):
+            return False
+        self._first = self._first or fault
+        return True
+
+    def raise_first(self) -> None:
+        """Raise the first fault that was held back, if there was one."""
+        if self._first:
+            raise self._first
