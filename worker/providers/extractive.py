@@ -34,7 +34,7 @@ _GROWTH: Final = {"day": (200, 17.0), "month": (500, 30.0)}
 #: Headings of a day, of a month; what is left over comes under one more.
 _HEADINGS: Final = {"day": 5, "month": 10}
 #: Worth below which a sentence is not quoted, and how much each line of a day makes its next give way in a month.
-_LEAST: Final = 0.036
+_LEAST: Final = {"day": 0.036, "month": 0.022}
 _DAYS_SHARE: Final = 0.12
 #: Characters kept for first line and headings.
 _FRAME: Final = 120
@@ -83,7 +83,7 @@ def extract(
     budget = min(limit - _FRAME, int(base + growth * math.sqrt(sum(len(line.text) for line in lines))))
     longest = LONGEST
     while True:
-        chosen = _chosen(weighed, worth, budget, month=kind == "month")
+        chosen = _chosen(weighed, worth, budget, kind)
         page = Page(lines, language, kind, longest)
         text = _render(chosen, page, sum(block.role != "summary" for block in told))
         if len(text) <= limit:
@@ -91,15 +91,17 @@ def extract(
         budget, longest = budget * 9 // 10, max(_SHORTEST, longest * 3 // 4)
 
 
-def _chosen(weighed: Sequence[Weighed], worth: Callable[[str], float], budget: int, *, month: bool) -> list[Line]:
+def _chosen(
+    weighed: Sequence[Weighed], worth: Callable[[str], float], budget: int, kind: Literal["day", "month"]
+) -> list[Line]:
     """Return the lines to quote; where none is worth it, the one that is worth most."""
-    share = _DAYS_SHARE if month else 0.0
-    return choose(weighed, worth, budget, _LEAST, share) or choose(weighed, worth, LONGEST * 2, 0.0, share)[:1]
+    share = _DAYS_SHARE if kind == "month" else 0.0
+    return choose(weighed, worth, budget, _LEAST[kind], share) or choose(weighed, worth, LONGEST * 2, 0.0, share)[:1]
 
 
 def _render(chosen: Sequence[Line], page: Page, messages: int) -> str:
     """Return the whole text: what it is, then a heading and its bullets for each topic; *messages* is how many were read."""
-    quoted = len({line.message for line in chosen})
+    quoted = len({line.message for line in chosen if line.role != "summary"})
     first = {
         "zh": f"> 摘录：没有用模型，从 {messages} 条消息里挑出 {quoted} 条的原话。",
         "en": f"> Extract: no model was used; these are the words of {quoted} of {messages} messages.",

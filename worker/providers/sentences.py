@@ -24,6 +24,12 @@ _STUMP: Final = 3
 #: Lines from which indented or stamped text is a paste, not prose.
 _PASTE_LINES: Final = 4
 _CODE_CHARS: Final = 140
+#: Characters of a message that are read: a pasted book says what it is on its first pages.
+_READ: Final = 60_000
+#: Characters before a full stop that show whether it ends a sentence.
+_READ_BACK: Final = 12
+#: List and quotation marks that may open one line.
+_NESTED: Final = 8
 
 _INVISIBLE: Final = re.compile(
     r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffe\uffff]"
@@ -33,10 +39,11 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _FENCE: Final = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _MARKER: Final = re.compile(r"\s*(?:(?:>\s?)+|#{1,6}\s+|[-*+•]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)、]\s*(?=\D))")
 _ITEM: Final = re.compile(r"\s*(?:[-*+•]\s+|\d{1,3}[.)、]\s*(?=\D))")
-_RULE: Final = re.compile(r"\s*([-=*_|:+]\s*){3,}$")
+#: A line that says nothing: a rule, a comment of HTML.
+_RULE: Final = re.compile(r"\s*<!--.*-->\s*$|\s*([-=*_|:+]\s*){3,}$")
 _ROW: Final = re.compile(r"\s*\|.*\|\s*$")
 _PASTED: Final = re.compile(
-    r"(?:\t| {4,})\S|.*[{};]\s*$"
+    r"(?:\t| {4,}| {2}File )\S|.*[{};]\s*$|\w+(?:Error|Exception)\b"
     r"|\s*(?:at |File \"|Traceback \(|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|[\d:.,]+ (?:INFO|WARN|DEBUG|ERROR))",
 )
 _FAULT: Final = re.compile(r"\b\w*(?:Error|Exception|Fatal|FATAL|ERROR|panic|failed|denied|refused|not found)\b", re.ASCII)
@@ -47,7 +54,7 @@ _DEFINITION: Final = re.compile(
 _IDLE_CODE: Final = re.compile(r"\s*(?:#|//|/\*|\*|import |from \S+ import|using |package |[{}()\[\];,\s]*$)")
 
 _END: Final = re.compile(
-    rf"[。！？]+[”’\"'）)』」》\]]*|[!?]+[”\"'）)\]]*(?=\s|$|[{HAN}])|[!?.]?…+(?=\s)|\.[”\"')\]]*(?=\s)",
+    rf"[。！？]+[”’\"'）)』」》\]]*|(?<![!?])[!?]+[”\"'）)\]]*(?=\s|$|[{HAN}])|(?<!…)…+(?=\s)|\.[”\"')\]]*(?=\s)",
 )
 _ABBREVIATED: Final = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|Mr|Mrs|Ms|Dr|Prof|St|No|approx|dept|Fig|Jr|Sr)|\b[A-Z]|^\d{1,2})$"
@@ -63,7 +70,7 @@ def sentences(text: str) -> list[str]:
     >>> sentences("今天 3.11 装好了。备份呢？\n- 路径 /srv/a.b\n- 端口 22")
     ['今天 3.11 装好了。', '备份呢？', '路径 /srv/a.b', '端口 22']
     """
-    return [sentence for line in _lines(clean(text)) for sentence in _split(line)]
+    return [sentence for line in _lines(clean(text[:_READ])) for sentence in _split(line)]
 
 
 def clean(text: str) -> str:
@@ -141,7 +148,7 @@ def _told(kind: str, rows: list[str]) -> Iterator[str]:
     if kind == "row":
         # the head of a table says nothing alone; its rows keep their cells
         yield from (ROW.join(cell.strip() for cell in row.strip().strip("|").split("|")) for row in lines[1:] or lines)
-    elif kind == "code" or (kind == "paste" and len(lines) >= _PASTE_LINES):
+    elif kind == "code" or (kind == "paste" and (len(lines) >= _PASTE_LINES or lines[0].startswith("Traceback ("))):
         yield _telling(lines)
     else:
         yield from (bare for line in lines if (bare := _bare(line)))
@@ -159,7 +166,10 @@ def _telling(lines: list[str]) -> str:
 def _bare(line: str) -> str:
     """Return the line without the marks that open it; the same mark may stand there more than once."""
     bare = line
-    while mark := _MARKER.match(bare):
+    for _ in range(_NESTED):
+        mark = _MARKER.match(bare)
+        if not mark:
+            break
         bare = bare[mark.end() :]
     return " ".join(bare.split())
 
@@ -171,12 +181,12 @@ def _split(line: str) -> list[str]:
     pieces: list[str] = []
     start = 0
     for match in _END.finditer(line):
-        piece = line[start : match.end()].strip()
-        if _ABBREVIATED.search(line[start : match.start()]) and match[0].startswith("."):
+        piece = line[start : min(match.end(), start + LONGEST)].strip()
+        if match[0].startswith(".") and _ABBREVIATED.search(line[start : match.start()][-_READ_BACK:]):
             continue
-        if _unclosed(piece) or sum(char.isalnum() for char in piece) < _STUMP:
+        if len(piece) < LONGEST - 1 and (_unclosed(piece) or sum(char.isalnum() for char in piece) < _STUMP):
             continue
-        pieces.append(piece)
+        pieces.append(line[start : match.end()].strip())
         start = match.end()
     rest = line[start:].strip()
     if rest and pieces and sum(char.isalnum() for char in rest) < _STUMP:
@@ -188,4 +198,4 @@ def _split(line: str) -> list[str]:
 
 def _unclosed(piece: str) -> bool:
     """Tell whether a bracket or quotation mark is still open; not for ever, since people forget to close them."""
-    return len(piece) < LONGEST and any(piece.count(left) > piece.count(right) for left, right in _OPEN.items())
+    return any(piece.count(left) > piece.count(right) for left, right in _OPEN.items())

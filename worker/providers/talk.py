@@ -13,7 +13,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from supervisor.text.chitchat import is_chitchat
-from worker.providers.sentences import sentences
+from worker.providers.cues import substance
+from worker.providers.sentences import clean, cut, sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,6 +30,8 @@ _ANSWER: Final = timedelta(hours=6)
 _SHORT: Final = 90
 #: An answer of fewer characters says little without its question.
 _CURT: Final = 14
+#: Characters shown of a message that has no words.
+_BARE: Final = 60
 _QUESTION: Final = re.compile(r"(?:[?？][”\"'）)」]*|[吗呢][。.～~]?)$")
 _REPLY: Final = re.compile(
     r"(?:有|没有?|是的?|不是?|对|不对|会|不会|能|不能|要|不要|可以|不可以|行|不行|好|嗯|还没有?|已经|当然)(?:[，,。！!；\s]|的|啊|了|$)"
@@ -105,7 +108,13 @@ def lines_of(blocks: Sequence[Block], zone: tzinfo, *, named: bool) -> list[Line
                 ),
             )
             before = lines[-1]
-    return lines
+    return lines or [_bare_line(block, zone) for block in blocks if not is_chitchat(block.text)][:1]
+
+
+def _bare_line(block: Block, zone: tzinfo) -> Line:
+    """Return what a message without a word shows, so that it is not taken for nothing: rows of signs, an empty fence."""
+    text = cut(" ".join(clean(block.text[:_BARE]).split()), _BARE) or "…"
+    return Line(0, 0, block.created_at.astimezone(zone), block.role, "", text, False, None, len(text) + _BULLET)
 
 
 def _question_before(lines: Sequence[Line], block: Block) -> Line | None:
@@ -128,7 +137,7 @@ def _leans(text: str, before: Line, asked: Line | None) -> bool:
         return False
     if before is asked:
         return len(text) <= _CURT or bool(_REPLY.match(text))
-    return before.lead is None and bool(_LEANING.match(text))
+    return before.lead is None and bool(_LEANING.match(text)) and substance(before.text) > 0
 
 
 def _stamped(block: Block, words: str, zone: tzinfo) -> Iterator[tuple[datetime, str]]:

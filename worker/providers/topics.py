@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from worker.providers.talk import Line
 
 #: Mean likeness (cosine of words) from which two groups are one; what following at once in the same talk adds to it.
-_ALIKE: Final = 0.13
+_ALIKE: Final = 0.07
 _NEAR: Final = 0.25
 _TALK_MINUTES: Final = 20.0
 _TALK_MESSAGES: Final = 5
@@ -44,6 +44,10 @@ _VERBS: Final = frozenset(
     kept began bought built thought     thank try tri ask want let put use run ran set know knew seem look talk
     call made love like wish happen chang start stop finish
     """.split(),  # noqa: SIM905 - a list to be read
+)
+#: What may be a password must not stand in a heading.
+_SECRET: Final = re.compile(
+    r"(?:密码|口令|密钥|password|passwd|passphrase|secret|api[ _-]?key|token)\W+(?:is\s)?\s*\S+", re.IGNORECASE
 )
 _POSSESSIVE: Final = re.compile(r"['’](?:s|re|ve|ll|d|m)$", re.IGNORECASE)
 
@@ -119,7 +123,7 @@ def titles(groups: Sequence[Sequence[Line]], everything: Iterable[Line], names: 
     for line in everything:
         if line.message not in home:
             continue
-        words = [(_POSSESSIVE.sub("", surface), token) for surface, token in spelled(line.text)]
+        words = [(_POSSESSIVE.sub("", surface), token) for surface, token in spelled(_SECRET.sub("", line.text))]
         for surface, token in words:
             shown[token][surface] += 1
         for token in {token for _, token in words}:
