@@ -220,8 +220,8 @@ def test_a_real_folder_is_judged_from_the_command_line(tmp_path: Path, capsys: p
     for path, data in good().items():
         (root / path).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         (root / path).write_bytes(data)
-    for path in root.rglob("*"):
-        path.chmod(0o700 if path.is_dir() else 0o600)
+    for found in root.rglob("*"):
+        found.chmod(0o700 if found.is_dir() else 0o600)
     acked = tmp_path / "acked.jsonl"
     lines = (json.dumps({"id": one.id, "text": one.text, "createdAt": one.created_at}) for one in SAID)
     acked.write_text("\n".join(lines) + '\n{"id": "torn', encoding="utf-8")

@@ -1,7 +1,7 @@
 """
 The adversary: a workload is killed at every operation, every disk that may be left is recovered and judged.
 
-A recovery is itself killed on the way, once more, where `nested` says so. Disks already judged with the same promises are
+A recovery is itself killed on the way where `depth` says so. Disks already judged with the same promises are
 skipped. What fails is reported by its shortest case, with the log of what was done and what was lost.
 """
 
@@ -17,11 +17,13 @@ from tests.crash.model_disk import ModelDisk
 from tests.crash.state import State, fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from tests.crash.ledger import Snapshot
 
 
+#: What is wrong with a disk, given what was promised.
+Check: TypeAlias = "Callable[[ModelDisk, Sequence[object]], list[str]]"
 #: The log of a run, how many of its operations were done, and how it ended.
 Run: TypeAlias = tuple[list[str], int, str]
 
@@ -53,6 +55,14 @@ class Report:
         if self.shortest is None or len(case.steps) < len(self.shortest.steps):
             self.shortest = case
 
+    def join(self, other: Report) -> None:
+        """Add what another exploration found."""
+        self.points = max(self.points, other.points)
+        self.states, self.seen = self.states + other.states, self.seen + other.seen
+        self.failures += other.failures
+        cases = [case for case in (self.shortest, other.shortest) if case]
+        self.shortest = min(cases, key=lambda case: len(case.steps), default=None)
+
     def __str__(self) -> str:
         head = f"{self.name}: {self.points} crash points, {self.states} states, {self.seen} equal ones skipped, {self.failures} failures"
         return f"{head}\n{self.shortest}" if self.shortest else head
@@ -61,23 +71,28 @@ class Report:
 @dataclass(slots=True)
 class Explorer:
     """
-    How to explore. *before* judges what a crash left as it lies; *nested*: crash points tried inside each recovery, -1 for all; *limit*: disks a crash point and mode;
-    *stop*: end at the first failure; *most*: end after that many states.
+    How to explore. *before* judges what a crash left, as it lies; *check* what recovery made of it.
+
+    *depth*: how many crashes a recovery may meet, one in each; *points*: how many of its operations are tried, drawn by the
+    *seed* (-1: all). *limit*, *inner*: disks tried for a crash point and mode, of the workload and of a recovery. *most*: end
+    after so many states; *stop*: end at the first failure.
     """
 
     recover: Callable[[ModelDisk], None]
-    check: Callable[[ModelDisk, Sequence[object]], list[str]]
-    before: Callable[[ModelDisk, Sequence[object]], list[str]] | None = None
+    check: Check
+    before: Check | None = None
     modes: Sequence[Mode] = MODES
-    nested: int = 0
+    depth: int = 0
+    points: int = -1
     limit: int = 24
+    inner: int = 4
     seed: int = 0
-    stop: bool = False
     most: int = 10**9
+    stop: bool = False
     _known: dict[tuple[int, int], int] = field(default_factory=dict)  # disk and promises -> the depth they were judged to
 
     def explore(self, workload: Callable[[ModelDisk], None], start: State | None = None, name: str = "") -> Report:
-        """Run the workload once, then every crash of it."""
+        """Run the workload once, then every crash of it. What an earlier call has judged as deeply is not judged again."""
         report = Report(name)
         disk = ModelDisk(start, record=True)
         wrong = _run(workload, disk)
@@ -86,55 +101,57 @@ class Explorer:
             return report
         for snapshot in (*disk.snapshots, disk.end()):
             report.points += 1
-            acks = disk.acks[: snapshot.acks]
-            for outcome in self._outcomes(snapshot, self.limit):
-                self._judge(outcome, acks, ((disk.log, snapshot.number, outcome.story),), self.nested, report)
-                if (self.stop and report.failures) or report.states >= self.most:
-                    return report
+            self._crash(
+                snapshot, self.limit, disk.acks[: snapshot.acks], ((disk.log, snapshot.number, ""),), self.depth, report
+            )
         return report
 
-    def _outcomes(self, snapshot: Snapshot, limit: int) -> Iterator[Outcome]:
+    def _crash(
+        self, snapshot: Snapshot, limit: int, acks: Sequence[object], runs: tuple[Run, ...], depth: int, report: Report
+    ) -> None:
+        """Judge every disk that a crash at *snapshot* may leave; the last of *runs* is the one that crashed."""
+        log, count, _ = runs[-1]
         for mode in self.modes:
-            yield from outcomes(snapshot, mode, limit, self.seed)
+            for outcome in outcomes(snapshot, mode, limit, self.seed):
+                if (self.stop and report.failures) or report.states >= self.most:
+                    return
+                self._judge(outcome, acks, (*runs[:-1], (log, count, outcome.story)), depth, report)
 
-    def _judge(self, outcome: Outcome, acks: Sequence[object], runs: tuple[Run, ...], nested: int, report: Report) -> None:
+    def _judge(self, outcome: Outcome, acks: Sequence[object], runs: tuple[Run, ...], depth: int, report: Report) -> None:
         key = (fingerprint(outcome.state), len(acks))
-        if self._known.get(key, -1) >= bool(nested):
+        if self._known.get(key, -1) >= depth:
             report.seen += 1
             return
         report.states += key not in self._known
-        self._known[key] = bool(nested)
-        disk = ModelDisk(outcome.state, record=bool(nested))
+        self._known[key] = depth
+        disk = ModelDisk(outcome.state, record=depth > 0)
         wrong = [f"before recovery: {line}" for line in self.before(disk, acks)] if self.before else []
         wrong += _run(self.recover, disk)
         wrong += self.check(disk, acks)
         if wrong:
             report.add(_case((*runs, (disk.log, disk.operations, "recovered")), wrong))
-        for snapshot in self._inside(disk, nested):
-            for again in self._outcomes(snapshot, 4):
-                self._judge(again, acks, (*runs, (disk.log, snapshot.number, again.story)), 0, report)
+        for snapshot in self._inside(disk.snapshots):
+            self._crash(snapshot, self.inner, acks, (*runs, (disk.log, snapshot.number, "")), depth - 1, report)
 
-    def _inside(self, disk: ModelDisk, nested: int) -> list[Snapshot]:
-        """The crash points tried inside this recovery."""
-        if not nested or not disk.snapshots:
-            return []
-        if nested < 0 or nested >= len(disk.snapshots):
-            return disk.snapshots
-        return random.Random(f"{self.seed} {len(self._known)}").sample(disk.snapshots, nested)
+    def _inside(self, snapshots: list[Snapshot]) -> list[Snapshot]:
+        """The crash points tried inside a recovery."""
+        if not 0 <= self.points < len(snapshots):
+            return snapshots
+        return random.Random(f"{self.seed} {len(self._known)}").sample(snapshots, self.points)
 
 
 def explore(
     workload: Callable[[ModelDisk], None],
     recover: Callable[[ModelDisk], None],
-    check: Callable[[ModelDisk, Sequence[object]], list[str]],
+    check: Check,
     *,
     modes: Sequence[Mode] = MODES,
-    nested: int = 0,
+    depth: int = 0,
     start: State | None = None,
     stop: bool = False,
 ) -> Report:
     """Kill *workload* everywhere, *recover*, *check* against the promises made before the crash; see Explorer."""
-    return Explorer(recover, check, modes=modes, nested=nested, stop=stop).explore(workload, start)
+    return Explorer(recover, check, modes=modes, depth=depth, stop=stop).explore(workload, start)
 
 
 def _run(program: Callable[[ModelDisk], None], disk: ModelDisk) -> list[str]:

@@ -199,7 +199,7 @@ class Ledger:
         text = str(path)
         if text == self._prefix:
             return ""
-        if not text.startswith(f"{self._prefix}/") or ".." in path.parts:
+        if not text.startswith(f"{self._prefix}/") or "/.." in text:
             raise AssertionError(f"{path} lies outside the workspace")
         return text[len(self._prefix) + 1 :]
 

@@ -18,7 +18,7 @@ import math
 import random
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from tests.crash.state import Change, Inode, Names, State, applied, settle
+from tests.crash.state import Change, Inode, State, applied, settle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -118,7 +118,7 @@ def _picks(choices: Sequence[Sequence[int]], limit: int, rng: random.Random) -> 
 
 
 def _outcome(state: State, kept: Sequence[bool], fates: dict[int, int], mode: Mode) -> Outcome:
-    names: Names = {folder: dict(entries) for folder, entries in state.settled.items()}
+    names = dict(state.settled)
     lost = []
     for change, keep in zip(state.pending, kept, strict=True):
         if keep:

@@ -54,10 +54,8 @@ class ModelDisk(Ledger):
     def read(self, path: Path, offset: int = 0) -> bytes:
         self.alive()
         inode = self.inodes[self.must(path)]
-        if inode.is_folder:
-            raise error_of(errno.EISDIR, path)
         if not inode.is_file:
-            raise error_of(errno.ELOOP, path)
+            raise error_of(errno.EINVAL if inode.is_folder else errno.ELOOP, path)
         return inode.data[offset:]
 
     # ── writing ──────────────────────────────────────────────────────────────

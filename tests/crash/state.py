@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
 FOLDER_MODE = modes.S_IFDIR | 0o700
 
-#: Folder -> name -> inode; folders are named by their path from the root with slashes, the root itself is "".
-Names = dict[str, dict[str, int]]
-
 
 class Inode(NamedTuple):
     """A file, a folder or a symbolic link (its *data* is then the target). *durable* counts the bytes that are synced."""
@@ -32,7 +29,7 @@ class Inode(NamedTuple):
 
     @property
     def is_folder(self) -> bool:
-        return modes.S_ISDIR(self.mode)
+        return self.mode & 0o170000 == modes.S_IFDIR
 
     @property
     def is_file(self) -> bool:
@@ -50,7 +47,11 @@ class Change(NamedTuple):
 
 
 class State(NamedTuple):
-    """A whole disk: *live* names are what a process sees, *settled* ones are durable, *pending* lies between the two."""
+    """
+    A whole disk: *live* names are what a process sees, *settled* ones are durable, *pending* lies between the two.
+
+    Names are folder -> name -> inode; a folder is called by its path from the root with slashes, the root itself "".
+    """
 
     inodes: Mapping[int, Inode]
     live: Mapping[str, Mapping[str, int]]
@@ -70,18 +71,19 @@ def joined(folder: str, name: str) -> str:
 def settle(inodes: Mapping[int, Inode], names: Mapping[str, Mapping[str, int]]) -> State:
     """The disk that has these names and bytes and owes nothing: what a machine finds when it comes up again."""
     kept: dict[int, Inode] = {1: inodes[1]}
-    reached: Names = {}
+    reached: dict[str, Mapping[str, int]] = {}
     todo = [""]
     while todo:
         folder = todo.pop()
-        entries = dict(names.get(folder, {}))
-        reached[folder] = entries
+        entries = reached[folder] = names.get(folder, {})
         for name, number in entries.items():
             inode = inodes[number]
-            kept[number] = inode._replace(durable=len(inode.data), cursed=False)
             if inode.is_folder:
                 todo.append(joined(folder, name))
-    return State(kept, reached, {folder: dict(entries) for folder, entries in reached.items()}, ())
+            elif inode.durable < len(inode.data) or inode.cursed:
+                inode = inode._replace(durable=len(inode.data), cursed=False)
+            kept[number] = inode
+    return State(kept, reached, dict(reached), ())
 
 
 def files_of(state: State) -> Iterator[tuple[str, Inode]]:
@@ -95,7 +97,11 @@ def files_of(state: State) -> Iterator[tuple[str, Inode]]:
 
 def fingerprint(state: State) -> int:
     """A number that two disks share when they show the same names and bytes."""
-    return hash((frozenset((path, inode.data) for path, inode in files_of(state)), frozenset(state.live)))
+    inodes = state.inodes
+    folders = [
+        (folder, frozenset([(name, inodes[n].data) for name, n in found.items()])) for folder, found in state.live.items()
+    ]
+    return hash(frozenset(folders))
 
 
 def applied(entries: Mapping[str, int], sets: tuple[tuple[str, int | None], ...]) -> dict[str, int]:

@@ -72,7 +72,7 @@ def _journal_or_file(disk: ModelDisk, acks: Sequence[object]) -> list[str]:
 
 def test_a_crash_inside_recovery_is_found_only_where_recovery_is_killed_too() -> None:
     assert not explore(_journaled, _recover_by_halves, _journal_or_file).failures
-    report = explore(_journaled, _recover_by_halves, _journal_or_file, nested=-1)
+    report = explore(_journaled, _recover_by_halves, _journal_or_file, depth=1)
     assert report.shortest
     assert sum(step.startswith("---") for step in report.shortest.steps) == 3
 
