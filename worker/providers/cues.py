@@ -23,6 +23,10 @@ _PERSON: Final = (
     r"\bmy (?:name|birthday|wife|husband|girlfriend|boyfriend|partner|son|daughter|address|phone|job)\b",
     r"\bI(?:'m| am) an? \w|\bI live\b",
 )
+_OWN: Final = (
+    r"我(?:家|妈|爸|哥|姐|弟|妹|儿|女|老|爷|奶|们家|的|平时|现在|一直|要|将|在|也?去|用|买|穿|开)|参加",
+    r"\bmy \w|\bour \w|\bI've (?:been|got|started|just)|\bI(?:'m| am) (?:now|going|running|taking|doing|starting|learning)\b",
+)
 _FINDING: Final = (
     r"原因|结果|结论|发现|解决|修好|修复|搞定|终于|原来是",
     r"\b(?:because|turns? out|fixed|confirmed|root cause|error|fatal|failed)\b",
@@ -36,7 +40,7 @@ _DATA: Final = (
 #: Each kind of cue and what it adds to a sentence, in words of the rarest kind.
 CUES: Final = tuple(
     (re.compile("|".join(patterns), re.IGNORECASE), worth)
-    for patterns, worth in ((_DECISION, 1.6), (_TO_DO, 1.0), (_PERSON, 1.2), (_FINDING, 0.8), (_DATA, 0.8))
+    for patterns, worth in ((_DECISION, 1.6), (_TO_DO, 1.0), (_PERSON, 1.2), (_OWN, 0.6), (_FINDING, 0.8), (_DATA, 0.8))
 )
 
 #: What makes a courtesy more than one: a number, a name given, code, something decided.

@@ -18,12 +18,12 @@ from supervisor.text.chitchat import is_chitchat
 from supervisor.text.language import language_of
 from worker.providers import ranking, topics
 from worker.providers.bullets import LABELS, Page, bullets, escaped
-from worker.providers.ranking import Weighed, choose
+from worker.providers.ranking import choose
 from worker.providers.sentences import LONGEST, clean
 from worker.providers.talk import Line, lines_of, named_speakers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from datetime import tzinfo
 
     from supervisor.protocol.task import Task
@@ -35,6 +35,8 @@ _GROWTH: Final = {"day": (200, 17.0), "month": (500, 30.0)}
 _HEADINGS: Final = {"day": 5, "month": 10}
 #: Worth below which a sentence is not quoted, and how much each line of a day makes its next give way in a month.
 _LEAST: Final = {"day": 0.036, "month": 0.022}
+#: Characters said, below which less is asked of a sentence: of a day of three messages nearly all is kept.
+_LITTLE: Final = 500
 _DAYS_SHARE: Final = 0.12
 #: Characters kept for first line and headings.
 _FRAME: Final = 120
@@ -80,23 +82,18 @@ def extract(
     weighed, worth = ranking.weigh(lines)
     base, growth = _GROWTH[kind]
     limit = LIMITS[kind]
-    budget = min(limit - _FRAME, int(base + growth * math.sqrt(sum(len(line.text) for line in lines))))
-    longest = LONGEST
+    said = sum(len(line.text) for line in lines)
+    budget = min(limit - _FRAME, int(base + growth * math.sqrt(said)))
+    least = _LEAST[kind] * min(1.0, said / _LITTLE)
+    longest, share = LONGEST, _DAYS_SHARE if kind == "month" else 0.0
     while True:
-        chosen = _chosen(weighed, worth, budget, kind)
+        chosen = choose(weighed, worth, budget, least, share)
+        chosen = chosen or choose(weighed, worth, LONGEST * 2, 0.0, share)[:1]  # nothing is worth it: what is worth most
         page = Page(lines, language, kind, longest)
         text = _render(chosen, page, sum(block.role != "summary" for block in told))
         if len(text) <= limit:
             return text
         budget, longest = budget * 9 // 10, max(_SHORTEST, longest * 3 // 4)
-
-
-def _chosen(
-    weighed: Sequence[Weighed], worth: Callable[[str], float], budget: int, kind: Literal["day", "month"]
-) -> list[Line]:
-    """Return the lines to quote; where none is worth it, the one that is worth most."""
-    share = _DAYS_SHARE if kind == "month" else 0.0
-    return choose(weighed, worth, budget, _LEAST[kind], share) or choose(weighed, worth, LONGEST * 2, 0.0, share)[:1]
 
 
 def _render(chosen: Sequence[Line], page: Page, messages: int) -> str:
