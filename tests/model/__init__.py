@@ -1,0 +1,1 @@
+"""An abstract, executable statement of the file protocol; it imports nothing of the product."""
