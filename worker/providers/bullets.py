@@ -59,8 +59,7 @@ def bullets(group: Sequence[Line], page: Page) -> list[str]:
     quoted: dict[int, set[int]] = defaultdict(set)
     for line in group:
         quoted[line.message].add(line.place)
-    shown = {line.place for line in group}
-    return [_bullet(places, shown, page) for places in quoted.values()]
+    return [_bullet(places, page) for places in quoted.values()]
 
 
 def escaped(text: str) -> str:
@@ -69,11 +68,11 @@ def escaped(text: str) -> str:
     return "".join(part if i % 2 else _TAG.sub(r"\\<", part).replace("<!", r"<\!") for i, part in enumerate(parts))
 
 
-def _bullet(places: Collection[int], shown: Collection[int], page: Page) -> str:
+def _bullet(places: Collection[int], page: Page) -> str:
     first = page.lines[min(places)]
     text = _label(first, page.language) + cut(_joined(_with_leads(places, page.lines), page.lines), page.longest)
     asked = page.lines[first.lead] if first.lead is not None else None
-    if asked and asked.message != first.message and asked.place not in shown:
+    if asked and asked.message != first.message:
         text = f"{_label(asked, page.language)}{asked.text} → {text}"
     text = escaped(text)
     if first.role in {"note", "summary"} and f"{first.at:%H:%M}" == _NOON:  # not said at a time

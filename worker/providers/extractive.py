@@ -89,6 +89,7 @@ def extract(
     while True:
         chosen = choose(weighed, worth, budget, least, share)
         chosen = chosen or choose(weighed, worth, LONGEST * 2, 0.0, share)[:1]  # nothing is worth it: what is worth most
+        chosen = _without_questions_told_with_their_answers(chosen, lines)
         page = Page(lines, language, kind, longest)
         text = _render(chosen, page, sum(block.role != "summary" for block in told))
         if len(text) <= limit:
@@ -96,9 +97,15 @@ def extract(
         budget, longest = budget * 9 // 10, max(_SHORTEST, longest * 3 // 4)
 
 
+def _without_questions_told_with_their_answers(chosen: Sequence[Line], lines: Sequence[Line]) -> list[Line]:
+    told = {line.lead for line in chosen if line.lead is not None and lines[line.lead].message != line.message}
+    return [line for line in chosen if line.place not in told]
+
+
 def _render(chosen: Sequence[Line], page: Page, messages: int) -> str:
     """Return the whole text: what it is, then a heading and its bullets for each topic; *messages* is how many were read."""
-    quoted = len({line.message for line in chosen if line.role != "summary"})
+    shown = [*chosen, *(page.lines[line.lead] for line in chosen if line.lead is not None)]
+    quoted = len({line.message for line in shown if line.role != "summary"})
     first = {
         "zh": f"> 摘录：没有用模型，从 {messages} 条消息里挑出 {quoted} 条的原话。",
         "en": f"> Extract: no model was used; these are the words of {quoted} of {messages} messages.",

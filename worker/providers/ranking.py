@@ -102,6 +102,7 @@ def choose(
     said: set[str] = set()
     taken: list[int] = []
     quoted: Counter[object] = Counter()
+    by_place = {one.line.place: one for one in weighed}
     left = budget
 
     def worth(i: int) -> float:
@@ -111,6 +112,8 @@ def choose(
         nonlocal left
         taken.append(i)
         said.update(weighed[i].words)
+        lead = weighed[i].line.lead
+        said.update(by_place[lead].words if lead is not None else ())
         quoted[weighed[i].line.day] += 1
         left -= weighed[i].line.cost
 
