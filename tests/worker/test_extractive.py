@@ -132,6 +132,14 @@ def test_sentences_are_not_broken_at_versions_paths_abbreviations_and_quotes():
     assert sentences("\n".join(whole)) == whole
 
 
+def test_what_an_assistant_says_of_itself_is_not_recorded_beside_facts():
+    text = day(
+        *TOFU, ("assistant", "作为AI，我没有实体，无法像你这样运动。"), ("assistant", "As an AI, I have no body of my own.")
+    )
+    assert "没有实体" not in text
+    assert "As an AI" not in text
+
+
 def test_repeats_are_told_once():
     text = day(*[("user", "小牛搬家报价 900 元，8 月 25 日上午来")] * 5)
     assert len(bullets(text)) == 1

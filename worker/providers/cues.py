@@ -58,13 +58,19 @@ _COURTESY: Final = re.compile(
 _COURTESY_COLUMNS: Final = 40
 #: What is in brackets alone: a picture, a sticker, a file.
 _ATTACHED: Final = re.compile(r"\s*\[[^\]]*\]\s*")
-_ATTACHED_COUNTS: Final = 0.4
+#: What assistants say of themselves.
+_DISCLAIMER: Final = re.compile(
+    r"作为(?:一[个名位])?(?:虚拟|AI|人工智能|语言模型)|我(?:只)?是(?:一[个名位])?(?:AI|人工智能)|没有实体"
+    r"|\bas an? (?:AI|language model)\b|\bI(?:'m| am) (?:just )?an AI\b",
+    re.IGNORECASE,
+)
+_HARDLY: Final = 0.4
 
 
 def substance(text: str) -> float:
-    """Return how much of what its words are worth a sentence can be given: nothing for a courtesy, little for a caption."""
-    if _ATTACHED.fullmatch(text):
-        return _ATTACHED_COUNTS
+    """Return the share of its words' worth that a sentence is given: a courtesy none, a caption or disclaimer little."""
+    if _ATTACHED.fullmatch(text) or _DISCLAIMER.search(text):
+        return _HARDLY
     courtesy = columns(text) <= _COURTESY_COLUMNS and _COURTESY.match(text) and not _TELLING.search(text)
     return 0.0 if courtesy else 1.0
 
