@@ -11,11 +11,14 @@ import argparse
 import multiprocessing
 import sys
 import time
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tests.crash.explorer import Explorer, Report
 from tests.crash.model_disk import ModelDisk
-from tests.crash.workloads import WORKLOADS, Workload
+from tests.crash.workloads import WORKLOADS
+
+if TYPE_CHECKING:
+    from tests.crash.workload import Workload
 
 
 class Pass(NamedTuple):

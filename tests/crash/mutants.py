@@ -25,12 +25,14 @@ from tests.crash.model_disk import ModelDisk
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tests.crash.workload import Workload
+
 
 class Mutant(NamedTuple):
     """What is changed, by setattr, and the workload in which the explorer has to find it."""
 
     name: str
-    workload: type[at.Workload]
+    workload: type[Workload]
     changes: tuple[tuple[object, str, Any], ...]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,7 +12,10 @@ from supervisor.protocol.errors import SupervisorError
 from tests.crash.explorer import Explorer
 from tests.crash.model_disk import ModelDisk
 from tests.crash.mutants import MUTANTS, Mutant
-from tests.crash.workloads import WORKLOADS, Workload
+from tests.crash.workloads import WORKLOADS
+
+if TYPE_CHECKING:
+    from tests.crash.workload import Workload
 
 #: States judged with a crash inside the recovery too; the command goes further.
 SHARE = 150
