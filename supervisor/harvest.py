@@ -11,6 +11,7 @@ from supervisor.protocol.clock import to_wire
 from supervisor.protocol.errors import Changed, OneByOne
 from supervisor.protocol.period import Period, period_of_group
 from supervisor.protocol.summary import Summary
+from supervisor.protocol.task import task_id
 from supervisor.text.chitchat import is_chitchat
 
 if TYPE_CHECKING:
@@ -56,30 +57,25 @@ def _take(ws: Workspace, path: Path, now: datetime) -> bool:
 
 def _take_in(ws: Workspace, result: Result, period: Period, now: datetime) -> bool:
     # gather
-    present = {file.name: file for file in ws.memory.dated()}
+    files = ws.memory.dated()
     standing = ws.memory.summaries().get(period)
     # decide
-    reason = result.reason if result.status == "failed" else None
     empty = result.status == "done" and says_nothing(result.text)
+    reason = result.reason
     if result.status == "done":
-        if not widens(
-            result.sources,
-            standing,
-            present,
-            better=result.redo or (standing is not None and standing.extract and not result.extract),
-        ):
+        better = result.redo or (standing is not None and standing.extract and not result.extract)
+        continues_nothing = bool(result.previous_digest) and standing is None  # a person deleted what it continued
+        if continues_nothing or not widens(result.sources, standing, files, better=better):
             ws.events.emit("dropped", group=result.group)
             return False
-        reason = (
-            fault(result.text, ws.config.archive.summarise_chars)
-            if not empty
-            else None
-            if _all_chitchat(ws, result)
-            else "empty"
-        )
+        reason = fault(result.text, ws.config.archive.summarise_chars) if not empty else None
+    if empty and not _all_chitchat(ws, result):
+        reason = "empty"
+    if result.id != task_id(result.group, result.sources, result.attempt, result.previous_digest):
+        reason = "refused"  # it names what its task did not
     # apply
     if reason:
-        unchanged = all(s.name in present and present[s.name].source == s for s in result.sources)
+        unchanged = {file.source for file in files}.issuperset(result.sources)
         if reason != "lost" or unchanged:
             _fail(ws, result, reason, now)
         return False

@@ -51,6 +51,7 @@ def intake(ws: Workspace, now: datetime) -> int:
     if name(history) is not history:
         history = ws.history.change(name)
     _set_odd_aside(ws, history)
+    _know_twins(ws, history)
     fresh = _fresh(ws, history)
     adopted = _adopt(ws, [message for message in fresh if message.archived is Archived.YES])
     unwritten = [message for message in fresh if message.key not in adopted]
@@ -87,6 +88,22 @@ def _fresh(ws: Workspace, history: History) -> list[Message]:
     return list(found.values())
 
 
+def _know_twins(ws: Workspace, history: History) -> None:
+    """Take words that were first met without an id, and now come with one, as the same message."""
+    ids = {entry.id for entry in history if isinstance(entry, Message)}
+    for message in _fresh(ws, history):
+        twins = [known for base in message.bases for known in ws.seen.known.by_base.get(base, ())]
+        twin = next((t for t in twins if t.startswith("m-") and t not in ids and not ws.seen.knows(message.id)), None)
+        if twin is None:
+            continue
+        key = (twin, message.words)
+        file = ws.seen.file_of(key)
+        if file:
+            ws.seen.adopted(file, [message])
+        elif key in ws.seen.unwritten:
+            ws.seen.drop([key])
+
+
 def _adopt(ws: Workspace, archived: Sequence[Message]) -> set[Key]:
     """Take as written what another program had flagged `true` and filed in a note of the message's day; decided once."""
     found: set[Key] = set()
@@ -119,6 +136,8 @@ def _put_back(ws: Workspace, history: History) -> None:
 
 def _with(history: History, lost: Sequence[Message]) -> History:
     """Return the history with the lost messages, each before the first that is later than it."""
+    if any(isinstance(entry, Message) and not entry.id for entry in history):
+        return history  # a writer has just stripped the ids: what seems lost may be there under none
     found: list[Entry] = list(history)
     ids = {entry.id for entry in history if isinstance(entry, Message)}
     for message in lost:

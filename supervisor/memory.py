@@ -190,6 +190,7 @@ def _standing_of(period: Period | None) -> Callable[[Look, Path], Standing]:
             sources=frozenset(summary.sources),
             text=summary.text,
             extract=summary.extract,
+            edited=bool(summary.kept),
             digest=look.digest[:DIGEST],
         )
 

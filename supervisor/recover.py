@@ -92,6 +92,13 @@ def any_worker(ws: Workspace) -> bool:
     return False
 
 
+def keep_damaged(ws: Workspace) -> None:
+    """Keep a copy of a history.json that can't be read, once per content; the file itself is left to its owner."""
+    look = ws.files.look(ws.layout.history)
+    if look:
+        ws.files.quarantine(ws.layout.quarantine, "history.json", look.data, ws.config.care.quarantine_limit)
+
+
 def restore_history(ws: Workspace) -> int:
     """
     Put a damaged or lost history.json together again: its backup, and the un-written words that the journal holds.
@@ -107,8 +114,7 @@ def restore_history(ws: Workspace) -> int:
             why = error.why
         else:
             return 0
-        if look:
-            ws.files.quarantine(ws.layout.quarantine, "history.json", look.data, ws.config.care.quarantine_limit)
+        keep_damaged(ws)
         backup = ws.files.look(ws.layout.history_backup)
         try:
             history: History = parse_history(backup.data, ws.zone) if backup else ()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from supervisor.archive import why_due
 from supervisor.intake import unwritten
 from supervisor.policy.backoff import is_due
-from supervisor.policy.coverage import covered
+from supervisor.policy.coverage import covered, covered_days
 from supervisor.policy.identity import identify
 from supervisor.policy.plan import plan_days, take
 from supervisor.policy.ripen import groups, ripe
@@ -48,6 +48,7 @@ def status(ws: Workspace, now: datetime) -> dict[str, Any]:
         "datedFiles": len(files),
         "covered": len(named),
         "dailySummaries": sum(period.kind == "day" for period in summaries),
+        "dailySummariesMerged": len(covered_days(files, summaries)),
         "monthlySummaries": sum(period.kind == "month" for period in summaries),
         "extracts": sum(standing.extract for standing in summaries.values()),
         "provider": "extractive" if ws.extracting else "openai",
@@ -85,7 +86,7 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
                 "messages": sum(source.count for source in one.sources),
                 "inFlight": one.period.group in flying,
                 "waitsUntil": to_wire(failure.next_at)
-                if (failure := failures.get(one.period.group)) and not is_due(failure.next_at, now)
+                if (failure := failures.get(one.period.group)) and not is_due(failure.failed_at, failure.next_at, now)
                 else None,
             }
             for one in work

@@ -36,7 +36,7 @@ def roll_up(ws: Workspace, now: datetime) -> int:
     moving = [f for f in files if f.ours and not f.original and f.name in named and home(f.day, today, recent)]
     wanted = ripe(files, summaries, today, recent, extracting=ws.extracting)
     groups = {work.period.group for work in wanted}
-    waiting = {group for group, failure in failures.items() if not is_due(failure.next_at, now)}
+    waiting = {group for group, failure in failures.items() if not is_due(failure.failed_at, failure.next_at, now)}
     ready = [work for work in wanted if work.period.group not in in_flight and work.period.group not in waiting]
     ready = ready[: max(0, ws.config.archive.max_queued - ws.spool.waiting())]
     # apply

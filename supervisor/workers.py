@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from supervisor.protocol.clock import to_wire
 from supervisor.recover import reclaim
@@ -19,6 +19,9 @@ from supervisor.recover import reclaim
 if TYPE_CHECKING:
     from supervisor.protocol.clock import Clock
     from supervisor.workspace import Workspace
+
+#: The longest wait before a worker that does nothing but end is started again.
+_LONGEST_S: Final = 60.0
 
 
 class Workers:
@@ -30,17 +33,20 @@ class Workers:
         self._idle_s = idle_s
         self._child: subprocess.Popen[bytes] | None = None
         self._beats: dict[str, tuple[int, float]] = {}
+        self._not_before = 0.0
         #: How often in a row a worker ended and left its work undone.
         self.failures = 0
 
     def start_if_needed(self) -> None:
         """Start a worker when the queue holds something and ours does not live."""
         if self._child and self._child.poll() is not None:
-            self.failures = self.failures + 1 if self._child.returncode else 0
             self._child = None
             reclaim(self._ws)
-        if self._child is None and self._ws.spool.waiting():
-            command = [sys.executable, "-m", "worker", "--workspace", str(self._ws.layout.root)]
+            self.failures = self.failures + 1 if self._ws.spool.waiting() else 0
+            self._not_before = time.monotonic() + min(2.0**self.failures, _LONGEST_S) if self.failures > 1 else 0.0
+        if self._child is None and self._ws.spool.waiting() and time.monotonic() >= self._not_before:
+            # -P: a folder that happens to be the current one must not lend us a package of its own called worker
+            command = [sys.executable, "-P", "-m", "worker", "--workspace", str(self._ws.layout.root)]
             if self._idle_s is not None:
                 command += ["--idle", str(self._idle_s)]
             environ = {**os.environ, "RECALLD_NOW": to_wire(self._clock())} if "RECALLD_NOW" in os.environ else None

@@ -155,7 +155,7 @@ def worker(
 ) -> None:
     """Run a worker alone; any number may run."""
     moment(now)
-    command = [sys.executable, "-m", "worker", "--workspace", str(root_of(workspace))]
+    command = [sys.executable, "-P", "-m", "worker", "--workspace", str(root_of(workspace))]
     os.execv(sys.executable, command if idle is None else [*command, "--idle", str(idle)])  # noqa: S606 - itself
 
 

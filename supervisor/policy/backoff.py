@@ -32,10 +32,10 @@ def jittered(delay: timedelta, share: float, of: str) -> timedelta:
     return delay * (1 + share * unit)
 
 
-def is_due(next_at: datetime, now: datetime) -> bool:
+def is_due(failed_at: datetime, next_at: datetime, now: datetime) -> bool:
     """
-    Tell whether the wait is over.
+    Tell whether the wait from *failed_at* to *next_at* is over.
 
-    A time further ahead than any wait can be was set before the clock was moved back: it counts as over (holes.md A12).
+    A failure that lies ahead was written before the clock was moved back: its wait counts as over (holes.md A12).
     """
-    return next_at <= now or next_at - now > LATER * 1.5
+    return next_at <= now or failed_at > now

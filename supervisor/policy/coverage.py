@@ -44,6 +44,7 @@ class Standing:
     sources: frozenset[Source]
     text: str
     extract: bool
+    edited: bool  # a person's own words stand in it
     digest: str  # of the whole file
 
 
@@ -59,31 +60,34 @@ def covers(standing: Standing | None, files: Iterable[MemoryFile]) -> bool:
 
 
 def covered_days(files: Collection[MemoryFile], summaries: Mapping[Period, Standing]) -> frozenset[Period]:
-    """Return the days whose summary leaves the ordinary search: a month names all of its files that still exist."""
+    """
+    Return the days whose summary leaves the ordinary search: a month names all of its files that still exist.
+
+    One that a person edited stays, since their words are in no file the month names; so does one that a model wrote where
+    the month is only an extract, and one whose files are all gone.
+    """
     present = {file.name for file in files}
     found = set()
     for period, standing in summaries.items():
         of_month = summaries.get(Period(period.label[:7]))
-        if period.kind == "day" and of_month:
-            names = {source.name for source in of_month.sources}
-            if standing.sources and all(s.name in names for s in standing.sources if s.name in present):
-                found.add(period)
+        if period.kind == "month" or of_month is None or standing.edited or (of_month.extract and not standing.extract):
+            continue
+        names = {source.name for source in standing.sources if source.name in present}
+        if names and names <= {source.name for source in of_month.sources}:
+            found.add(period)
     return frozenset(found)
 
 
-def widens(sources: Collection[Source], standing: Standing | None, present: Collection[str], *, better: bool) -> bool:
+def widens(sources: Collection[Source], standing: Standing | None, files: Iterable[MemoryFile], *, better: bool) -> bool:
     """
     Tell whether a text made from *sources* may take the place of what stands.
 
-    It has to name every file that the standing one names and that still exists (a suspended worker may bring an old,
-    narrower text), and something more, unless it is *better*: a model's in place of an extract, or asked for.
+    Of the files as they are now it has to name every one that the standing text names (a suspended worker may bring an old,
+    narrower text), and one more, unless it is *better*: a model's in place of an extract, or asked for.
     """
-    if standing is None:
-        return True
-    names = {source.name for source in sources}
-    if any(source.name in present and source.name not in names for source in standing.sources):
-        return False
-    return better or any(source not in standing.sources for source in sources)
+    now = {file.source for file in files}
+    told, before = now.intersection(sources), now.intersection(standing.sources if standing else ())
+    return bool(told) and before <= told and (better or standing is None or before != told)
 
 
 def names_ever(summaries: Iterable[Standing]) -> frozenset[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from supervisor.policy.slug import LENGTH, short_id, slug_of, unique
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 UNARCHIVED_LIMIT: Final = 100  # messages; 003
 INTERVAL: Final = timedelta(hours=6)  # 003
 EXCHANGE_WAIT: Final = timedelta(minutes=10)  # a question younger than this waits for its answer
+_LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 
 Due: TypeAlias = Literal["count", "interval", "overflow"]
 
@@ -43,10 +44,12 @@ def due(
         return "overflow"
     if len(unwritten) > limit:
         return "count"
-    times = [min(message.created_at, now) for message in unwritten if message.created_at]
+    times = [message.created_at for message in unwritten if message.created_at]
     if not times:
         return None
-    since = max(min(times), last_run) if last_run and last_run <= now else min(times)
+    # a time well ahead says that the clock was moved back, and nothing of how long the words have waited
+    oldest = min(time if time - now < EXCHANGE_WAIT else _LONG_AGO for time in times)
+    since = max(oldest, last_run) if last_run and last_run <= now else oldest
     return "interval" if now - since >= interval else None
 
 

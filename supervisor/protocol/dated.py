@@ -137,7 +137,7 @@ def parse_dated(data: bytes, path: Path) -> DatedFile | None:
     except ValueError:
         return None
     marks = list(_MARK.finditer(body))
-    ends = [mark.start() for mark in marks[1:]] + [len(body)]
+    ends = [*(mark.start() for mark in marks[1:]), len(body)][: len(marks)]
     blocks = (_parse_block(mark, body[mark.end() : end]) for mark, end in zip(marks, ends, strict=True))
     return DatedFile(
         period=head.get("period", ""),

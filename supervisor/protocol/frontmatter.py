@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 FORMAT: Final = 1
 _HEAD: Final = re.compile(r"\A---\n((?:[^\n]*\n){1,12}?)---\n")
-_PLAIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ./_+-]*(?::[A-Za-z0-9./_+-]+)*")
+_PLAIN: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ./_+-]*[A-Za-z0-9./_+-])?(?::[A-Za-z0-9./_+-]+)*")
 
 
 def render_head(fields: Mapping[str, str]) -> str:

@@ -86,11 +86,12 @@ def parse_summary(data: bytes, period: str, path: Path) -> Summary:
     whole = data.decode("utf-8", "surrogateescape")
     parts = whole.split(f"{MARKER}\n")
     heads = [read_head(part, path) for part in parts]
-    sources: dict[str, Source] = {}
-    for fields, body in heads:
-        if fields:
-            sources.update((source.name, source) for source in _sources_of(body))
     fields, body = heads[-1]
+    sources: dict[str, Source] = {}
+    for of_part, text in heads:
+        # an extract that a person edited vouches for nothing below which a model has since written
+        if of_part and of_part.get("extract", "") in ("", fields.get("extract", "")):
+            sources.update((source.name, source) for source in _sources_of(text))
     intact = bool(fields) and body_digest(body) == fields.get("digest")
     kept = whole[: len(whole) - len(parts[-1])].removesuffix(f"{MARKER}\n") if intact else _ended(whole)
     return Summary(

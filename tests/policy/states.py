@@ -57,11 +57,11 @@ def file(name: str, digest: str = "d", *, ours: bool = True, original: bool = Fa
 
 
 def standing(
-    label: str, files: Iterable[MemoryFile], *, extract: bool = False, text: str = "## 摘要"
+    label: str, files: Iterable[MemoryFile], *, extract: bool = False, edited: bool = False, text: str = "## 摘要"
 ) -> dict[Period, Standing]:
     period = Period(label)
     sources = frozenset(one.source for one in files)
-    return {period: Standing(period=period, sources=sources, text=text, extract=extract, digest=f"of-{label}")}
+    return {period: Standing(period=period, sources=sources, text=text, extract=extract, edited=edited, digest=f"of-{label}")}
 
 
 MOMENTS = st.datetimes(datetime(2025, 10, 1), datetime(2026, 3, 1), timezones=st.just(UTC))  # noqa: DTZ001

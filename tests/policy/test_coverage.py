@@ -55,13 +55,29 @@ def test_a_day_of_which_a_person_wrote_the_summary_stays():
     assert covered_days([ONE], summaries) == frozenset()
 
 
+def test_a_day_that_a_person_edited_stays():
+    summaries = {**standing("2025-12-03", [ONE], edited=True), **standing("2025-12", [ONE])}
+    assert covered_days([ONE], summaries) == frozenset()
+
+
+def test_a_day_that_a_model_told_stays_beside_a_month_that_is_only_an_extract():
+    told, extract = standing("2025-12-03", [ONE]), standing("2025-12", [ONE], extract=True)
+    assert covered_days([ONE], {**told, **extract}) == frozenset()
+    assert covered_days([ONE], {**standing("2025-12-03", [ONE], extract=True), **extract}) == {DAY_3}
+
+
 # ── what may take the place of what stands ───────────────────────────────────
 
-PRESENT = {ONE.name, TWO.name}
+PRESENT = [ONE, TWO]
 
 
-def test_any_text_may_stand_where_none_does():
-    assert widens([], None, PRESENT, better=False)
+def test_any_text_of_a_file_that_is_there_may_stand_where_none_does():
+    assert widens([ONE.source], None, PRESENT, better=False)
+
+
+def test_a_text_of_no_file_that_is_there_may_not():
+    assert not widens([], None, PRESENT, better=True)
+    assert not widens([file("2025-12-09-gone.md").source], None, PRESENT, better=True)
 
 
 def test_a_narrower_text_may_not():
@@ -82,7 +98,8 @@ def test_a_wider_text_may():
 
 
 def test_a_text_of_the_same_names_may_when_a_file_has_changed():
-    assert widens([file(ONE.name, "changed").source], standing("2025-12", [ONE])[MONTH], PRESENT, better=False)
+    changed = file(ONE.name, "changed")
+    assert widens([changed.source], standing("2025-12", [ONE])[MONTH], [changed, TWO], better=False)
 
 
 def test_a_file_that_is_gone_need_not_be_named():
@@ -92,4 +109,4 @@ def test_a_file_that_is_gone_need_not_be_named():
 
 
 def test_a_name_that_a_summary_lists_is_taken_for_ever():
-    assert names_ever(standing("2025-12", [ONE, TWO]).values()) == PRESENT
+    assert names_ever(standing("2025-12", [ONE, TWO]).values()) == {ONE.name, TWO.name}

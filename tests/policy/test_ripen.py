@@ -202,7 +202,7 @@ def test_when_all_that_is_ripe_was_made_nothing_is_left_and_every_old_file_is_co
     for label in before:
         summaries |= standing(label, [one for one in files if one.name.startswith(label)][:1], extract=extracting)
     for work in ripe(files, summaries, today, 5, extracting=extracting):
-        made = Standing(period=work.period, sources=frozenset(work.sources), text="## 新", extract=extracting, digest="new")
+        made = Standing(period=work.period, sources=frozenset(work.sources), text="## 新", extract=extracting, edited=False, digest="new")
         summaries[work.period] = made
     assert ripe(files, summaries, today, 5, extracting=extracting) == []
     assert {one.name for one in files if home(one.day, today)} <= covered(files, summaries)
