@@ -114,9 +114,9 @@ def test_nothing_unwritten_is_ever_trimmed_and_order_is_kept(history, numbers, s
     gone = set(range(len(history))) - kept
     assert gone <= set(messages)
     assert all(written(history[n]) for n in gone)  # type: ignore[arg-type]
-    assert not gone & set(messages[len(messages) - newest :])
+    assert not gone & set(messages[max(0, len(messages) - newest) :])
     assert trim(left, written, caps) == left
     rest = [n for n in messages if n not in gone]
-    might = [n for n in rest if written(history[n]) and n not in messages[len(messages) - newest :]]  # type: ignore[arg-type]
+    might = [n for n in rest if written(history[n]) and n not in messages[max(0, len(messages) - newest) :]]  # type: ignore[arg-type]
     assert len(rest) <= caps.hard or not might
     assert len(rest) <= caps.soft or not [n for n in might if history[n].archived is Archived.YES]  # type: ignore[union-attr]
