@@ -178,6 +178,12 @@ def test_the_same_words_under_the_same_id_are_one_message():
     assert [block.id for block in plan[0].blocks] == ["m0"]
 
 
+def test_a_message_that_is_sent_again_with_another_time_stands_in_one_file():
+    """A26: the same id and text are the same message, whatever the time of the second says."""
+    plan = plan_days([message("m0", "好的", NOON - timedelta(days=1)), message("m0", "好的", NOON)], SHANGHAI, (), never)
+    assert [[block.id for block in file.blocks] for file in plan] == [["m0"]]
+
+
 def test_the_same_words_under_two_ids_are_two_messages():
     """A26: two true 'ok' in the same second."""
     plan = plan_days([message("m0", "好的"), message("m1", "好的")], SHANGHAI, (), never)
@@ -201,11 +207,11 @@ def test_two_texts_under_one_id_in_one_run_are_both_kept():
 @given(HISTORIES, st.sampled_from(ZONES), st.sets(st.sampled_from(["m1", "m2", "m3"])))
 def test_the_plan_parts_the_messages_by_local_day_and_loses_and_doubles_none(history, zone_name, written):
     zone = ZoneInfo(zone_name)
+    said = [one for one in history if isinstance(one, Message)]
     first: dict[Key, Message] = {}
-    for one in history:
-        if isinstance(one, Message):
-            first.setdefault(one.key, one)
-    plan = plan_days(list(first.values()), zone, {"2026-01-31-deploy-staging.md"}, written.__contains__)
+    for one in said:
+        first.setdefault(one.key, one)
+    plan = plan_days(said, zone, {"2026-01-31-deploy-staging.md"}, written.__contains__)
     days = {block.key: file.day for file in plan for block in file.blocks}
     assert days == {key: local_day(one.created_at, zone) for key, one in first.items()}  # type: ignore[arg-type]
     assert sum(len(file.blocks) for file in plan) == len(first)

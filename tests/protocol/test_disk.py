@@ -1,0 +1,172 @@
+"""The disk of this machine: each call is one step, and none follows a link out of the workspace."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from supervisor.protocol import disk as module
+from supervisor.protocol.disk import RealDisk
+from supervisor.protocol.errors import Busy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DISK = RealDisk()
+
+
+def make(path: Path, text: str = "花生") -> Path:
+    path.write_text(text)
+    return path
+
+
+def test_a_stat_tells_one_version_from_the_next(tmp_path):
+    path = make(tmp_path / "一")
+    before = DISK.stat(path)
+    assert before
+    os.utime(path, ns=(1, 1))
+    after = DISK.stat(path)
+    assert after
+    assert (after.inode, after.size, after != before) == (before.inode, 6, True)
+
+
+def test_what_is_not_there_has_no_stat_and_no_names(tmp_path):
+    make(tmp_path / "文件")
+    assert DISK.stat(tmp_path / "无") is None
+    assert DISK.stat(tmp_path / "文件" / "里") is None
+    assert DISK.names(tmp_path / "无") == []
+
+
+def test_names_are_sorted(tmp_path):
+    for name in ("b", "a", "花"):
+        make(tmp_path / name)
+    assert DISK.names(tmp_path) == ["a", "b", "花"]
+
+
+def test_a_file_is_read_from_any_place_on(tmp_path):
+    path = make(tmp_path / "一")
+    assert (DISK.read(path), DISK.read(path, 3)) == ("花生".encode(), "生".encode())
+    with pytest.raises(FileNotFoundError):
+        DISK.read(tmp_path / "无")
+
+
+def test_no_call_follows_a_link(tmp_path):
+    secret, link = make(tmp_path / "别人的"), tmp_path / "链接"
+    link.symlink_to(secret)
+    with pytest.raises(OSError, match="链接") as caught:
+        DISK.read(link)
+    assert caught.value.errno == errno.ELOOP
+    for opening in (DISK.create, DISK.open_append):
+        with pytest.raises(OSError):  # noqa: PT011 - EEXIST or ELOOP, as the kernel likes
+            opening(link, 0o600)
+    found = DISK.stat(link)
+    assert found
+    assert stat.S_ISLNK(found.mode)
+    assert secret.read_text() == "花生"
+
+
+@pytest.mark.parametrize("make_other", [os.mkfifo, os.mkdir])
+def test_a_pipe_or_a_folder_in_a_file_s_place_is_refused_and_holds_nothing_open(tmp_path, make_other):
+    make_other(tmp_path / "别的")
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        with pytest.raises(OSError, match="别的"):
+            DISK.read(tmp_path / "别的")
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_file_is_created_once_and_closed_to_others(tmp_path):
+    handle = DISK.create(tmp_path / "新", 0o600)
+    DISK.write(handle, "花生".encode() * 100_000)
+    DISK.sync(handle)
+    DISK.close(handle)
+    found = DISK.stat(tmp_path / "新")
+    assert found
+    assert (found.size, stat.S_IMODE(found.mode)) == (600_000, 0o600)
+    with pytest.raises(FileExistsError):
+        DISK.create(tmp_path / "新", 0o600)
+
+
+def test_a_write_that_the_system_takes_in_pieces_is_finished(tmp_path, monkeypatch):
+    real = os.write
+    monkeypatch.setattr(module.os, "write", lambda handle, data: real(handle, bytes(data)[:2]))
+    handle = DISK.create(tmp_path / "新", 0o600)
+    DISK.write(handle, "花生过敏".encode())
+    DISK.close(handle)
+    assert (tmp_path / "新").read_text() == "花生过敏"
+
+
+def test_mode_and_owner_can_be_given(tmp_path):
+    handle = DISK.create(tmp_path / "新", 0o600)
+    DISK.own(handle, stat.S_IFREG | 0o640, os.getuid(), os.getgid())
+    DISK.close(handle)
+    assert stat.S_IMODE((tmp_path / "新").stat().st_mode) == 0o640
+
+
+def test_a_rename_that_may_not_replace_does_not(tmp_path):
+    old, taken = make(tmp_path / "旧", "旧"), make(tmp_path / "有", "有")
+    with pytest.raises(FileExistsError):
+        DISK.rename_new(old, taken)
+    assert (old.read_text(), taken.read_text()) == ("旧", "有")
+    DISK.rename_new(old, tmp_path / "新")
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["新", "有"]
+    with pytest.raises(FileNotFoundError):
+        DISK.rename_new(old, tmp_path / "又")
+
+
+def test_a_kernel_without_that_rename_does_the_same(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_rename_noreplace", lambda _old, _new: errno.ENOSYS)
+    test_a_rename_that_may_not_replace_does_not(tmp_path)
+
+
+def test_a_rename_replaces_and_a_link_does_not(tmp_path):
+    old, taken = make(tmp_path / "旧", "旧"), make(tmp_path / "有", "有")
+    with pytest.raises(FileExistsError):
+        DISK.link(old, taken)
+    DISK.rename(old, taken)
+    assert taken.read_text() == "旧"
+    DISK.link(taken, tmp_path / "又")
+    assert DISK.stat(taken) == DISK.stat(tmp_path / "又")
+
+
+def test_a_folder_is_made_for_its_owner_alone(tmp_path):
+    DISK.mkdir(tmp_path / "夹")
+    assert stat.S_IMODE((tmp_path / "夹").stat().st_mode) == 0o700
+    with pytest.raises(FileExistsError):
+        DISK.mkdir(tmp_path / "夹")
+    DISK.sync_folder(tmp_path / "夹")
+
+
+def test_touching_moves_the_time_and_makes_nothing(tmp_path):
+    path = make(tmp_path / "一")
+    os.utime(path, (1, 1))
+    DISK.touch(path)
+    assert path.stat().st_mtime > 10**9
+    with pytest.raises(FileNotFoundError):
+        DISK.touch(tmp_path / "无")
+
+
+def test_a_lock_is_held_by_one_and_its_file_stays(tmp_path):
+    side = tmp_path / "history.json.lock"
+    with DISK.lock(side, 0):
+        caught: list[BaseException] = []
+
+        def other() -> None:
+            try:
+                with RealDisk().lock(side, 0):
+                    pass
+            except Busy as error:
+                caught.append(error)
+
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+        assert len(caught) == 1
+    inode = side.stat().st_ino
+    with DISK.lock(side, 0):
+        assert side.stat().st_ino == inode

@@ -1,0 +1,280 @@
+"""The only writer: durable, whole or not at all, and never over what it has not seen."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.protocol.disk import RealDisk
+from supervisor.protocol.errors import Busy, Changed
+from supervisor.protocol.files import Files, Look, digest_of
+
+OLD, NEW = "[旧]".encode(), "[新的]".encode()
+
+
+class Meddled(RealDisk):
+    """A disk on which somebody does *deed* right before the call named *before*, once."""
+
+    def __init__(self, before: str, deed: Any) -> None:
+        self.before, self.deed = before, deed
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == object.__getattribute__(self, "__dict__").get("before"):
+            self.__dict__["before"] = ""
+            self.__dict__["deed"]()
+        return super().__getattribute__(name)
+
+
+class Full(RealDisk):
+    """A disk that refuses one kind of call."""
+
+    def __init__(self, call: str, number: int) -> None:
+        self.call, self.number = call, number
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == object.__getattribute__(self, "__dict__").get("call"):
+            raise OSError(self.number, os.strerror(self.number))
+        return super().__getattribute__(name)
+
+
+def files(disk: RealDisk | None = None) -> Files:
+    return Files(disk or RealDisk(), pause=lambda _: None)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    found = tmp_path / "history.json"
+    found.write_bytes(OLD)
+    return found
+
+
+def look(path: Path) -> Look:
+    found = files().look(path)
+    assert found
+    return found
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(found.name for found in folder.iterdir())
+
+
+# ── reading ──────────────────────────────────────────────────────────────────
+
+
+def test_a_look_is_one_whole_version(path):
+    found = look(path)
+    assert (found.data, found.stat.size, found.digest) == (OLD, len(OLD), digest_of(OLD))
+    assert files().look(path.with_name("无")) is None
+
+
+def test_a_file_that_is_being_written_is_looked_at_until_it_rests(path):
+    """H29: half a file must not be taken for a damaged one."""
+    disk = Meddled("read", lambda: path.write_bytes(NEW))
+    found = files(disk).look(path)
+    assert found
+    assert found.data == NEW
+
+
+def test_a_file_that_never_rests_is_busy(path):
+    class Restless(RealDisk):
+        count = 0
+
+        def read(self, path: Path, offset: int = 0) -> bytes:
+            self.count += 1
+            path.write_bytes(OLD * self.count)
+            return super().read(path, offset)
+
+    with pytest.raises(Busy, match="try again"):
+        files(Restless()).look(path)
+
+
+def test_a_file_that_is_replaced_between_stat_and_read_is_looked_at_again(path):
+    def replace() -> None:
+        path.unlink()
+        path.write_bytes(NEW)
+
+    found = files(Meddled("read", replace)).look(path)
+    assert found
+    assert found.data == NEW
+    assert files(Meddled("read", path.unlink)).look(path) is None
+
+
+# ── replacing ────────────────────────────────────────────────────────────────
+
+
+def test_what_was_seen_is_replaced_and_nothing_else_is_left(path):
+    files().replace(path, NEW, look(path))
+    assert path.read_bytes() == NEW
+    assert names(path.parent) == ["history.json"]
+
+
+def test_the_version_before_stays_under_another_name(path):
+    for data in (NEW, OLD + NEW):
+        files().replace(path, data, look(path), keep=path.with_suffix(".json.bak"))
+    assert path.with_suffix(".json.bak").read_bytes() == NEW
+    assert names(path.parent) == ["history.json", "history.json.bak"]
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644])
+def test_the_mode_of_the_old_file_stays_and_a_new_one_is_its_owner_s_alone(path, mode):
+    path.chmod(mode)
+    files().replace(path, NEW, look(path))
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+    files().replace(path.with_name("新"), NEW, None)
+    assert stat.S_IMODE(path.with_name("新").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("deed", ["write", "replace", "touch", "remove", "same size"])
+def test_what_another_program_wrote_meanwhile_is_not_written_over(path, deed):
+    seen = look(path)
+    theirs = {
+        "write": "[别人的]".encode(),
+        "replace": "[别人的]".encode(),
+        "touch": OLD,
+        "remove": None,
+        "same size": "[人]".encode(),
+    }[deed]
+    match deed:
+        case "write" | "same size":
+            path.write_bytes(theirs)
+        case "replace":
+            path.with_name("x").write_bytes(theirs)
+            path.with_name("x").rename(path)
+        case "touch":
+            os.utime(path, (1, 1))
+        case _:
+            path.unlink()
+    with pytest.raises(Changed):
+        files().replace(path, NEW, seen, keep=path.with_name("history.json.bak"))
+    assert (path.read_bytes() if path.exists() else None) == theirs
+    assert not [name for name in names(path.parent) if name != "history.json"]
+
+
+def test_a_program_that_writes_after_our_temporary_file_is_ready_is_still_seen(path):
+    theirs = "[别人的]".encode()
+    disk = Meddled("rename", lambda: None)
+    disk.before, disk.deed = "sync", lambda: path.write_bytes(theirs)
+    with pytest.raises(Changed):
+        files(disk).replace(path, NEW, look(path))
+    assert path.read_bytes() == theirs
+
+
+def test_a_file_that_appeared_meanwhile_is_not_written_over(path):
+    with pytest.raises(Changed):
+        files().replace(path, NEW, None)
+    assert path.read_bytes() == OLD
+
+
+@pytest.mark.parametrize("call", ["write", "sync", "own", "rename", "create"])
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EROFS])
+def test_a_disk_that_refuses_leaves_the_old_file_and_no_litter(path, call, number):
+    """H5, H6: the sync is not tried again on the same file."""
+    with pytest.raises(OSError, match=os.strerror(number)):
+        files(Full(call, number)).replace(path, NEW, look(path))
+    assert path.read_bytes() == OLD
+    assert names(path.parent) == ["history.json"]
+
+
+def test_a_temporary_name_that_a_crash_left_is_passed_over(path):
+    one = Files(RealDisk(), token="7")  # noqa: S106 - part of a name
+    path.with_name(".history.json.7-0.tmp").write_bytes(b"left")
+    one.replace(path, NEW, look(path))
+    assert path.read_bytes() == NEW
+    assert names(path.parent) == [".history.json.7-0.tmp", "history.json"]
+
+
+# ── making once, adding, moving, removing ────────────────────────────────────
+
+
+def test_a_file_is_made_once_whoever_was_first(path):
+    with pytest.raises(FileExistsError):
+        files().create(path, NEW)
+    assert path.read_bytes() == OLD
+    files().create(path.with_name("新"), NEW)
+    assert path.with_name("新").read_bytes() == NEW
+    assert names(path.parent) == ["history.json", "新"]
+
+
+def test_a_line_is_added_and_a_line_that_a_crash_cut_off_is_closed_first(tmp_path):
+    journal = tmp_path / "seen.jsonl"
+    files().append(journal, "一\n".encode())
+    files().append(journal, "二\n".encode())
+    assert journal.read_text() == "一\n二\n"
+    journal.write_text("一\n半")
+    files().append(journal, "三\n".encode())
+    assert journal.read_text() == "一\n半\n三\n"
+    assert stat.S_IMODE(journal.stat().st_mode) == 0o600
+
+
+def test_a_move_never_replaces(path):
+    taken = path.with_name("有")
+    taken.write_bytes(NEW)
+    with pytest.raises(FileExistsError):
+        files().move(path, taken)
+    (path.parent / "originals").mkdir()
+    files().move(path, path.parent / "originals" / "x.md")
+    assert (path.parent / "originals" / "x.md").read_bytes() == OLD
+
+
+def test_removing_what_is_not_there_is_harmless(path):
+    files().remove(path)
+    files().remove(path)
+    assert names(path.parent) == []
+
+
+def test_folders_are_made_with_those_above_them_and_left_alone_where_they_are(tmp_path):
+    folder = tmp_path / "memory" / "originals" / "2026-01"
+    files().make_folder(folder)
+    folder.chmod(0o755)
+    files().make_folder(folder)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o755
+    assert stat.S_IMODE((tmp_path / "memory").stat().st_mode) == 0o700
+
+
+# ── quarantine and sweep ─────────────────────────────────────────────────────
+
+
+def test_a_damaged_file_is_kept_once_however_often_it_is_met(tmp_path):
+    """H31."""
+    folder = tmp_path / "quarantine"
+    first = files().quarantine(folder, "history.json", OLD, 10)
+    assert first == folder / f"history.json.{digest_of(OLD)[:12]}"
+    assert files().quarantine(folder, "history.json", OLD, 10) is None
+    assert first.read_bytes() == OLD
+
+
+def test_no_more_than_ten_copies_of_one_kind_are_kept(tmp_path):
+    kept = [files().quarantine(tmp_path, "history.json", f"坏了 {n}".encode(), 10) for n in range(30)]
+    assert [path is not None for path in kept] == [True] * 10 + [False] * 20
+    assert files().quarantine(tmp_path, "message", OLD, 10)
+
+
+def test_only_temporary_files_of_our_shape_are_swept(tmp_path):
+    ours = [".history.json.123-0.tmp", ".2026-01-28-nginx.md.7-15.tmp"]
+    others = [".x.tmp", "history.json.123-0.tmp", ".vimrc", "4913", "笔记.tmp", ".history.json.tmp"]
+    for name in ours + others:
+        (tmp_path / name).write_text("半")
+    assert files().sweep(tmp_path, "history.json") == 1
+    assert files().sweep(tmp_path) == 1
+    assert names(tmp_path) == sorted(others)
+    assert files().sweep(tmp_path / "无") == 0
+
+
+@given(st.lists(st.binary(max_size=50), min_size=1, max_size=4))
+def test_any_bytes_come_back(versions):
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x"
+        for data in versions:
+            files().replace(path, data, files().look(path))
+            found = files().look(path)
+            assert found
+            assert found.data == data

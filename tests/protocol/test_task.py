@@ -1,0 +1,168 @@
+"""What goes to a worker and what comes back: two JSON files."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.protocol.summary import Source
+from supervisor.protocol.task import Result, Task, parse_result, parse_task, render_result, render_task, task_id
+from tests.protocol.values import JSON, TEXT
+
+ONE = Source("2026-01-15-nginx.md", "9f8a3c0012345678", 12)
+TWO = Source("2026-01-15-pnpm.md", "00aa3c0012345678", 3)
+TASK = Task(
+    id="day-2026-01-15-ea62e2400d-0",
+    kind="daily-summary",
+    group="day-2026-01-15",
+    period="2026-01-15",
+    zone="Asia/Shanghai",
+    sources=(ONE,),
+    material=(ONE.name,),
+    previous="## 部署",
+    previous_digest="1234567812345678",
+    created_at="2026-01-21T02:00:00.000Z",
+    attempt=2,
+)
+RESULT = Result(
+    id=TASK.id,
+    status="done",
+    text="## 部署\n超时改成 30 秒",
+    provider="openai",
+    model="qwen3:8b",
+    usage={"prompt_tokens": 7},
+    group=TASK.group,
+    sources=TASK.sources,
+    previous_digest=TASK.previous_digest,
+    attempt=2,
+    started_at="2026-01-21T02:00:00.000Z",
+    completed_at="2026-01-21T02:00:09.000Z",
+    duration_ms=9_000,
+)
+
+
+def wire(data: bytes) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(data)
+    return found
+
+
+def test_a_task_on_the_wire_is_json_in_camel_case():
+    raw = wire(render_task(TASK))
+    assert list(raw)[:4] == ["version", "id", "kind", "group"]
+    assert raw["version"] == 1
+    assert {"previousDigest", "createdAt"} <= set(raw)
+    assert raw["sources"] == [{"name": ONE.name, "digest": ONE.digest, "count": 12}]
+    assert not any("_" in key for key in raw)
+
+
+def test_a_result_on_the_wire_is_json_in_camel_case():
+    raw = wire(render_result(RESULT))
+    assert {"previousDigest", "startedAt", "completedAt", "durationMs"} <= set(raw)
+    assert not any("_" in key for key in raw)
+
+
+def test_what_was_written_is_read():
+    assert parse_task(render_task(TASK)) == TASK
+    assert parse_result(render_result(RESULT)) == RESULT
+    failed = Result(id="x", status="failed", reason="timeout", error="十分钟没有回答", group="month-2025-12", attempt=4)
+    assert parse_result(render_result(failed)) == failed
+
+
+def test_fields_of_a_newer_writer_are_left_alone():
+    raw = wire(render_task(TASK)) | {"language": "zh"}
+    assert parse_task(json.dumps(raw).encode()) == TASK
+
+
+# ── the id ───────────────────────────────────────────────────────────────────
+
+
+def test_the_same_work_has_the_same_id_in_whatever_order_it_is_listed():
+    assert task_id("day-2026-01-15", (ONE, TWO), 0) == task_id("day-2026-01-15", (TWO, ONE), 0)
+    assert task_id("day-2026-01-15", (replace(ONE, count=99),), 0) == task_id("day-2026-01-15", (ONE,), 0)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        task_id("day-2026-01-16", (ONE,), 0),
+        task_id("day-2026-01-15", (TWO,), 0),
+        task_id("day-2026-01-15", (replace(ONE, digest="0" * 16),), 0),
+        task_id("day-2026-01-15", (ONE,), 1),
+        task_id("day-2026-01-15", (ONE,), 0, "of the text that stands"),
+    ],
+)
+def test_other_work_has_another_id(other):
+    assert other != task_id("day-2026-01-15", (ONE,), 0)
+
+
+# ── what is no task and no result ────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"version": 2},
+        {"version": None},
+        {"id": 7},
+        {"kind": "哼"},
+        {"sources": "x"},
+        {"sources": [{"name": "x"}]},
+        {"sources": [7]},
+        {"sources": [{"name": "x", "digest": "y", "count": "z"}]},
+        {"material": {"a": 1}},
+        {"attempt": -1},
+        {"attempt": True},
+        {"priority": "高"},
+        {"zone": None},
+    ],
+)
+def test_a_task_with_a_wrong_field_is_refused_with_a_reason(change):
+    with pytest.raises(ValueError, match=r"."):
+        parse_task(json.dumps(wire(render_task(TASK)) | change).encode())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"status": "好了"},
+        {"status": "failed"},
+        {"status": "failed", "reason": "累了"},
+        {"text": None},
+        {"attempt": 1.5},
+        {"sources": None},
+    ],
+)
+def test_a_result_with_a_wrong_field_is_refused_with_a_reason(change):
+    with pytest.raises(ValueError, match=r"."):
+        parse_result(json.dumps(wire(render_result(RESULT)) | change).encode())
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b"{", b"null", b"\xff", b"[" * 100_000, b'{"version": 1}'])
+def test_bytes_that_are_no_task_are_refused_with_a_reason(data):
+    for parse in (parse_task, parse_result):
+        with pytest.raises(ValueError, match=r"."):
+            parse(data)
+
+
+@given(
+    st.sampled_from([render_task(TASK), render_result(RESULT)]),
+    st.sampled_from([*wire(render_task(TASK)), *wire(render_result(RESULT))]),
+    JSON,
+)
+def test_any_value_in_any_field_is_read_or_refused(data, key, value):
+    raw = json.dumps(wire(data) | {key: value}).encode()
+    for parse in (parse_task, parse_result):
+        with contextlib.suppress(ValueError):
+            parse(raw)
+
+
+@given(TEXT, TEXT)
+def test_any_words_of_a_model_come_back(text, previous):
+    assert parse_result(render_result(replace(RESULT, text=text))).text == text
+    assert parse_task(render_task(replace(TASK, previous=previous))).previous == previous
