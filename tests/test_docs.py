@@ -1,0 +1,230 @@
+"""What the documents promise is there, and what is there stands in the documents; their examples are read back."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+import typer
+
+from supervisor.adapters import cli
+from supervisor.events import EVENTS
+from supervisor.fsck import fsck
+from supervisor.intake import intake
+from supervisor.protocol import config as configuration
+from supervisor.protocol import errors
+from supervisor.protocol.clock import find_zone, frozen
+from supervisor.protocol.config import Config
+from supervisor.protocol.dated import body_digest, parse_dated, render_dated
+from supervisor.protocol.frontmatter import read_head
+from supervisor.protocol.message import Message, parse_history, render_history
+from supervisor.protocol.settings import dotted, keys
+from supervisor.protocol.summary import parse_summary, render_summary
+from supervisor.protocol.task import REASONS, parse_result, parse_task, render_result, render_task
+from supervisor.report import plan, status
+from supervisor.seen import SeenJournal
+from supervisor.workspace import make_workspace, open_workspace
+
+ROOT = Path(__file__).parent.parent
+PAGES = [path for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")) if path.name != "configuration.md"]
+SHANGHAI = ZoneInfo("Asia/Shanghai")
+NOW = datetime(2026, 1, 28, 5, tzinfo=UTC)
+PROTOCOL = (ROOT / "docs/protocol.md").read_text(encoding="utf-8")
+CLI = (ROOT / "docs/cli.md").read_text(encoding="utf-8")
+
+
+def example(name: str) -> bytes:
+    """The block of docs/protocol.md that is marked so."""
+    found = re.findall(rf"<!-- example: {re.escape(name)}(?: \S+)? -->\n```\w+\n(.*?)^```$", PROTOCOL, re.DOTALL | re.MULTILINE)
+    assert len(found) == 1, f"docs/protocol.md has {len(found)} examples called {name}"
+    return found[0].encode()
+
+
+def first_column(heading: str) -> set[str]:
+    """The names in the first column of the table under that header row."""
+    table = PROTOCOL.partition(f"| {heading} |")[2].partition("\n\n")[0]
+    return {name for row in table.split("\n")[2:] for name in re.findall(r"`(\w+)`", row.split(" | ")[0])}
+
+
+@pytest.fixture
+def ws(tmp_path):
+    make_workspace(tmp_path, {"RECALLD_ARCHIVE_TIMEZONE": "Asia/Shanghai"})
+    opened = open_workspace(tmp_path, {}, frozen(NOW))
+    opened.prepare()
+    return opened
+
+
+# ── commands ─────────────────────────────────────────────────────────────────
+
+COMMANDS = typer.main.get_command(cli.app).commands
+
+
+def test_every_command_has_a_heading_and_every_heading_a_command():
+    assert set(re.findall(r"^### `recalld (\w+)`$", CLI, re.MULTILINE)) == set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_of_a_command_is_described(name):
+    of_all = CLI.partition("## Commands")[0]
+    own = CLI.partition(f"### `recalld {name}`\n")[2].partition("\n### ")[0]
+    options = {option for parameter in COMMANDS[name].params for option in parameter.opts if option.startswith("--")}
+    assert {option for option in options if option not in own and option not in of_all} == set()
+
+
+def test_every_key_that_status_plan_and_fsck_print_is_described(ws):
+    printed = {*status(ws, NOW), *status(ws, NOW)["history"], *status(ws, NOW)["queue"], *plan(ws, NOW), *asdict(fsck(ws))}
+    assert {key for key in printed if f"`{key}`" not in CLI} == set()
+
+
+# ── the protocol ─────────────────────────────────────────────────────────────
+
+
+def test_every_event_is_described_and_no_other():
+    assert first_column("event | when | fields") == set(EVENTS)
+
+
+def test_every_exit_code_is_described_and_no_other():
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.SupervisorError)]
+    raised = {kind.exit_code for kind in kinds if kind is not errors.SupervisorError}
+    by_the_command_line = {0, 69, 130}  # done; no summary came of it; interrupted
+    table = PROTOCOL.partition("| code | means |")[2]
+    assert {int(code) for code in re.findall(r"^\| (\d+) \|", table, re.MULTILINE)} == raised | by_the_command_line
+
+
+def test_every_line_of_the_seen_journal_is_described():
+    verbs = set(re.findall(r'verb == "(\w+)"', (ROOT / "supervisor/seen.py").read_text(encoding="utf-8")))
+    assert verbs
+    assert set(re.findall(r'^\| `\{"(\w+)"', PROTOCOL, re.MULTILINE)) == verbs
+
+
+def test_every_field_of_a_task_and_of_a_result_is_described():
+    described = first_column("of a task | is")
+    assert set(json.loads(render_task(parse_task(example("task"))))) <= described
+    described |= first_column("of a result | is")
+    done = parse_result(example("result"))
+    assert {*json.loads(render_result(done)), "reason"} <= described
+    assert {reason for reason in REASONS if f"`{reason}`" not in PROTOCOL} == set()
+
+
+def test_every_key_that_a_page_names_is_one():
+    known = {dotted(place) for place in keys(Config())}
+    sections = {key.partition(".")[0] for key in known if "." in key}
+    for page in PAGES:
+        named = re.findall(r"`([a-z]+\.[a-z_]+)`", page.read_text(encoding="utf-8"))
+        keyed = {key for key in named if key.partition(".")[0] in sections and not key.endswith((".json", ".jsonl", ".py"))}
+        assert keyed - known == set(), page
+
+
+def test_the_page_of_the_configuration_is_made_from_the_source(capsys):
+    configuration.main()
+    assert capsys.readouterr().out == (ROOT / "docs/configuration.md").read_text(encoding="utf-8")
+
+
+# ── examples, read back ──────────────────────────────────────────────────────
+
+
+def test_the_example_of_a_history_is_what_recalld_writes():
+    history = parse_history(example("history"), SHANGHAI)
+    assert all(isinstance(message, Message) for message in history)
+    assert render_history(history) == example("history")
+
+
+def test_the_example_of_a_dated_file_is_what_recalld_writes():
+    data = example("dated")
+    file = parse_dated(data, Path("x.md"))
+    _, body = read_head(data.decode(), Path("x.md"))
+    assert file.digest == body_digest(body)
+    day = datetime.fromisoformat(file.period).date()
+    assert render_dated(day, file.zone, find_zone(file.zone), file.created, file.blocks) == data
+    assert [block.key for block in file.blocks] == [message.key for message in parse_history(example("history"), SHANGHAI)]
+
+
+def test_the_example_of_an_edited_summary_is_what_recalld_writes():
+    summary = parse_summary(example("summary"), "2026-01-15", Path("x.md"))
+    assert "我加的" in summary.kept
+    assert [source.name for source in summary.sources] == ["2026-01-15-key.md", "2026-01-15-rollback-sh-srv-deploy.md"]
+    assert render_summary(summary) == example("summary")
+
+
+def test_the_example_of_a_journal_says_that_the_example_of_a_dated_file_is_written(ws):
+    ws.files.create(ws.layout.seen, example("journal"))
+    journal = SeenJournal(ws.files, ws.layout, SHANGHAI)
+    journal.refresh()
+    blocks = parse_dated(example("dated"), Path("x.md")).blocks
+    assert {journal.file_of(block.key) for block in blocks} == {"2026-01-15-rollback-sh-srv-deploy.md"}
+    assert journal.unwritten == {}
+
+
+def test_the_examples_of_task_and_result_are_read_whole():
+    task, result = example("task"), example("result")
+    assert _lacking(task, render_task(parse_task(task))) == {}
+    assert _lacking(result, render_result(parse_result(result))) == {}
+    assert parse_result(result).id == parse_task(task).id
+
+
+def _lacking(shown: bytes, written: bytes) -> dict[str, object]:
+    """The fields of the one that the other has not, or has otherwise; a later release may write more."""
+    found = json.loads(written)
+    return {key: value for key, value in json.loads(shown).items() if found.get(key, ...) != value}
+
+
+def test_the_example_of_a_failure_makes_its_group_wait(ws):
+    ws.files.create(ws.spool.failed / "day-2026-01-15.json", example("failure"))
+    assert ws.failures()["day-2026-01-15"].attempts == 2
+
+
+def test_the_example_of_a_dropped_message_is_taken_in(ws):
+    ws.files.create(ws.layout.drop_box / "late.json", example("drop"))
+    assert intake(ws, NOW) == 1
+    (message,) = ws.history.read()
+    assert message.text == "周五的部署取消，等签名的 key"
+    assert message.created_at == datetime(2026, 1, 15, 14, 10, tzinfo=UTC)
+    assert os.listdir(ws.layout.drop_box) == []
+
+
+def test_the_example_of_the_log_holds_events():
+    assert {json.loads(line)["event"] for line in example("log").splitlines()} <= set(EVENTS)
+
+
+# ── pages among themselves ───────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_between_the_pages_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        assert target.startswith("https://") or (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_anchors_are_headings(page):
+    for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]*)\)", page.read_text(encoding="utf-8")):
+        text = ((page.parent / target) if target else page).read_text(encoding="utf-8")
+        headings = [
+            re.sub(r"[^\w -]", "", line.lstrip("# ").lower()).replace(" ", "-") for line in text.split("\n") if line[:1] == "#"
+        ]
+        assert anchor in headings
+
+
+def test_decisions_are_numbered_without_gaps_and_half_a_page_long():
+    pages = sorted((ROOT / "docs/decisions").glob("*.md"))
+    assert [path.name[:4] for path in pages] == [f"{n:04}" for n in range(1, len(pages) + 1)]
+    for path in pages:
+        text = path.read_text(encoding="utf-8")
+        assert text.startswith(f"# {path.name[:4]} ")
+        assert re.findall(r"^\*\*(\w+)\.\*\* ", text, re.MULTILINE) == ["Context", "Decision", "Consequence"]
+        assert len(text.split()) < 300
+
+
+def test_the_modules_of_the_floors_are_the_ones_there_are():
+    text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    floors = text.partition("| floor | modules |")[2].partition("\n\n")[0]
+    modules = [path for path in (ROOT / "supervisor").glob("*.py") if path.name != "__init__.py"]
+    packages = [path.parent for path in (ROOT / "supervisor").glob("*/__init__.py")]
+    assert [path.stem for path in modules if f"`{path.stem}`" not in floors] == []
+    assert [path.name for path in packages if f"`supervisor/{path.name}/`" not in floors] == []

@@ -1,0 +1,69 @@
+"""The two READMEs say the same, and what they name is there."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+import typer
+
+from supervisor.adapters import cli
+
+ROOT = Path(__file__).parent.parent
+ENGLISH = (ROOT / "README.md").read_text(encoding="utf-8")
+CHINESE = (ROOT / "README.zh-CN.md").read_text(encoding="utf-8")
+BOTH = pytest.mark.parametrize("text", [ENGLISH, CHINESE], ids=["en", "zh"])
+
+
+def commands(text: str) -> list[str]:
+    """The commands that the page shows, their words left out."""
+    return [
+        re.sub(r'"[^"]*"|\s*#.*', "", found).strip()
+        for found in re.findall(r"^    ((?:recalld|script/).*)$", text, re.MULTILINE)
+    ]
+
+
+def modules(text: str) -> list[str]:
+    """The modules of the tables, in their order."""
+    return re.findall(r"^\| `([\w/]+\.py)` \|", text, re.MULTILINE)
+
+
+def test_both_show_the_same_commands_modules_and_sections():
+    assert commands(ENGLISH) == commands(CHINESE) != []
+    assert modules(ENGLISH) == modules(CHINESE)
+    shape = re.compile(r"^(#+|    [├└│]|\* |\| |    )", re.MULTILINE)
+    assert shape.findall(ENGLISH) == shape.findall(CHINESE)
+    assert re.findall(r"\]\((?!README)([^)]+)\)", ENGLISH) == re.findall(r"\]\((?!README)([^)]+)\)", CHINESE)
+
+
+@BOTH
+def test_every_command_that_is_named_exists(text):
+    known = set(typer.main.get_command(cli.app).commands)
+    named = set(
+        re.findall(r"\brecalld (?:-w \S+ )?([a-z]+)\b", "\n".join([*commands(text), *re.findall(r"`([^`\n]+)`", text)]))
+    )
+    assert named
+    assert named <= known
+    scripts = set(re.findall(r"\b(script/\w+)", text))
+    assert scripts
+    assert all(os.access(ROOT / script, os.X_OK) for script in scripts)
+
+
+@BOTH
+def test_every_module_is_named_and_every_name_is_a_module(text):
+    packages = [path for package in ("supervisor", "worker") for path in (ROOT / package).rglob("*.py")]
+    there = sorted(path.relative_to(ROOT).as_posix() for path in packages if path.name != "__init__.py")
+    assert sorted(modules(text)) == there
+
+
+@BOTH
+def test_the_tree_names_what_a_workspace_has(text, tmp_path):
+    from supervisor.workspace import make_workspace, open_workspace
+
+    make_workspace(tmp_path, {})
+    open_workspace(tmp_path, {}, None).prepare()
+    tree = text.partition("    workspace/\n")[2].partition("\n\n")[0]
+    named = [name.rstrip("/").partition("/")[0] for name in re.findall(r"^    [├└]── (\S+)", tree, re.MULTILINE)]
+    assert set(os.listdir(tmp_path)) - set(named) == set()
