@@ -1,0 +1,161 @@
+"""history.json: shared with any program, changed under the lock, never written over while it can't be read."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from supervisor.protocol.disk import RealDisk
+from supervisor.protocol.errors import BadFile, Busy
+from supervisor.protocol.files import Files
+from supervisor.protocol.message import Message
+from tests.conftest import Desk, message, talk
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from supervisor.protocol.message import History
+
+
+def without_first(history: History) -> History:
+    return history[1:]
+
+
+def test_no_file_is_no_messages_yet(desk):
+    assert desk.ws.history.read() == ()
+    assert not desk.layout.history.exists()
+
+
+def test_what_another_program_wrote_is_read(desk):
+    desk.write(talk("2026-01-31T09:00", 2))
+    first = desk.ws.history.read()[0]
+    assert isinstance(first, Message)
+    assert first.text.startswith("明天把 nginx")
+
+
+def test_while_nothing_changes_the_same_object_is_returned(desk):
+    desk.write(talk("2026-01-31T09:00", 2))
+    assert desk.ws.history.read() is desk.ws.history.read()
+
+
+def test_a_change_is_written_whole_and_the_version_before_is_kept(desk):
+    desk.write(talk("2026-01-31T09:00", 3))
+    before = desk.layout.history.read_bytes()
+    after = desk.ws.history.change(without_first)
+    assert [one["id"] for one in desk.history()] == [one.id for one in after if isinstance(one, Message)]
+    assert desk.layout.history_backup.read_bytes() == before
+
+
+def test_what_changes_nothing_writes_nothing(desk):
+    desk.write(b' [ {"role":"user","text":"\xe5\xa5\xbd","id":"1"} ] ')
+    before = desk.layout.history.stat()
+    desk.ws.history.change(lambda history: (*history,))
+    assert desk.layout.history.stat() == before
+    assert not desk.layout.history_backup.exists()
+
+
+def test_foreign_fields_and_the_order_of_keys_and_messages_stay(desk):
+    raws = [
+        {"x": {"深": [1.0, None, "é"]}, "text": "好", "role": "agent", "id": "1"},
+        "一句话",
+        {"role": "user"},
+        {**message("2", "2026-01-31T09:00"), "名": 1},
+    ]
+    desk.write(raws)
+    desk.ws.history.change(lambda history: (*history, history[0]))
+    assert json.dumps(desk.history(), ensure_ascii=False) == json.dumps([*raws, raws[0]], ensure_ascii=False)
+
+
+def test_messages_that_another_program_adds_meanwhile_are_not_lost(desk):
+    """A29, B6, H12: the change is made again, on what is there now."""
+    desk.write(talk("2026-01-31T09:00", 2))
+    late = message("late", "2026-01-31T09:30", "我又想起一件事")
+    calls = []
+
+    def change(history: History) -> History:
+        calls.append(len(history))
+        if len(calls) == 1:
+            desk.say(late)
+        return history[1:]
+
+    desk.ws.history.change(change)
+    assert calls == [2, 3]
+    assert desk.history()[-1] == late
+
+
+def test_a_program_that_never_stops_writing_is_told_of_and_not_written_over(desk):
+    from supervisor.protocol.errors import Changed
+
+    desk.write(talk("2026-01-31T09:00", 2))
+
+    def change(history: History) -> History:
+        desk.say(message(f"m{len(history)}", "2026-01-31T09:30"))
+        return history[1:]
+
+    with pytest.raises(Changed):
+        desk.ws.history.change(change)
+    assert len(desk.history()) == 7
+
+
+def test_the_lock_is_held_until_what_follows_is_done(desk):
+    desk.write(talk("2026-01-31T09:00", 2))
+    other = Files(RealDisk())
+
+    def then(history: History) -> None:
+        assert len(history) == 1
+        with pytest.raises(Busy), other.lock(desk.layout.history_lock, wait_s=0):
+            pass
+
+    desk.ws.history.change(without_first, then)
+
+
+# ── damaged ──────────────────────────────────────────────────────────────────
+
+BAD = {
+    "empty": b"",
+    "cut off": b'[{"id": "1", "role": "user", "te',
+    "an object": b'{"messages": []}',
+    "zeros": b"\0" * 100,
+    "too deep": b"[" * 100_000,
+    "not UTF-8": '["好"]'.encode("gb18030"),
+    "a comma too many": b"[1,]",
+}
+
+
+@pytest.mark.parametrize("data", BAD.values(), ids=BAD)
+def test_what_cannot_be_read_is_never_an_empty_array_and_never_written_over(desk, data):
+    """A32, B13, H30."""
+    desk.write(data)
+    with pytest.raises(BadFile, match=r"nothing was written over it"):
+        desk.ws.history.read()
+    with pytest.raises(BadFile):
+        desk.ws.history.change(lambda history: (*history, *history))
+    assert desk.layout.history.read_bytes() == data
+
+
+def test_what_was_mended_is_read_again(desk):
+    desk.write(talk("2026-01-31T09:00", 2))
+    desk.ws.history.read()
+    desk.write(b"[")
+    with pytest.raises(BadFile):
+        desk.ws.history.read()
+    desk.write(talk("2026-01-31T09:00", 3))
+    assert len(desk.ws.history.read()) == 3
+
+
+def test_a_file_that_is_gone_though_its_backup_is_there_is_no_empty_history(desk):
+    desk.write(talk("2026-01-31T09:00", 2))
+    desk.ws.history.change(without_first)
+    desk.layout.history.unlink()
+    with pytest.raises(BadFile, match="it is gone"):
+        desk.ws.history.read()
+
+
+def test_a_second_process_sees_what_the_first_wrote(desk, tmp_path: Path):
+    desk.write(talk("2026-01-31T09:00", 2))
+    assert len(desk.ws.history.read()) == 2
+    other = Desk(tmp_path, desk.clock())
+    other.ws.history.change(without_first)
+    assert len(desk.ws.history.read()) == 1
