@@ -71,6 +71,8 @@ def _message(ws: Workspace, raw: dict[str, Any], now: datetime, entropy: bytes) 
         raise BadRequest("message", entry.why)
     if entry.created_at is None:
         raise BadRequest("createdAt", f"{fields['createdAt']!r} is no time; write it like 2026-01-28T09:02:00+08:00")
+    if entry.created_at - now > ws.config.archive.future_limit:
+        raise BadRequest("createdAt", f"{fields['createdAt']!r} lies ahead of the clock")
     return entry
 
 

@@ -26,7 +26,8 @@ def archive(ws: Workspace, now: datetime, *, everything: bool = False) -> int:
     A question that still waits for its answer is left, unless *everything* is to go.
     """
     # gather
-    waiting = unwritten(ws, ws.history.read())
+    # what another program has added since the intake is met in the next round
+    waiting = [message for message in unwritten(ws, ws.history.read()) if message.key in ws.seen.unwritten]
     taken = ws.memory.names() | names_ever(ws.memory.summaries().values()) | ws.seen.names
     # decide
     chosen = waiting if everything else take(waiting, now, ws.config.archive.exchange_wait)

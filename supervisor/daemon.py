@@ -10,16 +10,16 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from supervisor.model import provider_state
 from supervisor.protocol.errors import BadFile, Busy
 from supervisor.recover import reclaim, restore_history, sweep
 from supervisor.round import Round, run_round
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import datetime
     from pathlib import Path
 
     from supervisor.protocol.clock import Clock
@@ -32,6 +32,7 @@ ROUND_S: Final = 30.0
 #: In --until-settled: how often to look for results, and how many times a worker may die.
 _LOOK_S: Final = 0.03
 _DEATHS: Final = 3
+_NEVER: Final = datetime.max.replace(tzinfo=UTC)
 
 Signature: TypeAlias = "tuple[Stat | None, ...]"
 
@@ -49,6 +50,7 @@ class Supervisor:
         self._tree: Signature = ()
         self._write_wait = timedelta()
         self._held_until = 0.0
+        self._due_at = _NEVER
         self._damaged: tuple[Stat | None, float] | None = None
         ws.should_stop = self._stop.is_set
 
@@ -76,7 +78,7 @@ class Supervisor:
                 if hinted or now - last_tree >= tree_s:
                     last_tree = now
                     changed = self._tree_changed() or changed
-                if changed or now - last_round >= ROUND_S:
+                if changed or now - last_round >= ROUND_S or self._clock() >= self._due_at:
                     last_round = now
                     done = self.tick(self._clock())
                     if done.did and not done.errors:
@@ -101,7 +103,14 @@ class Supervisor:
             self._held_until = time.monotonic() + self._write_wait.total_seconds()
         if any(isinstance(error, BadFile) for error in done.errors.values()):
             self._restore_when_quiet()
+        self._due_at = self._next_retry(now)
         return done
+
+    def _next_retry(self, now: datetime) -> datetime:
+        """Return when the first wait is over that a failure has begun; the end of time when none has."""
+        provider = provider_state(self._ws).next_at
+        waits = [failure.next_at for failure in self._ws.failures().values()] + ([provider] if provider else [])
+        return min((wait for wait in waits if wait > now), default=_NEVER)
 
     def _restore_when_quiet(self) -> None:
         """Restore a damaged history.json once nobody has written to it for a while: a person may be in the middle of it."""

@@ -33,6 +33,9 @@ EVENTS: Final[Mapping[str, str]] = {
     "summarised": "a summary was written",
     "dropped": "a result was set aside: it names less than what stands, or nothing new",
     "summary_failed": "a task failed; its group waits",
+    "provider_paused": "the model refuses or can't be reached; nothing is asked of it until the wait is over",
+    "provider_back": "the model answers again",
+    "calls_spent": "the day's calls are used up; summaries go on tomorrow",
     "archive_backlog": "a group has failed five times (003)",
     "moved": "dated files that a summary covers went to originals/",
     "trimmed": "messages left history.json; their words are in dated files",
@@ -51,9 +54,11 @@ EVENTS: Final[Mapping[str, str]] = {
 
 
 class EventLog:
-    """The log of one workspace. *tell* is called with each event's line of text, for a person who watches."""
+    """The log of one workspace. *tell* is called with each event, {ts, event, …}, for who watches."""
 
-    def __init__(self, path: Path, clock: Clock, limits: Log, tell: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self, path: Path, clock: Clock, limits: Log, tell: Callable[[Mapping[str, object]], None] | None = None
+    ) -> None:
         self._path = path
         self._clock = clock
         self._limits = limits
@@ -65,7 +70,8 @@ class EventLog:
         if event not in EVENTS:
             raise ValueError(f"{event!r} is not in EVENTS")
         now = self._clock()
-        line = json.dumps({"ts": to_wire(now), "event": event, **fields}, ensure_ascii=True)
+        told = {"ts": to_wire(now), "event": event, **fields}
+        line = json.dumps(told, ensure_ascii=True)
         try:
             self._rotate(now)
             handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -76,8 +82,7 @@ class EventLog:
         except OSError:
             pass  # a full disk is told of by `degraded`, on the terminal
         if self._tell:
-            told = " ".join(f"{key}={value}" for key, value in fields.items())
-            self._tell(f"{to_wire(now)} {event} {told}".rstrip())
+            self._tell(told)
 
     def edge(self, event: str, state: object, over: str = "", **fields: object) -> None:
         """Write the event when *state* has become true, or another true value; write *over* when it no longer is."""

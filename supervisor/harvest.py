@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from supervisor.model import note_result
 from supervisor.policy.backoff import delay_after, jittered
 from supervisor.policy.coverage import widens
 from supervisor.policy.gate import fault, says_nothing
@@ -57,6 +58,7 @@ def _take(ws: Workspace, path: Path, now: datetime) -> bool:
 
 def _take_in(ws: Workspace, result: Result, period: Period, now: datetime) -> bool:
     # gather
+    note_result(ws, result, now)
     files = ws.memory.dated()
     standing = ws.memory.summaries().get(period)
     # decide
@@ -74,6 +76,8 @@ def _take_in(ws: Workspace, result: Result, period: Period, now: datetime) -> bo
     if result.id != task_id(result.group, result.sources, result.attempt, result.previous_digest):
         reason = "refused"  # it names what its task did not
     # apply
+    if reason == "provider":
+        return False  # it costs the group no attempt
     if reason:
         unchanged = {file.source for file in files}.issuperset(result.sources)
         if reason != "lost" or unchanged:

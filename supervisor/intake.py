@@ -46,12 +46,12 @@ def intake(ws: Workspace, now: datetime) -> int:
     with each:
         _empty_drop_box(ws)
     history = ws.history.read()
+    _know_twins(ws, history)
     # decide and apply: names first, since everything else goes by them
     name = partial(identify, known=ws.seen.known, now=now, future=ws.config.archive.future_limit)
     if name(history) is not history:
         history = ws.history.change(name)
     _set_odd_aside(ws, history)
-    _know_twins(ws, history)
     fresh = _fresh(ws, history)
     adopted = _adopt(ws, [message for message in fresh if message.archived is Archived.YES])
     unwritten = [message for message in fresh if message.key not in adopted]
@@ -89,9 +89,11 @@ def _fresh(ws: Workspace, history: History) -> list[Message]:
 
 
 def _know_twins(ws: Workspace, history: History) -> None:
-    """Take words that were first met without an id, and now come with one, as the same message."""
+    """Take words that were first met without an id, and now come with one and the same time, as the same message."""
     ids = {entry.id for entry in history if isinstance(entry, Message)}
     for message in _fresh(ws, history):
+        if not message.id or "createdAt" not in message.raw or message.created_at is None:
+            continue
         twins = [known for base in message.bases for known in ws.seen.known.by_base.get(base, ())]
         twin = next((t for t in twins if t.startswith("m-") and t not in ids and not ws.seen.knows(message.id)), None)
         if twin is None:
@@ -192,8 +194,8 @@ def _take_in(ws: Workspace, messages: Sequence[Message], path: Path) -> None:
     """Append what is not known yet, then delete the file: harmless when a crash repeats it."""
 
     def grow(history: History) -> History:
-        ids = {entry.id for entry in history if isinstance(entry, Message)}
-        new = tuple(m for m in messages if m.id not in ids and not ws.seen.knows(m.id))
+        keys = {entry.key for entry in history if isinstance(entry, Message)} | ws.seen.unwritten.keys()
+        new = tuple(m for m in messages if m.key not in keys and ws.seen.file_of(m.key) is None)
         return history + new if new else history
 
     ws.history.change(grow)

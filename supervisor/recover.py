@@ -92,11 +92,13 @@ def any_worker(ws: Workspace) -> bool:
     return False
 
 
-def keep_damaged(ws: Workspace) -> None:
-    """Keep a copy of a history.json that can't be read, once per content; the file itself is left to its owner."""
+def keep_damaged(ws: Workspace) -> bool:
+    """Keep a copy of a history.json that can't be read, once per content; tell whether there is one."""
     look = ws.files.look(ws.layout.history)
-    if look:
-        ws.files.quarantine(ws.layout.quarantine, "history.json", look.data, ws.config.care.quarantine_limit)
+    if look is None:
+        return True
+    ws.files.quarantine(ws.layout.quarantine, "history.json", look.data, ws.config.care.quarantine_limit)
+    return ws.files.disk.stat(ws.layout.quarantine / f"history.json.{look.digest[:12]}") is not None
 
 
 def restore_history(ws: Workspace) -> int:
@@ -114,7 +116,8 @@ def restore_history(ws: Workspace) -> int:
             why = error.why
         else:
             return 0
-        keep_damaged(ws)
+        if not keep_damaged(ws):
+            return 0  # the quarantine is full: no byte goes that has no copy
         backup = ws.files.look(ws.layout.history_backup)
         try:
             history: History = parse_history(backup.data, ws.zone) if backup else ()
@@ -123,6 +126,8 @@ def restore_history(ws: Workspace) -> int:
         ids = {entry.id for entry in history if isinstance(entry, Message)}
         ws.seen.refresh()
         history += tuple(message for message in ws.seen.unwritten.values() if message.id not in ids)
+        if look and not history:
+            return 0  # nothing is known that could stand in its place
         ws.files.replace(path, render_history(history), look)
     ws.events.emit("history_restored", messages=len(history), why=why)
     return len(history)

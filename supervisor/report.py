@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from supervisor.archive import why_due
 from supervisor.intake import unwritten
+from supervisor.model import BYTES_A_TOKEN, calls_for, maker, provider_state
 from supervisor.policy.backoff import is_due
 from supervisor.policy.coverage import covered, covered_days
 from supervisor.policy.identity import identify
@@ -53,6 +54,7 @@ def status(ws: Workspace, now: datetime) -> dict[str, Any]:
         "extracts": sum(standing.extract for standing in summaries.values()),
         "provider": "extractive" if ws.extracting else "openai",
         "queue": {folder: flying.count(folder) for folder in ("queue", "running", "results")},
+        "today": _cost(ws, now),
         "waitingForRetry": {
             group: {"attempts": f.attempts, "nextAt": to_wire(f.next_at), "reason": f.reason}
             for group, f in sorted(ws.failures().items())
@@ -72,18 +74,22 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
     days = plan_days(chosen, ws.zone, ws.memory.names() | ws.seen.names, ws.seen.has_words, archive.slug_chars)
     failures = ws.failures()
     flying = ws.spool.in_flight()
-    work = ripe(files, summaries, ws.today(now), archive.recent_days, extracting=ws.extracting)
+    work = ripe(files, summaries, ws.today(now), archive.recent_days, maker(ws))
+    sizes = {file.source: file.size for file in files}
     return {
         "at": to_wire(now),
         "today": ws.today(now).isoformat(),
         "due": why_due(ws, now),
         "unwritten": len(waiting),
         "dated": [{"file": day.name, "messages": len(day.blocks)} for day in days],
+        "providerPausedUntil": _paused_until(ws, now),
         "summaries": [
             {
                 "group": one.period.group,
                 "files": len(one.sources),
                 "messages": sum(source.count for source in one.sources),
+                "calls": calls_for(ws, sum(sizes.get(source, 0) for source in one.sources)),
+                "tokens": 0 if ws.extracting else sum(sizes.get(source, 0) for source in one.sources) // BYTES_A_TOKEN,
                 "inFlight": one.period.group in flying,
                 "waitsUntil": to_wire(failure.next_at)
                 if (failure := failures.get(one.period.group)) and not is_due(failure.failed_at, failure.next_at, now)
@@ -92,6 +98,24 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
             for one in work
         ],
     }
+
+
+def _cost(ws: Workspace, now: datetime) -> dict[str, Any]:
+    """Return what the model was asked today, and until when it is paused."""
+    state = provider_state(ws)
+    today = state.day == ws.today(now).isoformat()
+    return {
+        "calls": state.calls if today else 0,
+        "maxCalls": ws.config.llm.max_calls_per_day,
+        "promptTokens": state.prompt_tokens if today else 0,
+        "completionTokens": state.completion_tokens if today else 0,
+        "pausedUntil": _paused_until(ws, now),
+    }
+
+
+def _paused_until(ws: Workspace, now: datetime) -> str | None:
+    state = provider_state(ws)
+    return to_wire(state.next_at) if state.next_at and state.next_at > now else None
 
 
 def _flags(history: History) -> dict[str, int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from supervisor.model import calls_for, calls_left, maker
 from supervisor.policy.age import home
 from supervisor.policy.backoff import is_due
 from supervisor.policy.coverage import covered
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from supervisor.policy.coverage import MemoryFile
     from supervisor.workspace import Workspace
 
 
@@ -34,11 +36,11 @@ def roll_up(ws: Workspace, now: datetime) -> int:
     # decide
     named = covered(files, summaries)
     moving = [f for f in files if f.ours and not f.original and f.name in named and home(f.day, today, recent)]
-    wanted = ripe(files, summaries, today, recent, extracting=ws.extracting)
-    groups = {work.period.group for work in wanted}
+    who = maker(ws)
+    wanted = ripe(files, summaries, today, recent, who)
     waiting = {group for group, failure in failures.items() if not is_due(failure.failed_at, failure.next_at, now)}
     ready = [work for work in wanted if work.period.group not in in_flight and work.period.group not in waiting]
-    ready = ready[: max(0, ws.config.archive.max_queued - ws.spool.waiting())]
+    ready = _affordable(ws, ready[: max(0, ws.config.archive.max_queued - ws.spool.waiting())], files, now, len(in_flight))
     # apply
     each = OneByOne()
     for file in moving:
@@ -46,15 +48,42 @@ def roll_up(ws: Workspace, now: datetime) -> int:
             ws.memory.move_to_originals(file.name)
     if moving:
         ws.events.emit("moved", files=len(moving))
-    for group in failures.keys() - groups - in_flight.keys():
+    for group in failures.keys() - _alive(wanted) - in_flight.keys():
         ws.spool.clear(group)  # nothing is left that could be summarised
     _mark(ws, ready)
-    tasks = [_task(ws, work, failures[g].attempts if (g := work.period.group) in failures else 0, now) for work in ready]
+    tasks = [task_of(ws, work, failures[g].attempts if (g := work.period.group) in failures else 0, now) for work in ready]
     submitted = [task for task in tasks if ws.spool.submit(task)]
     if submitted:
         ws.events.emit("submitted", tasks=len(submitted), groups=[task.group for task in submitted])
     each.raise_first()
     return len(submitted)
+
+
+def _affordable(ws: Workspace, ready: Sequence[Work], files: Sequence[MemoryFile], now: datetime, in_flight: int) -> list[Work]:
+    """Return as much of the work, in its order, as the day's calls allow; the first of a day may be larger than its cap."""
+    left = calls_left(ws, now, in_flight)
+    if ws.extracting:
+        return list(ready)
+    sizes = {file.source: file.size for file in files}
+    chosen: list[Work] = []
+    for work in ready if left else ():
+        cost = calls_for(ws, sum(sizes.get(source, 0) for source in work.sources))
+        if cost > left and chosen:
+            break
+        chosen.append(work)
+        left -= cost
+        if left <= 0:
+            break
+    return chosen
+
+
+def _alive(wanted: Sequence[Work]) -> set[str]:
+    """Return the groups whose failures still say something: those that are wanted, and the days of a wanted month."""
+    groups = {work.period.group for work in wanted}
+    for work in wanted:
+        if work.period.kind == "month":
+            groups |= {f"day-{source.name[: len('2026-01-28')]}" for source in work.sources}
+    return groups
 
 
 def _mark(ws: Workspace, ready: Sequence[Work]) -> None:
@@ -66,7 +95,8 @@ def _mark(ws: Workspace, ready: Sequence[Work]) -> None:
         ws.history.change(partial(mark_pending, keys=keys))
 
 
-def _task(ws: Workspace, work: Work, attempt: int, now: datetime) -> Task:
+def task_of(ws: Workspace, work: Work, attempt: int, now: datetime, *, redo: bool = False) -> Task:
+    """Return the task of the work; *attempt* counts the earlier failures of its group."""
     return Task(
         id=task_id(work.period.group, work.sources, attempt, work.previous_digest),
         kind="daily-summary" if work.period.kind == "day" else "monthly-summary",
@@ -77,6 +107,7 @@ def _task(ws: Workspace, work: Work, attempt: int, now: datetime) -> Task:
         material=work.material,
         previous=work.previous,
         previous_digest=work.previous_digest,
+        redo=redo,
         created_at=to_wire(now),
         attempt=attempt,
     )

@@ -112,6 +112,8 @@ class SeenJournal:
                 self.here.update(found)
             elif verb == "back":
                 self.back.update((identity, words) for identity, words in found)
+            elif verb == "times":
+                self._times.update((identity, time) for identity, time in found)
             elif verb == "dropped":
                 for identity, words in found:
                     self.unwritten.pop((identity, words), None)
@@ -208,6 +210,7 @@ class SeenJournal:
         lines: list[Mapping[str, Any]] = [_HEAD]
         lines += [{"written": keys, "file": file} for file, keys in by_file.items()]
         lines += [{"seen": message.raw} for message in self.unwritten.values()]
+        lines += _line("times", [list(pair) for pair in sorted(self._times.items())])
         lines += [*_line("here", sorted(self.here)), *_line("back", [list(key) for key in sorted(self.back)])]
         gone = sorted({key[0] for key in self.unwritten} - self.here)
         lines += _line("left", gone)

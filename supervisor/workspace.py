@@ -84,7 +84,7 @@ class Workspace:
 
 
 def open_workspace(
-    root: Path, environ: Mapping[str, str], clock: Clock, tell: Callable[[str], None] | None = None
+    root: Path, environ: Mapping[str, str], clock: Clock, tell: Callable[[Mapping[str, object]], None] | None = None
 ) -> Workspace:
     """
     Return the workspace at *root* with its configuration and its event log; nothing is written.

@@ -25,7 +25,14 @@ FLOORS: Final = (
     ("supervisor.workspace",),
     (
         *("supervisor.append", "supervisor.archive", "supervisor.fsck", "supervisor.harvest", "supervisor.intake"),
-        *("supervisor.recover", "supervisor.report", "supervisor.rollup", "supervisor.round"),
+        *(
+            "supervisor.model",
+            "supervisor.recover",
+            "supervisor.redo",
+            "supervisor.report",
+            "supervisor.rollup",
+            "supervisor.round",
+        ),
     ),
     ("supervisor.daemon", "supervisor.watching", "supervisor.workers"),
     ("supervisor.adapters",),
@@ -46,6 +53,8 @@ HOMES: Final = {
     "watchdog": {"supervisor.watching"},
     "typer": {"supervisor.adapters.cli"},
     "rich": {"supervisor.adapters.progress"},
+    "openai": {"worker.providers.openai"},
+    "httpx": {"worker.providers.openai"},
 }
 
 #: Rules and formats have no I/O, clock, chance or log: what they may import, and what of floor 0 the rules may see.

@@ -14,16 +14,19 @@ import sys
 from dataclasses import asdict
 from datetime import datetime  # noqa: TC003 - typer reads the annotations
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from supervisor.adapters.show import as_json, as_text, tree
+from supervisor.adapters.show import as_json, as_line, as_text, tree, wire
 from supervisor.append import append as append_messages
 from supervisor.append import read_lines
-from supervisor.protocol.clock import Clock, frozen, read_instant, starting_at, utc_now
-from supervisor.protocol.errors import BadFile, BadRequest, NotFound, SupervisorError, from_os_error
+from supervisor.protocol.clock import Clock, frozen, read_instant, starting_at, to_wire, utc_now
+from supervisor.protocol.errors import BadFile, BadRequest, SupervisorError, from_os_error
 from supervisor.workspace import Workspace, make_workspace, open_workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 app = typer.Typer(
     name="recalld",
@@ -77,12 +80,12 @@ def moment(now: str | None) -> datetime | None:
 
 
 def opened(workspace: Path | None, now: str | None) -> tuple[Workspace, datetime]:
-    """Return an existing workspace and the moment of a one-shot command. NotFound where there is none."""
+    """Return an existing workspace and the moment of a one-shot command. BadRequest where there is none."""
     at = moment(now)
     clock: Clock = frozen(at) if at else utc_now
     root = root_of(workspace)
     if not root.is_dir():
-        raise NotFound(root)
+        raise BadRequest("--workspace", f"{root} is not there; make it with `recalld init -w {root}`")
     return open_workspace(root, os.environ, clock), clock()
 
 
@@ -111,13 +114,14 @@ def run(
     """Run the supervisor in the foreground."""
     from supervisor.adapters.progress import progress
     from supervisor.daemon import Supervisor
+    from supervisor.model import provider_state
     from supervisor.workers import Workers
 
     at = moment(now)
     root = root_of(workspace)
     make_workspace(root, os.environ)
     clock: Clock = utc_now if at is None else frozen(at) if until_settled else starting_at(at)
-    ws = open_workspace(root, os.environ, clock, tell=None if until_settled else lambda line: print(line, flush=True))
+    ws = open_workspace(root, os.environ, clock, tell=None if until_settled else _teller(json=json))
     workers = None if no_worker else Workers(ws, clock, idle_s=1.0 if until_settled else None)
     supervisor = Supervisor(ws, clock, workers)
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -139,12 +143,22 @@ def run(
     print(as_json(counts) if json else as_text(counts))
     if total.errors:
         raise next(iter(total.errors.values()))
+    refused = provider_state(ws)
+    if refused.is_failing and refused.next_at and not total.summaries:
+        reason = f"the model refused ({refused.reason}); nothing is asked of it before {to_wire(refused.next_at)}."
+        print(f"recalld: {reason}", file=sys.stderr)
+        raise typer.Exit(69)
     if total.unfinished and not no_worker:
         sentence = (
             f"{total.unfinished} summaries are unfinished: the worker ended without a result; `recalld worker` shows why."
         )
         print(f"recalld: {sentence}", file=sys.stderr)
         raise typer.Exit(69)
+
+
+def _teller(*, json: bool) -> Callable[[Mapping[str, object]], None]:
+    """Return what prints an event: as the log has it, or as a line to read."""
+    return lambda event: print(as_json(event) if json else as_line(event), flush=True)
 
 
 @app.command()
@@ -249,9 +263,29 @@ def fsck(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
 
     ws, _ = opened(workspace, now)
     ledger = account(ws)
-    print(as_json(asdict(ledger)) if json else as_text(asdict(ledger)))
+    found = wire(asdict(ledger))
+    print(as_json(found) if json else as_text(found))
     if not ledger.is_sound:
         raise typer.Exit(BadFile.exit_code)
+
+
+summary = typer.Typer(help="Daily and monthly summaries.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(summary, name="summary")
+
+
+@summary.command("redo")
+def summary_redo(
+    period: Annotated[str, typer.Argument(help="a day like 2026-01-28, or a month like 2026-01")],
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
+    """Have a summary made anew; what stands is kept until the new one is there."""
+    from supervisor.redo import redo
+
+    ws, at = opened(workspace, now)
+    group = redo(ws, period, at)
+    print(as_json({"group": group, "queued": True}) if json else f"{group} is queued; a supervisor takes it in.")
 
 
 def main() -> None:

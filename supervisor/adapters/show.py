@@ -18,6 +18,22 @@ def as_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
+def wire(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields under the names that --json promises: camelCase, as everywhere on the wire."""
+    return {_camel(key): value for key, value in fields.items()}
+
+
+def _camel(key: str) -> str:
+    first, *rest = key.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def as_line(event: Mapping[str, object]) -> str:
+    """Return an event as a line: when, what, and its fields."""
+    when, what, *fields = event.items()
+    return " ".join([str(when[1]), str(what[1]), *(f"{key}={value}" for key, value in fields)])
+
+
 def as_text(found: Mapping[str, Any], indent: str = "") -> str:
     """Return a line a key, nested values further in."""
     width = max((len(_label(key)) for key in found), default=0)
@@ -41,8 +57,8 @@ def _row(item: object) -> str:
 
 
 def _label(key: str) -> str:
-    """Return "oldestUnwritten" and "in_files" as words."""
-    return "".join(f" {c.lower()}" if c.isupper() else c for c in key).replace("_", " ")
+    """Return "oldestUnwritten" as words."""
+    return "".join(f" {c.lower()}" if c.isupper() else c for c in key)
 
 
 def tree(root: Path) -> str:

@@ -26,6 +26,7 @@ class MemoryFile:
     digest: str  # first 16 hex digits of the sha256 of its bytes
     day: date
     count: int  # messages
+    size: int  # bytes
     ours: bool  # it has our head; a person's own is never written or moved
     original: bool  # it lies in originals/
     created: datetime | None  # of the run that made it; None for a person's own

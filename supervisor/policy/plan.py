@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from supervisor.policy.slug import LENGTH, short_id, slug_of, unique
 from supervisor.protocol.clock import local_day
-from supervisor.protocol.dated import REVISION, Block, block_of
+from supervisor.protocol.dated import Block, block_of
 from supervisor.protocol.layout import dated_name
 
 if TYPE_CHECKING:
@@ -106,9 +106,8 @@ def plan_days(
         blocks = []
         for message in days[day]:
             revision = is_written(message.id) or message.id in filed
-            identity = f"{message.id}~{message.words[:REVISION]}" if revision else message.id
             filed.add(message.id)
-            blocks.append(block_of(message, identity))
+            blocks.append(block_of(message, revision=revision))
         slug = slug_of([block.text for block in blocks], slug_length) or f"mem-{short_id(blocks[0].id)}"
         name = unique(lambda slug: dated_name(day, slug), slug, names)  # noqa: B023 - called at once
         names.add(name)

@@ -44,25 +44,37 @@ def groups(files: Collection[MemoryFile], today: date, recent_days: int) -> dict
     return {period: tuple(members) for period, members in found.items()}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Maker:
+    """
+    Who makes the summaries. *is_model*: an extract that stands is to be made anew.
+
+    *context_bytes*: of dated files that one call can read; a larger month makes its days first. *given_up*: groups of days
+    that failed too often, which go into their month raw.
+    """
+
+    is_model: bool = False
+    context_bytes: int = 0
+    given_up: frozenset[str] = frozenset()
+
+
 def ripe(
     files: Collection[MemoryFile],
     summaries: Mapping[Period, Standing],
     today: date,
     recent_days: int,
-    *,
-    extracting: bool,
+    maker: Maker = Maker(),
 ) -> list[Work]:
-    """
-    Return every summary that is to be made, newest first.
-
-    *extracting*: no model is there, so that extracts are as good as it gets; else an extract is to be made anew.
-    """
+    """Return every summary that is to be made, newest first."""
     named = covered(files, summaries)
-    found = [
-        _work(period, members, summaries)
-        for period, members in groups(files, today, recent_days).items()
-        if not _settled(period, members, named, summaries, extracting=extracting)
-    ]
+    found: list[Work] = []
+    for period, members in groups(files, today, recent_days).items():
+        if _settled(period, members, named, summaries, maker):
+            continue
+        days = _untold_days(members, summaries, maker) if period.kind == "month" else {}
+        found += [work_on(day, of_day, summaries) for day, of_day in days.items()]
+        if not days:
+            found.append(work_on(period, members, summaries))
     return sorted(found, key=lambda work: work.period.last_day, reverse=True)
 
 
@@ -71,11 +83,10 @@ def _settled(
     members: Sequence[MemoryFile],
     named: frozenset[str],
     summaries: Mapping[Period, Standing],
-    *,
-    extracting: bool,
+    maker: Maker,
 ) -> bool:
     standing = summaries.get(period)
-    if standing and standing.extract and not extracting:
+    if standing and standing.extract and maker.is_model:
         return False
     if covers(standing, members):
         return True
@@ -83,12 +94,30 @@ def _settled(
     return period.kind == "day" and all(file.name in named for file in members)
 
 
-def _work(period: Period, members: Sequence[MemoryFile], summaries: Mapping[Period, Standing]) -> Work:
+def _untold_days(
+    members: Sequence[MemoryFile], summaries: Mapping[Period, Standing], maker: Maker
+) -> dict[Period, tuple[MemoryFile, ...]]:
+    """Return the days of a month too large for one call that no model has told yet, and that were not given up."""
+    if not maker.is_model or sum(file.size for file in members) <= maker.context_bytes:
+        return {}
+    days: defaultdict[Period, list[MemoryFile]] = defaultdict(list)
+    for file in members:
+        days[Period(file.day.isoformat())].append(file)
+    return {
+        day: tuple(of_day)
+        for day, of_day in days.items()
+        if day.group not in maker.given_up and not all(_is_told(file, summaries) for file in of_day)
+    }
+
+
+def work_on(period: Period, members: Sequence[MemoryFile], summaries: Mapping[Period, Standing], *, anew: bool = False) -> Work:
+    """Return the work of one group: *anew* reads everything and continues nothing, as a person may ask for."""
     standing = summaries.get(period)
     fresh = [file for file in members if not standing or file.source not in standing.sources]
     known = {source.name for source in standing.sources} if standing else set()
     # an extract is never previous text, nor is a text about a file that has changed since (holes.md 4H, 4)
     continues = standing is not None and not standing.extract and not any(file.name in known for file in fresh)
+    continues = continues and not anew
     read = fresh if continues else list(members)
     return Work(
         period=period,
@@ -103,9 +132,13 @@ def _days_first(files: Sequence[MemoryFile], summaries: Mapping[Period, Standing
     """Return what a month is read from: a model's daily summary in place of the files it names, else the files."""
     found: list[str] = []
     for file in files:
-        of_day = summaries.get(Period(file.day.isoformat()))
-        told = of_day is not None and not of_day.extract and file.source in of_day.sources
-        name = f"summary/{file.day.isoformat()}.md" if told else file.name
+        name = f"summary/{file.day.isoformat()}.md" if _is_told(file, summaries) else file.name
         if name not in found:
             found.append(name)
     return tuple(found)
+
+
+def _is_told(file: MemoryFile, summaries: Mapping[Period, Standing]) -> bool:
+    """Tell whether a model's daily summary names the file as it is now."""
+    of_day = summaries.get(Period(file.day.isoformat()))
+    return of_day is not None and not of_day.extract and file.source in of_day.sources

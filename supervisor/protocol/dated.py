@@ -29,8 +29,8 @@ class Block:
     """
     One message as a dated file holds it.
 
-    *id* is that of the message, or ``<id>~<8 hex digits>`` for a revision of words written before; *fields* are the other
-    fields of its JSON object; *words_in* names the field that held the text.
+    *id* is that of the message, or ``<id>~<8 hex digits>`` for other words of the message *of*, written before; *fields* are
+    the other fields of its JSON object; *words_in* names the field that held the text.
     """
 
     id: str
@@ -39,13 +39,12 @@ class Block:
     created_at: datetime
     fields: Mapping[str, Any]
     words_in: str = "text"
+    of: str = ""
 
     @property
     def key(self) -> Key:
-        """Identity and words of the message in history, a revision's suffix taken off."""
-        words = words_digest(self.text)
-        stem, mark, suffix = self.id.rpartition("~")
-        return (stem, words) if mark and words.startswith(suffix) and len(suffix) == REVISION else (self.id, words)
+        """Identity and words of the message as history knows it."""
+        return (self.of or self.id, words_digest(self.text))
 
     @property
     def bases(self) -> tuple[str, ...]:
@@ -81,8 +80,8 @@ _FENCE: Final = re.compile(r"^ {0,3}(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
 _SHOWN_ROLE: Final = re.compile(r"[a-z][a-z_-]{0,31}")
 
 
-def block_of(message: Message, identity: str) -> Block:
-    """Return the block of a message that has its time; *identity* is its id, or that of the revision."""
+def block_of(message: Message, *, revision: bool = False) -> Block:
+    """Return the block of a message that has its time; *revision*: other words stand written under its id."""
     if message.created_at is None:
         raise ValueError("a message without a time can't be filed")
     words_in = "text" if "text" in message.raw else "content"
@@ -94,7 +93,10 @@ def block_of(message: Message, identity: str) -> Block:
     found = message.raw.get("createdAt")
     if found != to_wire(message.created_at):
         foreign["createdAt"] = found
-    return Block(identity, message.role, message.text, message.created_at, foreign, words_in)
+    if not revision:
+        return Block(message.id, message.role, message.text, message.created_at, foreign, words_in)
+    identity = f"{message.id}~{message.words[:REVISION]}"
+    return Block(identity, message.role, message.text, message.created_at, foreign, words_in, message.id)
 
 
 def render_dated(period: date, zone_name: str, zone: tzinfo, created: datetime, blocks: Sequence[Block]) -> bytes:
@@ -150,6 +152,8 @@ def parse_dated(data: bytes, path: Path) -> DatedFile | None:
 
 def _render_block(block: Block, zone: tzinfo) -> str:
     about: dict[str, Any] = {"id": block.id, "createdAt": to_wire(block.created_at)}
+    if block.of:
+        about["of"] = block.of
     if block.words_in != "text":
         about["words"] = block.words_in
     if block.fields:
@@ -197,12 +201,12 @@ def _parse_block(mark: re.Match[str], words: str) -> Block | None:
         about = json.loads(mark[1])
         fields = dict(about.get("fields", {}))
         created_at = from_wire(about["createdAt"])
-        identity, words_in = str(about["id"]), str(about.get("words", "text"))
+        identity, words_in, of = str(about["id"]), str(about.get("words", "text")), str(about.get("of", ""))
         text = _parse_words(words)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     role = str(fields.get("role", mark[2]))
-    return Block(identity, ROLES.get(role, role), text, created_at, fields, words_in)
+    return Block(identity, ROLES.get(role, role), text, created_at, fields, words_in, of)
 
 
 def _parse_words(words: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.protocol.clock import from_wire, to_wire
 from supervisor.protocol.message import parse_json, render_json
@@ -103,6 +103,13 @@ class Spool:
         except FileNotFoundError:
             return
 
+    def withdraw(self) -> int:
+        """Take back every task that nobody has claimed: it would only fail as the one before; returns how many."""
+        names = _names(self._files, self.queue)
+        for name in names:
+            self._files.remove(self.queue / name)
+        return len(names)
+
     # ── the worker's side ────────────────────────────────────────────────────
 
     def claim(self) -> Task | None:
@@ -170,6 +177,20 @@ class Spool:
         """Write down the group's last failure."""
         path = self.failed / f"{group}.json"
         fields = {"attempts": attempts, "failedAt": to_wire(failed_at), "nextAt": to_wire(next_at), "reason": reason}
+        self._files.replace(path, render_json(fields) + b"\n", self._files.look(path))
+
+    def provider(self) -> dict[str, Any]:
+        """Return what is written about the provider; nothing where there is no file or it can't be read."""
+        look = self._files.look(self.failed / "provider.json")
+        try:
+            raw = parse_json(look.data) if look else {}
+        except ValueError:
+            return {}
+        return raw if isinstance(raw, dict) else {}
+
+    def note_provider(self, fields: dict[str, Any]) -> None:
+        """Write down the provider's last fault and what the day has cost."""
+        path = self.failed / "provider.json"
         self._files.replace(path, render_json(fields) + b"\n", self._files.look(path))
 
     def clear(self, group: str) -> None:

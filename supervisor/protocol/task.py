@@ -50,6 +50,7 @@ class Result:
     text: str = ""
     error: str = ""
     reason: Reason | None = None
+    retry_after_s: int = 0  # seconds that the provider asked to wait, 0 when it did not say
     provider: str = ""
     model: str = ""
     prompt: str = ""
@@ -117,6 +118,7 @@ def parse_result(data: bytes) -> Result:
         text=_text(raw, "text", ""),
         error=_text(raw, "error", ""),
         reason=_one_of(raw, "reason", REASONS) if status == "failed" else None,
+        retry_after_s=_number(raw, "retryAfterS"),
         provider=_text(raw, "provider", ""),
         model=_text(raw, "model", ""),
         prompt=_text(raw, "prompt", ""),
@@ -141,6 +143,7 @@ def _render(record: Task | Result) -> bytes:
 _WIRE: Final = {
     "created_at": "createdAt",
     "previous_digest": "previousDigest",
+    "retry_after_s": "retryAfterS",
     "started_at": "startedAt",
     "completed_at": "completedAt",
     "duration_ms": "durationMs",

@@ -26,6 +26,9 @@ _DATED = re.compile(r"memory/(?:originals/(\d{4}-\d{2})/)?((\d{4}-\d{2}-\d{2})-[
 _TASK = re.compile(r"worker/(queue|running|results|failed)/[^/]*\.json")
 _SUMMARY = re.compile(r"memory/summary/(\d{4}-\d{2}(?:-\d{2})?)\.md")
 
+#: What the day has cost stays written; a fault of the provider does not.
+PROVIDER = "worker/failed/provider.json"
+
 
 class Acked(NamedTuple):
     """A message whose writer was told that it is kept; *id* is "" where the writer gave none."""
@@ -240,7 +243,9 @@ def _sources(seen: _Seen, given: Given) -> list[str]:
 def _calm(files: Mapping[str, bytes], seen: _Seen, given: Given) -> list[str]:
     wrong = [f"{path} was left behind" for path in files if path.endswith(".tmp")]
     for folder in ("queue", "running", "results", "failed"):
-        wrong += [f"{path} is still there" for path in files if path.startswith(f"worker/{folder}/")]
+        wrong += [f"{path} is still there" for path in files if path.startswith(f"worker/{folder}/") and path != PROVIDER]
+    if PROVIDER in files and json.loads(files[PROVIDER]).get("attempts"):
+        wrong.append(f"{PROVIDER} still holds a fault")
     standing = {(name, digest) for summary in seen.summaries.values() for name, digest in summary.sources.items()}
     last_month = _month_before(given.today)
     for path in seen.dated:

@@ -93,7 +93,7 @@ MUTANTS = (
         "overwrite instead of merge",
         at.LateInDay,
         (
-            (supervisor.policy.ripen, "_work", _only_fresh(supervisor.policy.ripen._work)),
+            (supervisor.policy.ripen, "work_on", _only_fresh(supervisor.policy.ripen.work_on)),
             (supervisor.harvest, "widens", lambda *_, **__: True),
         ),
     ),

@@ -50,6 +50,7 @@ def file(name: str, digest: str = "d", *, ours: bool = True, original: bool = Fa
         digest=f"{digest:0>16}",
         day=date.fromisoformat(name[:10]),
         count=2,
+        size=600,
         ours=ours,
         original=original,
         created=NOON if ours else None,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from supervisor.policy.age import home
 from supervisor.policy.coverage import MemoryFile, Standing, covered
-from supervisor.policy.ripen import Work, groups, ripe
+from supervisor.policy.ripen import Maker, Work, groups, ripe
 from supervisor.protocol.clock import local_day
 from tests.policy.states import file, standing
 
@@ -31,7 +31,7 @@ def labels(work: list[Work]) -> list[str]:
 def ripen(
     files: list[MemoryFile], summaries: dict[Period, Standing], today: date = JAN_31, *, extracting: bool = False
 ) -> list[Work]:
-    return ripe(files, summaries, today, 5, extracting=extracting)
+    return ripe(files, summaries, today, 5, Maker(is_model=not extracting, context_bytes=10**9))
 
 
 # ── the seed ─────────────────────────────────────────────────────────────────
@@ -201,8 +201,11 @@ def test_when_all_that_is_ripe_was_made_nothing_is_left_and_every_old_file_is_co
     summaries: dict[Period, Standing] = {}
     for label in before:
         summaries |= standing(label, [one for one in files if one.name.startswith(label)][:1], extract=extracting)
-    for work in ripe(files, summaries, today, 5, extracting=extracting):
-        made = Standing(period=work.period, sources=frozenset(work.sources), text="## 新", extract=extracting, edited=False, digest="new")
+    maker = Maker(is_model=not extracting, context_bytes=10**9)
+    for work in ripe(files, summaries, today, 5, maker):
+        made = Standing(
+            period=work.period, sources=frozenset(work.sources), text="## 新", extract=extracting, edited=False, digest="new"
+        )
         summaries[work.period] = made
-    assert ripe(files, summaries, today, 5, extracting=extracting) == []
+    assert ripe(files, summaries, today, 5, maker) == []
     assert {one.name for one in files if home(one.day, today)} <= covered(files, summaries)

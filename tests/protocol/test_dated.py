@@ -237,20 +237,23 @@ def test_a_block_keeps_what_is_foreign_and_leaves_what_is_ours():
         "archived": "pending",
         "session": "家",
     }
-    block = block_of(message({**raw, "archiveAttempts": 2}), "01J")
+    block = block_of(message({**raw, "archiveAttempts": 2}))
     assert (block.role, block.text, block.words_in) == ("assistant", "好的", "content")
     assert block.fields == {"role": "agent", "createdAt": "2026-01-28T09:02:00+08:00", "session": "家"}
 
 
 def test_a_revision_is_a_message_of_the_same_identity():
     found = message({"id": "01J", "role": "user", "text": "改到周五"})
-    block = block_of(found, f"01J~{words_digest('改到周五')[:8]}")
+    block = block_of(found, revision=True)
+    assert block.id == f"01J~{words_digest('改到周五')[:8]}"
     assert read(write(block)).blocks[0].key == found.key == ("01J", words_digest("改到周五"))
 
 
 def test_an_id_with_a_tilde_of_its_own_is_no_revision():
     assert say("好", "a~b").key == ("a~b", words_digest("好"))
     assert say("好", "a~00000000").key == ("a~00000000", words_digest("好"))
+    own = f"a~{words_digest('好')[:8]}"
+    assert say("好", own).key == (own, words_digest("好"))
 
 
 MESSAGES = st.builds(
@@ -270,7 +273,7 @@ MESSAGES = st.builds(
 @given(st.lists(MESSAGES, max_size=4), st.sampled_from(ZONES))
 def test_a_file_gives_back_the_same_messages_whatever_they_say(raws, zone_name):
     messages = [message(raw) for raw in raws]
-    blocks = tuple(block_of(one, one.id) for one in messages)
+    blocks = tuple(block_of(one) for one in messages)
     found = parse_dated(render_dated(DAY, zone_name, ZoneInfo(zone_name), NOW, blocks), HERE)
     assert found
     assert tuple(found.blocks) == blocks
@@ -283,7 +286,7 @@ def test_a_file_gives_back_the_same_messages_whatever_they_say(raws, zone_name):
 @given(MESSAGES)
 def test_a_block_read_back_knows_the_message_when_its_writer_has_stripped_the_id(raw):
     found = message(raw)
-    (block,) = read(write(block_of(found, found.id))).blocks
+    (block,) = read(write(block_of(found))).blocks
     assert set(found.bases) == set(block.bases)
     assert base_of(raw.get("createdAt"), raw["role"], found.text) in block.bases
 
@@ -305,7 +308,7 @@ def test_any_text_is_a_person_s_own_or_parses(text):
 
 def test_a_time_finer_than_milliseconds_is_kept_as_it_was_found():
     found = message({"id": "1", "role": "user", "text": "好", "createdAt": "2026-01-28T01:02:00.123456Z"})
-    block = block_of(found, "1")
+    block = block_of(found)
     assert block.fields["createdAt"] == "2026-01-28T01:02:00.123456Z"
     assert read(write(block)).blocks[0].created_at == datetime(2026, 1, 28, 1, 2, 0, 123_000, tzinfo=UTC)
     assert to_wire(block.created_at + timedelta()) == "2026-01-28T01:02:00.123Z"

@@ -1,0 +1,108 @@
+"""The model as the supervisor keeps it: `worker/failed/provider.json`, its pause, its cap, and what each result cost."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from supervisor.policy.provider import ProviderState, after_fault, after_success, charged, may_ask
+from supervisor.policy.ripen import Maker
+from supervisor.protocol.clock import from_wire, to_wire
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from supervisor.protocol.task import Result
+    from supervisor.workspace import Workspace
+
+#: Bytes of a dated file that make a token, on the safe side: Chinese takes three bytes a character.
+BYTES_A_TOKEN: Final = 3
+
+
+def maker(ws: Workspace) -> Maker:
+    """Return who makes the summaries of this workspace."""
+    if ws.extracting:
+        return Maker()
+    llm, limit = ws.config.llm, ws.config.archive.max_attempts
+    return Maker(
+        is_model=True,
+        context_bytes=round(llm.context_tokens * llm.material_share * BYTES_A_TOKEN),
+        given_up=frozenset(group for group, failure in ws.failures().items() if failure.attempts >= limit),
+    )
+
+
+def provider_state(ws: Workspace) -> ProviderState:
+    """Return what is known of the provider; a field that can't be read counts as absent."""
+    raw = ws.spool.provider()
+    return ProviderState(
+        attempts=_number(raw, "attempts"),
+        failed_at=_time(raw, "failedAt"),
+        next_at=_time(raw, "nextAt"),
+        reason=str(raw.get("reason", "")),
+        day=str(raw.get("day", "")),
+        calls=_number(raw, "calls"),
+        prompt_tokens=_number(raw, "promptTokens"),
+        completion_tokens=_number(raw, "completionTokens"),
+    )
+
+
+def note_result(ws: Workspace, result: Result, now: datetime) -> None:
+    """Charge what the result cost. A fault of the provider pauses it and takes back what is queued; an answer ends a pause."""
+    if result.extract or ws.extracting:
+        return
+    before = provider_state(ws)
+    after = charged(before, result.usage, ws.today(now).isoformat())
+    if result.reason == "provider":
+        config = ws.config.archive
+        waits = (config.backoff, config.backlog_interval, config.jitter)
+        started = from_wire(result.started_at) if result.started_at else None
+        after = after_fault(after, started, now, result.error, timedelta(seconds=result.retry_after_s), waits)
+        ws.spool.withdraw()
+    elif result.status == "done" or result.reason in {"empty", "refused", "truncated"}:
+        after = after_success(after)
+    if after != before:
+        ws.spool.note_provider(_wire(after))
+    paused = to_wire(after.next_at) if after.next_at else ""
+    ws.events.edge("provider_paused", paused, over="provider_back", until=paused, attempts=after.attempts)
+
+
+def calls_left(ws: Workspace, now: datetime, in_flight: int) -> int:
+    """Return how many more calls may be under way now."""
+    if ws.extracting:
+        return ws.config.archive.max_queued
+    left = may_ask(provider_state(ws), now, ws.today(now).isoformat(), ws.config.llm.max_calls_per_day, in_flight)
+    spent = provider_state(ws).calls >= ws.config.llm.max_calls_per_day
+    ws.events.edge("calls_spent", spent and ws.today(now).isoformat(), calls=provider_state(ws).calls)
+    return left
+
+
+def calls_for(ws: Workspace, size: int) -> int:
+    """Return about how many calls material of *size* bytes takes: one for each piece that fits the context."""
+    room = round(ws.config.llm.context_tokens * ws.config.llm.material_share * BYTES_A_TOKEN)
+    return 0 if ws.extracting else max(1, -(-size // max(1, room // 2)) if size > room else 1)
+
+
+def _wire(state: ProviderState) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "attempts": state.attempts,
+        "failedAt": to_wire(state.failed_at) if state.failed_at else None,
+        "nextAt": to_wire(state.next_at) if state.next_at else None,
+        "reason": state.reason,
+        "day": state.day,
+        "calls": state.calls,
+        "promptTokens": state.prompt_tokens,
+        "completionTokens": state.completion_tokens,
+    }
+    return {key: value for key, value in fields.items() if value is not None}
+
+
+def _number(raw: dict[str, Any], key: str) -> int:
+    found = raw.get(key)
+    return found if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else 0
+
+
+def _time(raw: dict[str, Any], key: str) -> datetime | None:
+    try:
+        return from_wire(raw[key])
+    except (KeyError, TypeError, ValueError):
+        return None

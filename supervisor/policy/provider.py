@@ -1,0 +1,90 @@
+"""
+When the model may be asked: its faults pause it on the same waits as a group's, with one probe, and a day has its cap.
+
+A fault of the provider costs no group an attempt (docs/protocol.md, 3, Failure); holes.md tells of 94 sessions in an hour and
+61 million tokens in a day, which is what the cap is for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from supervisor.policy.backoff import delay_after, is_due, jittered
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime, timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderState:
+    """What worker/failed/provider.json holds: the last fault, none where attempts is 0, and what the day has cost so far."""
+
+    attempts: int = 0
+    failed_at: datetime | None = None
+    next_at: datetime | None = None
+    reason: str = ""
+    day: str = ""  # local, "2026-01-28"
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether the last call was refused: what is asked next is a probe."""
+        return self.attempts > 0
+
+
+def charged(state: ProviderState, usage: Mapping[str, int], today: str) -> ProviderState:
+    """Return the state after calls that cost *usage* {calls, promptTokens, completionTokens}; a new day begins at 0."""
+    if state.day != today:
+        state = replace(state, day=today, calls=0, prompt_tokens=0, completion_tokens=0)
+    return replace(
+        state,
+        calls=state.calls + usage.get("calls", 0),
+        prompt_tokens=state.prompt_tokens + usage.get("promptTokens", 0),
+        completion_tokens=state.completion_tokens + usage.get("completionTokens", 0),
+    )
+
+
+def after_fault(
+    state: ProviderState,
+    started_at: datetime | None,
+    now: datetime,
+    reason: str,
+    retry_after: timedelta,
+    waits: tuple[Sequence[timedelta], timedelta, float],
+) -> ProviderState:
+    """
+    Return the state after a fault of the provider in a call begun at *started_at*.
+
+    Calls that were under way when the provider failed count as one failure. *waits* are the steps, the wait past them, and
+    the share of jitter; a longer *retry_after*, which the server asked for, is respected.
+    """
+    if state.failed_at and started_at and started_at <= state.failed_at <= now:
+        return state
+    steps, later, jitter = waits
+    attempts = state.attempts + 1
+    delay = max(jittered(delay_after(attempts, steps, later), jitter, f"provider-{attempts}"), retry_after)
+    return replace(state, attempts=attempts, failed_at=now, next_at=now + delay, reason=reason)
+
+
+def after_success(state: ProviderState) -> ProviderState:
+    """Return the state without its fault."""
+    return replace(state, attempts=0, failed_at=None, next_at=None, reason="")
+
+
+def may_ask(state: ProviderState, now: datetime, today: str, max_calls: int, in_flight: int) -> int:
+    """
+    Return how many calls may be under way now, *in_flight* being those that are.
+
+    None while the provider is paused, one as a probe when the pause is over, else what is left of the day's cap.
+    """
+    if state.is_failing and state.failed_at and state.next_at:
+        return 0 if in_flight or not is_due(state.failed_at, state.next_at, now) else min(1, _left(state, today, max_calls))
+    return max(0, _left(state, today, max_calls) - in_flight)
+
+
+def _left(state: ProviderState, today: str, max_calls: int) -> int:
+    return max(0, max_calls - (state.calls if state.day == today else 0))
