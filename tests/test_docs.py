@@ -14,9 +14,11 @@ import pytest
 import typer
 
 from supervisor.adapters import cli
+from supervisor.adapters.show import wire
 from supervisor.events import EVENTS
 from supervisor.fsck import fsck
 from supervisor.intake import intake
+from supervisor.model import provider_state
 from supervisor.protocol import config as configuration
 from supervisor.protocol import errors
 from supervisor.protocol.clock import find_zone, frozen
@@ -62,11 +64,20 @@ def ws(tmp_path):
 
 # ── commands ─────────────────────────────────────────────────────────────────
 
-COMMANDS = typer.main.get_command(cli.app).commands
+
+def _leaves(group: typer.core.TyperGroup, before: str = "") -> dict[str, typer.core.TyperCommand]:
+    """The commands by their full names: "run", "summary redo"."""
+    found = {}
+    for name, command in group.commands.items():
+        found |= _leaves(command, f"{before}{name} ") if hasattr(command, "commands") else {f"{before}{name}": command}
+    return found
+
+
+COMMANDS = _leaves(typer.main.get_command(cli.app))
 
 
 def test_every_command_has_a_heading_and_every_heading_a_command():
-    assert set(re.findall(r"^### `recalld (\w+)`$", CLI, re.MULTILINE)) == set(COMMANDS)
+    assert set(re.findall(r"^### `recalld ([\w ]+)`$", CLI, re.MULTILINE)) == set(COMMANDS)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -78,8 +89,11 @@ def test_every_option_of_a_command_is_described(name):
 
 
 def test_every_key_that_status_plan_and_fsck_print_is_described(ws):
-    printed = {*status(ws, NOW), *status(ws, NOW)["history"], *status(ws, NOW)["queue"], *plan(ws, NOW), *asdict(fsck(ws))}
-    assert {key for key in printed if f"`{key}`" not in CLI} == set()
+    ws.files.create(ws.layout.drop_box / "a.json", example("drop"))
+    intake(ws, NOW)
+    found = status(ws, NOW)
+    printed = {*found, *found["history"], *found["queue"], *found["today"], *plan(ws, NOW), *plan(ws, NOW)["dated"][0]}
+    assert {key for key in (*printed, *wire(asdict(fsck(ws)))) if f"`{key}`" not in CLI} == set()
 
 
 # ── the protocol ─────────────────────────────────────────────────────────────
@@ -177,6 +191,14 @@ def _lacking(shown: bytes, written: bytes) -> dict[str, object]:
 def test_the_example_of_a_failure_makes_its_group_wait(ws):
     ws.files.create(ws.spool.failed / "day-2026-01-15.json", example("failure"))
     assert ws.failures()["day-2026-01-15"].attempts == 2
+
+
+def test_the_example_of_the_model_at_rest_pauses_it(ws):
+    ws.files.create(ws.spool.failed / "provider.json", example("provider"))
+    state = provider_state(ws)
+    assert (state.attempts, state.reason, state.calls) == (1, "connection refused", 3)
+    assert state.is_failing
+    assert state.next_at == datetime(2026, 1, 28, 4, 50, tzinfo=UTC)
 
 
 def test_the_example_of_a_dropped_message_is_taken_in(ws):

@@ -25,14 +25,8 @@ FLOORS: Final = (
     ("supervisor.workspace",),
     (
         *("supervisor.append", "supervisor.archive", "supervisor.fsck", "supervisor.harvest", "supervisor.intake"),
-        *(
-            "supervisor.model",
-            "supervisor.recover",
-            "supervisor.redo",
-            "supervisor.report",
-            "supervisor.rollup",
-            "supervisor.round",
-        ),
+        *("supervisor.model", "supervisor.recover", "supervisor.redo", "supervisor.report", "supervisor.rollup"),
+        "supervisor.round",
     ),
     ("supervisor.daemon", "supervisor.watching", "supervisor.workers"),
     ("supervisor.adapters",),
