@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.protocol.clock import to_wire
 from supervisor.protocol.errors import BadFile, BadRequest, Busy
-from supervisor.protocol.message import History, Message, Odd, parse_json, read_message, render_json
+from supervisor.protocol.message import History, Message, Odd, dated, parse_json, read_message, render_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -69,11 +69,8 @@ def _message(ws: Workspace, raw: dict[str, Any], now: datetime, entropy: bytes) 
     entry = read_message(fields, ws.zone)
     if isinstance(entry, Odd):
         raise BadRequest("message", entry.why)
-    if entry.created_at is None:
-        raise BadRequest("createdAt", f"{fields['createdAt']!r} is no time; write it like 2026-01-28T09:02:00+08:00")
-    if entry.created_at - now > ws.config.archive.future_limit:
-        raise BadRequest("createdAt", f"{fields['createdAt']!r} lies ahead of the clock")
-    return entry
+    possible = entry.created_at is not None and entry.created_at - now <= ws.config.archive.future_limit
+    return entry if possible else dated(entry, now)
 
 
 def _with(history: History, new: Sequence[Message]) -> History:

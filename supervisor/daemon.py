@@ -138,7 +138,7 @@ class Supervisor:
                 if done.did:
                     continue
                 flying = self._ws.spool.in_flight()
-                if not flying or self._workers is None or self._workers.failures >= _DEATHS:
+                if not flying or "harvest" in done.errors or self._workers is None or self._workers.failures >= _DEATHS:
                     total.unfinished = len(flying)
                     break
                 self._ws.progress("summaries", total.summaries, total.summaries + len(flying))

@@ -123,9 +123,9 @@ def restore_history(ws: Workspace) -> int:
             history: History = parse_history(backup.data, ws.zone) if backup else ()
         except ValueError:
             history = ()
-        ids = {entry.id for entry in history if isinstance(entry, Message)}
+        keys = {entry.key for entry in history if isinstance(entry, Message)}
         ws.seen.refresh()
-        history += tuple(message for message in ws.seen.unwritten.values() if message.id not in ids)
+        history += tuple(message for key, message in ws.seen.unwritten.items() if key not in keys)
         if look and not history:
             return 0  # nothing is known that could stand in its place
         ws.files.replace(path, render_history(history), look)

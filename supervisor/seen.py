@@ -46,7 +46,7 @@ class SeenJournal:
         self._times: dict[str, str] = {}
         self._ids: dict[str, None] = {}
         self._with_words: set[str] = set()
-        self.here: set[str] = set()
+        self.here: dict[str, None] = {}
         self.unwritten: dict[Key, Message] = {}
         self.back: set[Key] = set()
         self.names: set[str] = set()
@@ -107,9 +107,10 @@ class SeenJournal:
                     self._wrote((identity, words), bases, fields["file"])
                 self.names.add(fields["file"])
             elif verb == "left":
-                self.here.difference_update(found)
+                for identity in found:
+                    self.here.pop(identity, None)
             elif verb == "here":
-                self.here.update(found)
+                self.here.update(dict.fromkeys(found))
             elif verb == "back":
                 self.back.update((identity, words) for identity, words in found)
             elif verb == "times":
@@ -125,7 +126,7 @@ class SeenJournal:
         if not isinstance(message, Message) or not message.id:
             return
         self._learn(message.id, message.bases)
-        self.here.add(message.id)
+        self.here[message.id] = None
         if "createdAtFound" in message.raw:
             self._times[message.id] = str(message.raw["createdAt"])
         if message.key not in self._written:
@@ -166,10 +167,11 @@ class SeenJournal:
 
     def looked(self, history: Iterable[object]) -> None:
         """Remember which messages history.json holds, and which have left it."""
-        ids = {entry.id for entry in history if isinstance(entry, Message)}
-        left, came = self.here - ids, ids - self.here
+        ids = dict.fromkeys(entry.id for entry in history if isinstance(entry, Message))
         kept = {identity for identity, _ in self.unwritten}
-        self._record([*_line("left", sorted(left - kept)), *_line("here", sorted(came))])
+        left = [identity for identity in self.here if identity not in ids and identity not in kept]
+        came = [identity for identity in ids if identity not in self.here]
+        self._record([*_line("left", left), *_line("here", came)])
         self.here = ids
 
     def put_back(self, keys: Sequence[Key]) -> None:
@@ -211,8 +213,8 @@ class SeenJournal:
         lines += [{"written": keys, "file": file} for file, keys in by_file.items()]
         lines += [{"seen": message.raw} for message in self.unwritten.values()]
         lines += _line("times", [list(pair) for pair in sorted(self._times.items())])
-        lines += [*_line("here", sorted(self.here)), *_line("back", [list(key) for key in sorted(self.back)])]
-        gone = sorted({key[0] for key in self.unwritten} - self.here)
+        lines += [*_line("here", list(self.here)), *_line("back", [list(key) for key in sorted(self.back)])]
+        gone = sorted({key[0] for key in self.unwritten} - self.here.keys())
         lines += _line("left", gone)
         self._files.replace(self._layout.seen, b"".join(render_json(line) + b"\n" for line in lines), look)
         self._forget()

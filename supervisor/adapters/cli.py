@@ -196,6 +196,8 @@ def append(
         raise BadRequest("append", "it needs --role and --text, or --jsonl")
     if chat not in (None, "direct", "group", "channel"):
         raise BadRequest("--chat", f"{chat!r} is not direct, group or channel")
+    if at is not None and read_instant(at, ws.zone) is None:
+        raise BadRequest("--at", f"{at!r} is no time; write it like 2026-01-28T09:02:00+08:00")
     words = sys.stdin.buffer.read().decode("utf-8", "surrogateescape") if text == "-" else text
     fields = {"role": role, "text": words, "createdAt": at, "channel": channel, "session": session, "chat": chat}
     raw = {key: value for key, value in fields.items() if value is not None}

@@ -7,6 +7,7 @@ a second message, whatever has been trimmed meanwhile.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
@@ -26,9 +27,9 @@ class Known:
     """What was seen before: ids by base in the order of first sight, those in history at the last look, given times."""
 
     by_base: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    here: Collection[str] = frozenset()
+    here: Collection[str] = ()  # in the order of the history
     times: Mapping[str, str] = field(default_factory=dict)  # id → wire time of first sight, where recalld gave it
-    ids: Collection[str] = frozenset()
+    ids: Collection[str] = ()  # in the order of first sight
 
 
 def identify(history: History, known: Known, now: datetime, future: timedelta = FUTURE) -> History:
@@ -53,10 +54,14 @@ def _timed(message: Message, known: Known, now: datetime, future: timedelta) -> 
 
 def _with_ids(history: History, known: Known) -> History:
     used = {entry.id for entry in history if isinstance(entry, Message)}
-    last_known = _last_known(history, known, used)
+    placed = _placed(history, known)
+    used |= set(placed.values())
+    last_known = max(placed) if placed else _last_known(history, known, used)
     found = []
     for n, entry in enumerate(history):
-        if isinstance(entry, Message) and not entry.id:
+        if n in placed and isinstance(entry, Message):
+            entry = named(entry, placed[n])  # noqa: PLW2901 - the same entry, with its name
+        elif isinstance(entry, Message) and not entry.id:
             # subtle: words without a time can only be matched by their place, behind the last known all is new
             may_have_left = entry.created_at is not None or n < last_known
             identity = _known_id(entry, known, used, may_have_left=may_have_left) or _new_id(entry.base, known, used)
@@ -64,6 +69,35 @@ def _with_ids(history: History, known: Known) -> History:
             entry = named(entry, identity)  # noqa: PLW2901 - the same entry, with its name
         found.append(entry)
     return tuple(found)
+
+
+def _placed(history: History, known: Known) -> dict[int, str]:
+    """
+    Return the ids of words without id and time by their place, where the array begins with a sequence seen before.
+
+    That is what stood here at the last look (its writer reads back what is left), or all that was ever seen (it holds a list
+    of its own). Where both fit the first is taken: words are rather doubled than lost. Empty where neither does.
+    """
+    places = [n for n, e in enumerate(history) if isinstance(e, Message) and not e.id and e.created_at is None]
+    if not places:
+        return {}
+    bases: defaultdict[str, set[str]] = defaultdict(set)
+    for base, ids in known.by_base.items():
+        for identity in ids:
+            bases[identity].add(base)
+    for seen in (known.here, known.ids):
+        sequence = [identity for identity in seen if identity.startswith("m-")]
+        pairs = list(zip(places, sequence, strict=False))
+        if len(pairs) == len(sequence) and all(_message(history, n).base in bases[identity] for n, identity in pairs):
+            return dict(pairs)
+    return {}
+
+
+def _message(history: History, n: int) -> Message:
+    entry = history[n]
+    if not isinstance(entry, Message):
+        raise TypeError("not a message")
+    return entry
 
 
 def _last_known(history: History, known: Known, used: Collection[str]) -> int:

@@ -54,7 +54,9 @@ class Summary:
 def render_summary(summary: Summary) -> bytes:
     """Return the file: kept bytes and marker where a person edited it, the head, the text, and its sources at the end."""
     sources = "".join(f"- {s.name} · {s.count} · {s.digest}\n" for s in sorted(summary.sources))
-    body = f"\n{summary.text.strip()}\n\n{SOURCES}\n{sources}"
+    # half a character, as a model may quote it, can't be written: a question mark stands for it
+    text = summary.text.strip().encode("utf-8", "replace").decode()
+    body = f"\n{text}\n\n{SOURCES}\n{sources}"
     head = {
         "recalld": str(FORMAT),
         "kind": "day" if len(summary.period) == len("2026-01-15") else "month",
@@ -62,7 +64,6 @@ def render_summary(summary: Summary) -> bytes:
         "zone": summary.zone,
         "created": summary.created,
         "count": str(sum(source.count for source in summary.sources)),
-        "digest": body_digest(body),
         "provider": summary.provider,
     }
     optional = {
@@ -72,6 +73,7 @@ def render_summary(summary: Summary) -> bytes:
         "empty": "true" if summary.empty else "",
     }
     head.update({key: value for key, value in optional.items() if value})
+    head["digest"] = body_digest(render_head(head) + body)
     kept = f"{summary.kept}{MARKER}\n" if summary.kept else ""
     return (kept + render_head(head) + body).encode("utf-8", "surrogateescape")
 
@@ -92,7 +94,7 @@ def parse_summary(data: bytes, period: str, path: Path) -> Summary:
         # an extract that a person edited vouches for nothing below which a model has since written
         if of_part and of_part.get("extract", "") in ("", fields.get("extract", "")):
             sources.update((source.name, source) for source in _sources_of(text))
-    intact = bool(fields) and body_digest(body) == fields.get("digest")
+    intact = bool(fields) and parts[-1] == _as_written(parts[-1], fields.get("digest", ""))
     kept = whole[: len(whole) - len(parts[-1])].removesuffix(f"{MARKER}\n") if intact else _ended(whole)
     return Summary(
         period=period,
@@ -107,6 +109,13 @@ def parse_summary(data: bytes, period: str, path: Path) -> Summary:
         empty=fields.get("empty") == "true",
         kept=kept,
     )
+
+
+def _as_written(part: str, digest: str) -> str:
+    """Return the machine part if its digest, the last line of its head, is that of all the rest; "" when a person edited it."""
+    line = f"digest: {digest}\n---\n"
+    head, mark, body = part.partition(line)
+    return part if mark and body_digest(f"{head}---\n{body}") == digest else ""
 
 
 def _ended(text: str) -> str:

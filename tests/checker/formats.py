@@ -138,7 +138,8 @@ def read_summary(data: bytes) -> Summary:
         if "recalld" not in found:
             continue
         head = found
-        holds = found.get("digest") == sha16(body.encode("utf-8", "surrogateescape"))
+        rest = part.replace(f"digest: {found.get('digest')}\n", "", 1)  # the digest is of all but its own line
+        holds = found.get("digest") == sha16(rest.encode("utf-8", "surrogateescape"))
         _, mark, listed = body.rpartition(_MADE_FROM)
         sources.update({name: digest for name, _, digest in _SOURCE.findall(listed if mark else "")})
     return Summary(head, sources, holds)

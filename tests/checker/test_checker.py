@@ -49,7 +49,8 @@ def summary(period: str, **sources: bytes | str) -> bytes:
     digests = {name: sha16(found) if isinstance(found, bytes) else found for name, found in sources.items()}
     listed = "".join(f"- {name} · 1 · {digest}\n" for name, digest in digests.items())
     body = f"\n## 摘要\n\n- 说过话\n\n<!-- recalld: made from -->\n{listed}"
-    head = f"---\nrecalld: 1\nkind: day\nperiod: {period}\ndigest: {sha16(body.encode())}\n---\n"
+    said = f"---\nrecalld: 1\nkind: day\nperiod: {period}\n"
+    head = said + f"digest: {sha16(f'{said}---{chr(10)}{body}'.encode())}\n---\n"
     return (head + body).encode()
 
 

@@ -37,7 +37,7 @@ def known_of(history: History, here: History | None = None) -> Known:
                     by_base[base].append(one.id)
             if "createdAtFound" in one.raw:
                 times[one.id] = str(one.raw["createdAt"])
-    return Known(by_base, set(ids(history if here is None else here)), times, set(ids(history)))
+    return Known(by_base, ids(history if here is None else here), times, ids(history))
 
 
 # ── the first look ───────────────────────────────────────────────────────────
