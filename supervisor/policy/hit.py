@@ -1,0 +1,37 @@
+"""What recall finds: a unit of memory, where it stands, and how well it answers (docs/recall.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime  # noqa: TC003 - dataclass fields
+from typing import Literal, TypeAlias
+
+#: memory.md; a dated file that no summary covers; a summary no wider one covers; a covered file in originals/.
+Tier: TypeAlias = Literal["long_term", "dated", "summary", "original"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """A message, a ``##`` section of a summary, a paragraph of a note, or a line of memory.md."""
+
+    path: str  # from the workspace, with slashes: "memory/2026-01-28-deploy.md"
+    start: int  # first line, 1-based
+    end: int  # last line, inclusive
+    text: str  # the words, without marks of ours
+    tier: Tier
+    day: date | None = None  # local day, None for memory.md lines without one
+    at: datetime | None = None  # of a message
+    role: str = ""  # of a message, "" elsewhere
+    message: str = ""  # id of a message
+    session: str = ""
+    chat: str = "direct"  # "direct" | "group" | "channel"
+    shared: bool = False  # marked for groups too
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A unit that answers, with its score (0 and more; 0 marks a literal find) and what raised it."""
+
+    unit: Unit
+    score: float
+    because: tuple[str, ...] = ()  # "words: 备份, nas", "day 2026-01-28", "role assistant", "window", "literal"
