@@ -155,10 +155,9 @@ class Desk:
     def settle(self, runs: Any = "all") -> None:
         """Do all that is due now, as `run --until-settled` does."""
         for _ in range(100):
-            did = self.round(runs).did
-            if not did and not self.work():
+            did = self.round(runs).did + self.work()
+            if not did and not self.ws.spool.finished():
                 return
-            self.work()
         raise AssertionError("it never settles")
 
     # ── what lies there ──────────────────────────────────────────────────────

@@ -224,6 +224,16 @@ def test_a_block_that_a_person_deletes_is_not_written_again(desk):
     assert desk.flags() == [True, True]
 
 
+def test_a_person_who_deletes_the_only_block_of_a_file_stops_nothing(desk):
+    desk.write([message("a", "2026-01-20T09:00")])
+    desk.round("all")
+    (path,) = (desk.root / "memory").glob("2026-01-20-*.md")
+    path.write_text(path.read_text().split("<!-- ")[0])
+    desk.say(message("b", "2026-01-31T09:00", "新的一句"))
+    desk.settle()
+    assert [m["archived"] for m in desk.history()] == [True, True]
+
+
 def test_a_file_that_a_person_deletes_is_not_written_again(desk):
     desk.write([message("1", "2026-01-31T09:00", "重启 nginx")])
     desk.settle()
@@ -244,6 +254,24 @@ def test_a_run_that_is_told_to_stop_ends_after_the_file_it_is_at_and_is_gone_on_
     desk.settle()
     assert len(desk.filed()) == 12
     assert len(desk.dated()) == 6
+
+
+@pytest.mark.parametrize(
+    "late",
+    [
+        {"id": "x", "role": "user", "text": "没有时间"},
+        {"id": "x", "role": "user", "text": "没有时间", "createdAt": "9999-12-31T23:59:59Z"},
+    ],
+)
+def test_a_message_that_arrives_after_the_first_look_waits_for_the_next_round(desk, late):
+    desk.write(talk("2026-01-31T09:00", 2))
+    ready(desk)
+    desk.say({"role": "user", "text": "没有编号"}, late)
+    archive(desk.ws, desk.clock(), everything=True)
+    assert len(desk.filed()) == 2
+    desk.settle()
+    assert sorted(text for _, text in desk.filed())[-2:] == ["没有时间", "没有编号"]
+    assert all("2026-01-31" in path for path in desk.dated())
 
 
 def test_history_overflow_is_told_once_and_brings_one_run(desk):

@@ -38,6 +38,33 @@ def test_a_message_without_id_and_time_gets_both_once(desk):
     assert desk.told.of("seen") == [{"messages": 1, "written_elsewhere": 0}]
 
 
+@pytest.mark.parametrize("timed", [True, False])
+def test_a_writer_that_strips_ids_at_every_turn_has_every_message_written_once(desk, timed):
+    """It holds its own list in memory, and trims it never; recalld trims."""
+    desk.reopen(desk.toml + "[history]\nsoft_cap = 30\nhard_cap = 40\n")
+    held: list[Any] = []
+    for turn in range(40):
+        now = desk.clock.forward(hours=7)
+        pair = [{"role": "user", "text": f"第 {turn} 个问题"}, {"role": "assistant", "text": "好的。"}]
+        held += [{**raw, "createdAt": now.isoformat()} for raw in pair] if timed else pair
+        desk.write(held)
+        desk.round("all")
+    questions = [text for text in texts(desk) if text.startswith("第")]
+    assert sorted(questions) == sorted(f"第 {turn} 个问题" for turn in range(40))
+    assert texts(desk).count("好的。") == 40
+
+
+def test_a_writer_that_reads_back_what_recalld_left_adds_to_it(desk):
+    desk.reopen(desk.toml + "[history]\nsoft_cap = 30\nhard_cap = 40\n")
+    for turn in range(40):
+        desk.clock.forward(hours=7)
+        left = without(desk.history(), "id", "createdAt", "createdAtFound", "archived")
+        desk.write([*left, {"role": "user", "text": "早"}, {"role": "assistant", "text": f"第 {turn} 天好。"}])
+        desk.round("all")
+    assert texts(desk).count("早") == 40
+    assert len(set(texts(desk))) == 41
+
+
 def test_equal_ids_with_other_words_are_all_kept(desk):
     desk.write(
         [
@@ -71,6 +98,16 @@ def test_words_that_change_after_they_were_written_are_a_revision_and_history_ke
     assert [raw["id"] for raw in desk.history()] == ["1"]
     desk.settle()
     assert len(desk.filed()) == 2
+
+
+def test_an_id_that_looks_like_a_revision_is_an_id_like_any_other(desk):
+    text = "我对花生过敏"
+    desk.write([message(f"1~{words_digest(text)[:8]}", "2026-01-31T09:00", text)])
+    desk.settle()
+    desk.clock.forward(hours=7)
+    desk.settle()
+    assert len(desk.filed()) == 1
+    assert desk.flags() == [True]
 
 
 # ── lost and put back ────────────────────────────────────────────────────────
@@ -240,6 +277,15 @@ def test_a_message_that_is_known_is_not_taken_again_though_it_has_left_history(d
     drop(desk, "b.json", message("1", "2026-01-31T09:00"))
     desk.settle()
     assert (desk.history(), left(desk), len(desk.filed())) == ([], [], 1)
+
+
+def test_other_words_of_a_known_message_are_not_thrown_away(desk):
+    drop(desk, "a.json", message("1", "2026-01-31T09:00", "改到周四"))
+    desk.settle()
+    drop(desk, "b.json", message("1", "2026-01-31T09:05", "改到周五"))
+    desk.settle()
+    assert sorted(texts(desk)) == ["改到周五", "改到周四"]
+    assert not list(desk.layout.drop_box.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,400 @@
+"""Taking in what the worker made: judged, written beside the originals, and only then forgotten."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from supervisor.protocol.summary import Source
+from supervisor.protocol.task import Result, Task, parse_task, render_result
+from tests.conftest import Desk, at, message, unreachable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WAITS = (10, 30, 120, 360, 720, 1440, 1440)  # minutes; 003, then one try a day
+
+
+def on(day: str, slug: str = "nginx", text: str = "") -> dict[str, object]:
+    return message(f"{day}-{slug}", f"{day}T09:00", text or f"关于 {slug} 的话")
+
+
+def failing(desk: Desk) -> None:
+    desk.scribe.script = unreachable
+    desk.write([on("2026-01-10")])
+    desk.settle()
+
+
+def the_task(desk: Desk) -> Task:
+    (path,) = desk.ws.spool.queue.iterdir()
+    return parse_task(path.read_bytes())
+
+
+def deliver(desk: Desk, result: Result) -> Path:
+    path = desk.ws.spool.results / f"{result.id}.json"
+    path.write_bytes(render_result(result))
+    return path
+
+
+def done(task: Task, text: str) -> Result:
+    return Result(
+        id=task.id,
+        status="done",
+        text=text,
+        provider="scribe",
+        group=task.group,
+        sources=task.sources,
+        previous_digest=task.previous_digest,
+        attempt=task.attempt,
+    )
+
+
+# ── success ──────────────────────────────────────────────────────────────────
+
+
+def test_a_summary_says_who_made_it_when_and_from_what(desk):
+    desk.write([on("2026-01-10")])
+    desk.settle()
+    text = desk.summary("2026-01-10")
+    for line in ("kind: day", "period: 2026-01-10", "zone: Asia/Shanghai", "count: 1", "provider: scribe", "model: qwen-test"):
+        assert f"{line}\n" in text
+    assert "- 2026-01-10-nginx.md · 1 · " in text
+
+
+def test_a_result_is_deleted_last_and_taking_it_in_twice_is_harmless(desk):
+    desk.write([on("2026-01-10")])
+    desk.round("all")
+    desk.work()
+    (path,) = desk.ws.spool.finished()
+    data = path.read_bytes()
+    desk.round("all")
+    assert not path.exists()
+    before = desk.tree()
+    path.write_bytes(data)  # a crash before the deletion was durable
+    desk.settle()
+    assert desk.tree() == before
+    assert desk.told.of("dropped") == [{"group": "day-2026-01-10"}]
+
+
+# ── failure ──────────────────────────────────────────────────────────────────
+
+
+def test_the_waits_are_kept_to_the_second_and_the_fifth_failure_is_told_once(desk):
+    """003, 失败与退避: 10 min, 30 min, 2 h, 6 h, 12 h; archive_backlog; then one try a day."""
+    failing(desk)
+    for attempts, minutes in enumerate(WAITS, 1):
+        failure = desk.ws.failures()["day-2026-01-10"]
+        assert (failure.attempts, failure.failed_at) == (attempts, desk.clock())
+        assert failure.next_at - failure.failed_at == timedelta(minutes=minutes)
+        asked = len(desk.scribe.asked)
+        desk.clock.now = failure.next_at - timedelta(milliseconds=1)
+        desk.settle()
+        assert len(desk.scribe.asked) == asked
+        desk.clock.now = failure.next_at
+        desk.settle()
+        assert len(desk.scribe.asked) == asked + 1
+    assert desk.told.of("archive_backlog") == [{"group": "day-2026-01-10", "attempts": 5}]
+    assert [told["attempts"] for told in desk.told.of("summary_failed")] == [1, 2, 3, 4, 5, 6, 7, 8]
+
+
+def test_the_failure_is_mirrored_in_the_messages_of_its_group_and_in_no_others(desk):
+    desk.scribe.script = unreachable
+    desk.write([on("2026-01-10"), on("2026-01-30")])
+    desk.settle()
+    old, young = desk.history()
+    assert (old["archived"], old["archiveAttempts"], old["archiveFailedAt"], old["archiveNextAt"]) == (
+        False,
+        1,
+        "2026-01-31T02:00:00.000Z",
+        "2026-01-31T02:10:00.000Z",
+    )
+    assert (young["archived"], "archiveAttempts" in young) == (True, False)
+
+
+def test_every_group_has_a_wait_of_its_own(desk):
+    """A11."""
+    desk.scribe.script = lambda task, blocks: unreachable(task, blocks) if task.period == "2026-01-10" else "## 好"
+    desk.write([on("2026-01-10"), on("2026-01-11")])
+    desk.settle()
+    assert list(desk.ws.failures()) == ["day-2026-01-10"]
+    assert desk.flags() == [False, True]
+
+
+def test_messages_that_were_long_true_stay_true_when_their_day_fails(desk):
+    """4H, 2."""
+    desk.write([on("2026-01-31")])
+    desk.settle()
+    assert desk.flags() == [True]
+    desk.scribe.script = unreachable
+    desk.clock.forward(days=7)
+    desk.settle()
+    assert "day-2026-01-31" in desk.ws.failures()
+    assert desk.flags() == [True]
+
+
+def test_success_takes_failure_and_marks_away(desk):
+    """4H, 1."""
+    failing(desk)
+    desk.scribe.script = lambda _task, _blocks: "## 部署\n超时改成 30 秒。"
+    desk.clock.forward(minutes=10)
+    desk.settle()
+    assert desk.ws.failures() == {}
+    assert desk.flags() == [True]
+    assert not [key for key in desk.history()[0] if key.startswith("archive") and key != "archived"]
+
+
+def test_new_material_does_not_reset_the_wait(desk):
+    failing(desk)
+    desk.say(on("2026-01-10", "pnpm"))
+    desk.settle()
+    assert desk.ws.failures()["day-2026-01-10"].attempts == 1
+    assert len(desk.scribe.asked) == 1
+    desk.clock.forward(minutes=10)
+    desk.settle()
+    assert desk.ws.failures()["day-2026-01-10"].attempts == 2
+    assert len(desk.scribe.asked[-1][0].sources) == 2
+
+
+def test_a_restart_is_no_failure(desk):
+    """B9: an interrupted restart counted as one."""
+    desk.write([on("2026-01-10")])
+    desk.round("all")
+    assert desk.ws.spool.claim()
+    for _ in range(5):
+        desk.reopen()
+    assert desk.ws.failures() == {}
+    desk.settle()
+    assert desk.summaries() == ["2026-01-10"]
+
+
+def test_a_clock_that_goes_back_does_not_stop_the_retries(desk):
+    """A12, H36."""
+    desk.clock.forward(days=365)
+    failing(desk)
+    desk.clock.forward(days=-360)
+    desk.scribe.script = lambda _task, _blocks: "## 好"
+    desk.settle()
+    assert desk.ws.failures() == {}
+
+
+def test_a_wait_that_is_configured_longer_than_a_day_is_kept(desk):
+    desk.reopen(desk.toml.replace("jitter = 0", 'jitter = 0\nbackoff = ["7d"]'))
+    failing(desk)
+    desk.clock.forward(days=6)
+    desk.settle()
+    assert len(desk.scribe.asked) == 1
+    desk.clock.forward(days=1)
+    desk.settle()
+    assert len(desk.scribe.asked) == 2
+
+
+def test_a_failure_counts_once_however_often_its_result_is_met(desk):
+    desk.scribe.script = unreachable
+    desk.write([on("2026-01-10")])
+    desk.round("all")
+    desk.work()
+    (path,) = desk.ws.spool.finished()
+    data = path.read_bytes()
+    desk.round("all")
+    for _ in range(3):
+        path.write_bytes(data)
+        desk.clock.forward(minutes=1)
+        desk.round("all")
+    assert desk.ws.failures()["day-2026-01-10"].attempts == 1
+    assert desk.ws.failures()["day-2026-01-10"].failed_at == at("2026-01-31T10:00")
+
+
+# ── what may not stand ───────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "   \n",
+        "。。。",
+        "花" * 8_001,
+        "---\nrecalld: 1\nkind: day\n---\n篡改",
+        "好\0的",
+        "<!-- recalld: made from -->\n- x.md · 1 · 0000000000000000",
+    ],
+)
+def test_a_text_that_may_not_stand_is_a_failure_and_the_words_stay_where_they_are(desk, text):
+    """A14, B4."""
+    desk.write([on("2026-01-10")])
+    desk.round("all")
+    deliver(desk, done(the_task(desk), text))
+    desk.round("all")
+    assert desk.summaries() == []
+    assert desk.ws.failures()["day-2026-01-10"].attempts == 1
+    assert desk.filed() == [("2026-01-10-nginx", "关于 nginx 的话")]
+    assert desk.flags() == [False]
+
+
+def test_nothing_to_record_counts_only_where_there_is_nothing_but_chitchat(desk):
+    """H23: `无需记录` as a valid outcome, and as a way to lose a day."""
+    desk.scribe.script = lambda _task, _blocks: "无需记录。"
+    desk.write([on("2026-01-10", text="好的"), on("2026-01-11", "x", "我对花生过敏")])
+    desk.settle()
+    assert desk.summaries() == ["2026-01-10"]
+    assert "empty: true\n" in desk.summary("2026-01-10")
+    assert list(desk.ws.failures()) == ["day-2026-01-11"]
+    assert desk.flags() == [True, False]
+
+
+def test_a_result_that_is_none_is_set_aside_and_asked_for_anew(desk):
+    desk.write([on("2026-01-10")])
+    desk.round("all")
+    task = the_task(desk)
+    (desk.ws.spool.results / f"{task.id}.json").write_text("[半个结果")
+    desk.settle()
+    assert desk.summaries() == ["2026-01-10"]
+    assert [path.read_text() for path in desk.layout.quarantine.iterdir()] == ["[半个结果"]
+    assert [told["file"] for told in desk.told.of("file_quarantined")] == [f"worker/results/{task.id}.json"]
+
+
+def test_a_task_that_a_person_broke_is_set_aside_and_asked_for_anew(desk):
+    desk.write([on("2026-01-10")])
+    desk.round("all")
+    (path,) = desk.ws.spool.queue.iterdir()
+    path.write_text("{}")
+    desk.settle()
+    assert desk.summaries() == ["2026-01-10"]
+
+
+def test_a_summary_that_quotes_half_a_character_stands_or_fails_but_comes_to_an_end(desk):
+    desk.write([message("1", "2026-01-10T09:00", "半个\ud83d字")])
+    desk.settle()
+    assert desk.filed() == [("1", "半个\ud83d字")]
+    assert desk.summaries() == ["2026-01-10"] or desk.ws.failures()
+
+
+# ── narrower, wider ──────────────────────────────────────────────────────────
+
+
+def test_a_suspended_worker_s_narrower_text_is_dropped(desk):
+    """4H, 8."""
+    desk.write([on("2026-01-10")])
+    desk.round("all")
+    old = the_task(desk)
+    desk.work()
+    desk.say(on("2026-01-10", "pnpm"))
+    desk.settle()
+    before = desk.summary("2026-01-10")
+    deliver(desk, done(old, "## 很久以前的"))
+    desk.settle()
+    assert desk.summary("2026-01-10") == before
+    assert {"group": "day-2026-01-10"} in desk.told.of("dropped")
+
+
+def test_a_result_that_names_no_more_than_stands_is_dropped(desk):
+    desk.write([on("2026-01-10")])
+    desk.round("all")
+    task = the_task(desk)
+    desk.settle()
+    before = desk.summary("2026-01-10")
+    deliver(desk, done(task, "## 又一次"))
+    desk.settle()
+    assert desk.summary("2026-01-10") == before
+
+
+def test_a_result_that_claims_sources_its_task_did_not_have_hides_nothing(desk):
+    desk.write([on("2026-01-10")])
+    desk.round("all")
+    task = the_task(desk)
+    more = (*task.sources, Source("2026-01-10-secret.md", "0" * 16, 1))
+    deliver(desk, replace(done(task, "## 伪造"), sources=more))
+    desk.round("all")
+    assert "secret" not in "".join(desk.summary(label) for label in desk.summaries())
+    desk.scribe.script = lambda _task, _blocks: "## 真的"
+    desk.clock.forward(minutes=10)
+    desk.settle()
+    assert desk.flags() == [True]
+
+
+def test_material_that_a_person_deletes_meanwhile_is_no_failure_of_the_group(desk):
+    desk.write([on("2026-01-10"), on("2026-01-10", "pnpm")])
+    desk.round("all")
+    desk.say(on("2026-01-10", "docker"))
+    desk.round("all")
+    gone = next(path for path in (desk.root / "memory").glob("2026-01-10-*.md") if "nginx" in path.name)
+    gone.unlink()
+    desk.settle()
+    assert desk.ws.failures() == {}
+    assert "2026-01-10-docker" in desk.summary("2026-01-10")
+
+
+def test_material_that_was_changed_meanwhile_is_read_anew(desk):
+    desk.write([on("2026-01-10")])
+    desk.round("all")
+    path = desk.layout.memory / "2026-01-10-nginx.md"
+    path.write_text(path.read_text().replace("关于 nginx", "关于 caddy"))
+    desk.settle()
+    assert desk.ws.failures() == {}
+    assert "caddy" in desk.summary("2026-01-10")
+
+
+# ── a person's summaries ─────────────────────────────────────────────────────
+
+
+def test_a_summary_that_a_person_edited_stays_an_exact_prefix(desk):
+    """H32."""
+    desk.write([on("2026-01-10")])
+    desk.settle()
+    path = desk.root / "memory" / "summary" / "2026-01-10.md"
+    path.write_text(edited := path.read_text().replace("## 2026-01-10", "## 我自己改的标题"))
+    desk.settle()
+    assert path.read_text() == edited
+    for n, slug in enumerate(("pnpm", "docker"), 2):
+        desk.say(on("2026-01-10", slug))
+        desk.settle()
+        assert path.read_text().startswith(edited)
+        assert path.read_text().count("\nkind: day\n") == 2
+        assert len(desk.ws.memory.summaries()) == 1
+        assert len(next(iter(desk.ws.memory.summaries().values())).sources) == n
+
+
+def test_a_summary_that_a_person_wrote_gets_machine_text_below(desk):
+    mine = "# 一月十日\n\n这一天我自己写。".encode("gb18030")
+    (desk.root / "memory" / "summary" / "2026-01-10.md").write_bytes(mine)
+    desk.write([on("2026-01-10")])
+    desk.settle()
+    found = (desk.root / "memory" / "summary" / "2026-01-10.md").read_bytes()
+    assert found.startswith(mine + b"\n<!-- recalld: below this line")
+    assert "关于 nginx".encode() in found
+    assert desk.flags() == [True]
+
+
+def test_a_summary_that_a_person_saves_in_the_very_moment_is_not_written_over(desk, monkeypatch):
+    desk.write([on("2026-01-10")])
+    desk.round("all")
+    desk.work()
+    store = type(desk.ws.memory)
+    read = store.read_summary
+    path = desk.root / "memory" / "summary" / "2026-01-10.md"
+
+    def read_then_save(self, period):  # type: ignore[no-untyped-def]
+        found = read(self, period)
+        if not path.exists():
+            path.write_text("我刚保存的")
+        return found
+
+    monkeypatch.setattr(store, "read_summary", read_then_save)
+    desk.round("all")
+    assert path.read_text() == "我刚保存的"
+    desk.settle()
+    assert path.read_text().startswith("我刚保存的\n<!-- recalld:")
+
+
+def test_a_deleted_summary_is_made_anew(desk):
+    desk.write([on("2026-01-10")])
+    desk.settle()
+    path = desk.root / "memory" / "summary" / "2026-01-10.md"
+    before = path.read_bytes()
+    path.unlink()
+    desk.settle()
+    assert path.read_bytes() == before
+    assert desk.flags() == [True]
