@@ -16,6 +16,8 @@ from supervisor.protocol.layout import Layout
 from supervisor.protocol.spool import Spool
 from worker.loop import Worker
 from worker.providers import choose
+from worker.providers.completion import Model
+from worker.wording import load_all
 
 
 def main() -> int:
@@ -34,7 +36,10 @@ def main() -> int:
         Spool(files, Layout(root)).prepare()
         files.make_folder(Layout(root).state)
         idle_s = config.worker.idle.total_seconds() if options.idle is None else options.idle
-        Worker(files, Layout(root), config, choose(config), clock).run(idle_s, lambda line: print(line, flush=True))
+        provider = choose(config, os.environ)
+        if isinstance(provider, Model):
+            load_all(files, Layout(root))  # a wrong wording is told now, not after the first task
+        Worker(files, Layout(root), config, provider, clock).run(idle_s, lambda line: print(line, flush=True))
     except SupervisorError as error:
         print(f"recalld worker: {error}", file=sys.stderr)
         return error.exit_code

@@ -2,7 +2,8 @@
 The worker: claim, summarise, deliver, until there has been nothing to do for a while.
 
 It shares no memory with the supervisor, only the spool. Killed, it leaves its task in running/, which the supervisor puts
-back; told to end (SIGTERM), it puts its tasks back itself. Source: docs/protocol.md, 6.
+back; told to end (SIGTERM), it closes its streams and puts its tasks back itself; where it has lost a task to another, it stops
+paying for it. Source: docs/protocol.md, 6.
 """
 
 from __future__ import annotations
@@ -15,9 +16,12 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from supervisor.protocol.errors import Busy
+from supervisor.protocol.errors import BadConfig, Busy
 from supervisor.protocol.layout import WORKERS
 from supervisor.protocol.spool import Spool
+from worker.lease import Lease
+from worker.pieces import Pieces
+from worker.providers.completion import Cancelled, Model
 from worker.summarise import summarise
 
 if TYPE_CHECKING:
@@ -27,8 +31,8 @@ if TYPE_CHECKING:
     from supervisor.protocol.config import Config
     from supervisor.protocol.files import Files
     from supervisor.protocol.layout import Layout
-    from supervisor.protocol.task import Result, Task
-    from worker.summarise import Provider
+    from supervisor.protocol.task import Result
+    from worker.providers.completion import Summariser
 
 _POLL_S: Final = 0.2
 _GRACE_S: Final = 2.0  # for a task that is nearly done when the worker is told to end
@@ -41,27 +45,40 @@ class Worker:
     files: Files
     layout: Layout
     config: Config
-    provider: Provider
+    provider: Model | Summariser
     clock: Clock
     stop: threading.Event = field(default_factory=threading.Event)
-    _working: dict[str, Task] = field(default_factory=dict)
+    _working: dict[str, Lease] = field(default_factory=dict)
+    _wrong: BadConfig | None = None
 
     def run_once(self) -> Result | None:
-        """Do one task; None when there was none."""
+        """Do one task; None when there was none, or when it was cancelled. BadConfig when the workspace's wording is wrong."""
         spool = Spool(self.files, self.layout)
         task = spool.claim()
         if task is None:
             return None
-        self._working[task.id] = task
+        lease = self._working[task.id] = Lease(self.files, spool, task)
         try:
-            result = summarise(task, self.provider, self.files, self.layout, self.clock)
+            result = summarise(
+                task, self.provider, self.config, self.files, self.layout, self.clock, lambda: self.stop.is_set() or lease.lost
+            )
+            if not lease.held():
+                return None
             spool.finish(result)
+        except Cancelled:
+            lease.give_back()
+            return None
+        except (BadConfig, Busy):
+            lease.give_back()
+            raise
         finally:
             self._working.pop(task.id, None)
+        if result.status == "done" and isinstance(self.provider, Model):
+            Pieces(self.files, self.layout, task.group).clear()
         return result
 
     def run(self, idle_s: float, tell: Callable[[str], None]) -> None:
-        """Work until told to stop, or until nothing was there for *idle_s* seconds."""
+        """Work until told to stop, or until nothing was there for *idle_s* seconds. BadConfig as in `run_once`."""
         with self._slot():
             signal.signal(signal.SIGTERM, lambda *_: self.stop.set())
             signal.signal(signal.SIGINT, lambda *_: self.stop.set())
@@ -78,13 +95,19 @@ class Worker:
                     last_beat = time.monotonic()
                     self._beat()
             self._put_back_unfinished(threads)
+        if self._wrong:
+            raise self._wrong
 
     def _work(self, idle_s: float, tell: Callable[[str], None]) -> None:
         last = time.monotonic()
         while not self.stop.is_set():
             try:
                 result = self.run_once()
-            except OSError as error:  # a full disk: what was claimed is put back by its lease, and tried again
+            except BadConfig as error:
+                self._wrong = error
+                self.stop.set()
+                return
+            except (OSError, Busy) as error:  # a full disk: what was claimed is put back by its lease, and tried again
                 tell(f"worker: {error}")
                 result = None
             if result:
@@ -96,18 +119,17 @@ class Worker:
                 self.stop.wait(min(_POLL_S, max(idle_s, 0.01)))
 
     def _beat(self) -> None:
-        spool = Spool(self.files, self.layout)
-        for task in list(self._working.values()):
-            spool.beat(task)
+        for lease in list(self._working.values()):
+            lease.beat()
 
     def _put_back_unfinished(self, threads: list[threading.Thread]) -> None:
         """Give what is nearly done a moment, and put the rest back into the queue."""
+        self.stop.set()
         until = time.monotonic() + _GRACE_S
         for thread in threads:
             thread.join(max(0.0, until - time.monotonic()))
-        spool = Spool(self.files, self.layout)
-        for task in list(self._working.values()):
-            spool.put_back(f"{task.id}.json")
+        for lease in list(self._working.values()):
+            lease.give_back()
 
     def _slot(self) -> contextlib.ExitStack:
         """Hold one of the worker locks for life: it is how a supervisor knows that somebody lives."""

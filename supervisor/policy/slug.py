@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from supervisor.policy.redact import redacted
+from supervisor.text.redact import redacted
 from supervisor.text.rarity import rarity
 from supervisor.text.words import latin_words, stem
 

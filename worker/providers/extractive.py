@@ -23,9 +23,10 @@ from worker.providers.sentences import LONGEST, clean
 from worker.providers.talk import Line, lines_of, named_speakers
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import tzinfo
 
+    from supervisor.protocol.config import Config
     from supervisor.protocol.task import Task
 
 #: Characters of an extract, at most; and (base, growth): base + growth * sqrt(characters said) is its budget.
@@ -42,6 +43,11 @@ _DAYS_SHARE: Final = 0.12
 _FRAME: Final = 120
 #: Characters down to which quotations are cut, where the days of a month are too many for its limit.
 _SHORTEST: Final = 60
+
+
+def make(_config: Config, _environ: Mapping[str, str]) -> Extractive:
+    """Return the provider; it needs no settings."""
+    return Extractive()
 
 
 class Extractive:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from supervisor.policy.redact import redacted
+from supervisor.text.redact import redacted
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,7 @@ def test_plain_words_stay(text):
 
 def test_what_stands_around_a_secret_stays():
     assert redacted("登录 password: hunter2-demo 即可", "…") == "登录 … 即可"
+
+
+def test_what_a_user_calls_a_secret_is_taken_out_too():
+    assert redacted("工号 QX-2291 的柜子密码照旧", "[已隐去]", [r"QX-\d+", "x*"]) == "工号 [已隐去] 的柜子密码照旧"

@@ -1,0 +1,201 @@
+"""
+Any server that speaks OpenAI's chat completions: Ollama, llama.cpp, vLLM, LM Studio, OpenAI, Anthropic's compatible endpoint.
+
+Streaming, since only a stream tells a slow answer from a dead server; without tools, ever; the client's own retries off. What a
+server's refusal means is decided in faults.py. Source: protocol.md, 6; the client's defaults were 600 s and two retries.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+import openai
+
+from supervisor.protocol.errors import BadConfig
+from worker.providers import faults
+from worker.providers.answer import Answer
+from worker.providers.completion import Cancelled, Completion, ProviderError, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Mapping
+
+    from supervisor.protocol.config import Config
+
+OPENAI: Final = "https://api.openai.com/v1"
+#: Given where no key is: local servers ask for none, and the client for something.
+NO_KEY: Final = "none"
+CREDENTIAL: Final = "recalld-api-key"
+CONNECT_S: Final = 10.0
+#: Longest silence between two pieces of an answer. Before the first the whole time-out holds: a small machine reads long.
+SILENCE_S: Final = 120.0
+_LOOK_S: Final = 0.1  # how often it is looked whether the answer is still wanted
+_WHY: Final = 200  # characters
+
+
+def make(config: Config, environ: Mapping[str, str]) -> OpenAi:
+    """Return the provider; BadConfig when no model is named or the key can't be one."""
+    llm = config.llm
+    if not llm.model:
+        raise BadConfig("llm.model", 'no model is named; give the name that the server knows, such as "qwen3:8b"')
+    return OpenAi(
+        model=llm.model,
+        base_url=llm.base_url or OPENAI,
+        temperature=llm.temperature,
+        timeout_s=llm.timeout.total_seconds(),
+        cjk_weight=config.tokens.cjk_weight,
+        key=find_key(llm.api_key_env, environ),
+    )
+
+
+def find_key(name: str, environ: Mapping[str, str]) -> str:
+    """Return the key in the variable *name*, else in a credential file of systemd of that name or CREDENTIAL; else NO_KEY."""
+    key = environ.get(name, "").strip()
+    folder = environ.get("CREDENTIALS_DIRECTORY", "")
+    for path in (Path(folder) / name, Path(folder) / CREDENTIAL) if folder and not key else ():
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            key = key or path.read_text(encoding="utf-8").strip()
+    if key and not (key.isascii() and key.isprintable() and " " not in key):
+        raise BadConfig("llm.api_key_env", "the key found there has characters that no key has; look at what was pasted")
+    return key or NO_KEY
+
+
+@dataclass(slots=True)
+class OpenAi:
+    """One model at one server."""
+
+    model: str
+    base_url: str
+    temperature: float
+    timeout_s: float  # of one completion, whole
+    cjk_weight: float = 1.0
+    key: str = field(default=NO_KEY, repr=False)
+    silence_s: float = SILENCE_S
+    name: str = "openai"
+    extract: bool = False
+    _refused: set[str] = field(default_factory=set)  # parameters that this server does not take
+
+    def complete(self, prompt: str, *, max_tokens: int, cancelled: Callable[[], bool]) -> Completion:
+        """Return what the model wrote (`Model.complete`)."""
+        return asyncio.run(self._complete(prompt, max_tokens, cancelled))
+
+    async def _complete(self, prompt: str, max_tokens: int, cancelled: Callable[[], bool]) -> Completion:
+        """Ask, and look at the same time whether the answer is still wanted: what is cancelled closes its connection."""
+        if cancelled():
+            raise Cancelled
+        call = asyncio.create_task(self._ask(prompt, max_tokens))
+        while not (await asyncio.wait({call}, timeout=_LOOK_S))[0]:
+            if cancelled():
+                call.cancel()
+                await asyncio.gather(call, return_exceptions=True)
+                raise Cancelled
+        return call.result()
+
+    async def _ask(self, prompt: str, max_tokens: int) -> Completion:
+        """Ask, and once more without it for each parameter that the server turns out not to take."""
+        usage = Usage()
+        while True:
+            answer = Answer(prompt, self.cjk_weight)
+            sent = self._parameters(max_tokens)
+            try:
+                async with asyncio.timeout(self.timeout_s):
+                    await self._read(answer, sent)
+                return answer.completion(usage)
+            except openai.APIStatusError as error:
+                refused = faults.refused_parameter(error.status_code, _words(error), sent)
+                if not refused:
+                    raise self._error(error, answer, usage) from None
+                self._refused.add(refused)
+                usage += Usage(calls=1)
+            except ProviderError:
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever the client raises, the task fails and the worker goes on
+                raise self._error(error, answer, usage) from None
+
+    def _parameters(self, max_tokens: int) -> dict[str, Any]:
+        length = "max_completion_tokens" if "max_tokens" in self._refused else "max_tokens"
+        wanted = {"stream_options": {"include_usage": True}, length: max_tokens, "temperature": self.temperature}
+        return {name: value for name, value in wanted.items() if name not in self._refused}
+
+    async def _read(self, answer: Answer, sent: dict[str, Any]) -> None:
+        """Stream the answer into *answer*."""
+        # by ourselves, since the client would take OPENAI_BASE_URL and proxies' variables for a server on this machine as well
+        async with (
+            openai.DefaultAsyncHttpxClient(trust_env=not _is_here(self.base_url)) as http,
+            openai.AsyncOpenAI(
+                api_key=self.key,
+                base_url=self.base_url,
+                max_retries=0,
+                timeout=openai.Timeout(self.timeout_s, connect=min(CONNECT_S, self.timeout_s)),
+                http_client=http,
+            ) as client,
+        ):
+            messages: Any = [{"role": "user", "content": answer.prompt}]
+            stream: Any = await client.chat.completions.create(model=self.model, messages=messages, stream=True, **sent)
+            async with stream:
+                while (chunk := await self._next(stream, answer)) is not None:
+                    answer.take(chunk)
+                    if answer.is_too_long:
+                        return
+
+    async def _next(self, stream: AsyncIterator[Any], answer: Answer) -> Any:
+        """Return the next chunk, None after the last; TimeoutError after too long a silence."""
+        async with asyncio.timeout(self.silence_s if answer.began else None):
+            return await anext(stream, None)
+
+    def _error(self, error: Exception, answer: Answer, usage: Usage) -> ProviderError:
+        """Return what the client raised as an error of ours; the client's own holds the request, and so the key."""
+        headers: Mapping[str, str] = {}
+        about = ""
+        match error:
+            case openai.APIStatusError():
+                fault, headers = faults.sort(error.status_code, _words(error)), error.response.headers
+                about = f" ({error.status_code} {_shown_words(error, fault)}".rstrip() + ")"
+            case openai.APITimeoutError() | TimeoutError():
+                connecting = not answer.began and type(error.__cause__).__name__ == "ConnectTimeout"
+                fault = faults.UNREACHABLE if connecting else faults.SILENT
+            case openai.APIConnectionError():
+                fault = faults.BROKEN if answer.began else faults.UNREACHABLE
+            case openai.APIError():
+                fault = faults.sort(None, f"{error.code or ''} {_words(error)}")
+            case _:
+                fault = faults.BROKEN if answer.began else faults.STRANGE
+                about = f" ({type(error).__name__})"
+        why = f"{fault.why}: {self.model} at {_shown(self.base_url)}{about}"
+        if self.key != NO_KEY:
+            why = why.replace(self.key, "…")
+        return ProviderError(
+            fault.reason,
+            " ".join(why.split())[:_WHY],
+            usage=usage + Usage(calls=1) + (answer.usage if answer.began else Usage()),
+            overflow=fault.overflow,
+            retry_after_s=faults.retry_after(headers),
+        )
+
+
+def _words(error: openai.APIError) -> str:
+    """Return the server's own sentence, on one line."""
+    body = error.body
+    found = body.get("message") or body.get("error") or body.get("detail") if isinstance(body, dict) else body
+    return " ".join(found.split())[:500] if isinstance(found, str) else ""
+
+
+def _shown_words(error: openai.APIStatusError, fault: faults.Fault) -> str:
+    """Return what of the server's sentence may be shown: it may quote the prompt, a page, or a part of the key."""
+    quoting = fault.reason != "provider" or error.status_code in {401, 403} or not isinstance(error.body, dict)
+    return "" if quoting else _words(error)
+
+
+def _shown(url: str) -> str:
+    """Return the address without path, user and password."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+
+
+def _is_here(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    return host in {"localhost", "::1"} or host.startswith("127.")

@@ -1,0 +1,158 @@
+"""
+A model's summary of a task: the right wording, the material quoted, and piece by piece where it is more than the context holds.
+
+Each piece is read together with the summary so far. The bill is kept whatever comes of it, since a failure has cost as well.
+Source: protocol.md, 6; holes.md A13 (a day may be larger than any context).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+from zoneinfo import ZoneInfo
+
+from supervisor.text.chitchat import is_chitchat
+from supervisor.text.language import Language, language_of
+from supervisor.text.redact import redacted
+from supervisor.text.tokens import estimate
+from worker.pieces import Pieces
+from worker.providers.completion import ProviderError, Usage
+from worker.quoted import Entry, entries_of, quote, take
+from worker.wording import Wording, load, version_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from supervisor.protocol.config import Config
+    from supervisor.protocol.dated import Block
+    from supervisor.protocol.files import Files
+    from supervisor.protocol.layout import Layout
+    from supervisor.protocol.task import Task
+    from worker.providers.completion import Model
+
+#: Tokens kept for the answer: this part of the context, at most so many. A model that thinks may use more where there is room.
+_ANSWER: Final = 4
+_ANSWER_MOST: Final = 2_048
+_THOUGHT_MOST: Final = 8_192
+#: By how much an estimate may be too low, in percent, and the server's own frame around a prompt, in tokens.
+_DOUBT: Final = 10
+_FRAME: Final = 32
+#: Tokens of a piece below which it is not made smaller: then it is not the piece that is too long.
+_LEAST: Final = 64
+_HIDDEN: Final = {"zh": "[已隐去]", "en": "[hidden]"}
+#: A whole that is so much shorter than what it was to contain has left it out.
+_SHRUNK: Final = 3
+_NOTHING: Final = re.compile(r"[\s\W]*(?:无需记录|無需記錄|nothing to record)[\s\W]*", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class Writing:
+    """One task being written; *usage* and *version* (of the wording) say at any time what it has cost and how it was asked."""
+
+    model: Model
+    config: Config
+    files: Files
+    layout: Layout
+    cancelled: Callable[[], bool]
+    usage: Usage = Usage()  # noqa: RUF009 - immutable
+    _wordings: dict[str, Wording] = field(default_factory=dict)
+    _used: set[Wording] = field(default_factory=set)
+
+    @property
+    def version(self) -> str:
+        """The digest of the wording that was used."""
+        return version_of(self._used)
+
+    def write(self, task: Task, blocks: Sequence[Block]) -> str:
+        """Return the summary, "" when there is nothing to record; ProviderError, Cancelled, or BadConfig of a wording."""
+        if all(is_chitchat(block.text) for block in blocks):
+            return task.previous.strip()
+        language = language_of("\n".join(block.text for block in blocks if block.role != "tool"))
+        entries = entries_of(blocks, ZoneInfo(task.zone), self._hiding(language), dates=task.kind != "daily-summary")
+        so_far = self._hiding(language)(task.previous).strip()
+        if so_far and self._room("merge-summary", language, so_far) < _LEAST:
+            entries.insert(0, Entry(f"{task.period} summary", so_far))  # too long to be carried along: read again, in pieces
+            so_far = ""
+        return self._piece_by_piece(task, entries, so_far, language)
+
+    def _piece_by_piece(self, task: Task, entries: list[Entry], so_far: str, language: Language) -> str:
+        """Return the summary of everything, each piece read with the summary so far."""
+        pieces = Pieces(self.files, self.layout, task.group)
+        longest = self.config.llm.context_tokens
+        while entries:
+            name = "merge-summary" if so_far else task.kind
+            room = min(longest, self._room(name, language, so_far))
+            if room < _LEAST:
+                raise ProviderError(
+                    "input", "prompt and summary so far fill the context: raise llm.context_tokens", usage=Usage()
+                )
+            piece, tokens, rest = take(entries, room, language, self.config.tokens.cjk_weight)
+            previous = quote(so_far, language) if so_far else ""
+            wording = self._wording(name, language)
+            prompt = wording.fill(task.period, quote(piece, language), previous)
+            self._used.add(wording)
+            try:
+                answer = self._answer(prompt, pieces, last=not rest)
+            except ProviderError as error:
+                if not error.overflow or tokens // 2 < _LEAST:
+                    raise
+                longest = tokens // 2  # the server knows its tokens better than our estimate
+                continue
+            so_far = _joined(so_far, answer)
+            entries = rest
+        return so_far
+
+    def _answer(self, prompt: str, pieces: Pieces, *, last: bool) -> str:
+        """Return the model's answer, from a finished piece where there is one. The last is the result: it is never kept."""
+        asked = f"{self.model.name}\n{self.model.model}\n{prompt}"
+        kept = None if last else pieces.find(asked)
+        if kept is not None:
+            return kept
+        llm = self.config.llm
+        if self.usage.calls >= llm.max_calls_per_day:
+            raise ProviderError("input", "it needs more calls than llm.max_calls_per_day; it goes on from here", usage=Usage())
+        left = llm.context_tokens - _FRAME - self._tokens(prompt) * (100 + _DOUBT) // 100
+        try:
+            done = self.model.complete(
+                prompt, max_tokens=max(self._reserve, min(left, _THOUGHT_MOST)), cancelled=self.cancelled
+            )
+        except ProviderError as error:
+            self.usage += error.usage
+            raise
+        self.usage += done.usage
+        if not last:
+            pieces.keep(asked, done.text)
+        return done.text
+
+    def _room(self, name: str, language: Language, so_far: str) -> int:
+        """Return the tokens that are left for material: a share of the context, and never the room of prompt and answer."""
+        llm = self.config.llm
+        frame = self._tokens(self._wording(name, language).fill("2026-01-28", quote("", language), quote(so_far, language)))
+        return min(int(llm.context_tokens * llm.material_share), llm.context_tokens - _FRAME - frame - self._reserve)
+
+    @property
+    def _reserve(self) -> int:
+        return min(_ANSWER_MOST, self.config.llm.context_tokens // _ANSWER)
+
+    def _tokens(self, text: str) -> int:
+        return estimate(text, self.config.tokens.cjk_weight)
+
+    def _wording(self, name: str, language: Language) -> Wording:
+        file = f"{name}.{language}.md"
+        if file not in self._wordings:
+            self._wordings[file] = load(name, language, self.files, self.layout)
+        return self._wordings[file]
+
+    def _hiding(self, language: Language) -> Callable[[str], str]:
+        privacy = self.config.privacy
+        if privacy.redact == "off":
+            return str
+        return lambda text: redacted(text, _HIDDEN[language], privacy.patterns)
+
+
+def _joined(so_far: str, answer: str) -> str:
+    """Return what stands after the answer. A model that tells only what is new must not cost what it was told before."""
+    if _NOTHING.fullmatch(answer):
+        return so_far
+    return f"{so_far}\n\n{answer}" if len(answer) * _SHRUNK < len(so_far) else answer
