@@ -7,11 +7,13 @@ damaged the message waits in the drop-box instead (docs/protocol.md, 5).
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.protocol.clock import to_wire
 from supervisor.protocol.errors import BadFile, BadRequest, Busy
+from supervisor.protocol.files import digest_of
 from supervisor.protocol.message import History, Message, Odd, dated, parse_json, read_message, render_json
 
 if TYPE_CHECKING:
@@ -52,13 +54,16 @@ def append(ws: Workspace, raws: Sequence[dict[str, Any]], now: datetime, entropy
 
     *entropy* holds 10 random bytes for each message. BadRequest when one is no message.
     """
+    if not raws:
+        return []
     messages = [_message(ws, raw, now, entropy[10 * n : 10 * n + 10]) for n, raw in enumerate(raws)]
     try:
         ws.history.change(partial(_with, new=tuple(messages)), then=lambda _: ws.seen.note(messages))
     except (BadFile, Busy):
         ws.files.make_folder(ws.layout.drop_box)
-        path = ws.layout.drop_box / f"append-{messages[0].id}.json"
-        ws.files.create(path, render_json([message.raw for message in messages]))
+        data = render_json([message.raw for message in messages])
+        with suppress(FileExistsError):  # the same messages wait there already
+            ws.files.create(ws.layout.drop_box / f"append-{digest_of(data)[:16]}.json", data)
     return [message.id for message in messages]
 
 

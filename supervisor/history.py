@@ -76,8 +76,8 @@ class HistoryStore:
         except RecursionError:
             raise BadFile(self._layout.history, "its nesting is too deep") from None
         self._files.replace(self._layout.history, data, look, keep=self._layout.history_backup)
-        self._stat = None  # parsed anew at the next look: what we wrote is read like anybody's
-        self._history = after
+        # parsed anew at the next look: what we wrote is read like anybody's, and what another program puts back as well
+        self._stat, self._digest = None, ""
 
     def _parse(self, look: Look | None) -> History:
         if look is None:
