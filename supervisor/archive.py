@@ -28,7 +28,7 @@ def archive(ws: Workspace, now: datetime, *, everything: bool = False) -> int:
     # gather
     # what another program has added since the intake is met in the next round
     waiting = [message for message in unwritten(ws, ws.history.read()) if message.key in ws.seen.unwritten]
-    taken = ws.memory.names() | names_ever(ws.memory.summaries().values()) | ws.seen.names
+    taken = taken_names(ws)
     # decide
     chosen = waiting if everything else take(waiting, now, ws.config.archive.exchange_wait)
     plan = plan_days(chosen, ws.zone, taken, ws.seen.has_words, ws.config.archive.slug_chars)
@@ -51,6 +51,11 @@ def archive(ws: Workspace, now: datetime, *, everything: bool = False) -> int:
         count += len(file.blocks)
     ws.events.emit("archived", messages=count, files=len(plan))
     return count
+
+
+def taken_names(ws: Workspace) -> set[str]:
+    """Return every name of a dated file that is or ever was in use: none is given twice."""
+    return ws.memory.names() | names_ever(ws.memory.summaries().values()) | ws.seen.names
 
 
 def why_due(ws: Workspace, now: datetime) -> Due | None:

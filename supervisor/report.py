@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from supervisor.archive import why_due
+from supervisor.archive import taken_names, why_due
 from supervisor.intake import unwritten
 from supervisor.model import BYTES_A_TOKEN, calls_for, maker, provider_state
 from supervisor.policy.backoff import is_due
@@ -71,7 +71,7 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
     archive = ws.config.archive
     waiting = unwritten(ws, identify(ws.history.read(), ws.seen.known, now, archive.future_limit))
     chosen = waiting if everything else take(waiting, now, archive.exchange_wait)
-    days = plan_days(chosen, ws.zone, ws.memory.names() | ws.seen.names, ws.seen.has_words, archive.slug_chars)
+    days = plan_days(chosen, ws.zone, taken_names(ws), ws.seen.has_words, archive.slug_chars)
     failures = ws.failures()
     flying = ws.spool.in_flight()
     work = ripe(files, summaries, ws.today(now), archive.recent_days, maker(ws))
