@@ -113,6 +113,9 @@ class SeenJournal:
                 self.here.update(dict.fromkeys(found))
             elif verb == "back":
                 self.back.update((identity, words) for identity, words in found)
+            elif verb == "known":
+                for identity, *bases in found:
+                    self._learn(identity, bases)
             elif verb == "times":
                 self._times.update((identity, time) for identity, time in found)
             elif verb == "dropped":
@@ -212,6 +215,8 @@ class SeenJournal:
         lines: list[Mapping[str, Any]] = [_HEAD]
         lines += [{"written": keys, "file": file} for file, keys in by_file.items()]
         lines += [{"seen": message.raw} for message in self.unwritten.values()]
+        told = {key[0] for key in self._written} | {key[0] for key in self.unwritten}
+        lines += _line("known", [[identity, *bases[identity]] for identity in self._ids if identity not in told])
         lines += _line("times", [list(pair) for pair in sorted(self._times.items())])
         lines += [*_line("here", list(self.here)), *_line("back", [list(key) for key in sorted(self.back)])]
         gone = sorted({key[0] for key in self.unwritten} - self.here.keys())
