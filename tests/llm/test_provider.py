@@ -1,0 +1,269 @@
+"""The provider over the real client, against a server that fails in every way that servers do."""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+
+import pytest
+
+from supervisor.protocol.config import load
+from supervisor.protocol.errors import BadConfig
+from tests.llm.server import ACTS, TEXT, Act, Server
+from worker.providers import choose
+from worker.providers.completion import Cancelled, ProviderError
+from worker.providers.extractive import Extractive
+from worker.providers.openai import OpenAi
+
+KEY = "sk-test-4f9a1c77e2d84b0f"
+PROMPT = "请写摘要：\n```\n09:02 user: 把 {nginx} 的配置备份到 /srv/backup，端口 8443。\n```"
+
+
+@pytest.fixture
+def server():
+    with Server() as found:
+        yield found
+
+
+def provider(server, **more):
+    return OpenAi(**{"model": "qwen-test", "base_url": server.url, "temperature": 0.3, "timeout_s": 5, "key": KEY, **more})
+
+
+def ask(found, prompt=PROMPT, cancelled=lambda: False):
+    return found.complete(prompt, max_tokens=512, cancelled=cancelled)
+
+
+def refused(found, **more):
+    with pytest.raises(ProviderError) as caught:
+        ask(found, **more)
+    return caught.value
+
+
+def test_an_answer_streams_in_and_is_paid_as_the_server_says(server):
+    done = ask(provider(server))
+
+    assert done.text == TEXT
+    assert done.usage.wire() == {"calls": 1, "promptTokens": len(PROMPT), "completionTokens": len(TEXT)}
+
+
+def test_a_request_has_the_temperature_the_prompt_and_no_tools(server):
+    ask(provider(server))
+
+    (body,) = server.seen.bodies
+    assert body["messages"] == [{"role": "user", "content": PROMPT}]
+    assert (body["model"], body["temperature"], body["stream"], body["max_tokens"]) == ("qwen-test", 0.3, True, 512)
+    assert not [name for name in body if "tool" in name or "function" in name]
+    assert server.seen.headers[0]["authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize(
+    ("act", "reason", "overflow", "wait_s"),
+    [
+        ("slow down", "provider", False, 37),
+        ("too long", "input", True, 0),
+        ("rejected", "input", False, 0),
+        ("bad key", "provider", False, 0),
+        ("no model", "provider", False, 0),
+        ("fault", "provider", False, 0),
+        ("loading", "provider", False, 0),
+        ("garbage", "provider", False, 0),
+        ("page", "provider", False, 0),
+        ("close", "timeout", False, 0),
+        ("broken", "timeout", False, 0),
+        ("no end", "timeout", False, 0),
+        ("empty", "empty", False, 0),
+        ("blank", "empty", False, 0),
+        ("only thinks", "empty", False, 0),
+        ("refusal", "refused", False, 0),
+        ("filtered", "refused", False, 0),
+        ("cut off", "truncated", False, 0),
+    ],
+)
+def test_each_fault_is_sorted_by_who_is_to_blame_and_asked_once(server, act, reason, overflow, wait_s):
+    server.play(act)
+
+    error = refused(provider(server))
+
+    assert (error.reason, error.overflow, error.retry_after_s) == (reason, overflow, wait_s), error.why
+    assert error.usage.calls == server.seen.calls == 1
+
+
+def test_a_server_that_is_not_there_is_a_fault_of_the_provider():
+    with Server() as closed:
+        pass
+
+    error = refused(provider(closed))
+
+    assert error.reason == "provider"
+    assert "can't be reached" in error.why
+    assert error.usage.wire() == {"calls": 1, "promptTokens": 0, "completionTokens": 0}
+
+
+def test_a_stream_that_falls_silent_ends_after_the_longest_silence(server):
+    server.play("hang")
+    began = time.monotonic()
+
+    error = refused(provider(server, silence_s=0.3))
+
+    assert error.reason == "timeout"
+    assert time.monotonic() - began < 2
+    assert error.usage.calls == 1
+    assert error.usage.prompt_tokens > 0  # the server read the prompt, whatever came of it
+    assert error.usage.completion_tokens > 0
+
+
+@pytest.mark.parametrize("act", ["silent", "drip", "hang"])
+def test_the_whole_completion_has_a_limit_however_the_server_spends_it(server, act):
+    server.play(act)
+    began = time.monotonic()
+
+    assert refused(provider(server, timeout_s=0.5)).reason == "timeout"
+    assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize("act", ["silent", "drip", "hang"])
+def test_what_is_cancelled_closes_its_connection_wherever_it_stands(server, act):
+    server.play(act)
+    stop = threading.Event()
+    threading.Timer(0.3, stop.set).start()
+    began = time.monotonic()
+
+    with pytest.raises(Cancelled):
+        ask(provider(server, timeout_s=60), cancelled=stop.is_set)
+
+    assert time.monotonic() - began < 1.5
+    _wait(lambda: server.seen.gone == 1)
+
+
+def test_what_was_cancelled_before_is_not_asked_for(server):
+    with pytest.raises(Cancelled):
+        ask(provider(server), cancelled=lambda: True)
+
+    assert server.seen.calls == 0
+
+
+def test_thinking_is_dropped(server):
+    server.play("thinks")
+
+    assert ask(provider(server)).text == TEXT
+
+
+def test_tokens_are_estimated_where_the_server_tells_none(server):
+    server.play("no usage")
+
+    usage = ask(provider(server)).usage
+
+    assert 20 < usage.prompt_tokens < 80
+    assert 20 < usage.completion_tokens < 120
+
+
+def test_parameters_that_a_server_does_not_take_are_left_out_and_not_tried_again(server):
+    server.play("old")
+    found = provider(server)
+
+    assert ask(found).text == TEXT
+    assert ask(found).usage.calls == 1
+
+    assert [sorted({"stream_options", "temperature", "max_tokens"} & body.keys()) for body in server.seen.bodies] == [
+        ["max_tokens", "stream_options", "temperature"],
+        ["max_tokens", "temperature"],
+        ["max_tokens"],
+        ["max_tokens"],
+    ]
+
+
+def test_a_server_that_wants_another_name_for_the_length_gets_it(server):
+    advice = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+    server.play(Act(status=400, message=advice), "say")
+
+    assert ask(provider(server)).usage.calls == 2
+    assert server.seen.bodies[1]["max_completion_tokens"] == 512
+    assert "max_tokens" not in server.seen.bodies[1]
+
+
+@pytest.mark.parametrize("act", sorted(ACTS.keys() - {"silent", "drip"}))
+def test_the_key_is_in_no_error_however_the_server_answers(server, act):
+    echoing = ACTS[act]
+    server.play(Act(**{**echoing.__dict__, "message": f"{echoing.message} for {KEY}"}))
+    found = provider(server, silence_s=0.2)
+    assert KEY not in repr(found)
+
+    try:
+        ask(found)
+    except ProviderError as error:
+        told = [error.why, str(error), repr(error), "".join(traceback.format_exception(error))]
+        assert not [text for text in told if KEY in text]
+
+
+def test_a_prompt_in_an_error_answer_is_not_repeated(server):
+    server.play(Act(status=422, message=f"bad input: {PROMPT}"))
+
+    assert "nginx" not in refused(provider(server)).why
+
+
+def test_half_a_character_in_a_message_can_be_sent(server):
+    ask(provider(server), prompt="坏掉的表情 \ud83d 在这里")
+
+    assert server.seen.prompts == ["坏掉的表情 ? 在这里"]
+
+
+def test_variables_meant_for_another_client_lead_nowhere_else(server, monkeypatch):
+    for name in ("OPENAI_BASE_URL", "HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9/elsewhere")
+
+    assert ask(provider(server)).text == TEXT
+
+
+# ── which provider, and its key ──────────────────────────────────────────────
+
+
+def chosen(toml, **environ):
+    return choose(load(f"[llm]\n{toml}".encode(), {}), environ)
+
+
+def test_without_a_model_extracts_are_made():
+    assert isinstance(chosen(""), Extractive)
+    assert isinstance(chosen('provider = "extractive"\nmodel = "qwen3:8b"'), Extractive)
+
+
+def test_a_model_alone_means_openai_and_its_key():
+    found = chosen('model = "gpt-test"', OPENAI_API_KEY=KEY)
+
+    assert (found.base_url, found.model, found.key, found.temperature) == ("https://api.openai.com/v1", "gpt-test", KEY, 0.3)
+
+
+def test_a_local_server_needs_no_key():
+    assert chosen('base_url = "http://127.0.0.1:11434/v1"\nmodel = "qwen3:8b"').key == "none"
+
+
+def test_a_server_without_a_model_is_refused_with_what_to_do():
+    with pytest.raises(BadConfig, match="llm.model: no model is named"):
+        chosen('base_url = "http://127.0.0.1:11434/v1"')
+
+
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "recalld-api-key"])
+def test_the_key_may_be_a_systemd_credential(tmp_path, name):
+    (tmp_path / name).write_text(f"{KEY}\n")
+
+    assert chosen('model = "qwen3:8b"', CREDENTIALS_DIRECTORY=str(tmp_path)).key == KEY
+
+
+def test_the_variable_wins_over_the_credential(tmp_path):
+    (tmp_path / "recalld-api-key").write_text("other")
+
+    assert chosen('model = "m"\napi_key_env = "MY_KEY"', MY_KEY=KEY, CREDENTIALS_DIRECTORY=str(tmp_path)).key == KEY
+
+
+def test_a_key_that_can_be_none_is_refused_without_being_shown():
+    with pytest.raises(BadConfig) as caught:
+        chosen('model = "m"', OPENAI_API_KEY=f"Bearer {KEY}")
+
+    assert KEY not in str(caught.value)
+
+
+def _wait(claim, seconds=3.0):
+    until = time.monotonic() + seconds
+    while not claim():
+        assert time.monotonic() < until
+        time.sleep(0.01)
