@@ -112,9 +112,7 @@ class Storm:
 
     def start(self) -> None:
         # a file, not a pipe: a worker outlives its supervisor and would keep the pipe open
-        self.supervisor = subprocess.Popen(
-            self.command("run"), stdout=subprocess.DEVNULL, stderr=self.told, env=self.environ
-        )
+        self.supervisor = subprocess.Popen(self.command("run"), stdout=subprocess.DEVNULL, stderr=self.told, env=self.environ)
 
     def workers(self) -> list[int]:
         """The worker processes that our supervisor started."""
