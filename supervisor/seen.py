@@ -213,7 +213,7 @@ class SeenJournal:
         for key, file in self._written.items():
             by_file[file].append([*key, *bases[key[0]]])
         lines: list[Mapping[str, Any]] = [_HEAD]
-        lines += [{"written": keys, "file": file} for file, keys in by_file.items()]
+        lines += [{"written": by_file.get(file, []), "file": file} for file in sorted(self.names | by_file.keys())]
         lines += [{"seen": message.raw} for message in self.unwritten.values()]
         told = {key[0] for key in self._written} | {key[0] for key in self.unwritten}
         lines += _line("known", [[identity, *bases[identity]] for identity in self._ids if identity not in told])

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from supervisor.adapters.show import as_json, as_line, as_text, tree, wire
+from supervisor.adapters.where import workspace_of
 from supervisor.append import append as append_messages
 from supervisor.append import read_lines
 from supervisor.protocol.clock import Clock, frozen, read_instant, starting_at, to_wire, utc_now
@@ -56,12 +57,9 @@ def _before(workspace: Folder = None, now: Now = None) -> None:
 
 def root_of(workspace: Path | None) -> Path:
     """Return the workspace's folder: the option, RECALLD_WORKSPACE, ./workspace if it is one, else the user's data folder."""
-    chosen = workspace or _given.get("workspace") or os.environ.get("RECALLD_WORKSPACE")
+    chosen = workspace or _given.get("workspace") or workspace_of([], dict(os.environ))
     if chosen:
         return Path(chosen).expanduser().absolute()
-    here = Path.cwd() / "workspace"
-    if any((here / name).exists() for name in ("history.json", "recalld.toml")):
-        return here
     from platformdirs import user_data_path
 
     return user_data_path("recalld")
