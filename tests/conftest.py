@@ -84,13 +84,16 @@ class Scribe:
 
     def __init__(self) -> None:
         self.script: Callable[[Task, Sequence[Block]], str] = lambda task, blocks: (
-            f"## {task.period}\n\n" + "\n".join(f"- {block.text[:60]}" for block in blocks)
+            f"## {task.period}\n\n" + "\n".join(f"- {block.text[:60]}" for block in blocks) if blocks else ""
         )
         self.asked: list[tuple[Task, tuple[Block, ...]]] = []
 
     def summarise(self, task: Task, blocks: Sequence[Block]) -> str:
         self.asked.append((task, tuple(blocks)))
         return self.script(task, blocks)
+
+
+HONEST = "## 部署\n\n超时改成 30 秒，备份放在 /srv/backup。"
 
 
 def unreachable(_task: Task, _blocks: Sequence[Block]) -> str:

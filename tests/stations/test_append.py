@@ -63,6 +63,16 @@ def test_what_is_no_message_is_refused_and_nothing_is_written(desk, raw):
     assert not desk.layout.history.exists()
 
 
+def test_words_that_were_added_survive_another_program_s_rewrite(desk):
+    """The id was printed: it is in the journal, under the lock."""
+    before = talk("2026-01-31T09:00", 2)
+    desk.write(before)
+    (identity,) = add(desk, say())
+    desk.write(before)
+    desk.round()
+    assert desk.history()[-1]["id"] == identity
+
+
 def test_while_history_is_damaged_messages_wait_in_the_drop_box(desk):
     desk.write(talk("2026-01-31T08:00", 2))
     desk.round()
@@ -82,6 +92,33 @@ def test_a_message_of_an_impossible_time_has_that_of_first_sight(desk, time):
     assert [path[7:17] for path in desk.dated()] == ["2026-01-31"]
     assert desk.history()[0]["createdAtFound"] == time
     assert desk.flags() == [True]
+
+
+@pytest.mark.parametrize("identity", ["../../../越界", "/tmp/越界", "a/b", "有\0的", "长" * 200, "\ud800", "."])
+def test_no_id_leads_out_of_the_drop_box(desk, identity):
+    """Security S1: an id is another program's text."""
+    desk.write(b"[")
+    before = set(desk.root.parent.iterdir())
+    assert add(desk, say(id=identity)) == [identity]
+    assert set(desk.root.parent.iterdir()) == before
+    assert len(list(desk.layout.drop_box.iterdir())) == 1
+    desk.write([])
+    desk.round()
+    assert [raw["id"] for raw in desk.history()] == [identity]
+
+
+def test_the_same_id_twice_while_history_is_damaged_is_no_error(desk):
+    desk.write(b"[")
+    assert add(desk, say(id="1")) == add(desk, say(id="1")) == ["1"]
+    assert add(desk, say("别的话", id="1")) == ["1"]
+    desk.write([])
+    desk.settle()
+    assert sorted(text for _, text in desk.filed()) == ["别的话", "我对花生过敏"]
+
+
+def test_adding_nothing_is_no_error_even_while_history_is_damaged(desk):
+    desk.write(b"[")
+    assert add(desk) == []
 
 
 # ── lines ────────────────────────────────────────────────────────────────────

@@ -10,7 +10,7 @@ import pytest
 
 from supervisor.protocol.summary import Source
 from supervisor.protocol.task import Result, Task, parse_task, render_result
-from tests.conftest import Desk, at, message, unreachable
+from tests.conftest import HONEST, Desk, at, message, unreachable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -116,7 +116,7 @@ def test_the_failure_is_mirrored_in_the_messages_of_its_group_and_in_no_others(d
 
 def test_every_group_has_a_wait_of_its_own(desk):
     """A11."""
-    desk.scribe.script = lambda task, blocks: unreachable(task, blocks) if task.period == "2026-01-10" else "## 好"
+    desk.scribe.script = lambda task, blocks: unreachable(task, blocks) if task.period == "2026-01-10" else HONEST
     desk.write([on("2026-01-10"), on("2026-01-11")])
     desk.settle()
     assert list(desk.ws.failures()) == ["day-2026-01-10"]
@@ -138,7 +138,7 @@ def test_messages_that_were_long_true_stay_true_when_their_day_fails(desk):
 def test_success_takes_failure_and_marks_away(desk):
     """4H, 1."""
     failing(desk)
-    desk.scribe.script = lambda _task, _blocks: "## 部署\n超时改成 30 秒。"
+    desk.scribe.script = lambda _task, _blocks: HONEST
     desk.clock.forward(minutes=10)
     desk.settle()
     assert desk.ws.failures() == {}
@@ -175,7 +175,7 @@ def test_a_clock_that_goes_back_does_not_stop_the_retries(desk):
     desk.clock.forward(days=365)
     failing(desk)
     desk.clock.forward(days=-360)
-    desk.scribe.script = lambda _task, _blocks: "## 好"
+    desk.scribe.script = lambda _task, _blocks: HONEST
     desk.settle()
     assert desk.ws.failures() == {}
 
@@ -284,7 +284,7 @@ def test_a_suspended_worker_s_narrower_text_is_dropped(desk):
     desk.say(on("2026-01-10", "pnpm"))
     desk.settle()
     before = desk.summary("2026-01-10")
-    deliver(desk, done(old, "## 很久以前的"))
+    deliver(desk, done(old, "## 部署\n\n很久以前的摘要。"))
     desk.settle()
     assert desk.summary("2026-01-10") == before
     assert {"group": "day-2026-01-10"} in desk.told.of("dropped")
@@ -296,7 +296,7 @@ def test_a_result_that_names_no_more_than_stands_is_dropped(desk):
     task = the_task(desk)
     desk.settle()
     before = desk.summary("2026-01-10")
-    deliver(desk, done(task, "## 又一次"))
+    deliver(desk, done(task, "## 部署\n\n又一次的摘要。"))
     desk.settle()
     assert desk.summary("2026-01-10") == before
 
@@ -306,10 +306,10 @@ def test_a_result_that_claims_sources_its_task_did_not_have_hides_nothing(desk):
     desk.round("all")
     task = the_task(desk)
     more = (*task.sources, Source("2026-01-10-secret.md", "0" * 16, 1))
-    deliver(desk, replace(done(task, "## 伪造"), sources=more))
+    deliver(desk, replace(done(task, HONEST), sources=more))
     desk.round("all")
     assert "secret" not in "".join(desk.summary(label) for label in desk.summaries())
-    desk.scribe.script = lambda _task, _blocks: "## 真的"
+    desk.scribe.script = lambda _task, _blocks: HONEST
     desk.clock.forward(minutes=10)
     desk.settle()
     assert desk.flags() == [True]

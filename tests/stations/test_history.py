@@ -68,6 +68,14 @@ def test_foreign_fields_and_the_order_of_keys_and_messages_stay(desk):
     assert json.dumps(desk.history(), ensure_ascii=False) == json.dumps([*raws, raws[0]], ensure_ascii=False)
 
 
+def test_a_program_that_puts_back_exactly_what_stood_before_is_seen(desk):
+    before = talk("2026-01-31T09:00", 3)
+    desk.write(before)
+    desk.ws.history.change(lambda history: history[1:])
+    desk.write(before)
+    assert len(desk.ws.history.read()) == 3
+
+
 def test_messages_that_another_program_adds_meanwhile_are_not_lost(desk):
     """A29, B6, H12: the change is made again, on what is there now."""
     desk.write(talk("2026-01-31T09:00", 2))

@@ -11,7 +11,7 @@ from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.files import Files
 from supervisor.protocol.message import Archived, Message
 from supervisor.recover import any_worker, reclaim, settle_flags, sweep, trim_history
-from tests.conftest import Desk, message, talk, unreachable
+from tests.conftest import HONEST, Desk, message, talk, unreachable
 
 
 def on(day: str, archived: object = False) -> dict[str, object]:
@@ -121,7 +121,7 @@ def test_messages_that_left_history_before_their_summary_are_summarised_from_the
     desk.write([raw for day in range(1, 21) for raw in talk(f"2025-12-{day:02d}T09:00", 20)])
     desk.settle()
     assert len(desk.history()) == 300
-    desk.scribe.script = lambda task, _blocks: f"## {task.period}"
+    desk.scribe.script = lambda _task, _blocks: HONEST
     desk.scribe.asked.clear()
     desk.clock.forward(days=2)
     desk.settle()
