@@ -15,7 +15,10 @@ from supervisor.text.chitchat import is_chitchat
 
 GREETING: Final = 160  # characters of a greeting
 
-_ABOUT_IT: Final = r"[^.\n]{0,60}\b(?:conversation|messages?|transcript|dialogue|chat|material|text|summary|summari[sz]\w*|user|prompt|instructions?)\b"
+_ABOUT_IT: Final = (
+    r"[^.\n]{0,60}\b(?:conversation|messages?|transcript|dialogue|chat|material|text|summary|summari[sz]\w*|user|prompt"
+    r"|instructions?)\b"
+)
 _ABOUT_IT_ZH: Final = r"[^。\n]{0,16}(?:对话|消息|聊天|这段|以上|上面|给定|用户|要求|摘要|总结)"
 _THINKING: Final = re.compile(
     r"(?:(?:okay|ok|alright|hmm+|well|so|right|first)\b[,.:…\s]{0,4})?(?:(?:so )?the user "

@@ -37,6 +37,8 @@ _DANGLING: Final = re.compile(
     r"|(?:以及|并且|因为|但是|由于|而且|例如|比如|包括)$"
     r"|\s(?:and|or|the|an|of|because|but|which|was|were|with|into)$",
 )
+_SPAN: Final = re.compile(r"`[^`]*`")
+_OPEN_SPAN: Final = re.compile(r"(?<![A-Za-z`])`")  # not the apostrophe that some type with it
 _TAIL: Final = 200  # characters that show how a line ends
 _PAIRS: Final = ("（）", "《》", "「」", "【】")
 
@@ -85,12 +87,13 @@ def _in_comment(text: str) -> bool:
 
 def _dangles(last: str, before: Sequence[str]) -> bool:
     bare = last.rstrip("*_ \t")
-    words = _ITEM.sub("", last, count=1)
+    item = _ITEM.match(last)
+    words = last[item.end() :] if item else last
     row = bool(before) and last.startswith("|") and not last.endswith("|") and before[-1].startswith("|")
     return (
         bool(_DANGLING.search(bare[-_TAIL:]))
         or (row and before[-1].endswith("|"))
-        or last.count("`") % 2 == 1
+        or bool(_OPEN_SPAN.search(_SPAN.sub("", last)))
         or (words.startswith("**") and words.count("**") == 1)
         or (bare[-1:] not in _ENDS and any(last.count(pair[0]) > last.count(pair[1]) for pair in _PAIRS))
     )

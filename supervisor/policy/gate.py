@@ -123,14 +123,19 @@ def _folded(text: str) -> str:
 
 
 def _is_foreign(text: str, language: Literal["zh", "en"], material: str) -> bool:
-    """Tell whether the text is plainly in the other language; where the material is mixed, either may be right."""
+    """
+    Tell whether the text is plainly in the other language; where the material is mixed, either may be right.
+
+    "en" without a sample says nothing: it is also what language_of makes of no words at all.
+    """
     share, words = _chinese("\n".join(own_words(text)))
     if words < _WORDS_LEAST:
         return False
-    of_material = _chinese(material)[0] if _WORD.search(material) else float(language == "zh")
+    known = bool(_WORD.search(material))
+    of_material = _chinese(material)[0] if known else 1.0
     if language == "zh":
-        return share < _LITTLE and of_material > 1 - _LITTLE
-    return share > _MUCH and of_material < 1 - _MUCH
+        return share < _LITTLE and of_material > _MUCH
+    return share > _MUCH and known and of_material < _LITTLE
 
 
 def _chinese(text: str) -> tuple[float, float]:
