@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
-from supervisor.model import note_result
+from supervisor.model import note_result, prompt_marks
 from supervisor.policy.backoff import delay_after, jittered
 from supervisor.policy.coverage import widens
-from supervisor.policy.gate import fault, says_nothing
+from supervisor.policy.gate import cleaned, fault, says_nothing
 from supervisor.protocol.clock import to_wire
 from supervisor.protocol.errors import Changed, OneByOne
 from supervisor.protocol.period import Period, period_of_group
 from supervisor.protocol.summary import Summary
 from supervisor.protocol.task import task_id
 from supervisor.text.chitchat import is_chitchat
+from supervisor.text.language import language_of
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from supervisor.protocol.task import Reason, Result
     from supervisor.workspace import Workspace
 
+#: Characters of the material that a text is judged beside.
+_SAMPLE: Final = 50_000
 #: What an empty summary says, so that a person who opens it knows why.
 NOTHING = "> 无需记录 · Nothing to record."
 
@@ -62,6 +66,7 @@ def _take_in(ws: Workspace, result: Result, period: Period, now: datetime) -> bo
     files = ws.memory.dated()
     standing = ws.memory.summaries().get(period)
     # decide
+    result = replace(result, text=cleaned(result.text))
     empty = result.status == "done" and says_nothing(result.text)
     reason = result.reason
     if result.status == "done":
@@ -70,7 +75,7 @@ def _take_in(ws: Workspace, result: Result, period: Period, now: datetime) -> bo
         if continues_nothing or not widens(result.sources, standing, files, better=better):
             ws.events.emit("dropped", group=result.group)
             return False
-        reason = fault(result.text, ws.config.archive.summarise_chars) if not empty else None
+        reason = _fault(ws, result) if not empty else None
     if empty and not _all_chitchat(ws, result):
         reason = "empty"
     if result.id != task_id(result.group, result.sources, result.attempt, result.previous_digest):
@@ -86,6 +91,22 @@ def _take_in(ws: Workspace, result: Result, period: Period, now: datetime) -> bo
     _write(ws, result, period, now, empty=empty)
     ws.spool.clear(result.group)
     return True
+
+
+def _fault(ws: Workspace, result: Result) -> Reason | None:
+    """Return why the text can't stand, judged beside a sample of what it was made from."""
+    blocks = (block for source in result.sources for block in ws.memory.blocks(source.name))
+    sample = ""
+    while len(sample) < _SAMPLE and (block := next(blocks, None)):
+        sample += f"{block.text}\n"
+    return fault(
+        result.text,
+        ws.config.archive.summarise_chars,
+        material_language=language_of(sample),
+        material=sample[:_SAMPLE],
+        prompt_marks=() if result.extract else prompt_marks(),
+        extract=result.extract,
+    )
 
 
 def _write(ws: Workspace, result: Result, period: Period, now: datetime, *, empty: bool) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import cache
+from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.policy.provider import ProviderState, after_fault, after_success, charged, may_ask
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Bytes of a dated file that make a token, on the safe side: Chinese takes three bytes a character.
 BYTES_A_TOKEN: Final = 3
+#: Characters of a prompt's line that no summary would say by chance.
+_MARK_LEAST: Final = 16
 
 
 def maker(ws: Workspace) -> Maker:
@@ -80,6 +84,16 @@ def calls_for(ws: Workspace, size: int) -> int:
     """Return about how many calls material of *size* bytes takes: one for each piece that fits the context."""
     room = round(ws.config.llm.context_tokens * ws.config.llm.material_share * BYTES_A_TOKEN)
     return 0 if ws.extracting else max(1, -(-size // max(1, room // 2)) if size > room else 1)
+
+
+@cache
+def prompt_marks() -> tuple[str, ...]:
+    """Return the sentences of the shipped prompts: a text that repeats one has echoed its prompt."""
+    files = [file for file in resources.files("prompts").iterdir() if file.name.endswith(".md")]
+    lines = [
+        line.strip(" -*#") for file in sorted(files, key=lambda f: f.name) for line in file.read_text("utf-8").splitlines()
+    ]
+    return tuple(line for line in lines if len(line) >= _MARK_LEAST and "{" not in line)
 
 
 def _wire(state: ProviderState) -> dict[str, Any]:

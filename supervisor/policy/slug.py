@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from supervisor.text.redact import redacted
 from supervisor.text.rarity import rarity
+from supervisor.text.redact import redacted
 from supervisor.text.words import latin_words, stem
 
 if TYPE_CHECKING:
