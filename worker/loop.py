@@ -113,6 +113,8 @@ class Worker:
             if result:
                 last = time.monotonic()
                 tell(f"{result.group} {result.status} {result.error}".rstrip())
+                if result.reason == "provider":
+                    return  # the supervisor decides when the provider is asked again
             elif time.monotonic() - last >= idle_s:
                 return
             else:
