@@ -15,7 +15,7 @@ _SECRETS: Final = re.compile(
     | \beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]*  # JWT
     | -----BEGIN[ ][A-Z ]*PRIVATE[ ]KEY-----[\s\S]*?(?:-----END[ ][A-Z ]*PRIVATE[ ]KEY-----|\Z)
     | (?:password|passwd|passphrase|pwd|secret|token|api[_ -]?key|密码|口令|密钥)["']?
-      \s*(?:[:=：]|\bis\b|是|为|(?=\s\S*\d))\s*["']?\S+
+      \s*(?:[:=：]|\bis\b|是|为|(?=\s\S*\d))\s*["']?[^\s，。；、！？）】」』]+  # Chinese goes on without a blank
     | ://[^/\s:@]+:[^/\s:@]+@  # user:password@
     | \b[0-9a-f]{32,}\b  # long hex
     | \b(?=[A-Za-z0-9+/_-]{24,}\b)(?=[^\s]*[0-9])(?=[^\s]*[A-Z])(?=[^\s]*[a-z])[A-Za-z0-9+/_-]{24,}={0,2}  # long base64

@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Self
 
 TEXT = (
     "## 部署\n\n决定改到凌晨 4:15 部署，端口 8443；备份放在 /srv/backup。\n\n## 待办\n\n王芳周五前续签 git.example.com 的证书。"
@@ -128,7 +128,7 @@ class Server(ThreadingHTTPServer):
         before = self.seen.calls
         self.script = lambda number, _prompt: found[min(number - before, len(found)) - 1]
 
-    def __enter__(self) -> Server:
+    def __enter__(self) -> Self:
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         return self
 
@@ -145,7 +145,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: Server
 
-    def do_POST(self) -> None:  # noqa: N802 - http.server's name
+    def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         seen = self.server.seen
         with self.server.guard:

@@ -238,7 +238,7 @@ def test_a_local_server_needs_no_key():
 
 
 def test_a_server_without_a_model_is_refused_with_what_to_do():
-    with pytest.raises(BadConfig, match="llm.model: no model is named"):
+    with pytest.raises(BadConfig, match=r"llm\.model: no model is named"):
         chosen('base_url = "http://127.0.0.1:11434/v1"')
 
 

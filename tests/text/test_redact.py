@@ -38,5 +38,9 @@ def test_what_stands_around_a_secret_stays():
     assert redacted("登录 password: hunter2-demo 即可", "…") == "登录 … 即可"
 
 
+def test_a_secret_ends_where_its_sentence_does():
+    assert redacted("密码是 Hunter2demo，周五改端口 8443。", "…") == "…，周五改端口 8443。"
+
+
 def test_what_a_user_calls_a_secret_is_taken_out_too():
     assert redacted("工号 QX-2291 的柜子密码照旧", "[已隐去]", [r"QX-\d+", "x*"]) == "工号 [已隐去] 的柜子密码照旧"

@@ -1,0 +1,147 @@
+"""A workspace with tasks in its queue and a model behind a scripted server: a worker's whole world, without a supervisor."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any
+
+from supervisor.protocol.clock import frozen, to_wire
+from supervisor.protocol.config import load
+from supervisor.protocol.dated import Block, render_dated
+from supervisor.protocol.disk import RealDisk
+from supervisor.protocol.files import Files, digest_of
+from supervisor.protocol.layout import Layout
+from supervisor.protocol.period import period_of_group
+from supervisor.protocol.spool import Spool
+from supervisor.protocol.summary import Source, Summary, render_summary
+from supervisor.protocol.task import Result, Task, parse_result, task_id
+from tests.conftest import ZONE, at
+from worker.loop import Worker
+from worker.providers import choose
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from tests.llm.server import Server
+
+KEY = "sk-test-4f9a1c77e2d84b0f"
+NOW = at("2026-01-31T10:00")
+#: Sentences of which a day is made that is longer than a context.
+SENTENCES = (
+    "备份脚本上传失败，改到凌晨 4:15，端口 8443。",
+    "We moved the demo to Aug 28, room 305.",
+    "预算 5350 元，押一付三。",
+)
+
+
+class Shop:
+    """The workspace at *root*; *toml* are lines of [llm]."""
+
+    def __init__(self, root: Path, server: Server, toml: str = "", more: str = "") -> None:
+        self.root, self.server = root, server
+        root.mkdir(exist_ok=True)
+        self.files = Files(RealDisk())
+        self.layout = Layout(root)
+        self.spool = Spool(self.files, self.layout)
+        self.toml = (
+            f'[archive]\ntimezone = "Asia/Shanghai"\n[llm]\nbase_url = "{server.url}"\nmodel = "qwen-test"\n{toml}\n'
+            f'[worker]\nbeat = "200ms"\n{more}'
+        )
+        (root / "recalld.toml").write_text(self.toml, encoding="utf-8")
+        self.spool.prepare()
+        for folder in (self.layout.state, self.layout.summaries):
+            self.files.make_folder(folder)
+
+    # ── what a supervisor does ───────────────────────────────────────────────
+
+    def day(self, label: str, texts: Sequence[str], slug: str = "talk") -> Source:
+        """Write a dated file: question and answer in turn, a minute each."""
+        first = at(f"{label}T09:00")
+        blocks = [
+            Block(f"{label}-{n}", "assistant" if n % 2 else "user", text, first + timedelta(minutes=n), {})
+            for n, text in enumerate(texts)
+        ]
+        data = render_dated(date.fromisoformat(label), "Asia/Shanghai", ZONE, NOW, blocks)
+        name = f"{label}-{slug}.md"
+        self.files.create(self.layout.dated(name), data)
+        return Source(name, digest_of(data)[:16], len(texts))
+
+    def daily(self, label: str, text: str, *, extract: bool = False) -> str:
+        """Write a daily summary; returns the name by which material calls it."""
+        summary = Summary(
+            period=label, zone="Asia/Shanghai", created=to_wire(NOW), text=text, sources=(), provider="x", extract=extract
+        )
+        period = period_of_group(f"day-{label}")
+        assert period
+        self.files.create(self.layout.summary(period), render_summary(summary))
+        return f"summary/{label}.md"
+
+    def ask(self, group: str, *sources: Source, attempt: int = 0, **more: Any) -> Task:
+        """Submit the task of a group."""
+        kind = "daily-summary" if group.startswith("day-") else "monthly-summary"
+        fields: dict[str, Any] = {
+            "id": task_id(group, sources, attempt),
+            "kind": kind,
+            "group": group,
+            "period": group.partition("-")[2],
+            "zone": "Asia/Shanghai",
+            "sources": sources,
+            "material": tuple(source.name for source in sources),
+            "attempt": attempt,
+            **more,
+        }
+        task = Task(**fields)
+        assert self.spool.submit(task)
+        return task
+
+    # ── the worker ───────────────────────────────────────────────────────────
+
+    @property
+    def worker(self) -> Worker:
+        config = load(self.toml.encode(), {})
+        return Worker(self.files, self.layout, config, choose(config, {"OPENAI_API_KEY": KEY}), frozen(NOW))
+
+    def do(self) -> Result:
+        """Let a worker in this process do one task; it must deliver."""
+        result = self.worker.run_once()
+        assert result
+        return result
+
+    def start(self, *, idle_s: float = 0.2, **environ: str) -> subprocess.Popen[str]:
+        """Start a worker process."""
+        command = [sys.executable, "-P", "-m", "worker", "--workspace", str(self.root), "--idle", str(idle_s)]
+        path = os.pathsep.join(entry for entry in sys.path if entry)
+        return subprocess.Popen(
+            command,
+            env={**os.environ, "PYTHONPATH": path, "OPENAI_API_KEY": KEY, **environ},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    # ── what lies there ──────────────────────────────────────────────────────
+
+    def results(self) -> list[Result]:
+        return [parse_result(path.read_bytes()) for path in sorted(self.spool.results.iterdir())]
+
+    def queued(self) -> list[str]:
+        return sorted(json.loads(path.read_bytes())["group"] for path in self.spool.queue.iterdir())
+
+    def pieces(self) -> list[str]:
+        folder = self.layout.state / "pieces"
+        return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+
+    def tree(self) -> dict[str, bytes]:
+        """Every file by its path, locks aside."""
+        paths = (path for path in self.root.rglob("*") if path.is_file() and path.suffix != ".lock")
+        return {path.relative_to(self.root).as_posix(): path.read_bytes() for path in paths}
+
+
+def long_day(count: int) -> list[str]:
+    """*count* different messages of about 27 tokens."""
+    return [f"{SENTENCES[n % 3]}（第 {n} 条）" for n in range(count)]

@@ -1,0 +1,371 @@
+"""A task from the queue to its result, with a model: prompts, quoting, splitting, pieces, the bill."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from importlib import resources
+
+import pytest
+
+from supervisor.protocol.errors import BadConfig
+from tests.llm.server import TEXT, Act, Server
+from tests.llm.shop import KEY, SENTENCES, Shop, long_day
+from worker.wording import NEEDED, load
+
+TALK = ("把 nginx 的配置备份一下，放在 /srv/backup。", "好的，备份好了，端口改成 8443。", "周五前续签证书。")
+#: A context in which a day of 60 such messages is four pieces.
+SMALL = "context_tokens = 1400"
+
+
+@pytest.fixture
+def server():
+    with Server() as found:
+        yield found
+
+
+@pytest.fixture
+def shop(tmp_path, server):
+    return Shop(tmp_path / "工作区", server)
+
+
+@pytest.fixture
+def small(tmp_path, server):
+    return Shop(tmp_path / "小", server, SMALL)
+
+
+def numbered(number, _prompt):
+    """A model that counts its answers."""
+    return Act(text=f"## 第 {number} 次\n\n已读到这里，端口 8443，备份在 /srv/backup。")
+
+
+def material_of(prompt):
+    """The text between the last two fences."""
+    return re.findall(r"^(`{3,})\n(.*?)\n\1$", prompt, re.DOTALL | re.MULTILINE)[-1][1]
+
+
+# ── prompts ──────────────────────────────────────────────────────────────────
+
+
+def test_a_day_becomes_a_summary_by_the_wording_of_its_language(shop):
+    source = shop.day("2026-01-15", TALK)
+    task = shop.ask("day-2026-01-15", source)
+
+    result = shop.do()
+
+    assert (result.status, result.text, result.reason, result.extract) == ("done", TEXT, None, False)
+    assert (result.id, result.group, result.sources) == (task.id, task.group, (source,))
+    assert (result.provider, result.model) == ("openai", "qwen-test")
+    (prompt,) = shop.server.seen.prompts
+    assert result.usage == {"calls": 1, "promptTokens": len(prompt), "completionTokens": len(TEXT)}
+    wording = resources.files("prompts").joinpath("daily-summary.zh.md").read_bytes()
+    assert result.prompt == hashlib.sha256(wording).hexdigest()[:12]
+    before, after = wording.decode().replace("{date}", "2026-01-15").split("{messages}")
+    assert prompt.startswith(before)
+    assert prompt.endswith(after)
+    assert material_of(prompt) == (
+        "09:00 user: 把 nginx 的配置备份一下，放在 /srv/backup。\n"
+        "09:01 assistant: 好的，备份好了，端口改成 8443。\n"
+        "09:02 user: 周五前续签证书。"
+    )
+
+
+@pytest.mark.parametrize(
+    ("texts", "asked"),
+    [
+        (TALK, "用中文写"),
+        (("Please renew the certificate.", "Done, 方阿姨 was told as well."), "Write in the language of the material"),
+        (("猫がいます。名前はまだない。",), "Write in the language of the material"),
+    ],
+)
+def test_the_wording_is_chosen_by_the_language_of_the_material(shop, texts, asked):
+    shop.ask("day-2026-01-15", shop.day("2026-01-15", texts))
+    shop.do()
+
+    assert asked in shop.server.seen.prompts[0]
+
+
+def test_a_month_is_asked_for_by_theme_from_its_daily_summaries_and_the_files_beside_them(shop):
+    daily = shop.daily("2025-12-03", "## 部署\n\n改到凌晨 4:15。")
+    source = shop.day("2025-12-04", TALK[:1])
+    shop.ask("month-2025-12", source, material=(daily, source.name))
+    shop.do()
+
+    (prompt,) = shop.server.seen.prompts
+    assert "按主题写，不按日期写" in prompt
+    assert material_of(prompt) == (
+        "2025-12-03 summary: ## 部署\n    \n    改到凌晨 4:15。\n2025-12-04 09:00 user: 把 nginx 的配置备份一下，放在 /srv/backup。"
+    )
+
+
+def test_a_late_message_joins_the_standing_summary(shop):
+    shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK[:1]), previous="## 证书\n\n周五前续签。")
+    shop.do()
+
+    (prompt,) = shop.server.seen.prompts
+    assert "```\n## 证书\n\n周五前续签。\n```" in prompt
+    assert material_of(prompt).startswith("09:00 user: 把 nginx")
+
+
+def test_courtesies_alone_cost_no_call(shop):
+    shop.ask("day-2026-01-15", shop.day("2026-01-15", ("好的", "谢谢！")))
+    result = shop.do()
+
+    assert (result.status, result.text, result.usage["calls"], shop.server.seen.calls) == ("done", "无需记录", 0, 0)
+
+
+def test_late_courtesies_leave_the_standing_summary_as_it_is(shop):
+    shop.ask("day-2026-01-15", shop.day("2026-01-15", ("好的",)), previous="## 证书\n\n周五前续签。")
+
+    assert shop.do().text == "## 证书\n\n周五前续签。"
+    assert shop.server.seen.calls == 0
+
+
+def test_braces_and_placeholders_in_a_dialogue_are_words(shop):
+    text = "模板里写 {date} 和 {messages}，还有 {previous} {0} {{x}} }{ %s {"
+    shop.ask("day-2026-01-15", shop.day("2026-01-15", (text,)), previous="旧的 {messages}")
+    shop.do()
+
+    (prompt,) = shop.server.seen.prompts
+    assert f"09:00 user: {text}" in prompt
+    assert "旧的 {messages}" in prompt
+
+
+def test_a_persons_own_wording_wins_and_its_digest_says_so(shop):
+    (shop.root / "prompts").mkdir()
+    own = "{date} 说了什么？只写三行。\n{messages}\n"
+    (shop.root / "prompts" / "daily-summary.zh.md").write_text(own, encoding="utf-8")
+    shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK))
+
+    assert shop.do().prompt == hashlib.sha256(own.encode()).hexdigest()[:12]
+    assert shop.server.seen.prompts[0].startswith("2026-01-15 说了什么？只写三行。\n（围栏里是引用的材料")
+
+
+@pytest.mark.parametrize(("name", "lacks"), [(name, needed) for name, all_needed in NEEDED.items() for needed in all_needed])
+def test_a_wording_without_a_placeholder_is_refused_and_named(shop, name, lacks):
+    (shop.root / "prompts").mkdir()
+    text = "".join(f"{{{needed}}}" for needed in NEEDED[name] if needed != lacks)
+    (shop.root / "prompts" / f"{name}.zh.md").write_text(text)
+
+    with pytest.raises(BadConfig) as caught:
+        load(name, "zh", shop.files, shop.layout)
+
+    assert f"prompts/{name}.zh.md" in str(caught.value)
+    assert f"{{{lacks}}}" in str(caught.value)
+
+
+def test_a_wording_that_breaks_while_the_worker_runs_costs_the_group_nothing(shop):
+    shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK))
+    (shop.root / "prompts").mkdir()
+    (shop.root / "prompts" / "daily-summary.zh.md").write_text("没有占位符", encoding="utf-8")
+
+    with pytest.raises(BadConfig):
+        shop.worker.run_once()
+
+    assert shop.queued() == ["day-2026-01-15"]
+    assert shop.results() == []
+
+
+def test_secrets_are_hidden_from_the_model(tmp_path, server):
+    said = ("密码是 Hunter2demo，工号 QX-2291。",)
+    hiding = Shop(tmp_path / "a", server, more="[privacy]\npatterns = ['QX-\\d+']")
+    telling = Shop(tmp_path / "b", server, more='[privacy]\nredact = "off"')
+    for shop in (hiding, telling):
+        shop.ask("day-2026-01-15", shop.day("2026-01-15", said), previous="旧密码是 Hunter1demo")
+        shop.do()
+
+    hidden, told = server.seen.prompts
+    assert not re.search(r"Hunter\d|QX-2291", hidden)
+    assert "工号 [已隐去]" in hidden
+    assert "Hunter2demo" in told
+    assert "Hunter1demo" in told
+
+
+# ── what may be read ─────────────────────────────────────────────────────────
+
+
+def test_an_extract_is_no_material_for_a_model(shop):
+    daily = shop.daily("2025-12-03", "> 摘录：没有用模型", extract=True)
+    shop.ask("month-2025-12", shop.day("2025-12-03", TALK), material=(daily,))
+    result = shop.do()
+
+    assert (result.status, result.reason, shop.server.seen.calls) == ("failed", "lost", 0)
+
+
+def test_a_file_that_has_changed_since_is_not_read(shop):
+    source = shop.day("2026-01-15", TALK)
+    shop.ask("day-2026-01-15", source)
+    path = shop.layout.dated(source.name)
+    path.write_bytes(path.read_bytes().replace("8443".encode(), b"9443"))
+
+    assert shop.do().reason == "lost"
+    assert shop.server.seen.calls == 0
+
+
+# ── splitting ────────────────────────────────────────────────────────────────
+
+
+def test_a_day_beyond_the_context_is_read_in_pieces_with_the_summary_so_far(small):
+    small.server.script = numbered
+    small.ask("day-2026-01-15", small.day("2026-01-15", long_day(60)))
+    result = small.do()
+
+    prompts = small.server.seen.prompts
+    assert len(prompts) == 4
+    assert result.text.startswith("## 第 4 次")
+    assert result.usage["calls"] == 4
+    assert [re.findall(r"## 第 (\d) 次", prompt) for prompt in prompts] == [[], ["1"], ["2"], ["3"]]
+    read = [int(n) for prompt in prompts for n in re.findall(r"（第 (\d+) 条）", prompt)]
+    assert read == list(range(60))
+    names = ("daily-summary.zh.md", "merge-summary.zh.md")
+    both = b"".join(resources.files("prompts").joinpath(name).read_bytes() for name in names)
+    assert result.prompt == hashlib.sha256(both).hexdigest()[:12]
+
+
+def test_every_prompt_leaves_room_for_the_answer(small):
+    small.ask("day-2026-01-15", small.day("2026-01-15", long_day(60)))
+    small.do()
+
+    from supervisor.text.tokens import estimate
+
+    for body in small.server.seen.bodies:
+        assert estimate(body["messages"][0]["content"]) + body["max_tokens"] <= 1400
+
+
+def test_one_message_larger_than_a_piece_is_cut_and_marked(small):
+    text = "".join(f"{SENTENCES[0]}（第 {n} 句）" for n in range(60))
+    small.ask("day-2026-01-15", small.day("2026-01-15", (text, "就这些，谢谢王芳。")))
+    small.do()
+
+    prompts = small.server.seen.prompts
+    assert len(prompts) > 2
+    assert [n for prompt in prompts for n in re.findall(r"^09:00 user \(第 (\d+) 段\): ", prompt, re.MULTILINE)] == [
+        str(n + 1) for n in range(len(prompts))
+    ][: len(prompts)]
+    assert [int(n) for prompt in prompts for n in re.findall(r"（第 (\d+) 句）", prompt)] == list(range(60))
+    assert "就这些，谢谢王芳。" in prompts[-1]
+
+
+def test_a_server_that_finds_a_piece_too_long_gets_half_of_it(shop):
+    def narrow(_number, prompt):
+        long = len(material_of(prompt)) > 700
+        return Act(status=400, message="maximum context length is 1024 tokens") if long else Act(text=TEXT)
+
+    shop.server.script = narrow
+    shop.ask("day-2026-01-15", shop.day("2026-01-15", long_day(60)))
+    result = shop.do()
+
+    taken = [prompt for prompt in shop.server.seen.prompts if len(material_of(prompt)) <= 700]
+    assert result.status == "done"
+    assert result.usage["calls"] == shop.server.seen.calls <= len(taken) + 3
+    assert [int(n) for prompt in taken for n in re.findall(r"（第 (\d+) 条）", prompt)] == list(range(60))
+
+
+def test_a_server_that_finds_everything_too_long_fails_the_input_in_a_few_calls(shop):
+    shop.server.play("too long")
+    shop.ask("day-2026-01-15", shop.day("2026-01-15", long_day(60)))
+    result = shop.do()
+
+    assert (result.status, result.reason) == ("failed", "input")
+    assert result.usage["calls"] == shop.server.seen.calls < 8
+
+
+def test_a_standing_summary_larger_than_the_context_is_read_in_pieces_as_well(small):
+    previous = "".join(f"## 话题 {n}\n\n{SENTENCES[0]}\n\n" for n in range(60))
+    small.ask("day-2026-01-15", small.day("2026-01-15", TALK), previous=previous)
+
+    assert small.do().status == "done"
+    assert small.server.seen.calls > 1
+    assert re.findall(r"## 话题 (\d+)", "".join(small.server.seen.prompts)) == [str(n) for n in range(60)]
+    assert "周五前续签证书。" in small.server.seen.prompts[-1]
+
+
+def test_a_piece_with_nothing_in_it_leaves_the_summary_so_far(small):
+    small.server.script = lambda number, _prompt: Act(text="无需记录。" if number % 2 else TEXT)
+    small.ask("day-2026-01-15", small.day("2026-01-15", long_day(60)))
+
+    assert small.do().text == TEXT
+
+
+def test_a_model_that_tells_only_what_is_new_does_not_cost_what_stood_before(shop):
+    shop.server.play(Act(text="## 新\n\n证书。"))
+    shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK), previous=TEXT)
+
+    assert shop.do().text == f"{TEXT}\n\n## 新\n\n证书。"
+
+
+# ── pieces and the bill ──────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("fault", ["fault", "close", "slow down", "empty", "cut off"])
+def test_a_failure_keeps_the_finished_pieces_and_says_what_was_paid(small, fault):
+    source = small.day("2026-01-15", long_day(60))
+    small.ask("day-2026-01-15", source)
+    small.server.play("say", "say", fault)
+    failed = small.do()
+    assert failed.status == "failed"
+    assert failed.usage["calls"] == 3
+    assert failed.usage["completionTokens"] >= 2 * len(TEXT)
+    assert len(small.pieces()) == 2
+    asked = small.server.seen.calls
+
+    small.server.play("say")
+    small.ask("day-2026-01-15", source, attempt=1)
+    done = small.do()
+
+    assert (done.status, done.usage["calls"], small.server.seen.calls - asked) == ("done", 2, 2)
+    assert small.pieces() == []
+
+
+def test_a_later_attempt_reads_what_has_changed_anew(small):
+    small.ask("day-2026-01-15", small.day("2026-01-15", long_day(60)))
+    small.server.play("say", "say", "fault")
+    small.do()
+    small.server.play("say")
+    small.ask("day-2026-01-15", small.day("2026-01-15", ["换了一天的话。", *long_day(59)], "new"))
+
+    assert small.do().usage["calls"] == 4
+
+
+def test_a_task_never_makes_more_calls_than_a_day_has_and_goes_on_where_it_stopped(tmp_path, server):
+    shop = Shop(tmp_path / "w", server, f"{SMALL}\nmax_calls_per_day = 3")
+    source = shop.day("2026-01-15", long_day(60))
+    shop.ask("day-2026-01-15", source)
+    result = shop.do()
+    assert (result.reason, result.usage["calls"]) == ("input", 3)
+
+    shop.ask("day-2026-01-15", source, attempt=1)
+    assert (shop.do().status, server.seen.calls) == ("done", 4)
+
+
+def test_a_full_disk_costs_a_piece_and_not_the_work(small, monkeypatch):
+    source = small.day("2026-01-15", long_day(60))
+    small.ask("day-2026-01-15", source)
+    worker = small.worker
+    create = worker.files.create
+
+    def full(path, data):
+        if "pieces" in path.parts:
+            raise OSError(28, "No space left on device")
+        create(path, data)
+
+    monkeypatch.setattr(worker.files, "create", full)
+
+    assert worker.run_once().status == "done"
+
+
+def test_how_long_the_server_asks_to_wait_is_in_the_result(shop):
+    shop.server.play("slow down")
+    shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK))
+    result = shop.do()
+
+    assert (result.status, result.reason, result.retry_after_s) == ("failed", "provider", 37)
+    assert shop.results() == [result]
+
+
+def test_no_file_of_the_workspace_holds_the_key(shop):
+    shop.server.play(Act(status=500, message=f"bad key {KEY}"))
+    shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK))
+    shop.do()
+
+    assert not [name for name, data in shop.tree().items() if KEY.encode() in data]
