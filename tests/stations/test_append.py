@@ -79,7 +79,7 @@ def test_while_history_is_damaged_messages_wait_in_the_drop_box(desk):
     desk.write(b"[")
     (identity,) = add(desk, say())
     assert desk.layout.history.read_bytes() == b"["
-    restore_history(desk.ws)
+    restore_history(desk.ws, desk.clock())
     desk.round()
     assert identity in [raw["id"] for raw in desk.history()]
     assert list(desk.layout.drop_box.iterdir()) == []

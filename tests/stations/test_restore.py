@@ -48,7 +48,7 @@ def test_a_damaged_history_is_restored_from_backup_and_journal_and_its_bytes_are
     desk.round()
     expected = ids(desk)
     desk.write(data)
-    assert restore_history(desk.ws) == 6
+    assert restore_history(desk.ws, desk.clock()) == 6
     assert ids(desk) == expected
     assert [path.read_bytes() for path in desk.layout.quarantine.iterdir()] == [data]
     assert desk.told.of("history_restored")[0]["messages"] == 6
@@ -62,7 +62,7 @@ def test_a_history_that_is_gone_is_restored(desk):
     desk.settle()
     expected = ids(desk)
     desk.layout.history.unlink()
-    assert restore_history(desk.ws) == 4
+    assert restore_history(desk.ws, desk.clock()) == 4
     assert ids(desk) == expected
 
 
@@ -70,7 +70,7 @@ def test_what_can_be_read_is_not_restored(desk):
     desk.write(talk("2026-01-30T09:00", 4))
     desk.settle()
     before = desk.tree()
-    assert restore_history(desk.ws) == 0
+    assert restore_history(desk.ws, desk.clock()) == 0
     assert desk.tree() == before
 
 
@@ -79,7 +79,7 @@ def test_without_a_backup_the_words_that_were_met_come_back_from_the_journal(des
     desk.round()
     desk.write(b"[")
     desk.layout.history_backup.unlink(missing_ok=True)
-    restore_history(desk.ws)
+    restore_history(desk.ws, desk.clock())
     assert ids(desk) == [raw["id"] for raw in talk("2026-01-31T09:00", 2)]
 
 
@@ -88,14 +88,14 @@ def test_a_backup_that_is_damaged_as_well_is_no_reason_to_fail(desk):
     desk.round()
     desk.write(b"[")
     desk.layout.history_backup.write_bytes(b"{")
-    restore_history(desk.ws)
+    restore_history(desk.ws, desk.clock())
     assert len(ids(desk)) == 2
 
 
 def test_a_first_history_that_is_damaged_and_of_which_nothing_is_known_is_left_as_it_is(desk):
     data = '[{"role": "user", "text": "二十年的对话，最后少了一个括号"}'.encode()
     desk.write(data)
-    restore_history(desk.ws)
+    restore_history(desk.ws, desk.clock())
     assert desk.layout.history.read_bytes() == data
 
 
@@ -105,7 +105,7 @@ def test_a_damaged_history_of_which_no_copy_can_be_kept_is_left_as_it_is(desk):
     for n in range(12):
         data = f"[坏了 {n}".encode()
         desk.write(data)
-        restore_history(desk.ws)
+        restore_history(desk.ws, desk.clock())
         kept = [path.read_bytes() for path in desk.layout.quarantine.iterdir()]
         assert data in kept or desk.layout.history.read_bytes() == data
 
@@ -116,7 +116,7 @@ def test_a_revision_that_was_met_and_not_written_is_restored_with_its_newest_wor
     desk.write([{**desk.history()[0], "text": "改到周五"}])
     desk.round()
     desk.write(b"[")
-    restore_history(desk.ws)
+    restore_history(desk.ws, desk.clock())
     desk.settle()
     assert ("1~" + words_digest("改到周五")[:8], "改到周五") in desk.filed()
 
