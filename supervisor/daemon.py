@@ -102,7 +102,7 @@ class Supervisor:
             self._write_wait = self._write_wait if refused else timedelta()
             self._held_until = time.monotonic() + self._write_wait.total_seconds()
         if any(isinstance(error, BadFile) for error in done.errors.values()):
-            self._restore_when_quiet()
+            self._restore_when_quiet(now)
         self._due_at = self._next_retry(now)
         return done
 
@@ -112,14 +112,14 @@ class Supervisor:
         waits = [failure.next_at for failure in self._ws.failures().values()] + ([provider] if provider else [])
         return min((wait for wait in waits if wait > now), default=_NEVER)
 
-    def _restore_when_quiet(self) -> None:
+    def _restore_when_quiet(self, now: datetime) -> None:
         """Restore a damaged history.json once nobody has written to it for a while: a person may be in the middle of it."""
         stat = self._ws.files.disk.stat(self._ws.layout.history)
         if self._damaged is None or self._damaged[0] != stat:
             self._damaged = (stat, time.monotonic())
         quiet_s = self._ws.config.archive.quiet.total_seconds()
         if stat is None or time.monotonic() - self._damaged[1] >= quiet_s:
-            restore_history(self._ws)
+            restore_history(self._ws, now)
             self._damaged = None
 
     # ── one shot ─────────────────────────────────────────────────────────────

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from supervisor.policy.coverage import covered
+from supervisor.policy.identity import identify
 from supervisor.policy.settle import Evidence, settle
 from supervisor.policy.trim import trim
 from supervisor.protocol.errors import BadFile, Busy
@@ -101,7 +102,7 @@ def keep_damaged(ws: Workspace) -> bool:
     return ws.files.disk.stat(ws.layout.quarantine / f"history.json.{look.digest[:12]}") is not None
 
 
-def restore_history(ws: Workspace) -> int:
+def restore_history(ws: Workspace, now: datetime) -> int:
     """
     Put a damaged or lost history.json together again: its backup, and the un-written words that the journal holds.
 
@@ -123,8 +124,9 @@ def restore_history(ws: Workspace) -> int:
             history: History = parse_history(backup.data, ws.zone) if backup else ()
         except ValueError:
             history = ()
-        keys = {entry.key for entry in history if isinstance(entry, Message)}
         ws.seen.refresh()
+        history = identify(history, ws.seen.known, now, ws.config.archive.future_limit)  # it may be older than the ids
+        keys = {entry.key for entry in history if isinstance(entry, Message)}
         history += tuple(message for key, message in ws.seen.unwritten.items() if key not in keys)
         if look and not history:
             return 0  # nothing is known that could stand in its place
