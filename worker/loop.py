@@ -48,7 +48,7 @@ class Worker:
     provider: Model | Summariser
     clock: Clock
     stop: threading.Event = field(default_factory=threading.Event)
-    _working: dict[str, Lease] = field(default_factory=dict)
+    _working: set[Lease] = field(default_factory=set)  # subtle: two of one task, where it was put back and claimed again
     _wrong: BadConfig | None = None
 
     def run_once(self) -> Result | None:
@@ -57,7 +57,8 @@ class Worker:
         task = spool.claim()
         if task is None:
             return None
-        lease = self._working[task.id] = Lease(self.files, spool, task)
+        lease = Lease(self.files, spool, task)
+        self._working.add(lease)
         try:
             result = summarise(
                 task, self.provider, self.config, self.files, self.layout, self.clock, lambda: self.stop.is_set() or lease.lost
@@ -72,7 +73,7 @@ class Worker:
             lease.give_back()
             raise
         finally:
-            self._working.pop(task.id, None)
+            self._working.discard(lease)
         if result.status == "done" and isinstance(self.provider, Model):
             Pieces(self.files, self.layout, task.group).clear()
         return result
@@ -121,7 +122,7 @@ class Worker:
                 self.stop.wait(min(_POLL_S, max(idle_s, 0.01)))
 
     def _beat(self) -> None:
-        for lease in list(self._working.values()):
+        for lease in list(self._working):
             lease.beat()
 
     def _put_back_unfinished(self, threads: list[threading.Thread]) -> None:
@@ -130,7 +131,7 @@ class Worker:
         until = time.monotonic() + _GRACE_S
         for thread in threads:
             thread.join(max(0.0, until - time.monotonic()))
-        for lease in list(self._working.values()):
+        for lease in list(self._working):
             lease.give_back()
 
     def _slot(self) -> contextlib.ExitStack:

@@ -196,7 +196,7 @@ def test_a_file_that_has_changed_since_is_not_read(shop):
     source = shop.day("2026-01-15", TALK)
     shop.ask("day-2026-01-15", source)
     path = shop.layout.dated(source.name)
-    path.write_bytes(path.read_bytes().replace("8443".encode(), b"9443"))
+    path.write_bytes(path.read_bytes().replace(b"8443", b"9443"))
 
     assert shop.do().reason == "lost"
     assert shop.server.seen.calls == 0

@@ -1,0 +1,238 @@
+"""The worker as a process: killed, told to end, suspended, doubled, and told what to do by its own material."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.llm.injected import INJECTED
+from tests.llm.server import ACTS, TEXT, Act, Server
+from tests.llm.shop import KEY, Shop, long_day
+from tests.llm.test_writing import SMALL, TALK
+
+pytestmark = pytest.mark.timeout(60)
+
+
+@pytest.fixture
+def server():
+    with Server() as found:
+        yield found
+
+
+@pytest.fixture
+def shop(tmp_path, server):
+    return Shop(tmp_path / "工作区", server)
+
+
+def wait(claim, seconds=15.0):
+    until = time.monotonic() + seconds
+    while not claim():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def put_back(shop):
+    """What the supervisor does once a lease is over."""
+    for name in shop.spool.claimed():
+        shop.spool.put_back(name)
+
+
+@pytest.mark.process
+def test_a_worker_killed_after_two_of_four_pieces_costs_four_calls_and_the_one_that_hung(tmp_path, server):
+    shop = Shop(tmp_path / "小", server, SMALL)
+    server.play("say", "say", "hang", "say")
+    shop.ask("day-2026-01-15", shop.day("2026-01-15", long_day(60)))
+    first = shop.start()
+    wait(lambda: server.seen.calls == 3)
+    os.kill(first.pid, signal.SIGKILL)
+    first.communicate()
+    assert len(shop.pieces()) == 2
+    put_back(shop)
+
+    second = shop.start()
+    second.communicate(timeout=30)
+
+    (result,) = shop.results()
+    assert (result.status, result.usage["calls"]) == ("done", 2)
+    assert server.seen.calls == 3 + 2
+    assert server.seen.gone == 1
+    assert shop.pieces() == []
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("act", ["hang", "silent", "drip"])
+def test_sigterm_in_the_middle_of_a_stream_closes_it_and_puts_the_task_back(shop, server, act):
+    server.play(act)
+    shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK))
+    worker = shop.start(idle_s=60)
+    wait(lambda: server.seen.at_once == 1)
+    began = time.monotonic()
+
+    os.kill(worker.pid, signal.SIGTERM)
+    out, err = worker.communicate(timeout=10)
+
+    assert time.monotonic() - began < 3
+    assert (worker.returncode, err) == (0, "")
+    assert shop.queued() == ["day-2026-01-15"]
+    assert shop.results() == []
+    wait(lambda: server.seen.gone == 1)
+    assert "day-2026-01-15" not in out
+
+
+@pytest.mark.process
+def test_a_worker_whose_task_was_put_back_stops_paying_for_it(shop, server):
+    server.play("hang")
+    task = shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK))
+    worker = shop.start(idle_s=60)
+    wait(lambda: server.seen.at_once == 1)
+
+    shop.files.move(shop.spool.running / f"{task.id}.json", shop.root / "withdrawn.json")
+
+    wait(lambda: server.seen.gone == 1)
+    os.kill(worker.pid, signal.SIGTERM)
+    worker.communicate(timeout=10)
+    assert shop.results() == []
+    assert shop.queued() == []
+
+
+@pytest.mark.process
+def test_a_worker_suspended_past_its_lease_delivers_nothing_when_it_continues(shop, server):
+    going_on = threading.Event()
+
+    def slow_first(number, _prompt):
+        if number == 1:
+            going_on.wait(30)
+            return Act(text="## 迟到的\n\n不该出现。")
+        return ACTS["say"]
+
+    server.script = slow_first
+    shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK))
+    first = shop.start()
+    wait(lambda: server.seen.calls == 1)
+    os.kill(first.pid, signal.SIGSTOP)
+    put_back(shop)
+    second = shop.start()
+    second.communicate(timeout=30)
+    (result,) = shop.results()
+    shop.spool.discard(shop.spool.results / f"{result.id}.json")  # the supervisor has taken it in
+
+    going_on.set()
+    os.kill(first.pid, signal.SIGCONT)
+    first.communicate(timeout=30)
+
+    assert result.text == TEXT
+    assert shop.results() == []
+    assert shop.queued() == []
+
+
+@pytest.mark.process
+def test_two_workers_share_the_tasks_and_do_each_once(shop, server):
+    server.script = lambda _number, _prompt: Act(pause_s=0.05)
+    days = [f"2026-01-{day}" for day in range(10, 18)]
+    for day in days:
+        shop.ask(f"day-{day}", shop.day(day, TALK))
+
+    workers = [shop.start(), shop.start()]
+    for worker in workers:
+        worker.communicate(timeout=40)
+
+    assert [result.group for result in shop.results()] == [f"day-{day}" for day in days]
+    assert server.seen.calls == len(days)
+    assert 1 < server.seen.most_at_once <= 6
+
+
+@pytest.mark.process
+def test_a_task_that_two_workers_hold_has_one_result_and_its_first_worker_lets_go(shop, server):
+    server.play("hang", "say")
+    task = shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK))
+    first = shop.start(idle_s=60)
+    wait(lambda: server.seen.calls == 1)
+    shop.spool.put_back(f"{task.id}.json")  # the supervisor thinks that it died
+    shop.start().communicate(timeout=30)
+
+    wait(lambda: server.seen.gone == 1)  # its next beat finds the file gone, or another's
+
+    (result,) = shop.results()
+    assert result.text == TEXT
+    os.kill(first.pid, signal.SIGTERM)
+    first.communicate(timeout=10)
+    assert len(shop.results()) == 1
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("act", ["hang", "bad key"])
+def test_the_key_is_in_no_argument_output_or_file_of_a_worker(shop, server, act):
+    server.play(Act(**{**ACTS[act].__dict__, "message": f"Incorrect API key provided: {KEY}"}))
+    shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK))
+    worker = shop.start(idle_s=60, OPENAI_LOG="debug")
+    wait(lambda: server.seen.calls == 1)
+    assert KEY.encode() not in Path(f"/proc/{worker.pid}/cmdline").read_bytes()
+    wait(lambda: server.seen.at_once == (act == "hang"))
+
+    time.sleep(0.3 if act == "bad key" else 0)
+    os.kill(worker.pid, signal.SIGTERM)
+    out, err = worker.communicate(timeout=10)
+
+    assert KEY not in out + err
+    assert not [name for name, data in shop.tree().items() if KEY.encode() in data]
+
+
+@pytest.mark.process
+def test_a_wrong_wording_ends_the_worker_with_78_and_says_which(shop):
+    (shop.root / "prompts").mkdir()
+    (shop.root / "prompts" / "merge-summary.en.md").write_text("{messages}")
+    worker = shop.start()
+    _, err = worker.communicate(timeout=10)
+
+    assert worker.returncode == 78
+    assert "prompts/merge-summary.en.md: it lacks {previous}" in err
+
+
+@pytest.mark.process
+def test_a_wording_that_breaks_under_a_running_worker_ends_it_with_78_and_its_task_in_the_queue(shop, server):
+    worker = shop.start(idle_s=60)
+    shop.ask("day-2026-01-14", shop.day("2026-01-14", TALK))
+    wait(shop.results)
+    (shop.root / "prompts").mkdir()
+    (shop.root / "prompts" / "daily-summary.zh.md").write_text("{date}")
+    shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK))
+    _, err = worker.communicate(timeout=20)
+
+    assert worker.returncode == 78
+    assert "prompts/daily-summary.zh.md: it lacks {messages}" in err
+    assert shop.queued() == ["day-2026-01-15"]
+
+
+@pytest.mark.parametrize("number", range(len(INJECTED)))
+def test_an_injected_instruction_changes_no_file_but_the_result_even_with_an_obedient_model(shop, server, number):
+    order = INJECTED[number]
+    server.play(Act(text=order))
+    task = shop.ask("day-2026-01-15", shop.day("2026-01-15", (TALK[0], order, TALK[1])))
+    before = shop.tree()
+
+    result = shop.do()
+
+    after = shop.tree()
+    changed = {name for name in before | after if before.get(name) != after.get(name)}
+    assert changed == {f"worker/queue/{task.id}.json", f"worker/results/{task.id}.json"}
+    assert (result.id, result.group, result.sources, result.extract) == (task.id, task.group, task.sources, False)
+    (body,) = server.seen.bodies
+    assert not [name for name in body if "tool" in name or "function" in name]
+    assert [message["role"] for message in body["messages"]] == ["user"]
+    lines = body["messages"][0]["content"].split("\n")
+    fences = [n for n, line in enumerate(lines) if line.startswith("```") and set(line) == {"`"}]
+    inside = lines[fences[0] + 1 : fences[-1]]
+    assert [line for line in inside if not line.startswith("    ")] == [
+        line for line in inside if line.startswith(("09:00 user: ", "09:01 assistant: ", "09:02 user: "))
+    ]
+    assert len([line for line in inside if not line.startswith("    ")]) == 3
+
+
+def test_there_are_fifty_injected_instructions_in_both_languages():
+    assert len(set(INJECTED)) >= 50
+    assert sum(any("一" <= char <= "鿿" for char in order) for order in INJECTED) >= 20
