@@ -25,6 +25,7 @@ FLOORS: Final = (
     ("supervisor.workspace",),
     (
         *("supervisor.append", "supervisor.archive", "supervisor.fsck", "supervisor.harvest", "supervisor.intake"),
+        "supervisor.lookup",
         *("supervisor.model", "supervisor.recover", "supervisor.redo", "supervisor.report", "supervisor.rollup"),
         "supervisor.round",
     ),
