@@ -62,7 +62,8 @@ def after_fault(
     Calls that were under way when the provider failed count as one failure. *waits* are the steps, the wait past them, and
     the share of jitter; a longer *retry_after*, which the server asked for, is respected.
     """
-    if state.failed_at and started_at and started_at <= state.failed_at <= now:
+    begun = started_at or now
+    if state.failed_at and (state.failed_at == now or begun <= state.failed_at <= now):
         return state
     steps, later, jitter = waits
     attempts = state.attempts + 1

@@ -1,0 +1,74 @@
+"""When the model may be asked (docs/protocol.md, 3, Failure)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.policy.backoff import LATER, STEPS
+from supervisor.policy.provider import ProviderState, after_fault, after_success, charged, may_ask
+from tests.policy.states import NOON
+
+TODAY = "2026-01-31"
+WAITS = (STEPS, LATER, 0.0)
+
+
+def failing(state: ProviderState, now=NOON, started=None, retry_after=timedelta()) -> ProviderState:
+    return after_fault(state, started or now, now, "连不上", retry_after, WAITS)
+
+
+def test_each_fault_waits_longer_and_from_the_sixth_on_a_day():
+    state, now, waits = ProviderState(), NOON, []
+    for _ in range(7):
+        state = failing(state, now)
+        waits.append(state.next_at - now)
+        now = state.next_at
+    assert waits == [*STEPS, LATER, LATER]
+
+
+def test_calls_that_were_under_way_when_it_failed_count_as_one_fault():
+    state = failing(ProviderState())
+    later = NOON + timedelta(seconds=9)
+    assert failing(state, later, started=NOON - timedelta(seconds=30)) == state
+    assert failing(state, NOON, started=NOON + timedelta(seconds=1)) == state
+    assert failing(state, later, started=NOON + timedelta(seconds=1)).attempts == 2
+
+
+def test_a_longer_wait_that_the_server_asks_for_is_kept_and_a_shorter_one_is_not():
+    assert failing(ProviderState(), retry_after=timedelta(hours=3)).next_at == NOON + timedelta(hours=3)
+    assert failing(ProviderState(), retry_after=timedelta(seconds=3)).next_at == NOON + STEPS[0]
+
+
+def test_while_it_is_paused_nothing_is_asked_and_then_one_probe():
+    state = failing(ProviderState())
+    assert may_ask(state, NOON + STEPS[0] - timedelta(seconds=1), TODAY, 200, 0) == 0
+    assert may_ask(state, NOON + STEPS[0], TODAY, 200, 0) == 1
+    assert may_ask(state, NOON + STEPS[0], TODAY, 200, 1) == 0
+    assert may_ask(after_success(state), NOON, TODAY, 200, 0) == 200
+
+
+def test_a_pause_from_before_the_clock_was_set_back_is_over():
+    assert may_ask(failing(ProviderState()), NOON - timedelta(days=300), TODAY, 200, 0) == 1
+
+
+@pytest.mark.parametrize(("day", "left"), [(TODAY, 3), ("2026-01-30", 10)])
+def test_what_is_left_of_the_cap_is_that_of_today(day, left):
+    spent = charged(ProviderState(), {"calls": 7, "promptTokens": 900}, day)
+    assert may_ask(spent, NOON, TODAY, 10, 0) == left
+
+
+def test_a_cap_of_nothing_lets_nothing_through_not_even_a_probe():
+    assert may_ask(ProviderState(), NOON, TODAY, 0, 0) == 0
+    assert may_ask(failing(ProviderState()), NOON + LATER, TODAY, 0, 0) == 0
+
+
+@given(st.lists(st.tuples(st.sampled_from(["2026-01-30", TODAY]), st.integers(0, 50)), max_size=20), st.integers(0, 100))
+def test_what_may_be_asked_and_what_was_asked_never_pass_the_cap(calls, cap):
+    state = ProviderState()
+    for day, count in sorted(calls):
+        state = charged(state, {"calls": count}, day)
+    spent = state.calls if state.day == TODAY else 0
+    assert may_ask(state, NOON, TODAY, cap, 0) == max(0, cap - spent)
