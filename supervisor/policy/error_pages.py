@@ -39,12 +39,13 @@ _NAMES: Final = re.compile(
     re.IGNORECASE,
 )
 _WORDS: Final = re.compile(
-    r"\b(?:error|code|http|status|server|requests?|message|model|please|try|again|later|in|an?|the|few|seconds?|minutes?|moments?|s"
+    r"\b(?:\w*(?:error|exception)|code|http|status|server|requests?|message|model|please|try|again|later|in|an?|the|few|seconds?|minutes?|moments?|s"
     r"|is|are|was|has|have|been|be|exceed(?:ed|s)|reached|failed|nginx|openresty|cloudflare|openai|upstream|proxy|type|null|your?|our"
     r"|we|it|current|check|plan|and|billing|details|retry|after|to|of|from|while|processing|contact|support|id|api|key|at|on|or|this"
+    r"|page|path|url|status code"
     r"|with|too|many|limit|connect|not|found|available|could|load|invalid|\d[\d.]*s?)\b"
     r"|请|您|你|的|稍后|再试|重试|再|后|秒|分钟|输入|内容|超出|超过|模型|上下文|长度|限制|最大|内部|连接|失败|发生|出现|了|当前|已|用尽|代码"
-    r"|检查|账户|暂时|响应|接口|调用|请求|频率|未知|充值|上限|达到",
+    r"|检查|账户|暂时|响应|接口|调用|请求|频率|未知|充值|上限|达到|状态码",
     re.IGNORECASE,
 )
 _TOO_LONG: Final = re.compile(

@@ -119,8 +119,8 @@ def _without_announcement(text: str) -> str:
 
 
 def _without_offer(text: str) -> str:
-    said, gap, last = text.rpartition("\n\n")
-    return said if gap and _CLOSING.fullmatch(last) else text
+    said, _, last = text.rpartition("\n\n")
+    return said if _CLOSING.fullmatch(last) else text
 
 
 def _without_tag(text: str) -> str:

@@ -29,9 +29,18 @@ _DO: Final = (
     r"|engag|do (?:that|this|so)|answer|write|record|support|conversation|messages|text|content|request|information)"
 )
 _MATERIAL: Final = r"(?:conversation|messages?|text|content|transcript|dialogue|chat|material|input|notes)\b"
+#: What is said before the no.
+_THANKS: Final = (
+    r"(?:(?:thank you|thanks|i (?:understand|appreciate))\b[^.!\n]{0,80}[.!,]\s*(?:(?:however|but|unfortunately),? )?)?"
+)
+_THANKS_ZH: Final = (
+    r"(?:(?:我理解|感谢|谢谢|由于|出于|因为)[^。！\n]{0,30}?[，。！]\s*(?:但是?|不过|然而|可是)?，?)?"
+    r"(?:[这该此]个?(?:问题|请求|任务|内容))?"
+)
 _ENGLISH: Final = (
     rf"{_SORRY}[^.!\n]{{0,60}}?[,.!:;—-]?\s*(?:but )?{_UNABLE}[^.\n]{{0,60}}?\b{_DO}",
-    rf"{_UNABLE}[^.\n]{{0,24}}?\b{_DO}",
+    rf"{_THANKS}{_UNABLE}[^.\n]{{0,24}}?\b{_DO}",
+    r"i(?:['’]m| am) not sure (?:what|which|how) (?:you|to)\b",
     # nothing but an apology
     rf"{_SORRY}(?: about that| for (?:the|any) \w+|,? (?:but )?(?:\w+ ){{0,3}}went wrong)?[.!]*\s*\Z",
     # where is the material
@@ -58,15 +67,18 @@ _SORRY_ZH: Final = (
     r"(?:(?:非常|很|十分|实在|真的)?(?:抱歉|对不起|不好意思|遗憾)"
     r"|作为[^，。\n]{0,12}(?:AI|人工智能|语言模型|大模型|助手)[^，。\n]{0,10})"
 )
-_UNABLE_ZH: Final = r"(?:无法|无权|不能|没法|没有办法|没办法|不便|拒绝|不可以|不提供|没有(?:看到|收到|找到|权限|能力|足够))"
+_UNABLE_ZH: Final = (
+    r"(?:无法|无权|不能|没法|没有办法|没办法|不便|拒绝|不可以|不提供|不具备|没有(?:看到|收到|找到|权限|能力|足够))"
+)
 _DO_ZH: Final = (
-    r"(?:帮|协助|提供|完成|总结|处理|继续|满足|回答|生成|参与|给出|概括|支持[您你]|(?:执行|讨论)[该此这您你]"
+    r"(?:帮|协助|提供|完成|总结|处理|继续|满足|回答|生成|参与|给出|概括|支持[您你]|[这那][样么]做|(?:执行|讨论)[该此这您你]"
     r"|(?:访问|查看|读取|记录)[^。\n]{0,10}(?:内容|链接|文件|对话|信息|互联网|请求)|需要(?:总结|处理)|任何(?:对话|内容|消息))"
 )
 _MATERIAL_ZH: Final = r"(?:对话|消息|聊天|内容|文本|记录|材料)"
 _CHINESE: Final = (
     rf"{_SORRY_ZH}[^。\n]{{0,30}}?[，。,]?\s*[^。\n]{{0,30}}?{_UNABLE_ZH}[^。\n]{{0,20}}?{_DO_ZH}",
-    rf"我们?(?:暂时|目前|现在|恐怕)?{_UNABLE_ZH}[^。，\n]{{0,10}}?{_DO_ZH}",
+    r"我不太?(?:明白|理解|清楚)[您你]",
+    rf"{_THANKS_ZH}我们?(?:暂时|目前|现在|恐怕)?{_UNABLE_ZH}[^。，\n]{{0,10}}?{_DO_ZH}",
     r"(?:暂时|目前)?无法(?:[为给][您你]|总结|概括|生成|满足|继续[该此这对]|回答|完成[该此这您你])",
     (
         r"(?:非常|很|十分)?(?:抱歉|对不起|不好意思)"
