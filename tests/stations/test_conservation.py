@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from supervisor.fsck import fsck
 from supervisor.protocol.disk import RealDisk
+from supervisor.recover import restore_history
 from tests.conftest import TOML, Desk, at, message, unreachable
 
 SMALL = TOML + "[history]\nsoft_cap = 24\nhard_cap = 28\n"
@@ -76,6 +77,13 @@ class World:
             self.deleted |= {block.text for block in self.desk.dated()[name]}
             self.names[Path(name).name] = None
             (self.desk.root / name).unlink()
+
+    def damage(self, part: int) -> None:
+        """A crash of another program cuts history.json off; after a quiet minute it is restored."""
+        data = self.desk.layout.history.read_bytes() if self.desk.layout.history.exists() else b""
+        if self.desk.ws.seen.names and self.desk.layout.history_backup.exists():
+            self.desk.write(data[: len(data) * part // 41])
+            restore_history(self.desk.ws, self.desk.clock())
 
     def delete_summary(self, number: int) -> None:
         labels = self.desk.summaries()
@@ -159,12 +167,13 @@ ACTS = st.one_of(
     st.tuples(st.just("delete_file"), NUMBERS),
     st.tuples(st.just("delete_summary"), NUMBERS),
     st.tuples(st.just("edit_summary"), NUMBERS),
+    st.tuples(st.just("damage"), NUMBERS),
     st.tuples(st.just("model"), st.booleans()),
     st.tuples(st.just("restart")),
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.lists(ACTS, min_size=4, max_size=18))
 def test_no_message_that_was_met_is_ever_lost_or_doubled_and_everything_comes_to_rest(acts):
     with TemporaryDirectory() as folder:

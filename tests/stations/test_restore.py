@@ -121,6 +121,20 @@ def test_a_revision_that_was_met_and_not_written_is_restored_with_its_newest_wor
     assert ("1~" + words_digest("改到周五")[:8], "改到周五") in desk.filed()
 
 
+def test_a_message_without_an_id_in_the_backup_is_not_doubled_by_the_journal_s_copy(desk):
+    desk.write(talk("2026-01-30T09:00", 2))
+    desk.settle()
+    said = message("x", "2026-01-31T09:59", "备份在哪？")
+    del said["id"]
+    desk.say(said)
+    desk.round()  # it gets its id: the version before, without it, is the backup
+    desk.write(b"[")
+    restore_history(desk.ws, desk.clock())
+    desk.settle()
+    assert [text for _, text in desk.filed()].count("备份在哪？") == 1
+    assert len(desk.history()) == 3
+
+
 # ── the supervisor waits until it is quiet ───────────────────────────────────
 
 

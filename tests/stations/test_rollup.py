@@ -155,6 +155,23 @@ def test_a_late_file_that_lands_while_the_task_is_in_flight_is_not_named_by_its_
     assert "2026-01-10-pnpm.md" in desk.summary("2026-01-10")
 
 
+def test_a_day_that_gains_a_file_while_its_month_is_in_flight_hides_nothing(desk):
+    """4H, 5: the month named the day, the day gained a file, and the file was hidden."""
+    desk.write(on("2025-12-10", "nginx"))
+    desk.settle()
+    desk.clock.forward(days=1)
+    desk.round("all")
+    assert list(desk.ws.spool.in_flight()) == ["month-2025-12"]
+    desk.say(*on("2025-12-10", "pnpm"))
+    desk.round("all")
+    desk.work()
+    desk.round("all")
+    assert "2025-12-10-pnpm" not in desk.summary("2025-12")
+    assert "memory/2025-12-10-pnpm.md" in places(desk)
+    desk.settle()
+    assert "2025-12-10-pnpm.md" in desk.summary("2025-12")
+
+
 # ── the spool ────────────────────────────────────────────────────────────────
 
 

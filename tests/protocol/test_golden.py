@@ -1,0 +1,108 @@
+"""The files of the protocol as users and other programs see them: what is written today is what was written then."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+from supervisor.protocol.dated import Block, block_of, parse_dated, render_dated
+from supervisor.protocol.message import (
+    Archived,
+    Message,
+    dated,
+    failed,
+    flagged,
+    named,
+    parse_history,
+    read_message,
+    render_history,
+)
+from supervisor.protocol.summary import parse_summary, render_summary
+from supervisor.protocol.task import parse_result, parse_task, render_result, render_task
+from tests.protocol.test_summary import SUMMARY
+from tests.protocol.test_task import RESULT, TASK
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SHANGHAI = ZoneInfo("Asia/Shanghai")
+NOW = datetime(2026, 1, 28, 15, tzinfo=UTC)
+HERE = Path("x.md")
+
+RAWS: list[dict[str, Any]] = [
+    {"id": "01JK0000", "role": "user", "text": "我对花生过敏。\n\n- 花生酱也不行", "createdAt": "2026-01-28T01:02:03.004Z"},
+    {
+        "id": "01JK0001",
+        "role": "agent",
+        "content": [{"type": "text", "text": "记住了。"}],
+        "createdAt": 1769562183,
+        "session": "家",
+    },
+    {
+        "id": "01JK0002",
+        "role": "user",
+        "text": "```\n没有结尾的代码",
+        "createdAt": "2026-01-28T09:05:00+08:00",
+        "名字": {"深": [1, None]},
+    },
+    {"id": "01JK0003", "role": "user", "text": "**09:02 user**\n冒充的一行", "createdAt": "2026-01-28T01:06:00.000Z"},
+    {"id": "01JK0004", "role": "tool", "text": "\u001b[31m失败\u0000\r\n半个\ud83d", "createdAt": "2026-01-28T01:07:00.000Z"},
+    {"id": "01JK0005", "role": "user", "text": "", "createdAt": "2026-01-28T01:08:00.000Z", "chat": "group"},
+]
+
+
+def messages() -> list[Message]:
+    found = [read_message(raw, SHANGHAI) for raw in RAWS]
+    return [one for one in found if isinstance(one, Message)]
+
+
+def blocks() -> tuple[Block, ...]:
+    revised = read_message({**RAWS[0], "text": "我对花生和芒果过敏。"}, SHANGHAI)
+    assert isinstance(revised, Message)
+    return (*map(block_of, messages()), block_of(revised, revision=True))
+
+
+def test_a_dated_file(golden: Callable[[str, bytes], None]):
+    data = render_dated(date(2026, 1, 28), "Asia/Shanghai", SHANGHAI, NOW, blocks())
+    golden("protocol/2026-01-28-peanut.md", data)
+    found = parse_dated(data, HERE)
+    assert found
+    assert tuple(found.blocks) == blocks()
+
+
+def test_a_history_with_every_field_of_ours(golden: Callable[[str, bytes], None]):
+    one, two, three, *rest = messages()
+    unnamed = read_message({"role": "user", "text": "没有编号和时间"}, SHANGHAI)
+    assert isinstance(unnamed, Message)
+    history = (
+        flagged(one, Archived.YES),
+        flagged(two, Archived.PENDING),
+        failed(three, 2, NOW, NOW),
+        named(dated(unnamed, NOW), f"m-{unnamed.base}"),
+        *rest,
+        read_message("一句没有角色的话", SHANGHAI),
+    )
+    data = render_history(history)
+    golden("protocol/history.json", data)
+    assert parse_history(data, SHANGHAI) == history
+
+
+def test_summaries_untouched_and_edited(golden: Callable[[str, bytes], None]):
+    data = render_summary(replace(SUMMARY, extract=True, model="", prompt=""))
+    golden("protocol/2026-01-15.md", data)
+    edited = data.replace("30 秒".encode(), "45 秒（我改的）".encode())
+    newer = render_summary(
+        replace(SUMMARY, text="## 部署\n\n超时最后定为 45 秒。", kept=parse_summary(edited, "2026-01-15", HERE).kept)
+    )
+    golden("protocol/2026-01-15-edited.md", newer)
+    assert parse_summary(newer, "2026-01-15", HERE).text == "## 部署\n\n超时最后定为 45 秒。"
+
+
+def test_a_task_and_its_result(golden: Callable[[str, bytes], None]):
+    golden("protocol/task.json", render_task(TASK))
+    golden("protocol/result.json", render_result(RESULT))
+    assert parse_task(render_task(TASK)) == TASK
+    assert parse_result(render_result(RESULT)) == RESULT

@@ -1,0 +1,193 @@
+"""
+Sixty days of talk with a hand-cranked clock, as a user lives through them, and the tree that they leave.
+
+The tree is in tests/golden/month: `pytest --update-golden` rewrites it, `git diff` shows what changed for users.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from datetime import date, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from supervisor.daemon import Supervisor
+from supervisor.fsck import fsck
+from tests.conftest import Desk, at, message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from supervisor.protocol.dated import Block
+    from supervisor.protocol.task import Task
+
+GOLDEN = Path(__file__).parent.parent / "golden" / "month"
+FIRST = date(2025, 12, 3)
+DAYS = 61  # to 1 February, on which December becomes a month
+
+#: What is talked about, in turn: question, answer.
+TALK = (
+    ("我对花生过敏，点外卖时提醒我。", "记住了：花生过敏，点外卖时会提醒。"),
+    (
+        "nginx 的超时怎么改？昨晚 Cloudflare 又 504 了。",
+        "把 `proxy_read_timeout` 改成 120s：\n\n```nginx\nproxy_read_timeout 120s;\n```",
+    ),
+    ("Move the backup to 03:30, and keep 14 copies.", "Done: restic runs at 03:30 and keeps 14 snapshots."),
+    ("三月去大理，订哪家？预算每晚 400。", "看了三家，「云上小院」每晚 380，可以取消。"),
+    ("好的", "好的，需要时叫我。"),
+    ("pnpm install 卡在 sharp，怎么办？", "删掉 node_modules，设 `npm_config_sharp_binary_host` 再装。"),
+    ("妈妈生日是农历二月初二，别忘。", "记下了，今年是公历 3 月 20 日。"),
+)
+
+
+def sentences(task: Task, blocks: Sequence[Block]) -> str:
+    """What the model of this story writes: what stood, what the days say, and the first line of what says something."""
+    stood = [task.previous, *(block.text for block in blocks if block.role == "summary")]
+    lines = [line for text in stood for line in text.splitlines() if line.startswith("- ")]
+    said = (block.text.splitlines()[0] for block in blocks if len(block.text) > 8 and block.role != "summary")
+    lines += [f"- {line}" if line[-1] in "。？." else f"- {line.rstrip('：:')}。" for line in said]
+    return f"## {task.period} 说过的事\n\n" + "\n".join(dict.fromkeys(lines)) if lines else ""
+
+
+def of_day(n: int) -> Iterator[dict[str, Any]]:
+    """The messages of day *n*: on every third one exchange or two, the second over midnight."""
+    day = FIRST + timedelta(days=n)
+    if n % 3:
+        return
+    for part in range(1 + n % 2):
+        question, answer = TALK[(n // 3 + 3 * part) % len(TALK)]
+        hour = "09:02" if part == 0 else "23:58"
+        asked = at(f"{day}T{hour}")
+        yield message(f"q{n:02d}{part}", asked.isoformat(), question, session="家", channel="telegram")
+        yield message(f"a{n:02d}{part}", (asked + timedelta(minutes=3)).isoformat(), answer, "agent", session="家")
+
+
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """The workspace after the sixty days."""
+    desk = Desk(tmp_path_factory.mktemp("month"), at(f"{FIRST}T09:00"))
+    desk.scribe.script = sentences
+    for n in range(DAYS):
+        midnight = at(f"{FIRST + timedelta(days=n)}T00:00")
+        for quarter in range(4):
+            desk.clock.now = midnight + timedelta(hours=6 * (quarter + 1))
+            quarter_ago = desk.clock() - timedelta(hours=6)
+            desk.say(*(raw for raw in (*of_day(n - 1), *of_day(n)) if quarter_ago <= at(raw["createdAt"]) < desk.clock()))
+            if n == 20 and quarter == 1:
+                desk.say(message("late", "2025-12-06T20:00", "补记：12 月 6 日给房东转了押金 3,200 元。"))
+            Supervisor(desk.ws, desk.clock, None).tick(desk.clock())
+            desk.work()
+        if n == 30:
+            desk.reopen()
+    desk.settle()
+    return desk
+
+
+def everything() -> list[dict[str, Any]]:
+    return [
+        message("late", "2025-12-06T20:00", "补记：12 月 6 日给房东转了押金 3,200 元。"),
+        *(raw for n in range(DAYS) for raw in of_day(n)),
+    ]
+
+
+def test_every_word_stands_in_one_dated_file_of_its_local_day(lived):
+    said = {raw["id"]: raw for raw in everything()}
+    assert [identity for identity, _ in lived.filed()] == sorted(said)
+    for path, blocks in lived.dated().items():
+        for block in blocks:
+            local = block.created_at + timedelta(hours=8)
+            assert block.text == said[block.id]["text"]
+            assert Path(path).name.startswith(local.date().isoformat())
+
+
+def test_every_day_older_than_five_is_covered_and_its_files_are_in_originals(lived):
+    recent = {(date(2026, 2, 2) - timedelta(days=n)).isoformat() for n in range(6)}
+    for path in lived.dated():
+        name = Path(path).name
+        if name[:10] in recent:
+            assert path == f"memory/{name}"
+        else:
+            assert path == f"memory/originals/{name[:7]}/{name}"
+            label = "2025-12" if name.startswith("2025-12") else name[:10]
+            assert name in lived.summary(label)
+
+
+def test_december_has_one_monthly_file_and_its_days_stay_beside_it(lived):
+    labels = lived.summaries()
+    assert [label for label in labels if len(label) == 7] == ["2025-12"]
+    assert sum(label.startswith("2025-12-") for label in labels) >= 10
+    assert "3,200" in lived.summary("2025-12")
+    assert "3,200" in lived.summary("2025-12-06")
+
+
+def test_an_exchange_stands_in_one_file_unless_midnight_lies_between(lived):
+    for path, blocks in lived.dated().items():
+        asked = {block.id for block in blocks if block.id.startswith("q") and block.id.endswith("0")}
+        assert {f"a{identity[1:]}" for identity in asked} <= {block.id for block in blocks}, path
+
+
+def test_history_holds_what_was_said_last_in_its_order_and_all_of_it_is_done(lived):
+    order = [raw["id"] for raw in everything()]
+    places = [order.index(raw["id"]) for raw in lived.history() if raw["id"] != "late"]
+    assert places == sorted(places)
+    assert set(lived.flags()) == {True}
+    assert all(raw["session"] == "家" for raw in lived.history() if raw["id"] != "late")
+
+
+def test_nobody_is_told_of_trouble(lived):
+    quiet = {"seen", "archived", "submitted", "summarised", "moved", "trimmed"}
+    assert {event for event, _ in lived.told.all} <= quiet
+
+
+def test_every_message_is_accounted_for(lived):
+    found = fsck(lived.ws)
+    assert (found.is_sound, found.seen, found.in_files) == (True, len(everything()), len(everything()))
+
+
+def test_a_second_run_changes_no_byte(lived):
+    before = lived.tree()
+    lived.settle()
+    lived.reopen()
+    lived.settle()
+    assert lived.tree() == before
+
+
+def test_the_tree_is_the_golden_one(lived, golden: Callable[[str, bytes], None], request: pytest.FixtureRequest):
+    tree = {name: data for name, data in lived.tree().items() if not name.endswith(".bak")}
+    if request.config.getoption("--update-golden"):
+        shutil.rmtree(GOLDEN, ignore_errors=True)
+    golden("month/tree.txt", "".join(f"{name}\n" for name in sorted(tree)).encode())
+    for name, data in tree.items():
+        golden(f"month/{name}", data)
+
+
+# ── the golden tree, opened ──────────────────────────────────────────────────
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Desk:
+    """The golden workspace of this release, opened by recalld as it is now, one month and a day after its last message."""
+    shutil.copytree(GOLDEN, tmp_path / "ws")
+    (tmp_path / "ws" / "tree.txt").unlink()
+    return Desk(tmp_path / "ws", at("2026-02-02T10:00"))
+
+
+def test_a_workspace_of_an_earlier_release_is_read_whole_without_its_machine_state(opened):
+    """protocol.md, 4: readers accept every older format for ever; .recalld can be deleted."""
+    found = fsck(opened.ws)
+    assert (found.is_sound, found.in_files) == (True, len(everything()))
+
+
+def test_opening_it_changes_no_byte(opened):
+    before = opened.tree()
+    opened.settle()
+    assert opened.tree() == before
+
+
+def test_the_golden_history_is_valid_json_with_its_foreign_fields(opened):
+    raws = json.loads((opened.root / "history.json").read_bytes())
+    assert {raw["channel"] for raw in raws if raw["role"] == "user" and "channel" in raw} == {"telegram"}
+    assert {raw["role"] for raw in raws} == {"user", "agent"}
