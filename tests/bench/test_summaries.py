@@ -1,0 +1,221 @@
+"""What an extract keeps and that it invents nothing: a share of bench/summaries.py over the workspace that comes with the project."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from bench.measures import Said, covered, inventions, says_a_sentence, told
+from bench.pieces import Piece, bare, in_digits, pieces
+from bench.summaries import Made, archive, conversations, made, measured, tally
+
+HISTORY = Path(__file__).parents[2] / "workspace" / "history.json"
+#: Message, and the words of it that answer a question about it: of three months, and from September on of days too.
+FACTS = [
+    ("01KVHCTJMZECT964ZHTQ5XHHWD", "「小砚」"),
+    ("01KVHDW5AZ1PGBCRP72RX3X8CE", "Jellyfin on 8096"),
+    ("01KVHE66ZW046VZY85ERKM6HDT", "keep-monthly 6."),
+    ("01KVZKKM3NM9FD59FGYTZ82FJQ", "Postgres for storage"),
+    ("01KW5X16X9Q0PWP9K6W0DZ5JRG", "周三下午不开门"),
+    ("01KWKHKZ331THXCNBCPQAYF6QV", "1+2+4+8+16 = 31 s"),
+    ("01KX2GQ6Q3EWKCNC9MD5VYM381", "最近只认甲龙"),
+    ("01KX7F2VK0HJXP8JFH1K4V1WYA", "npm → pnpm 9"),
+    ("01KXGP9F5Z6R19DGWMFPSCR4YP", "报名费 1,380"),
+    ("01KXZTNAG1RG9X326DFYHYHZ3A", "小牛搬家 900，阿顺 760"),
+    ("01KZ14CQ8HDGN4NT8QHDTJYBZB", "氨氯地平 5 毫克"),
+    ("01KZFE8ZQD08XDAJV9SNXPZJGY", "最后一次成功是 8 月 4 号"),
+    ("01KZFGEJG57Z140NQ16CAWX94C", "8 月 5 日凌晨 3:41 停过电"),
+    ("01KZFZKKZZXEZ0FTFE07W2A957", "Reallocated_Sector_Ct = 24"),
+    ("01KZY0B85DVAYRCN1FMW17R2A5", "512 → 2048 bytes"),
+    ("01M0FY71TW95SEB055W5X5BK63", "鸟粪石结晶"),
+    ("01M13X9ZZ912CMP49HTM3YA4ZH", "120 gateways by Dec 15"),
+    ("01M1EHFRMMT30X58C0HJ5WD6FP", "髌骨软化早期，停跑六周到 10 月 13 日"),
+    ("01M1EMDVM7P6YF94NK9HA887PJ", "Middlemarch (page 212)"),
+    ("01M1P43AQAB4WAFFM8MEC9KZZ5", "30 次卡，900 块，周一闭馆"),
+    ("01M1T9CHMBMDVREP4B4YAN6YGJ", "许朗（大学室友）宁波家里"),
+    ("01M1TA2HEXY05VD6WSFMNAVFPE", "3,112 login attempts on port 2222"),
+    ("01M24SK23QEPSYCJWH2EJBBEXG", "61,870 km: front pads replaced, ¥680"),
+    ("01M29T2WF91K5YHK05RF09NY53", "一天两罐湿粮加 20 克干粮"),
+    ("01M2JA74M8699AA3YQ8XTHGSVJ", "每周 60 度洗一次"),
+    ("01M2QVHJ3F64DW2M4ZAKSR61PT", "engines is >=22"),
+    ("01M2W11ZRX5397B76DV476Y0WJ", "改成泉州，10 月 10 日到 14 日"),
+    ("01M2W69QJW9YE8JTXMCBBD4GEP", "浮桥小院, 4 nights, 328 a night"),
+    ("01M39TAQDC3GFHFXBZT75PJRQP", "10 月 17 日（星期六）修，赔我 300"),
+    ("01M3P2QGBNCVR3P15P46NYPVFW", "signed with ed25519"),
+    ("01M3PW0YTJ4Y1AN7810GR9WZK7", "10 月 3 日值班一天"),
+    ("01M4DP9GT53693EJSKJ0G86TB3", "秦朵每天晚上七点来喂，报酬是一盒绿豆饼"),
+    ("01M4TK9SKNPVXVSYZT1RNPGA8B", "把她的鞋带咬断了一根"),
+    ("01M52D26YFM9NGTCRCSRBHBSQW", "小石狮子，220"),
+    ("01M52EFZV9FD4F9H6HTR86RF95", "usermod -aG render jellyfin"),
+    ("01M574D9FQVZGY7SKEBWCYSYQ0", "一次 3 公里，一周两次，配速别快过 7 分"),
+    ("01M5HM0YEBYPJRHWQV7KP981NB", "尿酸 402"),
+    ("01M5NX622XG14S48MX6195KZNV", "先用 jieba 切好词再入库"),
+    ("01M5PX08SDDBBQ6AY6R9NT1T9V", "短波的，289"),
+    ("01M5PX08SDDBBQ6AY6R9NT1T9V", "年检 11 月 30 日之前"),
+    ("01M5PXAF6KHBFNT21R637HV012", "莫干山团建"),
+]
+AT = datetime(2026, 8, 8, 9, 14, tzinfo=ZoneInfo("Asia/Shanghai"))
+SAID = [
+    Said(AT, "备份改到早上七点半，路径 /srv/backup/report.py，48,213 photos, 8TB, car oil 0W-20, heron-fw 2.8.0."),
+    Said(AT, "明天 Jonas 来，许朗在宁波。确认号 LW-2093, due Aug 28, 花了三百二十块，看完了《边城》。"),
+]
+
+
+@pytest.fixture(scope="module")
+def extracts(tmp_path_factory: pytest.TempPathFactory) -> list[Made]:
+    """Extracts of September's and October's days, then, from December on, of all months; made by the product as a process."""
+    root = tmp_path_factory.mktemp("extracts")
+    shutil.copyfile(HISTORY, root / "history.json")
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("RECALLD_")}
+    environ["RECALLD_ARCHIVE_TIMEZONE"] = "Asia/Shanghai"
+    for now in ("2026-10-30T10:00:00+08:00", "2026-12-31T10:00:00+08:00"):
+        assert archive(root, datetime.fromisoformat(now), environ) == 0
+    return made(root)
+
+
+def surviving(summaries: list[Made]) -> int:
+    """How many facts stand word for word in the summary that was made from their message."""
+    return sum(any(i in one.said and bare(words) in bare(one.text) for one in summaries) for i, words in FACTS)
+
+
+def beginning(one: Made) -> Made:
+    """What was said first, as long as the summary: what an extract that chooses nothing would be."""
+    said = "\n".join(said.text for said in one.said.values())
+    return replace(one, text=said[: len(one.text)])
+
+
+@pytest.mark.process
+def test_extracts_of_days_and_months_invent_nothing(extracts):
+    invented = [(one.period, piece) for one in extracts for piece in inventions(one.text, one.said.values())]
+
+    assert invented == []
+    assert sum(len(pieces(one.text)) for one in extracts) > 500
+
+
+@pytest.mark.process
+def test_most_of_what_is_asked_about_survives_in_the_extracts_of_days(extracts):
+    assert surviving([one for one in extracts if one.kind == "day"]) >= 23  # 24 of 24 when this was written
+
+
+@pytest.mark.process
+def test_a_months_extract_keeps_most_in_fewer_words_than_were_said(extracts):
+    months = [one for one in extracts if one.kind == "month"]
+    total = tally(months, [])
+
+    assert [one.period for one in months] == ["2026-06", "2026-07", "2026-08", "2026-09", "2026-10"]
+    assert surviving(months) >= 35  # 37 of 41 when this was written; 32 in the beginnings
+    assert surviving(months) > surviving([beginning(one) for one in months])
+    assert total.chars_out < 0.8 * total.chars_in
+
+
+@pytest.mark.process
+def test_a_changed_digit_in_an_extract_is_seen(extracts):
+    september = next(one for one in extracts if one.period == "2026-09")
+
+    changed = september.text.replace("3,112", "3,113").replace("2222", "2223")
+
+    assert {piece.text for piece in inventions(changed, september.said.values())} == {"3,113", "2223"}
+
+
+@pytest.mark.parametrize(
+    "summary",
+    [
+        "7:30 备份", "7 点半备份", "- 09:14 备份", "9:14 AM", "48213 photos", "8 TB", "v2.8.0", "2026-08-28", "28 August 2026",
+        "8 月 28 日", "2026-08-08 备份", "8 月 9 日 Jonas 来", "320 块", "许朗在宁波", "《边城》", "Jonas's visit", "0W-20", "2026 年",
+        "路径 /srv/backup/report.py。", "report.py", "花费三百二十块", "The car needs oil. Backup moved.", "## Storage And Backup",
+    ],
+)  # fmt: skip
+def test_what_the_material_says_in_another_spelling_is_no_invention(summary):
+    assert inventions(summary, SAID) == []
+
+
+@pytest.mark.parametrize(
+    ("summary", "invented"),
+    [
+        ("备份改到 8:30", ("time", "8:30")),
+        ("- 09:15 备份", ("time", "09:15")),
+        ("48,214 photos", ("number", "48,214")),
+        ("花了 321 块", ("number", "321")),
+        ("heron-fw 2.8.1", ("version", "2.8.1")),
+        ("确认号 LW-2094", ("code", "LW-2094")),
+        ("8 月 10 日交", ("date", "8 月 10 日")),
+        ("due Aug 29", ("date", "Aug 29")),
+        ("- 08-10 备份", ("date", "08-10")),
+        ("2027-08-28", ("date", "2027-08-28")),
+        ("路径 /srv/back", ("path", "/srv/back")),
+        ("见 https://example.com/a", ("url", "https://example.com/a")),
+        ("周棠来了", ("name", "周棠")),
+        ("他去了青岛", ("name", "青岛")),
+        ("看完了《长河》", ("name", "长河")),
+        ("then Maria called", ("name", "Maria")),
+        ("Zsofia called", ("name", "Zsofia")),
+    ],
+)
+def test_what_the_material_does_not_say_is_an_invention(summary, invented):
+    assert [piece[:2] for piece in inventions(summary, SAID)] == [invented]
+
+
+def test_spoken_numbers_are_read_as_digits():
+    assert in_digits("三十七秒，两千块，一千零五，二零二六年, Seven pm") == "37秒，2000块，1005，2026年, 7 pm"
+
+
+def test_the_same_piece_counts_once():
+    assert pieces("端口 2222，还是 2222") == [Piece("number", "2222", "2222")]
+
+
+def test_a_message_is_covered_by_the_share_of_it_that_stands_there_in_runs_of_ten():
+    message = bare("芯片尾号 0427，周三下午诊所不开门，记得带证")
+
+    assert covered(message, bare(f"- 09:20 {message}")) == 1.0
+    assert covered(message, message[:10]) == pytest.approx(10 / len(message))
+    assert covered(message, message[:9]) == 0.0
+    assert covered("好", "好") == 1.0
+
+
+def test_a_sentence_counts_only_whole_and_only_if_it_tells_something():
+    message = "好的！煤球芯片尾号 0427。诊所周三不开门。"
+
+    assert says_a_sentence(message, bare("- 09:20 煤球芯片尾号 0427 … 别忘了"))
+    assert not says_a_sentence(message, bare("- 09:20 好的！煤球芯片尾号 042"))
+
+
+def test_of_a_message_its_names_numbers_and_rare_words_are_looked_for():
+    assert told("煤球芯片尾号 0427，LW-2093", {"煤球", "0427", "lw-2093"}) == pytest.approx(0.6, abs=0.2)
+    assert told("好的", set()) is None
+
+
+def test_a_fact_without_a_summary_is_open_and_of_several_messages_one_is_enough():
+    text = "煤球芯片尾号 0427，别弄丢了"
+    summary = Made("2026-08", "month", f"- 08-08 {text}", {"m1": Said(AT, text), "m2": Said(AT, "尿酸 402，比上次低了不少")})
+
+    total = tally([summary], [("m1",), ("m2",), ("m2", "m1"), ("m9",)])
+
+    assert (total.facts, total.open, total.whole, total.sentence) == (3, 1, 2, 2)
+
+
+@pytest.mark.process
+def test_a_set_of_questions_is_measured_at_the_time_it_is_asked(tmp_path):
+    texts = ["煤球芯片尾号 0427，别弄丢了。", "记下了。", "尿酸 402，比上次低了不少。"]
+    days = ["2026-05-02", "2026-05-02", "2026-08-07"]
+    messages = [
+        {"id": f"m{n}", "role": "user", "text": text, "createdAt": f"{day}T02:00:0{n}.000Z"}
+        for n, (text, day) in enumerate(zip(texts, days, strict=True))
+    ]
+    (tmp_path / "workspaces" / "猫").mkdir(parents=True)
+    (tmp_path / "workspaces" / "猫" / "history.json").write_text(json.dumps(messages), encoding="utf-8")
+    asked = [{"ws": "猫", "dataset": "中文", "evidence": [["m0"], ["m2"]], "asked_at": "2026-08-08T02:00:00.000Z"}]
+    (tmp_path / "zh.questions.jsonl").write_text("\n".join(map(json.dumps, asked)), encoding="utf-8")
+
+    [(name, ws, history, questions)] = conversations(tmp_path)
+    found = measured(tmp_path / "made", history, questions, None)
+
+    assert (name, ws) == ("中文", "猫")
+    assert (found["month"].summaries, found["month"].facts, found["month"].whole) == (1, 1, 1)
+    assert (found["day"].summaries, found["all"].open) == (0, 1)
