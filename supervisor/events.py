@@ -11,9 +11,10 @@ import gzip
 import json
 import os
 import shutil
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from supervisor.protocol.clock import to_wire
+from supervisor.protocol.clock import from_wire, to_wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -41,6 +42,7 @@ EVENTS: Final[Mapping[str, str]] = {
     "trimmed": "messages left history.json; their words are in dated files",
     "history_overflow": "un-written messages alone exceed the hard cap (003)",
     "history_invalid": "history.json can't be read; nothing is written to it until it can",
+    "quarantine_full": "a damaged file can't be restored, since no further copy of it can be kept",
     "history_restored": "history.json was put together again from its backup and the seen journal",
     "put_back": "un-written messages that another program's rewrite had lost were put back",
     "message_odd": "a message can't be understood; it is skipped, and a copy is in quarantine",
@@ -64,6 +66,7 @@ class EventLog:
         self._limits = limits
         self._tell = tell
         self._lasting: dict[str, object] = {}
+        self._began: datetime | None = None
 
     def emit(self, event: str, **fields: object) -> None:
         """Write one event; *fields* are counts, names, groups and durations."""
@@ -95,20 +98,35 @@ class EventLog:
     def _rotate(self, now: datetime) -> None:
         """Begin a new file when the old one is full or of another day; delete what is too old or too much."""
         try:
-            found = os.stat(self._path)
+            size = os.stat(self._path).st_size
         except FileNotFoundError:
+            self._began = now
             return
-        age_s = now.timestamp() - found.st_mtime
-        if found.st_size < self._limits.rotate_bytes and age_s < self._limits.rotate_every.total_seconds():
+        self._began = self._began or self._first(now)
+        if size < self._limits.rotate_bytes and abs(now - self._began) < self._limits.rotate_every:
             return
-        old = self._path.with_name(f"log-{now:%Y%m%dT%H%M%S}.jsonl.gz")
-        with open(self._path, "rb") as source, gzip.open(old, "wb") as target:
+        stems = (f"log-{now:%Y%m%dT%H%M%S}{tail}" for tail in ("", *(f"-{n}" for n in range(2, 1000))))
+        old = next(path for stem in stems if not (path := self._path.with_name(f"{stem}.jsonl.gz")).exists())
+        with open(self._path, "rb") as source, gzip.open(old, "xb") as target:
             shutil.copyfileobj(source, target)
         os.chmod(old, 0o600)
         os.unlink(self._path)
-        kept = 0
+        self._began = now
+        self._forget(now)
+
+    def _first(self, now: datetime) -> datetime:
+        """Return when the file was begun: the time of its first line, now where that can't be read."""
+        with open(self._path, "rb") as file:
+            line = file.readline(500)
+        try:
+            return from_wire(json.loads(line)["ts"])
+        except (ValueError, TypeError, KeyError):
+            return now
+
+    def _forget(self, now: datetime) -> None:
+        """Delete the oldest files beyond the days and bytes that are kept; their names say when they were put aside."""
+        kept, oldest = 0, f"log-{now - timedelta(days=self._limits.keep_days):%Y%m%dT%H%M%S}"
         for path in sorted(self._path.parent.glob("log-*.jsonl.gz"), reverse=True):
-            stat = path.stat()
-            kept += stat.st_size
-            if kept > self._limits.keep_bytes or now.timestamp() - stat.st_mtime > self._limits.keep_days * 86_400:
+            kept += path.stat().st_size
+            if kept > self._limits.keep_bytes or path.name < oldest:
                 path.unlink()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from supervisor.memory import MemoryStore
 from supervisor.policy.coverage import covered
-from supervisor.protocol.dated import body_digest, parse_dated
+from supervisor.protocol.dated import body_digest, is_broken, parse_dated
 from supervisor.protocol.errors import SupervisorError
 from supervisor.protocol.frontmatter import read_head
 from supervisor.protocol.message import Archived, Key, Message, Odd
@@ -36,6 +36,7 @@ class Ledger:
     in_journal: int = 0
     set_aside: int = 0
     removed: int = 0
+    removed_ids: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     damage: list[str] = field(default_factory=list)
     dated_files: int = 0
@@ -52,10 +53,10 @@ class Ledger:
 def fsck(ws: Workspace) -> Ledger:
     """Return the account of the whole workspace."""
     ledger = Ledger()
+    ws.seen.refresh()
     in_files = _files(ws, ledger)
     in_history: set[Key] = set()
     try:
-        ws.seen.refresh()
         history = ws.history.read()
         in_history = {entry.key for entry in history if isinstance(entry, Message)}
         ledger.set_aside = sum(isinstance(entry, Odd) for entry in history)
@@ -71,8 +72,11 @@ def fsck(ws: Workspace) -> Ledger:
             ledger.in_history += 1
         elif key in ws.seen.unwritten:
             ledger.in_journal += 1
-        elif ws.seen.file_of(key) in present:
+        elif (file := ws.seen.file_of(key)) in present and file in ws.seen.notes:
+            ledger.in_files += 1  # in a file that another program kept
+        elif file in present:
             ledger.removed += 1
+            ledger.removed_ids.append(key[0])
         else:
             ledger.lost.append(f"{key[0]} (was in {ws.seen.file_of(key)})")
     ledger.seen = len(everything) + ledger.set_aside
@@ -88,6 +92,8 @@ def _files(ws: Workspace, ledger: Ledger) -> Counter[Key]:
     for file in files:
         look = ws.files.look(memory.path_of(file.name))
         parsed = parse_dated(look.data, memory.path_of(file.name)) if look else None
+        if look and file.name in ws.seen.names and (parsed is None or is_broken(look.data)):
+            ledger.damage.append(f"{file.name} is no longer whole: its head or its end is missing, or it holds zeros")
         if parsed is None or look is None:
             continue
         ledger.dated_files += 1

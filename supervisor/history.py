@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from supervisor.protocol.errors import BadFile, Changed
-from supervisor.protocol.message import History, parse_history, render_history
+from supervisor.protocol.message import History, parse_history, parse_json, render_history
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from supervisor.protocol.layout import Layout
 
 _TRIES: Final = 5
+#: How often, and after how many seconds each, to look again at a file that can't be read before it counts as damaged.
+_LOOKS: Final = 8
+_LOOK_AGAIN_S: Final = 0.25
 
 
 class HistoryStore:
@@ -33,6 +36,7 @@ class HistoryStore:
         self._stat: Stat | None = None
         self._digest = ""
         self._history: History = ()
+        self._damaged: Stat | None = None  # the version that was found damaged, and was not waited for again
 
     def read(self) -> History:
         """
@@ -42,7 +46,7 @@ class HistoryStore:
         """
         stat = self._files.disk.stat(self._layout.history)
         if stat is None or stat != self._stat:
-            self._parse(self._files.look(self._layout.history))
+            self._parse(self._whole(stat))
         return self._history
 
     def change(self, step: Callable[[History], History], then: Callable[[History], None] | None = None) -> History:
@@ -70,6 +74,24 @@ class HistoryStore:
                 then(after)
             return after
 
+    def _whole(self, stat: Stat | None) -> Look | None:
+        """Return the file; of one that can't be read, the version that nobody has written to for a while."""
+        look = self._files.look(self._layout.history)
+        for _ in range(0 if stat == self._damaged else _LOOKS):
+            if look is None or self._is_json(look):
+                break
+            self._files.pause(_LOOK_AGAIN_S)
+            look = self._files.look(self._layout.history)
+        return look
+
+    def _is_json(self, look: Look) -> bool:
+        """Tell whether the bytes are JSON: a program that writes in place may be in the middle of them."""
+        try:
+            parse_json(look.data)
+        except ValueError:
+            return False
+        return True
+
     def _write(self, after: History, look: Look | None) -> None:
         try:
             data = render_history(after)
@@ -89,7 +111,7 @@ class HistoryStore:
             try:
                 self._history = parse_history(look.data, self._zone)
             except ValueError as error:
-                self._stat, self._digest = None, ""
+                self._stat, self._digest, self._damaged = None, "", look.stat
                 raise BadFile(self._layout.history, str(error)) from None
             self._digest = look.digest
         self._stat = look.stat

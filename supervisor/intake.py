@@ -51,11 +51,15 @@ def intake(ws: Workspace, now: datetime) -> int:
     name = partial(identify, known=ws.seen.known, now=now, future=ws.config.archive.future_limit)
     if name(history) is not history:
         history = ws.history.change(name)
+    if ws.should_stop():
+        return 0
     _set_odd_aside(ws, history)
     fresh = _fresh(ws, history)
     adopted = _adopt(ws, [message for message in fresh if message.archived is Archived.YES])
     unwritten = [message for message in fresh if message.key not in adopted]
     ws.seen.saw(unwritten)
+    if ws.should_stop():
+        return len(fresh)
     _put_back(ws, history)
     ws.seen.looked(ws.history.read())
     if fresh:

@@ -117,7 +117,9 @@ def restore_history(ws: Workspace, now: datetime) -> int:
             why = error.why
         else:
             return 0
-        if not keep_damaged(ws):
+        kept = keep_damaged(ws)
+        ws.events.edge("quarantine_full", not kept)
+        if not kept:
             return 0  # the quarantine is full: no byte goes that has no copy
         backup = ws.files.look(ws.layout.history_backup)
         try:

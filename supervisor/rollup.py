@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 def roll_up(ws: Workspace, now: datetime) -> int:
     """Move what is covered, submit what is due, newest first; returns how many tasks."""
     # gather
-    files, summaries, failures = ws.memory.dated(), ws.memory.summaries(), ws.failures()
+    # a file of ours without its head was destroyed, and is no note that could be summarised: fsck names it
+    files = [file for file in ws.memory.dated() if file.ours or file.name not in ws.seen.names]
+    summaries, failures = ws.memory.summaries(), ws.failures()
     in_flight, today, recent = ws.spool.in_flight(), ws.today(now), ws.config.archive.recent_days
     # decide
     named = covered(files, summaries)

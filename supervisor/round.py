@@ -67,6 +67,8 @@ def run_round(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"] 
     done = Round()
 
     def attempt(name: str, step: Callable[[], T], otherwise: T) -> T:
+        if ws.should_stop():
+            return otherwise
         try:
             return step()
         except (BadConfig, NewerFormat):

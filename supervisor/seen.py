@@ -49,7 +49,8 @@ class SeenJournal:
         self.here: dict[str, None] = {}
         self.unwritten: dict[Key, Message] = {}
         self.back: set[Key] = set()
-        self.names: set[str] = set()
+        self.names: set[str] = set()  # of the dated files that recalld made
+        self.notes: set[str] = set()  # of another program's files that hold messages
 
     # ── questions ────────────────────────────────────────────────────────────
 
@@ -105,7 +106,7 @@ class SeenJournal:
             elif verb == "written":
                 for identity, words, *bases in found:
                     self._wrote((identity, words), bases, fields["file"])
-                self.names.add(fields["file"])
+                (self.notes if fields.get("by") else self.names).add(fields["file"])
             elif verb == "left":
                 for identity in found:
                     self.here.pop(identity, None)
@@ -166,7 +167,8 @@ class SeenJournal:
     def adopted(self, file: str, messages: Sequence[Message]) -> None:
         """Remember that another program had written these messages to *file* before recalld came."""
         written = [[*message.key, *message.bases] for message in messages]
-        self._record([{"written": written, "file": file}, {"here": [message.id for message in messages]}])
+        by = {} if file in self.names else {"by": "another"}
+        self._record([{"written": written, "file": file, **by}, {"here": [message.id for message in messages]}])
 
     def looked(self, history: Iterable[object]) -> None:
         """Remember which messages history.json holds, and which have left it."""
@@ -213,7 +215,8 @@ class SeenJournal:
         for key, file in self._written.items():
             by_file[file].append([*key, *bases[key[0]]])
         lines: list[Mapping[str, Any]] = [_HEAD]
-        lines += [{"written": by_file.get(file, []), "file": file} for file in sorted(self.names | by_file.keys())]
+        lines += [{"written": by_file.get(file, []), "file": file} for file in sorted(self.names)]
+        lines += [{"written": by_file.get(file, []), "file": file, "by": "another"} for file in sorted(self.notes)]
         lines += [{"seen": message.raw} for message in self.unwritten.values()]
         told = {key[0] for key in self._written} | {key[0] for key in self.unwritten}
         lines += _line("known", [[identity, *bases[identity]] for identity in self._ids if identity not in told])

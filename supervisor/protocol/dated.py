@@ -150,6 +150,11 @@ def parse_dated(data: bytes, path: Path) -> DatedFile | None:
     )
 
 
+def is_broken(data: bytes) -> bool:
+    """Tell whether the bytes of a file that recalld made are plainly no person's edit: zeros, or no end of the last line."""
+    return b"\0" in data or not data.endswith(b"\n")
+
+
 def _render_block(block: Block, zone: tzinfo) -> str:
     about: dict[str, Any] = {"id": block.id, "createdAt": to_wire(block.created_at)}
     if block.of:

@@ -60,7 +60,7 @@ class Files:
     def __init__(self, disk: Disk, *, token: str = "", pause: Callable[[float], None] = time.sleep) -> None:
         self.disk = disk
         self._token = token or str(os.getpid())
-        self._pause = pause
+        self.pause = pause
         self._count = itertools.count()
 
     # ── reading ──────────────────────────────────────────────────────────────
@@ -82,7 +82,7 @@ class Files:
             after = self.disk.stat(path)
             if after == before and len(data) == before.size:
                 return Look(data, before)
-            self._pause(pause_s)
+            self.pause(pause_s)
         raise Busy(path, timedelta(seconds=sum(LOOK_AGAIN_S)))
 
     # ── writing ──────────────────────────────────────────────────────────────

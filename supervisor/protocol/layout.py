@@ -12,7 +12,7 @@ from supervisor.protocol.errors import BadRequest
 from supervisor.protocol.period import Period, read_period
 
 _DATED: Final = re.compile(r"(\d{4}-\d{2}-\d{2})-([a-z0-9-]{1,40})\.md")
-_ANY_DATED: Final = re.compile(r"(\d{4}-\d{2}-\d{2})-[^/]+\.md")
+_ANY_DATED: Final = re.compile(r"(\d{4}-\d{2}-\d{2})(?:-[^/]+)?\.md")
 #: What editors, git and synchronisers leave beside a file, and what is no plain file of ours.
 _FOREIGN: Final = re.compile(r"\..*|.*~|.*\.sw[a-z]|#.*#|4913|.*conflicted copy.*|.*\.sync-conflict-.*|.*\.tmp", re.IGNORECASE)
 

@@ -47,7 +47,7 @@ def test_the_tree_of_the_protocol():
         ("2026-01-28-mem-01jkxy2z-2.md", JAN_28),
         ("2026-01-28-随手记.md", JAN_28),
         ("2026-01-28-My Note.md", JAN_28),
-        ("2026-01-28.md", None),
+        ("2026-01-28.md", date(2026, 1, 28)),
         ("2026-02-30-x.md", None),
         ("2026-01-28-x.txt", None),
         ("my-note.md", None),

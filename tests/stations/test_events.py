@@ -1,0 +1,97 @@
+"""log.jsonl: an object a line, rotated by size and by day, told once while it lasts."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from supervisor.events import EventLog
+from supervisor.protocol.config import load
+
+NOW = datetime(2026, 1, 28, 1, 2, 3, tzinfo=UTC)
+
+
+class Desk:
+    def __init__(self, root, toml: str = "") -> None:
+        self.root, self.now = root, NOW
+        self.log = EventLog(root / "log.jsonl", lambda: self.now, load(f"[log]\n{toml}".encode(), {}).log)
+
+    def lines(self) -> list[dict]:
+        return [json.loads(line) for line in (self.root / "log.jsonl").read_bytes().splitlines()]
+
+    def old(self) -> list[str]:
+        return sorted(path.name for path in self.root.glob("log-*.gz"))
+
+
+@pytest.fixture
+def make(tmp_path):
+    return lambda toml="": Desk(tmp_path, toml)
+
+
+def test_an_event_is_one_line_with_its_time_and_only_its_owner_may_read_it(make):
+    desk = make()
+    desk.log.emit("archived", messages=2, files=1)
+    assert desk.lines() == [{"ts": "2026-01-28T01:02:03.000Z", "event": "archived", "messages": 2, "files": 1}]
+    assert os.stat(desk.root / "log.jsonl").st_mode & 0o777 == 0o600
+
+
+def test_an_event_that_nobody_has_listed_is_a_fault():
+    with pytest.raises(ValueError, match="EVENTS"):
+        EventLog(None, lambda: NOW, load(b"", {}).log).emit("发生了什么")
+
+
+def test_what_lasts_is_told_when_it_begins_changes_and_is_over(make):
+    desk = make()
+    for state in ("磁盘满", "磁盘满", "只读", "", ""):
+        desk.log.edge("degraded", state, over="recovered", why=state)
+    assert [(line["event"], line.get("why")) for line in desk.lines()] == [
+        ("degraded", "磁盘满"),
+        ("degraded", "只读"),
+        ("recovered", None),
+    ]
+
+
+def test_a_log_in_use_is_put_aside_after_a_day_and_its_lines_stay(make):
+    desk = make()
+    for _ in range(49):
+        desk.log.emit("seen", messages=1)
+        desk.now += timedelta(hours=1)
+    assert len(desk.old()) == 2
+    kept = [line for name in desk.old() for line in gzip.decompress((desk.root / name).read_bytes()).splitlines()]
+    assert len(kept) + len(desk.lines()) == 49
+
+
+def test_a_log_that_is_full_is_put_aside_more_than_once_a_second(make):
+    desk = make('rotate_bytes = "1KB"')
+    for n in range(60):
+        desk.log.emit("archived", messages=n, files=1)
+    kept = [json.loads(line) for name in desk.old() for line in gzip.decompress((desk.root / name).read_bytes()).splitlines()]
+    assert len(desk.old()) > 1
+    assert sorted(line["messages"] for line in kept + desk.lines()) == list(range(60))
+
+
+def test_a_clock_that_is_years_ahead_of_the_files_deletes_nothing_new(make):
+    desk = make()
+    desk.now = datetime(2030, 1, 1, tzinfo=UTC)
+    for _ in range(5):
+        desk.log.emit("seen", messages=1)
+    assert len(desk.lines()) == 5
+    assert desk.old() == []
+
+
+def test_what_is_older_than_it_is_kept_goes(make):
+    desk = make("keep_days = 30")
+    for _ in range(40):
+        desk.log.emit("seen", messages=1)
+        desk.now += timedelta(days=1, seconds=1)
+    assert 28 <= len(desk.old()) <= 31
+
+
+def test_a_log_that_cannot_be_written_stops_nothing(make):
+    desk = make()
+    (desk.root / "log.jsonl").mkdir()
+    desk.log.emit("started")
