@@ -45,6 +45,7 @@ class Act:
     thinking: str = ""  # reasoning_content
     refusal: str = ""
     refuses: tuple[str, ...] = ()  # parameters that are refused with 400
+    mute: bool = False  # a stream has no word in it, not even the error
 
 
 #: The acts by name.
@@ -73,6 +74,7 @@ ACTS = {
     "cut off": Act(finish="length"),
     "no end": Act(finish=None),
     "no usage": Act(usage=False),
+    "mute": Act(mute=True, status=400, message="This model's maximum context length is 2048 tokens"),
     "old": Act(refuses=("stream_options", "temperature")),
 }
 
@@ -169,6 +171,10 @@ class _Handler(BaseHTTPRequestHandler):
         refused = next((name for name in act.refuses if name in body), "")
         if refused:
             act = replace(act, status=400, message=f"Unsupported parameter: '{refused}'")
+        if act.mute and body.get("stream"):
+            act = replace(act, status=200, body=b"", headers=(("Content-Type", "text/event-stream"),))
+        if act.status == 200 and not body.get("stream") and act.body is None:
+            act = replace(act, body=_whole(act, body))
         if act.body is not None or act.status != 200:
             error = {"error": {"message": act.message, "type": "error", "code": None}}
             data = json.dumps(error).encode() if act.body is None else act.body
@@ -245,6 +251,13 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 _CHUNK = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": "scripted"}
+
+
+def _whole(act: Act, body: dict[str, Any]) -> bytes:
+    """The answer to a request that asks for no stream."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": act.text}, "finish_reason": act.finish}
+    usage = {"prompt_tokens": len(body["messages"][-1]["content"]), "completion_tokens": len(act.text)}
+    return json.dumps({**_CHUNK, "object": "chat.completion", "choices": [choice], "usage": usage}).encode()
 
 
 def main() -> None:

@@ -118,7 +118,7 @@ class Shop:
         path = os.pathsep.join(entry for entry in sys.path if entry)
         return subprocess.Popen(
             command,
-            env={**os.environ, "PYTHONPATH": path, "OPENAI_API_KEY": KEY, **environ},
+            env={**_environ(), "PYTHONPATH": path, "OPENAI_API_KEY": KEY, **environ},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -140,6 +140,11 @@ class Shop:
         """Every file by its path, locks aside."""
         paths = (path for path in self.root.rglob("*") if path.is_file() and path.suffix != ".lock")
         return {path.relative_to(self.root).as_posix(): path.read_bytes() for path in paths}
+
+
+def _environ() -> dict[str, str]:
+    """The variables of this process, but for settings of ours."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("RECALLD_")}
 
 
 def long_day(count: int) -> list[str]:

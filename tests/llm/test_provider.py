@@ -89,6 +89,17 @@ def test_each_fault_is_sorted_by_who_is_to_blame_and_asked_once(server, act, rea
     assert error.usage.calls == server.seen.calls == 1
 
 
+def test_a_stream_without_a_word_is_asked_for_without_a_stream(server):
+    server.play("mute")
+    error = refused(provider(server))
+    assert (error.reason, error.overflow, error.usage.calls) == ("input", True, 2)
+
+    server.play(Act(mute=True))
+    done = ask(provider(server))
+    assert (done.text, done.usage.calls) == (TEXT, 2)
+    assert [body["stream"] for body in server.seen.bodies] == [True, False, True, False]
+
+
 def test_a_server_that_is_not_there_is_a_fault_of_the_provider():
     with Server() as closed:
         pass

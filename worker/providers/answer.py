@@ -23,30 +23,33 @@ class Answer:
     def __init__(self, prompt: str, cjk_weight: float) -> None:
         # what a server can't be sent: lone surrogates are in messages, not in UTF-8
         self.prompt = prompt.encode("utf-8", "replace").decode()
+        self.calls = 1
         self.began = False
+        self.is_mute = False  # the stream ended well, without a single chunk
         self.is_too_long = False
         self._cjk_weight = cjk_weight
         self._parts: list[str] = []
         self._length = 0
         self._ending = ""
-        self._told: Usage | None = None
+        self._told: tuple[int, int] | None = None
 
     def take(self, chunk: Any) -> None:
-        """Add one chunk. Whatever a server sends, only what is a string counts as words."""
+        """Add one chunk, or the whole where nothing streamed. Of whatever a server sends only strings count as words."""
         if not (hasattr(chunk, "choices") and isinstance(chunk.choices, list)):
             raise ValueError("no chunk of a chat completion")
         self.began = True
         told = getattr(chunk, "usage", None)
         if told is not None and isinstance(told.prompt_tokens, int) and isinstance(told.completion_tokens, int):
-            self._told = Usage(0, told.prompt_tokens, told.completion_tokens)
+            self._told = told.prompt_tokens, told.completion_tokens
         for choice in chunk.choices[:1]:
-            delta = choice.delta
+            delta = getattr(choice, "delta", None) or getattr(choice, "message", None)
             words = getattr(delta, "content", None)
             # reasoning_content is thinking, and dropped here; what it costs is in the server's figures
             if isinstance(words, str):
                 self._parts.append(words)
                 self._length += len(words)
-            if isinstance(getattr(delta, "refusal", None), str) and delta.refusal:
+            refusal = getattr(delta, "refusal", None)
+            if isinstance(refusal, str) and refusal:
                 self._ending = "refusal"
             elif isinstance(choice.finish_reason, str) and self._ending != "refusal":
                 self._ending = choice.finish_reason
@@ -60,14 +63,15 @@ class Answer:
 
     @property
     def usage(self) -> Usage:
-        """The server's own figures, else an estimate of both sides."""
-        if self._told:
-            return self._told
-        return Usage(0, estimate(self.prompt, self._cjk_weight), estimate(self.text, self._cjk_weight))
+        """The server's own figures, else an estimate of both sides; no tokens where no answer began."""
+        if not self.began:
+            return Usage(self.calls)
+        told = self._told or (estimate(self.prompt, self._cjk_weight), estimate(self.text, self._cjk_weight))
+        return Usage(self.calls, *told)
 
     def completion(self, before: Usage) -> Completion:
         """Return the finished answer; ProviderError when it is none."""
-        usage = before + Usage(calls=1) + self.usage
+        usage = before + self.usage
         text = spoken(self.text)
         fault = faults.ENDINGS.get(self._ending) if self.began else faults.STRANGE
         if fault is None and not text:

@@ -103,14 +103,17 @@ class OpenAi:
             sent = self._parameters(max_tokens)
             try:
                 async with asyncio.timeout(self.timeout_s):
-                    await self._read(answer, sent)
+                    asked = {"model": self.model, "messages": [{"role": "user", "content": answer.prompt}], **sent}
+                    await self._read(answer, asked)
+                    if answer.is_mute:
+                        await self._read_whole(answer, asked)
                 return answer.completion(usage)
             except openai.APIStatusError as error:
                 refused = faults.refused_parameter(error.status_code, _words(error), sent)
                 if not refused:
                     raise self._error(error, answer, usage) from None
                 self._refused.add(refused)
-                usage += Usage(calls=1)
+                usage += answer.usage
             except ProviderError:
                 raise
             except Exception as error:  # noqa: BLE001 - whatever the client raises, the task fails and the worker goes on
@@ -121,26 +124,30 @@ class OpenAi:
         wanted = {"stream_options": {"include_usage": True}, length: max_tokens, "temperature": self.temperature}
         return {name: value for name, value in wanted.items() if name not in self._refused}
 
-    async def _read(self, answer: Answer, sent: dict[str, Any]) -> None:
+    async def _read(self, answer: Answer, asked: dict[str, Any]) -> None:
         """Stream the answer into *answer*."""
-        # by ourselves, since the client would take OPENAI_BASE_URL and proxies' variables for a server on this machine as well
-        async with (
-            openai.DefaultAsyncHttpxClient(trust_env=not _is_here(self.base_url)) as http,
-            openai.AsyncOpenAI(
-                api_key=self.key,
-                base_url=self.base_url,
-                max_retries=0,
-                timeout=openai.Timeout(self.timeout_s, connect=min(CONNECT_S, self.timeout_s)),
-                http_client=http,
-            ) as client,
-        ):
-            messages: Any = [{"role": "user", "content": answer.prompt}]
-            stream: Any = await client.chat.completions.create(model=self.model, messages=messages, stream=True, **sent)
+        async with self._client() as client:
+            stream: Any = await client.chat.completions.create(stream=True, **asked)
             async with stream:
                 while (chunk := await self._next(stream, answer)) is not None:
                     answer.take(chunk)
                     if answer.is_too_long:
                         return
+                answer.is_mute = not answer.began and "event-stream" in stream.response.headers.get("content-type", "")
+
+    async def _read_whole(self, answer: Answer, asked: dict[str, Any]) -> None:
+        """Ask without a stream: llama.cpp's Python server loses its error in a stream that ends without a word."""
+        answer.calls += 1
+        asked = {name: value for name, value in asked.items() if name != "stream_options"}
+        async with self._client() as client:
+            answer.take(await client.chat.completions.create(stream=False, **asked))
+
+    def _client(self) -> openai.AsyncOpenAI:
+        """Return a client; the connection is its own, since a server that lost its error may have closed the one before."""
+        # by ourselves, since the client would send what is for this machine through a proxy
+        http = openai.DefaultAsyncHttpxClient(trust_env=not _is_here(self.base_url))
+        timeout = openai.Timeout(self.timeout_s, connect=min(CONNECT_S, self.timeout_s))
+        return openai.AsyncOpenAI(api_key=self.key, base_url=self.base_url, max_retries=0, timeout=timeout, http_client=http)
 
     async def _next(self, stream: AsyncIterator[Any], answer: Answer) -> Any:
         """Return the next chunk, None after the last; TimeoutError after too long a silence."""
@@ -171,7 +178,7 @@ class OpenAi:
         return ProviderError(
             fault.reason,
             " ".join(why.split())[:_WHY],
-            usage=usage + Usage(calls=1) + (answer.usage if answer.began else Usage()),
+            usage=usage + answer.usage,
             overflow=fault.overflow,
             retry_after_s=faults.retry_after(headers),
         )

@@ -1,0 +1,242 @@
+"""
+The same worker against a real llama.cpp server with a real, if small, model: script/test-llm sets both up.
+
+What is shown is the wire: streaming, time-outs, cancellation, overflow, deaths in the middle. The words of the model are worth
+nothing, and are not looked at.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from contextlib import closing, suppress
+from http.client import HTTPConnection
+
+import pytest
+
+from supervisor.text.tokens import estimate
+from tests.llm.shop import Shop, long_day
+from worker.providers.completion import Cancelled, ProviderError, Usage
+from worker.providers.openai import OpenAi
+
+PYTHON, MODEL = os.environ.get("RECALLD_TEST_LLM", ""), os.environ.get("RECALLD_TEST_LLM_MODEL", "")
+pytestmark = [
+    pytest.mark.llm,
+    pytest.mark.skipif(not PYTHON, reason="needs a model: script/test-llm"),
+    pytest.mark.timeout(300),
+]
+CONTEXT = 2048
+#: English, since a Chinese character costs this model four tokens and more.
+TALK = (
+    "Please back up the nginx configuration to /srv/backup.",
+    "Done. The port is 8443 now.",
+    "Renew the certificate by Friday.",
+)
+LONG = "Write a very long story about a server, with every detail that you can think of."
+
+
+class Llama:
+    """llama.cpp's server as a process."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.url = f"http://127.0.0.1:{port}/v1"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        command = [PYTHON, "-m", "llama_cpp.server", "--model", MODEL, "--host", "127.0.0.1", "--port", str(self.port)]
+        command += ["--n_ctx", str(CONTEXT), "--n_threads", "2", "--model_alias", "smollm2"]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        until = time.monotonic() + 60
+        while time.monotonic() < until and self.process.poll() is None:
+            with suppress(OSError), closing(HTTPConnection("127.0.0.1", self.port, timeout=1)) as connection:
+                connection.connect()
+                return
+            time.sleep(0.1)
+        raise AssertionError("the server does not come up")
+
+    def kill(self) -> None:
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+        if self.process:
+            self.process.wait()
+
+
+@pytest.fixture(scope="module")
+def server():
+    found = Llama(18081)
+    found.start()
+    yield found
+    found.kill()
+
+
+@pytest.fixture
+def shop(tmp_path, server):
+    if server.process.poll() is not None:
+        server.start()
+    return Shop(tmp_path / "工作区", server, f"context_tokens = {CONTEXT}\ntemperature = 0")
+
+
+def provider(server, **more):
+    return OpenAi(**{"model": "smollm2", "base_url": server.url, "temperature": 0.0, "timeout_s": 120, **more})
+
+
+def answers(server):
+    """Whether the server writes anything at all: this model seldom knows where to end."""
+    try:
+        usage = provider(server).complete("Say hello in one short sentence.", max_tokens=30, cancelled=lambda: False).usage
+    except ProviderError as error:
+        usage = error.usage if error.reason == "truncated" else Usage()
+    return usage.completion_tokens > 0
+
+
+def seconds(act):
+    began = time.monotonic()
+    act()
+    return time.monotonic() - began
+
+
+def test_an_answer_streams_in_and_the_server_tells_its_tokens_or_we_estimate(server):
+    done = provider(server).complete("Say hello in one short sentence.", max_tokens=200, cancelled=lambda: False)
+
+    assert done.text
+    assert done.usage.calls in {1, 2}
+    assert done.usage.prompt_tokens > 0
+    assert done.usage.completion_tokens > 0
+
+
+def test_an_answer_that_reaches_its_length_is_cut_off_and_paid(server):
+    with pytest.raises(ProviderError) as caught:
+        provider(server).complete(LONG, max_tokens=20, cancelled=lambda: False)
+
+    assert caught.value.reason == "truncated"
+    assert caught.value.usage.completion_tokens > 5
+
+
+def test_a_time_out_ends_the_completion_and_the_server_serves_the_next(server):
+    def slow():
+        with pytest.raises(ProviderError) as caught:
+            provider(server, timeout_s=2).complete(LONG, max_tokens=1500, cancelled=lambda: False)
+        assert caught.value.reason == "timeout"
+
+    assert 1.9 < seconds(slow) < 4
+    assert answers(server)
+
+
+def test_cancelling_closes_the_stream_and_the_server_stops_computing(server):
+    until = time.monotonic() + 2
+
+    def cancelled():
+        with pytest.raises(Cancelled):
+            provider(server).complete(LONG, max_tokens=1800, cancelled=lambda: time.monotonic() > until)
+
+    assert seconds(cancelled) < 4
+    # 1800 tokens would keep it busy for many seconds
+    assert seconds(lambda: answers(server)) < 10
+
+
+def test_a_prompt_beyond_the_context_is_told_from_a_fault_of_the_server(server):
+    with pytest.raises(ProviderError) as caught:
+        provider(server).complete("word " * 4000, max_tokens=100, cancelled=lambda: False)
+
+    assert (caught.value.reason, caught.value.overflow) == ("input", True)
+
+
+def test_a_model_that_is_not_known_or_a_server_that_is_not_there(server):
+    closed = OpenAi(model="smollm2", base_url="http://127.0.0.1:9/v1", temperature=0.3, timeout_s=5)
+    with pytest.raises(ProviderError) as caught:
+        closed.complete("hi", max_tokens=5, cancelled=lambda: False)
+
+    assert caught.value.reason == "provider"
+
+
+def test_a_day_becomes_a_result(shop):
+    shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK))
+    result = shop.do()
+
+    assert result.status == "done", result.error
+    assert result.text
+    assert result.usage["calls"] in {1, 2}
+
+
+def test_a_day_beyond_the_context_is_read_in_pieces(shop):
+    day = [f"{TALK[n % 3]} (number {n})" for n in range(150)]
+    assert estimate("\n".join(day)) > CONTEXT
+    _let_it_be_short(shop)
+    shop.ask("day-2026-01-15", shop.day("2026-01-15", day))
+    result = shop.do()
+
+    assert result.status == "done", result.error
+    assert result.usage["calls"] > 2
+
+
+def test_a_context_that_is_smaller_than_we_were_told_is_found_out_by_halving(tmp_path, server):
+    shop = Shop(tmp_path / "w", server, "context_tokens = 6000\ntemperature = 0")
+    _let_it_be_short(shop)
+    shop.ask("day-2026-01-15", shop.day("2026-01-15", [f"{TALK[n % 3]} (number {n})" for n in range(200)]))
+    result = shop.do()
+
+    assert result.status == "done", result.error
+    assert 2 < result.usage["calls"] < 30
+
+
+def test_sigterm_in_the_middle_of_a_stream_puts_the_task_back_within_three_seconds(shop):
+    shop.ask("day-2026-01-15", shop.day("2026-01-15", long_day(40)))
+    worker = shop.start(idle_s=60)
+    _claimed(shop, worker)
+    time.sleep(1)
+    os.kill(worker.pid, signal.SIGTERM)
+
+    assert seconds(lambda: worker.communicate(timeout=10)) < 3
+    assert shop.queued() == ["day-2026-01-15"] or shop.results()
+
+
+def test_a_worker_killed_in_the_middle_of_a_stream_leaves_its_task_and_the_next_does_it(shop):
+    shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK))
+    worker = shop.start(idle_s=60)
+    _claimed(shop, worker)
+    time.sleep(0.3)
+    os.kill(worker.pid, signal.SIGKILL)
+    worker.communicate()
+    for name in shop.spool.claimed():
+        shop.spool.put_back(name)
+
+    if shop.queued():
+        assert shop.do().status == "done"
+    assert len(shop.results()) == 1
+
+
+def test_a_server_killed_in_the_middle_of_a_stream_is_a_fault_that_passes(shop, server):
+    shop.ask("day-2026-01-15", shop.day("2026-01-15", long_day(40)))
+    worker = shop.start(idle_s=1)
+    _claimed(shop, worker)
+    time.sleep(1)
+    server.kill()
+    worker.communicate(timeout=60)
+    (result,) = shop.results()
+    assert (result.status, result.reason) in {("failed", "timeout"), ("failed", "provider")}
+    assert result.usage["calls"] >= 1
+    shop.spool.discard(shop.spool.results / f"{result.id}.json")
+
+    server.start()
+    shop.ask("day-2026-01-16", shop.day("2026-01-16", TALK))
+    assert shop.do().status == "done"
+
+
+def _let_it_be_short(shop):
+    """Give the model wording of the workspace's own after which it finds an end."""
+    folder = shop.root / "prompts"
+    folder.mkdir()
+    (folder / "daily-summary.en.md").write_text(
+        "{messages}\n\nIt is {date}. How many messages are there? Answer with one word."
+    )
+    (folder / "merge-summary.en.md").write_text("{previous}\n{messages}\n\nHow many messages are there? Answer with one word.")
+
+
+def _claimed(shop, worker):
+    until = time.monotonic() + 20
+    while not shop.spool.claimed() and worker.poll() is None and time.monotonic() < until:
+        time.sleep(0.02)
+    assert shop.spool.claimed()
