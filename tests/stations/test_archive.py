@@ -175,6 +175,17 @@ def test_a_name_is_never_used_again_though_its_file_is_gone(desk):
     assert len(names(desk)) == 1
 
 
+def test_the_name_of_a_young_file_that_a_person_deleted_is_not_used_again(desk):
+    desk.write([message("1", "2026-01-31T09:00", "重启 nginx")])
+    desk.settle()
+    (path,) = desk.dated()
+    (desk.root / path).unlink()
+    desk.reopen()
+    desk.say(message("2", "2026-01-31T09:05", "又重启 nginx"))
+    desk.settle()
+    assert names(desk) == ["2026-01-31-nginx-2.md"]
+
+
 def test_a_name_is_never_used_again_though_journal_and_file_are_gone(desk):
     desk.write([message("1", "2026-01-20T09:00", "重启 nginx")])
     desk.settle()

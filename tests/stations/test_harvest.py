@@ -146,6 +146,19 @@ def test_success_takes_failure_and_marks_away(desk):
     assert not [key for key in desk.history()[0] if key.startswith("archive") and key != "archived"]
 
 
+def test_success_ends_the_wait_of_material_that_came_meanwhile(desk):
+    failing(desk)
+    desk.scribe.script = lambda _task, _blocks: HONEST
+    desk.clock.forward(minutes=10)
+    desk.round("all")
+    desk.say(on("2026-01-10", "pnpm"))
+    desk.round("all")
+    desk.work()
+    desk.round("all")
+    assert desk.ws.failures() == {}
+    assert desk.ws.spool.in_flight() == {"day-2026-01-10": "queue"}
+
+
 def test_new_material_does_not_reset_the_wait(desk):
     failing(desk)
     desk.say(on("2026-01-10", "pnpm"))

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 import pytest
 
+from supervisor.protocol.files import Files
 from supervisor.protocol.message import words_digest
 from tests.conftest import SHANGHAI, WITHOUT_MODEL, Desk, message, unreachable
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 NAMES = ("nginx", "pnpm", "docker", "postgres")
 
@@ -201,6 +206,25 @@ def test_the_messages_of_a_group_are_pending_while_it_is_in_flight(desk):
     assert desk.flags() == [True, True]
 
 
+def test_messages_are_pending_before_their_task_exists(desk, monkeypatch):
+    desk.scribe.script = unreachable
+    desk.write(on("2026-01-10", count=2))
+    desk.settle()
+    desk.clock.forward(minutes=10)
+    seen = []
+    create = Files.create
+
+    def look(self: Files, path: Path, data: bytes) -> None:
+        if path.parent.name == "queue":
+            seen.append(desk.flags())
+        create(self, path, data)
+
+    monkeypatch.setattr(Files, "create", look)
+    assert desk.flags() == [False, False]
+    desk.round("all")
+    assert seen == [["pending", "pending"]]
+
+
 def test_a_task_carries_material_and_no_prompt(desk):
     desk.write(on("2026-01-10"))
     desk.round("all")
@@ -221,6 +245,21 @@ def test_a_covered_file_moves_unchanged_and_only_when_it_is_old(desk):
     assert places(desk) == ["memory/2026-01-30-nginx.md", "memory/originals/2026-01/2026-01-10-nginx.md"]
     assert desk.tree()[places(desk)[1]] == before["memory/2026-01-10-nginx.md"]
     assert desk.told.of("moved") == [{"files": 1}]
+
+
+def test_a_covered_file_that_is_recent_stays_where_it_is(desk):
+    """A person raises recent_days after the day was summarised and before its file had moved."""
+    desk.write(on("2026-01-10"))
+    desk.settle()
+    (name,) = places(desk)
+    young = desk.layout.memory / "2026-01-10-nginx.md"
+    (desk.root / name).rename(young)
+    desk.reopen(desk.toml.replace("jitter = 0", "jitter = 0\nrecent_days = 30"))
+    desk.settle()
+    assert places(desk) == ["memory/2026-01-10-nginx.md"]
+    desk.clock.forward(days=20)
+    desk.settle()
+    assert places(desk) == [name]
 
 
 def test_nothing_moves_back_when_a_person_deletes_a_summary_and_it_is_made_anew(desk):
