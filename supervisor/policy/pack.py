@@ -1,0 +1,154 @@
+"""
+Which of what was found goes into the memory block, so that it is well filled and never too large (003, 上下文注入预算).
+
+By default a hit is a source *file* with those of its lines that answer, at most five files: the best first, within a file in
+the order of time, each run of neighbours one entry with one tag. `hit = "line"` is 003 to the letter: five lines. Lines are
+taken by rank, and a smaller one still goes in where a larger one before it did not. The budget is a ceiling, header and
+tags counted; `max_chars` is 001's clamp: whole snippets while they fit, then one cut snippet, then none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from supervisor.policy.page import Limits, Line, Page
+from supervisor.policy.render import shown, spoken
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from supervisor.policy.hit import Hit
+
+#: A cut snippet shorter than this says nothing.
+_LEAST_CHARS: Final = 20
+#: Of the budget, what one message may take in full length where a hit is a file. A longer one is cut at line_chars.
+_WHOLE_SHARE: Final = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The block, "" where nothing goes in; what it shows by rank, and what it leaves out, with the reason."""
+
+    text: str = ""
+    tokens: int = 0
+    entries: int = 0
+    shown: tuple[Hit, ...] = ()
+    left_out: tuple[tuple[Hit, str], ...] = ()
+
+
+def pack(hits: Sequence[Hit], terms: Sequence[str], limits: Limits) -> Block:
+    """
+    Return the memory block of what was found; *terms* are the words that a longer line is cut around.
+
+    Ties of score keep their order. Left out are: "same words" already there, more "files" (or "lines") than may be,
+    what passes the budget of "tokens" or of "characters".
+    """
+    empty = [(hit, "empty") for hit in hits if not hit.unit.text.strip()]
+    ranked, same = _once(sorted((hit for hit in hits if hit.unit.text.strip()), key=lambda hit: -hit.score))
+    page = Page(limits)
+    left = _fill(page, ranked, terms)
+    left_out = (*((ranked[rank], left[rank]) for rank in sorted(left)), *((hit, "same words") for hit in same), *empty)
+    if not page.order:
+        return Block(left_out=left_out)
+    text, hits = page.text(), [line.hit for line in sorted(page.order, key=lambda line: line.rank)]
+    return Block(text, page.measure(), len(page.entries()), tuple(hits), left_out)
+
+
+def _once(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
+    """Return the hits, and those whose place, or whose words of that day and speaker, a better one has."""
+    met: set[tuple[object, ...]] = set()
+    kept: list[Hit] = []
+    same: list[Hit] = []
+    for hit in hits:
+        unit = hit.unit
+        keys = {(unit.path, unit.start, unit.end), (unit.day, unit.role, unit.text)}
+        (same if met & keys else kept).append(hit)
+        met |= keys
+    return kept, same
+
+
+def _fill(page: Page, hits: Sequence[Hit], terms: Sequence[str]) -> dict[int, str]:
+    """Take by rank what fits, then what fits into what rounding had counted too high; return who is left, and why."""
+    pencil = _Pencil(page, hits, terms)
+    left = dict.fromkeys(range(len(hits)), "tokens")
+    spare, taken = 0, -1
+    while taken < len(page.order):
+        taken = len(page.order)
+        for rank in [rank for rank, why in left.items() if why == "tokens"]:
+            if page.is_full(hits[rank]):
+                left[rank] = "files" if page.limits.hit == "file" else "lines"
+                continue
+            line = pencil.fitting(rank, page.limits.tokens - page.tokens + spare)
+            if not line:
+                continue
+            page.put(line)
+            if page.limits.max_chars and not page.fits():
+                page.take_back()
+                if pencil.cut(rank):
+                    del left[rank]
+                return {other: "characters" if why == "tokens" else why for other, why in left.items()}
+            del left[rank]
+        while page.order and not page.fits():  # subtle: the spare was rounded, and a run that grew may have a longer tag
+            left[page.take_back().rank] = "tokens"
+        spare = page.tokens - page.measure()
+    if hits and not page.order and pencil.cut(0):  # a budget below one line
+        del left[0]
+    return left
+
+
+class _Pencil:
+    """Writes hits as lines, each once at each length."""
+
+    def __init__(self, page: Page, hits: Sequence[Hit], terms: Sequence[str]) -> None:
+        self._page, self._hits, self._terms = page, hits, terms
+        self._lines: dict[tuple[int, int], Line] = {}
+        self._least: dict[int, float] = {}
+        self._whole_tokens = page.limits.tokens * _WHOLE_SHARE if page.limits.hit == "file" else 0.0
+
+    def line(self, rank: int, chars: int) -> Line:
+        """Return the hit as a line of at most *chars* characters, 0: whole."""
+        if (rank, chars) not in self._lines:
+            unit = self._hits[rank].unit
+            text = spoken(unit.role, shown(unit.text, chars, self._terms))
+            self._lines[rank, chars] = self._page.line(rank, self._hits[rank], text)
+        return self._lines[rank, chars]
+
+    def fitting(self, rank: int, room: int) -> Line | None:
+        """Return the line in at most *room* tokens: whole where it may be, else cut at line_chars; None where neither fits."""
+        text, chars, least = self._hits[rank].unit.text, self._page.limits.line_chars, self._least_tokens(rank)
+        if not 0 < chars < len(text):
+            return self._within(rank, 0, room) if least <= room else None
+        if least <= self._whole_tokens and least <= room:
+            whole = self._within(rank, 0, min(room, int(self._whole_tokens)))
+            if whole:
+                return whole
+        return self._within(rank, chars, room) if least * chars / len(text) / 2 <= room else None
+
+    def _within(self, rank: int, chars: int, room: int) -> Line | None:
+        line = self.line(rank, chars)
+        return line if self._page.cost(line) <= room else None
+
+    def _least_tokens(self, rank: int) -> float:
+        """Return a number of tokens that the text surely has, quickly: its words, and its characters of other scripts."""
+        if rank not in self._least:
+            text = self._hits[rank].unit.text
+            others = len(text.encode("utf-8", "surrogatepass")) - len(text)  # two bytes more for a Han character
+            self._least[rank] = text.count(" ") + min(1.0, self._page.limits.cjk_weight) * others / 2
+        return self._least[rank]
+
+    def cut(self, rank: int) -> bool:
+        """Put the hit on the page with as many characters as fit, where that still says anything; tell whether."""
+        low, high, page = _LEAST_CHARS, len(self._hits[rank].unit.text) - 1, self._page
+        fitting = 0
+        while low <= high:
+            middle = (low + high) // 2
+            page.put(self.line(rank, middle))
+            if page.fits():
+                fitting, low = middle, middle + 1
+            else:
+                high = middle - 1
+            page.take_back()
+        if fitting:
+            page.put(self.line(rank, fitting))
+        return fitting > 0
