@@ -21,11 +21,11 @@ FLOORS: Final = (
     ("supervisor.text",),
     ("supervisor.protocol",),
     ("supervisor.policy",),
-    ("supervisor.events", "supervisor.history", "supervisor.memory", "supervisor.seen"),
+    ("supervisor.events", "supervisor.history", "supervisor.memory", "supervisor.receipts", "supervisor.seen"),
     ("supervisor.workspace",),
     (
         *("supervisor.append", "supervisor.archive", "supervisor.fsck", "supervisor.harvest", "supervisor.intake"),
-        "supervisor.lookup",
+        *("supervisor.inject", "supervisor.lookup", "supervisor.why"),
         *("supervisor.model", "supervisor.recover", "supervisor.redo", "supervisor.report", "supervisor.rollup"),
         "supervisor.round",
     ),
@@ -53,7 +53,10 @@ HOMES: Final = {
 }
 
 #: Rules and formats have no I/O, clock, chance or log: what they may import, and what of floor 0 the rules may see.
-PURE: Final = ("supervisor.policy", *(f"supervisor.protocol.{n}" for n in "dated errors message period summary task".split()))
+PURE: Final = (
+    "supervisor.policy",
+    *(f"supervisor.protocol.{n}" for n in "dated errors inbox message period summary task turn".split()),
+)
 PURE_IMPORTS: Final = frozenset(
     "__future__ collections dataclasses datetime enum errno functools hashlib itertools json math re typing".split()
 )

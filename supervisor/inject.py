@@ -1,0 +1,192 @@
+"""
+What is put before the assistant: memory that answers, the last of the talk, the question (003, 检索与注入, 上下文注入预算).
+
+`gather` reads what is asked, the caller has it recalled, `inject` and `context` decide, `record` writes the receipt. Nothing
+that is stored, and no fault of a file, costs the turn: what can't be had is left out, and an event tells of it.
+"""
+
+from __future__ import annotations
+
+import os
+import traceback
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from supervisor.policy.account import receipt_of
+from supervisor.policy.admit import Sight, admit
+from supervisor.policy.asked import Asked, ask
+from supervisor.policy.budget import Budgets, share
+from supervisor.policy.found import Nothing
+from supervisor.policy.pack import Block, pack
+from supervisor.policy.page import Limits
+from supervisor.policy.render import miss
+from supervisor.policy.window import MESSAGE_TOKENS, Said, Window, WindowLimits, window
+from supervisor.protocol.errors import BadFile, SupervisorError, Unforeseen, from_os_error
+from supervisor.protocol.inbox import parse_inbox
+from supervisor.receipts import ReceiptStore
+from supervisor.text.language import language_of
+from supervisor.text.tokens import estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from supervisor.policy.found import Found
+    from supervisor.policy.hit import Hit
+    from supervisor.protocol.message import History, Message
+    from supervisor.protocol.turn import Receipt
+    from supervisor.workspace import Workspace
+
+T = TypeVar("T")
+#: A text with more characters than this for each token of the context fills it, whatever they are.
+_CHARS_A_TOKEN: Final = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Injection:
+    """One turn: the blocks, the chat-completions messages they make, what is shown and what is not, and the receipt of it."""
+
+    memory: str
+    history: tuple[Said, ...]
+    messages: tuple[dict[str, str], ...]
+    memory_tokens: int
+    history_tokens: int
+    shown: tuple[Hit, ...]
+    left_out: tuple[tuple[Hit, str], ...]
+    receipt: Receipt
+
+    @property
+    def id(self) -> str:
+        """The turn's id, which is also the name of its receipt."""
+        return self.receipt.id
+
+
+def gather(ws: Workspace, question: str | None) -> Asked:
+    """Return what is asked: *question*, else what waits in inbox.json, with the talk before it."""
+    history: History = _attempt(ws, "history", ws.history.read, ())
+    inbox: tuple[Message, ...] = () if question is not None else _attempt(ws, "inbox", lambda: _inbox(ws), ())
+    return ask(question, inbox, history)
+
+
+def inject(ws: Workspace, question: str | Asked | None, now: datetime, found: Found) -> Injection:
+    """
+    Return the memory block for the question (None: for inbox.json), beside a history that the client sends itself.
+
+    *found* is what recall returned for the question that `gather` gives.
+    """
+    asked = question if isinstance(question, Asked) else gather(ws, question)
+    return _decide(ws, asked, Window(), now, found, "")
+
+
+def context(ws: Workspace, question: str | Asked | None, now: datetime, found: Found, system: str = "") -> Injection:
+    """Return the whole turn: the client's *system* prompt as given, then memory, the last of the talk, the question."""
+    asked = question if isinstance(question, Asked) else gather(ws, question)
+    limits = ws.config.context
+    window_limits = WindowLimits(
+        tokens=_budgets(ws, asked, system).history,
+        least=limits.min_messages,
+        most=limits.max_messages,
+        message_chars=limits.message_chars,
+        cjk_weight=ws.config.tokens.cjk_weight,
+    )
+    block = _attempt(ws, "history block", lambda: window(asked.before, window_limits), Window())
+    return _decide(ws, asked, block, now, found, system)
+
+
+def record(ws: Workspace, injection: Injection) -> bool:
+    """Write the receipt; tell whether it could be written. A turn goes on without one."""
+
+    def write() -> bool:
+        ReceiptStore(ws.files, ws.layout).write(injection.receipt)
+        return True
+
+    return _attempt(ws, "receipt", write, otherwise=False)
+
+
+def remember(ws: Workspace, asked: Asked, found: Found, tokens: int, shown: frozenset[str]) -> Block:
+    """Return the memory block in at most *tokens*; *shown* are ids of messages that the turn holds anyway."""
+    recall, cjk_weight = ws.config.recall, ws.config.tokens.cjk_weight
+    questions = frozenset({asked.question.strip(), *(one.text.strip() for one in asked.inputs)} - {""})
+    ids = shown | {one.id for one in asked.inputs if one.id}
+    sight = Sight(chat=asked.chat, in_groups=recall.in_groups, messages=ids, questions=questions)
+    hits, hidden = admit(found.hits, sight)
+    language = ws.config.language if ws.config.language != "auto" else language_of(asked.question)
+    limits = Limits(
+        tokens=tokens,
+        max_hits=recall.max_hits,
+        hit=recall.hit,
+        line_chars=recall.line_chars,
+        max_chars=recall.max_injected_chars,
+        citations=recall.citations == "on" or (recall.citations == "auto" and asked.chat.is_direct),
+        cjk_weight=cjk_weight,
+        language=language,
+    )
+    block = pack(hits, found.terms, limits)
+    if recall.honest_miss and found.terms and not hits and not any(why == "in the history" for _, why in hidden):
+        line = miss(found.terms, found.files, language, cjk_weight) + "\n"
+        size = estimate(line, cjk_weight)
+        fits = size <= tokens and (not limits.max_chars or len(line) <= limits.max_chars)
+        block = Block(line, size) if fits else block
+    return replace(block, left_out=(*hidden, *block.left_out))
+
+
+# ── how it is put together ───────────────────────────────────────────────────
+
+
+def _decide(ws: Workspace, asked: Asked, history: Window, now: datetime, found: Found, system: str) -> Injection:
+    budgets = _budgets(ws, asked, system)
+    shown = frozenset(said.id for said in history.said if said.is_whole and said.id)
+    memory = _attempt(ws, "memory block", lambda: remember(ws, asked, found, budgets.memory, shown), Block())
+    said = [(one.role, one.text) for one in history.said]
+    turn = [("system", system), ("system", memory.text), *said, ("user", asked.question)]
+    messages = tuple({"role": role, "content": text} for role, text in turn if text.strip())
+    config = {"recall": asdict(ws.config.recall), "context": asdict(ws.config.context)}
+    config["llm"], config["tokens"] = {"context_tokens": ws.config.llm.context_tokens}, asdict(ws.config.tokens)
+
+    def account(found: Found) -> Receipt:
+        return receipt_of(asked, found, memory, history, messages, budgets, config, now)
+
+    failed = Nothing(how="failed")
+    return Injection(
+        memory=memory.text,
+        history=history.said,
+        messages=messages,
+        memory_tokens=memory.tokens,
+        history_tokens=history.tokens,
+        shown=memory.shown,
+        left_out=memory.left_out,
+        receipt=_attempt(ws, "receipt", lambda: account(found), None) or account(failed),
+    )
+
+
+def _budgets(ws: Workspace, asked: Asked, system: str) -> Budgets:
+    """Return the shares of memory and history beside the system prompt and the question."""
+    config = ws.config
+    size, weight = config.llm.context_tokens, config.tokens.cjk_weight
+    fixed = sum(estimate(text[: size * _CHARS_A_TOKEN], weight) + MESSAGE_TOKENS for text in (system, asked.question) if text)
+    return share(size, fixed, Budgets(config.recall.memory_tokens, config.context.history_tokens))
+
+
+def _inbox(ws: Workspace) -> tuple[Message, ...]:
+    look = ws.files.look(ws.layout.inbox)
+    if look is None:
+        return ()
+    try:
+        return parse_inbox(look.data, ws.zone)
+    except ValueError as error:
+        raise BadFile(ws.layout.inbox, str(error)) from None
+
+
+def _attempt(ws: Workspace, what: str, step: Callable[[], T], otherwise: T) -> T:
+    """Return what the step returns; *otherwise*, and an event, where it fails in any way."""
+    try:
+        return step()
+    except SupervisorError as error:
+        ws.events.emit("degraded", why=str(error))
+    except OSError as error:
+        ws.events.emit("degraded", why=str(from_os_error(error, error.filename or ws.layout.root)))
+    except Exception as error:  # noqa: BLE001 - the turn is worth more than what failed in it
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{os.path.basename(frame.filename)}:{frame.lineno}"
+        ws.events.emit("error", why=str(Unforeseen(what, type(error).__name__, where)))
+    return otherwise

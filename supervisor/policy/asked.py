@@ -1,0 +1,74 @@
+"""What is being asked, and who hears it: the inputs that wait, and the conversation that they belong to (003, 关键词提取)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from supervisor.protocol.inbox import DIRECT, Chat, chat_of
+from supervisor.protocol.message import Message
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from supervisor.protocol.message import History
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The question, "" where none waits; where it was asked; the talk before it, oldest first, without the question itself."""
+
+    question: str
+    chat: Chat = DIRECT
+    inputs: tuple[Message, ...] = ()
+    before: tuple[Message, ...] = ()
+
+    def recent(self, count: int) -> tuple[str, ...]:
+        """Return the texts of the last *count* messages, oldest first (003: five)."""
+        said = [message.text for message in self.before if message.role in {"user", "assistant"} and message.text.strip()]
+        return tuple(said[-count:]) if count else ()
+
+
+def ask(question: str | None, inbox: Sequence[Message], history: History) -> Asked:
+    """
+    Return what is asked: *question*, else the inputs of *inbox* that nobody has answered yet.
+
+    Inputs of more than one conversation are never mixed: that of the newest counts, since what the one may read may be hidden
+    from the other. All direct talk is one conversation (003); a group's is its session's.
+    """
+    talk = [entry for entry in history if isinstance(entry, Message)]
+    if question is not None:
+        waiting: tuple[Message, ...] = ()
+        chat = DIRECT
+    else:
+        open_inputs = [one for one in inbox if not _is_answered(one, talk)]
+        chat = chat_of(open_inputs[-1].raw) if open_inputs else DIRECT
+        waiting = tuple(one for one in open_inputs if is_same(chat, chat_of(one.raw)))
+        question = "\n".join(one.text for one in waiting)
+    before = [m for m in talk if is_same(chat, chat_of(m.raw)) and not any(_is(one, m) for one in waiting)]
+    if before and before[-1].role == "user" and before[-1].text.strip() == question.strip():
+        before.pop()  # A27: the input was appended to history before it was asked
+    return Asked(question, chat, waiting, tuple(before))
+
+
+def is_same(chat: Chat, other: Chat) -> bool:
+    """Tell whether two belong to one conversation; a group without a session is nobody's but its own."""
+    if chat.is_direct or other.is_direct:
+        return chat.is_direct and other.is_direct
+    return bool(chat.session) and chat.session == other.session
+
+
+def _is(one: Message, other: Message) -> bool:
+    """Tell whether the input *one* is the message *other* (A27: an input is also appended to history)."""
+    if one.id and one.id == other.id:
+        return True
+    return one.created_at is not None and (one.created_at, one.text) == (other.created_at, other.text)
+
+
+def _is_answered(one: Message, talk: Sequence[Message]) -> bool:
+    """Tell whether the input stands in history with an answer of the assistant somewhere after it in its conversation."""
+    place = next((i for i, message in enumerate(talk) if _is(one, message)), None)
+    if place is None:
+        return False
+    chat = chat_of(one.raw)
+    return any(m.role == "assistant" and m.text.strip() and is_same(chat, chat_of(m.raw)) for m in talk[place + 1 :])

@@ -1,0 +1,113 @@
+"""
+A turn's receipt, turns/<id>.json: what was put before the assistant, what was not, and why (docs/protocol.md, 7).
+
+It holds words of the user, so the file is 0600. The names in JSON are camelCase and live here alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any, Final
+
+from supervisor.protocol.clock import from_wire, to_wire
+from supervisor.protocol.errors import BadFile, NewerFormat
+from supervisor.protocol.message import parse_json, render_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+    from pathlib import Path
+
+VERSION: Final = 1
+TURN_ID: Final = re.compile(r"\d{8}T\d{9}Z-[0-9a-f]{12}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One thing that was found: where, how well, whether it was shown, and if not, why not."""
+
+    path: str
+    start: int
+    end: int
+    score: float
+    because: tuple[str, ...] = ()
+    shown: bool = False
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """One turn. *history* and *messages* are as they were sent; *config* holds the settings that mattered, by their names."""
+
+    id: str
+    at: datetime
+    question: str
+    chat: str = "direct"
+    session: str = ""
+    terms: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
+    how: str = ""
+    files: int = 0
+    ms: float = 0.0
+    candidates: tuple[Candidate, ...] = ()
+    memory: str = ""
+    history: tuple[Mapping[str, Any], ...] = ()  # {id, role, content, whole}
+    messages: tuple[Mapping[str, str], ...] = ()  # chat-completions
+    tokens: Mapping[str, int]
+    budgets: Mapping[str, int]
+    config: Mapping[str, Any]
+
+
+def turn_id(at: datetime, *parts: str) -> str:
+    """
+    Return an id that sorts by time and is the same only for the same turn.
+
+    >>> from datetime import UTC, datetime
+    >>> turn_id(datetime(2026, 1, 31, 8, tzinfo=UTC), "花生呢？")
+    '20260131T080000000Z-c47dd6eede93'
+    """
+    digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return f"{re.sub('[-:.]', '', to_wire(at))}-{digest}"
+
+
+def render_receipt(receipt: Receipt) -> bytes:
+    """Return the file's bytes."""
+    found = {"version": VERSION, **asdict(receipt), "at": to_wire(receipt.at)}
+    return render_json(found) + b"\n"
+
+
+def parse_receipt(data: bytes, path: Path | str) -> Receipt:
+    """Return the receipt; BadFile where *data* is none, NewerFormat where it is a newer recalld's; unknown keys are skipped."""
+    try:
+        found = parse_json(data)
+        version = found["version"]
+        if isinstance(version, int) and version > VERSION:
+            raise NewerFormat(path, version)
+        known = _known(Receipt, found)
+        known["at"] = from_wire(known["at"])
+        known["candidates"] = tuple(_candidate(one) for one in known.get("candidates", ()))
+        for name in ("terms", "dates", "history", "messages"):
+            known[name] = tuple(known.get(name, ()))
+        return Receipt(**known)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise BadFile(path, "it is no receipt of a turn") from None
+
+
+def _candidate(found: Mapping[str, Any]) -> Candidate:
+    return Candidate(**{**_known(Candidate, found), "because": tuple(found.get("because", ()))})
+
+
+def _known(kind: type, found: Mapping[str, Any]) -> dict[str, Any]:
+    return {field.name: found[field.name] for field in fields(kind) if field.name in found}
+
+
+def newest(names: Sequence[str]) -> str | None:
+    """Return the id of the newest turn among file names, None where there is none."""
+    return max(ids(names), default=None)
+
+
+def ids(names: Sequence[str]) -> list[str]:
+    """Return the ids of the turns among file names, oldest first."""
+    return sorted(name[:-5] for name in names if name.endswith(".json") and TURN_ID.fullmatch(name[:-5]))

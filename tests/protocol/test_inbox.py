@@ -1,0 +1,68 @@
+"""inbox.json, read as tolerantly as other programs write it (docs/protocol.md, 2 and 7)."""
+
+from __future__ import annotations
+
+import json
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.protocol.inbox import Chat, chat_of, parse_inbox
+
+ZONE = ZoneInfo("Asia/Shanghai")
+
+
+def texts(value: object) -> list[str]:
+    return [one.text for one in parse_inbox(json.dumps(value).encode(), ZONE)]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [{"id": "i1", "text": "花生呢？", "createdAt": "2026-01-31T02:00:00.000Z"}],
+        [{"content": "花生呢？"}],
+        [{"content": [{"type": "text", "text": "花生呢？"}]}],
+        ["花生呢？"],
+        {"inputs": ["花生呢？"]},
+        {"text": "花生呢？"},
+        [{"text": "花生呢？"}, {"text": "  "}, {"id": "i2"}, 7, None, {"role": "assistant", "text": "不能吃"}],
+    ],
+)
+def test_an_input_is_read_in_every_spelling_and_what_is_none_is_passed_over(value):
+    assert texts(value) == ["花生呢？"]
+
+
+def test_inputs_keep_their_order():
+    assert texts(["第一", "第二", "第三"]) == ["第一", "第二", "第三"]
+
+
+@pytest.mark.parametrize("data", [b"", b"[{", b"7", b'"\xe8\x8a\xb1"', b"\xff\xfe"])
+def test_what_is_no_array_is_said_to_be_none(data):
+    with pytest.raises(ValueError, match="it "):
+        parse_inbox(data, ZONE)
+
+
+@pytest.mark.parametrize(
+    ("raw", "chat"),
+    [
+        ({}, Chat("direct", "")),
+        ({"session": "agent:main:telegram:group:-1001"}, Chat("group", "agent:main:telegram:group:-1001")),
+        ({"session": "discord:channel:花生群"}, Chat("channel", "discord:channel:花生群")),
+        ({"session": "telegram:group:1", "chat": "direct"}, Chat("direct", "telegram:group:1")),
+        ({"chat": "group"}, Chat("group", "")),
+        ({"chat": "别的", "session": 7}, Chat("direct", "")),
+    ],
+)
+def test_the_chat_is_what_is_said_else_what_the_sessions_key_says(raw, chat):
+    assert chat_of(raw) == chat
+
+
+@given(
+    st.recursive(
+        st.none() | st.text(max_size=9) | st.integers(), lambda v: st.lists(v) | st.dictionaries(st.text(max_size=9), v)
+    )
+)
+def test_nothing_in_an_array_is_a_fault(value):
+    assert all(one.text.strip() for one in parse_inbox(json.dumps([value]).encode(), ZONE))
