@@ -39,7 +39,6 @@ def archive(ws: Workspace, now: datetime, *, everything: bool = False) -> int:
     ws.history.change(partial(mark_pending, keys=keys))
     count = 0
     for file in plan:
-        ws.progress("written to dated files", count, len(keys))
         if ws.should_stop():
             break
         data = render_dated(file.day, ws.config.archive.timezone, ws.zone, now, file.blocks)
@@ -49,6 +48,7 @@ def archive(ws: Workspace, now: datetime, *, everything: bool = False) -> int:
             continue  # a person took the name meanwhile: the next run finds another
         ws.seen.wrote(file.name, file.blocks)
         count += len(file.blocks)
+        ws.progress("written to dated files", count, len(keys))
     ws.events.emit("archived", messages=count, files=len(plan))
     return count
 

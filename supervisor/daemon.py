@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from supervisor.model import provider_state
-from supervisor.protocol.errors import BadFile, Busy
+from supervisor.protocol.errors import AlreadyRuns, BadFile, Busy, LockLost
 from supervisor.recover import reclaim, restore_history, sweep
 from supervisor.round import Round, run_round
 
@@ -32,6 +32,8 @@ ROUND_S: Final = 30.0
 #: In --until-settled: how often to look for results, and how many times a worker may die.
 _LOOK_S: Final = 0.03
 _DEATHS: Final = 3
+#: How long to wait for the lock: `status` holds it for a moment, to see whether a supervisor runs. In seconds.
+_LOCK_WAIT_S: Final = 1.0
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
 
 Signature: TypeAlias = "tuple[Stat | None, ...]"
@@ -51,6 +53,7 @@ class Supervisor:
         self._write_wait = timedelta()
         self._held_until = 0.0
         self._due_at = _NEVER
+        self._lock: Stat | None = None
         self._damaged: tuple[Stat | None, float] | None = None
         ws.should_stop = self._stop.is_set
 
@@ -78,6 +81,7 @@ class Supervisor:
                 if hinted or now - last_tree >= tree_s:
                     last_tree = now
                     changed = self._tree_changed() or changed
+                    self._still_alone()
                 if changed or now - last_round >= ROUND_S or self._clock() >= self._due_at:
                     last_round = now
                     done = self.tick(self._clock())
@@ -162,7 +166,13 @@ class Supervisor:
     def _alone(self) -> Iterator[None]:
         """Hold the supervisor's lock, and tidy up what a crash left."""
         self._ws.prepare()
-        with self._ws.files.lock(self._ws.layout.supervisor_lock, wait_s=0):
+        try:
+            held = contextlib.ExitStack()
+            held.enter_context(self._ws.files.lock(self._ws.layout.supervisor_lock, wait_s=_LOCK_WAIT_S))
+        except Busy:
+            raise AlreadyRuns(self._ws.layout.root) from None
+        with held:
+            self._lock = self._ws.files.disk.stat(self._ws.layout.supervisor_lock)
             sweep(self._ws)
             reclaim(self._ws)
             self._ws.events.emit("started")
@@ -170,6 +180,12 @@ class Supervisor:
                 yield
             finally:
                 self._ws.events.emit("stopped")
+
+    def _still_alone(self) -> None:
+        """Raise LockLost when the lock that is held is no longer the one at its place: the state was deleted or moved away."""
+        now = self._ws.files.disk.stat(self._ws.layout.supervisor_lock)
+        if self._lock is None or now is None or now.inode != self._lock.inode:
+            raise LockLost(self._ws.layout.root)
 
     def _near_changed(self) -> bool:
         layout, spool = self._ws.layout, self._ws.spool

@@ -7,6 +7,7 @@ Doors are history.json itself and the drop-box inbox.d/new. Source: docs/protoco
 from __future__ import annotations
 
 import hashlib
+import stat as modes
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
@@ -172,7 +173,8 @@ def _set_odd_aside(ws: Workspace, history: History) -> None:
 def _empty_drop_box(ws: Workspace) -> None:
     each = OneByOne()
     for name in ws.files.disk.names(ws.layout.drop_box):
-        if name.endswith(".json") and not is_foreign(name):
+        stat = ws.files.disk.stat(ws.layout.drop_box / name)
+        if name.endswith(".json") and not is_foreign(name) and stat and modes.S_ISREG(stat.mode):
             with each:
                 _take_file(ws, name)
     each.raise_first()

@@ -120,5 +120,5 @@ def _tell(ws: Workspace, done: Round) -> None:
     ws.events.edge("history_invalid", invalid, why=invalid)
     bugs = "; ".join(str(error) for error in done.errors.values() if isinstance(error, Unforeseen))
     ws.events.edge("error", bugs, why=bugs)
-    others = "; ".join(str(error) for error in done.errors.values() if not isinstance(error, (BadFile, Unforeseen)))
+    others = "; ".join(sorted({str(e) for e in done.errors.values() if not isinstance(e, (BadFile, Unforeseen))}))
     ws.events.edge("degraded", others, over="recovered", why=others)

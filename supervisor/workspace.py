@@ -12,6 +12,7 @@ from supervisor.policy.trim import Caps
 from supervisor.protocol.clock import machine_zone
 from supervisor.protocol.config import load, render_default
 from supervisor.protocol.disk import RealDisk
+from supervisor.protocol.errors import BadRequest
 from supervisor.protocol.files import Files
 from supervisor.protocol.layout import Layout
 from supervisor.protocol.spool import Spool
@@ -104,6 +105,8 @@ def make_workspace(root: Path, environ: Mapping[str, str]) -> bool:
     The machine's time zone is written down, so that days stay the same days wherever the folder goes.
     """
     files, layout = Files(RealDisk()), Layout(root)
+    if root.exists() and not root.is_dir():
+        raise BadRequest("--workspace", f"{root} is a file, not a folder")
     files.make_folder(root)
     is_new = files.disk.stat(layout.config) is None
     if is_new:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: The kernel's ways to say "not with your rights"; anything else is trouble with the disk.
 _FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+#: What the kernel, and RealDisk.read, say of a link, a folder or a pipe in a file's place.
+_NO_FILE: Final = frozenset({errno.ELOOP, errno.EISDIR, errno.EINVAL})
 
 
 class SupervisorError(Exception):
@@ -96,6 +98,32 @@ class Busy(SupervisorError):
         return f"{self.path} is held by another program after {self.waited.total_seconds():g} s of waiting; try again."
 
 
+class AlreadyRuns(SupervisorError):
+    """Another supervisor has the workspace at *root*."""
+
+    exit_code = 75
+
+    def __init__(self, root: PurePath | str) -> None:
+        super().__init__(root)
+        self.root = root
+
+    def __str__(self) -> str:
+        return f"a supervisor already runs in {self.root}; use that one, or stop it first."
+
+
+class LockLost(SupervisorError):
+    """The state of the workspace at *root* was deleted or moved away under a running supervisor: another may run by now."""
+
+    exit_code = 75
+
+    def __init__(self, root: PurePath | str) -> None:
+        super().__init__(root)
+        self.root = root
+
+    def __str__(self) -> str:
+        return f"{self.root}/.recalld was deleted or moved away while the supervisor ran; it ends, start it again."
+
+
 class Changed(SupervisorError):
     """The target is not what was read any more. Internal: read again, apply again."""
 
@@ -164,6 +192,8 @@ class Unforeseen(SupervisorError):
 def from_os_error(error: OSError, path: PurePath | str) -> SupervisorError:
     """What the kernel said about *path*, as an error of ours; for `raise … from error`."""
     why = error.strerror or str(error) or type(error).__name__
+    if error.errno in _NO_FILE:
+        return BadFile(path, "it is a link, a folder or another thing that is no regular file")
     return NoPermission(path, why) if error.errno in _FORBIDDEN else DiskTrouble(path, why)
 
 

@@ -21,6 +21,8 @@ ONE_OF_EACH = {
     e.NewerFormat("memory/2026-01-28-deploy.md", 9): 78,
     e.DiskTrouble("history.json", "No space left on device"): 74,
     e.NoPermission("history.json", "Permission denied"): 77,
+    e.AlreadyRuns("/srv/memory"): 75,
+    e.LockLost("/srv/memory"): 75,
     e.Unforeseen("roll-up", "KeyError", "rollup.py:42"): 1,
 }
 
