@@ -136,17 +136,19 @@ def remember(ws: Workspace, asked: Asked, found: Found, tokens: int, shown: froz
 def _decide(ws: Workspace, asked: Asked, history: Window, now: datetime, found: Found, system: str) -> Injection:
     budgets = _budgets(ws, asked, system)
     shown = frozenset(said.id for said in history.said if said.is_whole and said.id)
-    memory = _attempt(ws, "memory block", lambda: remember(ws, asked, found, budgets.memory, shown), Block())
+    made = _attempt(ws, "memory block", lambda: remember(ws, asked, found, budgets.memory, shown), None)
+    memory = made or Block()
     said = [(one.role, one.text) for one in history.said]
     turn = [("system", system), ("system", memory.text), *said, ("user", asked.question)]
     messages = tuple({"role": role, "content": text} for role, text in turn if text.strip())
     config = {"recall": asdict(ws.config.recall), "context": asdict(ws.config.context)}
     config["llm"], config["tokens"] = {"context_tokens": ws.config.llm.context_tokens}, asdict(ws.config.tokens)
 
-    def account(found: Found) -> Receipt:
+    def account(found: Found, memory: Block) -> Receipt:
         return receipt_of(asked, found, memory, history, messages, budgets, config, now)
 
-    failed = Nothing(how="failed")
+    bare = account(Nothing(how="failed"), replace(memory, shown=(), left_out=()))
+
     return Injection(
         memory=memory.text,
         history=history.said,
@@ -155,7 +157,7 @@ def _decide(ws: Workspace, asked: Asked, history: Window, now: datetime, found: 
         history_tokens=history.tokens,
         shown=memory.shown,
         left_out=memory.left_out,
-        receipt=_attempt(ws, "receipt", lambda: account(found), None) or account(failed),
+        receipt=_attempt(ws, "receipt", lambda: account(found, memory), bare) if made else bare,
     )
 
 
