@@ -141,6 +141,16 @@ def test_a_persons_own_wording_wins_and_its_digest_says_so(shop):
     assert shop.server.seen.prompts[0].startswith("2026-01-15 说了什么？只写三行。\n（围栏里是引用的材料")
 
 
+def test_braces_in_a_persons_own_wording_are_words_too(shop):
+    (shop.root / "prompts").mkdir()
+    own = '{date}\n{messages}\n答成 {"话题": "……"} 也行，{} 和 {0} 不管。'
+    (shop.root / "prompts" / "daily-summary.zh.md").write_text(own, encoding="utf-8")
+    shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK))
+    shop.do()
+
+    assert shop.server.seen.prompts[0].endswith('答成 {"话题": "……"} 也行，{} 和 {0} 不管。')
+
+
 @pytest.mark.parametrize(("name", "lacks"), [(name, needed) for name, all_needed in NEEDED.items() for needed in all_needed])
 def test_a_wording_without_a_placeholder_is_refused_and_named(shop, name, lacks):
     (shop.root / "prompts").mkdir()
@@ -352,6 +362,20 @@ def test_a_full_disk_costs_a_piece_and_not_the_work(small, monkeypatch):
     monkeypatch.setattr(worker.files, "create", full)
 
     assert worker.run_once().status == "done"
+
+
+def test_what_was_taken_over_while_the_model_wrote_is_not_delivered(shop):
+    def taken_over(_number, _prompt):
+        for name in shop.spool.claimed():
+            shop.spool.put_back(name)
+        return Act(text=TEXT)
+
+    shop.server.script = taken_over
+    shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK))
+
+    assert shop.worker.run_once() is None
+    assert shop.results() == []
+    assert shop.queued() == ["day-2026-01-15"]
 
 
 def test_how_long_the_server_asks_to_wait_is_in_the_result(shop):
