@@ -10,7 +10,7 @@ from pathlib import Path
 from supervisor.protocol.clock import from_wire, starting_at, utc_now
 from supervisor.protocol.config import load
 from supervisor.protocol.disk import RealDisk
-from supervisor.protocol.errors import SupervisorError
+from supervisor.protocol.errors import BadRequest, SupervisorError
 from supervisor.protocol.files import Files
 from supervisor.protocol.layout import Layout
 from supervisor.protocol.spool import Spool
@@ -29,6 +29,8 @@ def main() -> int:
     root = options.workspace.resolve()
     now = os.environ.get("RECALLD_NOW")
     try:
+        if not root.is_dir():
+            raise BadRequest("--workspace", f"{root} is not there; make it with `recalld init -w {root}`")
         files = Files(RealDisk())
         found = files.look(Layout(root).config)
         config = load(found.data if found else None, os.environ)
