@@ -84,18 +84,19 @@ FOUND = [
     hit(7, "别的群说的", start=6, chat="group", session=OTHER),
     hit(6, "大家都可以知道", start=7, shared=True),
     hit(5, "没有名字的群", start=8, chat="group"),
+    hit(4, "只对我说的", start=9, chat="direct", session=GROUP),
 ]
 
 
 @pytest.mark.parametrize(
     ("chat", "in_groups", "shown"),
     [
-        (Chat(), "own", [9, 8, 7, 6, 5]),
-        (Chat(), "none", [9, 8, 7, 6, 5]),
+        (Chat(), "own", [9, 8, 7, 6, 5, 4]),
+        (Chat(), "none", [9, 8, 7, 6, 5, 4]),
         (Chat("group", GROUP), "own", [8, 6]),
         (Chat("channel", GROUP), "own", [8, 6]),
         (Chat("group", ""), "own", [6]),
-        (Chat("group", GROUP), "all", [9, 8, 7, 6, 5]),
+        (Chat("group", GROUP), "all", [9, 8, 7, 6, 5, 4]),
         (Chat("group", GROUP), "none", []),
     ],
 )

@@ -86,6 +86,20 @@ def test_messages_of_a_dated_file_are_neighbours_over_the_lines_of_ours_between_
     assert pack(hits, [], ZH).entries == entries
 
 
+def test_sections_of_a_summary_are_neighbours_over_a_blank_line_and_other_lines_are_not():
+    sections = [
+        hit(5, "## 饮食 花生过敏", start=4, end=6, tier="summary"),
+        hit(4, "## 部署 超时", start=8, end=9, tier="summary"),
+    ]
+    assert pack(sections, [], ZH).entries == 1
+    assert pack([hit(5, "花生过敏", start=4), hit(4, "还有虾", start=6)], [], ZH).entries == 2
+
+
+def test_a_tag_reaches_to_the_last_line_of_all_that_it_stands_for():
+    wide, within = hit(5, "花生过敏", start=4, end=10), hit(4, "还有虾", start=5, end=6)
+    assert body(pack([wide, within], [], ZH).text) == ["[memory/2026-01-28-allergy.md#L4-L10] 花生过敏 | 还有虾"]
+
+
 def test_at_most_five_files_and_no_limit_with_zero():
     hits = [hit(20 - n, f"第 {n} 个文件里的花生", f"memory/{n}.md") for n in range(8)]
     block = pack(hits, [], ZH)
@@ -124,8 +138,18 @@ def test_the_budget_is_filled_to_the_last_line(tokens, files):
     assert estimate(block.text) <= block.tokens <= estimate(block.text) + block.entries
 
 
+@pytest.mark.parametrize("every", [1, 2, 5])
+def test_the_budget_holds_to_the_token_however_runs_grow_and_join(every):
+    hits = [
+        hit(30 - (7 * n % 30), f"{'花' * (n % 4)}a{n % 3}, {n}", "memory/2026-01-28-abc.md", 95 + every * n) for n in range(30)
+    ]
+    for tokens in range(80, 420):
+        block = pack(hits, [], replace(ZH, tokens=tokens))
+        assert estimate(block.text) <= block.tokens <= tokens
+
+
 def test_in_files_a_long_message_is_whole_where_it_takes_no_more_than_a_quarter_of_the_budget():
-    long, longer = "花生" * 200 + "。", "花生" * 300 + "。"
+    long, longer = "花生" * 254, "花生" * 256  # 512 tokens with what stands before a line
     assert long in pack([hit(9, long)], [], ZH).text
     assert "[truncated]" in pack([hit(9, longer)], [], ZH).text
     assert "[truncated]" in pack([hit(9, long)], [], replace(ZH, hit="line")).text

@@ -15,7 +15,7 @@ from tests.policy.memories import ATTACKS, TEXTS
 
 #: What no stored text may bring into the block as it stands.
 FORGED = re.compile(
-    r"(?<!\\)\[[^\[\]\n]*\.md\b|^#|```|~~~|<!--|-->|<\||\|>|</?(?:system|user|assistant)\b|<<|\[/?INST\]"
+    r"(?<!\\)\[[^\[\]\n]*\.md\b|^#{1,6}(?:\s|$)|```|~~~|<!--|-->|<\||\|>|</?(?:system|user|assistant)\b|<<|\[/?INST\]"
     r"|^(?:user|assistant|system|tool)\s*[:：]|(?:^| )\|(?: |$)",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -42,8 +42,12 @@ def test_a_line_is_cut_around_what_matched():
     assert len(found) <= 60 + len("……[truncated]")
 
 
-def test_zero_characters_mean_the_whole_line():
+def test_zero_characters_mean_the_whole_line_but_for_one_that_fills_a_book():
     assert shown("超时" * 5000, 0) == "超时" * 5000
+    assert shown("超时" * 15_000, 0) == "超时" * 10_000 + "…[truncated]"
+    found = shown("超时" * 15_000 + "花生", 0, ["花生"])
+    assert found.startswith("…超时")
+    assert found.endswith("花生[truncated]")
 
 
 @pytest.mark.parametrize("cluster", ["👨‍👩‍👧‍👦", "e\u0301", "🇨🇳", "👍🏽", "각", "\u1100\u1161\u11a8"])
