@@ -69,8 +69,8 @@ class Supervisor:
     # ── the service ──────────────────────────────────────────────────────────
 
     def run(self) -> None:
-        """Watch the workspace until told to stop; Busy when another supervisor runs."""
-        with self._alone(), self._events():
+        """Watch the workspace until told to stop; the caller holds `alone`."""
+        with self._events():
             poll_s = self._ws.config.care.poll.total_seconds()
             tree_s = self._ws.config.care.tree_poll.total_seconds()
             last_round = last_tree = float("-inf")
@@ -135,7 +135,7 @@ class Supervisor:
         Groups that wait for a retry are counted by others, not awaited. Busy when another supervisor runs.
         """
         total = Round()
-        with self._alone():
+        with self.alone():
             while not self._stop.is_set():
                 done = run_round(self._ws, now, "all")
                 total.add(done)
@@ -163,8 +163,8 @@ class Supervisor:
     # ── looking ──────────────────────────────────────────────────────────────
 
     @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Hold the supervisor's lock, and tidy up what a crash left."""
+    def alone(self) -> Iterator[None]:
+        """Hold the supervisor's lock, and tidy up what a crash left; AlreadyRuns when another holds it."""
         self._ws.prepare()
         try:
             held = contextlib.ExitStack()

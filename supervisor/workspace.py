@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from supervisor.events import EventLog
 from supervisor.history import HistoryStore
+from supervisor.index import Index
 from supervisor.memory import MemoryStore
 from supervisor.policy.settle import Failure
 from supervisor.policy.trim import Caps
@@ -50,6 +51,8 @@ class Workspace:
         self.zone = config.archive.zone
         self.history = HistoryStore(files, self.layout, self.zone)
         self.memory = MemoryStore(files, self.layout)
+        recall = config.recall
+        self.index = Index(files, self.layout, self.memory, self.zone, recall.k1, recall.b)
         self.seen = SeenJournal(files, self.layout, self.zone)
         self.spool = Spool(files, self.layout)
         #: Asked between two steps of long work; told how far it has come: what, how many of how many.

@@ -21,19 +21,21 @@ FLOORS: Final = (
     ("supervisor.text",),
     ("supervisor.protocol",),
     ("supervisor.policy",),
+    ("supervisor.catalogue", "supervisor.documents", "supervisor.engine", "supervisor.literal", "supervisor.scoring"),
     ("supervisor.events", "supervisor.history", "supervisor.memory", "supervisor.receipts", "supervisor.seen"),
+    ("supervisor.index",),
     ("supervisor.workspace",),
     (
         *("supervisor.append", "supervisor.archive", "supervisor.fsck", "supervisor.harvest", "supervisor.intake"),
         *("supervisor.inject", "supervisor.lookup", "supervisor.why"),
         *("supervisor.model", "supervisor.recover", "supervisor.redo", "supervisor.report", "supervisor.rollup"),
-        "supervisor.round",
+        *("supervisor.recall", "supervisor.round"),
     ),
     ("supervisor.daemon", "supervisor.watching", "supervisor.workers"),
     ("supervisor.adapters",),
 )
 #: The stores never import each other; words (on the ground beside the protocol) and files know nothing of each other.
-APART: Final = frozenset({FLOORS[3]})
+APART: Final = frozenset({FLOORS[4]})
 KNOW_NOTHING: Final = {"supervisor.protocol": "supervisor.text"}
 #: What a process of its own may see of recalld.
 WORKER: Final = ("supervisor.protocol", "supervisor.text", "worker", "prompts")
@@ -44,9 +46,11 @@ HOMES: Final = {
     "yaml": {"supervisor.protocol.frontmatter"},
     "jieba": {"supervisor.text.words"},
     "Stemmer": {"supervisor.text.words"},
-    "platformdirs": {"supervisor.text.words", "supervisor.adapters.cli"},
+    "tantivy": {"supervisor.engine"},
+    "rank_bm25": {"supervisor.scoring"},
+    "platformdirs": {"supervisor.text.words", "supervisor.adapters.opening"},
     "watchdog": {"supervisor.watching"},
-    "typer": {"supervisor.adapters.cli"},
+    "typer": {"supervisor.adapters.cli", "supervisor.adapters.opening", "supervisor.adapters.turn"},
     "rich": {"supervisor.adapters.progress"},
     "openai": {"worker.providers.openai"},
     "httpx": {"worker.providers.openai"},
@@ -58,7 +62,7 @@ PURE: Final = (
     *(f"supervisor.protocol.{n}" for n in "dated errors inbox message period summary task turn".split()),
 )
 PURE_IMPORTS: Final = frozenset(
-    "__future__ collections dataclasses datetime enum errno functools hashlib itertools json math re typing".split()
+    "__future__ collections dataclasses datetime enum errno functools hashlib itertools json math re typing unicodedata".split()
 )
 PURE_FLOOR_0: Final = (*PURE, "supervisor.protocol.clock", "supervisor.protocol.layout", "supervisor.protocol.frontmatter")
 PURE_NAMES: Final = frozenset({"open", "print", "input", "utc_now", "machine_zone"})

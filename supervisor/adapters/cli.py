@@ -12,22 +12,26 @@ import select
 import signal
 import sys
 from dataclasses import asdict
-from datetime import datetime  # noqa: TC003 - typer reads the annotations
-from pathlib import Path
+from io import StringIO
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from supervisor.adapters import turn
+from supervisor.adapters.opening import CALL, GIVEN, Call, Folder, Json, Now, moment, opened, root_of
 from supervisor.adapters.show import as_json, as_line, as_text, tree, wire
-from supervisor.adapters.where import workspace_of
 from supervisor.append import append as append_messages
 from supervisor.append import read_lines
 from supervisor.protocol.clock import Clock, frozen, read_instant, starting_at, to_wire, utc_now
 from supervisor.protocol.errors import BadFile, BadRequest, SupervisorError, from_os_error
-from supervisor.workspace import Workspace, make_workspace, open_workspace
+from supervisor.workspace import make_workspace, open_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from datetime import datetime
+
+    from supervisor.daemon import Supervisor
+    from supervisor.workspace import Workspace
 
 app = typer.Typer(
     name="recalld",
@@ -38,53 +42,15 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Folder = Annotated[Path | None, typer.Option("-w", "--workspace", help="the workspace (RECALLD_WORKSPACE)")]
-Now = Annotated[str | None, typer.Option("--now", help="the clock, ISO 8601 (RECALLD_NOW)")]
-Json = Annotated[bool, typer.Option("--json", help="machine-readable output")]
-
 _BATCH: Final = 8_000_000  # bytes of --jsonl input that are appended in one write
 
 #: What typer raises for wrong arguments; older ones bring click's own, newer ones a copy of it.
 _USAGE: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
-_given: dict[str, Any] = {}
-
 
 @app.callback()
 def _before(workspace: Folder = None, now: Now = None) -> None:
-    _given.update(workspace=workspace, now=now)
-
-
-def root_of(workspace: Path | None) -> Path:
-    """Return the workspace's folder: the option, RECALLD_WORKSPACE, ./workspace if it is one, else the user's data folder."""
-    chosen = workspace or _given.get("workspace") or workspace_of([], dict(os.environ))
-    if chosen:
-        return Path(chosen).expanduser().absolute()
-    from platformdirs import user_data_path
-
-    return user_data_path("recalld")
-
-
-def moment(now: str | None) -> datetime | None:
-    """Return what --now or RECALLD_NOW says; None for the machine's own clock. BadRequest when it is no time."""
-    text = now or _given.get("now") or os.environ.get("RECALLD_NOW")
-    if not text:
-        return None
-    found = read_instant(text, utc_now().tzinfo)  # type: ignore[arg-type]  # UTC is a zone
-    if found is None:
-        raise BadRequest("--now", f"{text!r} is no time; write it like 2026-01-31T08:00:00Z")
-    os.environ["RECALLD_NOW"] = text  # workers inherit it
-    return found
-
-
-def opened(workspace: Path | None, now: str | None) -> tuple[Workspace, datetime]:
-    """Return an existing workspace and the moment of a one-shot command. BadRequest where there is none."""
-    at = moment(now)
-    clock: Clock = frozen(at) if at else utc_now
-    root = root_of(workspace)
-    if not root.is_dir():
-        raise BadRequest("--workspace", f"{root} is not there; make it with `recalld init -w {root}`")
-    return open_workspace(root, os.environ, clock), clock()
+    GIVEN.update(workspace=workspace, now=now)
 
 
 @app.command()
@@ -125,7 +91,7 @@ def run(
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: supervisor.stop())
     if not until_settled:
-        supervisor.run()
+        _serve(supervisor, ws)
         return
     with progress() as ws.progress:
         total = supervisor.until_settled(clock())
@@ -154,9 +120,38 @@ def run(
         raise typer.Exit(69)
 
 
+def _serve(supervisor: Supervisor, ws: Workspace) -> None:
+    """Run the supervisor, with its door open once it has the workspace."""
+    from supervisor.adapters.door import open_door
+
+    served = open_workspace(ws.layout.root, os.environ, utc_now)
+    with supervisor.alone(), open_door(ws.layout, ws.files, lambda request: _answer(request, served)):
+        supervisor.run()
+
+
+def _answer(request: dict[str, Any], served: Workspace) -> dict[str, Any]:
+    """Run the command of a request here; ValueError when it can't be honoured, so that the asker does the work itself."""
+    given = {str(key): str(value) for key, value in request["env"].items()}
+    ours = {key: value for key, value in os.environ.items() if key.startswith("RECALLD_")}
+    for passing in ("RECALLD_NOW", "RECALLD_WORKSPACE"):
+        ours.pop(passing, None)
+    if {key: value for key, value in given.items() if key not in {"RECALLD_NOW", "RECALLD_WORKSPACE"}} != ours:
+        raise ValueError("another configuration")
+    out, err = StringIO(), StringIO()
+    token = CALL.set(Call(served.layout.root, given, served))
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = run_command([str(word) for word in request["argv"]])
+    finally:
+        CALL.reset(token)
+        GIVEN.clear()
+    return {"out": out.getvalue(), "err": err.getvalue(), "code": code}
+
+
 def _teller(*, json: bool) -> Callable[[Mapping[str, object]], None]:
     """Return what prints an event: as the log has it, or as a line to read."""
-    return lambda event: print(as_json(event) if json else as_line(event), flush=True)
+    out = sys.stdout  # this one, whatever an answer at the door is printed to meanwhile
+    return lambda event: print(as_json(event) if json else as_line(event), flush=True, file=out)
 
 
 @app.command()
@@ -288,14 +283,18 @@ def summary_redo(
     print(as_json({"group": group, "queued": True}) if json else f"{group} is queued; a supervisor takes it in.")
 
 
+turn.register(app)
+
+
 def main() -> None:
     """Run a command and end with its exit code; whatever goes wrong is one sentence."""
-    sys.exit(_code())
+    sys.exit(run_command(None))
 
 
-def _code() -> int:
+def run_command(argv: list[str] | None) -> int:
+    """Run the command line *argv* (None: that of this process) and return its exit code."""
     try:
-        ended_with = app(standalone_mode=False)
+        ended_with = app(args=argv, standalone_mode=False)
     except SupervisorError as error:
         return _say(str(error), error.exit_code)
     except typer.Exit as ended:

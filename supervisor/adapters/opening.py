@@ -1,0 +1,86 @@
+"""
+What every command begins with: which workspace, at which moment, with which environment.
+
+A command that the supervisor runs for somebody else finds that one's folder and variables here, in place of its own.
+"""
+
+from __future__ import annotations
+
+import os
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import datetime  # noqa: TC003 - typer reads the annotations
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from supervisor.adapters.where import workspace_of
+from supervisor.protocol.clock import Clock, frozen, read_instant, utc_now
+from supervisor.protocol.errors import BadRequest
+from supervisor.workspace import Workspace, open_workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Folder = Annotated[Path | None, typer.Option("-w", "--workspace", help="the workspace (RECALLD_WORKSPACE)")]
+Now = Annotated[str | None, typer.Option("--now", help="the clock, ISO 8601 (RECALLD_NOW)")]
+Json = Annotated[bool, typer.Option("--json", help="machine-readable output")]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A command asked for through the supervisor's door: the asker's folder and RECALLD_* variables, and the open workspace."""
+
+    root: Path
+    environ: Mapping[str, str]
+    served: Workspace
+
+
+#: The call that is being answered, None for a command of one's own.
+CALL: Final[ContextVar[Call | None]] = ContextVar("call", default=None)
+#: Options that stood before the command.
+GIVEN: Final[dict[str, Any]] = {}
+
+
+def environ() -> Mapping[str, str]:
+    """Return the variables of whoever asked."""
+    call = CALL.get()
+    return call.environ if call else os.environ
+
+
+def root_of(workspace: Path | None) -> Path:
+    """Return the workspace's folder: the option, RECALLD_WORKSPACE, ./workspace if it is one, else the user's data folder."""
+    if call := CALL.get():
+        return call.root
+    chosen = workspace or GIVEN.get("workspace") or workspace_of([], dict(os.environ))
+    if chosen:
+        return Path(chosen).expanduser().absolute()
+    from platformdirs import user_data_path
+
+    return user_data_path("recalld")
+
+
+def moment(now: str | None) -> datetime | None:
+    """Return what --now or RECALLD_NOW says; None for the machine's own clock. BadRequest when it is no time."""
+    text = now or GIVEN.get("now") or environ().get("RECALLD_NOW")
+    if not text:
+        return None
+    found = read_instant(text, utc_now().tzinfo)  # type: ignore[arg-type]  # UTC is a zone
+    if found is None:
+        raise BadRequest("--now", f"{text!r} is no time; write it like 2026-01-31T08:00:00Z")
+    if CALL.get() is None:
+        os.environ["RECALLD_NOW"] = text  # workers inherit it
+    return found
+
+
+def opened(workspace: Path | None, now: str | None) -> tuple[Workspace, datetime]:
+    """Return an existing workspace and the moment of a one-shot command. BadRequest where there is none."""
+    at = moment(now)
+    clock: Clock = frozen(at) if at else utc_now
+    root = root_of(workspace)
+    if call := CALL.get():
+        return call.served, clock()
+    if not root.is_dir():
+        raise BadRequest("--workspace", f"{root} is not there; make it with `recalld init -w {root}`")
+    return open_workspace(root, os.environ, clock), clock()

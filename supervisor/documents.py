@@ -1,0 +1,154 @@
+"""
+What the index keeps of a unit: its words and those of its neighbours, and the unit itself, as one string of bytes.
+
+The words of a field stand between two blanks each, so that counting one is a search for bytes. Neighbours are messages of
+the same talk and day, one and three away (design of recall, "Windows").
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Any, Final
+
+from supervisor.policy.hit import Unit
+from supervisor.policy.units import Cut, decoded, neighbours, of_dated, of_note, of_summary
+from supervisor.protocol.clock import from_wire, to_wire
+from supervisor.protocol.dated import parse_dated
+from supervisor.scoring import REACH, Candidate
+from supervisor.text.words import tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import tzinfo
+
+    from supervisor.catalogue import Record
+    from supervisor.protocol.files import Files
+    from supervisor.protocol.layout import Layout
+
+#: Characters of one unit that are searched: a message of megabytes must not hold up the others.
+_MOST_CHARS: Final = 50_000
+_BETWEEN: Final = b"\x1f"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A unit in the index: its group, its file's content, its day, and the words that each reach adds, each between blanks."""
+
+    group: str
+    key: str
+    unit: Unit
+    words: tuple[str, ...]
+
+    @property
+    def day(self) -> int:
+        """The day as a number, 0 for none."""
+        return self.unit.day.toordinal() if self.unit.day else 0
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The words of each field: of the unit, with its nearest neighbours, with all."""
+        return tuple("".join(self.words[: n + 1]) for n in range(len(REACH)))
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """How many words each field has."""
+        return tuple(len(field.split()) for field in self.fields)
+
+    @property
+    def stored(self) -> bytes:
+        """All of it, as `candidate` reads it."""
+        lengths = ",".join(map(str, self.lengths))
+        about = _about(self.unit)
+        parts = (self.group, self.key, str(self.day), self.unit.role, lengths, *self.words, about)
+        return _BETWEEN.join(part.encode("utf-8", "surrogatepass") for part in parts)
+
+
+def candidate(stored: bytes) -> Candidate:
+    """Return what scoring needs of a stored document; its source is (key, the unit as `unit_of` reads it)."""
+    group, key, day, role, lengths, own, near, far, about = stored.split(_BETWEEN, 8)
+    return Candidate(
+        words=(own, own + near, own + near + far),
+        lengths=tuple(map(int, lengths.split(b","))),
+        group=group.decode(),
+        day=date.fromordinal(int(day)) if day != b"0" else None,
+        role=role.decode("utf-8", "surrogatepass"),
+        source=(key.decode(), about),
+    )
+
+
+def _about(unit: Unit) -> str:
+    fields: dict[str, Any] = {"l": [unit.start, unit.end], "t": unit.text, "k": unit.tier}
+    optional: dict[str, Any] = {
+        "d": unit.day and unit.day.isoformat(),
+        "a": unit.at and to_wire(unit.at),
+        "r": unit.role,
+        "m": unit.message,
+        "s": unit.session,
+        "c": "" if unit.chat == "direct" else unit.chat,
+        "g": unit.shared,
+    }
+    return json.dumps(fields | {name: value for name, value in optional.items() if value})
+
+
+def unit_of(about: bytes, path: str) -> Unit:
+    """Return the unit, which now stands at *path*."""
+    found = json.loads(about)
+    return Unit(
+        path=path,
+        start=found["l"][0],
+        end=found["l"][1],
+        text=found["t"],
+        tier=found["k"],
+        day=date.fromisoformat(found["d"]) if "d" in found else None,
+        at=from_wire(found["a"]) if "a" in found else None,
+        role=found.get("r", ""),
+        message=found.get("m", ""),
+        session=found.get("s", ""),
+        chat=found.get("c", "direct"),
+        shared=found.get("g", False),
+    )
+
+
+def documents(files: Files, layout: Layout, group: str, members: Mapping[str, Record], zone: tzinfo) -> list[Document]:
+    """Return the documents of a group, made of the files of *members* by path as they are now."""
+    cuts = [cut for path in sorted(members) for cut in cut_file(files, layout, path, members[path], zone)]
+    return [document for talk in neighbours(cuts) for document in _talk(group, members, talk)]
+
+
+def cut_file(files: Files, layout: Layout, path: str, record: Record, zone: tzinfo) -> list[Cut]:
+    """Return the units of a file as it is now, none where it is gone."""
+    look = files.look(layout.root / path)
+    if look is None:
+        return []
+    text = decoded(look.data)
+    day = date.fromisoformat(record.day) if len(record.day) == len("2026-01-28") else None
+    match record.kind:
+        case "dated":
+            parsed = parse_dated(look.data, layout.root / path)
+            return of_dated(path, parsed, text, zone) if parsed else []
+        case "summary":
+            return of_summary(path, text, day, layout.root / path)
+        case "long_term":
+            return of_note(path, text, None, "long_term")
+        case "note":
+            return of_note(path, text, day)
+
+
+def _talk(group: str, members: Mapping[str, Record], talk: Sequence[Cut]) -> list[Document]:
+    said = [_spaced(tokens(cut.unit.text[:_MOST_CHARS])) for cut in talk]
+    found = []
+    for n, cut in enumerate(talk):
+        words = [said[n]]
+        for before, reach in itertools.pairwise(REACH):
+            around = (*range(n - reach, n - before), *range(n + before + 1, n + reach + 1))
+            words.append("".join(said[i] for i in around if 0 <= i < len(said)))
+        words[1] += _spaced(tokens(cut.context))
+        found.append(Document(group, members[cut.unit.path].key, cut.unit, tuple(words)))
+    return found
+
+
+def _spaced(words: Sequence[str]) -> str:
+    return "".join(f" {word} " for word in words)

@@ -1,0 +1,127 @@
+"""
+tantivy, which finds the candidates: one document a unit, its words and its neighbours' as fields, itself as stored bytes.
+
+Words come from our own tokeniser and are split at blanks alone. One writer at a time, closed after each commit: it holds
+memory and threads. What is deleted counts in its statistics until it merges; the order hardly moves (docs/recall.md).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from supervisor.documents import Document, candidate
+from supervisor.scoring import AFTER, REACH
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from supervisor.policy.days import Days
+    from supervisor.scoring import Candidate
+
+#: Part of the index's version: another number means that fields or stored bytes are others.
+VERSION: Final = 1
+#: Bytes that the writer may hold, in one thread; tantivy wants 15 MB at least.
+_WRITER_BYTES: Final = 50_000_000
+_WORDS: Final = tuple(f"words{reach}" for reach in REACH)
+
+
+class Engine:
+    """The index in one folder. Whatever tantivy raises comes through: an index that can't be read is made anew."""
+
+    def __init__(self, folder: str, *, new: bool) -> None:
+        import tantivy
+
+        self._library = tantivy
+        self._schema = _schema()
+        self._index = tantivy.Index(self._schema, path=folder) if new else tantivy.Index.open(folder)
+        self._searcher = self._index.searcher()
+
+    def write(self, gone: Iterable[str], made: Iterable[Document]) -> None:
+        """Take away the groups *gone*, put in what was *made*, commit, and search what now is."""
+        writer = self._index.writer(_WRITER_BYTES, 1)
+        try:
+            for group in gone:
+                writer.delete_documents_by_term("group", group)
+            for document in made:
+                writer.add_document(self._document(document))
+            writer.commit()
+        finally:
+            writer.wait_merging_threads()
+        self.reload()
+
+    def reload(self) -> None:
+        """Search the last commit."""
+        self._index.reload()
+        self._searcher = self._index.searcher()
+
+    def frequency(self, field: int, word: str) -> int:
+        """Return in how many units the word stands, within the reach of that field."""
+        return int(self._searcher.doc_freq(_WORDS[field], word))
+
+    def candidates(
+        self, words: Sequence[str], days: Sequence[Days], keys: Collection[str] | None, most: int
+    ) -> list[Candidate]:
+        """
+        Return the units in which *words* stand best, at most *most*, and as many of the *days*; no order.
+
+        *keys* are the contents that are searched, None all.
+        """
+        found: dict[tuple[int, int], Any] = {}
+        asked = self._query(words) if words else None
+        if asked:
+            self._collect(found, [(self._must, asked)], keys, most)
+        for span in days:
+            low, high = span.first.toordinal() - 1, span.last.toordinal() + AFTER[-1][0]
+            within = self._library.Query.range_query(self._schema, "day", self._library.FieldType.Integer, low, high)
+            is_short = high - low <= 2 * AFTER[-1][0]
+            clauses = [(self._must, self._library.Query.const_score_query(within, 0.0))]
+            if asked:
+                clauses.append((self._should if is_short else self._must, asked))
+            if asked or is_short:
+                self._collect(found, clauses, keys, most)
+        return [candidate(self._searcher.doc(address)["stored"][0]) for address in found.values()]
+
+    def _collect(self, found: dict[tuple[int, int], Any], clauses: list[Any], keys: Collection[str] | None, most: int) -> None:
+        if keys is not None:
+            allowed = self._library.Query.term_set_query(self._schema, "key", list(keys))
+            clauses = [*clauses, (self._must, self._library.Query.const_score_query(allowed, 0.0))]
+        query = clauses[0][1] if len(clauses) == 1 else self._library.Query.boolean_query(clauses)
+        for _, address in self._searcher.search(query, most, count=False).hits:
+            found[address.segment_ord, address.doc] = address
+
+    def _query(self, words: Sequence[str]) -> Any:
+        term = self._library.Query.term_query
+        return self._library.Query.boolean_query(
+            [(self._should, term(self._schema, field, word, "freq")) for word in words for field in _WORDS],
+        )
+
+    @property
+    def _must(self) -> Any:
+        return self._library.Occur.Must
+
+    @property
+    def _should(self) -> Any:
+        return self._library.Occur.Should
+
+    def _document(self, document: Document) -> Any:
+        made = self._library.Document()
+        for name, words in zip(_WORDS, document.fields, strict=True):
+            made.add_text(name, words)
+        made.add_text("group", document.group)
+        made.add_text("key", document.key)
+        made.add_integer("day", document.day)
+        made.add_bytes("stored", document.stored)
+        return made
+
+
+def _schema() -> Any:
+    import tantivy
+
+    builder = tantivy.SchemaBuilder()
+    for name in _WORDS:
+        builder.add_text_field(name, tokenizer_name="whitespace", index_option="freq")
+    builder.add_text_field("group", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("key", tokenizer_name="raw", index_option="basic")
+    builder.add_integer_field("day", indexed=True, fast=True)
+    builder.add_bytes_field("stored", stored=True)
+    return builder.build()

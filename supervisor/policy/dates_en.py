@@ -1,0 +1,153 @@
+"""How English names days: May 2nd, in June 2023, last Friday, the day before yesterday, two weeks ago (see dates)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from supervisor.policy.days import (
+    Days,
+    ago,
+    days_back,
+    latest,
+    latest_month,
+    latest_season,
+    month_of,
+    months_back,
+    one,
+    season_of,
+    week_back,
+    weekday_back,
+    weekend_back,
+    year_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import date
+
+_MONTHS: Final = "jan feb mar apr may jun jul aug sep oct nov dec".split()  # noqa: SIM905 - a list to be read
+_WEEKDAYS: Final = "mon tue wed thu fri sat sun".split()  # noqa: SIM905 - a list to be read
+_COUNTED: Final = "zero one two three four five six seven eight nine ten".split()  # noqa: SIM905 - a list to be read
+_NUMBERS: Final = {word: n for n, word in enumerate(_COUNTED)} | {"a": 1, "an": 1, "couple": 2}
+_PART: Final = {
+    "early": "early",
+    "mid": "mid",
+    "late": "late",
+    "beginning": "begin",
+    "start": "begin",
+    "middle": "mid",
+    "end": "end",
+    "first week": "begin",
+    "last week": "end",
+    "whole": "whole",
+}
+
+_MONTH: Final = (
+    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)\b\.?"
+)
+_DAY: Final = r"(?P<day>[0-3]?[0-9])(?:st|nd|rd|th)?\b(?![:.]?[0-9])"
+_YEAR: Final = r"(?:,?\s*(?:of\s+)?(?P<year>(?:19|20)[0-9]{2}))?\b"
+_WEEKDAY: Final = r"(?P<weekday>mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?\b"
+_SEASON: Final = "(?P<season>spring|summer|autumn|fall|winter)"
+_OF: Final = r"(?:(?P<part>early|mid|late|beginning|start|middle|end|first week|last week)(?:[\s-]+(?:of|in))?[\s-]+)"
+
+
+def _month(text: str) -> int:
+    return _MONTHS.index(text[:3].lower()) + 1
+
+
+def _day(match: re.Match[str], today: date) -> Days | None:
+    month, day = _month(match["month"]), int(match["day"])
+    return one(int(match["year"]), month, day) if match["year"] else latest(month, day, today)
+
+
+def _of_month(match: re.Match[str], today: date) -> Days | None:
+    month, part = _month(match["month"]), _PART[(match.groupdict().get("part") or "whole").lower()]
+    return month_of(int(match["year"]), month, part) if match["year"] else latest_month(month, today, part)
+
+
+def _season(match: re.Match[str], today: date) -> Days | None:
+    season = match["season"].lower().replace("fall", "autumn")
+    if match.groupdict().get("year"):
+        return season_of(int(match["year"]), season)
+    found = latest_season(season, today)
+    if found and today in found and (match["near"] or "").lower() == "last":
+        return season_of(found.first.year - 1, season)
+    return found
+
+
+def _year(match: re.Match[str], _today: date) -> Days | None:
+    return year_of(int(match["year"]))
+
+
+def _near_day(match: re.Match[str], today: date) -> Days | None:
+    text = match[0].lower()
+    return days_back(today, 2 if text.startswith("the day") else 0 if text.startswith("t") else 1)
+
+
+def _last_weekday(match: re.Match[str], today: date) -> Days | None:
+    weekday = _WEEKDAYS.index(match["weekday"][:3].lower())
+    near = (match["near"] or "").lower()
+    found = weekday_back(today, weekday)
+    if found and near in ("last", "past") and found.first == today:
+        return days_back(today, 7)
+    return found
+
+
+def _near(match: re.Match[str], today: date) -> Days | None:
+    return _stretch(match["unit"].lower(), 0 if match["near"].lower() == "this" else 1, today)
+
+
+def _before_last(match: re.Match[str], today: date) -> Days | None:
+    return _stretch(match["unit"].lower(), 2, today)
+
+
+def _stretch(unit: str, back: int, today: date) -> Days | None:
+    if unit == "week":
+        return week_back(today, back)
+    if unit == "weekend":
+        return weekend_back(today, back)
+    return months_back(today, back) if unit == "month" else year_of(today.year - back)
+
+
+def _ago(match: re.Match[str], today: date) -> Days | None:
+    text = match["n"].lower().removeprefix("about ").removesuffix(" of").removeprefix("a ") or "a"
+    unit = match["unit"].lower()
+    if text in ("few", "several"):
+        far, near = {"day": (7, 2), "week": (35, 14), "month": (180, 60), "year": (2200, 730)}[unit]
+        first, last = days_back(today, far), days_back(today, near)
+        return Days(first.first, last.last) if first and last else None
+    return ago(today, int(text) if text.isdigit() else _NUMBERS[text], unit)
+
+
+def _rule(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+_COUNT: Final = rf"(?:[0-9]{{1,3}}|{'|'.join(_NUMBERS)}|(?:a )?few|several|a couple(?: of)?|couple(?: of)?)"
+RULES: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Days | None]], ...]] = (
+    (_rule(rf"\b{_MONTH}\s+{_DAY}{_YEAR}"), _day),
+    (_rule(rf"\b{_DAY}\s+(?:of\s+)?{_MONTH}{_YEAR}"), _day),
+    # subtle: "may", "march" and "sun" are words too; a month stands alone only behind what makes it one, or before a year
+    (_rule(rf"\b{_OF}{_MONTH}{_YEAR}"), _of_month),
+    (_rule(rf"\b{_MONTH},?\s+(?:of\s+)?(?P<year>(?:19|20)[0-9]{{2}})\b"), _of_month),
+    (_rule(rf"\b(?:in|during|since|until|by|of|last|this|around|back in)\s+{_MONTH}{_YEAR}"), _of_month),
+    (
+        _rule(rf"\b(?P<near>last|this|in|during)?\s*(?:the\s+)?{_SEASON}\s+(?:of\s+)?(?P<year>(?:19|20)[0-9]{{2}})\b"),
+        _season,
+    ),
+    (_rule(rf"\b(?P<near>last|this)\s+{_SEASON}\b"), _season),
+    (_rule(r"\b(?:in|during|since|of|back in|year)\s+(?P<year>(?:19|20)[0-9]{2})\b"), _year),
+    (
+        _rule(
+            r"\b(?:(?:the day before )?yesterday|last (?:night|evening)|to(?:day|night)|this (?:morning|afternoon|evening))\b"
+        ),
+        _near_day,
+    ),
+    (_rule(rf"\b(?:(?P<near>last|this|past)\s+|on\s+){_WEEKDAY}"), _last_weekday),
+    (_rule(r"\bthe\s+(?P<unit>weekend|week|month|year)\s+before\s+last\b"), _before_last),
+    (_rule(r"\b(?P<near>last|this|past|previous)\s+(?P<unit>weekend|week|month|year)\b(?!\s+of)"), _near),
+    (_rule(rf"\b(?P<n>{_COUNT})\s+(?P<unit>day|week|month|year)s?\s+(?:ago|back)\b"), _ago),
+)

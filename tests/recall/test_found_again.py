@@ -1,0 +1,91 @@
+"""What was said is found again: from the history through the dated files and summaries to the block before the assistant."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from supervisor.inject import context, gather, inject
+from supervisor.recall import recall, refresh
+from tests.conftest import message
+
+SAID = [
+    message("1", "2026-01-30T09:00", "我对花生过敏，点外卖要备注。"),
+    message("2", "2026-01-30T09:01", "记住了，花生过敏。", "assistant"),
+    message("3", "2026-01-30T09:05", "GitHub备份脚本上传失败，C盘满了。"),
+    message("4", "2026-01-30T09:06", "把旧日志删掉再试。", "assistant"),
+    message("5", "2026-01-30T10:00", "The demo moved to room 305, gpt-4o-mini writes the minutes."),
+    message("6", "2026-01-30T10:01", "Noted: room 305.", "assistant"),
+    message("7", "2026-01-10T10:00", "猫的疫苗九月十二号打。"),
+    message("8", "2026-01-10T10:01", "记下了。", "assistant"),
+]
+
+
+@pytest.fixture
+def told(desk):
+    desk.write(SAID)
+    desk.settle()
+    refresh(desk.ws)
+    return desk
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("花生", "我对花生过敏"),
+        ("我对什么过敏？", "我对花生过敏"),
+        ("备份 上传", "备份脚本上传失败"),
+        ("C盘怎么了", "C盘满了"),
+        ("which room is the demo in", "room 305"),
+        ("gpt-4o-mini", "gpt-4o-mini writes"),
+        ("猫", "猫的疫苗"),
+        ("1月10号说了什么", "猫的疫苗"),
+    ],
+)
+def test_a_question_finds_the_words_that_answer_it(told, question, answer):
+    found = recall(told.ws, question, told.clock())
+    assert found.hits
+    assert any(answer in hit.unit.text for hit in found.hits[:3])
+    block = inject(told.ws, question, told.clock(), found).memory
+    assert block.startswith("## Memory\n")
+    assert answer in block
+
+
+@pytest.mark.parametrize("question", ["量子色动力学", "zxqwv plugh", "？！", "", "好的", "the of and"])
+def test_a_question_that_nothing_answers_puts_nothing_before_the_assistant(told, question):
+    found = recall(told.ws, question, told.clock())
+    assert found.hits == ()
+    assert inject(told.ws, question, told.clock(), found).memory == ""
+
+
+def test_a_file_saved_in_an_editor_is_found_and_a_deleted_one_is_not(told):
+    note = told.root / "memory/2026-01-29-idea.md"
+    note.write_text("买一台电钢琴，预算六千。\n", encoding="utf-8")
+    refresh(told.ws)
+    assert "电钢琴" in recall(told.ws, "电钢琴多少钱", told.clock()).hits[0].unit.text
+    note.unlink()
+    refresh(told.ws)
+    assert recall(told.ws, "电钢琴多少钱", told.clock()).hits == ()
+
+
+def test_an_index_that_was_deleted_or_damaged_is_made_anew(told):
+    folder = told.root / ".recalld/index"
+    shutil.rmtree(folder)
+    refresh(told.ws)
+    assert recall(told.ws, "花生", told.clock()).hits
+    for file in folder.rglob("*"):
+        if file.is_file():
+            file.write_bytes(b"\0" * 64)
+    told.reopen(told.toml)
+    refresh(told.ws)
+    assert recall(told.ws, "花生", told.clock()).hits
+
+
+def test_the_whole_turn_holds_memory_history_and_question_inside_their_budgets(told):
+    question = "我对什么过敏？"
+    asked = gather(told.ws, question)
+    turn = context(told.ws, asked, told.clock(), recall(told.ws, question, told.clock(), asked.before))
+    assert turn.messages[-1]["content"].endswith(question)
+    assert turn.memory_tokens <= told.ws.config.recall.memory_tokens
+    assert turn.history_tokens <= told.ws.config.context.history_tokens
