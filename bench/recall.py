@@ -1,0 +1,142 @@
+"""
+How much of the answer stands in what is put before the assistant.
+
+    python bench/recall.py                                  our own questions over workspace/, both layouts
+    python bench/recall.py --data DIR [--layout history]    questions with gold messages, one folder of workspaces
+    python bench/recall.py --set recall.max_hits=0 --set recall.hit=line
+
+DIR holds `*.questions.jsonl` (qid, dataset, category, ws, question, evidence: lists of ids of which one is enough, asked_at)
+and `workspaces/<ws>/history.json`. Layout `files` has a plain Markdown file a day and measures the search alone; `history` has
+recalld archive and roll up everything first. A message counts as found when at least 90 % of its characters stand in the
+block, by runs of ten, white space ignored. Figures are means over questions, in percent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from supervisor.inject import gather, inject
+from supervisor.policy.pack import pack  # noqa: F401 - a broken packing should fail here, not question by question
+from supervisor.protocol.clock import frozen, from_wire
+from supervisor.recall import recall, refresh
+from supervisor.text.tokens import estimate
+from supervisor.workspace import Workspace, open_workspace
+
+HERE = Path(__file__).parent
+BLANK = re.compile(r"\s+")
+RUN = 10
+WHOLE = 0.9
+
+
+def share(message: str, block: str) -> float:
+    """Return the share of the message's characters that stand in the block, by runs of ten."""
+    message = BLANK.sub("", message)
+    if message in block:
+        return 1.0
+    there = [message[n : n + RUN] in block for n in range(len(message) - RUN + 1)]
+    covered = {n + k for n, stands in enumerate(there) if stands for k in range(RUN)}
+    return len(covered) / len(message)
+
+
+def questions_of(data: Path, datasets: list[str]) -> list[dict[str, Any]]:
+    found = []
+    for path in sorted(data.glob("*.questions.jsonl")):
+        found += [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [one for one in found if not datasets or one["dataset"] in datasets]
+
+
+def prepare(history: Path, root: Path, layout: str, zone: ZoneInfo, asked_at: str) -> None:
+    """Make the workspace at *root* in that layout."""
+    (root / "memory").mkdir(parents=True)
+    (root / "recalld.toml").write_text(f'[archive]\ntimezone = "{zone.key}"\n')
+    messages = json.loads(history.read_text(encoding="utf-8"))
+    if layout == "files":
+        days: dict[str, list[str]] = defaultdict(list)
+        for message in messages:
+            at = from_wire(message["createdAt"]).astimezone(zone)
+            days[at.date().isoformat()].append(f"- {at:%H:%M} {message['role']}: {message['text']}\n")
+            message["archived"] = True
+        for day, lines in days.items():
+            (root / "memory" / f"{day}-chat.md").write_text(f"# {day}\n\n{''.join(lines)}", encoding="utf-8")
+    (root / "history.json").write_text(json.dumps(messages, ensure_ascii=False), encoding="utf-8")
+    if layout == "history":
+        command = [sys.executable, "-m", "supervisor.adapters.cli", "-w", str(root), "--now", asked_at, "run", "--until-settled"]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=HERE.parent, check=False)
+        if done.returncode:
+            sys.exit(f"{root}: {done.stderr}")
+
+
+def ask(ws: Workspace, question: dict[str, Any], texts: dict[str, str]) -> dict[str, float]:
+    now = datetime.fromisoformat(question["asked_at"])
+    began = time.perf_counter()
+    found = recall(ws, question["question"], now)
+    took = (time.perf_counter() - began) * 1000
+    block = inject(ws, gather(ws, question["question"]), now, found).memory
+    bare = BLANK.sub("", block)
+    shares = [max(share(texts[one], bare) for one in either) for either in question["evidence"]]
+    full = [found >= WHOLE for found in shares]
+    return {
+        "full": statistics.mean(full), "all": float(all(full)), "any": float(any(full)), "empty": float(not block),
+        "tokens": estimate(block), "over": float(estimate(block) > ws.config.recall.memory_tokens), "ms": took,
+    }  # fmt: skip
+
+
+def table(rows: list[tuple[dict[str, Any], dict[str, float]]]) -> str:
+    groups: dict[str, list[dict[str, float]]] = defaultdict(list)
+    for question, figures in rows:
+        groups[question["dataset"]].append(figures)
+        groups[f"{question['dataset']} · {question['category']}"].append(figures)
+    lines = ["| questions | n | full | all | any | empty | over | tokens | ms |", "|---|---|---|---|---|---|---|---|---|"]
+    for name in sorted(groups):
+        mean = {figure: statistics.mean(one[figure] for one in groups[name]) for figure in groups[name][0]}
+        percent = " | ".join(f"{100 * mean[figure]:.1f}" for figure in ("full", "all", "any", "empty", "over"))
+        lines.append(f"| {name} | {len(groups[name])} | {percent} | {mean['tokens']:.0f} | {mean['ms']:.1f} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, help="a folder of questions and workspaces; default: our own")
+    parser.add_argument("--layout", choices=("files", "history", "both"), default="")
+    parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="a setting")
+    parser.add_argument("--dataset", action="append", default=[])
+    parser.add_argument("--zone", default="UTC", help="time zone of the workspaces")
+    parser.add_argument("--root", type=Path, help="keep the workspaces here, and use those that are there")
+    options = parser.parse_args()
+    layouts = ("files", "history") if options.layout in ("", "both") else (options.layout,)
+    settings = {f"RECALLD_{key.replace('.', '_').upper()}": value for key, _, value in (one.partition("=") for one in options.set)}
+    data = options.data or HERE / "questions"
+    home = data / "workspaces" if options.data else None
+    questions = questions_of(data, options.dataset)
+    asked = {one["ws"]: one["asked_at"] for one in questions}
+    for layout in layouts if not options.data or options.layout else ("files",):
+        root = (options.root or Path(tempfile.mkdtemp(prefix="recall-"))) / layout
+        rows = []
+        for name in asked:
+            history = (home / name if home else HERE.parent / "workspace") / "history.json"
+            if not (root / name).is_dir():
+                prepare(history, root / name, layout, ZoneInfo(options.zone), asked[name])
+            texts = {one["id"]: one["text"] for one in json.loads(history.read_text(encoding="utf-8"))}
+            ws = open_workspace(root / name, settings, frozen(datetime.fromisoformat(asked[name])))
+            refresh(ws)
+            rows += [(one, ask(ws, one, texts)) for one in questions if one["ws"] == name]
+        print(f"\nlayout {layout} {' '.join(options.set)}\n\n{table(rows)}", flush=True)
+        if not options.root:
+            shutil.rmtree(root.parent)
+
+
+if __name__ == "__main__":
+    main()
