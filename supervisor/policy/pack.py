@@ -89,7 +89,7 @@ def _fill(page: Page, hits: Sequence[Hit], terms: Sequence[str]) -> dict[int, st
                     del left[rank]
                 return {other: "characters" if why == "tokens" else why for other, why in left.items()}
             del left[rank]
-        while page.order and not page.fits():  # subtle: the spare was rounded, and a run that grew may have a longer tag
+        while page.order and not page.fits():  # the sum of the parts is a ceiling; this makes it a promise
             left[page.take_back().rank] = "tokens"
         spare = page.tokens - page.measure()
     if hits and not page.order and pencil.cut(0):  # a budget below one line

@@ -70,7 +70,7 @@ def test_five_hold_by_being_cut_shorter_the_assistants_first(tokens):
     assert ids(found) == [f"m{n}" for n in range(15, 20)]
     assert found.tokens <= tokens
     lengths = {said.role: len(said.text) for said in found.said}
-    assert lengths["assistant"] <= lengths["user"]
+    assert lengths["assistant"] < lengths["user"] or tokens == 160  # there both are at their least
 
 
 def test_where_nothing_would_be_left_of_five_there_are_fewer():

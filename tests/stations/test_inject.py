@@ -127,7 +127,7 @@ def test_the_waiting_input_stands_once_though_history_and_memory_have_it(desk):
     asked = message("i1", "2026-01-31T09:30", "我对花生过敏吗？")
     waits(desk, asked)
     desk.write([*talk("2026-01-31T09:00", 2), asked])
-    itself = hit(20, "我对花生过敏吗？", start=30, message="i1")
+    itself = hit(20, "我对花生过敏吗？（语音）", start=30, message="i1")
     found = context(desk.ws, None, desk.clock(), replace(FOUND, hits=(itself, *FOUND.hits)))
     assert json.dumps(found.messages, ensure_ascii=False).count("我对花生过敏吗？") == 1
 
@@ -257,6 +257,13 @@ def test_a_replay_says_in_which_lines_the_block_would_differ_now(desk):
         "-[memory/2026-01-28-allergy.md#L4] 我对花生过敏。",
         "+[memory/2026-01-28-allergy.md#L4] 我对花生和虾都过敏。",
     ]
+    assert replay(desk.ws, why(desk.ws), lambda *_: FOUND).difference == ()
+
+
+def test_a_replay_shows_what_stood_cut_in_the_history_as_the_turn_did(desk):
+    desk.write([message("m1", "2026-01-31T09:00", "答" * 600 + "我对花生过敏。", "assistant")])
+    record(desk.ws, context(desk.ws, "花生酱呢？", desk.clock(), FOUND))
+    assert "我对花生过敏。" in why(desk.ws).memory
     assert replay(desk.ws, why(desk.ws), lambda *_: FOUND).difference == ()
 
 
