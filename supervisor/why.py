@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, get_args
 from supervisor.inject import remember
 from supervisor.policy.asked import Asked
 from supervisor.protocol.inbox import DIRECT, Chat, ChatKind
+from supervisor.protocol.message import Message, read_message
 from supervisor.receipts import ReceiptStore
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 class Recall(Protocol):
     """The engine."""
 
-    def __call__(self, ws: Workspace, question: str, now: datetime, recent: Sequence[str]) -> Found:
+    def __call__(self, ws: Workspace, question: str, now: datetime, recent: Sequence[Message]) -> Found:
         """Return what answers the question, asked at *now* after the *recent* messages."""
         ...
 
@@ -49,9 +50,8 @@ def replay(ws: Workspace, receipt: Receipt, recall: Recall) -> Replay:
 
     Its history block and its budget stay as they were; files, configuration and rules are those of now.
     """
-    said = [str(one.get("content", "")) for one in receipt.history]
-    count = ws.config.recall.recent_messages
-    found = recall(ws, receipt.question, receipt.at, said[-count:] if count else [])
+    read = [read_message({**one, "text": one.get("content")}, ws.zone) for one in receipt.history]
+    found = recall(ws, receipt.question, receipt.at, [one for one in read if isinstance(one, Message)])
     kind = next((kind for kind in get_args(ChatKind) if kind == receipt.chat), DIRECT.kind)
     asked = Asked(receipt.question, Chat(kind, receipt.session))
     shown = frozenset(str(one.get("id", "")) for one in receipt.history if one.get("whole")) - {""}

@@ -16,17 +16,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The question, "" where none waits; where it was asked; the talk before it, oldest first, without the question itself."""
+    """The question, "" where none waits; where it was asked; what user and assistant said before it, oldest first."""
 
     question: str
     chat: Chat = DIRECT
     inputs: tuple[Message, ...] = ()
     before: tuple[Message, ...] = ()
-
-    def recent(self, count: int) -> tuple[str, ...]:
-        """Return the texts of the last *count* messages, oldest first (003: five)."""
-        said = [message.text for message in self.before if message.role in {"user", "assistant"} and message.text.strip()]
-        return tuple(said[-count:]) if count else ()
 
 
 def ask(question: str | None, inbox: Sequence[Message], history: History) -> Asked:
@@ -36,7 +31,7 @@ def ask(question: str | None, inbox: Sequence[Message], history: History) -> Ask
     Inputs of more than one conversation are never mixed: that of the newest counts, since what the one may read may be hidden
     from the other. All direct talk is one conversation (003); a group's is its session's.
     """
-    talk = [entry for entry in history if isinstance(entry, Message)]
+    talk = [one for one in history if isinstance(one, Message) and one.role in {"user", "assistant"} and one.text.strip()]
     if question is not None:
         waiting: tuple[Message, ...] = ()
         chat = DIRECT
@@ -71,4 +66,4 @@ def _is_answered(one: Message, talk: Sequence[Message]) -> bool:
     if place is None:
         return False
     chat = chat_of(one.raw)
-    return any(m.role == "assistant" and m.text.strip() and is_same(chat, chat_of(m.raw)) for m in talk[place + 1 :])
+    return any(m.role == "assistant" and is_same(chat, chat_of(m.raw)) for m in talk[place + 1 :])

@@ -42,6 +42,8 @@ def test_an_input_with_an_answer_behind_it_waits_no_more():
     assert ask(None, [waiting, said("i2", "虾呢？", 7)], (waiting, answer)).question == "虾呢？"
     assert ask(None, [waiting], (waiting, answer)).question == ""
     assert ask(None, [waiting], (answer, waiting)).question == "花生呢？"
+    called_a_tool = said("a1", " ", 6, "assistant")
+    assert ask(None, [waiting], (waiting, called_a_tool)).question == "花生呢？"
 
 
 def test_an_answer_in_another_chat_is_no_answer():
@@ -68,12 +70,9 @@ def test_a_group_without_a_session_has_no_history_that_could_be_anothers():
     assert ask(None, [said("i1", "花生呢？", chat="group")], (said("g", "别的群", chat="group"),)).before == ()
 
 
-def test_recent_talk_is_that_of_user_and_assistant():
-    found = ask(
-        "它呢？", [], (said("m1", "一"), said("m2", "二", 1), said("t", "结果", 2, "tool"), said("m3", "三", 3, "assistant"))
-    )
-    assert found.recent(2) == ("二", "三")
-    assert found.recent(0) == ()
+def test_the_talk_before_is_that_of_user_and_assistant():
+    history = (said("m1", "一"), said("t", "结果", 2, "tool"), said("e", " ", 2, "assistant"), said("m3", "三", 3, "assistant"))
+    assert [m.id for m in ask("它呢？", [], history).before] == ["m1", "m3"]
 
 
 # ── what may be said there ───────────────────────────────────────────────────

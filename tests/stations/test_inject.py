@@ -145,7 +145,7 @@ def test_in_a_small_context_the_shares_are_kept(desk):
 
 def test_the_talk_before_is_given_to_recall(desk):
     desk.write(talk("2026-01-31T09:00", 8))
-    assert len(gather(desk.ws, "它呢？").recent(5)) == 5
+    assert len(gather(desk.ws, "它呢？").before) == 8
 
 
 # ── faults ───────────────────────────────────────────────────────────────────
@@ -245,14 +245,14 @@ def test_the_receipt_says_what_was_shown_what_was_not_and_why(desk):
 def test_a_replay_says_in_which_lines_the_block_would_differ_now(desk):
     desk.write(talk("2026-01-31T09:00", 2))
     record(desk.ws, context(desk.ws, "花生酱呢？", desk.clock(), FOUND))
-    asked: list[tuple[str, object, list[str]]] = []
+    asked: list[tuple[str, object, list[tuple[str, str, str]]]] = []
 
     def recall(_ws, question, now, recent):
-        asked.append((question, now, list(recent)))
+        asked.append((question, now, [(one.id, one.role, one.text) for one in recent]))
         return replace(FOUND, hits=(hit(9, "我对花生和虾都过敏。", message="m1"), FOUND.hits[1]))
 
     found = replay(desk.ws, why(desk.ws), recall)
-    assert asked == [("花生酱呢？", desk.clock(), [one["text"] for one in desk.history()])]
+    assert asked == [("花生酱呢？", desk.clock(), [(one["id"], one["role"], one["text"]) for one in desk.history()])]
     assert [line for line in found.difference if line[0] in "+-" and line[1] == "["] == [
         "-[memory/2026-01-28-allergy.md#L4] 我对花生过敏。",
         "+[memory/2026-01-28-allergy.md#L4] 我对花生和虾都过敏。",
