@@ -22,9 +22,7 @@ FLOORS: Final = (
     ("supervisor.protocol",),
     ("supervisor.policy",),
     ("supervisor.catalogue", "supervisor.documents", "supervisor.engine", "supervisor.literal", "supervisor.scoring"),
-    ("supervisor.catalogue", "supervisor.documents", "supervisor.engine", "supervisor.literal", "supervisor.scoring"),
     ("supervisor.events", "supervisor.history", "supervisor.memory", "supervisor.receipts", "supervisor.seen"),
-    ("supervisor.index",),
     ("supervisor.index",),
     ("supervisor.workspace",),
     (
@@ -48,8 +46,6 @@ HOMES: Final = {
     "yaml": {"supervisor.protocol.frontmatter"},
     "jieba": {"supervisor.text.words"},
     "Stemmer": {"supervisor.text.words"},
-    "tantivy": {"supervisor.engine"},
-    "rank_bm25": {"supervisor.scoring"},
     "tantivy": {"supervisor.engine"},
     "rank_bm25": {"supervisor.scoring"},
     "platformdirs": {"supervisor.text.words", "supervisor.adapters.opening"},
