@@ -30,7 +30,7 @@ from zoneinfo import ZoneInfo
 
 from supervisor.inject import gather, inject
 from supervisor.policy.pack import pack  # noqa: F401 - a broken packing should fail here, not question by question
-from supervisor.protocol.clock import frozen, from_wire
+from supervisor.protocol.clock import from_wire, frozen
 from supervisor.recall import recall, refresh
 from supervisor.text.tokens import estimate
 from supervisor.workspace import Workspace, open_workspace
@@ -73,7 +73,17 @@ def prepare(history: Path, root: Path, layout: str, zone: ZoneInfo, asked_at: st
             (root / "memory" / f"{day}-chat.md").write_text(f"# {day}\n\n{''.join(lines)}", encoding="utf-8")
     (root / "history.json").write_text(json.dumps(messages, ensure_ascii=False), encoding="utf-8")
     if layout == "history":
-        command = [sys.executable, "-m", "supervisor.adapters.cli", "-w", str(root), "--now", asked_at, "run", "--until-settled"]
+        command = [
+            sys.executable,
+            "-m",
+            "supervisor.adapters.cli",
+            "-w",
+            str(root),
+            "--now",
+            asked_at,
+            "run",
+            "--until-settled",
+        ]
         done = subprocess.run(command, capture_output=True, text=True, cwd=HERE.parent, check=False)
         if done.returncode:
             sys.exit(f"{root}: {done.stderr}")
@@ -117,7 +127,9 @@ def main() -> None:
     parser.add_argument("--root", type=Path, help="keep the workspaces here, and use those that are there")
     options = parser.parse_args()
     layouts = ("files", "history") if options.layout in ("", "both") else (options.layout,)
-    settings = {f"RECALLD_{key.replace('.', '_').upper()}": value for key, _, value in (one.partition("=") for one in options.set)}
+    settings = {
+        f"RECALLD_{key.replace('.', '_').upper()}": value for key, _, value in (one.partition("=") for one in options.set)
+    }
     data = options.data or HERE / "questions"
     home = data / "workspaces" if options.data else None
     questions = questions_of(data, options.dataset)
@@ -125,12 +137,12 @@ def main() -> None:
     for layout in layouts if not options.data or options.layout else ("files",):
         root = (options.root or Path(tempfile.mkdtemp(prefix="recall-"))) / layout
         rows = []
-        for name in asked:
+        for name, at in asked.items():
             history = (home / name if home else HERE.parent / "workspace") / "history.json"
             if not (root / name).is_dir():
-                prepare(history, root / name, layout, ZoneInfo(options.zone), asked[name])
+                prepare(history, root / name, layout, ZoneInfo(options.zone), at)
             texts = {one["id"]: one["text"] for one in json.loads(history.read_text(encoding="utf-8"))}
-            ws = open_workspace(root / name, settings, frozen(datetime.fromisoformat(asked[name])))
+            ws = open_workspace(root / name, settings, frozen(datetime.fromisoformat(at)))
             refresh(ws)
             rows += [(one, ask(ws, one, texts)) for one in questions if one["ws"] == name]
         print(f"\nlayout {layout} {' '.join(options.set)}\n\n{table(rows)}", flush=True)
