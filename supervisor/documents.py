@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from supervisor.catalogue import Record
+    from supervisor.policy.hit import Tier
     from supervisor.protocol.files import Files
     from supervisor.protocol.layout import Layout
 
@@ -70,7 +71,7 @@ def candidate(stored: bytes) -> Candidate:
     """Return what scoring needs of a stored document; its source is (key, the unit as `unit_of` reads it)."""
     group, key, day, role, lengths, own, near, far, about = stored.split(_BETWEEN, 8)
     return Candidate(
-        words=(own, own + near, own + near + far),
+        words=(own, near, far),
         lengths=tuple(map(int, lengths.split(b","))),
         group=group.decode(),
         day=date.fromordinal(int(day)) if day != b"0" else None,
@@ -80,7 +81,7 @@ def candidate(stored: bytes) -> Candidate:
 
 
 def _about(unit: Unit) -> str:
-    fields: dict[str, Any] = {"l": [unit.start, unit.end], "t": unit.text, "k": unit.tier}
+    fields: dict[str, Any] = {"l": [unit.start, unit.end], "t": unit.text}
     optional: dict[str, Any] = {
         "d": unit.day and unit.day.isoformat(),
         "a": unit.at and to_wire(unit.at),
@@ -93,15 +94,15 @@ def _about(unit: Unit) -> str:
     return json.dumps(fields | {name: value for name, value in optional.items() if value})
 
 
-def unit_of(about: bytes, path: str) -> Unit:
-    """Return the unit, which now stands at *path*."""
+def unit_of(about: bytes, path: str, tier: Tier) -> Unit:
+    """Return the unit, which now stands at *path* in that tier."""
     found = json.loads(about)
     return Unit(
         path=path,
         start=found["l"][0],
         end=found["l"][1],
         text=found["t"],
-        tier=found["k"],
+        tier=tier,
         day=date.fromisoformat(found["d"]) if "d" in found else None,
         at=from_wire(found["a"]) if "a" in found else None,
         role=found.get("r", ""),

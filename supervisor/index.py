@@ -18,7 +18,7 @@ from supervisor.engine import Engine
 from supervisor.policy.hit import Hit, Tier
 from supervisor.policy.units import VERSION as CUT
 from supervisor.protocol.errors import Busy
-from supervisor.scoring import REACH, Candidate, Corpus, Scored, rank
+from supervisor.scoring import REACH, Candidate, Corpus, Scored, own, rank
 from supervisor.text.words import VERSION as WORDS
 
 if TYPE_CHECKING:
@@ -195,6 +195,8 @@ class Index:
         paths = self._catalogue.paths()
         files = self._catalogue.files
         allowed = {key for key, path in paths.items() if tiers is None or files[path].tier in tiers}
+        if not allowed:
+            return []
         corpora = self._corpora()
         telling = sorted(query.words, key=lambda word: -query.words[word] * corpora[0].idf(word))
         words = [word for word in telling if corpora[-1].frequency(word)][:_MOST_WORDS]
@@ -206,13 +208,13 @@ class Index:
         offered += [candidate(one.stored) for group in self._fresh.values() for one in group]
         known = [one for one in offered if one.source[0] in allowed]
         known.sort(key=lambda one: (_ORDER[files[paths[one.source[0]]].tier], -(one.day.toordinal() if one.day else 0)))
-        return [
-            self._hit(one, paths[one.candidate.source[0]]) for one in rank(query, known, corpora, self._k1, self._b)[:limit]
-        ]
+        best = rank(query, known, corpora, self._k1, self._b)[:limit]
+        return [self._hit(one, query, paths[one.candidate.source[0]]) for one in best]
 
-    def _hit(self, one: Scored, path: str) -> Hit:
-        unit = replace(unit_of(one.candidate.source[1], path), tier=self._catalogue.files[path].tier)
-        why = f"words: {', '.join(one.words)}" if one.words else "window"
+    def _hit(self, one: Scored, query: Query, path: str) -> Hit:
+        words = own(query.words, one.candidate)
+        why = f"words: {', '.join(words)}" if words else "window"
+        unit = unit_of(one.candidate.source[1], path, self._catalogue.files[path].tier)
         return Hit(unit, round(one.score, 4), (why, *one.because))
 
     def _corpora(self) -> list[Corpus]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date
 
     from supervisor.policy.days import Days
@@ -39,9 +39,10 @@ AFTER: Final = ((2, 0.5), (6, 0.3))
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """
-    A unit as the index offers it: *words* of each field, each between two blanks, and how many they are.
+    A unit as the index offers it: its own *words*, and those that each further reach adds, each between two blanks.
 
-    *group* is the day or file it stands in; *source* finds it again.
+    *lengths* is how many words each field has, nearer ones counted; *group* is the day or file it stands in; *source* finds
+    it again.
     """
 
     words: tuple[bytes, ...]
@@ -69,12 +70,16 @@ class Corpus:
 
 @dataclass(slots=True)
 class Scored:
-    """A candidate, its score, and what raised it."""
+    """A candidate, its score, and what raised it beside its words."""
 
     candidate: Candidate
     score: float
-    words: list[str] = field(default_factory=list)
     because: list[str] = field(default_factory=list)
+
+
+def own(words: Iterable[str], candidate: Candidate) -> list[str]:
+    """Return those of *words* that stand in the unit itself."""
+    return [word for word in words if b" %b " % word.encode() in candidate.words[0]]
 
 
 def rank(query: Query, candidates: Sequence[Candidate], corpora: Sequence[Corpus], k1: float, b: float) -> list[Scored]:
@@ -93,11 +98,10 @@ def rank(query: Query, candidates: Sequence[Candidate], corpora: Sequence[Corpus
     for candidate, score in zip(candidates, scores, strict=True):
         of_day[candidate.group] = max(of_day.get(candidate.group, 0.0), score)
     found = []
-    for n, (candidate, score) in enumerate(zip(candidates, scores, strict=True)):
+    for candidate, score in zip(candidates, scores, strict=True):
         one = Scored(candidate, score + _DAY_WORTH * of_day[candidate.group] if score else 0.0)
         _raise(one, query, best)
         if one.score > 0:
-            one.words = [word for word in query.words if page.stands(word, n)]
             found.append(one)
     return sorted(found, key=lambda one: -one.score)
 
@@ -149,22 +153,21 @@ class _Page:
     def bm25(self, words: Mapping[str, float]) -> list[float]:
         """Return the sum over the fields for each candidate."""
         total = [0.0] * len(self._candidates)
-        if words:
-            for number, corpus in enumerate(self._corpora):
-                documents = [_counts(candidate.words[number], words) for candidate in self._candidates]
-                lengths = [candidate.lengths[number] for candidate in self._candidates]
-                for n, score in enumerate(bm25(words, documents, lengths, corpus, self._k1, self._b)):
-                    total[n] += score
+        if not words:
+            return total
+        marks = [(word, b" %b " % word.encode("utf-8", "surrogatepass")) for word in words]
+        documents: list[dict[str, int]] = [{} for _ in self._candidates]
+        for number, corpus in enumerate(self._corpora):
+            # a field is the nearer one and what its reach adds: the counts go on
+            for document, candidate in zip(documents, self._candidates, strict=True):
+                added = candidate.words[number]
+                for word, mark in marks:
+                    if mark in added:
+                        document[word] = document.get(word, 0) + added.count(mark)
+            lengths = [candidate.lengths[number] for candidate in self._candidates]
+            for n, score in enumerate(bm25(words, documents, lengths, corpus, self._k1, self._b)):
+                total[n] += score
         return total
-
-    def stands(self, word: str, n: int) -> bool:
-        """Tell whether the word is the candidate's own."""
-        return b" " + word.encode() + b" " in self._candidates[n].words[0]
-
-
-def _counts(text: bytes, words: Mapping[str, float]) -> dict[str, int]:
-    """Return how often each of *words* stands in a text of `Candidate`."""
-    return {word: count for word in words if (count := text.count(b" " + word.encode() + b" "))}
 
 
 def bm25(

@@ -112,7 +112,7 @@ def why(
 
     ws, _ = _ready(workspace, now)
     receipt = receipt_of(ws, turn)
-    found: dict[str, Any] = asdict(again(ws, receipt, recall) if replay else receipt)  # type: ignore[arg-type]
+    found: dict[str, Any] = asdict(again(ws, receipt, recall) if replay else receipt)
     print(as_json(found) if json else as_text(found))
 
 

@@ -26,12 +26,13 @@ _HAN: Final = re.compile(f"[{HAN}]")
 #: Where written Chinese and the web of the lists differ from two people talking.
 _CHAT: Final = frozenset(
     """
-    谢谢 感谢 你好 您好 再见 早上好 晚上好 晚安 早安 帮忙 帮助 推荐 建议 听起来 没关系 当然 好吃 有趣 喜欢 觉得 知道
+    谢谢 感谢 不用谢 不客气 你好 您好 再见 早上好 晚上好 晚安 早安
+    帮忙 帮助 推荐 建议 听起来 没关系 当然 好吃 有趣 喜欢 觉得 知道
     最近 今天 明天 昨天 现在 需要 希望 感觉 不错 很棒 加油 开心 高兴 喔喔 哈哈 哈哈哈 嘿嘿 分享 了解 告诉 记住 记得
     信息 问题 伴侣 聊聊 聊天 不好意思 抱歉 对不起 祝 愉快 hey hi hello wow yeah yep nope okay ok lol haha hmm oh ah um
     yay thanks thank thx sorry please awesome amazing great glad cool nice fun love excited exciting inspiring
     wonderful incredible totally definitely absolutely really gonna wanna gotta kinda btw bye congrats congratulations
-    cheers sounds sound sure maybe actually pretty super guys guy stuff thing things lot bit appreciate reminder
+    phew cheers sounds sound sure maybe actually pretty super guys guy stuff thing things lot bit appreciate reminder
     remember tell know think feel good way keep see hear
     """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
 )
@@ -52,6 +53,16 @@ def rarity(token: str) -> float:
     per_million = han_frequency(token) if _HAN.match(token) else _ZIPF / _ranks().get(token, _ZIPF)
     scale = math.log(_COMMON / max(per_million, _RAREST)) / math.log(_COMMON / _RAREST)
     return min(1.0, max(0.0, scale))
+
+
+def is_known(token: str) -> bool:
+    """
+    Tell whether a token of `words.spelled` is a word of the dictionary or one of the common words; names and typos are not.
+
+    >>> is_known("backup"), is_known("备份"), is_known("becuas")
+    (True, True, False)
+    """
+    return han_frequency(token) > 0 if _HAN.match(token) else token in _ranks()
 
 
 @cache

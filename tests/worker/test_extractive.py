@@ -7,11 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from supervisor.protocol.config import load
 from supervisor.protocol.dated import Block
 from supervisor.protocol.summary import SOURCES, Source, Summary, parse_summary, render_summary
 from supervisor.text.chitchat import is_chitchat
-from worker.providers.extractive import LIMITS, extract
-from worker.providers.sentences import sentences
+from worker.providers import choose
+from worker.providers.cues import substance
+from worker.providers.extractive import LIMITS, Extractive, extract
+from worker.providers.sentences import cut, sentences
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 MORNING = datetime(2026, 6, 20, 1, 0, tzinfo=UTC)  # 09:00 in Shanghai
@@ -300,3 +303,144 @@ def test_a_hostile_message_takes_no_time(text):
     started = time.monotonic()
     assert len(day(("user", text), ("user", "中" * 200_000))) <= LIMITS["day"]
     assert time.monotonic() - started < 5
+
+
+def headings(text):
+    return [line[3:] for line in text.split("\n") if line.startswith("## ")]
+
+
+@pytest.mark.parametrize("limit", [200, 300, 1_000])
+@pytest.mark.parametrize("kind", ["day", "month"])
+def test_an_extract_is_never_longer_than_a_summary_may_be(kind, limit):
+    english = talk(
+        *[("user", f"The {w} of gateway {i} failed at 03:30, error {i * 37}, call 罗姐") for i, w in enumerate("ab" * 40)]
+    )
+    for blocks in (
+        list(crowd(30 if kind == "month" else 1, 300)),
+        english,
+        talk(("user", "密码" * 9_000), ("user", "a" * 9_000)),
+    ):
+        text = extract(blocks, period="2026-06-01"[: 10 if kind == "day" else 7], zone=SHANGHAI, kind=kind, longest=limit)
+        assert len(text) <= limit
+        assert len(bullets(text)) >= 1
+
+
+def test_the_provider_keeps_to_summarise_chars_of_the_configuration():
+    config = load(b"[archive]\nsummarise_chars = 200\n", {})
+    assert vars(choose(config, {})) == vars(Extractive(longest=200))
+
+
+def test_a_heading_has_no_word_that_was_written_once_and_is_in_no_list():
+    (heading,) = headings(
+        day(("user", "The modem in the kitchen broke becuase of the storm 暴雨"), ("user", "The kitchen modem is new"))
+    )
+    assert "becuase" not in heading
+    assert "modem" in heading
+    (heading,) = headings(day(("user", "洗衣机漏水了，修的是 kulmeriv"), ("user", "洗衣机的保修到 2027 年")))
+    assert "洗衣机" in heading
+    assert "kulmeriv" not in heading
+
+
+def test_a_heading_has_one_unknown_word_at_most():
+    (heading,) = headings(day(*[("user", f"zorvex 连 quimbly 和 blenko 的备份 {i}") for i in (12, 34)]))
+    assert sum(word in heading for word in ("zorvex", "quimbly", "blenko")) == 1
+    assert "备份" in heading
+
+
+@pytest.mark.parametrize(
+    ("said", "absent"),
+    [
+        ("备份的说明在 https://github.com/foo/bar 和 wiki.example.org/page", ("github", "foo", "https", "example", "wiki")),
+        ("<h1>Backup</h1><hr> h1 hr the backup of the server 备份", ("h1", "hr")),
+        ("头像 data:image/png;base64,iVBORw0KGgo= 的图片太大", ("base64", "png", "image")),
+        ("啊啊啊 哈哈哈 haha sooooo 电影票买好了", ("啊啊", "哈哈", "haha", "soooo")),
+        ("猫の病院は木曜日に休みです。薬をもらいました。", ("です", "した", "は")),
+    ],
+)
+def test_a_heading_has_no_addresses_tags_data_laughs_or_endings(said, absent):
+    text = day(("user", said), ("user", said + " 2"))
+    for heading in headings(text):
+        assert not any(word in heading for word in absent), heading
+    assert headings(text)
+
+
+def test_no_word_stands_twice_in_a_heading():
+    for said in (
+        "尿酸值和尿酸高，尿酸值 468",
+        "The backup of sqlite, better-sqlite3, SQLite backup",
+        "カメラはカメラ、カメラがカメラ 3",
+    ):
+        for heading in headings(day(("user", said), ("user", said + " 12"))):
+            words = heading.casefold().split(" · ")
+            assert not any(a != b and a in b for a in words for b in words if a > "\u2e7f")
+            assert len(set(words)) == len(words)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "不用谢，希望你早日恢复健康，如果有需要随时找我聊天！",
+        "真棒！听你这么说我也很高兴。",
+        "哈哈哈哈哈，加油",
+        "Phew!",
+        "You're welcome, I hope you feel better soon, and feel free to reach out!",
+        "Haha, that's great, Melanie!",
+    ],
+)
+def test_courtesy_followed_by_wishes_alone_is_not_quoted_beside_facts(text):
+    assert text not in day(("assistant", text), ("user", "端口改成 8443"))
+    assert substance(text) == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "哈哈哈我把车撞了",
+        "不客气，医院在城西门口",
+        "不用谢，希望你周五下午能来",
+        "希望你回答短一点",
+        "Phew, I lost my passport",
+        "Thanks, I'm vegetarian",
+        "I wish you would answer shorter",
+    ],
+)
+def test_a_courtesy_that_tells_something_is_no_courtesy(text):
+    assert substance(text) == 1
+
+
+def test_of_a_message_that_opens_with_a_sigh_the_rest_is_told():
+    assert bullets(day(("user", "Phew! We walked in the park for a long time."))) == [
+        "- 09:00 We walked in the park for a long time."
+    ]
+    assert "公园" in bullets(day(("user", "哎呀！我们在公园走了很久。")))[0]
+
+
+@pytest.mark.parametrize(
+    ("items", "bullet"),
+    [
+        (("买牛奶", "买 3 个鸡蛋", "寄合同"), "买牛奶；买 3 个鸡蛋；寄合同"),
+        (("buy milk", "buy 3 eggs", "post the contract"), "buy milk; buy 3 eggs; post the contract"),
+    ],
+)
+def test_the_items_of_a_list_are_sentences_of_their_own_and_none_is_lost(items, bullet):
+    text = "\n".join(f"- {item}" for item in items)
+    assert sentences(text) == list(items)
+    assert bullets(day(("user", text))) == [f"- 09:00 {bullet}"]
+
+
+@pytest.mark.parametrize("run", ["a" * 50_000, "QUJD" * 12_000, "中" * 50_000, '{"k":[1,2]}' * 400])
+@pytest.mark.parametrize("text", ["{} 端口 8443", "端口 8443 {}", "{}\n端口 8443\n{}", "The port is 8443 {}"])
+def test_a_run_of_data_never_pushes_out_the_facts_beside_it(text, run):
+    told = day(("user", text.replace("{}", run)))
+    assert "8443" in told
+    assert len(told) < 300
+
+
+def test_a_quotation_does_not_end_inside_of_one_that_has_just_begun():
+    assert (
+        cut("命令要写成一行才能在那台机器上跑起来：`rsync -a /srv/data /mnt/usb-bak`", 30)
+        == "命令要写成一行才能在那台机器上跑起来：…"
+    )
+    assert cut("He told the whole family about it “because nobody asked”", 44) == "He told the whole family about it…"
+    assert substance("this: `export function keyxxxxx…`") < 1
+    assert substance("他说：「") < 1

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Literal
 
+from worker.providers.cues import substance
 from worker.providers.sentences import cut
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ LABELS: Final[Mapping[Language, Mapping[str, str]]] = {
         "other": "Other",
     },
 }
-#: Sentences of so few characters between two that are quoted are quoted too.
+#: Sentences of so few characters between two that are quoted are quoted too, if they say something.
 _GAP: Final = 24
 _CODE_SPAN: Final = re.compile(r"(`[^`]+`)")
 _TAG: Final = re.compile(r"<(?=[A-Za-z/?!])")
@@ -73,7 +74,7 @@ def _bullet(places: Collection[int], page: Page) -> str:
     text = _label(first, page.language) + cut(_joined(_with_leads(places, page.lines), page.lines), page.longest)
     asked = page.lines[first.lead] if first.lead is not None else None
     if asked and asked.message != first.message:
-        text = f"{_label(asked, page.language)}{asked.text} → {text}"
+        text = f"{_label(asked, page.language)}{cut(asked.text, page.longest)} → {text}"
     text = escaped(text)
     if first.role in {"note", "summary"} and f"{first.at:%H:%M}" == _NOON:  # not said at a time
         return "- " + _OPENING.sub(r"\\", text, count=1) if _OPENING.match(text) else f"- {text}"
@@ -87,7 +88,8 @@ def _with_leads(places: Collection[int], lines: Sequence[Line]) -> list[int]:
     wanted = set(places) | {lead for lead in leads if lead is not None and lines[lead].message == message}
     ordered = sorted(wanted)
     gaps = (range(a + 1, b) for a, b in pairwise(ordered))
-    filled = {place for gap in gaps if sum(len(lines[place].text) for place in gap) <= _GAP for place in gap}
+    short = [gap for gap in gaps if sum(len(lines[place].text) for place in gap) <= _GAP]
+    filled = {place for gap in short for place in gap if substance(lines[place].text)}
     return sorted(wanted | filled)
 
 
@@ -96,6 +98,8 @@ def _joined(places: Sequence[int], lines: Sequence[Line]) -> str:
     for before, place in pairwise(places):
         if place > before + 1:
             text += " … "
+        elif lines[before].item and lines[place].item and text[-1].isalnum():
+            text += "；" if text[-1] > "\u2e7f" or lines[place].text[0] > "\u2e7f" else "; "
         elif text[-1] not in "。！？；，：…”」）":
             text += " "
         text += lines[place].text

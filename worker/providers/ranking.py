@@ -31,6 +31,8 @@ _LENGTH: Final = 0.8
 _EACH: Final = 40
 #: Worth of a sentence's words and look below which it says nothing: "Wow, that's great!"
 _SAYS_SOMETHING: Final = 0.9
+#: What an item of a list is worth beside its words: somebody wrote it down to find it again.
+_ITEM: Final = 0.9
 #: How much rarity counts.
 _POWER: Final = 1.5
 #: A new number counts like a rare word, a lone digit hardly.
@@ -82,8 +84,18 @@ def weigh(lines: Sequence[Line]) -> tuple[list[Weighed], Callable[[str], float]]
     weighed = []
     for line, text, words in zip(lines, meant, found, strict=True):
         role = 1.0 if speakers and line.role in {"user", "assistant"} else _ROLES.get(line.role, _OTHER_ROLE)
-        weighed.append(Weighed(line, words, look(text), role * substance(text) * (_QUESTION if line.question else 1.0)))
+        role *= substance(text) * (_QUESTION if line.question else 1.0)
+        weighed.append(Weighed(line, words, look(text) + _ITEM * line.item, role))
     return weighed, worths.__getitem__
+
+
+def most_telling(weighed: Sequence[Weighed], word_worth: Callable[[str], float]) -> list[Line]:
+    """Return the one line that says most, where none is worth quoting: of courtesies the one with the rarest words."""
+
+    def worth(one: Weighed) -> tuple[float, float, int]:
+        return one.worth(word_worth, ()), sum(map(word_worth, one.words)) + one.look, -one.line.place
+
+    return [max(weighed, key=worth).line] if weighed else []
 
 
 def choose(
@@ -96,8 +108,8 @@ def choose(
     """
     Return the lines worth quoting, in their order, of at most *budget* characters in all; none is worth less than *least*.
 
-    With *days_share*, every day has its best line first, and a day that was quoted often gives way: each line of it makes its
-    next worth less by this share.
+    With *days_share*, every day has its best line first, if one is more than a courtesy, and a day that was quoted often gives
+    way: each line of it makes its next worth less by this share.
     """
     said: set[str] = set()
     taken: list[int] = []
@@ -139,7 +151,8 @@ def _best_of_days(weighed: Sequence[Weighed], word_worth: Callable[[str], float]
     """Return for each day its best line that leaves room for those of the other days; the shortest where none does."""
     days: dict[object, list[int]] = {}
     for i, one in enumerate(weighed):
-        days.setdefault(one.line.day, []).append(i)
+        if one.role:
+            days.setdefault(one.line.day, []).append(i)
     room = budget // max(1, len(days))
     best = []
     for places in days.values():

@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from supervisor.text.words import HAN
+from worker.providers.cues import data_shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +71,13 @@ def sentences(text: str) -> list[str]:
     >>> sentences("今天 3.11 装好了。备份呢？\n- 路径 /srv/a.b\n- 端口 22")
     ['今天 3.11 装好了。', '备份呢？', '路径 /srv/a.b', '端口 22']
     """
-    return [sentence for line in _lines(clean(text[:_READ])) for sentence in _split(line)]
+    return [sentence for sentence, _ in told(text)]
+
+
+def told(text: str) -> list[tuple[str, bool]]:
+    """Return the sentences of *text* with whether each is an item of a list."""
+    lines = _lines(data_shortened(clean(text[:_READ])))
+    return [(sentence, item) for line, item in lines for sentence in _split(line)]
 
 
 def clean(text: str) -> str:
@@ -79,29 +86,40 @@ def clean(text: str) -> str:
 
 
 def cut(text: str, longest: int) -> str:
-    """Return the beginning of *text* up to a clause of at most *longest* characters, marked with …; whole where it fits."""
+    """Return *text* up to a clause of at most *longest* characters, marked with …, and not inside of a quotation or code."""
     if len(text) <= longest:
         return text
     ends = [match.start() for match in _CLAUSE.finditer(text, 0, longest - 1)]
     end = ends[-1] if ends and ends[-1] > longest // 2 else longest - 1
-    return text[:end].rstrip() + "…"
+    shown = text[:end].rstrip()
+    opened = _last_open(shown)
+    if opened >= 0 and opened > longest // 2:
+        return text[:opened].rstrip() + "…"
+    return f"{shown}…`" if shown.count("`") % 2 else f"{shown}…"
 
 
-def _lines(text: str) -> Iterator[str]:
-    """Yield what the text says line by line; a line that ends with a colon is joined with what it announces, if it is short."""
+def _last_open(text: str) -> int:
+    """Return the place of the code tick, bracket or quotation mark that is opened last and never closed, -1 without one."""
+    places = [text.rfind("`") if text.count("`") % 2 else -1]
+    places += [text.rfind(left) for left, right in _OPEN.items() if text.rfind(left) > text.rfind(right)]
+    return max(places)
+
+
+def _lines(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield line by line what is said, and whether it is an item; a short list is one line with what announces it (a colon)."""
     lead = ""
     for kind, rows in _groups(text):
-        told = list(_told(kind, rows))
-        if lead and told:
+        said = [(line, kind == "item") for line in _told(kind, rows)]
+        if lead and said:
             joint = "；" if lead.endswith("：") else "; "
-            whole = f"{lead} {joint.join(told)}"
-            told = [whole] if len(whole) <= LONGEST else [lead, *told]
+            whole = f"{lead} {joint.join(line for line, _ in said)}"
+            said = [(whole, False)] if len(whole) <= LONGEST else [(lead, False), *said]
             lead = ""
-        if told and told[-1].endswith((":", "：")):
-            lead = told.pop()
-        yield from told
+        if said and said[-1][0].endswith((":", "：")):
+            lead = said.pop()[0]
+        yield from said
     if lead:
-        yield lead
+        yield lead, False
 
 
 def _groups(text: str) -> Iterator[tuple[str, list[str]]]:

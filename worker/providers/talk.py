@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from supervisor.text.chitchat import is_chitchat
 from worker.providers.cues import substance
-from worker.providers.sentences import clean, cut, sentences
+from worker.providers.sentences import clean, cut, told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -66,6 +66,7 @@ class Line:
     question: bool
     lead: int | None
     cost: int  # characters, with its lead
+    item: bool = False  # of a list
 
     @property
     def day(self) -> date:
@@ -90,7 +91,7 @@ def lines_of(blocks: Sequence[Block], zone: tzinfo, *, named: bool) -> list[Line
         speaker = _SPEAKER.match(block.text) if named else None
         words = block.text[speaker.end() :] if speaker else block.text
         before: Line | None = asked
-        for at, text in _stamped(block, words, zone):
+        for at, text, item in _stamped(block, words, zone):
             if is_chitchat(text) and not (before is asked and asked):
                 continue
             lead = before if before and _leans(text, before, asked) else None
@@ -105,6 +106,7 @@ def lines_of(blocks: Sequence[Block], zone: tzinfo, *, named: bool) -> list[Line
                     question=bool(_QUESTION.search(text)),
                     lead=lead.place if lead else None,
                     cost=len(text) + _BULLET + (len(lead.text) + _BULLET if lead else 0),
+                    item=item,
                 ),
             )
             before = lines[-1]
@@ -140,11 +142,11 @@ def _leans(text: str, before: Line, asked: Line | None) -> bool:
     return before.lead is None and bool(_LEANING.match(text)) and substance(before.text) > 0
 
 
-def _stamped(block: Block, words: str, zone: tzinfo) -> Iterator[tuple[datetime, str]]:
-    """Yield the message's sentences with their local time; of an earlier summary, its bullets with the time they name."""
+def _stamped(block: Block, words: str, zone: tzinfo) -> Iterator[tuple[datetime, str, bool]]:
+    """Yield the sentences with local time and whether they are items; of an earlier summary, its bullets with their time."""
     local = block.created_at.astimezone(zone)
     if block.role != "summary":
-        yield from ((local, text) for text in sentences(words))
+        yield from ((local, text, item) for text, item in told(words))
         return
     for line in words.split("\n"):
         if _NO_WORDS.match(line):
@@ -155,7 +157,7 @@ def _stamped(block: Block, words: str, zone: tzinfo) -> Iterator[tuple[datetime,
         if stamp:
             bullet = bullet[stamp.end() :]
             at = _stamp(local, stamp)
-        yield from ((at, text) for text in sentences(bullet))
+        yield from ((at, text, item) for text, item in told(bullet))
 
 
 def _stamp(local: datetime, stamp: re.Match[str]) -> datetime:

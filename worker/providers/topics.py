@@ -2,7 +2,8 @@
 What the chosen lines are about: grouped by the words they share and by standing close together, and a heading for each group.
 
 A heading is made of the group's own words as they were written: rare in the language, frequent in the group, and not in the
-other groups. At most a few hundred lines come here, so that comparing them pairwise is cheap.
+other groups. A word that no list has must stand in two lines, or it may be a typo, and there is one of them at most. At most a
+few hundred lines come here, so that comparing them pairwise is cheap.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from collections import Counter, defaultdict
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Final
 
-from supervisor.text.rarity import rarity
+from supervisor.text.rarity import is_known, rarity
 from supervisor.text.words import HAN, is_noun, spelled
-from worker.providers.cues import columns
+from worker.providers.cues import columns, names_nothing, substance, topical
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -34,7 +35,9 @@ _TITLE_COLUMNS: Final = 44
 _UNCHOSEN: Final = 0.4
 _NAMING: Final = re.compile(r"[^\W\d_]{2}|[^\W\d_]\W?\d")
 _HAN: Final = re.compile(f"[{HAN}]")
+_PARTS: Final = re.compile(r"[\s._-]+")
 _PART: Final = re.compile(r"[\d.+#_-]")
+_LINES_OF_UNKNOWN: Final = 2
 _NO_NOUN: Final = 0.35
 _QUALITY: Final = re.compile(r"(?:ed|ing|ly|est|ous|ful|ive|able|ible|less)$", re.IGNORECASE)
 #: Verbs whose form does not show it.
@@ -120,21 +123,26 @@ def titles(groups: Sequence[Sequence[Line]], everything: Iterable[Line], names: 
     counts: list[dict[str, float]] = [defaultdict(float) for _ in groups]
     shown: dict[str, Counter[str]] = defaultdict(Counter)
     pairs: Counter[tuple[str, str]] = Counter()
+    lines_with: Counter[str] = Counter()
     for line in everything:
-        if line.message not in home:
+        if line.message not in home or not (line.place in chosen or substance(line.text)):
             continue
-        words = [(_POSSESSIVE.sub("", surface), token) for surface, token in spelled(_SECRET.sub("", line.text))]
+        text = topical(_SECRET.sub("", line.text))
+        words = [(_POSSESSIVE.sub("", surface), token) for surface, token in spelled(text)]
+        lines_with.update({token for _, token in words})
         for surface, token in words:
             shown[token][surface] += 1
         for token in {token for _, token in words}:
             counts[home[line.message]][token] += 1 if line.place in chosen else _UNCHOSEN
-        pairs.update({(a, b) for (sa, a), (sb, b) in pairwise(words) if _adjoin(sa, sb, line.text)})
+        pairs.update({(a, b) for (sa, a), (sb, b) in pairwise(words) if _adjoin(sa, sb, text)})
     overall: dict[str, float] = defaultdict(float)
     for count in counts:
         for token, times in count.items():
             overall[token] += times
     called = [token for name in names for _, token in spelled(name)]
     barred = {token for token in shown if any(name.startswith(token) for name in called)}
+    barred |= {token for token in shown if lines_with[token] < _LINES_OF_UNKNOWN and not is_known(token)}
+    barred |= {token for token, spellings in shown.items() if not _NAMING.search(token) or any(map(names_nothing, spellings))}
     return [_title(count, overall, shown, pairs, barred) for count in counts]
 
 
@@ -154,21 +162,31 @@ def _title(
         often = 0.5 + math.log2(max(1.0, count[token]))
         return rarity(token) * often * math.sqrt(count[token] / overall[token]) * _naming(token, shown[token])
 
-    telling = [token for token in count if token not in barred and _NAMING.search(token)]
+    telling = [token for token in count if token not in barred and worth(token)]
     title: list[str] = []
     used: set[str] = set()
-    for token in sorted(telling, key=lambda token: (-worth(token), token)):
+    for token in sorted(telling, key=lambda token: (-worth(token), -shown[token].total(), token)):
         if token in used:
             continue
-        words = _whole_name(token, pairs, overall, used)
+        unknown = {word for word in overall if not is_known(word)} if is_known(token) else set()
+        words = _whole_name(token, pairs, overall, {*used, *barred, *unknown})
         spelling = _joined([min(shown[word], key=lambda s: (-shown[word][s], s)) for word in words])
-        if columns(" · ".join([*title, spelling])) > _TITLE_COLUMNS:
+        known = all(map(is_known, words))
+        if columns(" · ".join([*title, spelling])) > _TITLE_COLUMNS or not (known or all(map(is_known, used))):
+            continue
+        if any(_same(spelling, other) for other in title):
             continue
         title.append(spelling)
         used.update(words)
         if len(title) == _TITLE_WORDS:
             break
     return title
+
+
+def _same(a: str, b: str) -> bool:
+    """Tell whether one of two names is the other, or stands in it: 尿酸 in 尿酸值, sqlite in better-sqlite."""
+    short, long = sorted((a.casefold(), b.casefold()), key=len)
+    return short in long if _HAN.match(short) else short in _PARTS.split(long)
 
 
 def _naming(token: str, spellings: Collection[str]) -> float:
