@@ -1,5 +1,5 @@
 """
-Which files of memory the index holds, as they were when it read them: `.recalld/index/catalogue.json`.
+Which files of memory the index holds, as they were when it read them; kept in the index itself, as the note of its commit.
 
 A file is looked at by stat; only one whose stat is new is read, and one that was only moved (same inode, size and time) is
 not. Files are grouped as they are indexed: the dated files of a day together, since neighbours cross them, every other file
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import stat as modes
+import zlib
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
@@ -107,22 +108,21 @@ class Catalogue:
 
 
 def render_catalogue(catalogue: Catalogue) -> bytes:
-    """Return the file, one JSON object."""
+    """Return it as bytes: JSON, packed."""
     files = {path: list(asdict(record).values()) for path, record in catalogue.files.items()}
     groups = {name: [list(group.keys), group.units, list(group.words)] for name, group in catalogue.groups.items()}
-    return json.dumps({"version": catalogue.version, "files": files, "groups": groups}, ensure_ascii=False).encode(
-        "utf-8", "surrogateescape"
-    )
+    text = json.dumps({"version": catalogue.version, "files": files, "groups": groups})
+    return zlib.compress(text.encode("ascii"), 1)
 
 
 def parse_catalogue(data: bytes) -> Catalogue:
-    """Return what the file says; ValueError where it says nothing of ours."""
+    """Return what the bytes say; ValueError where they say nothing of ours."""
     try:
-        found: dict[str, Any] = json.loads(data.decode("utf-8", "surrogateescape"))
+        found: dict[str, Any] = json.loads(zlib.decompress(data))
         files = {str(path): Record(*fields) for path, fields in found["files"].items()}
         groups = {str(name): Group(tuple(keys), units, tuple(words)) for name, (keys, units, words) in found["groups"].items()}
         return Catalogue(str(found["version"]), files, groups)
-    except (KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (zlib.error, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"it is no catalogue: {error}") from None
 
 
@@ -136,8 +136,11 @@ def scan(files: Files, layout: Layout, known: Mapping[str, Record], summaries: M
             stat = files.disk.stat(path)
             if stat is None or not modes.S_ISREG(stat.mode) or stat.size > _MOST_BYTES:
                 continue
-            before = known.get(name) or places.get((stat.inode, stat.size, stat.mtime_ns))
-            record = before if before and before.is_as(stat) else _read(files, path, kind)
+            here = known.get(name)
+            if here and here.is_as(stat) and (here.kind == kind or (here.kind == "dated" and kind == "note")):
+                found[name] = here
+                continue
+            record = places.get((stat.inode, stat.size, stat.mtime_ns)) or _read(files, path, kind)
         except (OSError, SupervisorError):
             # unreadable now, or being written: what was known of it stays until it can be read
             record = known.get(name)
@@ -200,7 +203,8 @@ def _keyed(found: Mapping[str, Record]) -> dict[str, Record]:
     for path in sorted(found):
         record = found[path]
         count = times[record.digest] = times.get(record.digest, 0) + 1
-        keyed[path] = replace(record, key=record.digest if count == 1 else f"{record.digest}-{count}")
+        key = record.digest if count == 1 else f"{record.digest}-{count}"
+        keyed[path] = record if record.key == key else replace(record, key=key)
     return keyed
 
 
@@ -214,10 +218,12 @@ def _placed(layout: Layout, found: dict[str, Record], summaries: Mapping[Period,
     for period, one in summaries.items():
         if one.extract and not one.edited and one.sources and one.sources <= present:
             silent.add(layout.relative(layout.summary(period)))
-    return {
-        path: replace(record, original=path.rpartition("/")[2] in behind and bool(record.day), silent=path in silent)
-        for path, record in found.items()
-    }
+    placed = {}
+    for path, record in found.items():
+        original, is_silent = bool(record.day) and path.rpartition("/")[2] in behind, path in silent
+        is_same = (record.original, record.silent) == (original, is_silent)
+        placed[path] = record if is_same else replace(record, original=original, silent=is_silent)
+    return placed
 
 
 def _memory_file(path: str, record: Record) -> MemoryFile:

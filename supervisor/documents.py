@@ -1,7 +1,7 @@
 """
 What the index keeps of a unit: its words and those of its neighbours, and the unit itself, as one string of bytes.
 
-The words of a field stand between two blanks each, so that counting one is a search for bytes. Neighbours are messages of
+For scoring each word is a number, so that a word is counted in hundreds of units at once. Neighbours are messages of
 the same talk and day, one and three away (design of recall, "Windows").
 """
 
@@ -17,7 +17,7 @@ from supervisor.policy.hit import Unit
 from supervisor.policy.units import Cut, decoded, neighbours, of_dated, of_note, of_summary
 from supervisor.protocol.clock import from_wire, to_wire
 from supervisor.protocol.dated import parse_dated
-from supervisor.scoring import REACH, Candidate
+from supervisor.scoring import REACH, Candidate, numbers
 from supervisor.text.words import tokens
 
 if TYPE_CHECKING:
@@ -31,17 +31,18 @@ if TYPE_CHECKING:
 
 #: Characters of one unit that are searched: a message of megabytes must not hold up the others.
 _MOST_CHARS: Final = 50_000
-_BETWEEN: Final = b"\x1f"
+#: Those that a question may ask for.
+_ROLES: Final = frozenset({"user", "assistant"})
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A unit in the index: its group, its file's content, its day, and the words that each reach adds, each between blanks."""
+    """A unit in the index: its group, its file's content, and the words that each reach adds."""
 
     group: str
     key: str
     unit: Unit
-    words: tuple[str, ...]
+    words: tuple[list[str], ...]
 
     @property
     def day(self) -> int:
@@ -49,34 +50,39 @@ class Document:
         return self.unit.day.toordinal() if self.unit.day else 0
 
     @property
-    def fields(self) -> tuple[str, ...]:
+    def fields(self) -> tuple[list[str], ...]:
         """The words of each field: of the unit, with its nearest neighbours, with all."""
-        return tuple("".join(self.words[: n + 1]) for n in range(len(REACH)))
+        return tuple(list(itertools.chain.from_iterable(self.words[: n + 1])) for n in range(len(REACH)))
 
     @property
     def lengths(self) -> tuple[int, ...]:
         """How many words each field has."""
-        return tuple(len(field.split()) for field in self.fields)
+        return tuple(itertools.accumulate(map(len, self.words)))
 
     @property
     def stored(self) -> bytes:
-        """All of it, as `candidate` reads it."""
-        lengths = ",".join(map(str, self.lengths))
-        about = _about(self.unit)
-        parts = (self.group, self.key, str(self.day), self.unit.role, lengths, *self.words, about)
-        return _BETWEEN.join(part.encode("utf-8", "surrogatepass") for part in parts)
+        """All of it, as `candidate` reads it: a line of plain fields, then the words' numbers, the words, the unit."""
+        text = " ".join(self.words[0]).encode("utf-8", "surrogatepass")
+        role = self.unit.role if self.unit.role in _ROLES else ""
+        head = "\x1f".join((self.group, self.key, str(self.day), role, str(len(text)), *map(str, self.lengths)))
+        return b"".join((head.encode(), b"\n", *map(numbers, self.words), text, _about(self.unit).encode()))
 
 
 def candidate(stored: bytes) -> Candidate:
     """Return what scoring needs of a stored document; its source is (key, the unit as `unit_of` reads it)."""
-    group, key, day, role, lengths, own, near, far, about = stored.split(_BETWEEN, 8)
+    head, _, rest = stored.partition(b"\n")
+    group, key, day, role, size, *counts = head.decode().split("\x1f")
+    lengths = [int(count) for count in counts]
+    ends = [0, *(4 * length for length in lengths)]
+    text = ends[-1] + int(size)
     return Candidate(
-        words=(own, near, far),
-        lengths=tuple(map(int, lengths.split(b","))),
-        group=group.decode(),
-        day=date.fromordinal(int(day)) if day != b"0" else None,
-        role=role.decode("utf-8", "surrogatepass"),
-        source=(key.decode(), about),
+        words=tuple(rest[start:end] for start, end in itertools.pairwise(ends)),
+        text=rest[ends[-1] : text].decode("utf-8", "surrogatepass"),
+        lengths=tuple(lengths),
+        group=group,
+        day=date.fromordinal(int(day)) if day != "0" else None,
+        role=role,
+        source=(key, rest[text:]),
     )
 
 
@@ -139,17 +145,13 @@ def cut_file(files: Files, layout: Layout, path: str, record: Record, zone: tzin
 
 
 def _talk(group: str, members: Mapping[str, Record], talk: Sequence[Cut]) -> list[Document]:
-    said = [_spaced(tokens(cut.unit.text[:_MOST_CHARS])) for cut in talk]
+    said = [tokens(cut.unit.text[:_MOST_CHARS]) for cut in talk]
     found = []
     for n, cut in enumerate(talk):
         words = [said[n]]
         for before, reach in itertools.pairwise(REACH):
             around = (*range(n - reach, n - before), *range(n + before + 1, n + reach + 1))
-            words.append("".join(said[i] for i in around if 0 <= i < len(said)))
-        words[1] += _spaced(tokens(cut.context))
+            words.append([word for i in around if 0 <= i < len(said) for word in said[i]])
+        words[1] += tokens(cut.context)
         found.append(Document(group, members[cut.unit.path].key, cut.unit, tuple(words)))
     return found
-
-
-def _spaced(words: Sequence[str]) -> str:
-    return "".join(f" {word} " for word in words)

@@ -13,15 +13,16 @@ from supervisor.documents import Document, candidate
 from supervisor.scoring import AFTER, REACH
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from supervisor.policy.days import Days
     from supervisor.scoring import Candidate
 
 #: Part of the index's version: another number means that fields or stored bytes are others.
-VERSION: Final = 1
+VERSION: Final = 3
 #: Bytes that the writer may hold, in one thread; tantivy wants 15 MB at least.
-_WRITER_BYTES: Final = 50_000_000
+_WRITER_BYTES: Final = 20_000_000
+_NOTE: Final = "note"
 _WORDS: Final = tuple(f"words{reach}" for reach in REACH)
 
 
@@ -36,18 +37,33 @@ class Engine:
         self._index = tantivy.Index(self._schema, path=folder) if new else tantivy.Index.open(folder)
         self._searcher = self._index.searcher()
 
-    def write(self, gone: Iterable[str], made: Iterable[Document]) -> None:
-        """Take away the groups *gone*, put in what was *made*, commit, and search what now is."""
+    def write(self, gone: Iterable[str], made: Iterable[Document], note: Callable[[], bytes]) -> None:
+        """
+        Take away the groups *gone*, put in what was *made*, and the *note*, in one commit; search what now is.
+
+        The note, which is asked for when all is put in, replaces the one before: what the index holds and what is known of
+        it are never two things.
+        """
         writer = self._index.writer(_WRITER_BYTES, 1)
         try:
-            for group in gone:
+            for group in (*gone, _NOTE):
                 writer.delete_documents_by_term("group", group)
             for document in made:
                 writer.add_document(self._document(document))
+            kept = self._library.Document()
+            kept.add_text("group", _NOTE)
+            kept.add_bytes("stored", note())
+            writer.add_document(kept)
             writer.commit()
         finally:
             writer.wait_merging_threads()
         self.reload()
+
+    def note(self) -> bytes:
+        """Return the note of the last commit, b"" where there is none."""
+        asked = self._library.Query.term_query(self._schema, "group", _NOTE, "basic")
+        hits = self._searcher.search(asked, 1, count=False).hits
+        return bytes(self._searcher.doc(hits[0][1])["stored"][0]) if hits else b""
 
     def reload(self) -> None:
         """Search the last commit."""
@@ -106,7 +122,7 @@ class Engine:
     def _document(self, document: Document) -> Any:
         made = self._library.Document()
         for name, words in zip(_WORDS, document.fields, strict=True):
-            made.add_text(name, words)
+            made.add_text(name, " ".join(words))
         made.add_text("group", document.group)
         made.add_text("key", document.key)
         made.add_integer("day", document.day)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 #: What an index must be made with to be read.
 VERSION: Final = f"{SCHEMA}.{WORDS}.{CUT}"
 #: Candidates that are scored; words that they are found by, the most telling of the question.
-CANDIDATES: Final = 200
+CANDIDATES: Final = 128
 _MOST_WORDS: Final = 10
 #: Changed groups that are held in memory where another process has the lock, the newest.
 _MOST_FRESH: Final = 50
@@ -61,12 +61,15 @@ class Index:
         self._files, self._layout, self._memory, self._zone = files, layout, memory, zone
         self._k1, self._b = k1, b
         self._folder = layout.state / "index"
-        self._path = self._folder / "catalogue.json"
+        #: tantivy's own list of what is committed: another stat, another commit.
+        self._commits = self._folder / "meta.json"
         self._stat: Stat | None = None
-        self._catalogue = Catalogue()
         self._engine: Engine | None = None
+        self._catalogue = Catalogue()
         #: What has changed since the last commit, by group; a group without documents is gone.
         self._fresh: dict[str, list[Document]] = {}
+        self._paths: dict[str, str] = {}
+        self._corpora: list[Corpus] = []
 
     @property
     def file_count(self) -> int:
@@ -98,18 +101,18 @@ class Index:
         """Take in memory what has changed since the last commit, for this process alone."""
         self._open()
         before = self._catalogue
-        after = replace(before, files=self._scan())
+        after = replace(before, files=self._scan(), version=VERSION)
         members = after.members()
         changed, gone = _differing(before.groups, after.planned())
         newest = sorted(changed, reverse=True)[:_MOST_FRESH]
-        self._fresh = {name: self._made(name, members[name]) for name in newest} | {name: [] for name in gone}
-        self._catalogue = after
+        fresh = {name: self._made(name, members[name]) for name in newest} | {name: [] for name in gone}
+        self._show(self._engine, after, fresh)
         return replace(_difference(before.files, after.files), shared=True)
 
     def forget(self) -> None:
         """Take the index for damaged: the next update makes it anew."""
-        self._stat, self._engine, self._catalogue, self._fresh = None, None, Catalogue(), {}
-        self._files.remove(self._path)
+        self._show(None, Catalogue())
+        self._files.remove(self._commits)
 
     def _write(self) -> Changes:
         is_open = self._open()
@@ -118,37 +121,29 @@ class Index:
             for name in self._files.disk.names(self._folder):
                 self._files.disk.unlink(self._folder / name)
         before = self._catalogue
-        after = Catalogue(VERSION, self._scan())
-        changed, gone = _differing(before.groups, after.planned())
-        groups = {name: group for name, group in before.groups.items() if name not in gone}
-        if changed or gone or not self._engine:
-            # written first, so that a crash leaves no group in the index that nobody knows of: what was deleted must go
-            self._note(replace(before, version=VERSION, groups={**before.groups, **dict.fromkeys(changed, Group(()))}))
-            groups |= self._commit(after, changed, gone)
-        after = replace(after, groups=groups)
-        if after != self._catalogue:
-            self._note(after)
-        self._fresh = {}
-        return replace(_difference(before.files, after.files), rebuilt=rebuilt)
+        files = self._scan()
+        if self._engine is None or files != before.files:
+            self._commit(Catalogue(VERSION, files), before)
+        elif self._fresh:
+            self._show(self._engine, self._catalogue)
+        return replace(_difference(before.files, files), rebuilt=rebuilt)
 
-    def _note(self, catalogue: Catalogue) -> None:
-        self._files.replace(self._path, render_catalogue(catalogue), self._files.look(self._path))
-        self._stat, self._catalogue = self._files.disk.stat(self._path), catalogue
-
-    def _commit(self, after: Catalogue, changed: Collection[str], gone: Collection[str]) -> dict[str, Group]:
-        """Put the changed groups into the index; return what it now holds of them."""
-        self._engine = self._engine or Engine(str(self._folder), new=True)
-        plan, members, found = after.planned(), after.members(), {}
+    def _commit(self, after: Catalogue, before: Catalogue) -> None:
+        """Put into the index what differs, and into its note what it now holds."""
+        engine = self._engine or Engine(str(self._folder), new=True)
+        plan, members = after.planned(), after.members()
+        changed, gone = _differing(before.groups, plan)
+        groups = {name: group for name, group in before.groups.items() if name in plan}
 
         def made() -> Iterator[Document]:
             for name in changed:
                 of_group = self._made(name, members[name])
                 words = tuple(sum(one.lengths[n] for one in of_group) for n in range(len(REACH)))
-                found[name] = Group(plan[name], len(of_group), words)
+                groups[name] = Group(plan[name], len(of_group), words)
                 yield from of_group
 
-        self._engine.write((*changed, *gone), made())
-        return found
+        engine.write((*changed, *gone), made(), lambda: render_catalogue(replace(after, groups=groups)))
+        self._show(engine, replace(after, groups=groups))
 
     def _made(self, group: str, members: Mapping[str, Record]) -> list[Document]:
         return documents(self._files, self._layout, group, members, self._zone)
@@ -158,58 +153,72 @@ class Index:
 
     def _open(self) -> bool:
         """Open the last commit, where another is open; tell whether there is one that can be read."""
-        stat = self._files.disk.stat(self._path)
+        stat = self._files.disk.stat(self._commits)
         if stat is not None and stat == self._stat and self._engine:
             return True
-        self._stat, self._engine, self._catalogue, self._fresh = None, None, Catalogue(), {}
-        look = self._files.look(self._path)
+        self._show(None, Catalogue())
+        if stat is None:
+            return False
         try:
-            catalogue = parse_catalogue(look.data) if look else Catalogue()
-            engine = Engine(str(self._folder), new=False) if catalogue.version == VERSION else None
+            engine = Engine(str(self._folder), new=False)
+            catalogue = parse_catalogue(engine.note())
         except (ValueError, OSError):
             return False
-        if look and engine:
-            self._stat, self._engine, self._catalogue = look.stat, engine, catalogue
-        return engine is not None
+        if catalogue.version != VERSION:
+            return False
+        self._show(engine, catalogue)
+        self._stat = stat
+        return True
+
+    def _show(self, engine: Engine | None, catalogue: Catalogue, fresh: Mapping[str, list[Document]] | None = None) -> None:
+        """Search this from now on."""
+        self._engine, self._catalogue, self._fresh = engine, catalogue, dict(fresh or {})
+        self._stat = self._files.disk.stat(self._commits) if engine else None
+        self._paths = catalogue.paths()
+        self._corpora = self._counted()
 
     # ── searching it ─────────────────────────────────────────────────────────
 
-    def search(self, query: Query, limit: int, tiers: Collection[Tier] | None = None) -> list[Hit]:
+    def search(
+        self, query: Query, limit: int, tiers: Collection[Tier] | None = None, least: float = 0.0, share: float = 0.0
+    ) -> list[Hit]:
         """
         Return what answers, best first, ties in 003's order of tiers, the newest first; *tiers* None searches all.
 
-        Whatever the engine raises comes through: then the index is damaged.
+        What scores below *least*, or below that *share* of the best, is left out. Whatever the engine raises comes through:
+        then the index is damaged.
         """
         self._open()
-        hits = self._hits(query, limit, tiers)
-        if any(self._has_changed(path) for path in {hit.unit.path for hit in hits}):
+        found = self._ranked(query, limit, tiers, least, share)
+        if any(self._has_changed(path) for path in {path for _, path in found}):
             self.freshen()
-            hits = self._hits(query, limit, tiers)
-        return hits
+            found = self._ranked(query, limit, tiers, least, share)
+        return [self._hit(one, query, path) for one, path in found]
 
     def frequency(self, word: str) -> int:
         """Return in how many units the word stands."""
-        return self._corpora()[0].frequency(word)
+        return self._corpora[0].frequency(word) if self._corpora else 0
 
-    def _hits(self, query: Query, limit: int, tiers: Collection[Tier] | None) -> list[Hit]:
-        paths = self._catalogue.paths()
-        files = self._catalogue.files
-        allowed = {key for key, path in paths.items() if tiers is None or files[path].tier in tiers}
-        if not allowed:
+    def _ranked(
+        self, query: Query, limit: int, tiers: Collection[Tier] | None, least: float, share: float
+    ) -> list[tuple[Scored, str]]:
+        files, paths = self._catalogue.files, self._paths
+        keys = {key for key, path in paths.items() if files[path].tier in tiers} if tiers is not None else paths.keys()
+        if not keys:
             return []
-        corpora = self._corpora()
+        corpora = self._corpora
         telling = sorted(query.words, key=lambda word: -query.words[word] * corpora[0].idf(word))
         words = [word for word in telling if corpora[-1].frequency(word)][:_MOST_WORDS]
         offered: list[Candidate] = []
         if self._engine:
-            keys = None if len(allowed) == len(paths) else allowed
-            offered = self._engine.candidates(words, query.days, keys, CANDIDATES)
+            offered = self._engine.candidates(words, query.days, None if len(keys) == len(paths) else keys, CANDIDATES)
         offered = [one for one in offered if one.group not in self._fresh]
         offered += [candidate(one.stored) for group in self._fresh.values() for one in group]
-        known = [one for one in offered if one.source[0] in allowed]
-        known.sort(key=lambda one: (_ORDER[files[paths[one.source[0]]].tier], -(one.day.toordinal() if one.day else 0)))
-        best = rank(query, known, corpora, self._k1, self._b)[:limit]
-        return [self._hit(one, query, paths[one.candidate.source[0]]) for one in best]
+        known = [(one, paths[one.source[0]]) for one in offered if one.source[0] in keys]
+        known.sort(key=lambda one: (_ORDER[files[one[1]].tier], -(one[0].day.toordinal() if one[0].day else 0)))
+        best = rank(query, [one for one, _ in known], corpora, self._k1, self._b)
+        floor = max(least, share * best[0].score) if best else 0.0
+        return [(one, paths[one.candidate.source[0]]) for one in best[:limit] if one.score >= floor]
 
     def _hit(self, one: Scored, query: Query, path: str) -> Hit:
         words = own(query.words, one.candidate)
@@ -217,21 +226,23 @@ class Index:
         unit = unit_of(one.candidate.source[1], path, self._catalogue.files[path].tier)
         return Hit(unit, round(one.score, 4), (why, *one.because))
 
-    def _corpora(self) -> list[Corpus]:
+    def _counted(self) -> list[Corpus]:
+        """Return the statistics of each field over all that is searched."""
         fresh = [one for group in self._fresh.values() for one in group]
         groups = [group for name, group in self._catalogue.groups.items() if name not in self._fresh]
         size = sum(group.units for group in groups) + len(fresh)
+        engine = self._engine
 
-        def corpus(field: int) -> Corpus:
-            words = sum(group.words[field] for group in groups) + sum(one.lengths[field] for one in fresh)
+        def corpus(reach: int) -> Corpus:
+            words = sum(group.words[reach] for group in groups) + sum(one.lengths[reach] for one in fresh)
 
             def frequency(word: str) -> int:
-                there = self._engine.frequency(field, word) if self._engine else 0
-                return there + sum(f" {word} " in one.fields[field] for one in fresh)
+                there = engine.frequency(reach, word) if engine else 0
+                return there + sum(word in one.fields[reach] for one in fresh)
 
             return Corpus(size, words / size if size else 0.0, frequency)
 
-        return [corpus(field) for field in range(len(REACH))]
+        return [corpus(reach) for reach in range(len(REACH))]
 
     def _has_changed(self, path: str) -> bool:
         stat = self._files.disk.stat(self._layout.root / path)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from supervisor.workspace import Workspace
 
 #: Hits that are returned at most, of the ordinary memories and of the originals each.
-LIMIT: Final = 120
+LIMIT: Final = 100
 _MOST_LITERAL: Final = 20
 #: What scores less than this share of the best is noise.
 SHARE: Final = 0.1
@@ -98,29 +98,25 @@ def _scored(ws: Workspace, query: Query) -> list[Hit]:
     """Return what the index finds, the originals as `[recall] originals` says; nothing where it is damaged."""
     if query.is_empty:
         return []
-    originals = ws.config.recall.originals
+    settings = ws.config.recall
+    least = settings.min_score
     try:
-        if originals == "always":
-            return _worth(ws, ws.index.search(query, LIMIT))
-        hits = ws.index.search(query, LIMIT, _ORDINARY)
-        if originals == "fallback":
-            hits += ws.index.search(query, LIMIT, _ORIGINAL)
+        if settings.originals == "always":
+            return ws.index.search(query, LIMIT, None, least, SHARE)
+        hits = ws.index.search(query, LIMIT, _ORDINARY, least, SHARE)
+        if settings.originals == "fallback":
+            best = hits[0].score if hits else 0.0
+            hits += ws.index.search(query, LIMIT, _ORIGINAL, max(least, SHARE * best), SHARE)
     except (ValueError, OSError, RuntimeError) as error:
         _tell_damage(ws, error)
         return []
-    return _worth(ws, hits)
+    return hits
 
 
 def _tell_damage(ws: Workspace, error: Exception) -> None:
     """Have the index made anew at the next update: tantivy says by such errors that bytes are not what was written."""
     ws.index.forget()
     ws.events.emit("index_damaged", why=f"{type(error).__name__}: {error}"[:200])
-
-
-def _worth(ws: Workspace, hits: list[Hit]) -> list[Hit]:
-    """Return the hits that are no noise: above the seed's threshold, and not far below the best."""
-    least = max(ws.config.recall.min_score, SHARE * max((hit.score for hit in hits), default=0.0))
-    return [hit for hit in hits if hit.score >= least]
 
 
 def _literal(ws: Workspace, query: Query) -> list[Hit]:

@@ -10,8 +10,10 @@ a memory of one message scores less than nothing.
 from __future__ import annotations
 
 import math
+from array import array
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
+from zlib import crc32
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Fields: the unit's own words, then with those of its neighbours up to this far.
 REACH: Final = (0, 1, 3)
+#: Bytes of a word's number.
+_BYTES: Final = 4
 #: Answers whose words are taken up, and words taken from them, what these are worth beside the best score.
 _EXAMPLES: Final = 3
 _TAKEN: Final = 5
@@ -39,13 +43,14 @@ AFTER: Final = ((2, 0.5), (6, 0.3))
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """
-    A unit as the index offers it: its own *words*, and those that each further reach adds, each between two blanks.
+    A unit as the index offers it: the numbers of its *words*, and of those that each further reach adds; its words as text.
 
     *lengths* is how many words each field has, nearer ones counted; *group* is the day or file it stands in; *source* finds
     it again.
     """
 
     words: tuple[bytes, ...]
+    text: str
     lengths: tuple[int, ...]
     group: str
     day: date | None
@@ -77,9 +82,20 @@ class Scored:
     because: list[str] = field(default_factory=list)
 
 
+def number(word: str) -> int:
+    """Return the number that stands for a word: 32 bits, the same everywhere."""
+    return crc32(word.encode("utf-8", "surrogatepass"))
+
+
+def numbers(words: Iterable[str]) -> bytes:
+    """Return the numbers of the words, four bytes each."""
+    return array("I", map(number, words)).tobytes()
+
+
 def own(words: Iterable[str], candidate: Candidate) -> list[str]:
     """Return those of *words* that stand in the unit itself."""
-    return [word for word in words if b" %b " % word.encode() in candidate.words[0]]
+    there = set(candidate.text.split())
+    return [word for word in words if word in there]
 
 
 def rank(query: Query, candidates: Sequence[Candidate], corpora: Sequence[Corpus], k1: float, b: float) -> list[Scored]:
@@ -136,7 +152,7 @@ def _taken(query: Query, candidates: Sequence[Candidate], scores: Sequence[float
     examples = sorted((n for n, score in enumerate(scores) if score > 0), key=lambda n: -scores[n])[:_EXAMPLES]
     weight: dict[str, float] = {}
     for n in examples:
-        for word in dict.fromkeys(candidates[n].words[0].decode().split()):
+        for word in dict.fromkeys(candidates[n].text.split()):
             if word not in query.words and corpus.frequency(word) > 1:
                 weight[word] = weight.get(word, 0.0) + corpus.idf(word) * scores[n]
     return sorted(weight, key=lambda word: -weight[word])[:_TAKEN]
@@ -146,28 +162,38 @@ class _Page:
     """The candidates, counted."""
 
     def __init__(self, candidates: Sequence[Candidate], corpora: Sequence[Corpus], k1: float, b: float) -> None:
+        import numpy as np
+
         self._candidates = candidates
         self._corpora = corpora
         self._k1, self._b = k1, b
+        parts = [part for candidate in candidates for part in candidate.words]
+        self._words = np.frombuffer(b"".join(parts), dtype=np.uint32)
+        self._places = np.repeat(np.arange(len(parts)), [len(part) // _BYTES for part in parts])
 
     def bm25(self, words: Mapping[str, float]) -> list[float]:
         """Return the sum over the fields for each candidate."""
         total = [0.0] * len(self._candidates)
-        if not words:
-            return total
-        marks = [(word, b" %b " % word.encode("utf-8", "surrogatepass")) for word in words]
-        documents: list[dict[str, int]] = [{} for _ in self._candidates]
-        for number, corpus in enumerate(self._corpora):
-            # a field is the nearer one and what its reach adds: the counts go on
-            for document, candidate in zip(documents, self._candidates, strict=True):
-                added = candidate.words[number]
-                for word, mark in marks:
-                    if mark in added:
-                        document[word] = document.get(word, 0) + added.count(mark)
-            lengths = [candidate.lengths[number] for candidate in self._candidates]
-            for n, score in enumerate(bm25(words, documents, lengths, corpus, self._k1, self._b)):
-                total[n] += score
+        if words:
+            counts = self._counted(words)
+            for reach, corpus in enumerate(self._corpora):
+                lengths = [candidate.lengths[reach] for candidate in self._candidates]
+                documents = [dict(zip(words, row, strict=True)) for row in counts[reach]]
+                for n, score in enumerate(bm25(words, documents, lengths, corpus, self._k1, self._b)):
+                    total[n] += score
         return total
+
+    def _counted(self, words: Iterable[str]) -> Any:
+        """Return how often each word stands in each field of each candidate: by field, then candidate, then word."""
+        import numpy as np
+
+        shape = (len(self._candidates), len(self._corpora))
+        columns = []
+        for word in words:
+            places = self._places[np.flatnonzero(self._words == number(word))]
+            # a field is the nearer one and what its reach adds
+            columns.append(np.bincount(places, minlength=shape[0] * shape[1]).reshape(shape).cumsum(axis=1))
+        return np.stack(columns, axis=-1).transpose(1, 0, 2).tolist()
 
 
 def bm25(

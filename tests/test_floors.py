@@ -48,6 +48,7 @@ HOMES: Final = {
     "Stemmer": {"supervisor.text.words"},
     "tantivy": {"supervisor.engine"},
     "rank_bm25": {"supervisor.scoring"},
+    "numpy": {"supervisor.scoring"},
     "platformdirs": {"supervisor.text.words", "supervisor.adapters.opening"},
     "watchdog": {"supervisor.watching"},
     "typer": {"supervisor.adapters.cli", "supervisor.adapters.opening", "supervisor.adapters.turn"},
