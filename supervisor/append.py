@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 from supervisor.protocol.clock import to_wire
 from supervisor.protocol.errors import BadFile, BadRequest, Busy
 from supervisor.protocol.files import digest_of
-from supervisor.protocol.message import History, Message, Odd, dated, parse_json, read_message, render_json
+from supervisor.protocol.json_text import parse_json, render_json
+from supervisor.protocol.message import History, Message, Odd, dated, read_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from supervisor.protocol.errors import BadFile, Changed
-from supervisor.protocol.message import History, parse_history, parse_json, render_history
+from supervisor.protocol.json_text import parse_json
+from supervisor.protocol.message import History, parse_history, render_history
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,20 +16,9 @@ from supervisor.policy.adopt import standing_in
 from supervisor.policy.identity import identify
 from supervisor.protocol.clock import local_day
 from supervisor.protocol.errors import OneByOne
+from supervisor.protocol.json_text import parse_json, render_json
 from supervisor.protocol.layout import is_foreign
-from supervisor.protocol.message import (
-    Archived,
-    Entry,
-    History,
-    Key,
-    Message,
-    Odd,
-    dated,
-    named,
-    parse_json,
-    read_message,
-    render_json,
-)
+from supervisor.protocol.message import Archived, Entry, History, Key, Message, Odd, dated, named, read_message
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.policy.identity import Known
 from supervisor.protocol.errors import NewerFormat
-from supervisor.protocol.message import Key, Message, parse_json, read_message, render_json
+from supervisor.protocol.json_text import parse_json, render_json
+from supervisor.protocol.message import Key, Message, read_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -60,7 +60,7 @@ HOMES: Final = {
 #: Rules and formats have no I/O, clock, chance or log: what they may import, and what of floor 0 the rules may see.
 PURE: Final = (
     "supervisor.policy",
-    *(f"supervisor.protocol.{n}" for n in "dated errors inbox message period summary task turn".split()),
+    *(f"supervisor.protocol.{n}" for n in "dated errors inbox json_text message period summary task turn".split()),
 )
 PURE_IMPORTS: Final = frozenset(
     "__future__ collections dataclasses datetime enum errno functools hashlib itertools json math re typing unicodedata".split()

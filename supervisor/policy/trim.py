@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from supervisor.protocol.message import Archived, History, Message, render_json
+from supervisor.protocol.json_text import render_json
+from supervisor.protocol.message import Archived, History, Message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from supervisor.protocol.message import Message, Odd, parse_json, read_message
+from supervisor.protocol.json_text import parse_json
+from supervisor.protocol.message import Message, Odd, read_message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

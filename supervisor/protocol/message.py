@@ -14,6 +14,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from supervisor.protocol.clock import from_wire, read_instant, to_wire
+from supervisor.protocol.json_text import parse_json, render_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -229,57 +230,3 @@ _KINDS: Final = {
     bool: "a truth value",
     type(None): "null",
 }
-
-
-def parse_json(data: bytes) -> Any:
-    """
-    Return the JSON value in *data*: UTF-8, with or without BOM; ValueError with a reason when there is none.
-
-    Nothing in it is lost, though standard JSON can't say it: NaN, infinities and numbers too large for a float become
-    strings of that spelling, and an earlier value of a key that stands twice is kept beside as ``key~1``.
-    """
-    if not data.strip(b" \t\r\n\0"):
-        raise ValueError("it is empty" if not data else "it holds nothing but blanks")
-    try:
-        return json.loads(
-            data.decode("utf-8-sig"),
-            object_pairs_hook=_object,
-            parse_constant=str,
-            parse_float=_float,
-            parse_int=_int,
-        )
-    except RecursionError:
-        raise ValueError("its nesting is too deep") from None
-    except UnicodeDecodeError as error:
-        raise ValueError(f"it is not UTF-8 at byte {error.start}") from None
-    except json.JSONDecodeError as error:
-        raise ValueError(f"it is not JSON at line {error.lineno}, column {error.colno}") from None
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) == len(pairs):
-        return found
-    found = {}
-    for key, value in pairs:
-        if key in found and found[key] != value:
-            found[next(f"{key}~{n}" for n in range(1, len(pairs)) if f"{key}~{n}" not in found)] = found[key]
-        found[key] = value
-    return found
-
-
-def _float(text: str) -> float | str:
-    number = float(text)
-    return number if abs(number) != float("inf") else text
-
-
-def _int(text: str) -> int | str:
-    return int(text) if len(text) <= 4000 else text  # Python refuses to read or print longer ones
-
-
-def render_json(value: object) -> bytes:
-    """Return compact, valid JSON in UTF-8 on one line; lone surrogates are escaped."""
-    try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-    except UnicodeEncodeError:
-        return json.dumps(value, allow_nan=False).encode()

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.protocol.clock import from_wire, to_wire
-from supervisor.protocol.message import parse_json, render_json
+from supervisor.protocol.json_text import parse_json, render_json
 from supervisor.protocol.period import Period, period_of_group
 from supervisor.protocol.task import Result, Task, parse_result, parse_task, render_result, render_task
 

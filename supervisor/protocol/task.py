@@ -12,7 +12,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
-from supervisor.protocol.message import parse_json, render_json
+from supervisor.protocol.json_text import parse_json, render_json
 from supervisor.protocol.summary import Source
 
 VERSION: Final = 1

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.policy.trim import Caps, overflows, trim
-from supervisor.protocol.message import Archived, History, Message, render_json
+from supervisor.protocol.json_text import render_json
+from supervisor.protocol.message import Archived, History, Message
 from tests.policy.states import HISTORIES, NOON, ODD, message
 
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from supervisor.protocol.json_text import parse_json, render_json
 from supervisor.protocol.message import (
     MOVES,
     Archived,
@@ -21,10 +22,8 @@ from supervisor.protocol.message import (
     flagged,
     named,
     parse_history,
-    parse_json,
     read_message,
     render_history,
-    render_json,
     words_digest,
 )
 from tests.protocol.values import FIELDS, JSON, TEXT
