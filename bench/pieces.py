@@ -8,8 +8,9 @@ import warnings
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from supervisor.text.chinese import han_frequency
 from supervisor.text.rarity import rarity
-from supervisor.text.words import HAN, han_frequency, spelled, tokens
+from supervisor.text.words import HAN, spelled, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

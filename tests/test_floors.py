@@ -28,7 +28,14 @@ FLOORS: Final = (
     (
         *("supervisor.append", "supervisor.archive", "supervisor.fsck", "supervisor.harvest", "supervisor.intake"),
         *("supervisor.inject", "supervisor.lookup", "supervisor.why"),
-        *("supervisor.model", "supervisor.recover", "supervisor.redo", "supervisor.report", "supervisor.rollup"),
+        *(
+            "supervisor.model",
+            "supervisor.recover",
+            "supervisor.redo",
+            "supervisor.repair",
+            "supervisor.report",
+            "supervisor.rollup",
+        ),
         *("supervisor.recall", "supervisor.round"),
     ),
     ("supervisor.daemon", "supervisor.watching", "supervisor.workers"),
@@ -44,14 +51,16 @@ WORKER: Final = ("supervisor.protocol", "supervisor.text", "worker", "prompts")
 HOMES: Final = {
     "filelock": {"supervisor.protocol.disk"},
     "yaml": {"supervisor.protocol.frontmatter"},
-    "jieba": {"supervisor.text.words"},
+    "jieba": {"supervisor.text.chinese"},
+    "rjieba": {"supervisor.text.chinese"},
+    "opencc": {"supervisor.text.chinese"},
     "Stemmer": {"supervisor.text.words"},
     "tantivy": {"supervisor.engine"},
     "rank_bm25": {"supervisor.scoring"},
     "numpy": {"supervisor.scoring"},
-    "platformdirs": {"supervisor.text.words", "supervisor.adapters.opening"},
+    "platformdirs": {"supervisor.text.chinese", "supervisor.adapters.opening"},
     "watchdog": {"supervisor.watching"},
-    "typer": {"supervisor.adapters.cli", "supervisor.adapters.opening", "supervisor.adapters.turn"},
+    "typer": {"supervisor.adapters.cli", "supervisor.adapters.opening", "supervisor.adapters.turn", "supervisor.adapters.care"},
     "rich": {"supervisor.adapters.progress"},
     "openai": {"worker.providers.openai"},
     "httpx": {"worker.providers.openai"},
@@ -70,7 +79,7 @@ PURE_NAMES: Final = frozenset({"open", "print", "input", "utc_now", "machine_zon
 
 #: Who writes files, and the one folder that is made outside a workspace: the cache of jieba's dictionary.
 WRITERS: Final = frozenset({"supervisor.protocol.files", "supervisor.protocol.disk", "supervisor.events"})
-ALLOWED_WRITES: Final = {"supervisor.text.words": {"os.makedirs"}}
+ALLOWED_WRITES: Final = {"supervisor.text.chinese": {"os.makedirs"}}
 OS_WRITES: Final = frozenset(
     "chmod chown copy_file_range fchmod fchown ftruncate link makedirs mkdir mkfifo mknod remove removedirs rename renames "
     "replace rmdir symlink truncate unlink utime write".split()

@@ -11,8 +11,11 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Final
 
+from supervisor.text.chinese import simplified
+from supervisor.text.words import HAN
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 _JOINER: Final = "\u200d"
 _NO_JOINER: Final = "\u200c"
@@ -20,6 +23,7 @@ _GROWS: Final = frozenset({"Mn", "Me", "Mc"})
 #: Full-width forms and the one letter whose lower case is longer than itself, so that positions stay.
 _FOLDED: Final[Mapping[int, int | str]] = {**{code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}, 0x130: "i"}
 _LATIN: Final = re.compile(r"[A-Za-z0-9]+")
+_HAN_RUN: Final = re.compile(f"[{HAN}]+")
 _WORD_CHARS: Final = 15
 #: More finds of one word than this say nothing new about where to cut.
 _FINDS: Final = 40
@@ -49,7 +53,7 @@ def is_seam(text: str, at: int) -> bool:
     return not _is_syllable(before, here)
 
 
-def around(text: str, chars: int, terms: Iterable[str] = ()) -> tuple[int, int]:
+def around(text: str, chars: int, terms: Sequence[str] = ()) -> tuple[int, int]:
     """
     Return start and end of at most *chars* characters of *text* that hold the most of *terms*; the head where none is found.
 
@@ -62,7 +66,7 @@ def around(text: str, chars: int, terms: Iterable[str] = ()) -> tuple[int, int]:
     """
     if len(text) <= chars:
         return 0, len(text)
-    finds = _finds(text.translate(_FOLDED).lower(), terms)
+    finds = _finds(_comparable(text, terms), terms)
     start = 0
     if finds:
         first, last = _densest(finds, chars)
@@ -74,6 +78,14 @@ def around(text: str, chars: int, terms: Iterable[str] = ()) -> tuple[int, int]:
     while end > start and not is_seam(text, end):
         end -= 1
     return start, end
+
+
+def _comparable(text: str, terms: Sequence[str]) -> str:
+    """Return the text as terms are written, every character in its place."""
+    low = text.translate(_FOLDED).lower()
+    if not any(_HAN_RUN.match(term) for term in terms):
+        return low
+    return _HAN_RUN.sub(lambda run: known if len(known := simplified(run[0])) == len(run[0]) else run[0], low)
 
 
 def _word_start(text: str, start: int, most: int) -> int:

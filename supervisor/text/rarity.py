@@ -13,7 +13,8 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import Final
 
-from supervisor.text.words import HAN, han_frequency, stem
+from supervisor.text.chinese import han_frequency
+from supervisor.text.words import HAN, stem
 
 #: Uses in a million words from which a word is no longer rare at all, and below which it can't be rarer.
 _COMMON: Final = 3000.0

@@ -1,29 +1,28 @@
 """
 The one tokeniser: index, query, slugs and extracts see the same words, or they would not find each other.
 
-Unicode NFKC and casefold; runs of Han characters through jieba's search mode; Latin words without accents, stemmed; scripts
-without spaces and hangul as pairs of characters; stop words of Chinese and English dropped. jieba and PyStemmer are loaded at
-first use, jieba only where there is a Han character. Source: design "Tokens" of recall; 003, 检索.
+Unicode NFKC and casefold; runs of Han characters, traditional as simplified, through jieba's search mode (chinese); Latin
+words without accents, stemmed; scripts without spaces and hangul as pairs of characters; stop words of Chinese and English
+dropped. jieba and PyStemmer are loaded at first use, jieba only where there is a Han character. Source: design "Tokens" of
+recall; 003, 检索.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
 import threading
 import unicodedata
-import warnings
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from supervisor.text.chinese import cut_for_search, cut_whole, simplified
 from supervisor.text.stopwords import CHINESE, ENGLISH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 #: Part of every index made with these words: another number means that it has to be made anew.
-VERSION: Final = 1
+VERSION: Final = 2
 
 #: Han characters with 々 and 〇, for use in a character class.
 HAN: Final = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -73,7 +72,7 @@ def _spelled(text: str, *, whole: bool) -> Iterator[tuple[str, str]]:
         found = match[0]
         match match.lastgroup:
             case "han":
-                yield from ((word, word) for word in _han_words(found, whole=whole) if word not in CHINESE)
+                yield from _han_words(found, whole=whole)
             case "paired":
                 yield from ((found, pair) for pair in _pairs(found))
             case "thousands":
@@ -94,17 +93,6 @@ def latin_words(text: str) -> list[str]:
     pieces = (m for m in _PIECE.finditer(unicodedata.normalize("NFKC", text)) if m.lastgroup == "word")
     words = (_CLITIC.sub("", _fold(m[0])) for m in pieces)
     return [word for word in words if word.isascii() and re.search("[a-z]", word) and word not in ENGLISH]
-
-
-def han_frequency(word: str) -> float:
-    """Return how often a Chinese word stands in a million words of the language at large; 0.0 for an unknown one."""
-    dictionary = _jieba()
-    return 1e6 * float(dictionary.FREQ.get(word) or 0) / float(dictionary.total)
-
-
-def is_noun(word: str) -> bool:
-    """Tell whether a Chinese word names something: a noun, a place, or a verb used as a noun (备份, 过敏)."""
-    return word in _nouns()
 
 
 def stem(word: str) -> str:
@@ -148,12 +136,15 @@ def _pairs(run: str) -> list[str]:
     return [folded[i : i + 2] for i in range(len(folded) - 1)] or [folded]
 
 
-def _han_words(run: str, *, whole: bool) -> list[str]:
-    if len(run) == 1:
-        return [run]
-    dictionary = _jieba()
-    cut = dictionary.lcut(run) if whole else dictionary.lcut_for_search(run, HMM=False)
-    return [str(word) for word in cut]
+def _han_words(run: str, *, whole: bool) -> Iterator[tuple[str, str]]:
+    """Yield the words of a run as they are written and as they are known, which differ where it is traditional."""
+    known = simplified(run)
+    at = 0
+    for word in cut_whole(known) if whole else cut_for_search(known):
+        written = run[at : at + len(word)] if whole and len(known) == len(run) else word
+        at += len(written)
+        if word not in CHINESE:
+            yield written, word
 
 
 _stemming: Final = threading.Lock()  # a Stemmer must not be entered twice at a time
@@ -170,30 +161,3 @@ def _stemmer() -> Any:
 def _stem(word: str) -> str:
     with _stemming:
         return str(_stemmer().stemWord(word))
-
-
-@cache
-def _jieba() -> Any:
-    """Return a tokeniser of our own, its dictionary loaded and cached in the user's cache folder, nothing printed."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # its patterns and its look for pkg_resources warn on newer Pythons
-        import jieba
-    import platformdirs
-
-    jieba.setLogLevel(60)  # above CRITICAL: it reports its loading on the terminal
-    dictionary = jieba.Tokenizer()
-    # subtle: never left unset, since jieba would then trust a file of that name in a shared /tmp; where the folder can't be
-    # made jieba finds none, writes none, and reads its dictionary every time
-    dictionary.tmp_dir = platformdirs.user_cache_dir("recalld")
-    with contextlib.suppress(OSError):
-        os.makedirs(dictionary.tmp_dir, mode=0o700, exist_ok=True)
-    dictionary.initialize()
-    return dictionary
-
-
-@cache
-def _nouns() -> frozenset[str]:
-    """Return the words that jieba's dictionary tags as names of things: read in a fifth of a second."""
-    with _jieba().get_dict_file() as lines:
-        tagged = (line.decode().split() for line in lines)
-        return frozenset(word for word, _, tag in tagged if tag.startswith("n") or tag in {"vn", "j", "s"})

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from supervisor.text.chinese import is_noun
 from supervisor.text.rarity import rarity
-from supervisor.text.words import is_noun, latin_words, spelled, tokens
+from supervisor.text.words import latin_words, spelled, tokens
 
 
 @pytest.mark.parametrize(
@@ -81,11 +82,17 @@ def test_folding_is_the_same_for_upper_and_lower_case(text):
 @pytest.mark.parametrize(
     ("code", "absent"),
     [
-        ("from supervisor.text.words import latin_words; latin_words('部署 Cloudflare Workers')", {"jieba", "Stemmer"}),
-        ("from supervisor.text.words import tokens; tokens('deployed, no Han here')", {"jieba"}),
-        ("from supervisor.text.chitchat import is_chitchat; is_chitchat('好的')", {"jieba", "Stemmer"}),
-        ("from supervisor.text.tokens import estimate; estimate('部署 Workers')", {"jieba", "Stemmer"}),
-        ("from supervisor.text.language import language_of; language_of('部署 Workers')", {"jieba", "Stemmer"}),
+        (
+            "from supervisor.text.words import latin_words; latin_words('部署 Cloudflare Workers')",
+            {"jieba", "rjieba", "opencc", "Stemmer"},
+        ),
+        ("from supervisor.text.words import tokens; tokens('deployed, no Han here')", {"jieba", "rjieba", "opencc"}),
+        ("from supervisor.text.chitchat import is_chitchat; is_chitchat('好的')", {"jieba", "rjieba", "opencc", "Stemmer"}),
+        ("from supervisor.text.tokens import estimate; estimate('部署 Workers')", {"jieba", "rjieba", "opencc", "Stemmer"}),
+        (
+            "from supervisor.text.language import language_of; language_of('部署 Workers')",
+            {"jieba", "rjieba", "opencc", "Stemmer"},
+        ),
     ],
 )
 def test_jieba_and_the_stemmer_are_loaded_only_where_they_are_needed(code, absent):
@@ -95,7 +102,7 @@ def test_jieba_and_the_stemmer_are_loaded_only_where_they_are_needed(code, absen
 
 
 def test_jieba_is_silent_and_keeps_its_cache_in_the_users_own_folder(tmp_path):
-    probe = "from supervisor.text.words import tokens; print(tokens('备份脚本'))"
+    probe = "from supervisor.text.words import spelled; print([token for _, token in spelled('备份脚本')])"
     env = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "TMPDIR": str(tmp_path), "HOME": str(tmp_path), "PYTHONUTF8": "1"}
     done = subprocess.run([sys.executable, "-W", "error", "-c", probe], capture_output=True, text=True, check=True, env=env)
     assert (done.stdout, done.stderr) == ("['备份', '脚本']\n", "")
@@ -104,7 +111,7 @@ def test_jieba_is_silent_and_keeps_its_cache_in_the_users_own_folder(tmp_path):
 
 def test_without_a_cache_folder_the_words_are_the_same(tmp_path):
     (tmp_path / "cache").write_text("a file where the folder should be")
-    probe = "from supervisor.text.words import tokens; print(tokens('备份脚本'))"
+    probe = "from supervisor.text.words import spelled; print([token for _, token in spelled('备份脚本')])"
     env = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "TMPDIR": str(tmp_path), "HOME": str(tmp_path), "PYTHONUTF8": "1"}
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True, env=env)
     assert (done.stdout, done.stderr) == ("['备份', '脚本']\n", "")

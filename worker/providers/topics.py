@@ -14,8 +14,9 @@ from collections import Counter, defaultdict
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Final
 
+from supervisor.text.chinese import is_noun
 from supervisor.text.rarity import is_known, rarity
-from supervisor.text.words import HAN, is_noun, spelled
+from supervisor.text.words import HAN, spelled
 from worker.providers.cues import columns, names_nothing, substance, topical
 
 if TYPE_CHECKING:

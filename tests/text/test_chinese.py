@@ -1,0 +1,87 @@
+"""Chinese words: the same from jieba and rjieba, and the same from traditional and simplified characters."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.text.chinese import cut_for_search, han_frequency, simplified, slow_cut_for_search
+from supervisor.text.cut import around
+from supervisor.text.words import HAN, spelled, tokens
+
+#: What people write, and what cuts badly: names, ambiguous runs, words of one character, rare characters.
+WRITTEN = (
+    "我对花生过敏", "备份脚本上传失败", "微信读书的书架和阅读偏好", "张伟和欧阳娜娜", "南京市长江大桥", "研究生命起源",
+    "乒乓球拍卖完了", "结婚的和尚未结婚的", "他说的确实在理", "猫", "中华人民共和国", "䶮𠮷㗎", "々〇", "备份备份备份",
+    "人人人人", "一二三四五六七八九十",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("run", WRITTEN)
+def test_rjieba_cuts_what_people_write_as_jieba_does(run):
+    rjieba = pytest.importorskip("rjieba")
+    assert rjieba.cut_for_search(run, False) == slow_cut_for_search(run)
+
+
+def test_rjieba_cuts_ten_thousand_made_up_runs_as_jieba_does():
+    rjieba = pytest.importorskip("rjieba")
+    rng = random.Random(20260131)
+    known = sorted({token for run in WRITTEN for token in slow_cut_for_search(run)})
+    signs = [chr(rng.randint(0x3400, 0x9FFF)) for _ in range(500)]
+    for _ in range(10_000):
+        run = "".join(rng.choice(known if rng.random() < 0.7 else signs) for _ in range(rng.randint(1, 9)))
+        if re.fullmatch(f"[{HAN}]+", run):
+            assert rjieba.cut_for_search(run, False) == slow_cut_for_search(run)
+
+
+@given(st.text(alphabet=st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF), min_size=1, max_size=12))
+def test_words_of_a_run_cover_it_whoever_cuts_it(run):
+    assert set("".join(cut_for_search(run))) == set(run)
+    assert sorted(cut_for_search(run)) == sorted(slow_cut_for_search(run) if len(run) > 1 else [run])
+
+
+@pytest.mark.parametrize(
+    ("traditional", "plain"),
+    [
+        ("備份腳本上傳失敗", "备份脚本上传失败"),
+        ("我對花生過敏", "我对花生过敏"),
+        ("頭髮剪短了", "头发剪短了"),
+        ("乾燥的後院", "干燥的后院"),
+        ("這個軟體裝不起來", "这个软件装不起来"),
+        ("網路斷線，印表機也壞了", "网络断线，打印机也坏了"),
+        ("臺灣的計程車", "台湾的出租车"),
+        ("裏面有魚", "里面有鱼"),
+    ],
+)
+def test_traditional_and_simplified_have_the_same_words(traditional, plain):
+    assert tokens(traditional) == tokens(plain)
+
+
+@pytest.mark.parametrize("text", ["备份软件上传失败", "皇后在后院晒干", "以后只有干面", "台风云里雾里", "猫がいます、東京へ"])
+def test_what_is_simplified_already_stays(text):
+    kept = "".join(re.findall(f"[{HAN}]", text)).replace("東", "东")
+    assert "".join(map(simplified, re.findall(f"[{HAN}]+", text))) == kept
+
+
+@given(st.text(alphabet="備份備软軟體件網路硬碟里裡裏後后乾干发發髮，a ", max_size=20))
+def test_folding_twice_is_folding_once(text):
+    once = [simplified(run) for run in re.findall(f"[{HAN}]+", text)]
+    assert [simplified(run) for run in once] == once
+
+
+def test_a_word_is_shown_as_it_was_written_and_known_by_its_plain_form():
+    assert list(spelled("備份腳本，备份脚本")) == [
+        *(("備份", "备份"), ("腳本", "脚本")),
+        *(("备份", "备份"), ("脚本", "脚本")),
+    ]
+    assert han_frequency("备份") > 0
+
+
+def test_a_traditional_line_is_cut_around_the_word_that_matched():
+    text = "先說天氣，" * 80 + "我對花生過敏，醫生說的。" + "後來又說天氣。" * 80
+    start, end = around(text, 40, tokens("花生过敏"))
+    assert "我對花生過敏" in text[start:end]
