@@ -8,6 +8,7 @@ files it is about to cite: where one has changed, the answer is made from what i
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -22,7 +23,7 @@ from supervisor.scoring import REACH, Candidate, Corpus, Scored, own, rank
 from supervisor.text.words import VERSION as WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
     from datetime import tzinfo
 
     from supervisor.memory import MemoryStore
@@ -70,6 +71,8 @@ class Index:
         self._fresh: dict[str, list[Document]] = {}
         self._paths: dict[str, str] = {}
         self._corpora: list[Corpus] = []
+        #: Asked between two groups of an update; told to stop, it leaves the last commit as it is.
+        self.should_stop: Callable[[], bool] = lambda: False
 
     @property
     def file_count(self) -> int:
@@ -137,6 +140,8 @@ class Index:
 
         def made() -> Iterator[Document]:
             for name in changed:
+                if self.should_stop():
+                    raise InterruptedError(errno.EINTR, "told to stop")
                 of_group = self._made(name, members[name])
                 words = tuple(sum(one.lengths[n] for one in of_group) for n in range(len(REACH)))
                 groups[name] = Group(plan[name], len(of_group), words)

@@ -81,13 +81,17 @@ def recall(ws: Workspace, question: str, now: datetime, recent: Sequence[Message
     )
 
 
-def refresh(ws: Workspace) -> Changes:
-    """Bring the index up to date and return what has changed; a damaged one is made anew, with an event. May raise OSError."""
+def refresh(ws: Workspace, wait_s: float = 0.0) -> Changes:
+    """
+    Bring the index up to date and return what has changed; a damaged one is made anew, with an event. May raise OSError.
+
+    *wait_s* is how many seconds to wait for another process that is at it.
+    """
     try:
-        changes = ws.index.update()
+        changes = ws.index.update(wait_s)
     except (ValueError, RuntimeError) as error:
         _tell_damage(ws, error)
-        changes = ws.index.update()
+        changes = ws.index.update(wait_s)
     else:
         if changes.rebuilt:
             ws.events.emit("index_damaged", why="it was made by another version, or its catalogue is gone")
