@@ -43,6 +43,7 @@ EVENTS: Final[Mapping[str, str]] = {
     "history_overflow": "un-written messages alone exceed the hard cap (003)",
     "history_invalid": "history.json can't be read; nothing is written to it until it can",
     "quarantine_full": "a damaged file can't be restored, since no further copy of it can be kept",
+    "repaired": "`fsck --repair` mended something",
     "history_restored": "history.json was put together again from its backup and the seen journal",
     "put_back": "un-written messages that another program's rewrite had lost were put back",
     "message_odd": "a message can't be understood; it is skipped, and a copy is in quarantine",

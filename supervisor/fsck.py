@@ -83,6 +83,13 @@ def fsck(ws: Workspace) -> Ledger:
     return ledger
 
 
+def is_whole(ws: Workspace, name: str) -> bool:
+    """Tell whether the dated file *name*, which recalld made, is not there, or is there with its head and its end."""
+    path = ws.memory.path_of(name)
+    look = ws.files.look(path)
+    return look is None or (parse_dated(look.data, path) is not None and not is_broken(look.data))
+
+
 def _files(ws: Workspace, ledger: Ledger) -> Counter[Key]:
     """Read every dated file and summary; returns how often each message stands in a dated file."""
     found: Counter[Key] = Counter()
@@ -92,7 +99,7 @@ def _files(ws: Workspace, ledger: Ledger) -> Counter[Key]:
     for file in files:
         look = ws.files.look(memory.path_of(file.name))
         parsed = parse_dated(look.data, memory.path_of(file.name)) if look else None
-        if look and file.name in ws.seen.names and (parsed is None or is_broken(look.data)):
+        if file.name in ws.seen.names and not is_whole(ws, file.name):
             ledger.damage.append(f"{file.name} is no longer whole: its head or its end is missing, or it holds zeros")
         if parsed is None or look is None:
             continue

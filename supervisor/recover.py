@@ -13,12 +13,14 @@ from supervisor.policy.coverage import covered
 from supervisor.policy.identity import identify
 from supervisor.policy.settle import Evidence, settle
 from supervisor.policy.trim import trim
-from supervisor.protocol.errors import BadFile, Busy
+from supervisor.protocol.errors import BadFile, BadRequest, Busy, NotFound
+from supervisor.protocol.json_text import salvage
 from supervisor.protocol.layout import WORKERS
-from supervisor.protocol.message import Message, parse_history, render_history
+from supervisor.protocol.message import Message, parse_history, read_message, render_history
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from pathlib import Path
 
     from supervisor.protocol.message import History
     from supervisor.workspace import Workspace
@@ -102,11 +104,12 @@ def keep_damaged(ws: Workspace) -> bool:
     return ws.files.disk.stat(ws.layout.quarantine / f"history.json.{look.digest[:12]}") is not None
 
 
-def restore_history(ws: Workspace, now: datetime) -> int:
+def restore_history(ws: Workspace, now: datetime, *, unknown: bool = False) -> int:
     """
-    Put a damaged or lost history.json together again: its backup, and the un-written words that the journal holds.
+    Put a damaged or lost history.json together again, from its backup, the journal, and what stands before the damage.
 
-    The damaged bytes go to quarantine first. Returns how many messages it has now; nothing happens when it can be read.
+    The damaged bytes go to quarantine first. Returns how many messages it has now; nothing happens when it can be read, nor
+    where neither backup nor journal knows anything of it, unless *unknown*.
     """
     path = ws.layout.history
     with ws.files.lock(ws.layout.history_lock):
@@ -121,17 +124,53 @@ def restore_history(ws: Workspace, now: datetime) -> int:
         ws.events.edge("quarantine_full", not kept)
         if not kept:
             return 0  # the quarantine is full: no byte goes that has no copy
-        backup = ws.files.look(ws.layout.history_backup)
-        try:
-            history: History = parse_history(backup.data, ws.zone) if backup else ()
-        except ValueError:
-            history = ()
-        ws.seen.refresh()
-        history = identify(history, ws.seen.known, now, ws.config.archive.future_limit)  # it may be older than the ids
-        keys = {entry.key for entry in history if isinstance(entry, Message)}
-        history += tuple(message for key, message in ws.seen.unwritten.items() if key not in keys)
-        if look and not history:
+        history = _known_history(ws, now)
+        if look and not history and not unknown:
             return 0  # nothing is known that could stand in its place
+        history += _saved(ws, look.data if look else b"", history, now)
+        if look and not history:
+            return 0
         ws.files.replace(path, render_history(history), look)
     ws.events.emit("history_restored", messages=len(history), why=why)
     return len(history)
+
+
+def add_missing(ws: Workspace, source: Path, now: datetime) -> int:
+    """
+    Add to history.json what the copy *source* of it has and what stands nowhere else; returns how many messages.
+
+    A copy that is damaged gives what stands before the damage. NotFound where there is none, BadRequest where it holds nothing.
+    """
+    look = ws.files.look(source)
+    if look is None:
+        raise NotFound(source)
+    if not salvage(look.data):
+        raise BadRequest("--from", f"{source} holds no array of messages")
+    ws.seen.refresh()
+    before = ws.history.read()
+    after = ws.history.change(lambda history: history + _saved(ws, look.data, history, now))
+    return len(after) - len(before)
+
+
+def _known_history(ws: Workspace, now: datetime) -> History:
+    """Return the backup, and the un-written words that the journal holds beside it."""
+    backup = ws.files.look(ws.layout.history_backup)
+    try:
+        history: History = parse_history(backup.data, ws.zone) if backup else ()
+    except ValueError:
+        history = ()
+    ws.seen.refresh()
+    history = _named(ws, history, now)  # it may be older than the ids
+    keys = {entry.key for entry in history if isinstance(entry, Message)}
+    return history + tuple(message for key, message in ws.seen.unwritten.items() if key not in keys)
+
+
+def _saved(ws: Workspace, damaged: bytes, history: History, now: datetime) -> History:
+    """Return the messages that stand before the damage and whose words are neither in *history* nor in a dated file."""
+    keys = {entry.key for entry in history if isinstance(entry, Message)}
+    found = _named(ws, tuple(read_message(raw, ws.zone) for raw in salvage(damaged)), now)
+    return tuple(e for e in found if isinstance(e, Message) and e.key not in keys and ws.seen.file_of(e.key) is None)
+
+
+def _named(ws: Workspace, history: History, now: datetime) -> History:
+    return identify(history, ws.seen.known, now, ws.config.archive.future_limit)

@@ -120,6 +120,9 @@ class SeenJournal:
                     self._learn(identity, bases)
             elif verb == "times":
                 self._times.update((identity, time) for identity, time in found)
+            elif verb == "lost":
+                for identity, words in found:
+                    self._written.pop((identity, words), None)
             elif verb == "dropped":
                 for identity, words in found:
                     self.unwritten.pop((identity, words), None)
@@ -187,6 +190,12 @@ class SeenJournal:
     def drop(self, keys: Sequence[Key]) -> None:
         """Remember that these un-written words were replaced by newer ones of the same message."""
         self._record(_line("dropped", [list(key) for key in keys]))
+
+    def found_again(self, messages: Sequence[Message]) -> None:
+        """Remember that these words stand in no file any more, and what they are: they are to be written again."""
+        if messages:
+            lost = [list(message.key) for message in messages]
+            self._record([{"lost": lost}, *({"seen": message.raw} for message in messages)])
 
     def _record(self, lines: Sequence[Mapping[str, Any]]) -> None:
         if not lines:

@@ -11,19 +11,18 @@ import os
 import select
 import signal
 import sys
-from dataclasses import asdict
 from io import StringIO
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from supervisor.adapters import turn
+from supervisor.adapters import care, turn
 from supervisor.adapters.opening import CALL, GIVEN, Call, Folder, Json, Now, moment, opened, root_of
-from supervisor.adapters.show import as_json, as_line, as_text, tree, wire
+from supervisor.adapters.show import as_json, as_line, as_text, tree
 from supervisor.append import append as append_messages
 from supervisor.append import read_lines
 from supervisor.protocol.clock import Clock, frozen, read_instant, starting_at, to_wire, utc_now
-from supervisor.protocol.errors import BadFile, BadRequest, SupervisorError, from_os_error
+from supervisor.protocol.errors import BadRequest, SupervisorError, from_os_error
 from supervisor.workspace import make_workspace, open_workspace
 
 if TYPE_CHECKING:
@@ -226,44 +225,6 @@ def _ready() -> tuple[bytes, bool]:
     return found, ended
 
 
-@app.command()
-def status(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
-    """Show how the workspace stands."""
-    from supervisor.report import status as status_of
-
-    ws, at = opened(workspace, now)
-    found = status_of(ws, at)
-    print(as_json(found) if json else as_text(found))
-
-
-@app.command()
-def plan(
-    at: Annotated[str | None, typer.Option("--at", help="the moment to plan for, ISO 8601")] = None,
-    workspace: Folder = None,
-    now: Now = None,
-    json: Json = False,
-) -> None:
-    """Show what the next run would do."""
-    from supervisor.report import plan as plan_of
-
-    ws, moment_now = opened(workspace, at or now)
-    found = plan_of(ws, moment_now)
-    print(as_json(found) if json else as_text(found))
-
-
-@app.command()
-def fsck(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
-    """Account for every message; 65 when one is lost or a file is damaged."""
-    from supervisor.fsck import fsck as account
-
-    ws, _ = opened(workspace, now)
-    ledger = account(ws)
-    found = wire(asdict(ledger))
-    print(as_json(found) if json else as_text(found))
-    if not ledger.is_sound:
-        raise typer.Exit(BadFile.exit_code)
-
-
 summary = typer.Typer(help="Daily and monthly summaries.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(summary, name="summary")
 
@@ -283,6 +244,7 @@ def summary_redo(
     print(as_json({"group": group, "queued": True}) if json else f"{group} is queued; a supervisor takes it in.")
 
 
+care.register(app)
 turn.register(app)
 
 
