@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.crash.locks import LockWatch
+from tests.crash.place import Place
 from tests.crash.state import FOLDER_MODE, Change, Inode, State, applied, empty_state, files_of, joined
 
-ROOT = Path("/workspace")
+ROOT = Place("/workspace")
 _START_NS = 1_700_000_000_000_000_000
 _TICK_NS = 1_000_000
 
