@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from hypothesis import settings
 
 from supervisor.events import EVENTS, EventLog
 from supervisor.protocol.clock import to_wire
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 
     from supervisor.protocol.disk import Disk
     from supervisor.protocol.task import Task
+
+# how long an example takes says nothing on a machine that others use too
+settings.register_profile("recalld", deadline=None)
+settings.load_profile("recalld")
 
 ZONE = ZoneInfo("Asia/Shanghai")
 SHANGHAI = 'timezone = "Asia/Shanghai"'

@@ -12,6 +12,7 @@ from supervisor.protocol.config import load
 from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.errors import BadRequest, SupervisorError
 from supervisor.protocol.files import Files
+from supervisor.protocol.ground import check_ground
 from supervisor.protocol.layout import Layout
 from supervisor.protocol.spool import Spool
 from worker.loop import Worker
@@ -34,6 +35,7 @@ def main() -> int:
         files = Files(RealDisk())
         found = files.look(Layout(root).config)
         config = load(found.data if found else None, os.environ)
+        check_ground(Layout(root), allow_network_fs=config.care.allow_network_fs)
         clock = starting_at(from_wire(now)) if now else utc_now
         Spool(files, Layout(root)).prepare()
         files.make_folder(Layout(root).state)

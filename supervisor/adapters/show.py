@@ -44,7 +44,7 @@ def _line(key: str, value: object, indent: str, width: int) -> str:
     label = f"{indent}{_label(key):<{width}}"
     if isinstance(value, dict):
         return f"{indent}{_label(key)}\n{as_text(value, indent + '  ')}" if value else f"{label}  none"
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         rows = "\n".join(f"{indent}  {_row(item)}" for item in value)
         return f"{indent}{_label(key)}\n{rows}" if value else f"{label}  none"
     return f"{label}  {'-' if value is None else value}"

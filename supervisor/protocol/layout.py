@@ -64,9 +64,20 @@ class Layout:
         return self.memory / "originals"
 
     @property
+    def turns(self) -> Path:
+        """What was, or is to be, put before the assistant: a file a turn."""
+        return self.root / "turns"
+
+    @property
     def worker(self) -> Path:
         """The spool."""
         return self.root / "worker"
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Every folder that recalld writes to, outermost first."""
+        inner = (self.summaries, self.originals, self.previous, self.quarantine, self.drop_box)
+        return (self.memory, self.turns, self.state, *inner, *(self.worker / name for name in SPOOL))
 
     @property
     def config(self) -> Path:
@@ -87,6 +98,11 @@ class Layout:
     def seen(self) -> Path:
         """The seen journal."""
         return self.state / "seen.jsonl"
+
+    @property
+    def canaries(self) -> Path:
+        """Questions about what was archived, asked again from time to time."""
+        return self.state / "canaries.jsonl"
 
     @property
     def quarantine(self) -> Path:
@@ -124,6 +140,8 @@ class Layout:
         return path.relative_to(self.root).as_posix()
 
 
+#: The folders of the spool, in worker/: what waits, what is being done, what is done, which group failed.
+SPOOL: Final = ("queue", "running", "results", "failed")
 #: How many workers can live at once in one workspace.
 WORKERS: Final = 8
 

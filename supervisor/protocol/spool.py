@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.protocol.clock import from_wire, to_wire
 from supervisor.protocol.json_text import parse_json, render_json
+from supervisor.protocol.layout import SPOOL
 from supervisor.protocol.period import Period, period_of_group
 from supervisor.protocol.task import Result, Task, parse_result, parse_task, render_result, render_task
 
@@ -31,10 +32,7 @@ class Spool:
 
     def __init__(self, files: Files, layout: Layout) -> None:
         self._files = files
-        self.queue = layout.worker / "queue"
-        self.running = layout.worker / "running"
-        self.results = layout.worker / "results"
-        self.failed = layout.worker / "failed"
+        self.queue, self.running, self.results, self.failed = (layout.worker / name for name in SPOOL)
 
     def prepare(self) -> None:
         """Make the folders where they are absent."""
