@@ -15,6 +15,7 @@ from supervisor.protocol.config import load, render_default
 from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.errors import BadRequest
 from supervisor.protocol.files import Files
+from supervisor.protocol.ground import check_ground
 from supervisor.protocol.layout import Layout
 from supervisor.protocol.spool import Spool
 from supervisor.seen import SeenJournal
@@ -93,11 +94,12 @@ def open_workspace(
     """
     Return the workspace at *root* with its configuration and its event log; nothing is written.
 
-    BadConfig when the configuration is wrong.
+    BadConfig when the configuration is wrong, or the workspace stands on no ground that holds.
     """
     files = Files(RealDisk())
     found = files.look(Layout(root).config)
     config = load(found.data if found else None, environ)
+    check_ground(Layout(root), allow_network_fs=config.care.allow_network_fs)
     return Workspace(root, config, files, EventLog(Layout(root).log, clock, config.log, tell))
 
 
