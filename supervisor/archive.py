@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from supervisor.intake import unwritten
+from supervisor.intake import know_written, unwritten
 from supervisor.policy.coverage import names_ever
 from supervisor.policy.plan import due, plan_days, take
 from supervisor.policy.settle import mark_pending
@@ -26,6 +26,7 @@ def archive(ws: Workspace, now: datetime, *, everything: bool = False) -> int:
     A question that still waits for its answer is left, unless *everything* is to go.
     """
     # gather
+    know_written(ws)  # where the journal can't be written, a file that it missed would be written again
     # what another program has added since the intake is met in the next round
     waiting = [message for message in unwritten(ws, ws.history.read()) if message.key in ws.seen.unwritten]
     taken = taken_names(ws)

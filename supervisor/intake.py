@@ -31,8 +31,7 @@ def intake(ws: Workspace, now: datetime) -> int:
     """Meet what is new; returns how many messages were."""
     # gather
     each = OneByOne()
-    ws.seen.refresh()
-    _reconcile(ws)
+    know_written(ws)
     with each:
         _empty_drop_box(ws)
     history = ws.history.read()
@@ -56,6 +55,12 @@ def intake(ws: Workspace, now: datetime) -> int:
         ws.events.emit("seen", messages=len(fresh), written_elsewhere=len(adopted))
     each.raise_first()
     return len(fresh)
+
+
+def know_written(ws: Workspace) -> None:
+    """Let the journal know of every dated file. OSError when it can't: then nobody can tell what is un-written."""
+    ws.seen.refresh()
+    _reconcile(ws)
 
 
 def unwritten(ws: Workspace, history: History) -> list[Message]:
