@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from supervisor.policy.age import home
 from supervisor.protocol.layout import day_of_name
 from supervisor.protocol.message import Archived, History, Key, Message, failed, flagged
+from supervisor.protocol.period import day
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -53,14 +54,15 @@ def _settled(message: Message, evidence: Evidence, today: date, recent_days: int
     name = evidence.file_of(message.key)
     if name is None:
         return flagged(message, Archived.NO)
-    day = day_of_name(name)
-    period = home(day, today, recent_days) if day else None
+    of = day_of_name(name)
+    period = home(of, today, recent_days) if of else None
     # gone from disk: a person's will, and nothing is left to summarise
-    if period is None or name in evidence.covered or name not in evidence.present:
+    if of is None or period is None or name in evidence.covered or name not in evidence.present:
         return flagged(message, Archived.YES)
-    if period.group in evidence.in_flight:
+    groups = dict.fromkeys((period.group, day(of).group))  # a month too large for one call is told day by day first
+    if any(group in evidence.in_flight for group in groups):
         return flagged(message, Archived.PENDING)
-    failure = evidence.failures.get(period.group)
+    failure = next((evidence.failures[group] for group in groups if group in evidence.failures), None)
     back = flagged(message, Archived.NO)
     if failure and (back.attempts, back.next_at) != (failure.attempts, failure.next_at):
         return failed(back, failure.attempts, failure.failed_at, failure.next_at)
