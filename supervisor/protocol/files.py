@@ -10,6 +10,7 @@ The event log appends for itself (events.py), since a log that can't be written 
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import itertools
 import os
@@ -199,6 +200,9 @@ class Files:
                 self.disk.sync(handle)
             finally:
                 self.disk.close(handle)
+            found = self.disk.stat(temporary)
+            if found is None or found.size != len(data):  # a network disk, a quota: what was said to be written is not
+                raise OSError(errno.EIO, "it holds less than was written", str(path))
         except BaseException:
             self._drop(temporary)
             raise

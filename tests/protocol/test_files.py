@@ -182,6 +182,19 @@ def test_a_disk_that_refuses_leaves_the_old_file_and_no_litter(path, call, numbe
     assert names(path.parent) == ["history.json"]
 
 
+def test_a_disk_that_keeps_less_than_it_says_replaces_nothing(path):
+    """H4."""
+
+    class Lying(RealDisk):
+        def write(self, handle: int, data: bytes) -> None:
+            super().write(handle, data[1:])
+
+    with pytest.raises(OSError, match="less than was written"):
+        files(Lying()).replace(path, NEW, look(path))
+    assert path.read_bytes() == OLD
+    assert names(path.parent) == ["history.json"]
+
+
 def test_a_temporary_name_that_a_crash_left_is_passed_over(path):
     one = Files(RealDisk(), token="7")  # noqa: S106 - part of a name
     path.with_name(".history.json.7-0.tmp").write_bytes(b"left")
