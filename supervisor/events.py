@@ -50,6 +50,7 @@ EVENTS: Final[Mapping[str, str]] = {
     "file_quarantined": "a file can't be read; a copy is in quarantine",
     "task_put_back": "a task whose worker died or was silent went back to the queue",
     "index_damaged": "the index of memory can't be read; the turn goes on, and the index is made anew",
+    "clock_jump": "the clock was moved; nothing that goes by age is begun for a while",
     "degraded": "the disk refuses to read or write; recalld waits and tries again",
     "recovered": "the disk works again",
     "watch_lost": "file events are not to be had; polling goes on alone",

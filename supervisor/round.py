@@ -57,11 +57,12 @@ class Round:
         self.errors = other.errors
 
 
-def run_round(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"] = "due") -> Round:
+def run_round(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"] = "due", *, ageing: bool = True) -> Round:
     """
     Do once all that is to be done at *now*.
 
-    *runs*: archive what is due, or everything that is un-written, or hold back (a disk that refused a moment ago).
+    *runs*: archive what is due, or everything that is un-written, or hold back (a disk that refused a moment ago). Without
+    *ageing* no day and no month counts as over: the clock can't be trusted yet.
     """
     began = time.monotonic()
     done = Round()
@@ -91,7 +92,7 @@ def run_round(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"] 
     done.seen = attempt("intake", lambda: intake(ws, now), 0)
     done.summaries = attempt("harvest", lambda: harvest(ws, now), 0)
     done.archived = attempt("archive", archive_if_due, 0)
-    done.submitted = attempt("roll-up", lambda: roll_up(ws, now), 0)
+    done.submitted = attempt("roll-up", lambda: roll_up(ws, now), 0) if ageing else 0
     attempt("settle", lambda: settle_flags(ws, now), None)
     done.trimmed = attempt("trim", lambda: trim_history(ws), 0)
     attempt("compact", lambda: _compact(ws), None)

@@ -42,6 +42,11 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+def steady_s() -> float:
+    """Seconds since some moment, by a clock that nobody sets; where the system has one, sleep counts as well."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
+
+
 def frozen(t: datetime) -> Clock:
     """A clock that stands at *t*."""
     return lambda: t
