@@ -1,1 +1,28 @@
-"""recalld: the memory of a long-running local assistant, kept in files a person can read."""
+"""
+recalld: the memory of a long-running local assistant, kept in files a person can read.
+
+`Memory` is the Python API (docs/api.md), `SupervisorError` what it raises; both are loaded when they are first asked for, so
+that a command which needs neither does not wait for them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from supervisor.adapters.api import Memory as Memory
+    from supervisor.protocol.errors import SupervisorError as SupervisorError
+
+__all__ = ["Memory", "SupervisorError"]
+
+
+def __getattr__(name: str) -> object:
+    if name == "Memory":
+        from supervisor.adapters.api import Memory
+
+        return Memory
+    if name == "SupervisorError":
+        from supervisor.protocol.errors import SupervisorError
+
+        return SupervisorError
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,148 @@
+"""
+The Python API: a workspace's memory as an object, the same steps as the commands of the same names (docs/api.md).
+
+    from supervisor import Memory
+
+    memory = Memory("~/assistant")
+    block = memory.inject("备份在哪台机器上？").memory
+
+Every fault is a SupervisorError: one sentence, with the exit code that the command would end with. An object is for one thread
+at a time; any number of objects and processes may use a workspace.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from supervisor.protocol.clock import utc_now
+from supervisor.protocol.errors import BadRequest, SupervisorError, from_os_error
+from supervisor.workspace import Workspace, open_workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from supervisor.index import Changes
+    from supervisor.inject import Injection
+    from supervisor.lookup import Lines
+    from supervisor.policy.hit import Hit
+    from supervisor.protocol.clock import Clock
+    from supervisor.protocol.turn import Receipt
+    from supervisor.why import Replay
+
+
+class Memory:
+    """
+    The memory of the workspace at *root*, a folder (or a workspace that is open already); opening it writes nothing.
+
+    *environ* holds RECALLD_* settings (default: the process's own), *clock* gives the present moment, aware. BadRequest where
+    there is no such folder, BadConfig where its configuration is wrong.
+    """
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] | Workspace,
+        *,
+        environ: Mapping[str, str] | None = None,
+        clock: Clock = utc_now,
+    ) -> None:
+        self._ws = root if isinstance(root, Workspace) else _open(root, os.environ if environ is None else environ, clock)
+        self._clock = clock
+
+    # ── a turn ───────────────────────────────────────────────────────────────
+
+    def inject(self, question: str | None = None) -> Injection:
+        """
+        Return the turn for *question* (None: for what waits in inbox.json): `memory` is the block, "" when nothing fits.
+
+        For a client that sends the history of the talk itself. A receipt is written to turns/.
+        """
+        from supervisor.inject import gather, inject, record
+        from supervisor.recall import recall
+
+        self._freshen()
+        now = self._clock()
+        asked = gather(self._ws, question)
+        made = inject(self._ws, asked, now, recall(self._ws, asked.question, now, asked.before))
+        record(self._ws, made)
+        return made
+
+    def context(self, question: str | None = None, system: str = "") -> Injection:
+        """Return the turn with the last of the talk: `messages` are chat-completions messages, *system* first, as given."""
+        from supervisor.inject import context, gather, record
+        from supervisor.recall import recall
+
+        self._freshen()
+        now = self._clock()
+        asked = gather(self._ws, question)
+        made = context(self._ws, asked, now, recall(self._ws, asked.question, now, asked.before), system)
+        record(self._ws, made)
+        return made
+
+    def why(self, turn: str | None = None) -> Receipt:
+        """Return what was put before the assistant in the turn (its id, or how it begins; None: the newest), and why."""
+        from supervisor.why import why
+
+        return why(self._ws, turn)
+
+    def replay(self, turn: str | None = None) -> Replay:
+        """Return the turn, and what would be injected for its question now."""
+        from supervisor.recall import recall
+        from supervisor.why import replay
+
+        self._freshen()
+        return replay(self._ws, self.why(turn), recall)
+
+    # ── looking things up ────────────────────────────────────────────────────
+
+    def search(self, query: str, limit: int = 10) -> tuple[Hit, ...]:
+        """Return what is remembered for the words, the sentence or the date, best first, at most *limit*."""
+        from supervisor.recall import recall
+
+        if limit < 1:
+            raise BadRequest("limit", f"{limit} is not allowed, give 1 or more")
+        self._freshen()
+        return recall(self._ws, query, self._clock()).hits[:limit]
+
+    def get(self, path: str, start: int = 1, lines: int | None = None) -> Lines:
+        """Return exact *lines* of a memory file from line *start* on, or those of a citation: "memory/….md#L4-L6"."""
+        from supervisor.lookup import get
+
+        return get(self._ws, path, start, lines)
+
+    # ── adding, and the index ────────────────────────────────────────────────
+
+    def append(self, messages: Sequence[Mapping[str, Any]]) -> list[str]:
+        """
+        Add messages (role, text, and what else docs/protocol.md 2.1 has) and return their ids; durable when it returns.
+
+        BadRequest when one is no message; then none was added.
+        """
+        from supervisor.append import append
+
+        self._ws.files.make_folder(self._ws.layout.state)
+        return append(self._ws, [dict(one) for one in messages], self._clock(), os.urandom(10 * len(messages)))
+
+    def rebuild(self, wait_s: float = 10.0) -> Changes:
+        """Make the search index anew from the files, as soon as its lock is free, and return what it holds now."""
+        self._ws.index.forget()
+        return self._ws.index.update(wait_s=wait_s)
+
+    def _freshen(self) -> None:
+        """Bring the index to where the files are; a turn goes on with an older one."""
+        from supervisor.recall import refresh
+
+        try:
+            refresh(self._ws)
+        except SupervisorError as error:
+            self._ws.events.emit("degraded", why=str(error))
+        except OSError as error:
+            self._ws.events.emit("degraded", why=str(from_os_error(error, error.filename or self._ws.layout.root)))
+
+
+def _open(root: str | os.PathLike[str], environ: Mapping[str, str], clock: Clock) -> Workspace:
+    place = Path(root).expanduser().absolute()
+    if not place.is_dir():
+        raise BadRequest("root", f"{place} is not there; make it with `recalld init -w {place}`")
+    return open_workspace(place, environ, clock)
