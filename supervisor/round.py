@@ -16,7 +16,7 @@ from supervisor.archive import archive, why_due
 from supervisor.harvest import harvest
 from supervisor.intake import intake
 from supervisor.protocol.errors import BadConfig, BadFile, NewerFormat, SupervisorError, Unforeseen, from_os_error
-from supervisor.recover import keep_damaged, settle_flags, trim_history
+from supervisor.recover import keep_damaged, settle_flags, sweep_shared, trim_history
 from supervisor.rollup import roll_up
 
 if TYPE_CHECKING:
@@ -96,6 +96,7 @@ def run_round(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"] 
     attempt("settle", lambda: settle_flags(ws, now), None)
     done.trimmed = attempt("trim", lambda: trim_history(ws), 0)
     attempt("compact", lambda: _compact(ws), None)
+    attempt("sweep", lambda: sweep_shared(ws, now), 0)
     if any(isinstance(error, BadFile) for error in done.errors.values()):
         attempt("quarantine", lambda: keep_damaged(ws), None)
     _tell(ws, done)

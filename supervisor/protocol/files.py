@@ -26,6 +26,7 @@ from supervisor.protocol.errors import Busy, Changed
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
+    from datetime import datetime
     from pathlib import Path
 
     from supervisor.protocol.disk import Disk, Stat
@@ -172,12 +173,19 @@ class Files:
         self.create(path, data)
         return path
 
-    def sweep(self, folder: Path, name: str = "") -> int:
-        """Delete temporary files that a crash left in *folder* (of the target *name* alone, where given); how many."""
+    def sweep(self, folder: Path, name: str = "", before: datetime | None = None) -> int:
+        """
+        Delete temporary files that a crash left in *folder*; returns how many.
+
+        Only those of the target *name*, where given, and those last written to *before*, where others may be writing theirs.
+        """
         swept = 0
         for found in self.disk.names(folder):
             match = _OURS.fullmatch(found)
-            if match and name in ("", match["name"]):
+            if not match or name not in ("", match["name"]):
+                continue
+            stat = self.disk.stat(folder / found)
+            if before is None or (stat and stat.mtime_ns < before.timestamp() * 1e9):
                 self.disk.unlink(folder / found)
                 swept += 1
         return swept

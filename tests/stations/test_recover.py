@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import timedelta
 
 import pytest
 
@@ -197,6 +198,18 @@ def test_temporary_files_of_a_crash_are_swept_and_foreign_ones_are_not(desk):
     assert sweep(desk.ws) == len(ours)
     assert not any(path.exists() for path in ours)
     assert all(path.exists() for path in theirs)
+
+
+def test_where_commands_write_only_what_no_living_one_can_be_writing_is_swept(desk):
+    for folder in (desk.layout.drop_box, desk.layout.turns):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, age in ((".没写完.json.99-0.tmp", timedelta(hours=2)), (".正在写.json.98-0.tmp", timedelta(minutes=1))):
+            (folder / name).write_text("半")
+            when = (desk.clock() - age).timestamp()
+            os.utime(folder / name, (when, when))
+    desk.round()
+    left = [path.name for folder in (desk.layout.drop_box, desk.layout.turns) for path in folder.iterdir()]
+    assert left == [".正在写.json.98-0.tmp"] * 2
 
 
 def test_tasks_of_dead_workers_are_put_back_and_told(desk):
