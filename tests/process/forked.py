@@ -1,0 +1,185 @@
+"""
+Real processes without the wait for Python: the command line is imported once, and each process is a fork of that.
+
+Every child runs the very code of `recalld`, with its own environment, signals and open files; a worker that a supervisor
+starts is a fork as well. Call `warm` first, in a process that has no threads yet.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+from typer.main import get_command
+
+import supervisor.daemon
+import supervisor.workers
+import worker.__main__
+from supervisor.adapters import cli, opening
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+_POLL_S = 0.002
+_OPEN_FILES = 1024
+
+
+class Child:
+    """A process that this one has forked; made like subprocess.Popen, as far as a supervisor asks for it."""
+
+    def __init__(
+        self, run: Callable[[], int], environ: Mapping[str, str] | None = None, files: Sequence[int] = (), hold: bool = False
+    ) -> None:
+        """Run *run* with *files* as its standard input, output and errors; with *hold* it stops itself before it begins."""
+        self.returncode: int | None = None
+        self._files = [*files, *([os.open(os.devnull, os.O_RDWR)] * (3 - len(files)))]
+        self.pid = os.fork()
+        if self.pid == 0:
+            self._live(run, environ, hold)
+        if len(files) < 3:
+            os.close(self._files[-1])
+
+    def _live(self, run: Callable[[], int], environ: Mapping[str, str] | None, hold: bool) -> None:
+        code = 1
+        try:
+            _become(environ, self._files)
+            if hold:
+                os.kill(os.getpid(), signal.SIGSTOP)
+            code = run()
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else 1
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            with contextlib.suppress(OSError, ValueError):
+                sys.stdout.flush()
+                sys.stderr.flush()
+            os._exit(code)
+
+    def held(self) -> None:
+        """Wait until the child has stopped itself."""
+        os.waitpid(self.pid, os.WUNTRACED)
+
+    def poll(self) -> int | None:
+        """The exit code, negative for a signal; None while it lives."""
+        if self.returncode is None:
+            found, status = os.waitpid(self.pid, os.WNOHANG)
+            if found:
+                self.returncode = os.waitstatus_to_exitcode(status)
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """The exit code; subprocess.TimeoutExpired after so many seconds."""
+        if timeout is None and self.returncode is None:
+            self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        until = time.monotonic() + (timeout or 0.0)
+        while (code := self.poll()) is None:
+            if time.monotonic() > until:
+                raise subprocess.TimeoutExpired("recalld", timeout or 0.0)
+            time.sleep(_POLL_S)
+        return code
+
+    def send(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send(signal.SIGKILL)
+
+
+def _become(environ: Mapping[str, str] | None, files: Sequence[int]) -> None:
+    """Be a process of one's own: nothing of the parent's files, locks, signals and variables is left."""
+    kept = [os.dup2(os.dup(number), _OPEN_FILES + n) for n, number in enumerate(files)]
+    for n, number in enumerate(kept):
+        os.dup2(number, n)
+    os.closerange(3, _OPEN_FILES + 8)  # a lock that is inherited would be held for ever
+    if environ is not None:
+        os.environ.clear()
+        os.environ.update(environ)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
+    sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False, buffering=1)
+    opening.GIVEN.clear()
+    supervisor.workers.subprocess = SimpleNamespace(  # type: ignore[assignment]
+        Popen=_forked_worker, DEVNULL=subprocess.DEVNULL, TimeoutExpired=subprocess.TimeoutExpired
+    )
+
+
+def _forked_worker(command: Sequence[str], env: Mapping[str, str] | None = None, **_: object) -> Child:
+    """Fork the worker that a supervisor wants to start by *command*: python -P -m worker …"""
+    return Child(lambda: work(command[4:]), env)
+
+
+def work(words: Sequence[str]) -> int:
+    """Be `python -m worker` with these arguments."""
+    sys.argv = ["worker", *words]
+    return worker.__main__.main()
+
+
+def command(root: Path, *words: str) -> Callable[[], int]:
+    """What a child has to run to be `recalld -w ROOT …`."""
+    return lambda: cli.run_command(["-w", str(root), *words])
+
+
+def run(root: Path, *words: str, environ: Mapping[str, str], text: str = "") -> tuple[int, str, str]:
+    """Run one command to its end: exit code, output, errors."""
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        given.write(text.encode())
+        given.seek(0)
+        code = Child(command(root, *words), environ, [given.fileno(), out.fileno(), err.fileno()]).wait()
+        out.seek(0)
+        err.seek(0)
+        return code, out.read().decode(), err.read().decode()
+
+
+def plain_environ(**more: str) -> dict[str, str]:
+    """This process's variables without any of recalld's, and *more*."""
+    return {**{key: value for key, value in os.environ.items() if not key.startswith("RECALLD_")}, **more}
+
+
+def warm() -> None:
+    """Import and load here what every child will need: dictionaries, the model of extracts, the command's own modules."""
+    with tempfile.TemporaryDirectory(prefix="warm-") as folder, open(os.devnull, "w") as nowhere:
+        root = Path(folder, "workspace")
+        before = dict(os.environ)
+        line = (
+            '{"role":"user","text":"明天把 nginx 的配置备份一下。 Renew the certificate.","createdAt":"2026-01-05T08:00:00Z"}'
+        )
+        with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
+            for words in (["init"], ["append", "--role", "user", "--text", line], ["run", "--until-settled", "--no-worker"]):
+                cli.run_command(["-w", str(root), "--now", "2026-01-28T12:00:00Z", *words])
+            run(root, "append", "--jsonl", environ=plain_environ(), text=line)
+            cli.run_command(["-w", str(root), "--now", "2026-01-28T12:00:00Z", "run", "--until-settled", "--no-worker"])
+            _work_once(root)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL if number == signal.SIGTERM else signal.default_int_handler)
+        os.environ.clear()
+        os.environ.update(before)
+        opening.GIVEN.clear()
+    cli.app = get_command(cli.app)  # type: ignore[assignment]  # else each call builds the same again
+    gc.freeze()  # a child's collector must not copy every page
+
+
+def _work_once(root: Path) -> None:
+    """Let a worker of this very process do one task, without the threads of its loop."""
+    from supervisor.workspace import open_workspace
+    from worker.loop import Worker
+    from worker.providers import choose
+
+    ws = open_workspace(root, {}, supervisor.protocol.clock.utc_now)
+    Worker(ws.files, ws.layout, ws.config, choose(ws.config, {}), supervisor.protocol.clock.utc_now).run_once()

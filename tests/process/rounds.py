@@ -1,0 +1,56 @@
+"""A long run in parts: each part that is done is a line in a log, so that a run which was cut off goes on where it stopped."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+
+class Rounds:
+    """What was done, by its key: {"key", "wrong", …}. Without *log* it is kept in memory alone."""
+
+    def __init__(self, log: Path | None = None) -> None:
+        self._log = log
+        self._began = time.monotonic()
+        self._shown = 0
+        self.new = 0
+        self.done: dict[str, Mapping[str, Any]] = {}
+        if log and log.exists():
+            found = (json.loads(line) for line in log.read_text(encoding="utf-8").splitlines() if line.endswith("}"))
+            self.done = {one["key"]: one for one in found}
+
+    def add(self, key: str, wrong: list[str], **counts: Any) -> None:
+        """Note that the part *key* is done, and print at once what is wrong with it."""
+        self.done[key] = {"key": key, "wrong": wrong, **counts}
+        self.new += 1
+        for sentence in wrong:
+            print(f"{key}: {sentence}", flush=True)
+        if self._log:
+            with self._log.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(self.done[key], ensure_ascii=False) + "\n")
+
+    def total(self, count: str) -> int:
+        """The sum of one of the counts over all parts."""
+        return sum(int(one.get(count, 0)) for one in self.done.values())
+
+    @property
+    def wrong(self) -> int:
+        """How many violations there are, those of earlier runs in the log included."""
+        return sum(len(one["wrong"]) for one in self.done.values())
+
+    @property
+    def seconds(self) -> float:
+        """How long this run has taken so far."""
+        return time.monotonic() - self._began
+
+    def progress(self, text: str) -> None:
+        """Say on a terminal or in a long log how far it is, at most every half a minute."""
+        if self.seconds - self._shown >= 30:
+            self._shown = int(self.seconds)
+            print(f"… {text}, {self.wrong} violations, {self.seconds:.0f} s", file=sys.stderr, flush=True)

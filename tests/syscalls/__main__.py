@@ -1,0 +1,90 @@
+"""
+Sweep the calls of the real command: ``python -m tests.syscalls``; with ``--pairs 5000`` kills inside recoveries.
+
+Prints each violation and one line at the end; exits with 1 when there was any. With --log the run can be cut off and goes on.
+Without strace, or where it is refused, it says so and exits with 0.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import random
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.process import forked
+from tests.process.rounds import Rounds
+from tests.syscalls.stages import prepare
+from tests.syscalls.sweep import FAULTS, Case, Sweep, Verdict
+from tests.syscalls.tracer import refused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+STAGES = ("init", "append", "archive", "worker", "harvest")
+_SWEEP: list[Sweep] = []
+
+
+def _run(case: Case) -> Verdict:
+    return _SWEEP[0].run(case)
+
+
+def _chosen(options: argparse.Namespace, sweep: Sweep, rounds: Rounds) -> Iterator[Case]:
+    """The cases that are not done yet: all in their order, or as many as are asked for by chance."""
+    found = list(sweep.cases(options.workload, ["kill"] if options.pairs else options.faults))
+    if options.pairs or options.limit:
+        random.Random(options.seed).shuffle(found)
+    if options.pairs:
+        found = [Case(case.stage, case.fault, case.call, seed=options.seed) for case in found]
+    for case in found[: options.limit]:
+        if case.key not in rounds.done:
+            yield case
+
+
+def _work(options: argparse.Namespace, cases: Iterable[Case], rounds: Rounds) -> None:
+    with multiprocessing.get_context("fork").Pool(options.jobs) as pool:
+        for verdict in pool.imap_unordered(_run, cases):
+            rounds.add(verdict.key, verdict.wrong, trials=verdict.trials)
+            rounds.progress(f"{rounds.total('trials')} trials")
+            if options.pairs and rounds.total("trials") >= options.pairs:
+                pool.terminate()
+                return
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--workload", nargs="+", choices=STAGES, default=STAGES)
+    options.add_argument("--faults", nargs="+", choices=FAULTS, default=FAULTS)
+    options.add_argument("--reads", action="store_true", help="let calls that only read fail too")
+    options.add_argument("--pairs", type=int, default=0, help="kill recoveries too, so many times")
+    options.add_argument("--pairs-a-kill", type=int, default=40, help="second kills after one first kill")
+    options.add_argument("--limit", type=int, help="so many cases by chance, not all")
+    options.add_argument("--jobs", type=int, default=2)
+    options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--log", type=Path, help="a line a case; what stands there is not done again")
+    options.add_argument("--control", action="store_true", help="write in place: the sweep has to find that, or fails")
+    found = options.parse_args()
+    if why := refused():
+        print(f"SKIPPED, nothing was swept: {why}")
+        return 0
+    forked.warm()
+    rounds = Rounds(found.log)
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(prefix="syscalls-", dir=memory if memory.is_dir() else None) as folder:
+        (base := Path(folder, "base")).mkdir()
+        _SWEEP.append(Sweep(prepare(base), Path(folder), reads=found.reads, control=found.control))
+        _SWEEP[0].pairs_a_kill = found.pairs_a_kill
+        _work(found, _chosen(found, _SWEEP[0], rounds), rounds)
+    kinds = Counter(" ".join(key.split()[:2]) for key in rounds.done)
+    print(", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items())))
+    rate = rounds.new / rounds.seconds * 60
+    print(f"{rounds.total('trials')} trials, {rounds.wrong} violations, {rounds.seconds:.0f} s, {rate:.0f} cases a minute")
+    return (rounds.wrong == 0) if found.control else (rounds.wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

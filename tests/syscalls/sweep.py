@@ -1,0 +1,186 @@
+"""
+The sweep: every call of a stage made to fail in turn, or to be the last; then everything is settled, and judged.
+
+A case names its stage, its fault and its call, and is run by whichever of the processes is free, over a copy of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from supervisor.protocol.files import Files
+from tests.syscalls.stages import ENVIRON, Stage, settle
+from tests.syscalls.tracer import Call, Outcome, calls, traced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from supervisor.protocol.files import Look
+
+#: What is done to a call. "short": it takes nothing, and says so; "lie": it says that it took a byte; "limit": files end there.
+FAULTS: Final = ("kill", "ENOSPC", "EIO", "EACCES", "short", "limit", "lie")
+#: The exit codes that docs/protocol.md, 8 has for a disk that refuses, and 0.
+CODES: Final = frozenset({0, 65, 69, 74, 75, 77})
+_SLOW_S: Final = 8.0
+
+
+@dataclass(frozen=True)
+class Case:
+    """One fault at one call of one stage; with *seed* a share of the calls of its recovery is killed too."""
+
+    stage: str
+    fault: str
+    call: Call
+    seed: int | None = None
+
+    @property
+    def key(self) -> str:
+        pairs = "" if self.seed is None else f" pairs-{self.seed}"
+        at = f"{self.call.asked - 1}" if self.fault == "limit" else f"{self.call.name}#{self.call.nth}"
+        return f"{self.stage} {self.fault} {at}{pairs}"
+
+    @property
+    def injection(self) -> str:
+        """The fault as strace takes it."""
+        what = {"kill": "signal=SIGKILL", "short": "retval=0", "lie": "retval=1"}.get(self.fault, f"error={self.fault}")
+        return "" if self.fault == "limit" else f"{self.call.name}:{what}:when={self.call.nth}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of a case: how many trials it was, and what was wrong."""
+
+    key: str
+    trials: int
+    wrong: list[str]
+
+
+class Sweep:
+    """The stages, and a folder for copies of them."""
+
+    def __init__(self, stages: Mapping[str, Stage], folder: Path, *, reads: bool = False, control: bool = False) -> None:
+        self.stages = stages
+        self.pairs_a_kill = 40
+        self.folder = folder
+        self.reads = reads
+        self.control = control
+
+    # ── which cases there are ────────────────────────────────────────────────
+
+    def cases(self, names: Sequence[str], faults: Sequence[str]) -> Iterator[Case]:
+        """Every fault at every call of the stages; AssertionError where a stage goes wrong with no fault at all."""
+        for name in names:
+            found = self.recorded(name)
+            yield from (case for fault in faults for case in self._of(name, fault, found))
+
+    def _of(self, name: str, fault: str, found: Sequence[Call]) -> Iterator[Case]:
+        writes = [call for call in found if call.name == "write"]
+        if fault == "limit":
+            sizes = {call.asked: call for call in writes if ".tmp>" in call.text and call.asked > 1}
+            yield from (Case(name, fault, call) for _, call in sorted(sizes.items()))
+        elif fault in ("short", "lie"):
+            # a lie that no look at the file tells is beyond what is promised: the journal and the log grow by others too
+            told = [call for call in writes if ".tmp>" in call.text and call.asked > 1] if fault == "lie" else writes
+            yield from (Case(name, fault, call) for call in told)
+        else:
+            read = self.reads and fault in ("EIO", "EACCES")
+            yield from (Case(name, fault, call) for call in found if call.changes or (read and call.name != "read"))
+            yield from (Case(name, fault, call) for call in found if fault == "EIO" and read and call.name == "read")
+
+    def recorded(self, name: str) -> list[Call]:
+        """The calls of a stage that nothing disturbs; the control without a fault."""
+        stage, root = self.stages[name], self._root()
+        stage.copy(root)
+        out = self._traced(stage, root)
+        wrong = [*settle(root), *stage.judge(root, out.out)]
+        if out.code or out.err or wrong:
+            raise AssertionError(f"{name} goes wrong without a fault: {out.code} {out.err} {wrong}")
+        return calls(out.trace, root)
+
+    # ── what a case does ─────────────────────────────────────────────────────
+
+    def run(self, case: Case) -> Verdict:
+        """Try the case once, or with every chosen second kill."""
+        stage, root = self.stages[case.stage], self._root()
+        stage.copy(root)
+        out = self._traced(stage, root, case)
+        wrong = self._fault_wrong(case, out)
+        if case.seed is None or wrong:
+            return Verdict(case.key, 1, wrong or [*settle(root), *stage.judge(root, out.out)])
+        return self._pairs(case, stage, root, out)
+
+    def _pairs(self, case: Case, stage: Stage, root: Path, first: Outcome) -> Verdict:
+        """Kill the recovery at a share of its calls too, each time from the same wreck."""
+        wreck = root.with_name(f"{root.name}-wreck")
+        shutil.rmtree(wreck, ignore_errors=True)
+        shutil.copytree(root, wreck)
+        recovery = Stage("recovery", ("run", "--until-settled", "--no-worker"), wreck, stage.promised)
+        found = [call for call in calls(self._traced(recovery, root).trace, root) if call.changes]
+        chosen = random.Random(f"{case.key}").sample(found, min(len(found), self.pairs_a_kill))
+        wrong = []
+        for call in chosen:
+            recovery.copy(root)
+            second = Case("recovery", "kill", call)
+            out = self._traced(recovery, root, second)
+            said = self._fault_wrong(second, out) or [*settle(root), *stage.judge(root, first.out)]
+            wrong += [f"then {call.name}#{call.nth}: {sentence}" for sentence in said]
+        return Verdict(case.key, len(chosen), wrong)
+
+    def _traced(self, stage: Stage, root: Path, case: Case | None = None) -> Outcome:
+        run = stage.run(root)
+        if case and case.fault == "limit":
+            run = _limited(run, case.call.asked - 1)
+        if self.control:
+            run = _in_place(run)
+        fault = case.injection if case else ""
+        return traced(run, ENVIRON, root.parent, fault, stage.given, thread=stage.is_worker)
+
+    def _fault_wrong(self, case: Case, out: Outcome) -> list[str]:
+        """What is wrong with the way in which the command met its fault."""
+        wrong = []
+        fired = "EFBIG" in out.trace if case.fault == "limit" else out.fired
+        if not fired or (case.fault == "kill" and out.code != -9):
+            wrong.append(f"the fault did not fire ({out.code})")
+        if case.fault != "kill" and out.code not in CODES:
+            wrong.append(f"it ended with {out.code}: {out.err[-300:]}")
+        if "Traceback" in out.err:
+            wrong.append(out.err[-1500:])
+        if out.hung or out.seconds > _SLOW_S:
+            wrong.append(f"it took {out.seconds:.1f} s")
+        return wrong
+
+    def _root(self) -> Path:
+        folder = self.folder / str(os.getpid())
+        folder.mkdir(exist_ok=True)
+        return folder / "workspace"
+
+
+def _limited(run: Callable[[], int], size: int) -> Callable[[], int]:
+    """Let no file grow beyond *size* bytes: the write that would is short, and the next fails with EFBIG."""
+
+    def limited() -> int:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+        return run()
+
+    return limited
+
+
+def _in_place(run: Callable[[], int]) -> Callable[[], int]:
+    """The control: files are written in place, as careless programs do. The sweep has to see it."""
+
+    def replace(self: Files, path: Path, data: bytes, seen: Look | None, keep: Path | None = None) -> None:
+        with path.open("wb", buffering=0) as file:
+            file.write(data[: len(data) // 2])
+            file.write(data[len(data) // 2 :])
+
+    def careless() -> int:
+        Files.replace = replace  # type: ignore[method-assign]
+        return run()
+
+    return careless

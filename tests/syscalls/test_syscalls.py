@@ -1,0 +1,68 @@
+"""A share of the sweep for every run of the tests; the whole of it: python -m tests.syscalls."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.syscalls.tracer import calls, refused
+
+ROOT = Path(__file__).parents[2]
+
+
+def swept(*words: str) -> tuple[int, str]:
+    """Run the sweep in a process of its own: it forks, and this one may have threads."""
+    if why := refused():
+        pytest.skip(f"NOT SWEPT: {why}")
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.syscalls", *words],
+        cwd=ROOT,
+        env={**os.environ},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.process
+@pytest.mark.timeout(120)
+def test_a_call_that_fails_or_is_the_last_loses_and_doubles_nothing():
+    code, said = swept("--limit", "25", "--seed", "7")
+
+    assert code == 0, said
+    assert re.search(r"^25 trials, 0 violations", said, re.MULTILINE), said
+
+
+@pytest.mark.process
+@pytest.mark.timeout(120)
+def test_a_recovery_that_is_killed_too_loses_and_doubles_nothing():
+    code, said = swept("--pairs", "12", "--pairs-a-kill", "6", "--seed", "7")
+
+    assert code == 0, said
+
+
+@pytest.mark.process
+@pytest.mark.timeout(120)
+def test_the_sweep_finds_files_that_are_written_in_place():
+    code, said = swept("--control", "--workload", "archive", "--faults", "kill", "--limit", "15", "--seed", "7")
+
+    assert code == 0, said
+    assert "can't be read" in said
+
+
+def test_only_calls_on_the_workspace_count_and_the_others_are_counted_along():
+    trace = (
+        'openat(AT_FDCWD</>, "/etc/localtime", O_RDONLY) = 3</etc/localtime>\n'
+        'openat(AT_FDCWD</>, "/工作/history.json", O_RDONLY) = 3</工作/history.json>\n'
+        'openat(AT_FDCWD</>, "/工作/.a.tmp", O_WRONLY|O_CREAT, 0600) = 4</工作/.a.tmp>\n'
+        'write(4</工作/.a.tmp>, ""..., 17) = 17\n'
+        'mkdir("/工作的", 0700) = 0\n'
+    )
+
+    found = [(call.name, call.nth, call.changes, call.asked) for call in calls(trace, Path("/工作"))]
+
+    assert found == [("openat", 2, False, 0), ("openat", 3, True, 0), ("write", 1, True, 17)]
