@@ -7,8 +7,7 @@ that a command which needs neither does not wait for them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # not from typing, which costs the thin command (adapters/front.py) more than all the rest of it
 if TYPE_CHECKING:
     from supervisor.adapters.api import Memory as Memory
     from supervisor.protocol.errors import SupervisorError as SupervisorError

@@ -58,7 +58,7 @@ HOMES: Final = {
     "tantivy": {"supervisor.engine"},
     "rank_bm25": {"supervisor.scoring"},
     "numpy": {"supervisor.scoring"},
-    "platformdirs": {"supervisor.text.chinese", "supervisor.adapters.opening"},
+    "platformdirs": {"supervisor.text.chinese", "supervisor.adapters.where"},
     "watchdog": {"supervisor.watching"},
     "typer": {"supervisor.adapters.cli", "supervisor.adapters.opening", "supervisor.adapters.turn", "supervisor.adapters.care"},
     "rich": {"supervisor.adapters.progress"},

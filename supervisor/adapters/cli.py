@@ -11,6 +11,7 @@ import os
 import select
 import signal
 import sys
+from functools import cache
 from io import StringIO
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -19,6 +20,7 @@ import typer
 from supervisor.adapters import care, turn
 from supervisor.adapters.opening import CALL, GIVEN, Call, Folder, Json, Now, moment, opened, root_of
 from supervisor.adapters.show import as_json, as_line, as_text, tree
+from supervisor.adapters.where import named
 from supervisor.append import append as append_messages
 from supervisor.append import read_lines
 from supervisor.protocol.clock import Clock, frozen, read_instant, starting_at, to_wire, utc_now
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="recalld",
     help="The memory of a long-running local assistant, kept in files a person can read.",
-    no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -47,8 +48,19 @@ _BATCH: Final = 8_000_000  # bytes of --jsonl input that are appended in one wri
 _USAGE: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 
+def _say_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        print(f"recalld {version('recalld')}")
+        raise typer.Exit
+
+
+Version = Annotated[bool, typer.Option("--version", callback=_say_version, is_eager=True, help="which version this is")]
+
+
 @app.callback()
-def _before(workspace: Folder = None, now: Now = None) -> None:
+def _before(workspace: Folder = None, now: Now = None, _version: Version = False) -> None:
     GIVEN.update(workspace=workspace, now=now)
 
 
@@ -130,6 +142,7 @@ def _serve(supervisor: Supervisor, ws: Workspace) -> None:
 
 def _answer(request: dict[str, Any], served: Workspace) -> dict[str, Any]:
     """Run the command of a request here; ValueError when it can't be honoured, so that the asker does the work itself."""
+    argv = [str(word) for word in request["argv"]]
     given = {str(key): str(value) for key, value in request["env"].items()}
     ours = {key: value for key, value in os.environ.items() if key.startswith("RECALLD_")}
     for passing in ("RECALLD_NOW", "RECALLD_WORKSPACE"):
@@ -137,10 +150,10 @@ def _answer(request: dict[str, Any], served: Workspace) -> dict[str, Any]:
     if {key: value for key, value in given.items() if key not in {"RECALLD_NOW", "RECALLD_WORKSPACE"}} != ours:
         raise ValueError("another configuration")
     out, err = StringIO(), StringIO()
-    token = CALL.set(Call(served.layout.root, given, served))
+    token = CALL.set(Call(named(argv), given, served))
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            code = run_command([str(word) for word in request["argv"]])
+            code = run_command(argv)
     finally:
         CALL.reset(token)
         GIVEN.clear()
@@ -225,7 +238,7 @@ def _ready() -> tuple[bytes, bool]:
     return found, ended
 
 
-summary = typer.Typer(help="Daily and monthly summaries.", no_args_is_help=True, rich_markup_mode=None)
+summary = typer.Typer(help="Daily and monthly summaries.", rich_markup_mode=None)
 app.add_typer(summary, name="summary")
 
 
@@ -250,13 +263,31 @@ turn.register(app)
 
 def main() -> None:
     """Run a command and end with its exit code; whatever goes wrong is one sentence."""
-    sys.exit(run_command(None))
+    code = run_command(None)
+    try:
+        if sys.stdout:  # None where the caller has closed it
+            sys.stdout.flush()
+    except OSError as error:
+        code = unprinted(error)
+    sys.exit(code)
+
+
+def unprinted(error: OSError) -> int:
+    """Return the exit code where the output could not be printed: a reader that has heard enough is no fault."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still held goes there at the end of the process
+    return 0 if isinstance(error, BrokenPipeError) else _refused(error, "standard output")
+
+
+@cache
+def _parser() -> Any:
+    """Return the commands, put together once: a supervisor runs them for others again and again."""
+    return typer.main.get_command(app)
 
 
 def run_command(argv: list[str] | None) -> int:
     """Run the command line *argv* (None: that of this process) and return its exit code."""
     try:
-        ended_with = app(args=argv, standalone_mode=False)
+        ended_with = _parser()(args=argv, prog_name="recalld", standalone_mode=False)
     except SupervisorError as error:
         return _say(str(error), error.exit_code)
     except typer.Exit as ended:
@@ -264,15 +295,18 @@ def run_command(argv: list[str] | None) -> int:
     except typer.Abort:
         return _say("interrupted.", 130)
     except _USAGE as error:
-        return _say(f"{getattr(error, 'format_message', error.__str__)()} See `recalld --help`.", BadRequest.exit_code)
-    except BrokenPipeError:
-        with contextlib.suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        sentence = getattr(error, "format_message", error.__str__)().rstrip(".")
+        return _say(f"{sentence}. See `recalld --help`.", BadRequest.exit_code)
+    except BrokenPipeError as error:
+        return unprinted(error)
     except OSError as error:
-        refused = from_os_error(error, error.filename or "the workspace")
-        return _say(str(refused), refused.exit_code)
+        return _refused(error, error.filename or "the workspace")
     return ended_with if isinstance(ended_with, int) else 0
+
+
+def _refused(error: OSError, where: str) -> int:
+    refused = from_os_error(error, where)
+    return _say(str(refused), refused.exit_code)
 
 
 def _say(sentence: str, code: int) -> int:

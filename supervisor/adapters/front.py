@@ -1,18 +1,23 @@
 """
 The command `recalld`, as thin as it can be: a question goes to the running supervisor, everything else to the command line.
 
-The turn waits for this, so it imports next to nothing. Over the supervisor's Unix socket go the arguments, the folder and the
-RECALLD_* variables in one JSON line; output, errors and exit code come back in another. Without a supervisor, or when it
-can't honour the request, the command does the work itself: one parser, one behaviour (docs/cli.md).
+The turn waits for this, so it imports next to nothing, not even `typing`: each module is a millisecond, Python's own start is
+ten. Over the supervisor's Unix socket go the arguments, the folder and the RECALLD_* variables in one JSON line; output, errors
+and exit code come back in another. Without a supervisor, or when it can't honour the request, the command does the work itself:
+one parser, one behaviour (docs/cli.md).
 """
 
 from __future__ import annotations
 
+import io
 import os
 import sys
-from typing import Final
 
 from supervisor.adapters.where import socket_path, workspace_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 #: What a running supervisor answers from memory that is already open.
 ASKED: Final = frozenset({"inject", "context", "search", "get", "why"})
@@ -24,40 +29,53 @@ _WAIT_S: Final = 2.0
 
 def main() -> None:
     """Run the command and end with its exit code."""
-    code = _asked(sys.argv[1:])
-    if code is None:
+    if sys.getfilesystemencoding() == "ascii":  # LC_ALL=C without Python's UTF-8 mode: no Chinese in, none out
+        os.environ["PYTHONUTF8"] = "1"
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - itself
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # half an emoji is no text to UTF-8, but it is some memory's
+    answer = _asked(sys.argv[1:])
+    if answer is None:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy starts a thread a core, for nothing that is done here
         from supervisor.adapters.cli import main as run
 
         run()
+        return
+    out, err, code = answer
+    if err and sys.stderr:
+        sys.stderr.write(err)
+    try:
+        if out and sys.stdout:
+            sys.stdout.write(out)
+            sys.stdout.flush()
+    except OSError as error:
+        from supervisor.adapters.cli import unprinted
+
+        code = unprinted(error)
     sys.exit(code)
 
 
-def _asked(argv: list[str]) -> int | None:
-    """Return the exit code of a command that the supervisor has answered; None when it is to be done here."""
+def _asked(argv: list[str]) -> tuple[str, str, int] | None:
+    """Return output, errors and exit code of a command that the supervisor has answered; None when it is to be done here."""
     if _command(argv) not in ASKED or "--help" in argv:
         return None
-    root = workspace_of(argv, dict(os.environ))
-    path = socket_path(os.path.abspath(os.path.expanduser(root))) if root else ""
-    if not path or not os.path.exists(path):
+    path = socket_path(workspace_of(argv, os.environ))
+    if not os.path.exists(path):
         return None
     import json
     import socket
 
     environ = {key: value for key, value in os.environ.items() if key.startswith("RECALLD_")}
-    request = json.dumps({"version": 1, "argv": argv, "cwd": os.getcwd(), "env": environ})
+    request = json.dumps({"version": 1, "argv": argv, "env": environ})
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
             line.settimeout(_WAIT_S)
             line.connect(path)
-            line.sendall(request.encode("utf-8", "surrogateescape") + b"\n")
+            line.sendall(request.encode() + b"\n")
             answer = json.loads(b"".join(iter(lambda: line.recv(1 << 16), b"")))
-        out, err, code = answer["out"], answer["err"], answer["code"]
-    except (OSError, ValueError, KeyError):
+        return str(answer["out"]), str(answer["err"]), int(answer["code"])
+    except (OSError, ValueError, KeyError, TypeError):
         return None
-    sys.stdout.write(out)
-    sys.stderr.write(err)
-    sys.stdout.flush()
-    return code if isinstance(code, int) else None
 
 
 def _command(argv: list[str]) -> str:

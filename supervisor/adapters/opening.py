@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from supervisor.adapters.where import workspace_of
-from supervisor.protocol.clock import Clock, frozen, read_instant, utc_now
+from supervisor.protocol.clock import Clock, frozen, read_instant, to_wire, utc_now
 from supervisor.protocol.errors import BadRequest
 from supervisor.workspace import Workspace, open_workspace
 
@@ -30,9 +30,9 @@ Json = Annotated[bool, typer.Option("--json", help="machine-readable output")]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A command asked for through the supervisor's door: the asker's folder and RECALLD_* variables, and the open workspace."""
+    """A command asked for through the supervisor's door: the folder it named, its RECALLD_* variables, the open workspace."""
 
-    root: Path
+    named: str
     environ: Mapping[str, str]
     served: Workspace
 
@@ -50,15 +50,17 @@ def environ() -> Mapping[str, str]:
 
 
 def root_of(workspace: Path | None) -> Path:
-    """Return the workspace's folder: the option, RECALLD_WORKSPACE, ./workspace if it is one, else the user's data folder."""
-    if call := CALL.get():
-        return call.root
-    chosen = workspace or GIVEN.get("workspace") or workspace_of([], dict(os.environ))
-    if chosen:
-        return Path(chosen).expanduser().absolute()
-    from platformdirs import user_data_path
+    """
+    Return the workspace's folder, absolute: the option, else what `workspace_of` finds.
 
-    return user_data_path("recalld")
+    ValueError where the parser reads another folder than the one whose supervisor was asked.
+    """
+    chosen = workspace or GIVEN.get("workspace")
+    if call := CALL.get():
+        if chosen != (Path(call.named) if call.named else None):
+            raise ValueError("another workspace")
+        return call.served.layout.root
+    return Path(chosen or workspace_of([], os.environ)).expanduser().absolute()
 
 
 def moment(now: str | None) -> datetime | None:
@@ -70,7 +72,7 @@ def moment(now: str | None) -> datetime | None:
     if found is None:
         raise BadRequest("--now", f"{text!r} is no time; write it like 2026-01-31T08:00:00Z")
     if CALL.get() is None:
-        os.environ["RECALLD_NOW"] = text  # workers inherit it
+        os.environ["RECALLD_NOW"] = to_wire(found)  # workers inherit it
     return found
 
 

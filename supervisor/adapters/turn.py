@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Query = Annotated[str | None, typer.Option("--query", help="the input; without it, what waits in inbox.json")]
 
-index = typer.Typer(help="The search index, which can be deleted at any time.", no_args_is_help=True, rich_markup_mode=None)
+index = typer.Typer(help="The search index, which can be deleted at any time.", rich_markup_mode=None)
 
 
 def inject(query: Query = None, workspace: Folder = None, now: Now = None, json: Json = False) -> None:

@@ -4,18 +4,36 @@ from __future__ import annotations
 
 import os
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-def workspace_of(argv: list[str], environ: dict[str, str]) -> str:
-    """Return the folder: the option, RECALLD_WORKSPACE, ./workspace if it is one, else "" for the user's data folder."""
-    for n, word in enumerate(argv):
-        if word in {"-w", "--workspace"} and n + 1 < len(argv):
-            return argv[n + 1]
-        if word.startswith("--workspace="):
-            return word.partition("=")[2]
-    if environ.get("RECALLD_WORKSPACE"):
-        return environ["RECALLD_WORKSPACE"]
-    here = os.path.join(os.getcwd(), "workspace")
-    return here if any(os.path.exists(os.path.join(here, name)) for name in ("history.json", "recalld.toml")) else ""
+
+def named(argv: list[str]) -> str:
+    """Return the folder that the arguments name, the last where there are more; "" where they name none."""
+    found, words = "", iter(argv)
+    for word in words:
+        if word == "--":
+            break
+        if word in {"-w", "--workspace"}:
+            found = next(words, "")
+        elif word.startswith("--workspace="):
+            found = word.partition("=")[2]
+        elif word.startswith("-w"):
+            found = word[2:]
+    return found
+
+
+def workspace_of(argv: list[str], environ: Mapping[str, str]) -> str:
+    """Return the folder meant: the option's, RECALLD_WORKSPACE, ./workspace if it is one, else the user's data folder."""
+    found = named(argv) or environ.get("RECALLD_WORKSPACE", "")
+    if found:
+        return os.path.expanduser(found)
+    if any(os.path.exists(os.path.join("workspace", name)) for name in ("history.json", "recalld.toml")):
+        return "workspace"
+    from platformdirs import user_data_dir
+
+    return user_data_dir("recalld")
 
 
 def socket_path(root: str) -> str:

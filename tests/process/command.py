@@ -1,0 +1,93 @@
+"""The command as people start it: a process, its arguments, what it prints; and a supervisor that answers at its socket."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+#: Compiled modules are kept between the processes of all these tests, as they are where the package is installed.
+_COMPILED = str(Path(tempfile.gettempdir()) / f"recalld-tests-{os.getuid()}")
+_FRONT = ("-m", "supervisor.adapters.front")
+_DEADLINE_S = 30.0
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a process left: its exit code and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Command:
+    """`recalld -w ROOT …`, each in a process of its own, with RECALLD_* as given and nothing else of the environment's."""
+
+    def __init__(self, root: Path, **environ: str) -> None:
+        self.root = root
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(("RECALLD_", "PYTHON"))}
+        self.environ = {**kept, "PYTHONPYCACHEPREFIX": _COMPILED, **environ}
+
+    def start(
+        self,
+        *words: str,
+        before: Sequence[str] = (),
+        options: Sequence[str] = (),
+        stdout: int = subprocess.PIPE,
+        **environ: str,
+    ) -> subprocess.Popen[str]:
+        """Start `recalld` with these *words* alone; *before* it another program, *options* of Python."""
+        return subprocess.Popen(
+            [*before, sys.executable, *options, *_FRONT, *words],
+            env={**self.environ, **environ},
+            stdin=subprocess.PIPE,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            cwd=self.root.parent,
+        )
+
+    def __call__(self, *words: str, stdin: str = "", **environ: str) -> Ended:
+        """Run `recalld -w ROOT` with these *words* to its end."""
+        return ended(self.start("-w", str(self.root), *words, **environ), stdin)
+
+    @contextlib.contextmanager
+    def supervised(self, *words: str) -> Iterator[subprocess.Popen[str]]:
+        """Have a supervisor of the workspace running, once it answers."""
+        process = self.start("-w", str(self.root), "run", "--no-worker", *words)
+        try:
+            _await(lambda: _answers(self.root / ".recalld" / "socket"), process)
+            yield process
+        finally:
+            process.terminate()
+            process.communicate(timeout=_DEADLINE_S)
+
+
+def ended(process: subprocess.Popen[str], stdin: str = "") -> Ended:
+    out, err = process.communicate(stdin, timeout=_DEADLINE_S)
+    return Ended(process.returncode, out or "", err)
+
+
+def _await(is_so: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    until, turn = time.monotonic() + _DEADLINE_S, threading.Event()
+    while not is_so():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < until, "the supervisor never answers"
+        turn.wait(0.02)
+
+
+def _answers(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+        return line.connect_ex(str(path)) == 0

@@ -1,0 +1,82 @@
+"""
+What a turn waits for: the modules that `recalld inject` loads, with a supervisor running and without one.
+
+Not by time, which is the machine's: a module that is not loaded costs nothing anywhere. The times stand in docs/benchmarks.md.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.process.command import Command, ended
+
+pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
+
+#: Loaded for Chinese, for a model, for a terminal, for watching files: none of it for an English question.
+HEAVY = {"jieba", "rjieba", "opencc", "openai", "httpx", "httpx2", "watchdog", "rich", "pytest", "asyncio", "unittest"}
+#: What the standard library has that is dearer than it looks.
+DEAR = {"typing", "dataclasses", "pathlib", "inspect", "subprocess", "logging", "datetime", "tomllib", "zoneinfo", "hashlib"}
+
+
+def loaded(*words: str, command: Command, front: bool = True) -> set[str]:
+    """The modules that the command loads, beyond those that the bare interpreter loads here."""
+    if front:
+        done = ended(command.start("-w", str(command.root), *words, options=["-X", "importtime"]))
+        assert done.code == 0, done.err
+        assert "花生" in done.out or "peanut" in done.out
+        lines = done.err
+    else:
+        bare = [sys.executable, "-X", "importtime", "-c", "pass"]
+        lines = subprocess.run(bare, check=True, capture_output=True, text=True, env=command.environ).stderr
+    return {line.rpartition("|")[2].strip() for line in lines.splitlines() if line.startswith("import time:")}
+
+
+@pytest.fixture(scope="module")
+def command(tmp_path_factory: pytest.TempPathFactory) -> Command:
+    made = Command(tmp_path_factory.mktemp("imports") / "workspace", RECALLD_NOW="2026-01-31T10:00:00+08:00")
+    made("init")
+    (made.root / "memory").mkdir(exist_ok=True)
+    (made.root / "memory" / "allergy.md").write_text(
+        "我对花生过敏。\n\nNo peanut butter on my toast, please.\n", encoding="utf-8"
+    )
+    made("index", "rebuild")
+    return made
+
+
+def test_with_a_supervisor_the_command_loads_two_small_modules_of_ours_and_none_of_others(command):
+    bare = loaded(command=command, front=False)
+    with command.supervised():
+        english = loaded("inject", "--query", "peanut butter", command=command) - bare
+        chinese = loaded("inject", "--query", "花生 过敏", command=command) - bare
+
+    assert {name for name in english if name.startswith("supervisor")} == {
+        "supervisor",
+        "supervisor.adapters",
+        "supervisor.adapters.where",
+    }
+    outside = {name.partition(".")[0] for name in english} - set(sys.stdlib_module_names) - {"supervisor"}
+    assert outside == set()
+    assert english & DEAR == set()
+    assert chinese == english
+
+
+def test_without_a_supervisor_an_english_question_loads_nothing_that_chinese_models_or_terminals_need(command):
+    tops = {name.partition(".")[0] for name in loaded("inject", "--query", "peanut butter", command=command)}
+
+    assert tops & HEAVY == set()
+
+
+def test_without_a_supervisor_a_chinese_question_loads_no_model_and_no_terminal(command):
+    tops = {name.partition(".")[0] for name in loaded("inject", "--query", "花生 过敏", command=command)}
+
+    assert tops & (HEAVY - {"jieba", "rjieba", "opencc"}) == set()
+    assert tops & {"jieba", "rjieba"}
+
+
+def test_a_look_at_lines_of_a_file_loads_no_index(command):
+    tops = {name.partition(".")[0] for name in loaded("get", "memory/allergy.md", command=command)}
+
+    assert tops & (HEAVY | {"numpy", "rank_bm25", "tantivy", "Stemmer"}) == set()
