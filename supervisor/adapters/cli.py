@@ -263,6 +263,7 @@ turn.register(app)
 
 def main() -> None:
     """Run a command and end with its exit code; whatever goes wrong is one sentence."""
+    os.umask(0o077)  # the engine of the index makes files of its own, and they hold what was said
     code = run_command(None)
     try:
         if sys.stdout:  # None where the caller has closed it
