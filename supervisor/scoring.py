@@ -34,6 +34,11 @@ _TAKEN_WORTH: Final = 0.3
 _DAY_WORTH: Final = 0.2
 _NAMED_WORTH: Final = 0.8
 _ROLE_WORTH: Final = 0.3
+#: What a question asks weighs what its heaviest words do, so many of them; one of the best answers, of so many, must have this
+#: share of it in its own words: an everyday word beside six that nobody ever used is no answer. No measured answer is lost.
+_HEAVIEST: Final = 6
+_LEAST_MET: Final = 0.14
+_LOOKED_AT: Final = 20
 #: Named stretches up to these lengths in days, and what they are worth: a day says more than a year.
 _STRETCHES: Final = ((10, 1.0), (45, 0.5), (10**6, 0.25))
 #: What was said shortly after a named day is often about it. Days after, worth.
@@ -69,8 +74,15 @@ class Corpus:
     def idf(self, word: str) -> float:
         """Return Lucene's inverse document frequency; 0.0 for a word that is nowhere."""
         count = self.frequency(word)
+        return self._idf_of(count) if count else 0.0
+
+    def weight(self, word: str) -> float:
+        """Return the same, where a word that is nowhere weighs the most."""
+        return self._idf_of(self.frequency(word))
+
+    def _idf_of(self, count: int) -> float:
         # the index may still count what was deleted
-        return math.log(1 + (max(self.size, count) - count + 0.5) / (count + 0.5)) if count else 0.0
+        return math.log(1 + (max(self.size, count) - count + 0.5) / (count + 0.5))
 
 
 @dataclass(slots=True)
@@ -119,7 +131,15 @@ def rank(query: Query, candidates: Sequence[Candidate], corpora: Sequence[Corpus
         _raise(one, query, best)
         if one.score > 0:
             found.append(one)
-    return sorted(found, key=lambda one: -one.score)
+    found.sort(key=lambda one: -one.score)
+    return found if query.days or _is_met(query, found[:_LOOKED_AT], corpora[0]) else []
+
+
+def _is_met(query: Query, best: Sequence[Scored], corpus: Corpus) -> bool:
+    """Tell whether one of the best answers has enough of the question's own words to be about it."""
+    weights = {word: counts * corpus.weight(word) for word, counts in query.words.items()}
+    asked = sum(sorted(weights.values(), reverse=True)[:_HEAVIEST])
+    return any(sum(weights[word] for word in own(weights, one.candidate)) >= _LEAST_MET * asked for one in best)
 
 
 def _raise(one: Scored, query: Query, best: float) -> None:

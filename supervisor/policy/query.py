@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from supervisor.policy.dates import spans
-from supervisor.text.chitchat import is_chitchat
+from supervisor.text.chitchat import is_chitchat, is_small_talk
 from supervisor.text.rarity import rarity
 from supervisor.text.words import tokens
 
@@ -76,9 +76,11 @@ def ask(question: str, today: date, recent: Sequence[str] = (), most: int = 0) -
     """
     Return what *question* asks for; *recent* are the texts before it, oldest first; *most* words at most (0: all).
 
-    Where there are more words, the rarest count, in the order of the input.
+    Where there are more words, the rarest count, in the order of the input. Who greets or thanks asks for nothing.
     """
     question = question[:_MOST_CHARS]
+    if is_small_talk(question):
+        return Query({})
     asking, told = _parts(question)
     words = {word: 1.0 for sentence in asking for word in tokens(sentence)}
     for sentence in told:

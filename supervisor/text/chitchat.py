@@ -1,10 +1,17 @@
-"""Which messages are courtesy and nothing else: they are filed like all others, but nothing is to be recorded of them."""
+"""
+Which messages are courtesy and nothing else: they are filed like all others, but nothing is to be recorded of them.
+
+To those that only greet or thank nothing is to be remembered either.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 #: Seed 000, `MessageAnalyzer._SKIP_PREFIXES`, to the letter.
 SKIP_PREFIXES: Final = (
@@ -16,8 +23,16 @@ SKIP_PREFIXES: Final = (
     "got it", "noted", "fine", "cool", "nice",
 )  # fmt: skip
 
+#: What people say when they come and go, and goes on from a courtesy; ours.
+GREETINGS: Final = (
+    "你好", "您好", "你们好", "大家好", "早安", "早上好", "上午好", "中午好", "下午好", "晚上好", "晚安", "早", "再见",
+    "拜拜", "在吗", "在不在", "嗨", "哈喽", "hello", "hi", "hey", "good morning", "good afternoon", "good evening",
+    "good night", "bye", "goodbye", "see you", "thank you", "there", "so much", "very much", "a lot", "everyone",
+)  # fmt: skip
+
 #: Characters, after folding; seed 000.
 SKIP_CHARS: Final = 8
+_MOST_CHARS: Final = 80  # of small talk; ours
 _PARTICLES: Final = frozenset("的了呢啊呀吧啦哦噢喔哈嘛呵嘻哟耶咯哒滴呐嗷你您")
 
 
@@ -32,14 +47,25 @@ def is_chitchat(text: str) -> bool:
     [True, True, True, False, False]
     """
     folded = unicodedata.normalize("NFKC", text).casefold().strip()
-    return not folded or (len(folded) <= SKIP_CHARS and bool(_COURTESIES.match(folded)) and not _trail(folded))
+    return not folded or (len(folded) <= SKIP_CHARS and bool(_COURTESIES.match(folded)) and not _trail(folded, _COURTESIES))
 
 
-def _trail(folded: str) -> str:
+def is_small_talk(text: str) -> bool:
+    """
+    Tell whether *text* asks and tells nothing: it is blank, or greetings, courtesies and what may trail them, however many.
+
+    >>> [is_small_talk(t) for t in ("你好呀", "Good morning, thank you!", "？！", "早上好，会议几点")]
+    [True, True, True, False]
+    """
+    folded = unicodedata.normalize("NFKC", text[: _MOST_CHARS + 1]).casefold().strip()
+    return len(folded) <= _MOST_CHARS and not _trail(folded, _SMALL_TALK)
+
+
+def _trail(folded: str, courtesies: re.Pattern[str]) -> str:
     """Return what is left when courtesies, particles, punctuation and emoji are taken away from the front."""
     rest = folded
     while rest:
-        courtesy = _COURTESIES.match(rest)
+        courtesy = courtesies.match(rest)
         if courtesy:
             rest = rest[courtesy.end() :]
         elif rest[0] in _PARTICLES or _is_decoration(rest[0]):
@@ -54,10 +80,11 @@ def _is_decoration(char: str) -> bool:
     return unicodedata.category(char)[0] in "PZM" or unicodedata.category(char) in {"So", "Sk", "Sm", "Cf"}
 
 
-#: Longest first. A Latin one ends where its word ends: "no" is not in "north".
-_COURTESIES: Final = re.compile(
-    "|".join(
-        re.escape(prefix) + (r"(?![a-z0-9])" if prefix[0].isascii() else "")
-        for prefix in sorted({p.casefold() for p in SKIP_PREFIXES}, key=lambda p: (-len(p), p))
-    ),
-)
+def _any_of(said: Iterable[str]) -> re.Pattern[str]:
+    """Return a pattern of these, longest first. A Latin one ends where its word ends: "no" is not in "north"."""
+    longest = sorted({one.casefold() for one in said}, key=lambda one: (-len(one), one))
+    return re.compile("|".join(re.escape(one) + (r"(?![a-z0-9])" if one[0].isascii() else "") for one in longest))
+
+
+_COURTESIES: Final = _any_of(SKIP_PREFIXES)
+_SMALL_TALK: Final = _any_of((*SKIP_PREFIXES, *GREETINGS))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 #: Part of every index made with these words: another number means that it has to be made anew.
-VERSION: Final = 2
+VERSION: Final = 3
 
 #: Han characters with 々 and 〇, for use in a character class.
 HAN: Final = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -44,6 +44,7 @@ _CAMEL: Final = re.compile(r"[a-z][a-z0-9]*(?:[A-Z][a-z0-9]+)+")
 _HUMP: Final = re.compile(r"[A-Z]?[a-z0-9]+")
 _ACCENTS: Final = re.compile("(?<=[a-z])[\u0300-\u036f]+")
 _VERSION_LIKE: Final = re.compile(r"v?\d+(?:[.-]\d+)+")  # its digits alone say nothing
+_HYPHENED: Final = re.compile(r"[a-z]{1,8}-[a-z]{1,8}")  # Wi-Fi, e-mail, check-in: some write them as one word
 _CLITIC: Final = re.compile(r"'(?:s|m|re|ve|ll|d)$")
 
 
@@ -124,6 +125,8 @@ def _latin_tokens(found: str) -> Iterator[str]:
             yield word[1:]
     elif compound and "'" not in word:
         yield from (_stemmed(part) for part in parts if len(part) > 1 and part not in ENGLISH)
+        if _HYPHENED.fullmatch(word):
+            yield _stemmed("".join(parts))
 
 
 def _stemmed(word: str) -> str:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.text.chitchat import SKIP_CHARS, SKIP_PREFIXES, is_chitchat
+from supervisor.text.chitchat import GREETINGS, SKIP_CHARS, SKIP_PREFIXES, is_chitchat, is_small_talk
 
 
 def test_the_list_is_the_one_of_the_seed():
@@ -71,3 +71,26 @@ def test_courtesies_are_small_talk_up_to_the_seeds_eight_characters_and_not_beyo
 @given(st.sampled_from(SKIP_PREFIXES), st.integers(1000, 9999))
 def test_a_number_behind_a_courtesy_is_never_dropped(prefix, number):
     assert not is_chitchat(f"{prefix}{number}")
+
+
+@given(st.lists(st.sampled_from((*GREETINGS, *SKIP_PREFIXES)), min_size=1, max_size=5).map("，".join))
+def test_greetings_and_courtesies_however_many_ask_for_nothing(text):
+    assert is_small_talk(text)
+    assert is_small_talk(f"{text.upper()}！😀")
+
+
+@pytest.mark.parametrize("text", ["", "？！", "……", "早上好呀～", "Good morning, everyone!", "thank you so much 🙏", "❤️"])
+def test_what_only_greets_or_holds_no_word_asks_for_nothing(text):
+    assert is_small_talk(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["早餐吃了什么", "hi-fi 音箱", "你好像说过", "再见面是哪天", "会议几点，谢谢", "继续", "可以吗", "the lot", "666房间"],
+)
+def test_what_asks_beside_the_greeting_is_a_question(text):
+    assert not is_small_talk(text)
+
+
+def test_a_long_text_is_no_small_talk():
+    assert not is_small_talk("你好" * 1_000_000)

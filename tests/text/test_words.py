@@ -32,6 +32,9 @@ from supervisor.text.words import latin_words, spelled, tokens
         ("Встретимся в Москве, в кафе «Пушкин»", "пушкин"),
         ("we deployed it yesterday 部署好了", "deploying"),
         ("Caroline’s cat 叫 Oliver", "Caroline"),
+        ("家里Wi-Fi密码改了", "wifi"),
+        ("家里wifi密码改了", "Wi-Fi"),
+        ("the e-mail of 方阿姨", "email"),
     ],
 )
 def test_what_was_said_is_found_by_the_words_it_is_asked_for(said, asked):
@@ -52,6 +55,10 @@ def test_words_come_in_order_with_their_duplicates():
 
 def test_a_compound_is_found_whole_and_by_its_parts_a_date_only_whole():
     assert tokens("gpt-4o-mini 2026-06-20") == ["gpt-4o-mini", "gpt", "4o", "mini", "2026-06-20"]
+
+
+def test_what_is_written_with_a_hyphen_by_some_is_a_word_of_one_piece_too():
+    assert tokens("Wi-Fi 和 gpt-4o-mini") == ["wi-fi", "wi", "fi", "wifi", "gpt-4o-mini", "gpt", "4o", "mini"]
 
 
 def test_latin_words_for_slugs_are_ascii_lower_case_and_unstemmed():

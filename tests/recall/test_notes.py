@@ -1,0 +1,74 @@
+"""
+What people note and how they ask for it, in Chinese, English and both: notes.tsv is a table of note and question.
+
+All notes stand in one workspace, among as many lines of the same life that answer none of the questions (talk.txt). What is
+asked and never was noted, or asks nothing, puts nothing before the assistant (nothing.txt).
+"""
+
+from __future__ import annotations
+
+import random
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+
+from supervisor.inject import inject
+from supervisor.recall import recall, refresh
+from tests.conftest import WITHOUT_MODEL, Desk, at
+
+HERE = Path(__file__).parent
+NOTES = [tuple(line.split("\t")) for line in (HERE / "notes.tsv").read_text(encoding="utf-8").splitlines()]
+TALK = (HERE / "talk.txt").read_text(encoding="utf-8").splitlines()
+NOTHING = (HERE / "nothing.txt").read_text(encoding="utf-8").splitlines()
+RUBBISH = [
+    "囧槑烎嘦" * 500,
+    "x9zq" * 5000,
+    "冇嘢" * 30,
+    " ".join(f"zq{n}x" for n in range(2000)),
+    "\0" * 99,
+    "\ud800",
+    "\u200b" * 50,
+]
+A_DAY = 9
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    desk = Desk(tmp_path_factory.mktemp("notes"), at("2026-01-31T10:00"))
+    desk.reopen(WITHOUT_MODEL)
+    lines = [note for note, _ in NOTES] + TALK
+    random.Random(20260131).shuffle(lines)
+    for n, start in enumerate(range(0, len(lines), A_DAY)):
+        day = date(2025, 12, 10) + timedelta(days=n)
+        text = "".join(f"- {9 + hour}:15 user: {line}\n" for hour, line in enumerate(lines[start : start + A_DAY]))
+        (desk.root / f"memory/{day}-talk.md").write_text(text, encoding="utf-8")
+    refresh(desk.ws)
+    return desk
+
+
+def test_the_table_is_as_large_as_it_promises():
+    english = [note for note, _ in NOTES if note.isascii() or not any("\u4e00" <= char <= "\u9fff" for char in note)]
+    assert len(NOTES) >= 120
+    assert len(english) >= 15
+    assert len(TALK) >= 150
+    assert len(NOTHING) >= 40
+
+
+@pytest.mark.parametrize(("note", "question"), NOTES, ids=[question for _, question in NOTES])
+def test_a_note_is_found_by_the_question_that_people_ask_for_it(desk, note, question):
+    found = recall(desk.ws, question, desk.clock())
+    assert note in [hit.unit.text for hit in found.hits[:5]]
+    assert note in inject(desk.ws, question, desk.clock(), found).memory
+
+
+def test_nearly_every_note_is_the_very_first_that_is_found(desk):
+    first = [recall(desk.ws, question, desk.clock()).hits[0].unit.text == note for note, question in NOTES]
+    assert sum(first) >= 0.9 * len(NOTES)
+
+
+@pytest.mark.parametrize("question", [*NOTHING, *RUBBISH], ids=lambda question: question[:20].encode("unicode_escape").decode())
+def test_what_was_never_noted_puts_nothing_before_the_assistant(desk, question):
+    found = recall(desk.ws, question, desk.clock())
+    assert found.hits == ()
+    assert inject(desk.ws, question, desk.clock(), found).memory == ""
