@@ -67,10 +67,10 @@ class MemoryStore:
 
     def summaries(self) -> dict[Period, Standing]:
         """Return the standing summaries by period."""
-        found = {}
-        for name in self._files.disk.names(self._layout.summaries):
+        found, folder = {}, self._layout.summaries
+        for name in self._files.disk.names(folder):
             period = period_of_name(name)
-            standing = self._cached(self._layout.summaries / name, _standing_of(period)) if period else None
+            standing = self._cached(folder / name, _standing_of(period)) if period else None
             if period and standing:
                 found[period] = standing
         return found
