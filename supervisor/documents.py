@@ -17,11 +17,12 @@ from supervisor.policy.hit import Unit
 from supervisor.policy.units import Cut, decoded, neighbours, of_dated, of_note, of_summary
 from supervisor.protocol.clock import from_wire, to_wire
 from supervisor.protocol.dated import parse_dated
+from supervisor.scan import PATIENCE_S
 from supervisor.scoring import REACH, Candidate, numbers
 from supervisor.text.words import tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import tzinfo
 
     from supervisor.catalogue import Record
@@ -119,15 +120,16 @@ def unit_of(about: bytes, path: str, tier: Tier) -> Unit:
     )
 
 
-def documents(files: Files, layout: Layout, group: str, members: Mapping[str, Record], zone: tzinfo) -> list[Document]:
-    """Return the documents of a group, made of the files of *members* by path as they are now."""
+def documents(files: Files, layout: Layout, group: str, members: Mapping[str, Record], zone: tzinfo) -> Iterator[Document]:
+    """Yield the documents of a group, made of the files of *members* by path as they are now."""
     cuts = [cut for path in sorted(members) for cut in cut_file(files, layout, path, members[path], zone)]
-    return [document for talk in neighbours(cuts) for document in _talk(group, members, talk)]
+    for talk in neighbours(cuts):
+        yield from _talk(group, members, talk)
 
 
 def cut_file(files: Files, layout: Layout, path: str, record: Record, zone: tzinfo) -> list[Cut]:
     """Return the units of a file as it is now, none where it is gone."""
-    look = files.look(layout.root / path)
+    look = files.look(layout.root / path, PATIENCE_S)
     if look is None:
         return []
     text = decoded(look.data)
@@ -144,14 +146,16 @@ def cut_file(files: Files, layout: Layout, path: str, record: Record, zone: tzin
             return of_note(path, text, day)
 
 
-def _talk(group: str, members: Mapping[str, Record], talk: Sequence[Cut]) -> list[Document]:
-    said = [tokens(cut.unit.text[:_MOST_CHARS]) for cut in talk]
-    found = []
+def _talk(group: str, members: Mapping[str, Record], talk: Sequence[Cut]) -> Iterator[Document]:
+    """Yield the documents of a talk; words are held of a few units at a time, since a file may be a book."""
+    said: dict[int, list[str]] = {}
     for n, cut in enumerate(talk):
+        said.pop(n - REACH[-1] - 1, None)
+        for i in range(n + REACH[-1] if n else 0, min(n + REACH[-1] + 1, len(talk))):
+            said[i] = tokens(talk[i].unit.text[:_MOST_CHARS])
         words = [said[n]]
         for before, reach in itertools.pairwise(REACH):
             around = (*range(n - reach, n - before), *range(n + before + 1, n + reach + 1))
-            words.append([word for i in around if 0 <= i < len(said) for word in said[i]])
+            words.append([word for i in around if 0 <= i < len(talk) for word in said[i]])
         words[1] += tokens(cut.context)
-        found.append(Document(group, members[cut.unit.path].key, cut.unit, tuple(words)))
-    return found
+        yield Document(group, members[cut.unit.path].key, cut.unit, tuple(words))

@@ -7,13 +7,17 @@ memory and threads. What is deleted counts in its statistics until it merges; th
 
 from __future__ import annotations
 
+import contextlib
+import os
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.documents import Document, candidate
+from supervisor.protocol.errors import BadFile, SupervisorError
 from supervisor.scoring import AFTER, REACH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from supervisor.policy.days import Days
     from supervisor.scoring import Candidate
@@ -24,55 +28,67 @@ VERSION: Final = 3
 _WRITER_BYTES: Final = 20_000_000
 _NOTE: Final = "note"
 _WORDS: Final = tuple(f"words{reach}" for reach in REACH)
+#: The number of a fault of the disk, as tantivy's messages have it.
+_OS_ERROR: Final = re.compile(r"os error (\d+)|\bcode: (\d+)")
 
 
 class Engine:
-    """The index in one folder. Whatever tantivy raises comes through: an index that can't be read is made anew."""
+    """
+    The index in one folder; BadFile where it can't be read, and has to be made anew, OSError where the disk refuses.
+
+    What was opened is searched as it was, also while it is being written to.
+    """
 
     def __init__(self, folder: str, *, new: bool) -> None:
         import tantivy
 
+        self._folder = folder
         self._library = tantivy
         self._schema = _schema()
-        self._index = tantivy.Index(self._schema, path=folder) if new else tantivy.Index.open(folder)
-        self._searcher = self._index.searcher()
+        with self._faults():
+            self._index = tantivy.Index(self._schema, path=folder) if new else tantivy.Index.open(folder)
+            self._searcher = self._index.searcher()
 
-    def write(self, gone: Iterable[str], made: Iterable[Document], note: Callable[[], bytes]) -> None:
+    def write(self, gone: Iterable[str], made: Iterable[Document], note: Callable[[], bytes], *, clear: bool = False) -> None:
         """
-        Take away the groups *gone*, put in what was *made*, and the *note*, in one commit; search what now is.
+        Take away the groups *gone* (all: *clear*), put in what was *made*, and the *note*, in one commit; search what now is.
 
         The note, which is asked for when all is put in, replaces the one before: what the index holds and what is known of
-        it are never two things.
+        it are never two things. Where *made* raises, or a signal ends it, the last commit stands.
         """
-        writer = self._index.writer(_WRITER_BYTES, 1)
-        try:
-            for group in (*gone, _NOTE):
-                writer.delete_documents_by_term("group", group)
-            for document in made:
-                writer.add_document(self._document(document))
-            kept = self._library.Document()
-            kept.add_text("group", _NOTE)
-            kept.add_bytes("stored", note())
-            writer.add_document(kept)
-            writer.commit()
-        finally:
-            writer.wait_merging_threads()
-        self.reload()
+        with self._faults():
+            writer = self._index.writer(_WRITER_BYTES, 1)
+            try:
+                if clear:
+                    writer.delete_all_documents()
+                for group in (*gone, _NOTE):
+                    writer.delete_documents_by_term("group", group)
+                for document in made:
+                    writer.add_document(self._document(document))
+                kept = self._library.Document()
+                kept.add_text("group", _NOTE)
+                kept.add_bytes("stored", note())
+                writer.add_document(kept)
+                writer.commit()
+            finally:
+                writer.wait_merging_threads()
+            self._index.reload()
+            self._searcher = self._index.searcher()
 
     def note(self) -> bytes:
         """Return the note of the last commit, b"" where there is none."""
-        asked = self._library.Query.term_query(self._schema, "group", _NOTE, "basic")
-        hits = self._searcher.search(asked, 1, count=False).hits
-        return bytes(self._searcher.doc(hits[0][1])["stored"][0]) if hits else b""
-
-    def reload(self) -> None:
-        """Search the last commit."""
-        self._index.reload()
-        self._searcher = self._index.searcher()
+        with self._faults():
+            asked = self._library.Query.term_query(self._schema, "group", _NOTE, "basic")
+            hits = self._searcher.search(asked, 1, count=False).hits
+            return bytes(self._searcher.doc(hits[0][1])["stored"][0]) if hits else b""
 
     def frequency(self, field: int, word: str) -> int:
         """Return in how many units the word stands, within the reach of that field."""
-        return int(self._searcher.doc_freq(_WORDS[field], word))
+        try:
+            return int(self._searcher.doc_freq(_WORDS[field], word))
+        except BaseException:  # asked hundreds of times a search, so the context manager is entered only where it fails
+            with self._faults():
+                raise
 
     def candidates(
         self, words: Sequence[str], days: Sequence[Days], keys: Collection[str] | None, most: int
@@ -82,10 +98,26 @@ class Engine:
 
         *keys* are the contents that are searched, None all.
         """
-        found: dict[tuple[int, int], Any] = {}
+        found: dict[tuple[int, int], bytes] = {}
+        with self._faults():
+            self._find(found, words, days, keys, most)
+        try:
+            return [candidate(stored) for stored in found.values()]
+        except (ValueError, IndexError) as error:
+            raise BadFile(self._folder, f"a unit in it is no unit ({type(error).__name__})") from None
+
+    def _find(
+        self,
+        found: dict[tuple[int, int], bytes],
+        words: Sequence[str],
+        days: Sequence[Days],
+        keys: Collection[str] | None,
+        most: int,
+    ) -> None:
+        searcher = self._searcher  # subtle: another thread may put a newer one in its place
         asked = self._query(words) if words else None
         if asked:
-            self._collect(found, [(self._must, asked)], keys, most)
+            self._collect(searcher, found, [(self._must, asked)], keys, most)
         for span in days:
             low, high = span.first.toordinal() - 1, span.last.toordinal() + AFTER[-1][0]
             within = self._library.Query.range_query(self._schema, "day", self._library.FieldType.Integer, low, high)
@@ -94,22 +126,44 @@ class Engine:
             if asked:
                 clauses.append((self._should if is_short else self._must, asked))
             if asked or is_short:
-                self._collect(found, clauses, keys, most)
-        return [candidate(self._searcher.doc(address)["stored"][0]) for address in found.values()]
+                self._collect(searcher, found, clauses, keys, most)
 
-    def _collect(self, found: dict[tuple[int, int], Any], clauses: list[Any], keys: Collection[str] | None, most: int) -> None:
+    def _collect(
+        self,
+        searcher: Any,
+        found: dict[tuple[int, int], bytes],
+        clauses: list[Any],
+        keys: Collection[str] | None,
+        most: int,
+    ) -> None:
         if keys is not None:
             allowed = self._library.Query.term_set_query(self._schema, "key", list(keys))
             clauses = [*clauses, (self._must, self._library.Query.const_score_query(allowed, 0.0))]
         query = clauses[0][1] if len(clauses) == 1 else self._library.Query.boolean_query(clauses)
-        for _, address in self._searcher.search(query, most, count=False).hits:
-            found[address.segment_ord, address.doc] = address
+        for _, address in searcher.search(query, most, count=False).hits:
+            place = (address.segment_ord, address.doc)
+            if place not in found:
+                found[place] = searcher.doc(address)["stored"][0]
 
     def _query(self, words: Sequence[str]) -> Any:
         term = self._library.Query.term_query
         return self._library.Query.boolean_query(
             [(self._should, term(self._schema, field, word, "freq")) for word in words for field in _WORDS],
         )
+
+    @contextlib.contextmanager
+    def _faults(self) -> Iterator[None]:
+        """Make what tantivy raises an error of ours; what we raise ourselves, and what ends the process, passes."""
+        try:
+            yield
+        except (OSError, SupervisorError, KeyboardInterrupt, SystemExit, MemoryError):
+            raise
+        except BaseException as error:  # noqa: BLE001 - a panic in the library is no Exception
+            number = _OS_ERROR.search(str(error))
+            if number:
+                code = int(number[1] or number[2])
+                raise OSError(code, os.strerror(code), self._folder) from None
+            raise BadFile(self._folder, f"{type(error).__name__} in the index's library") from None
 
     @property
     def _must(self) -> Any:

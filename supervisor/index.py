@@ -1,5 +1,5 @@
 """
-The index of memory under `.recalld/index/`: what is in it (catalogue), who finds the candidates (engine), the score (scoring).
+The index of memory under `.recalld/index/`: brought up to date, made anew where it is damaged, and searched.
 
 It can be deleted or damaged at any moment and is made anew (architecture.md, rule 1). One writer at a time, under
 `index.lock`; who does not get the lock searches the last commit, and what has changed since in memory. A search looks at the
@@ -8,53 +8,52 @@ files it is about to cite: where one has changed, the answer is made from what i
 
 from __future__ import annotations
 
-import errno
-from dataclasses import dataclass, replace
+import contextlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from supervisor.catalogue import Catalogue, Group, Record, parse_catalogue, render_catalogue, scan
-from supervisor.documents import Document, candidate, documents, unit_of
+from supervisor.catalogue import Catalogue, parse_catalogue
+from supervisor.commit import Changes, Course, commit, difference, differing
+from supervisor.deadline import NEVER
+from supervisor.documents import documents
 from supervisor.engine import VERSION as SCHEMA
 from supervisor.engine import Engine
-from supervisor.policy.hit import Hit, Tier
+from supervisor.fresh import Fresh, Held, hold
 from supervisor.policy.units import VERSION as CUT
-from supervisor.protocol.errors import Busy
-from supervisor.scoring import REACH, Candidate, Corpus, Scored, own, rank
+from supervisor.protocol.errors import BadFile, Busy, SupervisorError
+from supervisor.scan import rescan, scan
 from supervisor.text.words import VERSION as WORDS
+from supervisor.view import View
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
     from datetime import tzinfo
 
+    from supervisor.catalogue import Record
+    from supervisor.deadline import Deadline
+    from supervisor.documents import Document
     from supervisor.memory import MemoryStore
+    from supervisor.policy.coverage import Standing
+    from supervisor.policy.hit import Hit, Tier
     from supervisor.policy.query import Query
     from supervisor.protocol.disk import Stat
     from supervisor.protocol.files import Files
     from supervisor.protocol.layout import Layout
+    from supervisor.protocol.period import Period
+    from supervisor.scan import Scan
 
 #: What an index must be made with to be read.
 VERSION: Final = f"{SCHEMA}.{WORDS}.{CUT}"
-#: Candidates that are scored; words that they are found by, the most telling of the question.
-CANDIDATES: Final = 128
-_MOST_WORDS: Final = 10
-#: Changed groups that are held in memory where another process has the lock, the newest.
+#: Changed groups that are held in memory where the index can't be written, the newest.
 _MOST_FRESH: Final = 50
-_ORDER: Final[Mapping[Tier, int]] = {"long_term": 0, "dated": 1, "original": 2, "summary": 3}  # 003
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What an update found: files read, moved, gone; *rebuilt* where the index was made anew, *shared* without the lock."""
-
-    read: int = 0
-    moved: int = 0
-    gone: int = 0
-    rebuilt: bool = False
-    shared: bool = False
 
 
 class Index:
-    """The index of the workspace of *layout*; *k1* and *b* are BM25's, days are those of *zone*."""
+    """
+    The index of the workspace of *layout*; *k1* and *b* are BM25's, days are those of *zone*.
+
+    One thread may search while another brings it up to date.
+    """
 
     def __init__(
         self, files: Files, layout: Layout, memory: MemoryStore, zone: tzinfo, k1: float = 1.2, b: float = 0.75
@@ -64,204 +63,180 @@ class Index:
         self._folder = layout.state / "index"
         #: tantivy's own list of what is committed: another stat, another commit.
         self._commits = self._folder / "meta.json"
-        self._stat: Stat | None = None
-        self._engine: Engine | None = None
-        self._catalogue = Catalogue()
-        #: What has changed since the last commit, by group; a group without documents is gone.
-        self._fresh: dict[str, list[Document]] = {}
-        self._paths: dict[str, str] = {}
-        self._corpora: list[Corpus] = []
+        self._view = View(k1=k1, b=b)
+        self._damaged: Stat | None = None
+        #: How many groups of files have changed and are not searched: time was up, or they are too many to be held.
+        self.left = 0
         #: Asked between two groups of an update; told to stop, it leaves the last commit as it is.
         self.should_stop: Callable[[], bool] = lambda: False
+        #: Told how far an update has come: what, how many of how many.
+        self.progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None
 
     @property
     def file_count(self) -> int:
         """How many files are searched."""
-        return sum(not record.silent for record in self._catalogue.files.values())
+        return sum(not record.silent for record in self._view.catalogue.files.values())
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether there is an index that is searched; without, it is what memory holds."""
+        return self._view.engine is not None
 
     def records(self) -> Mapping[str, Record]:
         """Return the files as they were last looked at, by path; the last commit's are read where nothing was yet."""
-        self._open()
-        return {path: record for path, record in self._catalogue.files.items() if not record.silent}
+        with contextlib.suppress(OSError):
+            self._opened()
+        return {path: record for path, record in self._view.catalogue.files.items() if not record.silent}
 
     # ── bringing it up to date ───────────────────────────────────────────────
 
-    def update(self, wait_s: float = 0.0) -> Changes:
+    def update(self, wait_s: float = 0.0, deadline: Deadline = NEVER, *, anew: bool = False) -> Changes:
         """
-        Bring the index up to date and return what has changed.
+        Bring the index up to date, or make all of it *anew*, and return what has changed.
 
-        Without the lock within *wait_s* seconds the changes are held in memory, for this process alone. OSError where the
-        disk refuses.
+        Without the lock within *wait_s* seconds the changes are held in memory, for this process alone, as far as the
+        *deadline* lets. OSError where the disk refuses, BadFile where the index is damaged.
         """
         self._files.make_folder(self._folder)
         try:
             with self._files.lock(self._layout.state / "index.lock", wait_s):
-                return self._write()
+                return self._write(anew=anew)
         except Busy:
-            return self.freshen()
+            return self.freshen(deadline)
 
-    def freshen(self) -> Changes:
-        """Take in memory what has changed since the last commit, for this process alone."""
-        self._open()
-        before = self._catalogue
-        after = replace(before, files=self._scan(), version=VERSION)
-        members = after.members()
-        changed, gone = _differing(before.groups, after.planned())
-        newest = sorted(changed, reverse=True)[:_MOST_FRESH]
-        fresh = {name: self._made(name, members[name]) for name in newest} | {name: [] for name in gone}
-        self._show(self._engine, after, fresh)
-        return replace(_difference(before.files, after.files), shared=True)
+    def freshen(self, deadline: Deadline = NEVER) -> Changes:
+        """Take in memory what has changed since the last commit, for this process alone, the newest first."""
+        with contextlib.suppress(OSError):
+            self._opened()
+        return self._hold(self._scan(self._view.catalogue), deadline)
 
     def forget(self) -> None:
-        """Take the index for damaged: the next update makes it anew."""
-        self._show(None, Catalogue())
-        self._files.remove(self._commits)
+        """Take the index for damaged: the next update makes it anew, until then memory is searched."""
+        self._damaged = self._view.commit or self._files.disk.stat(self._commits)
+        self._view = View(catalogue=replace(self._view.catalogue, groups={}), k1=self._k1, b=self._b)
+        with contextlib.suppress(OSError):
+            self._files.remove(self._commits)  # so that other processes know
 
-    def _write(self) -> Changes:
-        is_open = self._open()
-        rebuilt = not is_open and bool(self._files.disk.names(self._folder))
-        if not is_open:
-            for name in self._files.disk.names(self._folder):
-                self._files.disk.unlink(self._folder / name)
-        before = self._catalogue
-        files = self._scan()
-        if self._engine is None or files != before.files:
-            self._commit(Catalogue(VERSION, files), before)
-        elif self._fresh:
-            self._show(self._engine, self._catalogue)
-        return replace(_difference(before.files, files), rebuilt=rebuilt)
-
-    def _commit(self, after: Catalogue, before: Catalogue) -> None:
-        """Put into the index what differs, and into its note what it now holds."""
-        engine = self._engine or Engine(str(self._folder), new=True)
+    def _hold(self, found: Scan, deadline: Deadline) -> Changes:
+        view = self._view
+        after = Catalogue(VERSION, found.files, view.catalogue.groups)
         plan, members = after.planned(), after.members()
-        changed, gone = _differing(before.groups, plan)
-        groups = {name: group for name, group in before.groups.items() if name in plan}
+        changed, gone = differing(after.groups, plan)
+        changed.sort(key=lambda name: -max(record.mtime_ns for record in members[name].values()))
+        held = {name: Held() for name in gone}
+        for name in changed[:_MOST_FRESH]:
+            known = view.fresh.groups.get(name)
+            if known and known.keys == plan[name]:
+                held[name] = known
+            elif not deadline.is_over:
+                with contextlib.suppress(OSError, SupervisorError):
+                    held[name] = hold(plan[name], self._made(name, members[name]))
+        self._view = replace(view, catalogue=after, fresh=Fresh(held))
+        self.left = sum(name not in held for name in changed)
+        return replace(difference(view.catalogue.files, found.files), shared=True, unread=found.unread)
 
-        def made() -> Iterator[Document]:
-            for name in changed:
-                if self.should_stop():
-                    raise InterruptedError(errno.EINTR, "told to stop")
-                of_group = self._made(name, members[name])
-                words = tuple(sum(one.lengths[n] for one in of_group) for n in range(len(REACH)))
-                groups[name] = Group(plan[name], len(of_group), words)
-                yield from of_group
+    def _write(self, *, anew: bool) -> Changes:
+        view = self._opened()
+        was = self._view
+        there = [] if view else self._files.disk.names(self._folder)
+        for name in there:
+            self._files.disk.unlink(self._folder / name)
+        before = view.catalogue if view else replace(was.catalogue, groups={})
+        found = self._scan(before)
+        unread: dict[str, str] = {}
+        if anew or not view or found.files != before.files:
+            engine = (view and view.engine) or Engine(str(self._folder), new=True)
+            after = Catalogue(VERSION, found.files, {} if anew else before.groups)
+            after, unread = commit(engine, after, self._made, Course(self.should_stop, self.progress), clear=anew)
+            self._view = self._over(engine, after)
+        else:
+            self._view = replace(view, fresh=Fresh())
+        self.left = 0
+        rebuilt = not view and bool(there or was.commit or self._damaged)
+        return replace(difference(before.files, found.files), rebuilt=rebuilt, unread={**found.unread, **unread})
 
-        engine.write((*changed, *gone), made(), lambda: render_catalogue(replace(after, groups=groups)))
-        self._show(engine, replace(after, groups=groups))
-
-    def _made(self, group: str, members: Mapping[str, Record]) -> list[Document]:
+    def _made(self, group: str, members: Mapping[str, Record]) -> Iterator[Document]:
         return documents(self._files, self._layout, group, members, self._zone)
 
-    def _scan(self) -> dict[str, Record]:
-        return scan(self._files, self._layout, self._catalogue.files, self._memory.summaries())
+    def _scan(self, known: Catalogue) -> Scan:
+        summaries: dict[Period, Standing] = {}
+        with contextlib.suppress(OSError):
+            summaries = self._memory.summaries()
+        return scan(self._files, self._layout, known.files, summaries)
 
-    def _open(self) -> bool:
-        """Open the last commit, where another is open; tell whether there is one that can be read."""
+    def _opened(self) -> View | None:
+        """Return the view of the last commit, opened where another was; None where there is none that can be read."""
         stat = self._files.disk.stat(self._commits)
-        if stat is not None and stat == self._stat and self._engine:
-            return True
-        self._show(None, Catalogue())
-        if stat is None:
-            return False
+        view = self._view
+        if stat is None or stat == self._damaged:
+            return None
+        if stat == view.commit:
+            return view
         try:
             engine = Engine(str(self._folder), new=False)
             catalogue = parse_catalogue(engine.note())
-        except (ValueError, OSError):
-            return False
+        except (ValueError, BadFile):
+            catalogue = Catalogue()
         if catalogue.version != VERSION:
-            return False
-        self._show(engine, catalogue)
-        self._stat = stat
-        return True
+            # what was open is searched on: the files that it was read from may be gone, but not for us
+            self._damaged = stat
+            return None
+        self._view, self.left = self._over(engine, catalogue), 0
+        return self._view
 
-    def _show(self, engine: Engine | None, catalogue: Catalogue, fresh: Mapping[str, list[Document]] | None = None) -> None:
-        """Search this from now on."""
-        self._engine, self._catalogue, self._fresh = engine, catalogue, dict(fresh or {})
-        self._stat = self._files.disk.stat(self._commits) if engine else None
-        self._paths = catalogue.paths()
-        self._corpora = self._counted()
+    def _over(self, engine: Engine, catalogue: Catalogue) -> View:
+        """Return what is searched once *engine* has the last commit."""
+        disk = self._files.disk
+        found = {name: disk.stat(self._folder / name) for name in disk.names(self._folder) if not name.startswith(".")}
+        segments = {name: stat for name, stat in found.items() if stat and name != self._commits.name}
+        return View(engine, catalogue, Fresh(), disk.stat(self._commits), segments, self._k1, self._b)
 
     # ── searching it ─────────────────────────────────────────────────────────
 
     def search(
-        self, query: Query, limit: int, tiers: Collection[Tier] | None = None, least: float = 0.0, share: float = 0.0
+        self,
+        query: Query,
+        limit: int,
+        tiers: Collection[Tier] | None = None,
+        least: float = 0.0,
+        share: float = 0.0,
+        deadline: Deadline = NEVER,
     ) -> list[Hit]:
         """
         Return what answers, best first, ties in 003's order of tiers, the newest first; *tiers* None searches all.
 
-        What scores below *least*, or below that *share* of the best, is left out. Whatever the engine raises comes through:
-        then the index is damaged.
+        What scores below *least*, or below that *share* of the best, is left out, and what a file no longer says. BadFile
+        where the index is damaged.
         """
-        self._open()
-        found = self._ranked(query, limit, tiers, least, share)
-        if any(self._has_changed(path) for path in {path for _, path in found}):
-            self.freshen()
-            found = self._ranked(query, limit, tiers, least, share)
-        return [self._hit(one, query, path) for one, path in found]
+        with contextlib.suppress(OSError):
+            self._opened()
+        if self._view.engine is None:
+            self.freshen(deadline)
+        view = self._view
+        self._refuse_cut_off(view)
+        found = view.ranked(query, tiers, limit, least, share)
+        changed = {path for _, path in found if self._has_changed(view, path)}
+        if changed:
+            self._hold(rescan(self._files, self._layout, view.catalogue.files, changed), deadline)
+            view = self._view
+            found = [one for one in view.ranked(query, tiers, limit, least, share) if not self._has_changed(view, one[1])]
+        return [view.hit(query, one, path) for one, path in found]
 
     def frequency(self, word: str) -> int:
-        """Return in how many units the word stands."""
-        return self._corpora[0].frequency(word) if self._corpora else 0
+        """Return in how many units the word stands; BadFile where the index is damaged."""
+        return self._view.corpora[0].frequency(word)
 
-    def _ranked(
-        self, query: Query, limit: int, tiers: Collection[Tier] | None, least: float, share: float
-    ) -> list[tuple[Scored, str]]:
-        files, paths = self._catalogue.files, self._paths
-        keys = {key for key, path in paths.items() if files[path].tier in tiers} if tiers is not None else paths.keys()
-        if not keys:
-            return []
-        corpora = self._corpora
-        telling = sorted(query.words, key=lambda word: -query.words[word] * corpora[0].idf(word))
-        words = [word for word in telling if corpora[-1].frequency(word)][:_MOST_WORDS]
-        offered: list[Candidate] = []
-        if self._engine:
-            offered = self._engine.candidates(words, query.days, None if len(keys) == len(paths) else keys, CANDIDATES)
-        offered = [one for one in offered if one.group not in self._fresh]
-        offered += [candidate(one.stored) for group in self._fresh.values() for one in group]
-        known = [(one, paths[one.source[0]]) for one in offered if one.source[0] in keys]
-        known.sort(key=lambda one: (_ORDER[files[one[1]].tier], -(one[0].day.toordinal() if one[0].day else 0)))
-        best = rank(query, [one for one, _ in known], corpora, self._k1, self._b)
-        floor = max(least, share * best[0].score) if best else 0.0
-        return [(one, paths[one.candidate.source[0]]) for one in best[:limit] if one.score >= floor]
+    def _refuse_cut_off(self, view: View) -> None:
+        """Raise BadFile where a file of the index is another in place than was opened: reading on could end the process."""
+        for name, opened in view.segments.items():
+            stat = self._files.disk.stat(self._folder / name)
+            # one that is gone was merged away, and is still there for who has it open
+            if stat and stat.inode == opened.inode and stat != opened:
+                raise BadFile(self._folder / name, "it was cut off or written over")
 
-    def _hit(self, one: Scored, query: Query, path: str) -> Hit:
-        words = own(query.words, one.candidate)
-        why = f"words: {', '.join(words)}" if words else "window"
-        unit = unit_of(one.candidate.source[1], path, self._catalogue.files[path].tier)
-        return Hit(unit, round(one.score, 4), (why, *one.because))
-
-    def _counted(self) -> list[Corpus]:
-        """Return the statistics of each field over all that is searched."""
-        fresh = [one for group in self._fresh.values() for one in group]
-        groups = [group for name, group in self._catalogue.groups.items() if name not in self._fresh]
-        size = sum(group.units for group in groups) + len(fresh)
-        engine = self._engine
-
-        def corpus(reach: int) -> Corpus:
-            words = sum(group.words[reach] for group in groups) + sum(one.lengths[reach] for one in fresh)
-
-            def frequency(word: str) -> int:
-                there = engine.frequency(reach, word) if engine else 0
-                return there + sum(word in one.fields[reach] for one in fresh)
-
-            return Corpus(size, words / size if size else 0.0, frequency)
-
-        return [corpus(reach) for reach in range(len(REACH))]
-
-    def _has_changed(self, path: str) -> bool:
-        stat = self._files.disk.stat(self._layout.root / path)
-        return stat is None or not self._catalogue.files[path].is_as(stat)
-
-
-def _differing(groups: Mapping[str, Group], plan: Mapping[str, tuple[str, ...]]) -> tuple[list[str], list[str]]:
-    """Return the groups that the index holds otherwise than planned, and those that it should not hold."""
-    changed = [name for name in plan if name not in groups or groups[name].keys != plan[name]]
-    return changed, [name for name in groups if name not in plan]
-
-
-def _difference(before: Mapping[str, Record], after: Mapping[str, Record]) -> Changes:
-    known = {record.digest for record in before.values()}
-    new = [record for path, record in after.items() if path not in before or before[path].digest != record.digest]
-    moved = sum(record.digest in known for record in new)
-    return Changes(read=len(new) - moved, moved=moved, gone=sum(path not in after for path in before) - moved)
+    def _has_changed(self, view: View, path: str) -> bool:
+        try:
+            stat = self._files.disk.stat(self._layout.root / path)
+        except OSError:
+            return True  # its folder may not be looked into any more
+        return stat is None or not view.catalogue.files[path].is_as(stat)

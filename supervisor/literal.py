@@ -2,27 +2,34 @@
 The literal search, for what the tokeniser can't see: a part of an identifier, of a path, of a word.
 
 ripgrep says in which files to look, where it is installed; what is found there is the same without it. Order: path, line.
+Where there are more finds than wanted, or too little time for all files, the newest files win.
 Source: 003, 检索 (失败或无命中回退 rg); design of recall, "Nothing found".
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from supervisor.deadline import NEVER
 from supervisor.documents import cut_file
 from supervisor.policy.hit import Hit
+from supervisor.protocol.errors import SupervisorError
 from supervisor.text.stopwords import CHINESE, ENGLISH
 from supervisor.text.words import HAN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import tzinfo
 
     from supervisor.catalogue import Record
+    from supervisor.deadline import Deadline
+    from supervisor.policy.hit import Tier
+    from supervisor.policy.units import Cut
     from supervisor.protocol.files import Files
     from supervisor.protocol.layout import Layout
 
@@ -31,6 +38,8 @@ _LATIN, _CHINESE = 4, 2
 _PART: Final = re.compile(rf"[{HAN}]+|[A-Za-z0-9_./:@+#-]+")
 _MOST_PARTS: Final = 8
 _SECONDS: Final = 0.2
+#: Bytes of a file beyond which it is not cut within a turn: that takes a second, and can't be ended on the way.
+_MOST_BYTES: Final = 1_000_000
 
 
 def parts(question: str, is_known: Callable[[str], bool]) -> list[str]:
@@ -51,30 +60,61 @@ def parts(question: str, is_known: Callable[[str], bool]) -> list[str]:
 
 
 def look_up(
-    files: Files, layout: Layout, records: Mapping[str, Record], wanted: Sequence[str], limit: int, zone: tzinfo
+    files: Files,
+    layout: Layout,
+    records: Mapping[str, Record],
+    wanted: Sequence[str],
+    limit: int,
+    zone: tzinfo,
+    deadline: Deadline = NEVER,
 ) -> list[Hit]:
-    """Return the units of the files *records* in which one of *wanted* stands, whatever its case; at most *limit*."""
+    """
+    Return the units of the files *records* in which one of *wanted* stands, whatever its case; at most *limit*.
+
+    The newest files are looked at first, as far as the *deadline* lets, and none that is larger than a megabyte.
+    """
     found: list[Hit] = []
-    for path in sorted(_holding(layout, records, wanted)):
-        for cut in cut_file(files, layout, path, records[path], zone):
-            if len(found) == limit:
-                return found
-            low = cut.unit.text.casefold()
-            if any(part in low for part in wanted):
-                found.append(Hit(replace(cut.unit, tier=records[path].tier), 0.0, ("literal",)))
-    return found
+    held = _holding(layout, records, wanted, deadline)
+    small = [path for path in (records if held is None else held) if records[path].size <= _MOST_BYTES]
+    for path in sorted(small, key=lambda path: -records[path].mtime_ns):
+        if deadline.is_over or len(found) >= limit:
+            break
+        with contextlib.suppress(OSError, SupervisorError):
+            if held is None and not _may_hold(files.disk.read(layout.root / path), wanted):
+                continue
+            found += _hits(cut_file(files, layout, path, records[path], zone), records[path].tier, wanted)
+    return sorted(found[:limit], key=lambda hit: (hit.unit.path, hit.unit.start))
 
 
-def _holding(layout: Layout, records: Mapping[str, Record], wanted: Sequence[str]) -> Collection[str]:
-    """Return the paths of files in which one of *wanted* may stand: all, where ripgrep is not there or fails."""
-    if not all(part.isascii() or not part.isalpha() or part.lower() == part for part in wanted):
-        return records.keys()
-    asked = [argument for part in wanted for argument in ("-e", part)]
-    command = ["rg", "-l", "-0", "-i", "-F", "--no-ignore", "--hidden", "--no-messages", *asked, "--", *sorted(records)]
+def _hits(cuts: Iterable[Cut], tier: Tier, wanted: Sequence[str]) -> list[Hit]:
+    found = [cut.unit for cut in cuts if any(part in cut.unit.text.casefold() for part in wanted)]
+    return [Hit(replace(unit, tier=tier), 0.0, ("literal",)) for unit in found]
+
+
+def _may_hold(data: bytes, wanted: Sequence[str]) -> bool:
+    """Tell whether one of *wanted* stands in the bytes, read as UTF-8; what is written otherwise may hold anything."""
     try:
-        done = subprocess.run(command, cwd=layout.root, capture_output=True, timeout=_SECONDS, check=False)
+        low = data.decode("utf-8").casefold()
+    except UnicodeDecodeError:
+        return True
+    return any(part in low for part in wanted)
+
+
+def _holding(
+    layout: Layout, records: Mapping[str, Record], wanted: Sequence[str], deadline: Deadline
+) -> Collection[str] | None:
+    """Return the paths of files in which one of *wanted* may stand; None where ripgrep is not there or can't tell."""
+    if not all(part.isascii() or not part.isalpha() or part.lower() == part for part in wanted):
+        return None
+    asked = [argument for part in wanted for argument in ("-e", part)]
+    places = sorted({path.partition("/")[0] for path in records})
+    command = ["rg", "-l", "-0", "-i", "-F", "-a", "--no-ignore", "--hidden", "--no-messages", *asked, "--", *places]
+    try:
+        done = subprocess.run(
+            command, cwd=layout.root, capture_output=True, timeout=min(_SECONDS, deadline.left_s), check=False
+        )
     except (OSError, subprocess.TimeoutExpired):
-        return records.keys()
+        return None
     if done.returncode not in (0, 1):
-        return records.keys()
+        return None
     return records.keys() & {os.fsdecode(name) for name in done.stdout.split(b"\0") if name}

@@ -1,30 +1,35 @@
 """
 What is remembered for a question (003, 检索与注入; docs/recall.md).
 
-Words, days and roles of the question; the index; where it finds nothing, or is broken, the literal search. No failure here
-costs a turn: it ends in a turn without memory, and an event.
+Words, days and roles of the question; the index; the backend, where one is configured; where nothing is found, or the index is
+broken, the literal search. No failure here costs a turn: within its time it ends with what was found so far, and an event.
 """
 
 from __future__ import annotations
 
+import os
 import time
+import traceback
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, TypeVar
 
+from supervisor.deadline import within
 from supervisor.literal import look_up, parts
 from supervisor.policy.query import Query, ask
-from supervisor.protocol.errors import SupervisorError, Unforeseen, from_os_error
+from supervisor.protocol.errors import BadFile, SupervisorError, Unforeseen, from_os_error
 from supervisor.text.words import tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from supervisor.index import Changes
+    from supervisor.commit import Changes
+    from supervisor.deadline import Deadline
     from supervisor.policy.hit import Hit, Tier
     from supervisor.protocol.message import Message
     from supervisor.workspace import Workspace
 
+T = TypeVar("T")
 #: Hits that are returned at most, of the ordinary memories and of the originals each.
 LIMIT: Final = 100
 _MOST_LITERAL: Final = 20
@@ -36,98 +41,153 @@ _ORIGINAL: Final[tuple[Tier, ...]] = ("original",)
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Hits, best first; the words searched for; the days named, as labels; files searched; how; milliseconds."""
+    """
+    Hits, best first; the words searched for; the days named, as labels; files searched; how; milliseconds.
+
+    *how* is the backend that scored, "literal", "none" where nothing was found, "failed" where nothing could be.
+    """
 
     hits: tuple[Hit, ...] = ()
     terms: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
     files: int = 0
-    how: Literal["bm25", "literal", "none"] = "none"
+    how: str = "none"
     ms: float = 0.0
 
 
-def recall(ws: Workspace, question: str, now: datetime, recent: Sequence[Message] = ()) -> Found:
+def recall(
+    ws: Workspace, question: str, now: datetime, recent: Sequence[Message] = (), deadline: Deadline | None = None
+) -> Found:
     """
     Return what answers *question*, asked at *now* after the messages *recent*, oldest first.
 
-    Never raises: what goes wrong is an event, and the turn goes on with what was found, or with nothing.
+    Never raises: what goes wrong is an event, and the turn goes on with what was found, or with nothing, at the *deadline*
+    (None: as `[recall] timeout_ms` says, from when the libraries are loaded).
     """
     began = time.perf_counter()
-    settings = ws.config.recall
-    query = Query({}, text=question)
-    hits: list[Hit] = []
-    how: Literal["bm25", "literal", "none"] = "none"
-    try:
-        before = [message.text for message in recent][-settings.recent_messages or len(recent) :]
-        query = ask(question, ws.today(now), before if settings.recent_messages else (), settings.max_keywords)
-        hits = _scored(ws, query)
-        how = "bm25" if hits else "none"
-        if not hits:
-            hits = _literal(ws, query)
-            how = "literal" if hits else "none"
-    except SupervisorError as error:
-        ws.events.emit("degraded", why=str(error))
-    except OSError as error:
-        ws.events.emit("degraded", why=str(from_os_error(error, error.filename or ws.layout.root)))
-    except Exception as error:  # noqa: BLE001 - the turn is worth more than what failed in it
-        ws.events.emit("error", why=str(Unforeseen("recall", type(error).__name__, "recall.py")))
+    search = _Search(ws)
+    query = search.attempt(lambda: _query(ws, question, now, recent), Query({}, text=question))
+    search.attempt(ws.rescoring.backend, None)
+    deadline = deadline or within(ws.config.recall.timeout_ms / 1000)
+    hits: list[Hit] = search.attempt(lambda: search.scored(query, deadline), [])
+    how = "bm25" if hits else "none"
+    better = search.attempt(lambda: ws.rescoring.rescored(question, hits, deadline), None)
+    if better:
+        hits, how = better, ws.config.recall.backend
+    if not hits:
+        hits = search.attempt(lambda: search.literal(query, deadline), [])
+        how = "literal" if hits else "none"
+    search.tell(hits)
     return Found(
         hits=tuple(hits),
         terms=tuple(query.words),
         dates=tuple(days.label for days in query.days),
         files=ws.index.file_count,
-        how=how,
+        how="failed" if search.faults and not hits else how,
         ms=round((time.perf_counter() - began) * 1000, 3),
     )
 
 
-def refresh(ws: Workspace, wait_s: float = 0.0) -> Changes:
+def refresh(ws: Workspace, wait_s: float = 0.0, *, anew: bool = False) -> Changes:
     """
-    Bring the index up to date and return what has changed; a damaged one is made anew, with an event. May raise OSError.
+    Bring the index up to date, or make it *anew*, and return what has changed; a damaged one is made anew, with an event.
 
-    *wait_s* is how many seconds to wait for another process that is at it.
+    *wait_s* is how many seconds to wait for another process that is at it; without it the changes are held in memory, within
+    a turn's time. May raise OSError, and BadFile where even a new index can't be read.
     """
+    deadline = within(wait_s + ws.config.recall.timeout_ms / 1000)
     try:
-        changes = ws.index.update(wait_s)
-    except (ValueError, RuntimeError) as error:
+        changes = ws.index.update(wait_s, deadline, anew=anew)
+    except BadFile as error:
         _tell_damage(ws, error)
-        changes = ws.index.update(wait_s)
+        changes = ws.index.update(wait_s, deadline)
     else:
         if changes.rebuilt:
-            ws.events.emit("index_damaged", why="it was made by another version, or its catalogue is gone")
+            ws.events.emit("index_damaged", why="it was made by another version, or a part of it is gone")
+    unread = sorted(changes.unread)
+    first = {"file": unread[0], "why": changes.unread[unread[0]]} if unread else {}
+    ws.events.edge("file_unread", tuple(unread), files=len(unread), **first)
     return changes
 
 
-def _scored(ws: Workspace, query: Query) -> list[Hit]:
-    """Return what the index finds, the originals as `[recall] originals` says; nothing where it is damaged."""
-    if query.is_empty:
-        return []
-    settings = ws.config.recall
-    least = settings.min_score
-    try:
+class _Search:
+    """One question's search: what goes wrong in a step is kept, and the next one goes on."""
+
+    def __init__(self, ws: Workspace) -> None:
+        self._ws = ws
+        self.faults: list[str] = []
+
+    def attempt(self, step: Callable[[], T], otherwise: T) -> T:
+        """Return what the step returns, *otherwise* where it fails in any way."""
+        try:
+            return step()
+        except SupervisorError as error:
+            self.faults.append(str(error))
+        except OSError as error:
+            self.faults.append(str(from_os_error(error, error.filename or self._ws.layout.root)))
+        except Exception as error:  # noqa: BLE001 - the turn is worth more than what failed in it
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{os.path.basename(frame.filename)}:{frame.lineno}"
+            self.faults.append(str(Unforeseen("recall", type(error).__name__, where)))
+        return otherwise
+
+    def scored(self, query: Query, deadline: Deadline) -> list[Hit]:
+        """Return what the words find; where the index is damaged, in what memory holds until it is made anew."""
+        if query.is_empty:
+            return []
+        try:
+            hits = self._ranked(query, deadline)
+        except BadFile as error:
+            _tell_damage(self._ws, error)
+            hits = self._ranked(query, deadline)
+        if self._ws.index.left:
+            self.faults.append("not all that has changed could be searched: time was up, or it is too much")
+        return hits
+
+    def _ranked(self, query: Query, deadline: Deadline) -> list[Hit]:
+        """Return what the index finds, the originals as `[recall] originals` says."""
+        index, settings = self._ws.index, self._ws.config.recall
+        least = settings.min_score
         if settings.originals == "always":
-            return ws.index.search(query, LIMIT, None, least, SHARE)
-        hits = ws.index.search(query, LIMIT, _ORDINARY, least, SHARE)
+            return index.search(query, LIMIT, None, least, SHARE, deadline)
+        hits = index.search(query, LIMIT, _ORDINARY, least, SHARE, deadline)
         if settings.originals == "fallback":
             best = hits[0].score if hits else 0.0
-            hits += ws.index.search(query, LIMIT, _ORIGINAL, max(least, SHARE * best), SHARE)
-    except (ValueError, OSError, RuntimeError) as error:
-        _tell_damage(ws, error)
-        return []
-    return hits
+            hits += index.search(query, LIMIT, _ORIGINAL, max(least, SHARE * best), SHARE, deadline)
+        return hits
+
+    def literal(self, query: Query, deadline: Deadline) -> list[Hit]:
+        """Return the units in which a part of the question stands that is no word to the index."""
+        index = self._ws.index
+
+        def is_known(run: str) -> bool:
+            return index.is_readable and any(index.frequency(word) for word in tokens(run))
+
+        wanted = parts(query.text, is_known)
+        if not index.is_readable:
+            wanted += [part for word in query.words for part in parts(word, is_known) if part not in wanted]
+        if not wanted:
+            return []
+        hits = look_up(self._ws.files, self._ws.layout, index.records(), wanted, _MOST_LITERAL, self._ws.zone, deadline)
+        if deadline.is_over:
+            self.faults.append("time was up before all files were searched")
+        return hits
+
+    def tell(self, hits: Sequence[Hit]) -> None:
+        """Have events say what lasts, when it begins."""
+        why = "; ".join(dict.fromkeys(self.faults))
+        self._ws.events.edge("recall_failed", why, why=why, hits=len(hits))
+        fault = self._ws.rescoring.fault
+        self._ws.events.edge("backend_failed", fault, over="backend_back", backend=self._ws.config.recall.backend, why=fault)
 
 
-def _tell_damage(ws: Workspace, error: Exception) -> None:
-    """Have the index made anew at the next update: tantivy says by such errors that bytes are not what was written."""
+def _query(ws: Workspace, question: str, now: datetime, recent: Sequence[Message]) -> Query:
+    settings = ws.config.recall
+    before = [message.text for message in recent][-settings.recent_messages or len(recent) :]
+    return ask(question, ws.today(now), before if settings.recent_messages else (), settings.max_keywords)
+
+
+def _tell_damage(ws: Workspace, error: BadFile) -> None:
+    """Have the index made anew at the next update."""
     ws.index.forget()
-    ws.events.emit("index_damaged", why=f"{type(error).__name__}: {error}"[:200])
-
-
-def _literal(ws: Workspace, query: Query) -> list[Hit]:
-    """Return the units in which a part of the question stands that is no word to the index."""
-
-    def is_known(run: str) -> bool:
-        return any(ws.index.frequency(word) for word in tokens(run))
-
-    wanted = parts(query.text, is_known)
-    return look_up(ws.files, ws.layout, ws.index.records(), wanted, _MOST_LITERAL, ws.zone) if wanted else []
+    ws.events.emit("index_damaged", why=error.why)

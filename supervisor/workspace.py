@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from supervisor.backends import Rescoring, backend_of
 from supervisor.events import EventLog
 from supervisor.history import HistoryStore
 from supervisor.index import Index
@@ -42,9 +43,11 @@ class Events(Protocol):
 
 
 class Workspace:
-    """The stores of the workspace at *root*, over one `Files`."""
+    """The stores of the workspace at *root*, over one `Files`; *environ* holds the keys of servers."""
 
-    def __init__(self, root: Path, config: Config, files: Files, events: Events) -> None:
+    def __init__(
+        self, root: Path, config: Config, files: Files, events: Events, environ: Mapping[str, str] | None = None
+    ) -> None:
         self.layout = Layout(root)
         self.config = config
         self.files = files
@@ -54,11 +57,13 @@ class Workspace:
         self.memory = MemoryStore(files, self.layout)
         recall = config.recall
         self.index = Index(files, self.layout, self.memory, self.zone, recall.k1, recall.b)
+        self.rescoring = Rescoring(lambda: backend_of(config, environ or {}, files))
         self.seen = SeenJournal(files, self.layout, self.zone)
         self.spool = Spool(files, self.layout)
         #: Asked between two steps of long work; told how far it has come: what, how many of how many.
         self.should_stop: Callable[[], bool] = lambda: False
         self.progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None
+        self.index.progress = lambda what, done, total: self.progress(what, done, total)  # noqa: PLW0108 - it is set later
 
     def prepare(self) -> None:
         """Make the folders that are absent; nothing that is there changes."""
@@ -100,7 +105,7 @@ def open_workspace(
     found = files.look(Layout(root).config)
     config = load(found.data if found else None, environ)
     check_ground(Layout(root), allow_network_fs=config.care.allow_network_fs)
-    return Workspace(root, config, files, EventLog(Layout(root).log, clock, config.log, tell))
+    return Workspace(root, config, files, EventLog(Layout(root).log, clock, config.log, tell), environ)
 
 
 def make_workspace(root: Path, environ: Mapping[str, str]) -> bool:

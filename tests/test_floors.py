@@ -21,9 +21,12 @@ FLOORS: Final = (
     ("supervisor.text",),
     ("supervisor.protocol",),
     ("supervisor.policy",),
-    ("supervisor.catalogue", "supervisor.documents", "supervisor.engine", "supervisor.literal", "supervisor.scoring"),
+    (
+        *("supervisor.catalogue", "supervisor.commit", "supervisor.deadline", "supervisor.documents", "supervisor.engine"),
+        *("supervisor.fresh", "supervisor.literal", "supervisor.scan", "supervisor.scoring", "supervisor.view"),
+    ),
     ("supervisor.events", "supervisor.history", "supervisor.memory", "supervisor.receipts", "supervisor.seen"),
-    ("supervisor.index",),
+    ("supervisor.index", "supervisor.backends", "supervisor.embeddings", "supervisor.hybrid", "supervisor.vectors"),
     ("supervisor.workspace",),
     (
         *("supervisor.append", "supervisor.archive", "supervisor.fsck", "supervisor.harvest", "supervisor.intake"),
@@ -36,7 +39,7 @@ FLOORS: Final = (
             "supervisor.report",
             "supervisor.rollup",
         ),
-        *("supervisor.recall", "supervisor.round"),
+        *("supervisor.learning", "supervisor.recall", "supervisor.round"),
     ),
     ("supervisor.daemon", "supervisor.watching", "supervisor.workers"),
     ("supervisor.adapters",),
@@ -57,13 +60,13 @@ HOMES: Final = {
     "Stemmer": {"supervisor.text.words"},
     "tantivy": {"supervisor.engine"},
     "rank_bm25": {"supervisor.scoring"},
-    "numpy": {"supervisor.scoring"},
-    "platformdirs": {"supervisor.text.chinese", "supervisor.adapters.where"},
+    "numpy": {"supervisor.scoring", "supervisor.embeddings", "supervisor.hybrid"},
+    "platformdirs": {"supervisor.text.chinese", "supervisor.adapters.where", "supervisor.backends"},
     "watchdog": {"supervisor.watching"},
     "typer": {"supervisor.adapters.cli", "supervisor.adapters.opening", "supervisor.adapters.turn", "supervisor.adapters.care"},
     "rich": {"supervisor.adapters.progress"},
     "openai": {"worker.providers.openai"},
-    "httpx": {"worker.providers.openai"},
+    "httpx2": {"supervisor.embeddings"},
 }
 
 #: Rules and formats have no I/O, clock, chance or log: what they may import, and what of floor 0 the rules may see.

@@ -99,8 +99,8 @@ def load(toml: bytes | None, environ: Mapping[str, str]) -> Config:
         if less > more:
             given[smaller] = more
     config = applied(Config(), given)
-    # The variable that holds the model's key may well be one of ours by its name; its value is never looked at.
-    refuse_unknown_variables(config, environ, PREFIX, OTHER_VARIABLES | {config.llm.api_key_env})
+    # A variable that holds a model's key may well be one of ours by its name; its value is never looked at.
+    refuse_unknown_variables(config, environ, PREFIX, OTHER_VARIABLES | {config.llm.api_key_env, config.embeddings.api_key_env})
     if ("archive", "timezone") in given:
         find_zone(config.archive.timezone)
     return config

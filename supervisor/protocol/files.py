@@ -67,12 +67,13 @@ class Files:
 
     # ── reading ──────────────────────────────────────────────────────────────
 
-    def look(self, path: Path) -> Look | None:
+    def look(self, path: Path, wait_s: float = sum(LOOK_AGAIN_S)) -> Look | None:
         """
         Return the file as two looks agree that it is; None when there is none.
 
-        A foreign program may be writing it in place: Busy when it does not come to rest within about 5 seconds.
+        A foreign program may be writing it in place: Busy when it does not come to rest within about *wait_s* seconds.
         """
+        waited_s = 0.0
         for pause_s in (*LOOK_AGAIN_S, 0.0):
             before = self.disk.stat(path)
             if before is None:
@@ -84,8 +85,11 @@ class Files:
             after = self.disk.stat(path)
             if after == before and len(data) == before.size:
                 return Look(data, before)
+            if waited_s + pause_s > wait_s:
+                break
             self.pause(pause_s)
-        raise Busy(path, timedelta(seconds=sum(LOOK_AGAIN_S)))
+            waited_s += pause_s
+        raise Busy(path, timedelta(seconds=waited_s))
 
     # ── writing ──────────────────────────────────────────────────────────────
 

@@ -9,14 +9,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from supervisor.protocol.kinds import choice, flag, real, text, url, whole
+from supervisor.protocol.kinds import choice, flag, real, size, text, url, whole
 
 
 @dataclass(frozen=True, slots=True)
 class Recall:
     """Which memories are found for a turn, and how they are shown."""
 
-    backend: Literal["bm25", "hybrid"] = choice("bm25", "`hybrid` adds [embeddings].", "hybrid")
+    backend: str = text(
+        "bm25",
+        "What scores: `hybrid` adds [embeddings]; other names are those of installed backends.",
+        pattern=r"[a-z][a-z0-9_-]{0,63}",
+        allowed='"bm25", "hybrid" or the name of an installed backend',
+    )
+    timeout_ms: int = whole(250, "Milliseconds after which a turn goes on with what was found so far.", least=10)
     k1: float = real(1.2, "BM25: how fast repeated words saturate.", most=10)
     b: float = real(0.75, "BM25: how much length counts.", most=1)
     min_score: float = real(0.2, "Hits below this score are dropped.")
@@ -107,6 +113,14 @@ class Embeddings:
     model: str = text(
         "", "Its model; absent: no embeddings.", pattern=r"[^\x00-\x1f\x7f\ud800-\udfff]{0,200}", allowed="a name on one line"
     )
+    api_key_env: str = text(
+        "OPENAI_API_KEY",
+        "The variable that holds the key; the key itself never stands in a file.",
+        pattern=r"[A-Za-z_][A-Za-z0-9_]{0,99}",
+        allowed="the name of an environment variable, never the key itself",
+        secret=True,
+    )
+    cache_bytes: int = size("500MB", "What the vectors may take in the user's cache folder; the oldest leave.", least="1MB")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,13 @@ server's refusal means is decided in faults.py. Source: protocol.md, 6; the clie
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
 
 import openai
 
 from supervisor.protocol.errors import BadConfig
+from supervisor.protocol.servers import NO_KEY, find_key, is_here, shown
 from worker.providers import faults
 from worker.providers.answer import Answer
 from worker.providers.completion import Cancelled, Completion, ProviderError, Usage
@@ -27,9 +25,6 @@ if TYPE_CHECKING:
     from supervisor.protocol.config import Config
 
 OPENAI: Final = "https://api.openai.com/v1"
-#: Given where no key is: local servers ask for none, and the client for something.
-NO_KEY: Final = "none"
-CREDENTIAL: Final = "recalld-api-key"
 CONNECT_S: Final = 10.0
 #: Longest silence between two pieces of an answer. Before the first the whole time-out holds: a small machine reads long.
 SILENCE_S: Final = 120.0
@@ -50,18 +45,6 @@ def make(config: Config, environ: Mapping[str, str]) -> OpenAi:
         cjk_weight=config.tokens.cjk_weight,
         key=find_key(llm.api_key_env, environ),
     )
-
-
-def find_key(name: str, environ: Mapping[str, str]) -> str:
-    """Return the key in the variable *name*, else in a credential file of systemd of that name or CREDENTIAL; else NO_KEY."""
-    key = environ.get(name, "").strip()
-    folder = environ.get("CREDENTIALS_DIRECTORY", "")
-    for path in (Path(folder) / name, Path(folder) / CREDENTIAL) if folder and not key else ():
-        with contextlib.suppress(OSError, UnicodeDecodeError):
-            key = key or path.read_text(encoding="utf-8").strip()
-    if key and not (key.isascii() and key.isprintable() and " " not in key):
-        raise BadConfig("llm.api_key_env", "the key found there has characters that no key has; look at what was pasted")
-    return key or NO_KEY
 
 
 @dataclass(slots=True)
@@ -145,7 +128,7 @@ class OpenAi:
     def _client(self) -> openai.AsyncOpenAI:
         """Return a client; the connection is its own, since a server that lost its error may have closed the one before."""
         # by ourselves, since the client would send what is for this machine through a proxy
-        http = openai.DefaultAsyncHttpxClient(trust_env=not _is_here(self.base_url))
+        http = openai.DefaultAsyncHttpxClient(trust_env=not is_here(self.base_url))
         timeout = openai.Timeout(self.timeout_s, connect=min(CONNECT_S, self.timeout_s))
         return openai.AsyncOpenAI(api_key=self.key, base_url=self.base_url, max_retries=0, timeout=timeout, http_client=http)
 
@@ -172,7 +155,7 @@ class OpenAi:
             case _:
                 fault = faults.BROKEN if answer.began else faults.STRANGE
                 about = f" ({type(error).__name__})"
-        why = f"{fault.why}: {self.model} at {_shown(self.base_url)}{about}"
+        why = f"{fault.why}: {self.model} at {shown(self.base_url)}{about}"
         if self.key != NO_KEY:
             why = why.replace(self.key, "…")
         return ProviderError(
@@ -195,14 +178,3 @@ def _shown_words(error: openai.APIStatusError, fault: faults.Fault) -> str:
     """Return what of the server's sentence may be shown: it may quote the prompt, a page, or a part of the key."""
     quoting = fault.reason != "provider" or error.status_code in {401, 403} or not isinstance(error.body, dict)
     return "" if quoting else _words(error)
-
-
-def _shown(url: str) -> str:
-    """Return the address without path, user and password."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
-
-
-def _is_here(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    return host in {"localhost", "::1"} or host.startswith("127.")

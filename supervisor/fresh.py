@@ -1,0 +1,81 @@
+"""
+What has changed since the index's last commit, held in memory: cut, counted, and found like the rest.
+
+It is made where another process has the index's lock, where a cited file has changed a moment ago, and where there is no
+index to be read: then these are all that is searched by words.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from supervisor.documents import candidate
+from supervisor.scoring import AFTER, REACH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from supervisor.documents import Document
+    from supervisor.policy.days import Days
+    from supervisor.scoring import Candidate
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """One group: the contents it was cut from, its units (none: it is gone), and for each field which of them have a word."""
+
+    keys: tuple[str, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
+    places: tuple[Mapping[str, Sequence[int]], ...] = ({},) * len(REACH)
+
+
+def hold(keys: tuple[str, ...], documents: Iterable[Document]) -> Held:
+    """Return a group of these contents, made of its documents."""
+    places: tuple[dict[str, list[int]], ...] = tuple(defaultdict(list) for _ in REACH)
+    candidates = []
+    for number, document in enumerate(documents):
+        candidates.append(candidate(document.stored))
+        for reach, words in enumerate(document.fields):
+            for word in dict.fromkeys(words):
+                places[reach][word].append(number)
+    return Held(keys, tuple(candidates), tuple(dict(found) for found in places))
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """The groups by name; each stands in place of what the index has of it."""
+
+    groups: Mapping[str, Held] = field(default_factory=dict)
+
+    @cached_property
+    def units(self) -> int:
+        """How many units there are."""
+        return sum(len(held.candidates) for held in self.groups.values())
+
+    def words(self, reach: int) -> int:
+        """Return how many words the units have within that reach, together."""
+        return sum(one.lengths[reach] for held in self.groups.values() for one in held.candidates)
+
+    def frequency(self, reach: int, word: str) -> int:
+        """Return in how many units the word stands within that reach."""
+        return sum(len(held.places[reach].get(word, ())) for held in self.groups.values())
+
+    def candidates(self, words: Mapping[str, float], days: Sequence[Days], most: int) -> list[Candidate]:
+        """Return the units in which the *words* stand that weigh most together, at most *most*, and those of the *days*."""
+        found: list[tuple[float, Candidate]] = []
+        for held in self.groups.values():
+            weights: dict[int, float] = defaultdict(float)
+            for word, weight in words.items():
+                for number in held.places[-1].get(word, ()):
+                    weights[number] += weight
+            for number in (n for n, one in enumerate(held.candidates) if days and _is_near(one, days)):
+                weights[number] += 1.0
+            found += [(weight, held.candidates[number]) for number, weight in weights.items()]
+        return [one for _, one in sorted(found, key=lambda pair: -pair[0])[:most]]
+
+
+def _is_near(one: Candidate, days: Sequence[Days]) -> bool:
+    return one.day is not None and any(-1 <= span.away(one.day) <= AFTER[-1][0] for span in days)

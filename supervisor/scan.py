@@ -1,0 +1,199 @@
+"""
+Looking at the files of memory: by stat; only one whose stat is new is read, and one that was only moved is not.
+
+What can't be read costs itself alone: what was known of it stays, and it is told.
+"""
+
+from __future__ import annotations
+
+import stat as modes
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import TYPE_CHECKING, Final
+
+from supervisor.catalogue import Record
+from supervisor.policy.coverage import MemoryFile, covered, covered_days
+from supervisor.protocol.errors import SupervisorError
+from supervisor.protocol.files import digest_of
+from supervisor.protocol.frontmatter import read_head
+from supervisor.protocol.layout import day_of_name, is_foreign, period_of_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+    from pathlib import Path
+
+    from supervisor.catalogue import Kind
+    from supervisor.policy.coverage import Standing
+    from supervisor.protocol.files import Files
+    from supervisor.protocol.layout import Layout
+    from supervisor.protocol.period import Period
+
+#: Hex digits of a file's digest, as summaries name it.
+_DIGEST: Final = 16
+#: Bytes of a file that is no memory any more, but a heap.
+_MOST_BYTES: Final = 20_000_000
+#: How long a file that somebody is writing is waited for; it is looked at again anyway. In seconds.
+PATIENCE_S: Final = 0.05
+#: The long-term file, where there is more than one the first.
+_LONG_TERM: Final = ("memory.md", "MEMORY.md", "memory/MEMORY.md")
+
+
+@dataclass(slots=True)
+class Scan:
+    """Files of memory by path, and those that could not be read, with the reason."""
+
+    files: dict[str, Record] = field(default_factory=dict)
+    unread: dict[str, str] = field(default_factory=dict)
+
+
+def scan(files: Files, layout: Layout, known: Mapping[str, Record], summaries: Mapping[Period, Standing]) -> Scan:
+    """Return every file of memory as it is now; what *known* has unchanged, or only elsewhere, is not read."""
+    found = Scan()
+    places = {(record.inode, record.size, record.mtime_ns): record for record in known.values()}
+    for path, kind in _listed(files, layout, found.unread):
+        _look(files, layout, path, kind, (known, places), found)
+    found.files = _placed(layout, _keyed(found.files), summaries)
+    return found
+
+
+def rescan(files: Files, layout: Layout, known: Mapping[str, Record], paths: Collection[str]) -> Scan:
+    """Return what *known* says with the files at *paths* as they are now; a dated file that has moved is found in its month."""
+    found = Scan({path: record for path, record in known.items() if path not in paths})
+    places = {(record.inode, record.size, record.mtime_ns): record for record in known.values()}
+    for name in paths:
+        record, path = known[name], layout.root / name
+        if record.day and not files.disk.stat(path) and record.kind != "summary":
+            path = layout.original(path.name)
+        _look(files, layout, path, "note" if record.kind == "dated" else record.kind, (known, places), found)
+        now = found.files.get(layout.relative(path))
+        if now:
+            found.files[layout.relative(path)] = replace(now, original=record.original, silent=record.silent)
+    found.files = _keyed(found.files)
+    return found
+
+
+def _look(
+    files: Files,
+    layout: Layout,
+    path: Path,
+    kind: Kind,
+    known: tuple[Mapping[str, Record], Mapping[tuple[int, int, int], Record]],
+    found: Scan,
+) -> None:
+    """Put the file as it is now into *found*; *known* are the records by path, and by inode, size and time."""
+    name = layout.relative(path)
+    here = known[0].get(name)
+    try:
+        stat = files.disk.stat(path)
+        if stat is None or not modes.S_ISREG(stat.mode):
+            return
+        if here and here.is_as(stat) and (here.kind == kind or (here.kind == "dated" and kind == "note")):
+            found.files[name] = here
+            return
+        if stat.size > _MOST_BYTES:
+            found.unread[name] = f"it is larger than {_MOST_BYTES:,} bytes"
+            return
+        record = known[1].get((stat.inode, stat.size, stat.mtime_ns)) or _read(files, path, kind)
+    except (OSError, SupervisorError) as error:
+        found.unread[name] = type(error).__name__
+        # unreadable now, or being written: what was known of it stays until it can be read
+        record = here
+    if record:
+        day = _day_of(path, kind)
+        kind = "dated" if record.kind == "dated" and day and kind == "note" else kind
+        found.files[name] = replace(record, kind=kind, day=day)
+
+
+def _listed(files: Files, layout: Layout, unread: dict[str, str]) -> Iterator[tuple[Path, Kind]]:
+    """Yield the files of memory with what their place says that they are; a folder that can't be read goes to *unread*."""
+    long_term = next((name for name in _LONG_TERM if files.disk.stat(layout.root / name)), "")
+    for name in _LONG_TERM[:2]:
+        if files.disk.stat(layout.root / name):
+            yield layout.root / name, "long_term" if name == long_term else "note"
+    folders = [layout.memory]
+    while folders:
+        folder = folders.pop()
+        try:
+            names = files.disk.names(folder)
+        except OSError as error:
+            unread[layout.relative(folder)] = type(error).__name__
+            continue
+        for name in names:
+            path = folder / name
+            if is_foreign(name):
+                continue
+            if name.endswith(".md"):
+                if folder == layout.summaries and period_of_name(name):
+                    yield path, "summary"
+                else:
+                    yield path, "long_term" if layout.relative(path) == long_term else "note"
+            elif _is_folder(files, path):
+                folders.append(path)
+
+
+def _day_of(path: Path, kind: Kind) -> str:
+    """Return the day, or the month of a summary, that the name tells; "" where it tells none."""
+    if kind == "summary":
+        period = period_of_name(path.name)
+        return period.label if period else ""
+    day = day_of_name(path.name)
+    return day.isoformat() if day and kind == "note" else ""
+
+
+def _is_folder(files: Files, path: Path) -> bool:
+    stat = files.disk.stat(path)
+    return stat is not None and modes.S_ISDIR(stat.mode)
+
+
+def _read(files: Files, path: Path, kind: Kind) -> Record | None:
+    """Return the record of a file that is new or has changed; "dated" where it has our head."""
+    look = files.look(path, PATIENCE_S)
+    if look is None:
+        return None
+    if kind == "note" and day_of_name(path.name):
+        head, _ = read_head(look.data[:2_000].decode("utf-8-sig", "replace").replace("\r\n", "\n"), path)
+        kind = "dated" if head.get("kind") == "dated" else "note"
+    return Record(look.stat.inode, look.stat.size, look.stat.mtime_ns, digest_of(look.data)[:_DIGEST], kind)
+
+
+def _keyed(found: Mapping[str, Record]) -> dict[str, Record]:
+    """Give each content its name; the second file of the same content gets another."""
+    times: dict[str, int] = {}
+    keyed = {}
+    for path in sorted(found):
+        record = found[path]
+        count = times[record.digest] = times.get(record.digest, 0) + 1
+        key = record.digest if count == 1 else f"{record.digest}-{count}"
+        keyed[path] = record if record.key == key else replace(record, key=key)
+    return keyed
+
+
+def _placed(layout: Layout, found: dict[str, Record], summaries: Mapping[Period, Standing]) -> dict[str, Record]:
+    """Say of each file whether it is searched, and of a dated one whether a summary of a model stands for it (rule 11)."""
+    dated = [_memory_file(path, record) for path, record in found.items() if record.kind in {"dated", "note"} and record.day]
+    present = {file.source for file in dated}
+    hidden = covered_days(dated, summaries)
+    behind = covered(dated, {period: one for period, one in summaries.items() if not one.extract})
+    silent = {layout.relative(layout.summary(period)) for period in hidden}
+    for period, one in summaries.items():
+        if one.extract and not one.edited and one.sources and one.sources <= present:
+            silent.add(layout.relative(layout.summary(period)))
+    placed = {}
+    for path, record in found.items():
+        original, is_silent = bool(record.day) and path.rpartition("/")[2] in behind, path in silent
+        is_same = (record.original, record.silent) == (original, is_silent)
+        placed[path] = record if is_same else replace(record, original=original, silent=is_silent)
+    return placed
+
+
+def _memory_file(path: str, record: Record) -> MemoryFile:
+    return MemoryFile(
+        name=path.rpartition("/")[2],
+        digest=record.digest,
+        day=date.fromisoformat(record.day),
+        count=0,
+        size=record.size,
+        ours=record.kind == "dated",
+        original=False,
+        created=None,
+    )
