@@ -133,7 +133,13 @@ def work(words: Sequence[str]) -> int:
 
 def command(root: Path, *words: str) -> Callable[[], int]:
     """What a child has to run to be `recalld -w ROOT …`."""
-    return lambda: cli.run_command(["-w", str(root), *words])
+
+    def life() -> int:
+        sys.argv = ["recalld", "-w", str(root), *words]
+        cli.main()
+        return 0
+
+    return life
 
 
 def run(root: Path, *words: str, environ: Mapping[str, str], text: str = "") -> tuple[int, str, str]:

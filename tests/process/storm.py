@@ -1,30 +1,36 @@
 """
-A SIGKILL storm: supervisor, worker and writer are killed at random moments while messages arrive; then a calm run, and the judge.
+A SIGKILL storm: supervisor, worker, writers and an editor are killed at random moments; then a calm run, and the judge.
 
     python -m tests.process.storm --kills 200
 
-Every id that a writer was given back must stand, word for word, in exactly one dated file. The checker shares no code with the
-product. Same seed, same kills in the same order; the moments are the machine's.
+Every id that a writer was given back must stand, word for word, in exactly one dated file; a person's files hold what was saved
+last. The checker shares no code with the product. Same seed, same kills in the same order; the moments are the machine's.
+Processes are forks of one that has imported everything; --exec starts each with Python's whole start instead.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import os
 import random
-import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from tests.checker.__main__ import read_folder
-from tests.checker.checker import Acked, Given, check
+from tests.checker.checker import Given, check
+from tests.process import forked
+from tests.process.editor import Saves, edit
+from tests.process.feeder import Feeder
+from tests.process.rounds import Rounds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 #: Everything hurries, so that every kill has something to hit.
 HURRY = {
@@ -39,80 +45,62 @@ HURRY = {
     "RECALLD_WORKER_LEASE": "2s",
     "RECALLD_WORKER_BEAT": "500ms",
 }
-TALK = (
-    "备份脚本上传失败，改到凌晨 4:15，端口 8443。",
-    "We decided to move the demo to Aug 28, room 305.",
-    "我对花生过敏，榛子也不能吃。",
-    "好的",
-    "TODO: renew the certificate for git.example.com before Friday",
-    '```\nTraceback\n  File "x.py"\n```\n然后就挂了',
-    "预算 5350 元，押一付三",
-)
+VICTIMS = ("supervisor", "supervisor", "worker", "worker", "both", "writer", "editor")
+_PAUSE_S = 0.005
 
 
 class Storm:
     """One workspace under attack."""
 
-    def __init__(self, root: Path, seed: int) -> None:
+    def __init__(self, root: Path, seed: int, *, fork: bool = True) -> None:
         self.root = root
+        self.fork = fork
+        self.seed = seed
         self.random = random.Random(seed)
-        self.environ = {**os.environ, **HURRY, "PYTHONUNBUFFERED": "1"}
-        self.acked: list[Acked] = []
-        self.offered: dict[str, Acked] = {}
-        self.done = threading.Event()
-        self.writer: subprocess.Popen[bytes] | None = None
-        self.supervisor: subprocess.Popen[bytes] | None = None
+        self.environ = forked.plain_environ(**HURRY, PYTHONUNBUFFERED="1")
         self.told = (root.parent / "told").open("w+b")
-        self.count = 0
+        self.feeders = [
+            Feeder(f"storm-{n}", random.Random(f"{seed}-{n}"), lambda files: self._start(("append", "--jsonl"), files))
+            for n in range(2)
+        ]
+        self.saves = Saves()
+        self.supervisor: Any = None
+        self.editor: forked.Child | None = None
+        self._edits = -1
+        self._rest = b""
 
-    def command(self, *words: str) -> list[str]:
-        return [sys.executable, "-m", "supervisor.adapters.cli", "-w", str(self.root), *words]
+    # ── who lives in the workspace ───────────────────────────────────────────
 
-    def write(self) -> None:
-        """Feed one writer after another, and note what each says is safe."""
-        while not self.done.is_set():
-            self.writer = subprocess.Popen(
-                self.command("append", "--jsonl"),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=self.environ,
-            )
-            reader = threading.Thread(target=self._read_acks, args=(self.writer,))
-            reader.start()
-            try:
-                while not self.done.is_set():
-                    self._offer(self.writer)
-                    time.sleep(self.random.uniform(0.002, 0.05))
-            except OSError:
-                pass
-            with contextlib.suppress(OSError):
-                self.writer.stdin.close()
-            self.writer.wait()
-            reader.join()
-            self.writer.stdout.close()
+    def _start(self, words: Sequence[str], files: Sequence[int] = ()) -> Any:
+        files = [*(files or (-1, -1)), self.told.fileno()]
+        given, out, err = (os.open(os.devnull, os.O_RDWR) if number < 0 else os.dup(number) for number in files)
+        try:
+            if self.fork:
+                return forked.Child(forked.command(self.root, *words), self.environ, [given, out, err])
+            command = [sys.executable, "-m", "supervisor.adapters.cli", "-w", str(self.root), *words]
+            return subprocess.Popen(command, stdin=given, stdout=out, stderr=err, env=self.environ)
+        finally:
+            for number in (given, out, err):
+                os.close(number)
 
-    def _offer(self, writer: subprocess.Popen[bytes]) -> None:
-        self.count += 1
-        days = self.random.choice((0, 0, 0, 1, 3, 7, 9, 40, 100))
-        message = {
-            "id": f"storm-{self.count:06d}",
-            "role": "user" if self.count % 2 else "assistant",
-            "text": f"{self.random.choice(TALK)} #{self.count}",
-            "createdAt": (datetime.now(UTC) - timedelta(days=days)).isoformat(),
-        }
-        self.offered[message["id"]] = Acked(message["id"], message["text"], message["createdAt"])
-        writer.stdin.write(json.dumps(message, ensure_ascii=False).encode() + b"\n")
-        writer.stdin.flush()
+    def _open_editor(self) -> None:
+        reader, out = os.pipe()
+        null = os.open(os.devnull, os.O_RDWR)
+        self.editor = forked.Child(edit(self.root, self.seed, 0.25), self.environ, [null, out, self.told.fileno()])
+        for number in (out, null):
+            os.close(number)
+        os.set_blocking(reader, False)
+        self._edits, self._rest = reader, b""
 
-    def _read_acks(self, writer: subprocess.Popen[bytes]) -> None:
-        for line in writer.stdout:
-            if line.endswith(b"\n"):
-                self.acked.append(self.offered[line.decode().strip()])
-
-    def start(self) -> None:
-        # a file, not a pipe: a worker outlives its supervisor and would keep the pipe open
-        self.supervisor = subprocess.Popen(self.command("run"), stdout=subprocess.DEVNULL, stderr=self.told, env=self.environ)
+    def _watch(self) -> None:
+        """Note what writers and the editor say."""
+        for feeder in self.feeders:
+            feeder.collect()
+        with contextlib.suppress(BlockingIOError):
+            while data := os.read(self._edits, 1 << 16):
+                *whole, self._rest = (self._rest + data).split(b"\n")
+                for line in whole:
+                    self.saves.note(line.decode())
 
     def workers(self) -> list[int]:
         """The worker processes that our supervisor started."""
@@ -122,74 +110,123 @@ class Storm:
             return []
         return [int(pid) for pid in children.split()]
 
-    def kill_something(self) -> str:
-        """Kill the supervisor, its worker, both, or the writer; say which."""
-        victim = self.random.choice(("supervisor", "supervisor", "worker", "both", "writer"))
-        pids = []
-        if victim in ("worker", "both"):
-            pids += self.workers()
+    # ── the storm ────────────────────────────────────────────────────────────
+
+    def kill_something(self) -> bool:
+        """Kill the supervisor, its worker, both, a writer or the editor; False where there was none."""
+        victim = self.random.choice(VICTIMS)
+        pids = self.workers() if victim in ("worker", "both") else []
         if victim in ("supervisor", "both"):
             pids.append(self.supervisor.pid)
-        if victim == "writer" and self.writer:
-            pids.append(self.writer.pid)
+        if victim == "writer" and (writer := self.random.choice(self.feeders).process):
+            pids.append(writer.pid)
+        if victim == "editor" and self.editor:
+            pids.append(self.editor.pid)
         for pid in pids:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, 9)
         if victim in ("supervisor", "both"):
             self.supervisor.wait()
-            self.start()
-        return victim if pids else ""
+            self.supervisor = self._start(("run",))
+        if victim == "editor":
+            self._close_editor()
+            self._open_editor()
+        return bool(pids)
 
-    def run(self, kills: int) -> list[str]:
-        """The violations after *kills* kills and a calm run."""
-        wrong: list[str] = []
-        self.start()
-        writing = threading.Thread(target=self.write)
-        writing.start()
+    def _close_editor(self) -> None:
+        assert self.editor
+        self.editor.kill()
+        self.editor.wait()
+        self._watch()
+        os.close(self._edits)
+        self._edits = -1
+
+    def run(self, kills: int, pause_s: float = 0.1) -> list[str]:
+        """The violations after *kills* kills, *pause_s* apart on average, and a calm run."""
+        self.supervisor = self._start(("run",))
+        self._open_editor()
         killed = 0
+        due = time.monotonic() + pause_s
         while killed < kills:
-            time.sleep(self.random.uniform(0.02, 0.7))
-            killed += bool(self.kill_something())
-        self.done.set()
-        writing.join()
-        os.kill(self.supervisor.pid, signal.SIGTERM)
+            for feeder in self.feeders:
+                if self.random.random() < 0.2:
+                    feeder.feed()
+            self._watch()
+            if time.monotonic() >= due:
+                killed += self.kill_something()
+                due = time.monotonic() + self.random.uniform(0, 2 * pause_s)
+            time.sleep(_PAUSE_S)
+        self._close_editor()
+        for feeder in self.feeders:
+            feeder.end()
+        return [*self._end_supervisor(), *self._calm()]
+
+    def _end_supervisor(self) -> list[str]:
+        """Tell it to end; what is wrong with how it does."""
+        wrong = []
         began = time.monotonic()
-        self.supervisor.wait(timeout=30)
-        self.told.seek(0)
-        told = self.told.read()
-        self.told.close()
+        self.supervisor.terminate()
+        try:
+            self.supervisor.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            self.supervisor.kill()
+            wrong.append("SIGTERM did not end it in 30 s")
         if time.monotonic() - began > 5:
             wrong.append(f"SIGTERM took {time.monotonic() - began:.1f} s")
-        if b"Traceback" in told:
-            wrong.append(told.decode()[-2000:])
+        self.told.seek(0)
+        told = self.told.read().decode()
+        return [*wrong, told[-2000:]] if "Traceback" in told else wrong
+
+    def _calm(self) -> list[str]:
+        """Settle everything, and judge."""
         deadline = time.monotonic() + 60
         while True:
-            calm = subprocess.run(self.command("run", "--until-settled"), capture_output=True, env=self.environ, check=False)
-            if calm.returncode != 75 or time.monotonic() > deadline:
+            code, _, err = forked.run(self.root, "run", "--until-settled", environ=self.environ)
+            if code != 75 or time.monotonic() > deadline:
                 break
-            time.sleep(0.5)
-        if calm.returncode or calm.stderr:
-            wrong.append(f"the calm run ended with {calm.returncode}: {calm.stderr.decode()[-2000:]}")
+            time.sleep(0.2)
+        wrong = [f"the calm run ended with {code}: {err[-2000:]}"] if code or err else []
         files, modes, outside = read_folder(self.root)
-        given = Given(datetime.now(UTC), "Asia/Shanghai", calm=True, all_written=True, ordered=False)
-        return [*wrong, *outside, *check(files, self.acked, given, modes)]
+        given = Given(
+            datetime.now(UTC), "Asia/Shanghai", calm=True, all_written=True, ordered=False, touched_paths=self.saves.paths
+        )
+        lost = [f"{path} does not hold what was saved last" for path in self.saves.missing(self.root)]
+        return [*wrong, *outside, *lost, *check(files, self.acked, given, modes)]
+
+    @property
+    def acked(self) -> list[Any]:
+        return [one for feeder in self.feeders for one in feeder.acked]
 
 
-def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--kills", type=int, default=200)
+def one_round(seed: int, kills: int, *, fork: bool) -> tuple[list[str], Storm]:
+    """A storm over a new workspace."""
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(prefix="storm-", dir=memory if memory.is_dir() else None) as folder:
+        storm = Storm(Path(folder) / "workspace", seed, fork=fork)
+        with contextlib.closing(storm.told):
+            forked.run(storm.root, "init", environ=storm.environ)
+            return storm.run(kills, 0.1 if fork else 0.35), storm
+
+
+def main(judge: Callable[..., tuple[list[str], Storm]] = one_round) -> int:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--kills", type=int, default=100)
+    options.add_argument("--a-round", type=int, default=100, help="kills over one workspace")
     options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--exec", action="store_true", help="real starts of Python, fewer kills a second")
+    options.add_argument("--log", type=Path, help="a line a round; a run that was cut off goes on")
     found = options.parse_args()
-    with tempfile.TemporaryDirectory(prefix="storm-") as folder:
-        storm = Storm(Path(folder) / "workspace", found.seed)
-        subprocess.run(storm.command("init"), env=storm.environ, check=True, stdout=subprocess.DEVNULL)
-        wrong = storm.run(found.kills)
-        for line in wrong:
-            print(line)
-        print(f"{found.kills} kills, {len(storm.acked)} acknowledged messages, {len(wrong)} violations")
-    return 1 if wrong else 0
+    forked.warm()
+    rounds = Rounds(found.log)
+    while rounds.total("kills") < found.kills:
+        seed = found.seed + len(rounds.done)
+        kills = min(found.a_round, found.kills - rounds.total("kills"))
+        wrong, storm = judge(seed, kills, fork=not found.exec)
+        rounds.add(f"seed-{seed}", wrong, kills=kills, acked=len(storm.acked), saves=storm.saves.count)
+        rounds.progress(f"{rounds.total('kills')} kills")
+    counts = f"{rounds.total('kills')} kills, {rounds.total('acked')} acknowledged messages, {rounds.total('saves')} saves"
+    print(f"{counts}, {rounds.wrong} violations, {rounds.seconds:.0f} s")
+    return 1 if rounds.wrong else 0
 
 
 if __name__ == "__main__":
