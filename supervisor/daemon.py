@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
+from supervisor.looking import Look
 from supervisor.model import provider_state
+from supervisor.policy.jump import Reading, caution, jump
+from supervisor.protocol.clock import steady_s
 from supervisor.protocol.errors import AlreadyRuns, BadFile, Busy, LockLost
 from supervisor.recover import reclaim, restore_history, sweep
 from supervisor.round import Round, run_round
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
 
+    from supervisor.keeper import Keeper
     from supervisor.protocol.clock import Clock
     from supervisor.protocol.disk import Stat
     from supervisor.workers import Workers
@@ -36,22 +38,30 @@ _DEATHS: Final = 3
 _LOCK_WAIT_S: Final = 1.0
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
 
-Signature: TypeAlias = "tuple[Stat | None, ...]"
-
 
 class Supervisor:
-    """The one supervisor of a workspace. *workers* is None where none may be started."""
+    """The one supervisor of a workspace; without *workers* none is started, without a *keeper* recall is not kept ready."""
 
-    def __init__(self, ws: Workspace, clock: Clock, workers: Workers | None) -> None:
+    def __init__(
+        self,
+        ws: Workspace,
+        clock: Clock,
+        workers: Workers | None,
+        steady: Callable[[], float] = steady_s,
+        keeper: Keeper | None = None,
+    ) -> None:
         self._ws = ws
         self._clock = clock
+        self._steady_s = steady
         self._workers = workers
+        self._keeper = keeper
         self._stop = threading.Event()
         self._wake = threading.Event()
-        self._near: Signature = ()
-        self._tree: Signature = ()
+        self._look = Look(ws.files.disk, ws.layout, ws.spool)
         self._write_wait = timedelta()
-        self._held_until = 0.0
+        self._held_until = float("-inf")
+        self._reading: Reading | None = None
+        self._ageless_until = float("-inf")
         self._due_at = _NEVER
         self._lock: Stat | None = None
         self._damaged: tuple[Stat | None, float] | None = None
@@ -62,21 +72,24 @@ class Supervisor:
         self._stop.set()
         self._wake.set()
 
-    def hint(self) -> None:
-        """Look now: somebody says that a file has changed."""
-        self._wake.set()
+    def hint(self, name: str) -> None:
+        """Look now: somebody says that a file of that *name* has changed."""
+        if name != self._ws.layout.inbox.name:
+            self._wake.set()
+        if self._keeper:
+            self._keeper.hint(name)
 
     # ── the service ──────────────────────────────────────────────────────────
 
     def run(self) -> None:
         """Watch the workspace until told to stop; the caller holds `alone`."""
-        with self._events():
+        with self._keeper or contextlib.nullcontext(), self._events():
             poll_s = self._ws.config.care.poll.total_seconds()
             tree_s = self._ws.config.care.tree_poll.total_seconds()
             last_round = last_tree = float("-inf")
             while not self._stop.is_set():
-                now = time.monotonic()
-                changed, hinted = self._near_changed(), self._wake.is_set()
+                now = self._steady_s()
+                changed, hinted = self._look.near_changed(), self._wake.is_set()
                 self._wake.clear()
                 if hinted or now - last_tree >= tree_s:
                     last_tree = now
@@ -96,19 +109,32 @@ class Supervisor:
                 self._workers.stop()
 
     def tick(self, now: datetime) -> Round:
-        """Do one round at *now*; a disk that refused is left alone for a while, a damaged history is restored."""
-        held = time.monotonic() < self._held_until
-        done = run_round(self._ws, now, "none" if held else "due")
+        """
+        Do one round at *now*; a disk that refused is left alone for a while, a damaged history is restored.
+
+        After a jump of the clock nothing that goes by age is begun for a while.
+        """
+        held = self._steady_s() < self._held_until
+        done = run_round(self._ws, now, "none" if held else "due", ageing=not self._has_jumped(now))
         if not held:
             config = self._ws.config.archive
             refused = "archive" in done.errors and not isinstance(done.errors["archive"], BadFile)
             self._write_wait = min(max(self._write_wait * 2, config.write_wait), config.write_wait_limit)
             self._write_wait = self._write_wait if refused else timedelta()
-            self._held_until = time.monotonic() + self._write_wait.total_seconds()
+            self._held_until = self._steady_s() + self._write_wait.total_seconds()
         if any(isinstance(error, BadFile) for error in done.errors.values()):
             self._restore_when_quiet(now)
         self._due_at = self._next_retry(now)
         return done
+
+    def _has_jumped(self, now: datetime) -> bool:
+        """Tell whether the clock was moved a short while ago; a jump is told once."""
+        before, self._reading = self._reading, Reading(now, self._steady_s())
+        moved = jump(before, self._reading) if before else timedelta()
+        if wait := caution(moved):
+            self._ageless_until = self._reading.steady_s + wait.total_seconds()
+            self._ws.events.emit("clock_jump", seconds=round(moved.total_seconds()), waits_s=round(wait.total_seconds()))
+        return self._reading.steady_s < self._ageless_until
 
     def _next_retry(self, now: datetime) -> datetime:
         """Return when the first wait is over that a failure has begun; the end of time when none has."""
@@ -120,9 +146,9 @@ class Supervisor:
         """Restore a damaged history.json once nobody has written to it for a while: a person may be in the middle of it."""
         stat = self._ws.files.disk.stat(self._ws.layout.history)
         if self._damaged is None or self._damaged[0] != stat:
-            self._damaged = (stat, time.monotonic())
+            self._damaged = (stat, self._steady_s())
         quiet_s = self._ws.config.archive.quiet.total_seconds()
-        if stat is None or time.monotonic() - self._damaged[1] >= quiet_s:
+        if stat is None or self._steady_s() - self._damaged[1] >= quiet_s:
             restore_history(self._ws, now)
             self._damaged = None
 
@@ -187,20 +213,11 @@ class Supervisor:
         if self._lock is None or now is None or now.inode != self._lock.inode:
             raise LockLost(self._ws.layout.root)
 
-    def _near_changed(self) -> bool:
-        layout, spool = self._ws.layout, self._ws.spool
-        return self._differs("_near", [layout.history, layout.inbox, layout.drop_box, spool.results])
-
     def _tree_changed(self) -> bool:
-        disk, layout = self._ws.files.disk, self._ws.layout
-        folders = [layout.memory, layout.summaries, *(layout.originals / name for name in disk.names(layout.originals))]
-        paths = [folder / name for folder in folders for name in disk.names(folder) if name.endswith(".md")]
-        return self._differs("_tree", [*folders, *paths])
-
-    def _differs(self, what: str, paths: list[Path]) -> bool:
-        before, after = getattr(self, what), tuple(self._ws.files.disk.stat(path) for path in paths)
-        setattr(self, what, after)
-        return bool(before != after)
+        has_changed = self._look.tree_changed()
+        if has_changed and self._keeper:
+            self._keeper.memory_changed()
+        return has_changed
 
     @contextlib.contextmanager
     def _events(self) -> Iterator[None]:

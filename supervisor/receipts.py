@@ -1,5 +1,5 @@
 """
-turns/: a receipt for each turn, the newest 200 or 20 MB of them (docs/protocol.md, 7).
+turns/: receipts and ready contexts, the newest 200 or 20 MB of them (docs/protocol.md, 7).
 
 Only files that bear the name of a turn are ever deleted.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from supervisor.protocol.errors import NotFound
+from supervisor.protocol.errors import BadFile, NewerFormat, NotFound
 from supervisor.protocol.turn import ids, newest, parse_receipt, render_receipt
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class ReceiptStore:
 
     def __init__(self, files: Files, layout: Layout, kept: int = KEPT, kept_bytes: int = KEPT_BYTES) -> None:
         self._files = files
-        self._folder = layout.root / "turns"
+        self._folder = layout.turns
         self._kept, self._kept_bytes = kept, kept_bytes
 
     def write(self, receipt: Receipt) -> None:
@@ -36,6 +36,20 @@ class ReceiptStore:
         except FileExistsError:
             return  # the same turn: its id is made of its content
         self._rotate()
+
+    def put(self, context: Receipt) -> None:
+        """Write a ready context, durably, in the place of one that was made for an earlier inbox."""
+        self._files.make_folder(self._folder)
+        path = self._folder / f"{context.id}.json"
+        self._files.replace(path, render_receipt(context), self._files.look(path))
+        self._rotate()
+
+    def inbox_of(self, turn: str) -> str:
+        """Return the digest of the inbox that the context of *turn* was made for; "" where there is no such context."""
+        try:
+            return self.read(turn).inbox
+        except (NotFound, BadFile, NewerFormat):
+            return ""
 
     def turns(self) -> list[str]:
         """Return the ids of the turns, oldest first."""

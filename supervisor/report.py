@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from supervisor.archive import taken_names, why_due
+from supervisor.canaries import CanaryStore
 from supervisor.intake import unwritten
 from supervisor.model import BYTES_A_TOKEN, calls_for, maker, provider_state
 from supervisor.policy.backoff import is_due
+from supervisor.policy.canary import rate
 from supervisor.policy.coverage import covered, covered_days
 from supervisor.policy.identity import identify
 from supervisor.policy.plan import plan_days, take
@@ -59,6 +61,7 @@ def status(ws: Workspace, now: datetime) -> dict[str, Any]:
             group: {"attempts": f.attempts, "nextAt": to_wire(f.next_at), "reason": f.reason}
             for group, f in sorted(ws.failures().items())
         },
+        "canaries": _canaries(ws),
         "lastRun": to_wire(max(made)) if made else None,
         "trouble": trouble or None,
     }
@@ -111,6 +114,12 @@ def _cost(ws: Workspace, now: datetime) -> dict[str, Any]:
         "completionTokens": state.completion_tokens if today else 0,
         "pausedUntil": _paused_until(ws, now),
     }
+
+
+def _canaries(ws: Workspace) -> dict[str, Any]:
+    """Return how much of what was archived is found when it is asked for; no rate where nothing was asked yet."""
+    now = rate(CanaryStore(ws.files, ws.layout).read().canaries)
+    return {"kept": now.kept, "asked": now.asked, "found": now.found, "rate": round(now.value, 4) if now.asked else None}
 
 
 def _paused_until(ws: Workspace, now: datetime) -> str | None:

@@ -31,8 +31,7 @@ _CHANGES = [FileClosedEvent, FileCreatedEvent, FileDeletedEvent, FileModifiedEve
 
 
 class _Hints(FileSystemEventHandler):
-    def __init__(self, layout: Layout, hint: Callable[[], None]) -> None:
-        self._layout = layout
+    def __init__(self, hint: Callable[[str], None]) -> None:
         self._hint = hint
 
     def on_any_event(self, event: FileSystemEvent) -> None:
@@ -40,14 +39,17 @@ class _Hints(FileSystemEventHandler):
         for path in (str(event.src_path), str(event.dest_path)):
             name = path.rsplit("/", 1)[-1]
             if path and not is_foreign(name) and not name.endswith((".lock", ".bak", ".jsonl", ".gz")):
-                self._hint()
-                return
+                self._hint(name)
 
 
-def watch(layout: Layout, hint: Callable[[], None]) -> Callable[[], None]:
-    """Call *hint* after every change below the workspace, but .recalld; returns what ends it. OSError where it can't."""
+def watch(layout: Layout, hint: Callable[[str], None]) -> Callable[[], None]:
+    """
+    Call *hint* with a file's name after every change below the workspace, but .recalld; returns what ends it.
+
+    OSError where it can't.
+    """
     observer = Observer()
-    handler = _Hints(layout, hint)
+    handler = _Hints(hint)
     for folder, recursive in ((layout.root, False), (layout.memory, True), (layout.drop_box, False)):
         observer.schedule(handler, str(folder), recursive=recursive, event_filter=_CHANGES)
     observer.schedule(handler, str(layout.worker / "results"), recursive=False, event_filter=_CHANGES)

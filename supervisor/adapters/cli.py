@@ -30,8 +30,10 @@ from supervisor.workspace import make_workspace, open_workspace
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
+    from pathlib import Path
 
     from supervisor.daemon import Supervisor
+    from supervisor.keeper import Keeper
     from supervisor.workspace import Workspace
 
 app = typer.Typer(
@@ -96,9 +98,10 @@ def run(
     root = root_of(workspace)
     make_workspace(root, os.environ)
     clock: Clock = utc_now if at is None else frozen(at) if until_settled else starting_at(at)
-    ws = open_workspace(root, os.environ, clock, tell=None if until_settled else _teller(json=json))
+    tell = None if until_settled else _teller(json=json)
+    ws = open_workspace(root, os.environ, clock, tell)
     workers = None if no_worker else Workers(ws, clock, idle_s=1.0 if until_settled else None)
-    supervisor = Supervisor(ws, clock, workers)
+    supervisor = Supervisor(ws, clock, workers, keeper=None if until_settled else _keeper(root, clock, tell))
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: supervisor.stop())
     if not until_settled:
@@ -129,6 +132,14 @@ def run(
         )
         print(f"recalld: {sentence}", file=sys.stderr)
         raise typer.Exit(69)
+
+
+def _keeper(root: Path, clock: Clock, tell: Callable[[Mapping[str, object]], None] | None) -> Keeper:
+    """Return what keeps recall ready beside the rounds, over workspaces of its own."""
+    from supervisor.keeper import Keeper
+
+    fresh, ready = (open_workspace(root, os.environ, clock, tell) for _ in range(2))
+    return Keeper(fresh, ready, clock)
 
 
 def _serve(supervisor: Supervisor, ws: Workspace) -> None:

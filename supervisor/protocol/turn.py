@@ -1,7 +1,8 @@
 """
-A turn's receipt, turns/<id>.json: what was put before the assistant, what was not, and why (docs/protocol.md, 7).
+A turn, turns/<id>.json: what is put before the assistant, what is not, and why (docs/protocol.md, 7).
 
-It holds words of the user, so the file is 0600. The names in JSON are camelCase and live here alone.
+It is the receipt of a command that made a turn, or the context that the supervisor made ready for what waits in inbox.json;
+such a one names the version of the inbox it was made for. It holds words of the user, so the file is 0600.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
+
+    from supervisor.protocol.message import Message
 
 VERSION: Final = 1
 TURN_ID: Final = re.compile(r"\d{8}T\d{9}Z-[0-9a-f]{12}")
@@ -39,11 +42,16 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """One turn. *history* and *messages* are as they were sent; *config* holds the settings that mattered, by their names."""
+    """
+    One turn. *history* and *messages* are as they were sent; *config* holds the settings that mattered, by their names.
+
+    *inbox* is the sha256 of the inbox.json that a ready context was made for, "" in the receipt of a command.
+    """
 
     id: str
     at: datetime
     question: str
+    inbox: str = ""
     chat: str = "direct"
     session: str = ""
     terms: tuple[str, ...] = ()
@@ -70,6 +78,17 @@ def turn_id(at: datetime, *parts: str) -> str:
     """
     digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:12]
     return f"{re.sub('[-:.]', '', to_wire(at))}-{digest}"
+
+
+def ready_id(one: Message, written: datetime, latest: datetime) -> str:
+    """
+    Return the id of the turn that answers the input *one*, as an assistant can work it out for itself.
+
+    Its time is the input's createdAt; without one, or one after *latest*, when inbox.json was *written*. The digest is of its
+    id, without one of its text.
+    """
+    is_possible = one.created_at is not None and one.created_at <= latest
+    return turn_id(one.created_at if is_possible and one.created_at else written, one.id or one.text)
 
 
 def render_receipt(receipt: Receipt) -> bytes:

@@ -138,13 +138,12 @@ def test_a_message_without_an_id_in_the_backup_is_not_doubled_by_the_journal_s_c
 # ── the supervisor waits until it is quiet ───────────────────────────────────
 
 
-def test_the_supervisor_restores_only_after_a_minute_of_quiet(desk, monkeypatch):
+def test_the_supervisor_restores_only_after_a_minute_of_quiet(desk):
     monotonic = [1_000.0]
-    monkeypatch.setattr("supervisor.daemon.time.monotonic", lambda: monotonic[0])
     desk.write(talk("2026-01-30T09:00", 2))
     desk.settle()
     expected = desk.history()
-    supervisor = Supervisor(desk.ws, desk.clock, None)
+    supervisor = Supervisor(desk.ws, desk.clock, None, lambda: monotonic[0])
     for data in (b"[", b"[1,", b"[1,2"):  # a person is typing
         desk.write(data)
         for _ in range(2):

@@ -121,10 +121,9 @@ def test_a_damaged_history_does_not_keep_summaries_from_being_made(desk):
     assert set(desk.round("all").errors) >= {"intake"}
 
 
-def test_a_full_disk_brings_no_run_at_every_poll(desk, monkeypatch):
+def test_a_full_disk_brings_no_run_at_every_poll(desk):
     """4H, 15: waits of 10 s, doubling to 10 min."""
     monotonic = [0.0]
-    monkeypatch.setattr("supervisor.daemon.time.monotonic", lambda: monotonic[0])
     disk = Refusing()
     desk.reopen(disk=disk)
     desk.write([message(f"m{n}", "2026-01-31T03:00", f"第 {n} 句") for n in range(3)])
@@ -138,7 +137,7 @@ def test_a_full_disk_brings_no_run_at_every_poll(desk, monkeypatch):
         return False
 
     disk.refuses = refuses
-    supervisor = Supervisor(desk.ws, desk.clock, None)
+    supervisor = Supervisor(desk.ws, desk.clock, None, lambda: monotonic[0])
     for second in range(2_000):
         monotonic[0] = float(second)
         supervisor.tick(desk.clock())
@@ -230,3 +229,52 @@ def test_messages_from_every_door_are_in_the_files_in_the_end(desk):
     desk.settle()
     assert {"从手机来", "从命令行来"} < {text for _, text in desk.filed()}
     assert desk.flags() == [True] * 4
+
+
+# ── a clock that is moved ────────────────────────────────────────────────────
+
+
+def test_after_the_clock_was_set_ahead_by_years_no_summary_is_begun_until_it_has_stood_for_a_while(desk):
+    steady = [0.0]
+    desk.write(talk("2026-01-31T02:00", 4))
+    supervisor = Supervisor(desk.ws, desk.clock, None, lambda: steady[0])
+    supervisor.tick(desk.clock())
+    assert len(desk.filed()) == 4
+    desk.clock.forward(days=3_650)
+    for _ in range(9):
+        supervisor.tick(desk.clock())
+        assert desk.ws.spool.in_flight() == {}
+        steady[0] += 60.0
+        desk.clock.forward(minutes=1)
+    desk.clock.forward(days=-3_650)  # the clock was set right
+    for _ in range(20):
+        supervisor.tick(desk.clock())
+        steady[0] += 60.0
+        desk.clock.forward(minutes=1)
+    assert desk.ws.spool.in_flight() == {}
+    assert [round(told["seconds"] / 86_400) for told in desk.told.of("clock_jump")] == [3_650, -3_650]
+
+
+def test_words_are_written_down_at_once_whatever_the_clock_does(desk):
+    steady = [0.0]
+    desk.write(talk("2026-01-30T02:00", 2))
+    supervisor = Supervisor(desk.ws, desk.clock, None, lambda: steady[0])
+    supervisor.tick(desk.clock())
+    desk.clock.forward(days=40)
+    desk.say(*talk("2026-01-31T02:00", 2, prefix="新"))
+    supervisor.tick(desk.clock())
+    assert len(desk.filed()) == 4
+
+
+def test_a_clock_that_stays_ahead_is_believed_after_ten_minutes(desk):
+    steady = [0.0]
+    desk.write(talk("2026-01-30T02:00", 2))
+    supervisor = Supervisor(desk.ws, desk.clock, None, lambda: steady[0])
+    supervisor.tick(desk.clock())
+    desk.clock.forward(days=40)
+    supervisor.tick(desk.clock())
+    steady[0] += 601.0
+    desk.clock.forward(seconds=601)
+    supervisor.tick(desk.clock())
+    assert list(desk.ws.spool.in_flight()) == ["month-2026-01"]
+    assert len(desk.told.of("clock_jump")) == 1

@@ -1,0 +1,188 @@
+"""The index kept as the files are beside the rounds: what fails is told once, tried again, and stops nothing."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from supervisor.beside import Beside
+from supervisor.keeper import Freshness, Keeper
+from supervisor.protocol.disk import RealDisk
+from supervisor.recall import recall
+from supervisor.report import status
+from supervisor.workspace import Workspace
+from tests.conftest import message
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+#: Far above what anything here takes: reached only when something is broken.
+DEADLINE_S = 30.0
+
+
+class Alone:
+    """A thread that nobody wakes."""
+
+    wanted = False
+
+    def is_wanted(self) -> bool:
+        return self.wanted
+
+
+class Refusing(RealDisk):
+    """A disk without room for the index, as long as *refuses* holds."""
+
+    refuses = False
+
+    def mkdir(self, folder: Path) -> None:
+        if self.refuses and folder.name == "index":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
+        super().mkdir(folder)
+
+
+@pytest.fixture
+def told(desk):
+    desk.write([message("猫-1", "2026-01-30T09:00", "猫的三联疫苗约在宠物医院，九月十二号。")])
+    desk.settle()
+    return desk
+
+
+def found(desk, word: str) -> bool:
+    return any(word in hit.unit.text for hit in recall(desk.ws, word, desk.clock()).hits)
+
+
+def test_a_step_makes_the_index_and_asks_what_was_archived(told):
+    wait_s = Freshness(told.ws, told.clock).step(Alone())
+    assert wait_s > 1
+    assert found(told, "疫苗")
+    assert status(told.ws, told.clock())["canaries"]["found"] == 1
+
+
+def test_where_something_else_is_wanted_no_canary_is_asked(told):
+    busy = Alone()
+    busy.wanted = True
+    assert Freshness(told.ws, told.clock).step(busy) == 0
+    assert found(told, "疫苗")
+    assert status(told.ws, told.clock())["canaries"]["kept"] == 0
+
+
+def test_canaries_are_looked_at_once_a_minute_however_often_files_change(told, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("supervisor.keeper.time.monotonic", lambda: now[0])
+    fresh = Freshness(told.ws, told.clock)
+    assert fresh.step(Alone()) == 60
+    told.layout.canaries.unlink()
+    now[0] = 59
+    assert fresh.step(Alone()) == 1
+    assert not told.layout.canaries.exists()
+    now[0] = 60
+    assert fresh.step(Alone()) == 60
+    assert told.layout.canaries.exists()
+
+
+def test_a_full_disk_is_told_on_the_edge_and_tried_again_ever_later(told):
+    disk = Refusing()
+    fresh = Freshness(told.reopen(disk=disk), told.clock)
+    disk.refuses = True
+    waits = [fresh.step(Alone()) for _ in range(10)]
+    assert waits[:4] == [0.5, 1, 2, 4]
+    assert waits[-1] == 60
+    assert len(told.told.of("index_stale")) == 1
+    disk.refuses = False
+    fresh.step(Alone())
+    assert (len(told.told.of("index_stale")), len(told.told.of("index_fresh"))) == (1, 1)
+    assert found(told, "疫苗")
+    disk.refuses = True
+    assert [name for name, _ in told.told.all if name.startswith("index_")] == ["index_stale", "index_fresh"]
+
+
+def test_another_program_at_the_index_is_waited_for_and_told_where_it_lasts(told, monkeypatch):
+    monkeypatch.setattr("supervisor.keeper._LOCK_WAIT", type(told.ws.config.care.poll)(0))
+    fresh = Freshness(told.ws, told.clock)
+    told.files.make_folder(told.layout.state / "index")
+    with told.files.lock(told.layout.state / "index.lock"):
+        assert fresh.step(Alone()) == 0.5
+    (why,) = told.told.of("index_stale")
+    assert "index.lock" in why["why"]
+    assert fresh.step(Alone()) > 1
+    assert len(told.told.of("index_fresh")) == 1
+
+
+def test_told_to_stop_in_the_middle_of_an_index_it_stops_and_says_nothing(told):
+    ws = told.ws
+    asked = []
+
+    def stop() -> bool:
+        asked.append(1)
+        return True
+
+    ws.should_stop = ws.index.should_stop = stop
+    Freshness(ws, told.clock).step(Alone())
+    assert asked
+    assert told.told.of("index_stale") == []
+    told.reopen()
+    Freshness(told.ws, told.clock).step(Alone())
+    assert found(told, "疫苗")
+
+
+# ── the threads ──────────────────────────────────────────────────────────────
+
+
+def again(desk) -> Workspace:
+    """One more workspace over the same files, as each thread has its own."""
+    return Workspace(desk.root, desk.ws.config, desk.files, desk.told)
+
+
+def test_a_thread_does_its_step_when_it_is_woken_and_ends_when_it_is_told(desk):
+    done = threading.Semaphore(0)
+    seen = []
+
+    def step(thread: Beside) -> float:
+        seen.append(threading.current_thread().name)
+        done.release()
+        return 3600.0
+
+    thread = Beside(again(desk), "索引", step)
+    thread.start()
+    assert done.acquire(timeout=DEADLINE_S)
+    thread.wake()
+    assert done.acquire(timeout=DEADLINE_S)
+    thread.end()
+    assert set(seen) == {"索引"}
+    assert not any(one.name == "索引" for one in threading.enumerate())
+
+
+def test_a_bug_in_a_step_is_told_once_and_the_thread_lives(desk):
+    done = threading.Semaphore(0)
+    faults = [KeyError("花生"), KeyError("花生"), None]
+
+    def step(thread: Beside) -> float:
+        done.release()
+        fault = faults.pop(0)
+        if fault:
+            raise fault
+        return 3600.0
+
+    thread = Beside(again(desk), "索引", step)
+    thread.start()
+    for _ in range(2):
+        assert done.acquire(timeout=DEADLINE_S)
+        thread.wake()
+    assert done.acquire(timeout=DEADLINE_S)
+    thread.end()
+    assert [("花生" in fields["why"], "KeyError" in fields["why"]) for fields in desk.told.of("error")] == [(False, True)]
+
+
+def test_the_keeper_hears_of_files_by_their_names(desk, monkeypatch):
+    keeper = Keeper(again(desk), again(desk), desk.clock)
+    woken = []
+    monkeypatch.setattr(keeper._fresh, "wake", lambda: woken.append("index"))
+    monkeypatch.setattr(keeper._ready, "wake", lambda: woken.append("context"))
+    for name in ("inbox.json", "想法 2.md", "history.json", "2026-01-28-nas.md", "inbox.json.tmp"):
+        keeper.hint(name)
+    keeper.memory_changed()
+    assert woken == ["context", "index", "index", "index"]
