@@ -1,15 +1,22 @@
 """
-How long a search takes, beside the same words searched exhaustively by rank-bm25 and by SQLite FTS5.
+How long a search takes, beside the same words searched exhaustively by rank-bm25, by bm25s and by SQLite FTS5.
 
-    python bench/speed.py [1000 10000 100000]
+    python bench/speed.py                                  1,000, 10,000 and 100,000 messages, about two minutes
+    python bench/speed.py 1000000 --beside FTS5            a million; rank-bm25 would want some 10 GB
+    python bench/speed.py --json speed.json                and bench/plot.py draws it
 
-Made-up talk (talk.py) in dated files, 55 messages a day. Medians of warm searches in one process, in milliseconds; what is
-searched for are words of messages that are there. Beside it: making the index, looking at it unchanged, after one changed
-file, opening it, and the memory that the process holds (RssAnon).
+Made-up talk (talk.py) in dated files, 55 messages a day. Medians of warm searches for words of messages that are there, in
+milliseconds. The others are given the tokens of our own tokeniser, held in memory, and return the best 100; "search" and "inject"
+are the product's own, from the question as text to hits with their words, or to the memory block and its receipt on disk; "asked"
+is the same through the socket of a running supervisor, with everything the command does. The others are asked in turn with ours, so
+that a busy machine slows all alike: compare within a row; or take --cpu, this process's processor time. Beside it: making the index, looking at it unchanged and after one
+changed file, opening it, and what the process holds (RssAnon) before the others are loaded. bm25s is an extra: pip install -e '.[bench]'.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import random
 import shutil
 import sqlite3
@@ -18,13 +25,15 @@ import sys
 import tempfile
 import time
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
+from served import served
 from talk import talk
 
-from supervisor.policy.query import ask
+from supervisor.inject import gather, inject, record
 from supervisor.protocol.clock import frozen
 from supervisor.protocol.dated import block_of, render_dated
 from supervisor.protocol.message import Message, read_message
@@ -33,46 +42,47 @@ from supervisor.text.words import tokens
 from supervisor.workspace import open_workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 A_DAY = 55
 ZONE = ZoneInfo("Asia/Shanghai")
+NOW = datetime(2026, 10, 1, tzinfo=UTC)
 SEARCHES = {"six words": 6, "a sentence": 20}
+ASKED = 31
+#: What is slower than this is asked no more than five times for each kind of search. In milliseconds.
+SLOW = 300.0
 
 
-def write(root: Path, count: int) -> list[str]:
-    """Write the talk as dated files; return its texts."""
+def write(root: Path, count: int) -> None:
+    """Write the talk as dated files, a day at a time."""
     (root / "memory").mkdir()
+    (root / "history.json").write_text("[]\n")
     (root / "recalld.toml").write_text('[archive]\ntimezone = "Asia/Shanghai"\n')
-    days: dict[Any, list[Message]] = {}
+    for day, said in groupby(_messages(count), lambda one: one.created_at.astimezone(ZONE).date()):  # type: ignore[union-attr]
+        data = render_dated(day, ZONE.key, ZONE, datetime.now(UTC), [block_of(one) for one in said])
+        (root / "memory" / f"{day}-talk.md").write_bytes(data)
+
+
+def _messages(count: int) -> Iterator[Message]:
     for raw in talk(count, max(1, count // A_DAY)):
         message = read_message(raw, ZONE)
         assert isinstance(message, Message)
-        assert message.created_at
-        days.setdefault(message.created_at.astimezone(ZONE).date(), []).append(message)
-    for day, said in days.items():
-        data = render_dated(day, ZONE.key, ZONE, datetime.now(UTC), [block_of(one) for one in said])
-        (root / "memory" / f"{day}-talk.md").write_bytes(data)
-    return [one.text for said in days.values() for one in said]
-
-
-def median_ms(run: Callable[[Any], object], asked: list[Any]) -> float:
-    took = []
-    for one in asked:
-        began = time.perf_counter()
-        run(one)
-        took.append((time.perf_counter() - began) * 1000)
-    return statistics.median(took)
+        yield message
 
 
 def once_ms(run: Callable[[], object]) -> float:
-    return median_ms(lambda _: run(), [None])
+    began = time.perf_counter()
+    run()
+    return (time.perf_counter() - began) * 1000
 
 
 def rss_mb() -> float:
     status = Path("/proc/self/status")
     lines = status.read_text().splitlines() if status.exists() else []
     return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("RssAnon")), 0.0)
+
+
+# ── those beside it: tokens in, the best 100 out ─────────────────────────────
 
 
 def exhaustive(corpus: list[list[str]]) -> Callable[[list[str]], object]:
@@ -82,10 +92,19 @@ def exhaustive(corpus: list[list[str]]) -> Callable[[list[str]], object]:
     return lambda words: index.get_scores(words).argsort()[::-1][:LIMIT]
 
 
+def bm25s(corpus: list[list[str]]) -> Callable[[list[str]], object]:
+    import bm25s as library
+
+    index = library.BM25(method="lucene", k1=1.2, b=0.75)
+    index.index(corpus, show_progress=False)
+    most = min(LIMIT, len(corpus))
+    return lambda words: index.retrieve([words], k=most, show_progress=False, n_threads=0)
+
+
 def fts5(corpus: list[list[str]]) -> Callable[[list[str]], object]:
     base = sqlite3.connect(":memory:")
     base.execute("create virtual table said using fts5(words, tokenize=\"unicode61 tokenchars '.-_/+#'\")")
-    base.executemany("insert into said values (?)", [(" ".join(words),) for words in corpus])
+    base.executemany("insert into said values (?)", ((" ".join(words),) for words in corpus))
 
     def search(words: list[str]) -> object:
         asked = " OR ".join('"' + word.replace('"', '""') + '"' for word in words)
@@ -94,11 +113,68 @@ def fts5(corpus: list[list[str]]) -> Callable[[list[str]], object]:
     return search
 
 
-def measure(count: int) -> None:
+BESIDE = {"rank-bm25": exhaustive, "bm25s": bm25s, "FTS5": fts5}
+
+
+# ── one size ─────────────────────────────────────────────────────────────────
+
+
+def medians(
+    ways: dict[str, Callable[[list[str]], object]], questions: list[list[str]], clock: Callable[[], float]
+) -> dict[str, float]:
+    """Return each way's median in milliseconds, asked in turn; the first question warms them up."""
+    took: dict[str, list[float]] = {name: [] for name in ways}
+    for way in ways.values():
+        way(questions[0])
+    for words in questions:
+        for name, way in ways.items():
+            if len(took[name]) < 5 or statistics.median(took[name]) < SLOW:
+                began = clock()
+                way(words)
+                took[name].append((clock() - began) * 1000)
+    return {name: statistics.median(times) for name, times in took.items()}
+
+
+def measure(count: int, beside: list[str], clock: Callable[[], float]) -> dict[str, Any]:
+    """Return the figures of one size; the folder is gone afterwards."""
     root = Path(tempfile.mkdtemp(prefix="speed-"))
-    texts = write(root, count)
-    now = datetime(2026, 10, 1, tzinfo=UTC)
-    ws = open_workspace(root, {}, frozen(now))
+    try:
+        write(root, count)
+        figures = {"messages": count, "files": len(list((root / "memory").glob("*.md"))), **index_figures(root)}
+        corpus = [tokens(message.text) for message in _messages(count)] if beside else []
+        pick = random.Random(1)
+        texts = corpus or [tokens(message.text) for message in _messages(1000)]
+        questions = {
+            name: [list(dict.fromkeys(pick.choice(texts)))[:most] for _ in range(ASKED)] for name, most in SEARCHES.items()
+        }
+        ws = open_workspace(root, {}, frozen(NOW))
+
+        def injected(words: list[str]) -> None:
+            asked = gather(ws, " ".join(words))
+            record(ws, inject(ws, asked, NOW, recall(ws, asked.question, NOW, asked.before)))
+
+        ways: dict[str, Callable[[list[str]], object]] = {
+            "search": lambda words: recall(ws, " ".join(words), NOW),
+            "inject": injected,
+            **{name: BESIDE[name](corpus) for name in beside},
+        }
+        figures["ms"] = {name: medians(ways, asked, clock) for name, asked in questions.items()}
+        with served(root) as supervisor:
+            ways = {
+                "search, asked": lambda words: supervisor.ask("search", "--limit", str(LIMIT), "--", " ".join(words)),
+                "inject, asked": lambda words: supervisor.ask("inject", "--query", " ".join(words)),
+            }
+            for name, asked in questions.items():
+                figures["ms"][name] |= medians(ways, asked, supervisor.cpu_s if clock is time.process_time else clock)
+            figures["supervisor MB"] = supervisor.memory_mb()
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+    return figures
+
+
+def index_figures(root: Path) -> dict[str, float]:
+    """Make the index and return what that and its upkeep cost."""
+    ws = open_workspace(root, {}, frozen(NOW))
     made = once_ms(lambda: refresh(ws))
     again = once_ms(lambda: refresh(ws))
     path = max((root / "memory").glob("*.md"))
@@ -107,32 +183,46 @@ def measure(count: int) -> None:
         text = path.read_text(encoding="utf-8")
         path.write_text(f"{text.rstrip()} 第 {n} 次改动\n", encoding="utf-8")
         changes.append(once_ms(lambda: refresh(ws)))
-    other = open_workspace(root, {}, frozen(now))
-    opened = once_ms(lambda: other.index.search(ask("备份", now.date()), 5))
-    held = rss_mb()
+    other = open_workspace(root, {}, frozen(NOW))
+    opened = once_ms(lambda: recall(other, "备份", NOW))
+    return {"made": made, "again": again, "changed": statistics.median(changes), "opened": opened, "RssAnon": rss_mb()}
+
+
+def show(figures: dict[str, Any]) -> None:
+    """Print the figures of one size as Markdown."""
     print(
-        f"\n{count:,} messages in {count // A_DAY:,} days: index made in {made / 1000:.1f} s, looked at unchanged in {again:.1f} ms,"
+        f"\n{figures['messages']:,} messages in {figures['files']:,} files: index made in {figures['made'] / 1000:.1f} s; looked at unchanged in "
+        f"{figures['again']:.1f} ms,\nafter one changed file in {figures['changed']:.1f} ms; opened and searched in {figures['opened']:.1f} ms; "
+        f"RssAnon {figures['RssAnon']:.0f} MB,\nof a supervisor beside it {figures['supervisor MB']:.0f} MB\n"
     )
-    print(
-        f"after one changed file in {statistics.median(changes):.1f} ms; opened and searched in {opened:.1f} ms; RssAnon {held:.0f} MB\n"
-    )
-    corpus = [tokens(text) for text in texts]
-    others = {"rank-bm25, exhaustive": exhaustive(corpus), "SQLite FTS5": fts5(corpus)}
-    print("| search | recall, all of it | the index alone | " + " | ".join(f"{name} | times" for name in others) + " |")
-    print("|---" * (3 + 2 * len(others)) + "|")
-    pick = random.Random(1)
-    for name, most in SEARCHES.items():
-        asked = [list(dict.fromkeys(pick.choice(corpus)))[:most] for _ in range(41)]
-        whole = median_ms(lambda words: recall(ws, " ".join(words), now), asked)
-        ours = median_ms(lambda words: ws.index.search(ask(" ".join(words), now.date()), LIMIT), asked)
-        cells = []
-        for search in others.values():
-            theirs = median_ms(search, asked[:11])
-            cells.append(f"{theirs:.1f} | {theirs / ours:.1f}")
-        print(f"| {name} | {whole:.1f} | {ours:.1f} | {' | '.join(cells)} |")
-    shutil.rmtree(root)
+    names = list(next(iter(figures["ms"].values())))
+    print(f"| ms | {' | '.join(names)} |\n{'|---' * (len(names) + 1)}|")
+    for kind, ms in figures["ms"].items():
+        others = {name: f"{ms[name]:.1f} ({ms[name] / ms['search']:.1f} ×)" for name in BESIDE if name in ms}
+        print(f"| {kind} | {' | '.join(others.get(name, f'{ms[name]:.1f}') for name in names)} |", flush=True)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("messages", nargs="*", type=int, default=[1_000, 10_000, 100_000])
+    options.add_argument("--beside", nargs="*", choices=list(BESIDE), default=list(BESIDE), help="what it is compared with")
+    options.add_argument("--cpu", action="store_true", help="processor time, on a machine that is busy with other things")
+    options.add_argument("--json", type=Path, help="write the figures there as well")
+    found = options.parse_args()
+    beside = list(found.beside)
+    if "bm25s" in beside:
+        try:
+            import bm25s as _  # noqa: F401
+        except ImportError:
+            beside.remove("bm25s")
+            print("bm25s is left out: it is not installed (pip install -e '.[bench]')", file=sys.stderr)
+    all_figures = []
+    for count in found.messages:
+        all_figures.append(measure(count, beside, time.process_time if found.cpu else time.perf_counter))
+        show(all_figures[-1])
+    if found.json:
+        found.json.write_text(json.dumps(all_figures, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    for size in [int(argument) for argument in sys.argv[1:]] or [1_000, 10_000, 100_000]:
-        measure(size)
+    main()

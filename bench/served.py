@@ -1,0 +1,80 @@
+"""A supervisor in a process of its own, for the benchmarks: started, asked over its socket, watched, ended."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: RECALLD_* of whoever runs the benchmark stay out of it; modules are compiled once, as where a package is installed.
+ENVIRON = {key: value for key, value in os.environ.items() if not key.startswith("RECALLD_")}
+ENVIRON.pop("PYTHONDONTWRITEBYTECODE", None)
+WAIT_S = 600.0
+
+
+class Served:
+    """The supervisor of a workspace, as its process and its socket."""
+
+    def __init__(self, root: Path, process: subprocess.Popen[bytes]) -> None:
+        self.root, self.process = root, process
+
+    def ask(self, *argv: str) -> str:
+        """Return what the command prints when the supervisor runs it; one question, one connection, as the command does."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+            line.connect(str(self.root / ".recalld" / "socket"))
+            line.sendall(json.dumps({"version": 1, "argv": argv, "env": {}}).encode() + b"\n")
+            answer: dict[str, Any] = json.loads(b"".join(iter(lambda: line.recv(1 << 16), b"")))
+        assert answer["code"] == 0, answer["err"]
+        return str(answer["out"])
+
+    def finds(self, words: str, path: str) -> bool:
+        """Tell whether a search for *words* leads to the file."""
+        return any(hit["path"] == path for hit in json.loads(self.ask("search", "--json", "--", words)))
+
+    def await_found(self, words: str, path: str) -> float:
+        """Wait until the search leads there; return the seconds it took."""
+        began = time.monotonic()
+        while not self.finds(words, path):
+            assert time.monotonic() - began < WAIT_S, f"{words} is not found in {path}"
+            time.sleep(0.01)
+        return time.monotonic() - began
+
+    def memory_mb(self, key: str = "RssAnon") -> float:
+        """Return what the process holds, from /proc: RssAnon is its own, VmRSS with what it shares."""
+        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(key))
+
+    def cpu_s(self) -> float:
+        """Return the processor seconds that its threads have used."""
+        threads = Path(f"/proc/{self.process.pid}/task").glob("*/schedstat")
+        return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
+
+
+@contextlib.contextmanager
+def served(root: Path, **environ: str) -> Iterator[Served]:
+    """Have a supervisor run over the workspace, without a worker, once its socket answers."""
+    command = [sys.executable, "-m", "supervisor.adapters.front", "-w", str(root), "run", "--no-worker"]
+    process = subprocess.Popen(command, env={**ENVIRON, **environ}, stdout=subprocess.DEVNULL)
+    here = Served(root, process)
+    try:
+        began = time.monotonic()
+        while True:
+            with contextlib.suppress(OSError, ValueError):
+                here.ask("index", "status")
+                break
+            assert process.poll() is None, "the supervisor has ended"
+            assert time.monotonic() - began < WAIT_S, "the supervisor never answers"
+            time.sleep(0.02)
+        yield here
+    finally:
+        process.terminate()
+        process.wait()
