@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from supervisor.policy.identity import Known
 from supervisor.protocol.errors import NewerFormat
 from supervisor.protocol.json_text import parse_json, render_json
+from supervisor.protocol.layout import day_of_name
 from supervisor.protocol.message import Key, Message, read_message
 
 if TYPE_CHECKING:
@@ -105,6 +106,8 @@ class SeenJournal:
             if verb == "seen":
                 self._saw(found)
             elif verb == "written":
+                if day_of_name(fields["file"]) is None:
+                    return  # no name that a dated file or a note can have
                 for identity, words, *bases in found:
                     self._wrote((identity, words), bases, fields["file"])
                 (self.notes if fields.get("by") else self.names).add(fields["file"])

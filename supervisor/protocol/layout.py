@@ -13,6 +13,8 @@ from supervisor.protocol.period import Period, read_period
 
 _DATED: Final = re.compile(r"(\d{4}-\d{2}-\d{2})-([a-z0-9-]{1,40})\.md")
 _ANY_DATED: Final = re.compile(r"(\d{4}-\d{2}-\d{2})(?:-[^/]+)?\.md")
+#: Bytes of a file name, on every disk of today.
+_LONGEST_NAME: Final = 255
 #: What editors, git and synchronisers leave beside a file, and what is no plain file of ours.
 _FOREIGN: Final = re.compile(r"\..*|.*~|.*\.sw[a-z]|#.*#|4913|.*conflicted copy.*|.*\.sync-conflict-.*|.*\.tmp", re.IGNORECASE)
 
@@ -154,7 +156,7 @@ def is_foreign(name: str) -> bool:
 def day_of_name(name: str) -> date | None:
     """Return the day of a dated file or of a person's note named like one; None for other names."""
     match = _ANY_DATED.fullmatch(name)
-    if not match or is_foreign(name):
+    if not match or is_foreign(name) or len(name.encode(errors="replace")) > _LONGEST_NAME:
         return None
     try:
         return date.fromisoformat(match[1])

@@ -104,3 +104,8 @@ def test_no_slug_leads_out_of_the_folder(slug, day):
         return
     assert Path(name).name == name
     assert day_of_name(name) == day
+
+
+def test_a_name_that_no_disk_can_hold_has_no_day():
+    assert day_of_name(f"2026-01-28-{'长' * 80}.md") is not None
+    assert day_of_name(f"2026-01-28-{'长' * 81}.md") is None

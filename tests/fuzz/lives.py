@@ -1,0 +1,177 @@
+"""
+A whole workspace with one to three of its files turned into rubbish, and then a day of it: rounds, worker, commands, a turn.
+
+Whatever stood in a file before stands in one afterwards; a person's own files are as they were; nobody hears of a bug.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+from typing import TYPE_CHECKING
+
+from supervisor.fsck import fsck
+from supervisor.inject import context, gather, record
+from supervisor.lookup import get
+from supervisor.protocol.config import load
+from supervisor.protocol.disk import RealDisk
+from supervisor.protocol.errors import BadConfig, SupervisorError
+from supervisor.protocol.files import Files
+from supervisor.recall import recall, refresh
+from supervisor.recover import reclaim, restore_history, sweep
+from supervisor.repair import repair
+from supervisor.report import plan, status
+from supervisor.round import run_round
+from supervisor.why import why
+from supervisor.workspace import Workspace
+from tests.conftest import Clock, Desk, Scribe, Told, at, message
+from tests.fuzz.mutate import mutated
+from worker.loop import Worker
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
+
+#: Each message, note and line has a word of its own, by which it is followed.
+TOKEN = re.compile(rb"Q[0-9]{4}Z")
+#: Never rewritten by recalld, whatever stands in them.
+A_PERSONS = re.compile(r"memory\.md|recalld\.toml|inbox\.json|prompts/.*|memory/[^/]*\.md|memory/originals/.*")
+
+
+class UnsyncedDisk(RealDisk):
+    """The disk of this machine without waiting for it: what is asked here is not whether power may fail."""
+
+    def sync(self, handle: int) -> None:
+        """Do not wait."""
+
+    def sync_folder(self, folder: Path) -> None:
+        """Do not wait."""
+
+
+def template(root: Path) -> Path:
+    """Make the workspace that every case starts from: a closed month, old and young days, edits, notes, work that waits."""
+    root.mkdir(parents=True)
+    desk = Desk(root, at("2026-01-03T10:00"))
+    words = iter(f"Q{n:04}Z" for n in range(1_000))
+
+    def talk(day: str, count: int) -> list[dict[str, object]]:
+        return [
+            message(f"{day}-{n}", f"{day}T09:{n:02}", f"把 {next(words)} 的备份搬到 /srv/{n}，然后重启 nginx。", "user" if n % 2 == 0 else "assistant")
+            for n in range(count)
+        ]  # fmt: skip
+
+    desk.write(talk("2025-12-08", 4) + talk("2025-12-28", 3))
+    desk.settle()
+    desk.clock.now = at("2026-01-31T10:00")
+    desk.say(*talk("2026-01-20", 4), *talk("2026-01-29", 3), *talk("2026-01-30", 3))
+    desk.settle()
+    summary = root / "memory/summary/2026-01-20.md"
+    summary.write_text(f"# 我改过 {next(words)}\n\n{summary.read_text(encoding='utf-8')}", encoding="utf-8")
+    desk.say(*talk("2026-01-19", 2), *talk("2026-01-31", 2))
+    desk.round("all")  # a task waits in the queue
+    (root / "memory.md").write_text(f"- 我对花生过敏 {next(words)}\n- prefers pnpm {next(words)}\n", encoding="utf-8")
+    (root / "memory" / "花园.md").write_text(f"# 花园\n\n绣球花 {next(words)} 三天浇一次水\n", encoding="utf-8")
+    (root / "inbox.json").write_text(json.dumps([message("q", "2026-01-31T09:59", "备份搬到哪里了？")]), encoding="utf-8")
+    (root / "inbox.d/new/app.json").write_text(
+        json.dumps(message("d", "2026-01-31T09:30", f"{next(words)} 从别处来")), encoding="utf-8"
+    )
+    (root / "recalld.toml").write_text(desk.toml, encoding="utf-8")
+    (root / "prompts").mkdir(exist_ok=True)
+    refresh(desk.ws)
+    record(desk.ws, context(desk.ws, "备份", desk.clock(), recall(desk.ws, "备份", desk.clock())))
+    desk.ws.spool.fail("day-2026-01-19", 2, desk.clock(), desk.clock(), "timeout")
+    return root
+
+
+def live(start: Path, root: Path, seed: int) -> str:
+    """Live through one case in a fresh copy at *root*; return which files were spoiled. AssertionError tells what is wrong."""
+    pick = random.Random(seed)
+    shutil.rmtree(root, ignore_errors=True)
+    shutil.copytree(start, root)
+    paths = [p for p in sorted(root.rglob("*")) if p.is_file() and p.suffix != ".lock"]
+    groups: dict[Path, list[Path]] = {}
+    for path in paths:
+        groups.setdefault(path.parent, []).append(path)
+    spoiled = [pick.choice(pick.choice(list(groups.values()))) for _ in range(pick.choice((1, 1, 1, 2, 3)))]
+    for path in spoiled:
+        path.write_bytes(mutated(path.read_bytes(), pick))
+    names = ", ".join(sorted({path.relative_to(root).as_posix() for path in spoiled}))
+    before = _tree(root)
+    desk = Desk.__new__(Desk)
+    try:
+        _day(desk, root)
+    except Exception as error:
+        raise AssertionError(f"seed {seed}, {names}: {type(error).__name__}: {error}") from error
+    bugs = [fields for name, fields in desk.told.all if name == "error"]
+    assert not bugs, f"seed {seed}, {names}: {bugs}"
+    _account(before, _tree(root), f"seed {seed}, {names}")
+    return names
+
+
+def _day(desk: Desk, root: Path) -> None:
+    """What happens to the workspace: every step may refuse in one sentence of ours, and by no other way."""
+    desk.root, desk.clock, desk.scribe = root, Clock(at("2026-01-31T10:00")), Scribe()
+    desk.told = Told(desk.clock)
+    files = Files(UnsyncedDisk(), pause=lambda _: None)
+    look = files.look(root / "recalld.toml")
+    try:
+        config = load(look.data if look else None, {})
+    except BadConfig:
+        config = load(b'[archive]\ntimezone = "Asia/Shanghai"\n', {})  # as a person mends it
+    ws = Workspace(root, config, files, desk.told)
+    ws.prepare()
+    sweep(ws)
+    reclaim(ws)
+
+    def attempt(step: object, *arguments: object) -> None:
+        try:
+            step(*arguments)  # type: ignore[operator]
+        except SupervisorError as error:
+            if not str(error).endswith(".") or "\n" in str(error):
+                raise AssertionError(f"{error!r} is not one sentence") from error
+
+    for hours in (0, 7, 24):
+        desk.clock.forward(hours=hours)
+        now = desk.clock()
+        attempt(run_round, ws, now, "all")
+        attempt(lambda: Worker(files, ws.layout, ws.config, desk.scribe, desk.clock).run_once())
+        attempt(fsck, ws)
+        for command in (status, plan):
+            attempt(command, ws, now)
+        attempt(refresh, ws)
+        attempt(_turn, ws, now)
+        attempt(why, ws)
+        attempt(get, ws, "memory/花园.md")
+        if hours == 7:
+            attempt(_mend, ws, now)
+
+
+def _turn(ws: Workspace, now: datetime) -> None:
+    record(ws, context(ws, gather(ws, None), now, recall(ws, "备份搬到 /srv 哪里？", now)))
+
+
+def _mend(ws: Workspace, now: datetime) -> None:
+    restore_history(ws, now, unknown=True)
+    repair(ws, now)
+
+
+def _tree(root: Path) -> dict[str, bytes]:
+    files = (path for path in root.rglob("*") if path.is_file() and not path.is_symlink() and "index" not in path.parts)
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in files}
+
+
+def _account(before: dict[str, bytes], after: dict[str, bytes], case: str) -> None:
+    """Nothing is gone that stood somewhere, and a person's files are as they were, wherever they lie now."""
+    ours = re.compile(r"log\.jsonl.*|\.recalld/(seen|canaries)\.jsonl|turns/.*|worker/.*|history\.json\.bak")
+    stood = {word for name, data in before.items() if not ours.fullmatch(name) for word in TOKEN.findall(data)}
+    stands = {word for data in after.values() for word in TOKEN.findall(data)}
+    assert stood <= stands, f"{case}: {sorted(stood - stands)} are gone"
+    kept = set(after.values())
+    for name, data in before.items():
+        if A_PERSONS.fullmatch(name):
+            assert data in kept, f"{case}: {name} was changed"
+        if name.startswith("memory/summary/"):
+            prefix = any(other.startswith(data) for other in kept)
+            assert prefix or data in kept, f"{case}: {name} was rewritten"

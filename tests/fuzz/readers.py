@@ -1,0 +1,156 @@
+"""
+Every reader of bytes or texts that come from outside, with something it reads well and what it may say of rubbish.
+
+Each is run as the product runs it; what it gives back must be fit for what is done with it next.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+from zoneinfo import ZoneInfo
+
+from supervisor.policy import dates, gate, nothing, prose, query, render, slug, units
+from supervisor.protocol.config import load, render_default
+from supervisor.protocol.dated import block_of, parse_dated, render_dated
+from supervisor.protocol.errors import SupervisorError
+from supervisor.protocol.inbox import parse_inbox
+from supervisor.protocol.json_text import parse_json, render_json, salvage
+from supervisor.protocol.message import Message, parse_history, read_message, render_history
+from supervisor.protocol.summary import Source, Summary, parse_summary, render_summary
+from supervisor.protocol.task import Result, Task, parse_result, parse_task, render_result, render_task
+from supervisor.text import chitchat, language, redact, tokens, words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ZONE = ZoneInfo("Asia/Shanghai")
+NOW = datetime(2026, 1, 31, 2, tzinfo=UTC)
+HERE = Path("memory/2026-01-28-deploy.md")
+TALK = [
+    {"id": "01J1", "role": "user", "text": "明天把 nginx 的配置备份到 /srv/backup。", "createdAt": "2026-01-28T01:02:03.000Z", "archived": False},
+    {"id": "01J2", "role": "assistant", "text": "好的。\n\n```sh\nrsync -a /etc /srv\n```\n", "createdAt": "2026-01-28T01:03:00.000Z", "archived": "pending"},
+    {"role": "tool", "content": [{"text": "done ✅"}], "createdAt": 1769562000, "meta": {"a": [1, 2.5, None]}},
+]  # fmt: skip
+SOURCES = (Source("2026-01-28-deploy.md", "9f8a3c0012345678", 2),)
+
+
+class Reader(NamedTuple):
+    """*read* takes bytes; it may raise what is in *says*, and nothing else."""
+
+    good: bytes
+    read: Callable[[bytes], object]
+    says: tuple[type[Exception], ...] = (ValueError, SupervisorError)
+
+
+def history(data: bytes) -> None:
+    found = parse_history(data, ZONE)
+    again = parse_history(render_history(found), ZONE)
+    assert [one.raw for one in again] == [one.raw for one in found]
+    for entry in found:
+        if isinstance(entry, Message) and entry.created_at:
+            block = block_of(entry)
+            made = render_dated(date(2026, 1, 28), ZONE.key, ZONE, NOW, [block])
+            parsed = parse_dated(made, HERE)
+            assert parsed
+            assert [(one.id, one.text, one.role) for one in parsed.blocks] == [(block.id, block.text, block.role)]
+
+
+def dated(data: bytes) -> None:
+    found = parse_dated(data, HERE)
+    if found:
+        for cut in units.of_dated(str(HERE), found, units.decoded(data), ZONE):
+            assert 1 <= cut.unit.start <= cut.unit.end
+
+
+def summary(data: bytes) -> None:
+    found = parse_summary(data, "2026-01-28", HERE)
+    made = render_summary(replace(found, text="新的话"))
+    assert parse_summary(made, "2026-01-28", HERE).text == "新的话"
+    kept = found.kept.encode("utf-8", "surrogateescape")
+    assert made.startswith(kept)
+    assert kept in (data, data + b"\n") or data.startswith(kept)
+    text = units.decoded(data)
+    for cut in units.of_summary("memory/summary/2026-01-28.md", text, date(2026, 1, 28), HERE):
+        assert 1 <= cut.unit.start <= cut.unit.end <= text.count("\n") + 1
+
+
+def note(data: bytes) -> None:
+    text = units.decoded(data)
+    for cut in units.of_note("memory/笔记.md", text, None):
+        assert 1 <= cut.unit.start <= cut.unit.end <= text.count("\n") + 1
+
+
+def asked(data: bytes) -> None:
+    text = data.decode("utf-8", "surrogatepass")
+    query.ask(text, date(2026, 1, 31), ["上次说的那个备份", text], 6)
+    dates.spans(text, date(2026, 1, 31))
+
+
+def said(data: bytes) -> None:
+    text = data.decode("utf-8", "surrogatepass")
+    words.tokens(text)
+    assert tokens.estimate(text) >= 0
+    redact.redacted(text)
+    language.language_of(text)
+    chitchat.is_chitchat(text)
+    slug.slug_of([text])
+    assert "\n" not in render.shown(text, 300, ["备份"])
+
+
+def answered(data: bytes) -> None:
+    text = data.decode("utf-8", "surrogatepass")
+    nothing.says_nothing(text)
+    gate.fault(prose.cleaned(text), material_language="zh", material="上次部署超时，改成 30 秒。")
+
+
+def jsons(data: bytes) -> None:
+    salvage(data)
+    value = parse_json(data)
+    assert parse_json(render_json(value)) == value
+
+
+def message(data: bytes) -> None:
+    raws = parse_json(data)
+    for raw in raws if isinstance(raws, list) else [raws]:
+        read_message(raw, ZONE)
+
+
+_TASK = Task(
+    id="day-2026-01-28-ea62e2400d-0", kind="daily-summary", group="day-2026-01-28", period="2026-01-28", zone=ZONE.key, sources=SOURCES,
+    material=("2026-01-28-deploy.md",),
+)  # fmt: skip
+_RESULT = Result(
+    id=_TASK.id, status="done", text="## 部署\n\n改成 30 秒。", provider="openai", group=_TASK.group, sources=SOURCES
+)
+_SUMMARY = Summary(
+    period="2026-01-28",
+    zone=ZONE.key,
+    created="2026-01-31T02:00:00.000Z",
+    text="## 部署\n\n超时改成 30 秒。",
+    sources=SOURCES,
+    provider="openai",
+)
+_MESSAGES = [one for raw in TALK[:2] if isinstance(one := read_message(raw, ZONE), Message)]
+
+READERS = {
+    "history.json": Reader(json.dumps(TALK, ensure_ascii=False).encode(), history),
+    "one message": Reader(json.dumps(TALK[2]).encode(), message),
+    "inbox.json": Reader(json.dumps(TALK[:1]).encode(), lambda data: parse_inbox(data, ZONE)),
+    "any JSON": Reader(json.dumps(TALK, indent=1).encode(), jsons),
+    "a dated file": Reader(render_dated(date(2026, 1, 28), ZONE.key, ZONE, NOW, [block_of(one) for one in _MESSAGES]), dated),
+    "a summary": Reader(render_summary(_SUMMARY), summary),
+    "an edited summary": Reader(b"# mine\n\n" + render_summary(_SUMMARY), summary),
+    "a note": Reader("# 花园\n\n- 绣球花三天浇一次水\n\n| a | b |\n|---|---|\n| 1 | 2 |\n".encode(), note),
+    "recalld.toml": Reader(render_default("Asia/Shanghai").encode(), lambda data: load(data, {}), (SupervisorError,)),
+    "a task": Reader(render_task(_TASK), parse_task),
+    "a result": Reader(render_result(_RESULT), parse_result),
+    "a question": Reader(
+        "上周三我说的那家火锅店叫什么？ What did you recommend on May 2nd?".encode(), asked, (UnicodeDecodeError,)
+    ),
+    "any words": Reader("明天 3 点把 gpt-4o-mini 的 key 换掉，C:\\temp 也清一下。".encode(), said, (UnicodeDecodeError,)),
+    "an answer": Reader("## 部署\n\n- 超时改成 30 秒。\n".encode(), answered, (UnicodeDecodeError,)),
+}
