@@ -152,7 +152,7 @@ class Rescoring:
         self._thread.start()
         self._thread.join(deadline.left_s)
         if faults:
-            raise faults[0]
+            raise faults[0] if isinstance(faults[0], Exception) else RuntimeError(type(faults[0]).__name__)
         if not answer:
             raise TimeoutError("it did not answer in time")
         return added(hits, answer[0])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import time
+import weakref
 from typing import TYPE_CHECKING, Final
 
 from supervisor.protocol.servers import NO_KEY, find_key, is_here, shown
@@ -43,6 +44,7 @@ class Embeddings:
 
         # made here, where nobody waits yet; it keeps its connection, and what is for this machine goes through no proxy
         self._client = httpx2.Client(trust_env=not is_here(self._url), follow_redirects=False)
+        weakref.finalize(self, self._client.close)
 
     @property
     def name(self) -> str:

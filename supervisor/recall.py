@@ -73,7 +73,9 @@ def recall(
     how = "bm25" if hits else "none"
     better = search.attempt(lambda: ws.rescoring.rescored(question, hits, deadline), None)
     if better:
-        hits, how = better, ws.config.recall.backend
+        # where originals are a fallback they stay behind the others
+        hits = sorted(better, key=lambda hit: ws.config.recall.originals == "fallback" and hit.unit.tier == "original")
+        how = ws.config.recall.backend
     if not hits:
         hits = search.attempt(lambda: search.literal(query, deadline), [])
         how = "literal" if hits else "none"

@@ -64,11 +64,9 @@ class Vectors:
                 base.execute("DELETE FROM vectors")
                 base.execute("DELETE FROM learnt")
             base.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", vectors.items())
-            pages, free, size = (base.execute(f"PRAGMA {name}").fetchone()[0] for name in _SIZES)
-            if (pages - free) * size > self._most_bytes:
-                most = base.execute("SELECT count(*) FROM vectors").fetchone()[0] // _SHARE + 1
+            while _bytes(base) > self._most_bytes and (count := base.execute("SELECT count(*) FROM vectors").fetchone()[0]):
                 oldest = "SELECT rowid FROM vectors ORDER BY rowid LIMIT ?"
-                base.execute(f"DELETE FROM vectors WHERE rowid IN ({oldest})", (most,))  # noqa: S608
+                base.execute(f"DELETE FROM vectors WHERE rowid IN ({oldest})", (count // _SHARE + 1,))  # noqa: S608
 
         self._with(write, None)
 
@@ -106,3 +104,9 @@ class Vectors:
             self._files.make_folder(self._path.parent)
             with contextlib.suppress(FileExistsError):
                 self._files.create(self._path, b"")
+
+
+def _bytes(base: sqlite3.Connection) -> int:
+    """Return how much of the file is in use."""
+    pages, free, size = (base.execute(f"PRAGMA {name}").fetchone()[0] for name in _SIZES)
+    return int((pages - free) * size)

@@ -43,6 +43,11 @@ CALL: Final[ContextVar[Call | None]] = ContextVar("call", default=None)
 GIVEN: Final[dict[str, Any]] = {}
 
 
+def is_served() -> bool:
+    """Tell whether a running supervisor runs the command for somebody else."""
+    return CALL.get() is not None
+
+
 def environ() -> Mapping[str, str]:
     """Return the variables of whoever asked."""
     call = CALL.get()

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from rich.progress import Progress, TaskID
+
 
 @contextlib.contextmanager
 def progress() -> Iterator[Callable[[str, int, int], None]]:
@@ -16,15 +18,22 @@ def progress() -> Iterator[Callable[[str, int, int], None]]:
     if not sys.stderr.isatty():
         yield lambda _what, _done, _total: None
         return
-    from rich.console import Console
-    from rich.progress import Progress, TaskID
+    bars: list[Progress] = []
+    tasks: dict[str, TaskID] = {}
 
-    with Progress(console=Console(stderr=True), transient=True) as bars:
-        tasks: dict[str, TaskID] = {}
+    def show(what: str, done: int, total: int) -> None:
+        if not bars:  # loaded only where there is something to be shown: most commands are done at once
+            from rich.console import Console
+            from rich.progress import Progress
 
-        def show(what: str, done: int, total: int) -> None:
-            if what not in tasks:
-                tasks[what] = bars.add_task(what, total=total)
-            bars.update(tasks[what], completed=done, total=total)
+            bars.append(Progress(console=Console(stderr=True), transient=True))
+            bars[0].start()
+        if what not in tasks:
+            tasks[what] = bars[0].add_task(what, total=total)
+        bars[0].update(tasks[what], completed=done, total=total)
 
+    try:
         yield show
+    finally:
+        for bar in bars:
+            bar.stop()

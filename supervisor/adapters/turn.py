@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from supervisor.adapters.opening import Folder, Json, Now, opened
+from supervisor.adapters.opening import Folder, Json, Now, is_served, opened
 from supervisor.adapters.show import as_json, as_text
 from supervisor.protocol.errors import SupervisorError
 
@@ -126,20 +126,33 @@ def index_status(workspace: Folder = None, now: Now = None, json: Json = False) 
 
 @index.command("rebuild")
 def index_rebuild(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
-    """Make the index anew from the files."""
+    """Make the index anew from the files, and the vectors that are lacking."""
+    from supervisor.adapters.progress import progress
+    from supervisor.learning import learn
+    from supervisor.recall import refresh
+
     ws, _ = opened(workspace, now)
-    ws.index.forget()
-    changes = asdict(ws.index.update(wait_s=10.0))
-    print(as_json(changes) if json else as_text(dict(changes.items())))
+    with progress() as ws.progress:
+        changes = asdict(refresh(ws, wait_s=10.0, anew=True))
+        learn(ws)
+    print(as_json(changes) if json else as_text(changes))
 
 
 def _ready(workspace: Path | None, now: str | None) -> tuple[Workspace, datetime]:
-    """Return the workspace with its index as the files are now; a turn goes on with an older one."""
+    """
+    Return the workspace with its index as the files are now; a turn goes on with an older one.
+
+    A running supervisor keeps it so itself, and the turn does not wait for that; a first index shows on a terminal.
+    """
+    from supervisor.adapters.progress import progress
     from supervisor.recall import refresh
 
     ws, at = opened(workspace, now)
+    if is_served():
+        return ws, at
     try:
-        refresh(ws)
+        with progress() as ws.progress:
+            refresh(ws)
     except (OSError, SupervisorError) as error:
         ws.events.emit("degraded", why=str(error))
     return ws, at

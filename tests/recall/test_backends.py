@@ -1,0 +1,372 @@
+"""What scores beside the words: embeddings from a real server on loopback, with every fault; a backend of another package."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import sqlite3
+import stat
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.backends import GROUP, added
+from supervisor.inject import inject
+from supervisor.learning import learn
+from supervisor.policy.hit import Hit, Unit
+from supervisor.protocol.config import load
+from supervisor.recall import recall, refresh
+from supervisor.vectors import Vectors, digest
+from tests.conftest import WITHOUT_MODEL, message
+from tests.recall.vectors import FAULTS, Server
+
+SAID = [
+    message("1", "2026-01-29T09:00", "上个月买了一辆轿车，花了十二万。"),
+    message("2", "2026-01-29T11:00", "上个月买了一个书架，花了三百。"),
+    message("3", "2026-01-29T13:00", "孩子发烧了，医生说多喝水，买药花了八十。"),
+    message("4", "2026-01-29T15:00", "密码是 hunter2-demo，别忘了。"),
+]
+QUESTION = "买汽车花了多少"
+
+
+@pytest.fixture
+def server():
+    with Server() as found:
+        yield found
+
+
+@pytest.fixture
+def cache(tmp_path_factory, monkeypatch):
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    return folder / "recalld" / "vectors"
+
+
+@pytest.fixture
+def told(desk, server, cache):
+    desk.write(SAID)
+    desk.reopen(WITHOUT_MODEL)
+    desk.settle()
+    desk.reopen(hybrid(server.url))
+    refresh(desk.ws)
+    return desk
+
+
+def hybrid(url, more=""):
+    return f'{WITHOUT_MODEL}[recall]\nbackend = "hybrid"\ntimeout_ms = 3000\n{more}[embeddings]\nbase_url = "{url}"\nmodel = "bge-test"\n'
+
+
+def texts(found):
+    return [hit.unit.text for hit in found.hits]
+
+
+# ── hybrid ───────────────────────────────────────────────────────────────────
+
+
+def test_what_means_the_same_comes_first_once_memory_has_its_vectors(told):
+    before = recall(told.ws, QUESTION, told.clock())
+    assert before.how == "bm25"
+    assert learn(told.ws) == 1
+    found = recall(told.ws, QUESTION, told.clock())
+    assert (found.how, found.hits[0].unit.text) == ("hybrid", SAID[0]["text"])
+    assert "meaning" in found.hits[0].because
+    assert set(texts(found)) == set(texts(before))
+    assert told.told.of("backend_failed") == []
+
+
+def test_vectors_are_made_once_for_each_content_and_never_in_a_turn(told, server):
+    recall(told.ws, QUESTION, told.clock())
+    assert server.asked == []
+    learn(told.ws)
+    made = [text for batch in server.asked for text in batch]
+    assert len(made) == len(SAID)
+    server.asked.clear()
+    assert learn(told.reopen()) == 0
+    recall(told.ws, QUESTION, told.clock())
+    assert server.asked == [[QUESTION]]
+
+
+def test_secrets_stay_on_this_machine_unless_the_user_wants_it_otherwise(told, server):
+    learn(told.ws)
+    recall(told.ws, "我的密码是 hunter2-demo 花了多少", told.clock())
+    assert "hunter2" not in str(server.asked)
+    told.reopen(f'{told.toml}[privacy]\nredact = "off"\n')
+    assert learn(told.ws) == 1  # other texts, other vectors
+    assert "hunter2" in str(server.asked)
+
+
+def test_the_key_goes_to_the_server_and_into_no_event(told, server):
+    told.ws.rescoring.__init__(lambda: _made(told, {"OPENAI_API_KEY": "sk-demo-123"}))
+    learn(told.ws)
+    assert server.headers[0]["authorization"] == "Bearer sk-demo-123"
+    server.act = "bad key"
+    recall(told.ws, QUESTION, told.clock())
+    assert "sk-demo" not in str(told.told.all)
+    assert "401" in told.told.of("backend_failed")[0]["why"]
+
+
+def _made(desk, environ):
+    from supervisor.backends import backend_of
+
+    return backend_of(desk.ws.config, environ, desk.ws.files)
+
+
+def test_a_message_without_a_vector_keeps_the_score_of_its_words(told):
+    learn(told.ws)
+    (told.root / "memory/2026-01-30-note.md").write_text("买了电钢琴，花了六千。\n", encoding="utf-8")
+    refresh(told.ws)
+    found = {hit.unit.text: hit.score for hit in recall(told.ws, QUESTION, told.clock()).hits}
+    words = {hit.unit.text: hit.score for hit in _by_words(told)}
+    new = "买了电钢琴，花了六千。"
+    assert found[new] == words[new]
+    assert found[SAID[0]["text"]] > words[SAID[0]["text"]]
+
+
+def _by_words(desk):
+    before = desk.toml
+    found = recall(desk.reopen(WITHOUT_MODEL), QUESTION, desk.clock()).hits
+    desk.reopen(before)
+    return found
+
+
+def test_vectors_lie_in_the_cache_of_the_user_and_are_nobody_elses_to_read(told, cache):
+    learn(told.ws)
+    (file,) = cache.iterdir()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(cache.stat().st_mode) == 0o700
+    assert not any("sqlite" in name for name in told.tree(machine=True))
+
+
+@pytest.mark.parametrize("harm", ["delete", "truncate", "rubbish"])
+def test_vectors_that_are_deleted_or_damaged_are_made_anew(told, cache, harm):
+    learn(told.ws)
+    (file,) = cache.iterdir()
+    match harm:
+        case "delete":
+            shutil.rmtree(cache)
+        case "truncate":
+            file.write_bytes(file.read_bytes()[:5000])
+        case "rubbish":
+            file.write_bytes(os.urandom(20_000))
+    assert texts(recall(told.ws, QUESTION, told.clock()))
+    assert learn(told.ws) == 1
+    assert recall(told.ws, QUESTION, told.clock()).how == "hybrid"
+
+
+def test_another_model_behind_the_same_name_has_its_vectors_made_anew(told, server, cache):
+    learn(told.ws)
+    (file,) = cache.iterdir()
+    with sqlite3.connect(file) as base:
+        base.execute("UPDATE vectors SET vector = x'00000000'")
+    base.close()
+    assert recall(told.ws, QUESTION, told.clock()).how == "bm25"
+    assert "length" in told.told.of("backend_failed")[0]["why"]
+    (told.root / "memory/2026-01-30-note.md").write_text("买了电钢琴，花了六千。\n", encoding="utf-8")
+    refresh(told.reopen())
+    learn(told.ws)
+    assert learn(told.ws) == 1  # the others had gone
+    assert recall(told.ws, QUESTION, told.clock()).how == "hybrid"
+
+
+def test_the_cache_is_bounded_and_the_oldest_vectors_leave(desk, tmp_path):
+    vectors = Vectors(desk.files, tmp_path / "vectors", "bge-test", 200_000)
+    keys = [digest(f"第 {n} 条") for n in range(400)]
+    for at in range(0, 400, 20):
+        vectors.put({key: bytes(2048) for key in keys[at : at + 20]})
+    kept = vectors.get(keys)
+    assert 30 < len(kept) < 110
+    assert keys[-1] in kept
+    assert keys[0] not in kept
+
+
+# ── what goes wrong changes nothing but the score ────────────────────────────
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_server_that_fails_costs_the_turn_nothing_but_the_meaning(told, server, fault):
+    learn(told.ws)
+    words = _by_words(told)
+    told.reopen(hybrid(server.url).replace("3000", "400"))
+    told.ws.rescoring.backend()
+    server.act = fault
+    began = time.monotonic()
+    found = recall(told.ws, QUESTION, told.clock())
+    assert time.monotonic() - began < 5
+    assert found.hits == words
+    assert found.how == "bm25"
+    (event,) = told.told.of("backend_failed")
+    assert event["backend"] == "hybrid"
+    assert QUESTION not in str(event)
+    assert inject(told.ws, QUESTION, told.clock(), found).memory.startswith("## Memory\n")
+
+
+def test_answers_in_another_order_are_put_in_order(told, server):
+    server.act = "shuffled"
+    learn(told.ws)
+    assert recall(told.ws, QUESTION, told.clock()).hits[0].unit.text == SAID[0]["text"]
+
+
+def test_a_server_that_is_not_there_costs_nothing_but_the_meaning(told):
+    learn(told.ws)
+    words = _by_words(told)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+    # the same vectors, as if the server had gone
+    told.ws.rescoring.backend()._embeddings._url = f"{url}/embeddings"
+    assert recall(told.ws, QUESTION, told.clock()).hits == words
+    assert "could not be asked" in told.told.of("backend_failed")[0]["why"]
+
+
+def test_one_that_fails_is_told_once_left_alone_for_a_while_and_asked_again(told, server):
+    learn(told.ws)
+    server.act = "fault"
+    for _ in range(3):
+        recall(told.ws, QUESTION, told.clock())
+    assert len(told.told.of("backend_failed")) == 1
+    assert server.asked.count([QUESTION]) == 1
+    server.act = "well"
+    told.ws.rescoring._rested = replace(told.ws.rescoring._rested, ends_at=0.0)
+    assert recall(told.ws, QUESTION, told.clock()).how == "hybrid"
+    assert len(told.told.of("backend_back")) == 1
+
+
+@pytest.mark.parametrize("fault", ["fault", "garbage", "refuses all"])
+def test_what_could_not_be_learnt_is_learnt_later(told, server, fault):
+    learn(told.ws)
+    (told.root / "memory/2026-01-30-note.md").write_text("买了电钢琴，花了六千。\n", encoding="utf-8")
+    refresh(told.ws)
+    server.act = fault
+    assert learn(told.ws) == 0
+    assert len(told.told.of("backend_failed")) == 1
+    server.act = "well"
+    assert learn(told.ws) == 1
+    assert len(told.told.of("backend_back")) == 1
+
+
+def test_a_text_that_the_server_does_not_take_costs_no_other_its_vector(told, server):
+    (told.root / "memory/2026-01-30-note.md").write_text(
+        "- 买了电钢琴，花了六千。\n- 不要买二手的。\n- 买琴凳。\n", encoding="utf-8"
+    )
+    refresh(told.ws)
+    server.act = "picky"
+    assert learn(told.ws) == 2  # the day and the note
+    server.asked.clear()
+    server.act = "well"
+    assert learn(told.ws) == 0
+    keys = [digest(text) for text in ("买了电钢琴，花了六千。", "不要买二手的。", "买琴凳。")]
+    assert set(told.ws.rescoring.backend()._vectors.get(keys)) == {keys[0], keys[2]}
+
+
+@pytest.mark.parametrize("lines", ["", 'base_url = "http://127.0.0.1:9/v1"\n', 'model = "bge-test"\n'])
+def test_hybrid_without_server_or_model_is_bm25_and_says_so(told, lines):
+    told.reopen(f'{WITHOUT_MODEL}[recall]\nbackend = "hybrid"\n[embeddings]\n{lines}')
+    for _ in range(2):
+        assert recall(told.ws, QUESTION, told.clock()).how == "bm25"
+    (event,) = told.told.of("backend_failed")
+    assert "embeddings.base_url" in event["why"]
+    assert learn(told.ws) == 0
+
+
+# ── of other packages ────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def package(tmp_path_factory, monkeypatch):
+    """An installed package with backends: one that likes books, and some that fail."""
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "bookish.py").write_text(
+        """
+class Bookish:
+    def __init__(self, config):
+        assert config.recall.backend == "bookish"
+    def scores(self, question, units, within_s):
+        return [1.0 if "书" in unit.text else 0.0 for unit in units]
+
+class Rude:
+    def __init__(self, config): pass
+    def scores(self, question, units, within_s):
+        raise SystemExit(question)
+
+class Chatty(Rude):
+    def scores(self, question, units, within_s):
+        return ["很好"] * len(units)
+
+class Short(Rude):
+    def scores(self, question, units, within_s):
+        return [1.0]
+
+class Silent(Rude):
+    def scores(self, question, units, within_s):
+        return None
+
+class Broken:
+    def __init__(self, config):
+        raise RuntimeError("没有装好")
+""",
+        encoding="utf-8",
+    )
+    info = folder / "bookish-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: bookish\nVersion: 1.0\n")
+    names = ("Bookish", "Rude", "Chatty", "Short", "Silent", "Broken", "Absent")
+    (info / "entry_points.txt").write_text(f"[{GROUP}]\n" + "".join(f"{name.lower()} = bookish:{name}\n" for name in names))
+    monkeypatch.syspath_prepend(str(folder))
+    yield
+    sys.modules.pop("bookish", None)
+
+
+def test_a_backend_of_another_package_scores_by_its_entry_point(told, package):
+    told.reopen(f'{WITHOUT_MODEL}[recall]\nbackend = "bookish"\n')
+    found = recall(told.ws, QUESTION, told.clock())
+    assert (found.how, found.hits[0].unit.text) == ("bookish", SAID[1]["text"])
+
+
+@pytest.mark.parametrize("name", ["rude", "chatty", "short", "silent", "broken", "absent", "not-installed"])
+def test_a_backend_that_fails_or_is_not_there_costs_the_turn_nothing(told, package, name):
+    words = _by_words(told)
+    told.reopen(f'{WITHOUT_MODEL}[recall]\nbackend = "{name}"\n')
+    assert recall(told.ws, QUESTION, told.clock()).hits == words
+    (event,) = told.told.of("backend_failed")
+    assert QUESTION not in str(event)
+
+
+def test_a_backend_has_a_name_that_can_be_one():
+    from supervisor.protocol.errors import BadConfig
+
+    with pytest.raises(BadConfig):
+        load(b'[recall]\nbackend = "Hybrid, please"\n', {})
+
+
+# ── what is added to the score ───────────────────────────────────────────────
+
+UNIT = Unit(path="memory/2026-01-28-deploy.md", start=1, end=1, text="部署", tier="dated")
+
+
+@given(
+    st.lists(st.floats(0.01, 50), min_size=1, max_size=8),
+    st.lists(st.one_of(st.none(), st.floats(-1, 1)), min_size=8, max_size=8),
+)
+def test_no_score_falls_and_none_gains_more_than_half_of_the_best(scores, said):
+    hits = [Hit(replace(UNIT, start=n + 1), score) for n, score in enumerate(scores)]
+    found = added(hits, said[: len(hits)])
+    if found is None:
+        assert set(said[: len(hits)]) == {None}
+        return
+    assert {hit.unit.start for hit in found} == {hit.unit.start for hit in hits}
+    most = max(scores) / 2
+    for hit in found:
+        before = scores[hit.unit.start - 1]
+        assert before - 1e-3 <= hit.score <= before + most + 1e-3
+    assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
+
+
+@pytest.mark.parametrize("said", [[float("nan")], [float("inf")], ["好"], [], [1.0, 2.0]])
+def test_what_is_no_score_is_refused(said):
+    with pytest.raises(ValueError, match="answered"):
+        added([Hit(UNIT, 3.0)], said)

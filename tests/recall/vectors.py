@@ -1,0 +1,145 @@
+"""
+A real embeddings server on loopback, for tests: vectors of hashed pairs of characters, with a small thesaurus, so that what
+means the same lies near. It fails in every way that servers do.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import threading
+import time
+import zlib
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+SIZE = 64
+#: What the model knows to mean the same.
+SAME = {"汽车": "车子", "轿车": "车子", "感冒": "生病", "发烧": "生病", "automobile": "car"}
+
+
+def vector(text: str) -> list[float]:
+    """The vector of a text."""
+    for word, same in SAME.items():
+        text = text.replace(word, same)
+    found = [0.0] * SIZE
+    for a, b in itertools.pairwise(text):
+        found[zlib.crc32((a + b).encode()) % SIZE] += 1.0
+    found[0] += 0.01
+    length = math.sqrt(sum(x * x for x in found))
+    return [x / length for x in found]
+
+
+class Server(ThreadingHTTPServer):
+    """Serves between `with` and its end; *act* says how it answers: "well", or a fault's name."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.act = "well"
+        self.asked: list[list[str]] = []
+        self.headers: list[dict[str, str]] = []
+        self.ended = threading.Event()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.ended.set()
+        self.shutdown()
+        self.server_close()
+
+    def handle_error(self, *_: object) -> None:
+        """A client that goes away is nothing to tell."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Server
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.asked.append(body["input"])
+        self.server.headers.append({name.lower(): value for name, value in self.headers.items()})
+        self._act(self.server.act, body["input"])
+
+    def _act(self, act: str, texts: list[str]) -> None:
+        rows: Any = [{"index": n, "embedding": vector(text)} for n, text in enumerate(texts)]
+        match act:
+            case "hang":
+                self.server.ended.wait(30)
+            case "drip":
+                self._drip()
+                return
+            case "shuffled":
+                rows.reverse()
+            case "other length":
+                rows = [{"index": n, "embedding": vector(text)[:7]} for n, text in enumerate(texts)]
+            case "ragged":
+                rows[-1]["embedding"] = [*rows[-1]["embedding"][:3], [1.0]]
+            case "too few":
+                rows = rows[1:]
+            case "not a number":
+                rows[0]["embedding"][0] = math.nan
+            case "infinite":
+                rows[0]["embedding"][0] = 1e39
+            case "nothing":
+                rows = [{"index": n, "embedding": [0.0] * SIZE} for n in range(len(texts))]
+            case "words":
+                rows[0]["embedding"] = ["花生"] * SIZE
+            case "empty":
+                rows = []
+            case "picky" if any("不要" in text for text in texts):
+                self._send(400, b'{"error": {"message": "input too long"}}')
+                return
+            case "close":
+                self.close_connection = True
+                return
+        answers = {
+            "page": (200, "<html>登录</html>".encode()),
+            "garbage": (200, b'{"data": ]\xff'),
+            "list": (200, b"[1, 2]"),
+            "deep": (200, b"[" * 5000),
+            "fault": (500, b"{}"),
+            "bad key": (401, b"{}"),
+            "no model": (404, b"{}"),
+            "loading": (503, b"{}"),
+            "refuses all": (400, b"{}"),
+            "huge": (200, b" " * 3_000_000),
+        }
+        status, data = answers.get(act, (200, json.dumps({"data": rows}).encode()))
+        self._send(status, data)
+
+    def _send(self, status: int, data: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def _drip(self) -> None:
+        """Send a byte now and then: no single wait is long."""
+        self.send_response(200)
+        self.send_header("Content-Length", "100000")
+        self.end_headers()
+        until = time.monotonic() + 30
+        while time.monotonic() < until and not self.server.ended.wait(0.02):
+            self.wfile.write(b" ")
+            self.wfile.flush()
+
+
+#: Every way in which an answer is none.
+FAULTS = (
+    *("hang", "drip", "other length", "ragged", "too few", "not a number", "infinite", "nothing", "words", "empty", "close"),
+    *("page", "garbage", "list", "deep", "fault", "bad key", "no model", "loading", "refuses all", "huge"),
+)
