@@ -149,8 +149,9 @@ class Supervisor:
             self._damaged = (stat, self._steady_s())
         quiet_s = self._ws.config.archive.quiet.total_seconds()
         if stat is None or self._steady_s() - self._damaged[1] >= quiet_s:
-            restore_history(self._ws, now)
-            self._damaged = None
+            with contextlib.suppress(OSError, Busy):  # the round has told of it; the next one tries again
+                restore_history(self._ws, now)
+                self._damaged = None
 
     # ── one shot ─────────────────────────────────────────────────────────────
 

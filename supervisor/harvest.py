@@ -95,18 +95,26 @@ def _take_in(ws: Workspace, result: Result, period: Period, now: datetime) -> bo
 
 def _fault(ws: Workspace, result: Result) -> Reason | None:
     """Return why the text can't stand, judged beside a sample of what it was made from."""
-    blocks = (block for source in result.sources for block in ws.memory.blocks(source.name))
-    sample = ""
-    while len(sample) < _SAMPLE and (block := next(blocks, None)):
-        sample += f"{block.text}\n"
+    said = [_said_in(ws, source.name) for source in result.sources]
+    # a month is told from its days, whose languages count alike: where they differ, either is right
+    languages = {language_of(text) for text in said if text.strip()}
     return fault(
         result.text,
         ws.config.archive.summarise_chars,
-        material_language=language_of(sample),
-        material=sample[:_SAMPLE],
+        material_language=languages.pop() if len(languages) == 1 else None,
+        material="".join(said)[:_SAMPLE],
         prompt_marks=() if result.extract else prompt_marks(),
         extract=result.extract,
     )
+
+
+def _said_in(ws: Workspace, name: str) -> str:
+    """Return what a dated file says, up to the sample's length."""
+    blocks = iter(ws.memory.blocks(name))
+    said = ""
+    while len(said) < _SAMPLE and (block := next(blocks, None)):
+        said += f"{block.text}\n"
+    return said
 
 
 def _write(ws: Workspace, result: Result, period: Period, now: datetime, *, empty: bool) -> None:

@@ -80,11 +80,13 @@ def _affordable(ws: Workspace, ready: Sequence[Work], files: Sequence[MemoryFile
 
 
 def _alive(wanted: Sequence[Work]) -> set[str]:
-    """Return the groups whose failures still say something: those that are wanted, and the days of a wanted month."""
+    """Return the groups whose failures still say something: those that are wanted, their days, and the month of a day."""
     groups = {work.period.group for work in wanted}
     for work in wanted:
         if work.period.kind == "month":
             groups |= {f"day-{source.name[: len('2026-01-28')]}" for source in work.sources}
+        else:  # a month that is told day by day first waits on as it did (docs/protocol.md, 3: new material resets nothing)
+            groups.add(f"month-{work.period.label[: len('2026-01')]}")
     return groups
 
 

@@ -11,9 +11,11 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from supervisor.protocol.clock import to_wire
+from supervisor.protocol.errors import Busy
 from supervisor.recover import reclaim
 
 if TYPE_CHECKING:
@@ -41,7 +43,8 @@ class Workers:
         """Start a worker when the queue holds something and ours does not live."""
         if self._child and self._child.poll() is not None:
             self._child = None
-            reclaim(self._ws)
+            with suppress(OSError, Busy):  # a disk that refuses: what is left running is put back when its lease is over
+                reclaim(self._ws)
             self.failures = self.failures + 1 if self._ws.spool.waiting() else 0
             self._not_before = time.monotonic() + min(2.0**self.failures, _LONGEST_S) if self.failures > 1 else 0.0
         if self._child is None and self._ws.spool.waiting() and time.monotonic() >= self._not_before:
@@ -63,8 +66,9 @@ class Workers:
             if beat != last:
                 self._beats[name] = (beat, now)
             elif now - since > lease_s:
-                self._ws.spool.put_back(name)
-                self._ws.events.emit("task_put_back", tasks=1)
+                with suppress(OSError):  # the next look tries again
+                    self._ws.spool.put_back(name)
+                    self._ws.events.emit("task_put_back", tasks=1)
 
     def stop(self, wait_s: float = 3.0) -> None:
         """Tell our worker to end; it puts its task back itself, or is killed after *wait_s* seconds."""

@@ -1,0 +1,131 @@
+"""What the simulated years found in the product, each in its smallest form."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+import supervisor.workers
+from supervisor.daemon import Supervisor
+from supervisor.protocol.disk import RealDisk
+from supervisor.workers import Workers
+from tests.conftest import TOML, message, unreachable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+#: A context so small that a month is told day by day first.
+SMALL = TOML + "context_tokens = 512\n"
+LONG = "服务器搬到了新机房，十点以前都连不上，已经通知大家改用备用地址。" * 6
+
+
+class Full(RealDisk):
+    """A disk without room, while it is so."""
+
+    is_full = False
+
+    def write(self, handle: int, data: bytes) -> None:
+        self.refuse()
+        super().write(handle, data)
+
+    def rename_new(self, old: Path, new: Path) -> None:
+        self.refuse()
+        super().rename_new(old, new)
+
+    def refuse(self) -> None:
+        if self.is_full:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+class Steady:
+    """A monotonic clock that a test cranks."""
+
+    def __init__(self) -> None:
+        self.now_s = 1000.0
+
+    def __call__(self) -> float:
+        self.now_s += 61
+        return self.now_s
+
+    monotonic = __call__
+
+
+def test_a_full_disk_does_not_end_the_supervisor_while_history_is_damaged(desk):
+    disk = Full()
+    desk.reopen(disk=disk)
+    desk.write([message("m1", "2026-01-30T09:00", "月饼订两盒。")])
+    desk.settle()
+    supervisor = Supervisor(desk.ws, desk.clock, None, Steady())
+    desk.write(b'[{"id": "m1", "te')
+    disk.is_full = True
+    for _ in range(3):
+        supervisor.tick(desk.clock())
+    disk.is_full = False
+    for _ in range(3):
+        supervisor.tick(desk.clock())
+    assert [raw["id"] for raw in desk.history()] == ["m1"]
+
+
+def test_a_full_disk_does_not_end_the_supervisor_when_a_lease_runs_out(desk, monkeypatch):
+    disk = Full()
+    desk.reopen(disk=disk)
+    monkeypatch.setattr(supervisor.workers, "time", Steady())
+    desk.write([message("m1", "2026-01-10T09:00", "月饼订两盒。")])
+    desk.round("all")
+    desk.ws.spool.claim()
+    workers = Workers(desk.ws, desk.clock)
+    disk.is_full = True
+    for _ in range(4):
+        workers.watch_leases()
+    assert len(desk.ws.spool.claimed()) == 1
+    disk.is_full = False
+    workers.watch_leases()
+    assert (len(desk.ws.spool.claimed()), desk.ws.spool.waiting()) == (0, 1)
+
+
+def test_a_late_message_does_not_end_the_wait_of_its_month(desk):
+    """docs/protocol.md, 3: new material does not reset it. The days of a large month are told first; the month waits on."""
+    desk.reopen(SMALL)
+    desk.write([message(f"m{n}", f"2025-11-{n:02d}T09:00", f"{n} 号：{LONG}") for n in range(1, 6)])
+    told = desk.scribe.script
+    desk.scribe.script = lambda task, blocks: (unreachable if task.kind == "monthly-summary" else told)(task, blocks)
+    desk.settle()
+    assert list(desk.ws.failures()) == ["month-2025-11"]
+    until = desk.ws.failures()["month-2025-11"].next_at
+    desk.clock.forward(minutes=1)
+    desk.say(message("late", "2025-11-09T09:00", "补记：押金三千二。"))
+    asked = len(desk.scribe.asked)
+    desk.settle()
+    assert desk.clock() < until
+    assert [task.group for task, _ in desk.scribe.asked[asked:]] == ["day-2025-11-09"]
+    assert desk.ws.failures()["month-2025-11"].next_at == until
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_a_month_of_both_languages_may_be_told_in_either(desk, language):
+    """A long log in Chinese on one day had every English summary of an English month refused, for ever."""
+    english = "The demo moved to room 305, the minutes are written by Tuesday."
+    desk.write(
+        [message("log", "2025-11-03T09:00", "第四十一行超时，已经重试过一次，还是不行。" * 200)]
+        + [message(f"m{n}", f"2025-11-{n:02d}T09:00", f"{english} ({n})") for n in range(4, 9)]
+    )
+    texts = {
+        "zh": "## 十一月\n\n演示改到三零五房间，纪要周二前写好；服务器超时，重试过。",
+        "en": f"## November\n\n{english} The server timed out and was retried.",
+    }
+    desk.scribe.script = lambda task, blocks: texts[language]
+    desk.settle()
+    assert desk.ws.failures() == {}
+    assert texts[language] in desk.summary("2025-11")
+
+
+def test_a_month_of_one_language_is_still_not_told_in_the_other(desk):
+    desk.write([message(f"m{n}", f"2025-11-{n:02d}T09:00", f"{n} 号：{LONG}") for n in range(1, 4)])
+    desk.scribe.script = lambda task, blocks: (
+        "## November\n\nThe demo moved to room three, the minutes are written by Tuesday afternoon."
+    )
+    desk.settle()
+    assert desk.ws.failures()["month-2025-11"].reason == "refused"
