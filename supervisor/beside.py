@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
     from supervisor.workspace import Workspace
 
-#: Seconds: until a step that failed in a way nobody foresaw is done again; how long an end is waited for.
+#: Seconds until a step that failed in a way nobody foresaw is done again.
 _AFTER_A_BUG_S: Final = 60.0
-_END_S: Final = 4.0
 
 
 class Beside:
     """
     Does *step* when it is woken, and at the latest after as many seconds as the step before it returned.
 
-    *ws* is this thread's own. What wakes it within *gather_s* seconds is dealt with in one step.
+    *ws* is this thread's own, and should stop (`ws.should_stop`) as soon as anything else is wanted; an update of the index
+    only at the end. What wakes the thread within *gather_s* seconds is dealt with in one step.
     """
 
-    def __init__(self, ws: Workspace, what: str, step: Callable[[Beside], float], gather_s: float = 0.0) -> None:
+    def __init__(self, ws: Workspace, what: str, step: Callable[[], float], gather_s: float = 0.0) -> None:
         self._ws = ws
         self._what = what
         self._step = step
@@ -34,7 +34,7 @@ class Beside:
         self._woken = threading.Event()
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name=what, daemon=True)
-        ws.should_stop = ws.index.should_stop = self._ending.is_set
+        ws.should_stop, ws.index.should_stop = self._is_wanted, self._ending.is_set
 
     def start(self) -> None:
         """Begin, with a first step at once."""
@@ -45,14 +45,16 @@ class Beside:
         """Have the step done now."""
         self._woken.set()
 
-    def end(self) -> None:
+    def stop(self) -> None:
         """End after what is being done, which looks from time to time whether it is to stop."""
         self._ending.set()
         self._woken.set()
-        self._thread.join(_END_S)
 
-    def is_wanted(self) -> bool:
-        """Tell whether there is something else to do than what is being done."""
+    def join(self, within_s: float) -> None:
+        """Wait until it has ended, for so many seconds at most: what hangs then ends with the process."""
+        self._thread.join(within_s)
+
+    def _is_wanted(self) -> bool:
         return self._woken.is_set() or self._ending.is_set()
 
     def _run(self) -> None:
@@ -67,7 +69,7 @@ class Beside:
 
     def _done(self) -> float:
         try:
-            wait_s = self._step(self)
+            wait_s = self._step()
         except Exception as error:  # noqa: BLE001 - the rounds go on whatever happens here; it is told
             frame = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{os.path.basename(frame.filename)}:{frame.lineno}"

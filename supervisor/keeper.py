@@ -2,9 +2,7 @@
 What the supervisor does beside its rounds, so that recall is ready when the assistant asks (design of recall, "Speed").
 
 One thread brings the index up to date as files change, and asks canaries when there is nothing else to do; one has the context
-of what waits in inbox.json ready. They are threads, and not processes, since they share what is costly to have twice, jieba's
-dictionary and the stems, which a process would have to load for each changed file; and not parts of a round, since a first
-index of 100,000 messages takes half a minute, in which archiving, the socket and the next turn go on (decision 0011).
+of what waits in inbox.json ready; one shows memory to a backend that wants to see it beforehand. Why threads: decision 0012.
 """
 
 from __future__ import annotations
@@ -14,6 +12,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from supervisor.beside import Beside
+from supervisor.deadline import within
+from supervisor.learning import learn
 from supervisor.probe import probe
 from supervisor.protocol.errors import Busy, SupervisorError, from_os_error
 from supervisor.ready import Ready
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 #: Seconds between two checks of canaries; for what changes together, since a run writes a file a day.
 _CHECK_S: Final = 60.0
 _GATHER_S: Final = 0.05
+#: Seconds until a backend that failed is shown again what it lacks.
+_LEARN_S: Final = 300.0
+#: How long all threads together are waited for in the end.
+_END_S: Final = 4.0
 #: How long another program's update is waited for.
 _LOCK_WAIT: Final = timedelta(seconds=2)
 #: Seconds until a failed update is tried again: the first, and the longest after doubling.
@@ -35,11 +39,13 @@ _AGAIN_S: Final = (0.5, 60.0)
 
 
 class Keeper:
-    """The two threads, each with a workspace of its own: *fresh* for the index, *ready* for the next turn."""
+    """The threads, each with a workspace of its own, which *another* opens."""
 
-    def __init__(self, fresh: Workspace, ready: Workspace, clock: Clock) -> None:
+    def __init__(self, another: Callable[[], Workspace], clock: Clock) -> None:
+        learning, fresh, ready = another(), another(), another()
         self._inbox = ready.layout.inbox.name
-        self._fresh = Beside(fresh, "index", Freshness(fresh, clock).step, _GATHER_S)
+        self._learning = Beside(learning, "learning", lambda: _learn(learning))
+        self._fresh = Beside(fresh, "index", Freshness(fresh, clock, self._learning.wake).step, _GATHER_S)
         self._ready = Beside(ready, "ready context", _context_step(ready, clock))
 
     def hint(self, name: str) -> None:
@@ -55,19 +61,27 @@ class Keeper:
 
     def __enter__(self) -> None:
         """Begin; the inbox and the index are looked at at once."""
-        self._ready.start()
-        self._fresh.start()
+        for thread in (self._ready, self._fresh, self._learning):
+            thread.start()
 
     def __exit__(self, *_: object) -> None:
         """End after what is being done."""
-        self._ready.end()
-        self._fresh.end()
+        deadline = within(_END_S)
+        for thread in (self._ready, self._fresh, self._learning):
+            thread.stop()
+        for thread in (self._ready, self._fresh, self._learning):
+            thread.join(deadline.left_s)
 
 
-def _context_step(ws: Workspace, clock: Clock) -> Callable[[Beside], float]:
+def _learn(ws: Workspace) -> float:
+    learn(ws)
+    return _LEARN_S
+
+
+def _context_step(ws: Workspace, clock: Clock) -> Callable[[], float]:
     ready = Ready(ws, clock)
 
-    def step(_: Beside) -> float:
+    def step() -> float:
         ready.look()
         return ws.config.care.poll.total_seconds()
 
@@ -75,18 +89,23 @@ def _context_step(ws: Workspace, clock: Clock) -> Callable[[Beside], float]:
 
 
 class Freshness:
-    """The index, brought up to date; what fails is told once and tried again, ever later."""
+    """
+    The index, brought up to date; what fails is told once and tried again, ever later.
 
-    def __init__(self, ws: Workspace, clock: Clock) -> None:
+    *changed* is called when it holds something new.
+    """
+
+    def __init__(self, ws: Workspace, clock: Clock, changed: Callable[[], None] = lambda: None) -> None:
         self._ws = ws
         self._clock = clock
+        self._changed = changed
         self._again_s = _AGAIN_S[0]
         self._checked = float("-inf")
 
-    def step(self, thread: Beside) -> float:
+    def step(self) -> float:
         """Bring the index up to date and, when nothing else is wanted, ask some canaries; seconds until the next step."""
         why = self._fault_of(self._update)
-        if self._ws.should_stop():
+        if self._ws.index.should_stop():
             return 0.0
         self._ws.events.edge("index_stale", bool(why), over="index_fresh", why=why)
         if why:
@@ -94,15 +113,18 @@ class Freshness:
             return wait_s
         self._again_s = _AGAIN_S[0]
         left_s = self._checked + _CHECK_S - time.monotonic()
-        if left_s > 0 or thread.is_wanted():
+        if left_s > 0 or self._ws.should_stop():
             return max(left_s, 0.0)
-        why = self._fault_of(lambda: probe(self._ws, self._clock(), thread.is_wanted))
+        why = self._fault_of(lambda: probe(self._ws, self._clock()))
         self._ws.events.edge("degraded", bool(why), over="recovered", why=why)
         self._checked = time.monotonic()
         return _CHECK_S
 
     def _update(self) -> None:
-        if refresh(self._ws, _LOCK_WAIT.total_seconds()).shared:
+        found = refresh(self._ws, _LOCK_WAIT.total_seconds())
+        if found.read:
+            self._changed()
+        if found.shared:
             raise Busy(self._ws.layout.state / "index.lock", _LOCK_WAIT)
 
     def _fault_of(self, step: Callable[[], object]) -> str:

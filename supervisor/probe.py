@@ -15,7 +15,6 @@ from supervisor.policy.canary import A_RUN, KEPT, answered, choose, due, is_foun
 from supervisor.recall import recall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from datetime import datetime
 
     from supervisor.canaries import Kept
@@ -28,11 +27,11 @@ A_CHECK: Final = 5
 _LOOKED_AT: Final = 12
 
 
-def probe(ws: Workspace, now: datetime, should_stop: Callable[[], bool] = lambda: False) -> int:
+def probe(ws: Workspace, now: datetime) -> int:
     """
     Take canaries from the archive runs since the last check and ask a few that are due; returns how many were asked.
 
-    The index is as the files are. *should_stop* is asked before each.
+    The index is as the files are. It ends early where the workspace is told to stop.
     """
     # gather
     store = CanaryStore(ws.files, ws.layout)
@@ -41,7 +40,7 @@ def probe(ws: Workspace, now: datetime, should_stop: Callable[[], bool] = lambda
     # decide, one by one
     asked = 0
     for canary in due(kept.canaries, now, A_CHECK):
-        if should_stop():
+        if ws.should_stop():
             break
         answer = _answer(ws, canary, now)
         after_it = [answer if one is canary else one for one in kept.canaries]

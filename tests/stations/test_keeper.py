@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from supervisor.beside import Beside
+from supervisor.daemon import Supervisor
 from supervisor.keeper import Freshness, Keeper
 from supervisor.protocol.disk import RealDisk
 from supervisor.recall import recall
@@ -22,15 +23,6 @@ if TYPE_CHECKING:
 
 #: Far above what anything here takes: reached only when something is broken.
 DEADLINE_S = 30.0
-
-
-class Alone:
-    """A thread that nobody wakes."""
-
-    wanted = False
-
-    def is_wanted(self) -> bool:
-        return self.wanted
 
 
 class Refusing(RealDisk):
@@ -56,16 +48,15 @@ def found(desk, word: str) -> bool:
 
 
 def test_a_step_makes_the_index_and_asks_what_was_archived(told):
-    wait_s = Freshness(told.ws, told.clock).step(Alone())
+    wait_s = Freshness(told.ws, told.clock).step()
     assert wait_s > 1
     assert found(told, "疫苗")
     assert status(told.ws, told.clock())["canaries"]["found"] == 1
 
 
 def test_where_something_else_is_wanted_no_canary_is_asked(told):
-    busy = Alone()
-    busy.wanted = True
-    assert Freshness(told.ws, told.clock).step(busy) == 0
+    told.ws.should_stop = lambda: True
+    assert Freshness(told.ws, told.clock).step() == 0
     assert found(told, "疫苗")
     assert status(told.ws, told.clock())["canaries"]["kept"] == 0
 
@@ -74,13 +65,13 @@ def test_canaries_are_looked_at_once_a_minute_however_often_files_change(told, m
     now = [0.0]
     monkeypatch.setattr("supervisor.keeper.time.monotonic", lambda: now[0])
     fresh = Freshness(told.ws, told.clock)
-    assert fresh.step(Alone()) == 60
+    assert fresh.step() == 60
     told.layout.canaries.unlink()
     now[0] = 59
-    assert fresh.step(Alone()) == 1
+    assert fresh.step() == 1
     assert not told.layout.canaries.exists()
     now[0] = 60
-    assert fresh.step(Alone()) == 60
+    assert fresh.step() == 60
     assert told.layout.canaries.exists()
 
 
@@ -88,12 +79,12 @@ def test_a_full_disk_is_told_on_the_edge_and_tried_again_ever_later(told):
     disk = Refusing()
     fresh = Freshness(told.reopen(disk=disk), told.clock)
     disk.refuses = True
-    waits = [fresh.step(Alone()) for _ in range(10)]
+    waits = [fresh.step() for _ in range(10)]
     assert waits[:4] == [0.5, 1, 2, 4]
     assert waits[-1] == 60
     assert len(told.told.of("index_stale")) == 1
     disk.refuses = False
-    fresh.step(Alone())
+    fresh.step()
     assert (len(told.told.of("index_stale")), len(told.told.of("index_fresh"))) == (1, 1)
     assert found(told, "疫苗")
     disk.refuses = True
@@ -105,10 +96,10 @@ def test_another_program_at_the_index_is_waited_for_and_told_where_it_lasts(told
     fresh = Freshness(told.ws, told.clock)
     told.files.make_folder(told.layout.state / "index")
     with told.files.lock(told.layout.state / "index.lock"):
-        assert fresh.step(Alone()) == 0.5
+        assert fresh.step() == 0.5
     (why,) = told.told.of("index_stale")
     assert "index.lock" in why["why"]
-    assert fresh.step(Alone()) > 1
+    assert fresh.step() > 1
     assert len(told.told.of("index_fresh")) == 1
 
 
@@ -120,12 +111,12 @@ def test_told_to_stop_in_the_middle_of_an_index_it_stops_and_says_nothing(told):
         asked.append(1)
         return True
 
-    ws.should_stop = ws.index.should_stop = stop
-    Freshness(ws, told.clock).step(Alone())
+    ws.index.should_stop = stop
+    Freshness(ws, told.clock).step()
     assert asked
     assert told.told.of("index_stale") == []
     told.reopen()
-    Freshness(told.ws, told.clock).step(Alone())
+    Freshness(told.ws, told.clock).step()
     assert found(told, "疫苗")
 
 
@@ -141,7 +132,7 @@ def test_a_thread_does_its_step_when_it_is_woken_and_ends_when_it_is_told(desk):
     done = threading.Semaphore(0)
     seen = []
 
-    def step(thread: Beside) -> float:
+    def step() -> float:
         seen.append(threading.current_thread().name)
         done.release()
         return 3600.0
@@ -151,7 +142,8 @@ def test_a_thread_does_its_step_when_it_is_woken_and_ends_when_it_is_told(desk):
     assert done.acquire(timeout=DEADLINE_S)
     thread.wake()
     assert done.acquire(timeout=DEADLINE_S)
-    thread.end()
+    thread.stop()
+    thread.join(DEADLINE_S)
     assert set(seen) == {"索引"}
     assert not any(one.name == "索引" for one in threading.enumerate())
 
@@ -160,7 +152,7 @@ def test_a_bug_in_a_step_is_told_once_and_the_thread_lives(desk):
     done = threading.Semaphore(0)
     faults = [KeyError("花生"), KeyError("花生"), None]
 
-    def step(thread: Beside) -> float:
+    def step() -> float:
         done.release()
         fault = faults.pop(0)
         if fault:
@@ -173,12 +165,13 @@ def test_a_bug_in_a_step_is_told_once_and_the_thread_lives(desk):
         assert done.acquire(timeout=DEADLINE_S)
         thread.wake()
     assert done.acquire(timeout=DEADLINE_S)
-    thread.end()
+    thread.stop()
+    thread.join(DEADLINE_S)
     assert [("花生" in fields["why"], "KeyError" in fields["why"]) for fields in desk.told.of("error")] == [(False, True)]
 
 
 def test_the_keeper_hears_of_files_by_their_names(desk, monkeypatch):
-    keeper = Keeper(again(desk), again(desk), desk.clock)
+    keeper = Keeper(lambda: again(desk), desk.clock)
     woken = []
     monkeypatch.setattr(keeper._fresh, "wake", lambda: woken.append("index"))
     monkeypatch.setattr(keeper._ready, "wake", lambda: woken.append("context"))
@@ -186,3 +179,39 @@ def test_the_keeper_hears_of_files_by_their_names(desk, monkeypatch):
         keeper.hint(name)
     keeper.memory_changed()
     assert woken == ["context", "index", "index", "index"]
+
+
+class Heard:
+    """A keeper that writes down what it is told."""
+
+    def __init__(self) -> None:
+        self.hints: list[str] = []
+        self.changes = 0
+
+    def hint(self, name: str) -> None:
+        self.hints.append(name)
+
+    def memory_changed(self) -> None:
+        self.changes += 1
+
+
+def test_without_any_file_event_the_supervisors_own_look_tells_of_changed_memory(desk):
+    heard = Heard()
+    supervisor = Supervisor(desk.ws, desk.clock, None, keeper=heard)
+    supervisor._tree_changed()
+    before = heard.changes
+    supervisor._tree_changed()
+    assert heard.changes == before
+    (desk.root / "memory" / "想法 2.md").write_text("换成 rsync", encoding="utf-8")
+    supervisor._tree_changed()
+    assert heard.changes == before + 1
+
+
+def test_a_hint_about_the_inbox_begins_no_round_and_others_do(desk):
+    heard = Heard()
+    supervisor = Supervisor(desk.ws, desk.clock, None, keeper=heard)
+    supervisor.hint("inbox.json")
+    assert not supervisor._wake.is_set()
+    supervisor.hint("history.json")
+    assert supervisor._wake.is_set()
+    assert heard.hints == ["inbox.json", "history.json"]

@@ -83,7 +83,8 @@ def test_a_few_are_asked_at_a_time(told, store):
 
 
 def test_told_to_stop_it_asks_no_more_and_keeps_what_it_has(told, store):
-    assert probe(told.ws, told.clock(), lambda: True) == 0
+    told.ws.should_stop = lambda: True
+    assert check(told) == 0
     assert len(store.read().canaries) == 3
 
 

@@ -1,0 +1,188 @@
+"""A real supervisor keeps recall ready: a saved file is found over the socket, the inbox has its context in turns/."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.conftest import message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
+#: Far above what anything here takes (tens of milliseconds): reached only when something is broken.
+DEADLINE_S = 60.0
+ENVIRON = {
+    **{key: value for key, value in os.environ.items() if not key.startswith("RECALLD_")},
+    "RECALLD_ARCHIVE_TIMEZONE": "Asia/Shanghai",
+}
+
+
+class Running:
+    """A supervisor in a process of its own."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.told = (root.parent / "told").open("w+b")
+
+    def command(self, *words: str) -> list[str]:
+        return [sys.executable, "-m", "supervisor.adapters.cli", "-w", str(self.root), *words]
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            self.command("run", "--no-worker", "--json"), stdout=self.told, stderr=subprocess.STDOUT, env=ENVIRON
+        )
+        until(lambda: self.ask("get", "memory.md") is not None)
+
+    def end(self) -> tuple[int, str]:
+        """The exit code, and all that was said."""
+        self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(DEADLINE_S)
+        self.told.seek(0)
+        said = self.told.read().decode()
+        self.told.close()
+        return code, said
+
+    def ask(self, *argv: str) -> dict[str, Any] | None:
+        """What the supervisor answers at its socket, None where nobody is there."""
+        environ = {key: value for key, value in ENVIRON.items() if key.startswith("RECALLD_")}
+        request = {"version": 1, "argv": list(argv), "cwd": "/", "env": environ}
+        with socket.socket(socket.AF_UNIX) as line, contextlib.suppress(OSError):
+            line.connect(str(self.root / ".recalld" / "socket"))
+            line.sendall(json.dumps(request).encode() + b"\n")
+            return json.loads(b"".join(iter(lambda: line.recv(1 << 16), b"")))
+        return None
+
+    def finds(self, question: str, words: str) -> bool:
+        answer = self.ask("search", "--json", question)
+        return any(words in hit["snippet"] for hit in json.loads(answer["out"]))
+
+    def save(self, name: str, text: str) -> None:
+        """Save as an editor does: another file, and a rename."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        other = path.with_name(f".{path.name}.tmp")
+        other.write_text(text, encoding="utf-8")
+        os.replace(other, path)
+
+    def turn(self, identity: str, digest: str) -> dict[str, Any] | None:
+        """The ready context of that turn, where it is there and for that inbox."""
+        path = self.root / "turns" / f"{identity}.json"
+        if not path.exists():
+            return None
+        found = json.loads(path.read_bytes())
+        return found if found["inbox"] == digest else None
+
+
+def until(holds: Callable[[], Any]) -> Any:
+    """What *holds* returns once it is true."""
+    pause, deadline = threading.Event(), time.monotonic() + DEADLINE_S
+    while time.monotonic() < deadline:
+        if found := holds():
+            return found
+        pause.wait(0.005)
+    raise AssertionError(f"it did not come in {DEADLINE_S} s")
+
+
+@pytest.fixture
+def running(tmp_path) -> Iterator[Running]:
+    found = Running(tmp_path / "workspace")
+    subprocess.run(found.command("init"), env=ENVIRON, check=True, stdout=subprocess.DEVNULL)
+    said = [message(f"旧-{n}", f"2026-01-2{n}T09:00", f"第 {n} 天：rsync 备份到 nas{n}。") for n in range(1, 9)]
+    (found.root / "history.json").write_text(json.dumps(said), encoding="utf-8")
+    found.start()
+    yield found
+    if found.process.poll() is None:
+        found.end()
+
+
+def inbox(*inputs: dict[str, Any]) -> tuple[str, str]:
+    """The text of an inbox, and its digest."""
+    text = json.dumps(list(inputs), ensure_ascii=False)
+    return text, hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_what_is_saved_in_an_editor_is_found_without_any_command_that_looks_for_it(running):
+    assert not running.finds("三联疫苗", "三联疫苗")
+    running.save("memory/想法 2.md", "# 家里\n\n猫的三联疫苗约在九月十二号。\n")
+    until(lambda: running.finds("三联疫苗", "九月十二号"))
+    running.save("memory/想法 2.md", "# 家里\n\n猫的三联疫苗改到十月三号。\n")
+    until(lambda: running.finds("三联疫苗", "十月三号"))
+    assert not running.finds("三联疫苗", "九月十二号")
+    (running.root / "memory.md").write_text("2026-01-20|聊天|用户对榛子过敏\n", encoding="utf-8")  # in place
+    until(lambda: running.finds("榛子", "榛子过敏"))
+    running.save("memory/读书/三体.md", "读到面壁者那一章。\n")
+    until(lambda: running.finds("面壁者", "面壁者"))
+    os.rename(running.root / "memory/读书", running.root / "memory/书单")
+    until(lambda: "memory/书单/三体.md" in running.ask("search", "面壁者")["out"])
+    (running.root / "memory/想法 2.md").unlink()
+    until(lambda: not running.finds("三联疫苗", "三联疫苗"))
+    code, said = running.end()
+    assert (code, "Traceback" in said, "index_stale" in said) == (0, False, False)
+
+
+def test_what_the_supervisor_itself_archives_is_found(running):
+    until(lambda: running.finds("rsync nas7", "nas7"))
+
+
+def test_the_inbox_has_its_context_ready_and_stays_as_it_was(running):
+    until(lambda: running.finds("rsync nas7", "nas7"))
+    text, digest = inbox({"id": "消息-1", "text": "备份放在 nas7 吗？", "createdAt": "2026-01-31T02:00:00.000Z"})
+    running.save("inbox.json", text)
+    name = f"20260131T020000000Z-{hashlib.sha256('消息-1'.encode()).hexdigest()[:12]}"
+    found = until(lambda: running.turn(name, digest))
+    assert found["messages"][-1] == {"role": "user", "content": "备份放在 nas7 吗？"}
+    assert "nas7" in json.dumps(found["messages"][:-1])
+    assert (running.root / "inbox.json").read_text(encoding="utf-8") == text
+    # the input is reworded: the same turn, another version of the inbox
+    text, digest = inbox({"id": "消息-1", "text": "备份放在 nas8 吗？", "createdAt": "2026-01-31T02:00:00.000Z"})
+    running.save("inbox.json", text)
+    assert until(lambda: running.turn(name, digest))["question"] == "备份放在 nas8 吗？"
+    assert json.loads(running.ask("why", name, "--json")["out"])["question"] == "备份放在 nas8 吗？"
+    code, said = running.end()
+    assert (code, "Traceback" in said, "inbox_invalid" in said) == (0, False, False)
+    assert "nas8" not in said
+
+
+def test_what_waits_when_the_supervisor_starts_is_made_ready_and_a_broken_inbox_brings_nothing_down(running):
+    running.end()
+    running.told = (running.root.parent / "told").open("w+b")
+    running.save("inbox.json", "{")
+    running.start()
+    until(lambda: "inbox_invalid" in (running.root / "log.jsonl").read_text(encoding="utf-8"))
+    text, digest = inbox({"id": "in-2", "text": "花生呢？", "createdAt": "2026-01-31T02:00:00.000Z"})
+    running.save("inbox.json", text)
+    name = f"20260131T020000000Z-{hashlib.sha256(b'in-2').hexdigest()[:12]}"
+    until(lambda: running.turn(name, digest))
+    assert running.end()[0] == 0
+
+
+def test_told_to_end_in_the_middle_of_a_first_index_it_ends_at_once_and_clean(running):
+    running.end()
+    folder = running.root / "memory"
+    for n in range(600):
+        (folder / f"笔记 {n}.md").write_text("\n\n".join(f"第 {m} 段：把 nginx 的配置备份到 nas{n}。" for m in range(40)))
+    for path in (running.root / ".recalld" / "index").iterdir():
+        path.unlink()
+    running.told = (running.root.parent / "told").open("w+b")
+    running.start()
+    began = time.monotonic()
+    code, said = running.end()
+    assert (code, "Traceback" in said) == (0, False)
+    assert time.monotonic() - began < 10
+    running.told = (running.root.parent / "told").open("w+b")
+    running.start()
+    until(lambda: running.finds("nas599", "nas599"))
