@@ -13,13 +13,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from supervisor.policy import dates_en, dates_zh
-from supervisor.policy.days import Days, month_of, one
+from supervisor.policy.days import Days, latest, month_of, one
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
     from datetime import date
 
 _FULL: Final = re.compile(r"(?<!\d)((?:19|20)\d\d)(?:-(\d\d?)-|/(\d\d?)/|\.(\d\d?)\.)(\d\d?)(?!\d)")
+#: Month first, as 5/2 is read in Chinese and American English; day first where there is no such month. Fractions are none, and
+#: 24/7 neither.
+_SLASHED: Final = re.compile(
+    r"(?<![\d/.$€£¥￥])(?:(?P<where>on|since|from|by|until|before|after|[在从到于是])\s*)?"
+    r"(?<![\d/.])(?P<one>\d\d?)/(?P<two>\d\d?)(?:/(?P<year>20\d\d|\d\d))?(?![\d/%])",
+    re.IGNORECASE,
+)
+_FRACTIONS: Final = frozenset({"1/2", "1/3", "2/3", "1/4", "3/4", "1/5", "1/8"})
+#: Between two days that are a stretch: 5月2号到5月4号, "May 2 to May 4".
+_TO: Final = re.compile(r"\s*(?:到|至|[-–—~]+|to|through|until|till)\s*", re.IGNORECASE)
 _MONTH: Final = re.compile(r"(?<![\d-])((?:19|20)\d\d)[-/](0[1-9]|1[0-2])(?![\d/-])")
 
 
@@ -47,14 +57,40 @@ def spans(text: str, today: date) -> tuple[Span, ...]:
             days = days_of(match, today)
             if days:
                 found.append(Span(days, match.start(), match.end()))
-        for span in found:
-            rest = rest[: span.start] + "\0" * (span.end - span.start) + rest[span.end :]
-    return tuple(sorted(found, key=lambda span: span.start))
+        # what the calendar does not have (2月30日) is no other date either
+        rest = pattern.sub(lambda match: "\0" * len(match[0]), rest)
+    return tuple(_joined(sorted(found, key=lambda span: span.start), rest))
+
+
+def _joined(found: Iterable[Span], text: str) -> Iterator[Span]:
+    """Yield the spans, those from one day to another as one."""
+    held: Span | None = None
+    for span in found:
+        if held and held.days.last < span.days.first and _TO.fullmatch(text, held.end, span.start):
+            held = Span(Days(held.days.first, span.days.last), held.start, span.end)
+        else:
+            if held:
+                yield held
+            held = span
+    if held:
+        yield held
 
 
 def _full(match: re.Match[str], _today: date) -> Days | None:
     year, *months, day = match.groups()
     return one(int(year), int(next(month for month in months if month)), int(day))
+
+
+def _slashed(match: re.Match[str], today: date) -> Days | None:
+    month, day = int(match["one"]), int(match["two"])
+    written = f"{match['one']}/{match['two']}"
+    if not match["year"] and (written == "24/7" or (written in _FRACTIONS and not match["where"])):
+        return None
+    if month > 12:
+        month, day = day, month
+    if not match["year"]:
+        return latest(month, day, today)
+    return one(int(match["year"]) % 2000 + 2000, month, day)
 
 
 def _month(match: re.Match[str], _today: date) -> Days | None:
@@ -64,6 +100,7 @@ def _month(match: re.Match[str], _today: date) -> Days | None:
 _RULES: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Days | None]], ...]] = (
     (_FULL, _full),
     (_MONTH, _month),
+    (_SLASHED, _slashed),
     *dates_zh.RULES,
     *dates_en.RULES,
 )

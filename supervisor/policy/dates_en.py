@@ -9,12 +9,15 @@ from supervisor.policy.days import (
     Days,
     ago,
     days_back,
+    feast_of,
     latest,
+    latest_feast,
     latest_month,
     latest_season,
     month_of,
     months_back,
     one,
+    past,
     season_of,
     week_back,
     weekday_back,
@@ -28,8 +31,25 @@ if TYPE_CHECKING:
 
 _MONTHS: Final = "jan feb mar apr may jun jul aug sep oct nov dec".split()  # noqa: SIM905 - a list to be read
 _WEEKDAYS: Final = "mon tue wed thu fri sat sun".split()  # noqa: SIM905 - a list to be read
-_COUNTED: Final = "zero one two three four five six seven eight nine ten".split()  # noqa: SIM905 - a list to be read
-_NUMBERS: Final = {word: n for n, word in enumerate(_COUNTED)} | {"a": 1, "an": 1, "couple": 2}
+_COUNTED: Final = "zero one two three four five six seven eight nine ten eleven twelve".split()  # noqa: SIM905 - a list to be read
+_NUMBERS: Final = {word: n for n, word in enumerate(_COUNTED)} | {
+    "a": 1,
+    "an": 1,
+    "couple": 2,
+    "fifteen": 15,
+    "twenty": 20,
+    "thirty": 30,
+}
+_FEASTS: Final = {
+    "new year's eve": "new year's eve",
+    "new year's day": "new year",
+    "new year's": "new year",
+    "valentine's day": "valentine",
+    "halloween": "halloween",
+    "christmas eve": "christmas eve",
+    "christmas": "christmas",
+    "xmas": "christmas",
+}
 _PART: Final = {
     "early": "early",
     "mid": "mid",
@@ -84,12 +104,14 @@ def _year(match: re.Match[str], _today: date) -> Days | None:
 
 def _near_day(match: re.Match[str], today: date) -> Days | None:
     text = match[0].lower()
-    return days_back(today, 2 if text.startswith("the day") else 0 if text.startswith("t") else 1)
+    return days_back(today, 2 if "before" in text else 0 if text.startswith("t") else 1)
 
 
 def _last_weekday(match: re.Match[str], today: date) -> Days | None:
     weekday = _WEEKDAYS.index(match["weekday"][:3].lower())
-    near = (match["near"] or "").lower()
+    near = (match.groupdict().get("near") or "").lower()
+    if match.groupdict().get("week"):
+        return weekday_back(today, weekday, 1 if match["week"].lower() == "last" else 0)
     found = weekday_back(today, weekday)
     if found and near in ("last", "past") and found.first == today:
         return days_back(today, 7)
@@ -112,14 +134,37 @@ def _stretch(unit: str, back: int, today: date) -> Days | None:
     return months_back(today, back) if unit == "month" else year_of(today.year - back)
 
 
+def _feast(match: re.Match[str], today: date) -> Days | None:
+    feast, year = _FEASTS[match["feast"].lower().replace("’", "'")], match["year"]
+    return feast_of(int(year), feast) if year else latest_feast(feast, today)
+
+
+def _past(match: re.Match[str], today: date) -> Days | None:
+    return past(today, _count(match["n"]) or 5, match["unit"].lower())
+
+
+def _half_year(_match: re.Match[str], today: date) -> Days | None:
+    return months_back(today, 6)
+
+
+def _number_only(match: re.Match[str], today: date) -> Days | None:
+    found, before = one(today.year, today.month, int(match["day"])), months_back(today, 1)
+    return found if found and found.first <= today else before and one(before.first.year, before.first.month, int(match["day"]))
+
+
+def _count(text: str) -> int:
+    """Return what the number says; 0 for a few."""
+    text = text.lower().removesuffix(" of").removeprefix("a ") or "a"
+    return int(text) if text.isdigit() else _NUMBERS.get(text, 0)
+
+
 def _ago(match: re.Match[str], today: date) -> Days | None:
-    text = match["n"].lower().removeprefix("about ").removesuffix(" of").removeprefix("a ") or "a"
-    unit = match["unit"].lower()
-    if text in ("few", "several"):
+    count, unit = _count(match["n"]), match["unit"].lower()
+    if not count and not match["n"].startswith("0"):
         far, near = {"day": (7, 2), "week": (35, 14), "month": (180, 60), "year": (2200, 730)}[unit]
         first, last = days_back(today, far), days_back(today, near)
         return Days(first.first, last.last) if first and last else None
-    return ago(today, int(text) if text.isdigit() else _NUMBERS[text], unit)
+    return ago(today, count, unit)
 
 
 def _rule(pattern: str) -> re.Pattern[str]:
@@ -139,14 +184,21 @@ RULES: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Days |
         _season,
     ),
     (_rule(rf"\b(?P<near>last|this)\s+{_SEASON}\b"), _season),
+    (_rule(rf"\b(?P<feast>{'|'.join(_FEASTS)})(?:\s+day)?\b{_YEAR}".replace("'", "['’]")), _feast),
     (_rule(r"\b(?:in|during|since|of|back in|year)\s+(?P<year>(?:19|20)[0-9]{2})\b"), _year),
     (
         _rule(
-            r"\b(?:(?:the day before )?yesterday|last (?:night|evening)|to(?:day|night)|this (?:morning|afternoon|evening))\b"
+            r"\b(?:(?:(?:the )?day before )?yesterday|last (?:night|evening)|to(?:day|night)"
+            r"|this (?:morning|afternoon|evening))\b"
         ),
         _near_day,
     ),
+    (_rule(rf"\b(?:on\s+)?{_WEEKDAY}\s+(?:of\s+)?(?P<week>last|this)\s+week\b"), _last_weekday),
     (_rule(rf"\b(?:(?P<near>last|this|past)\s+|on\s+){_WEEKDAY}"), _last_weekday),
+    (_rule(rf"(?<!every )(?<!each )(?<!next )(?<!black )(?<!good )(?<!coming )\b(?=\w+day\b){_WEEKDAY}"), _last_weekday),
+    (_rule(r"\b(?:on|since|until|by|from)\s+the\s+(?P<day>[0-3]?[0-9])(?:st|nd|rd|th)\b(?=\s*(?:[?.,!;)]|$))"), _number_only),
+    (_rule(rf"\b(?:last|past)\s+(?P<n>{_COUNT})\s+(?P<unit>day|week|month|year)s\b"), _past),
+    (_rule(r"\bhalf a year ago\b"), _half_year),
     (_rule(r"\bthe\s+(?P<unit>weekend|week|month|year)\s+before\s+last\b"), _before_last),
     (_rule(r"\b(?P<near>last|this|past|previous)\s+(?P<unit>weekend|week|month|year)\b(?!\s+of)"), _near),
     (_rule(rf"\b(?P<n>{_COUNT})\s+(?P<unit>day|week|month|year)s?\s+(?:ago|back)\b"), _ago),

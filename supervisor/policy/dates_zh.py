@@ -9,12 +9,16 @@ from supervisor.policy.days import (
     Days,
     ago,
     days_back,
+    feast_of,
     latest,
+    latest_feast,
     latest_month,
     latest_season,
     month_of,
     months_back,
     one,
+    part_of_year,
+    past,
     season_of,
     week_back,
     weekday_back,
@@ -37,6 +41,20 @@ _SEASON: Final = {"春": "spring", "夏": "summer", "秋": "autumn", "冬": "win
 _DAY: Final = {"今": 0, "昨": 1, "前": 2, "大前": 3}
 _WEEKS: Final = {"上上": 2, "上": 1, "这": 0, "本": 0, "": None}
 _WEEKDAY: Final = "一二三四五六日天"
+_FEASTS: Final = {
+    "元旦": "new year",
+    "情人节": "valentine",
+    "劳动节": "labour day",
+    "五一": "labour day",
+    "儿童节": "children",
+    "国庆": "national day",
+    "十一假期": "national day",
+    "万圣节": "halloween",
+    "平安夜": "christmas eve",
+    "圣诞": "christmas",
+    "跨年": "new year's eve",
+}
+_YEAR_PART: Final = {"初": "begin", "底": "end", "末": "end", "上半年": "first half", "下半年": "second half"}
 _UNIT: Final = {"天": "day", "日": "day", "周": "week", "星期": "week", "礼拜": "week", "月": "month", "年": "year"}
 
 
@@ -65,13 +83,15 @@ def _year(match: re.Match[str], today: date) -> int | None:
 
 def _day(match: re.Match[str], today: date) -> Days | None:
     year, month, day = _year(match, today), number(match["month"]), number(match["day"])
-    return one(year, month, day) if year else latest(month, day, today)
+    first = one(year, month, day) if year is not None else latest(month, day, today)
+    last = first and match.groupdict().get("to") and one(first.first.year, month, number(match["to"]))
+    return Days(first.first, last.first) if first and last and first.first <= last.first else first
 
 
 def _month(match: re.Match[str], today: date) -> Days | None:
     year, month = _year(match, today), number(match["month"])
     part = _PART.get(match["part"] or "", "whole")
-    return month_of(year, month, part) if year else latest_month(month, today, part)
+    return month_of(year, month, part) if year is not None else latest_month(month, today, part)
 
 
 def _near_month(match: re.Match[str], today: date) -> Days | None:
@@ -87,6 +107,25 @@ def _season(match: re.Match[str], today: date) -> Days | None:
 def _whole_year(match: re.Match[str], today: date) -> Days | None:
     year = _year(match, today)
     return year_of(year) if year else None
+
+
+def _feast(match: re.Match[str], today: date) -> Days | None:
+    year, feast = _year(match, today), _FEASTS[match["feast"]]
+    return feast_of(year, feast) if year is not None else latest_feast(feast, today)
+
+
+def _year_part(match: re.Match[str], today: date) -> Days | None:
+    year, part = _year(match, today), _YEAR_PART[match["part"]]
+    found = part_of_year(today.year if year is None else year, part)
+    return found if year is not None or (found and found.first <= today) else part_of_year(today.year - 1, part)
+
+
+def _same_day(match: re.Match[str], today: date) -> Days | None:
+    return one(today.year - _YEARS_BACK[match["year"]], today.month, today.day)
+
+
+def _past(match: re.Match[str], today: date) -> Days | None:
+    return past(today, 5 if match["n"] == "几" else number(match["n"]), _UNIT[match["unit"]])
 
 
 def _number_only(match: re.Match[str], today: date) -> Days | None:
@@ -125,21 +164,40 @@ def _ago(match: re.Match[str], today: date) -> Days | None:
 
 _BACK: Final = "(?P<back>上上|上|这|本)"
 _WEEK: Final = "个?(?:周|星期|礼拜)"
+#: Every Wednesday, and the next one, are no day that is remembered.
+_NO_HABIT: Final = "(?<![每下逢隔])(?<![每下]个)(?<![两双单])"
 RULES: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Days | None]], ...]] = (
+    (re.compile(f"(?:{_YEAR})?(?P<month>{_N})月份?(?P<day>{_N})[日号]?(?:到|至|[-~—]+)(?P<to>{_N})[日号](?!线)"), _day),
     (re.compile(f"(?:{_YEAR})?(?P<month>{_N})月份?(?P<day>{_N})[日号](?!线)"), _day),
+    (re.compile(f"(?:{_YEAR})?(?P<month>{_N})月(?P<day>[0-9]{{1,2}})(?![0-9.:个多几万元块次点斤%]|[a-z])"), _day),
     (
         re.compile(f"(?:{_YEAR})?(?<![0-9个])(?P<month>{_N})月(?:份|(?P<part>初|上旬|中旬|下旬|底|末|中(?!国)))?(?!饼|亮|球)"),
         _month,
     ),
     (re.compile(f"{_BACK}个?月(?P<part>初|上旬|中旬|下旬|底|末|中)?"), _near_month),
     (re.compile(f"(?:{_YEAR})?(?P<season>[春夏秋冬])(?:天|季)"), _season),
+    (re.compile(f"(?:{_YEAR})?(?P<feast>{'|'.join(_FEASTS)})(?:节|假期|期间|那天)?"), _feast),
+    (re.compile("(?P<year>去年|前年|大前年)的?(?:今天|今日|这一?天)"), _same_day),
+    (
+        re.compile(
+            f"(?:{_YEAR}(?:年(?=[初底末]))?|(?<![0-9一二三四五六七八九十百几半多每同全明今去前])年(?=[初底末]))(?P<part>[初底末])"
+        ),
+        _year_part,
+    ),
+    (re.compile(f"(?:{_YEAR})?(?P<part>[上下]半年)"), _year_part),
     (re.compile(_YEAR), _whole_year),
+    (re.compile(f"(?:最近|过去|近)这?(?P<n>{_N}|几)个?(?P<unit>天|日|周|星期|礼拜|月|年)(?![前号])"), _past),
     (re.compile("(?<![早之以目提从])(?P<back>大前|前|昨|今)(?:天|日|晚|夜|早)(?!子|报)"), _near_day),
     (re.compile("(?<![提以])前[几些两]天|[几两]天前"), _few_days),
-    (re.compile(f"{_BACK}?{_WEEK}末"), _weekend),
-    (re.compile(f"(?<![到至]){_BACK}?{_WEEK}(?P<weekday>[{_WEEKDAY}])(?!到|至|个|起|次|直)"), _weekday),
+    (re.compile(f"{_NO_HABIT}{_BACK}?{_WEEK}末"), _weekend),
+    (re.compile(f"{_NO_HABIT}(?<![到至]){_BACK}?{_WEEK}(?P<weekday>[{_WEEKDAY}])(?!到|至|个|起|次|直)"), _weekday),
     (re.compile(f"{_BACK}{_WEEK}"), _week),
-    (re.compile(f"(?:(?P<half>半个?[月年])|(?P<n>{_N})个?(?P<unit>天|日|周|星期|礼拜|月|年))(?:之|以)?前"), _ago),
+    (
+        re.compile(
+            f"(?:(?P<half>半个?[月年])|(?<![0-9一二三四五六七八九十百千万.])(?P<n>[0-9]{{1,3}}|{_N})个?(?P<unit>天|日|周|星期|礼拜|月|年))(?:之|以)?前"
+        ),
+        _ago,
+    ),
     (
         re.compile(f"(?<![0-9第.:年月一二三四五六七八九十-])(?P<day>{_N})号(?!线|楼|院|店|馆|码|机|位|桌|房|门|馆|字)"),
         _number_only,

@@ -31,6 +31,20 @@ class Days:
 PARTS: Final = {"early": (1, 10), "mid": (11, 20), "late": (21, 31), "begin": (1, 7), "end": (25, 31), "whole": (1, 31)}
 #: Seasons by their first month, as the northern half of the earth has them.
 SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "winter": 12}
+#: Feasts of the sun's calendar by first and last day. Those of the moon's (春节, 中秋) are found by their names alone.
+FEASTS: Final = {
+    "new year": ((1, 1), (1, 3)),
+    "valentine": ((2, 14), (2, 14)),
+    "labour day": ((5, 1), (5, 5)),
+    "children": ((6, 1), (6, 1)),
+    "national day": ((10, 1), (10, 7)),
+    "halloween": ((10, 31), (10, 31)),
+    "christmas eve": ((12, 24), (12, 24)),
+    "christmas": ((12, 24), (12, 26)),
+    "new year's eve": ((12, 31), (12, 31)),
+}
+#: Parts of a year by first and last month.
+_YEAR_PARTS: Final = {"begin": (1, 2), "end": (11, 12), "first half": (1, 6), "second half": (7, 12)}
 
 
 def one(year: int, month: int, day: int) -> Days | None:
@@ -72,6 +86,24 @@ def months_back(today: date, count: int) -> Days | None:
 def year_of(year: int) -> Days | None:
     """Return the whole year."""
     return Days(date(year, 1, 1), date(year, 12, 31)) if 1 <= year <= 9998 else None
+
+
+def part_of_year(year: int, part: str) -> Days | None:
+    """Return its beginning, its end, or one of its halves."""
+    first, last = (month_of(year, month) for month in _YEAR_PARTS[part])
+    return Days(first.first, last.last) if first and last else None
+
+
+def feast_of(year: int, feast: str) -> Days | None:
+    """Return the days of the feast in that year."""
+    first, last = (one(year, *day) for day in FEASTS[feast])
+    return Days(first.first, last.last) if first and last else None
+
+
+def latest_feast(feast: str, today: date) -> Days | None:
+    """Return the last one that has begun."""
+    found = feast_of(today.year, feast)
+    return found if found and found.first <= today else feast_of(today.year - 1, feast)
 
 
 def season_of(year: int, season: str) -> Days | None:
@@ -126,3 +158,14 @@ def ago(today: date, count: int, unit: str) -> Days | None:
     if unit == "week":
         return days_back(today, 7 * count, around=3)
     return months_back(today, count) if unit == "month" else year_of(today.year - count)
+
+
+def past(today: date, count: int, unit: str) -> Days | None:
+    """
+    Return the *count* *unit*s up to today.
+
+    >>> past(date(2026, 1, 31), 2, "week").label
+    '2026-01-17..2026-01-31'
+    """
+    first = days_back(today, count * {"day": 1, "week": 7, "month": 30, "year": 365}[unit])
+    return Days(first.first, today) if first else None
