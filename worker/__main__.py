@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from pathlib import Path
@@ -26,7 +27,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="recalld worker", description="Make the summaries that wait in worker/queue.")
     parser.add_argument("-w", "--workspace", type=Path, required=True)
     parser.add_argument("--idle", type=float, help="leave after so many seconds without work")
+    parser.add_argument("--json", action="store_true", help="machine-readable output, an object a line")
     options = parser.parse_args()
+
+    def tell(what: dict[str, str]) -> None:
+        print(json.dumps(what, ensure_ascii=False) if options.json else " ".join(what.values()), flush=True)
+
     root = options.workspace.resolve()
     now = os.environ.get("RECALLD_NOW")
     try:
@@ -43,7 +49,7 @@ def main() -> int:
         provider = choose(config, os.environ)
         if isinstance(provider, Model):
             load_all(files, Layout(root))  # a wrong wording is told now, not after the first task
-        Worker(files, Layout(root), config, provider, clock).run(idle_s, lambda line: print(line, flush=True))
+        Worker(files, Layout(root), config, provider, clock).run(idle_s, tell)
     except SupervisorError as error:
         print(f"recalld worker: {error}", file=sys.stderr)
         return error.exit_code

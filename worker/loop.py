@@ -78,8 +78,12 @@ class Worker:
             Pieces(self.files, self.layout, task.group).clear()
         return result
 
-    def run(self, idle_s: float, tell: Callable[[str], None]) -> None:
-        """Work until told to stop, or until nothing was there for *idle_s* seconds. BadConfig as in `run_once`."""
+    def run(self, idle_s: float, tell: Callable[[dict[str, str]], None]) -> None:
+        """
+        Work until told to stop, or until nothing was there for *idle_s* seconds. BadConfig as in `run_once`.
+
+        *tell* is given each result's group, status, reason and error; a fault of this machine's as an error alone.
+        """
         with self._slot():
             signal.signal(signal.SIGTERM, lambda *_: self.stop.set())
             signal.signal(signal.SIGINT, lambda *_: self.stop.set())
@@ -99,7 +103,7 @@ class Worker:
         if self._wrong:
             raise self._wrong
 
-    def _work(self, idle_s: float, tell: Callable[[str], None]) -> None:
+    def _work(self, idle_s: float, tell: Callable[[dict[str, str]], None]) -> None:
         last = time.monotonic()
         while not self.stop.is_set():
             try:
@@ -109,11 +113,12 @@ class Worker:
                 self.stop.set()
                 return
             except (OSError, Busy) as error:  # a full disk: what was claimed is put back by its lease, and tried again
-                tell(f"worker: {error}")
+                tell({"error": str(error)})
                 result = None
             if result:
                 last = time.monotonic()
-                tell(f"{result.group} {result.status} {result.error}".rstrip())
+                told = {"group": result.group, "status": result.status, "reason": result.reason, "error": result.error}
+                tell({key: value for key, value in told.items() if value})
                 if result.reason == "provider":
                     return  # the supervisor decides when the provider is asked again
             elif time.monotonic() - last >= idle_s:

@@ -138,7 +138,8 @@ def _keeper(root: Path, clock: Clock, tell: Callable[[Mapping[str, object]], Non
     """Return what keeps recall ready beside the rounds, over workspaces of its own."""
     from supervisor.keeper import Keeper
 
-    return Keeper(lambda: open_workspace(root, os.environ, clock, tell), clock)
+    fresh, ready = (open_workspace(root, os.environ, clock, tell) for _ in range(2))
+    return Keeper(fresh, ready, clock)
 
 
 def _serve(supervisor: Supervisor, ws: Workspace) -> None:
@@ -180,12 +181,14 @@ def _teller(*, json: bool) -> Callable[[Mapping[str, object]], None]:
 def worker(
     workspace: Folder = None,
     now: Now = None,
+    json: Json = False,
     idle: Annotated[float | None, typer.Option("--idle", help="leave after so many seconds without work")] = None,
 ) -> None:
     """Run a worker alone; any number may run."""
     moment(now)
     command = [sys.executable, "-P", "-m", "worker", "--workspace", str(root_of(workspace))]
-    os.execv(sys.executable, command if idle is None else [*command, "--idle", str(idle)])  # noqa: S606 - itself
+    options = [*(["--json"] if json else []), *([] if idle is None else ["--idle", str(idle)])]
+    os.execv(sys.executable, [*command, *options])  # noqa: S606 - itself
 
 
 @app.command()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
+
+from supervisor.protocol.clock import to_wire
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,8 +17,8 @@ _MANY: Final = 8
 
 
 def as_json(value: object) -> str:
-    """Return one line of JSON; keys are English and stable."""
-    return json.dumps(value, ensure_ascii=False, default=str)
+    """Return one line of JSON; keys are English and stable, times as everywhere on the wire."""
+    return json.dumps(value, ensure_ascii=False, default=lambda one: to_wire(one) if isinstance(one, datetime) else str(one))
 
 
 def wire(fields: Mapping[str, Any]) -> dict[str, Any]:

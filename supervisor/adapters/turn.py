@@ -46,6 +46,7 @@ def context(
     text: Annotated[bool, typer.Option("--text", help="as text, in place of messages as JSON")] = False,
     workspace: Folder = None,
     now: Now = None,
+    json: Json = False,
 ) -> None:
     """Print the whole turn, memory and recent history in their budgets, as chat-completions messages."""
     from supervisor.inject import context as decide
@@ -56,7 +57,7 @@ def context(
     asked = gather(ws, query)
     made = decide(ws, asked, at, recall(ws, asked.question, at, asked.before), system)
     record(ws, made)
-    if text:
+    if text and not json:
         print("\n\n".join(f"{message['role']}: {message['content']}" for message in made.messages))
     else:
         print(as_json(list(made.messages)))
@@ -118,9 +119,9 @@ def why(
 
 @index.command("status")
 def index_status(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
-    """Show how many files the index holds, and what has changed since."""
+    """Show how many files the index holds."""
     ws, _ = opened(workspace, now)
-    found = {"files": ws.index.file_count}
+    found = {"files": len(ws.index.records())}
     print(as_json(found) if json else as_text(found))
 
 
