@@ -7,13 +7,13 @@ Source: protocol.md, 6; holes.md A13 (a day may be larger than any context).
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
 from supervisor.text.chitchat import is_chitchat
 from supervisor.text.language import Language, language_of
+from supervisor.text.nothing import says_nothing
 from supervisor.text.redact import redacted
 from supervisor.text.tokens import estimate
 from worker.pieces import Pieces
@@ -43,7 +43,6 @@ _LEAST: Final = 64
 _HIDDEN: Final = {"zh": "[已隐去]", "en": "[hidden]"}
 #: A whole that is so much shorter than what it was to contain has left it out.
 _SHRUNK: Final = 3
-_NOTHING: Final = re.compile(r"[\s\W]*(?:无需记录|無需記錄|nothing to record)[\s\W]*", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -153,6 +152,6 @@ class Writing:
 
 def _joined(so_far: str, answer: str) -> str:
     """Return what stands after the answer. A model that tells only what is new must not cost what it was told before."""
-    if _NOTHING.fullmatch(answer):
+    if says_nothing(answer):
         return so_far
     return f"{so_far}\n\n{answer}" if len(answer) * _SHRUNK < len(so_far) else answer

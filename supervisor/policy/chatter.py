@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from supervisor.policy.prose import opening, outside_code, own_words
 from supervisor.text.chitchat import is_chitchat
+from supervisor.text.prose import opening, outside_code, own_words
 
 GREETING: Final = 160  # characters of a greeting
 

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from supervisor.policy.prose import HEADING, outside_code, own_words
+from supervisor.text.prose import HEADING, outside_code, own_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from supervisor.policy.prose import opening, outside_code
+from supervisor.text.prose import opening, outside_code
 from supervisor.text.words import HAN
 
 LONGEST: Final = 400  # characters of an error's sentences

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final, Literal
 from supervisor.policy.chatter import answers, is_prompt, says_hello, thinks, thinks_on
 from supervisor.policy.endings import cut_off, loops
 from supervisor.policy.error_pages import is_data, is_error, says_too_long
-from supervisor.policy.nothing import says_nothing
-from supervisor.policy.prose import cleaned, outside_code, own_words
 from supervisor.policy.refusals import refuses
 from supervisor.protocol.summary import MARKER, SOURCES
+from supervisor.text.nothing import says_nothing
+from supervisor.text.prose import cleaned, outside_code, own_words
 from supervisor.text.words import HAN, KANA
 
 if TYPE_CHECKING:

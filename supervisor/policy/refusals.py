@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from supervisor.policy.prose import HEADING, opening
+from supervisor.text.prose import HEADING, opening
 
 LONGEST: Final = 600  # characters of a refusal
 

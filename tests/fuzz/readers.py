@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo
 
-from supervisor.policy import dates, gate, nothing, prose, query, render, slug, units
+from supervisor.policy import dates, gate, query, render, slug, units
 from supervisor.protocol.config import load, render_default
 from supervisor.protocol.dated import block_of, parse_dated, render_dated
 from supervisor.protocol.errors import SupervisorError
@@ -22,7 +22,7 @@ from supervisor.protocol.json_text import parse_json, render_json, salvage
 from supervisor.protocol.message import Message, parse_history, read_message, render_history
 from supervisor.protocol.summary import Source, Summary, parse_summary, render_summary
 from supervisor.protocol.task import Result, Task, parse_result, parse_task, render_result, render_task
-from supervisor.text import chitchat, language, redact, tokens, words
+from supervisor.text import chitchat, language, nothing, prose, redact, tokens, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from supervisor.policy.prose import HEADING, cleaned
+from supervisor.text.prose import HEADING, cleaned
 
 LONGEST: Final = 400  # characters of one spelling, with headings and a reason
 _LINES: Final = 6  # a heading and the words under it, three times
