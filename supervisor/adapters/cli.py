@@ -138,8 +138,7 @@ def _keeper(root: Path, clock: Clock, tell: Callable[[Mapping[str, object]], Non
     """Return what keeps recall ready beside the rounds, over workspaces of its own."""
     from supervisor.keeper import Keeper
 
-    fresh, ready = (open_workspace(root, os.environ, clock, tell) for _ in range(2))
-    return Keeper(fresh, ready, clock)
+    return Keeper(lambda: open_workspace(root, os.environ, clock, tell), clock)
 
 
 def _serve(supervisor: Supervisor, ws: Workspace) -> None:
