@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from supervisor.catalogue import Group, render_catalogue
 from supervisor.protocol.errors import SupervisorError
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from supervisor.catalogue import Catalogue, Record
     from supervisor.documents import Document
     from supervisor.engine import Engine
+
+#: Groups from which on an update takes long enough to be watched.
+_LONG: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,8 @@ def commit(
         for done, name in enumerate(changed):
             if course.should_stop():
                 raise InterruptedError(errno.EINTR, "told to stop")
-            course.progress("index", done, len(changed))
+            if len(changed) >= _LONG:
+                course.progress("index", done, len(changed))
             units, counts = 0, [0] * len(REACH)
             try:
                 for document in made(name, members[name]):

@@ -47,6 +47,7 @@ class Engine:
         self._schema = _schema()
         with self._faults():
             self._index = tantivy.Index(self._schema, path=folder) if new else tantivy.Index.open(folder)
+            self._index.config_reader("Manual")  # else a thread looks for another commit twice a second
             self._searcher = self._index.searcher()
 
     def write(self, gone: Iterable[str], made: Iterable[Document], note: Callable[[], bytes], *, clear: bool = False) -> None:

@@ -131,7 +131,8 @@ class Index:
             elif not deadline.is_over:
                 with contextlib.suppress(OSError, SupervisorError):
                     held[name] = hold(plan[name], self._made(name, members[name]))
-        self._view = replace(view, catalogue=after, fresh=Fresh(held))
+        is_ahead = view.is_ahead or found.files != view.catalogue.files
+        self._view = replace(view, catalogue=after, fresh=Fresh(held), is_ahead=is_ahead)
         self.left = sum(name not in held for name in changed)
         return replace(difference(view.catalogue.files, found.files), shared=True, unread=found.unread)
 
@@ -144,13 +145,11 @@ class Index:
         before = view.catalogue if view else replace(was.catalogue, groups={})
         found = self._scan(before)
         unread: dict[str, str] = {}
-        if anew or not view or found.files != before.files:
+        if anew or not view or view.is_ahead or found.files != before.files:
             engine = (view and view.engine) or Engine(str(self._folder), new=True)
             after = Catalogue(VERSION, found.files, {} if anew else before.groups)
             after, unread = commit(engine, after, self._made, Course(self.should_stop, self.progress), clear=anew)
             self._view = self._over(engine, after)
-        else:
-            self._view = replace(view, fresh=Fresh())
         self.left = 0
         rebuilt = not view and bool(there or was.commit or self._damaged)
         return replace(difference(before.files, found.files), rebuilt=rebuilt, unread={**found.unread, **unread})
@@ -189,7 +188,7 @@ class Index:
         disk = self._files.disk
         found = {name: disk.stat(self._folder / name) for name in disk.names(self._folder) if not name.startswith(".")}
         segments = {name: stat for name, stat in found.items() if stat and name != self._commits.name}
-        return View(engine, catalogue, Fresh(), disk.stat(self._commits), segments, self._k1, self._b)
+        return View(engine, catalogue, Fresh(), disk.stat(self._commits), segments, k1=self._k1, b=self._b)
 
     # ── searching it ─────────────────────────────────────────────────────────
 

@@ -46,6 +46,8 @@ class View:
     fresh: Fresh = field(default_factory=Fresh)
     commit: Stat | None = None
     segments: Mapping[str, Stat] = field(default_factory=dict)
+    #: Whether the catalogue's files are newer than the commit.
+    is_ahead: bool = False
     k1: float = 1.2
     b: float = 0.75
 
