@@ -49,7 +49,7 @@ def intake(ws: Workspace, now: datetime) -> int:
     ws.seen.saw(unwritten)
     if ws.should_stop():
         return len(fresh)
-    _put_back(ws, history)
+    _put_back(ws)
     ws.seen.looked(ws.history.read())
     if fresh:
         ws.events.emit("seen", messages=len(fresh), written_elsewhere=len(adopted))
@@ -121,8 +121,11 @@ def _adopt(ws: Workspace, archived: Sequence[Message]) -> set[Key]:
     return found
 
 
-def _put_back(ws: Workspace, history: History) -> None:
+def _put_back(ws: Workspace) -> None:
     """Put un-written words back that another program's rewrite has lost, once; forget those that newer words replaced."""
+    history = ws.history.read()  # after the journal was: who adds a message writes to history.json first
+    if _lacks_ids(history):
+        return  # a writer has just stripped the ids: what seems lost may be there under none, and is named in the next round
     keys = {entry.key for entry in history if isinstance(entry, Message)}
     ids = {identity for identity, _ in keys}
     gone = [key for key in ws.seen.unwritten if key not in keys]
@@ -137,8 +140,8 @@ def _put_back(ws: Workspace, history: History) -> None:
 
 def _with(history: History, lost: Sequence[Message]) -> History:
     """Return the history with the lost messages, each before the first that is later than it."""
-    if any(isinstance(entry, Message) and not entry.id for entry in history):
-        return history  # a writer has just stripped the ids: what seems lost may be there under none
+    if _lacks_ids(history):
+        return history
     found: list[Entry] = list(history)
     ids = {entry.id for entry in history if isinstance(entry, Message)}
     for message in lost:
@@ -147,6 +150,10 @@ def _with(history: History, lost: Sequence[Message]) -> History:
         place = next((n for n, e in enumerate(found) if _is_later(e, message.created_at)), len(found))
         found.insert(place, message)
     return tuple(found)
+
+
+def _lacks_ids(history: History) -> bool:
+    return any(isinstance(entry, Message) and not entry.id for entry in history)
 
 
 def _is_later(entry: Entry, than: datetime) -> bool:
