@@ -30,6 +30,14 @@ def test_killing_supervisor_worker_writers_and_editor_at_random_moments_loses_an
     assert re.search(r"^15 kills, [1-9][0-9]* acknowledged messages, [0-9]+ saves, 0 violations", said, re.MULTILINE), said
 
 
+@pytest.mark.process
+@pytest.mark.timeout(120)
+def test_eight_writers_of_four_kinds_lose_nothing_beside_a_supervisor_and_one_who_ignores_the_lock():
+    said = stormed("locks", "--appends", "600", "--a-round", "300", "--seed", "7")
+
+    assert re.search(r"acknowledged appends, [0-9]+ put back, [0-9]+ unmet, 0 violations", said), said
+
+
 def test_a_save_that_is_gone_is_seen(tmp_path):
     summary, notes = "memory/summary/2026-01-20.md", "memory.md"
     saves = Saves()

@@ -1,0 +1,152 @@
+"""
+A lock storm: eight writers of one history.json, of four kinds, while a supervisor archives; in every second round a ninth that
+ignores the lock.
+
+    python -m tests.process.locks --appends 16000
+
+Who takes the lock loses nothing. What the ninth rewrites away is put back, if recalld has met it: every message that came through
+`recalld append` or the Python API, and of other programs' what the supervisor has seen; the rest is counted as `unmet`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tests.checker.__main__ import read_folder
+from tests.checker.checker import Acked, Given, check
+from tests.process import foreign, forked
+from tests.process.lockers import KINDS, OURS, Writers
+from tests.process.rounds import Rounds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+ENVIRON: Final = forked.plain_environ(
+    RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai", RECALLD_ARCHIVE_EXCHANGE_WAIT="0", RECALLD_CARE_POLL="50ms"
+)
+
+
+class LockStorm:
+    """One workspace and those who write to it, below *folder*."""
+
+    def __init__(self, folder: Path, seed: int, *, rogue: bool) -> None:
+        self.root = folder / "workspace"
+        self.stop = folder / "stop"
+        self.seed = seed
+        self.rogue = rogue
+        self.acked: set[str] = set()
+        self.put_back = self.unmet = 0
+        self._err = (folder / "told").open("w+b")
+        self._null = os.open(os.devnull, os.O_RDWR)
+
+    def run(self, appends: int, most_s: float = 120.0) -> list[str]:
+        """The violations once *appends* messages are acknowledged, and everything is settled."""
+        forked.run(self.root, "init", environ=ENVIRON)
+        supervisor = self._child(forked.command(self.root, "run"), self._null)
+        writers = Writers(self.root, self.stop)
+        reader, out = os.pipe()
+        os.set_blocking(reader, False)
+        children = [self._child(writers.life(kind, f"{kind}-{n}", self.seed), out) for n, kind in enumerate(KINDS)]
+        if self.rogue:
+            history = self.root / "history.json"
+            children.append(self._child(lambda: foreign.ignore_the_lock(history, self.stop, self.seed), self._null))
+        os.close(out)
+        wrong = self._until(appends, reader, most_s)
+        self.stop.touch()
+        wrong += [f"writer {n} ended with {code}" for n, child in enumerate(children) if (code := child.wait(60))]
+        self._collect(reader, b"")
+        os.close(reader)
+        supervisor.terminate()
+        if code := supervisor.wait(30):
+            wrong.append(f"the supervisor ended with {code}")
+        return [*wrong, *self._judge()]
+
+    def _child(self, run: Callable[[], int], out: int) -> forked.Child:
+        return forked.Child(run, ENVIRON, [self._null, out, self._err.fileno()])
+
+    def _until(self, appends: int, reader: int, most_s: float) -> list[str]:
+        rest, until = b"", time.monotonic() + most_s
+        while len(self.acked) < appends:
+            time.sleep(0.02)
+            rest = self._collect(reader, rest)
+            if time.monotonic() > until:
+                return [f"only {len(self.acked)} messages were acknowledged in {most_s:.0f} s"]
+        return []
+
+    def _collect(self, reader: int, rest: bytes) -> bytes:
+        with contextlib.suppress(BlockingIOError):
+            while data := os.read(reader, 1 << 16):
+                *whole, rest = (rest + data).split(b"\n")
+                self.acked.update(line.decode() for line in whole)
+        return rest
+
+    def _judge(self) -> list[str]:
+        code, _, err = forked.run(self.root, "run", "--until-settled", environ=ENVIRON)
+        wrong = [f"the calm run ended with {code}: {err[-2000:]}"] if code or err else []
+        files, modes, outside = read_folder(self.root)
+        met = _met(files)
+        events = [json.loads(line) for line in files["log.jsonl"].splitlines()]
+        self.put_back = sum(event["messages"] for event in events if event["event"] == "put_back")
+        acked = []
+        for identity in sorted(self.acked):
+            if self.rogue and not identity.startswith(OURS) and identity not in met:
+                self.unmet += 1  # nobody who keeps to the lock has met it before it was rewritten away
+            else:
+                found = foreign.message(identity)
+                acked.append(Acked(identity, found["text"], found["createdAt"]))
+        given = Given(datetime.now(UTC), "Asia/Shanghai", calm=True, all_written=True, ordered=False)
+        wrong += [*outside, *check(files, acked, given, modes)]
+        self._err.seek(0)
+        told = self._err.read().decode()
+        self._err.close()
+        os.close(self._null)
+        return [*wrong, told[-2000:]] if "Traceback" in told else wrong
+
+
+def _met(files: Mapping[str, bytes]) -> set[str]:
+    """The ids of which recalld has, or ever had, the words: in the journal, or in history.json as it is."""
+    found = {one["id"] for one in json.loads(files["history.json"])}
+    for line in files[".recalld/seen.jsonl"].splitlines():
+        with contextlib.suppress(ValueError):
+            said = json.loads(line)
+            found |= {said["seen"]["id"]} if "seen" in said else {one[0] for one in said.get("written", ())}
+    return found
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--appends", type=int, default=16_000)
+    options.add_argument("--a-round", type=int, default=4_000, help="appends to one workspace")
+    options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--log", type=Path, help="a line a round; a run that was cut off goes on")
+    found = options.parse_args()
+    forked.warm()
+    rounds = Rounds(found.log)
+    memory = Path("/dev/shm")
+    while rounds.total("appends") < found.appends:
+        number = len(rounds.done)
+        most = min(found.a_round, found.appends - rounds.total("appends"))
+        with tempfile.TemporaryDirectory(prefix="locks-", dir=memory if memory.is_dir() else None) as folder:
+            storm = LockStorm(Path(folder), found.seed + number, rogue=number % 2 == 1)
+            wrong = storm.run(most)
+        counts = {"appends": len(storm.acked), "put_back": storm.put_back, "unmet": storm.unmet}
+        rounds.add(f"seed-{found.seed + number}{' rogue' if storm.rogue else ''}", wrong, **counts)
+        rounds.progress(f"{rounds.total('appends')} appends")
+    counts_said = (
+        f"{rounds.total('appends')} acknowledged appends, {rounds.total('put_back')} put back, {rounds.total('unmet')} unmet"
+    )
+    print(f"{counts_said}, {rounds.wrong} violations, {rounds.seconds:.0f} s")
+    return 1 if rounds.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
