@@ -50,6 +50,7 @@ class Summary:
     head: dict[str, str]
     sources: dict[str, str]
     digest_holds: bool
+    ends: bool  # the last machine part comes to its list of sources
 
 
 def sha16(data: bytes) -> str:
@@ -132,7 +133,7 @@ def read_summary(data: bytes) -> Summary:
     parts = re.split(f"^{re.escape(_EDITED)}[^\n]*\n", data.decode("utf-8", "surrogateescape"), flags=re.MULTILINE)
     head: dict[str, str] = {}
     sources: dict[str, str] = {}
-    holds = False
+    holds = ends = False
     for part in parts:
         found, body = split_head(part)
         if "recalld" not in found:
@@ -142,7 +143,8 @@ def read_summary(data: bytes) -> Summary:
         holds = found.get("digest") == sha16(rest.encode("utf-8", "surrogateescape"))
         _, mark, listed = body.rpartition(_MADE_FROM)
         sources.update({name: digest for name, _, digest in _SOURCE.findall(listed if mark else "")})
-    return Summary(head, sources, holds)
+        ends = bool(mark) and all(_SOURCE.fullmatch(line) for line in listed.splitlines()) and part.endswith("\n")
+    return Summary(head, sources, holds, ends)
 
 
 @lru_cache(maxsize=256)
@@ -155,6 +157,34 @@ def read_history(data: bytes) -> tuple[dict[str, Any], ...]:
     if not isinstance(found, list):
         raise Unreadable("it is not an array")
     return tuple(one for one in found if isinstance(one, dict))
+
+
+def read_lines(data: bytes, *keys: str) -> list[dict[str, Any]]:
+    """
+    The objects of a file that grows by lines. A line that a crash cut is no fault where *keys* is empty; else every line but an
+    unfinished last one is an object that has these keys.
+    """
+    found = []
+    for line in data.split(b"\n")[:-1]:
+        try:
+            one = json.loads(line.decode("utf-8"))
+        except ValueError:
+            one = None
+        if isinstance(one, dict) and all(key in one for key in keys):
+            found.append(one)
+        elif keys and line:
+            raise Unreadable(f"it has the line {line[:60]!r}")
+    return found
+
+
+def read_failure(data: bytes) -> dict[str, Any]:
+    """What is written of a group's last failure."""
+    found = json.loads(data)
+    if not isinstance(found, dict) or not isinstance(found["attempts"], int) or not found["reason"]:
+        raise Unreadable(f"it is {found}")
+    for key in ("failedAt", "nextAt"):
+        datetime.fromisoformat(found[key])
+    return found
 
 
 def _no_constant(text: str) -> None:

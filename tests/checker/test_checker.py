@@ -97,6 +97,10 @@ def _move(old: str, new: str) -> Callable[[dict[str, bytes]], None]:
     return lambda files: files.__setitem__(new, files.pop(old))
 
 
+def _cut(path: str, mark: bytes) -> Callable[[dict[str, bytes]], None]:
+    return lambda files: files.__setitem__(path, files[path][: files[path].index(mark)])
+
+
 def _flag(which: int, archived: object) -> Callable[[dict[str, bytes]], None]:
     def change(files: dict[str, bytes]) -> None:
         entries = json.loads(files["history.json"])
@@ -150,6 +154,27 @@ def _flag(which: int, archived: object) -> Callable[[dict[str, bytes]], None]:
         (_put("worker/queue/day-2026-01-20-0123456789-0.json", b'{"sources": []}'), "is still there"),
         (_put("worker/failed/day-2026-01-20.json", b"{}"), "is still there"),
         (_put("worker/results/day-2026-01-20-0123456789-0.json", b"[]"), "it is no object"),
+        (_put("worker/failed/day-2026-01-20.json", b'{"attempts": 1}'), "can't be read: 'reason'"),
+        (_put("log.jsonl", b'{"ts": "2026-01-28T00:00:00.000Z"}\n'), "it has the line"),
+        (_put("turns/20260128T000000000Z-0123456789ab.json", b'{"id": "other"}'), "it is the turn other"),
+        (_put("turns/20260128T000000000Z-0123456789ab.json", b'{"id": "2026'), "can't be read"),
+        (_put(".recalld/quarantine/history.json.0123456789ab", b"["), "its content is not the one it is named by"),
+        (_put(".recalld/seen.jsonl", b'{"recalld": 1}\n'), "the seen journal does not know"),
+        (_put("inbox.d/new/x.json", b"{}"), "was not taken in"),
+        (_put("worker/failed/provider.json", b'{"nextAt": "2026-02-01T05:00:00.000Z"}'), "provider.json still waits"),
+        (
+            _put("log.jsonl", json.dumps({"ts": "", "event": SAID[0].text}, ensure_ascii=False).encode() + b"\n"),
+            "the log holds the words of \u5341\u4e8c\u6708",
+        ),
+        (
+            _put(
+                "worker/failed/day-2026-01-20.json",
+                b'{"attempts": 2, "failedAt": "2026-01-31T00:00:00Z", "nextAt": "2026-01-31T00:10:00Z", "reason": "empty"}',
+            ),
+            "day-2026-01-20 waits 0:10:00 after 2 failures",
+        ),
+        (_put("history.json", history({**message(SAID[3], False), "archiveAttempts": 1})), "tells of its failure by halves"),
+        (_cut("memory/summary/2026-01-20.md", b"\n- 2026-01-20"), "can't be read"),
     ],
 )
 def test_every_kind_of_fault_is_named(break_it: Callable[[dict[str, bytes]], None], fault: str) -> None:
@@ -185,6 +210,23 @@ def test_a_summary_that_a_person_edited_names_what_all_its_machine_parts_name() 
     path = "memory/summary/2026-01-20.md"
     files[path] = good()[path].replace("说过话".encode(), "说过很多话".encode()) + marker + summary("2026-01-20")
     assert judged(files) == []
+
+
+def test_bytes_that_a_person_wrote_stand_or_it_is_said() -> None:
+    summary_path, mine = "memory/summary/2026-01-20.md", "memory/2026-01-02-我的.md"
+    files = good()
+    assert judged(files, kept={mine: files[mine], summary_path: files[summary_path][:20]}) == []
+    assert judged(files, kept={mine: b"x"}) == [f"{mine} lost a person's words"]
+    assert judged(files, kept={summary_path: b"x"}) == [f"{summary_path} lost a person's words"]
+    assert judged(files, kept={f"memory/{JANUARY}": files[OLD_JANUARY]}) == []
+
+
+def test_the_order_of_a_dated_file_is_the_order_of_saying() -> None:
+    files = good()
+    again = SAID[2]._replace(id="昨天再", text="还有一句。")
+    files[f"memory/{YESTERDAY}"] = dated(again, SAID[2])
+    wrong = check(files, [*SAID, again], Given(NOW, "Asia/Shanghai"))
+    assert wrong == [f"昨天 stands behind 昨天再 in memory/{YESTERDAY}"]
 
 
 def test_messages_without_an_id_are_counted_by_their_words_and_times() -> None:

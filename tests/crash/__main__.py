@@ -1,23 +1,34 @@
 """
-Explore the whole pipeline: ``python -m tests.crash --states 20000``.
+Explore the whole of recalld: ``python -m tests.crash --states 60000``, or see the mutants found: ``--mutants``.
 
-Every workload is killed at every operation, first plainly, then with crashes inside its recoveries, wider and two deep, until
-so many different disks were judged. Prints a line a workload and what fails, shortest case first; exits with 1 then.
+The work is done in parts. Part 0 goes through every workload as it stands: killed at every operation, first plainly, then with
+crashes inside its recoveries, wider and two deep. Each further part has a seed of its own, under which other people say other
+things in another zone, and stories are drawn besides, until so many different disks were judged. Prints a line a workload, in the
+order of their names, and what fails, shortest case first; exits with 1 then. With ``--log FILE`` each part is written down as it
+ends, and a run goes on after the last one that stands there.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
+import json
 import multiprocessing
 import sys
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.crash.explorer import Explorer, Report
-from tests.crash.model_disk import ModelDisk
+from tests.crash.mutants import MUTANTS
+from tests.crash.proof import table
+from tests.crash.stories import stories
 from tests.crash.workloads import WORKLOADS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.crash.workload import Workload
 
 
@@ -32,14 +43,16 @@ class Pass(NamedTuple):
 
 #: Each goes further than the one before; what was judged is not judged again.
 PASSES = (Pass(0, 0, 64, 0), Pass(1, -1, 24, 4), Pass(1, -1, 64, 16), Pass(2, 4, 64, 6), Pass(2, 12, 64, 8))
+#: States of one workload in one part, and how many stories a part draws.
+SHARE = 600
+STORIES = 24
 
 
-def explore(kind: type[Workload], states: int, seed: int) -> Report:
+def explore(workload: Workload, states: int) -> Report:
     """Judge about *states* different disks of the workload, as far as it has so many."""
-    workload = kind()
+    total = Report(workload.name)
     start = workload.start()
-    explorer = Explorer(workload.recover, workload.judge, workload.glance, seed=seed)
-    total = Report(kind.__name__)
+    explorer = Explorer(workload.recover, workload.judge, workload.glance, seed=workload.seed)
     for one in PASSES:
         explorer.depth, explorer.points, explorer.limit, explorer.inner = one
         explorer.most = states - total.states
@@ -48,37 +61,77 @@ def explore(kind: type[Workload], states: int, seed: int) -> Report:
     return total
 
 
-def _part(job: tuple[type[Workload], int, int]) -> tuple[Report, float]:
+def _one(job: tuple[int, int, list[str]]) -> tuple[int, str, Report, float]:
+    """Do one workload of one part; the story beyond the workloads is told by its number."""
+    seed, number, only = job
     began = time.perf_counter()
-    return explore(*job), time.perf_counter() - began
+    workload = of_part(seed, only)[number]
+    report = explore(workload, SHARE)
+    gc.collect()  # what was judged is not needed any more, and the next job has its own
+    return seed, workload.name, report, time.perf_counter() - began
 
 
-def _operations(kind: type[Workload]) -> int:
-    workload = kind()
-    disk = ModelDisk(workload.start())
-    workload.work(disk)
-    return disk.operations
+def of_part(seed: int, only: list[str]) -> list[Workload]:
+    """Every workload and story of the part with this seed."""
+    found = [*(kind(seed=seed) for kind in WORKLOADS), *stories(seed * STORIES, STORIES)]
+    return [one for one in found if not only or one.name in only or type(one).__name__ in only]
+
+
+def parts(first: int, states: int, jobs: int, only: list[str]) -> Iterator[dict[str, Any]]:
+    """Explore part after part, from the seed *first* on, until so many states were judged; each part's account."""
+    with multiprocessing.get_context("fork").Pool(jobs, maxtasksperchild=20) as pool:
+        judged, seed = 0, first
+        while judged < states:
+            began = time.perf_counter()
+            total, seconds = Report("all"), 0.0
+            by_name: defaultdict[str, int] = defaultdict(int)
+            todo = [(seed, number, only) for number in reversed(range(len(of_part(seed, only))))]
+            for _, name, report, spent in pool.imap_unordered(_one, todo, chunksize=1):
+                total.join(report)
+                by_name[name] += report.states
+                seconds += spent
+            judged += total.states
+            yield {
+                "seed": seed,
+                "states": total.states,
+                "crash points": total.points,
+                "failures": total.failures,
+                "seconds": round(time.perf_counter() - began, 1),
+                "by workload": dict(sorted(by_name.items())),
+                "shortest": str(total.shortest or ""),
+            }
+            seed += 1
 
 
 def main(argv: list[str] | None = None) -> int:
     options = argparse.ArgumentParser(prog="python -m tests.crash", description=__doc__)
-    options.add_argument("--states", type=int, default=20_000, help="different disks to judge, over all workloads")
-    options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--states", type=int, default=20_000, help="different disks to judge, in whole parts")
+    options.add_argument("--seed", type=int, default=0, help="of the first part")
     options.add_argument("--jobs", type=int, default=multiprocessing.cpu_count())
-    options.add_argument("--only", nargs="*", help="names of workloads")
+    options.add_argument("--only", nargs="*", default=[], help="names of workloads")
+    options.add_argument("--log", type=Path, help="write each part down, and go on where it ends")
+    options.add_argument("--mutants", action="store_true", help="show which mutant is found where, and after how many states")
     found = options.parse_args(argv)
-    kinds = [kind for kind in WORKLOADS if not found.only or kind.__name__ in found.only]
-    sizes = [_operations(kind) for kind in kinds]  # a workload with more to do has more disks to show
-    wanted = found.states * 1.1  # the smallest run out before their share
-    jobs = [(kind, int(wanted * size / sum(sizes)), found.seed) for kind, size in zip(kinds, sizes, strict=True)]
+    if found.mutants:
+        return table(MUTANTS, found.jobs)
+    done = [json.loads(line) for line in found.log.read_text().splitlines()] if found.log and found.log.exists() else []
+    states = sum(part["states"] for part in done)
+    failures = sum(part["failures"] for part in done)
+    first = max((part["seed"] for part in done), default=found.seed - 1) + 1
     began = time.perf_counter()
-    total = Report("all")
-    with multiprocessing.get_context("fork").Pool(found.jobs) as pool:
-        for report, seconds in pool.imap_unordered(_part, sorted(jobs, key=lambda job: -job[1]), chunksize=1):
-            print(f"{report}\n  {seconds:.0f} s, {report.states / seconds:.0f} states a second", flush=True)
-            total.join(report)
-    print(f"{total}\n  {time.perf_counter() - began:.0f} s, seed {found.seed}")
-    return 1 if total.failures else 0
+    for part in parts(first, found.states - states, found.jobs, found.only):
+        states, failures = states + part["states"], failures + part["failures"]
+        each = ", ".join(f"{name} {count}" for name, count in part["by workload"].items()) if part["seed"] == found.seed else ""
+        print(
+            f"part {part['seed']}: {part['states']} states, {part['failures']} failures, {part['seconds']} s {each}", flush=True
+        )
+        print(part["shortest"], end="\n" if part["shortest"] else "")
+        if found.log:
+            with found.log.open("a") as log:
+                log.write(json.dumps(part, ensure_ascii=False) + "\n")
+    spent = time.perf_counter() - began
+    print(f"{states} states, {failures} failures; {spent:.0f} s just now, of them {len(done)} parts before")
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":

@@ -99,12 +99,16 @@ class Explorer:
         if wrong:
             report.add(_case(((disk.log, disk.operations, "the run itself"),), wrong))
             return report
-        for snapshot in (*disk.snapshots, disk.end()):
+        for snapshot in self._drawn([*disk.snapshots, disk.end()]):
             report.points += 1
             self._crash(
                 snapshot, self.limit, disk.acks[: snapshot.acks], ((disk.log, snapshot.number, ""),), self.depth, report
             )
         return report
+
+    def _drawn(self, snapshots: list[Snapshot]) -> list[Snapshot]:
+        """The crash points in their order; by chance where not all may come to their turn, so that none is left out for ever."""
+        return random.Random(self.seed).sample(snapshots, len(snapshots)) if self.most < 10**9 else snapshots
 
     def _crash(
         self, snapshot: Snapshot, limit: int, acks: Sequence[object], runs: tuple[Run, ...], depth: int, report: Report

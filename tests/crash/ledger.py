@@ -10,12 +10,15 @@ from __future__ import annotations
 import errno
 import os
 import stat as modes
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tests.crash.locks import LockWatch
 from tests.crash.place import Place
 from tests.crash.state import FOLDER_MODE, Change, Inode, State, applied, empty_state, files_of, joined
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
 
 ROOT = Place("/workspace")
 _START_NS = 1_700_000_000_000_000_000
@@ -61,6 +64,7 @@ class Ledger:
         self.acks: list[object] = []
         self.locks = LockWatch()
         self.held_by_others: set[str] = set()
+        self.meanwhile: Callable[[str], None] = lambda _: None
 
     # ── for the tests ────────────────────────────────────────────────────────
 
@@ -148,6 +152,7 @@ class Ledger:
         number = self.operations
         self.operations += 1
         self.log.append(text)
+        self.meanwhile(text)  # another program acts after the crash point, before the call
         if number in self._faults:
             raise error_of(self._faults[number], where)
 

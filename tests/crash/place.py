@@ -16,12 +16,12 @@ class Place(PosixPath):
     """A path that keeps the children which were asked of it."""
 
     __slots__ = ("_children",)
+    _children: dict[str, Self]
 
     def __truediv__(self, other: str | PathLike[str]) -> Self:
         """Return the child, the same object each time."""
         if not isinstance(other, str):
             return super().__truediv__(other)
-        children: dict[str, Self]
         try:
             children = self._children
         except AttributeError:

@@ -4,35 +4,54 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
+import json
+import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from supervisor.protocol.errors import SupervisorError
+from tests.crash.__main__ import main
 from tests.crash.explorer import Explorer
 from tests.crash.model_disk import ModelDisk
 from tests.crash.mutants import MUTANTS, Mutant
+from tests.crash.program import NotCalm, Program
+from tests.crash.proof import prove
+from tests.crash.stories import Story, stories
 from tests.crash.workloads import WORKLOADS
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.crash.workload import Workload
 
-#: States judged with a crash inside the recovery too; the command goes further.
-SHARE = 150
+#: States judged of each workload without, and further ones with a crash inside the recovery too; the command goes further.
+PLAIN, INSIDE = 60, 20
 #: Calls that are made to fail, of a workload and kind of error.
-TRIALS = 30
+TRIALS = 4
+
+
+def _explored(workload: Workload, plain: int, inside: int) -> None:
+    start = workload.start()
+    explorer = Explorer(workload.recover, workload.judge, workload.glance, seed=workload.seed, most=plain)
+    report = explorer.explore(workload.work, start, workload.name)
+    explorer.depth, explorer.points, explorer.most = 1, 2, inside
+    report.join(explorer.explore(workload.work, start))
+    assert not report.failures, str(report)
+    assert report.states >= 20
 
 
 @pytest.mark.parametrize("kind", WORKLOADS)
 def test_killed_anywhere_and_again_while_recovering_nothing_is_lost_doubled_or_left_over(kind: type[Workload]) -> None:
-    workload = kind()
-    start = workload.start()
-    explorer = Explorer(workload.recover, workload.judge, workload.glance)
-    report = explorer.explore(workload.work, start, kind.__name__)
-    explorer.depth, explorer.points, explorer.most = 1, 2, SHARE
-    report.join(explorer.explore(workload.work, start))
-    assert not report.failures, str(report)
-    assert report.states >= 20
+    _explored(kind(), PLAIN, INSIDE)
+
+
+@pytest.mark.parametrize("story", stories(0, 8), ids=lambda story: story.name)
+def test_whatever_people_and_programs_do_in_any_order_nothing_is_lost_doubled_or_left_over(story: Story) -> None:
+    _explored(story, 30, 5)
 
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO, errno.EACCES])
@@ -47,18 +66,57 @@ def test_an_error_of_any_call_costs_nothing_once_the_disk_is_well_again(kind: ty
         workload.promised = list(promised)
         disk = ModelDisk(start)
         disk.fail(number, error)
-        with contextlib.suppress(SupervisorError, OSError):
+        with contextlib.suppress(SupervisorError, OSError, NotCalm):
             workload.work(disk)
+        disk.meanwhile = lambda _: None
         workload.recover(disk)
         assert workload.judge(disk, disk.acks) == [], f"{errno.errorcode[error]} at {number}: {disk.log[number]}"
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_a_pipeline_with_one_step_wrong_is_found(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
-    workload = mutant.workload()
-    start = workload.start()
-    for owner, name, other in mutant.changes:
-        monkeypatch.setattr(owner, name, other)
-    explorer = Explorer(workload.recover, workload.judge, workload.glance, stop=True)
-    report = explorer.explore(workload.work, start, mutant.name)
+@pytest.mark.parametrize("mutant", [m for m in MUTANTS if not m.survives], ids=lambda mutant: mutant.name)
+def test_a_pipeline_with_one_step_wrong_is_found(mutant: Mutant) -> None:
+    report = prove(mutant)
     assert report.failures, f"{report} does not show it"
+
+
+def test_a_long_run_goes_on_where_its_log_ends(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "log.jsonl"
+    monkeypatch.setattr("tests.crash.__main__.SHARE", 20)
+    arguments = ["--only", "DayRipens", "--jobs", "1", "--log", str(log)]
+    assert main(["--states", "1", *arguments]) == 0
+    first = log.read_text()
+    assert main(["--states", "1", *arguments]) == 0
+    assert log.read_text() == first
+    assert '"seed": 0' in first
+    assert main(["--states", str(json.loads(first)["states"] + 1), *arguments]) == 0
+    assert log.read_text().startswith(first)
+    assert '"seed": 1' in log.read_text()
+    assert "0 failures" in capsys.readouterr().out
+
+
+def log_and_disk() -> str:
+    """The digest of all events and of the disk that a story and the two months leave."""
+    digest = hashlib.sha256()
+    for workload in (*stories(3, 2), WORKLOADS[9](seed=5)):
+        told: list[str] = []
+
+        class Told(Program):
+            def settle(self, now: str) -> None:
+                super().settle(now)
+                told.extend(self.events.told)  # noqa: B023 - used up before the next turn
+
+        workload.program = Told
+        disk = ModelDisk(workload.start())
+        workload.work(disk)
+        digest.update(repr((told, sorted(disk.tree().items()))).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def test_the_same_seed_tells_the_same_events_and_leaves_the_same_disk_whatever_order_sets_have() -> None:
+    code = "from tests.crash.test_pipeline_crash import log_and_disk; print(log_and_disk())"
+    environs = ({**os.environ, "PYTHONHASHSEED": seed} for seed in ("1", "2"))
+    one, other = (subprocess.run([sys.executable, "-c", code], env=e, capture_output=True, check=True) for e in environs)
+    assert one.stdout == other.stdout
+    assert len(one.stdout.strip()) == 64

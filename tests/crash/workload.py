@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from supervisor.protocol.clock import from_wire
 from tests.checker.checker import Acked, Given, check
 from tests.crash.loss import outcomes
 from tests.crash.model_disk import ModelDisk
-from tests.crash.program import ZONE, Brief, Program, config
+from tests.crash.program import Brief, Program, Replaced, clock_of, wait
+from tests.crash.voice import Voice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,45 +18,85 @@ if TYPE_CHECKING:
     from tests.crash.state import State
 
 
+class Kept(NamedTuple):
+    """Bytes that a person wrote: from now on the file at *path*, wherever it lies, begins with them."""
+
+    path: str
+    data: bytes
+
+
+class Gone(NamedTuple):
+    """A file that a person or another program has changed or taken away: what it lacks is nobody's loss."""
+
+    path: str
+
+
+class Deleted(NamedTuple):
+    """The id of a message whose words a person took away."""
+
+    id: str
+
+
+class Dropped(NamedTuple):
+    """A finished file in the drop-box: its message waits there, or it was taken in."""
+
+    path: str
+    message: Acked
+
+
 class Workload:
     """
     One thing that happens at *now*. *before* lists what was said and settled earlier: the time of settling, and messages.
 
-    A mutant is a subclass of Program in *program*.
+    A mutant is a subclass of Program in *program*; *seed* varies the words, the zone and who speaks, see Voice.
     """
 
-    now: ClassVar = "2026-01-28T12:00:00.000Z"
+    now: str = "2026-01-28T12:00:00.000Z"
     before: ClassVar[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = ()
-    settings: ClassVar[tuple[tuple[str, str], ...]] = ()
-    fails: ClassVar = 0
-    touched: ClassVar[tuple[str, ...]] = ()  # what a person edits
-    extract: ClassVar = True
+    settings: tuple[tuple[str, str], ...] = ()
+    extract: bool = True
+    #: Another program destroys words on the way: whether any are lost is judged at the end alone.
+    losing: bool = False
+    #: Minutes that pass in a recovery, one after the other: what failed has to wait.
+    waits: tuple[int, ...] = ()
+    #: Messages need not stand in the order they were said in: some were put back, or came without a name.
+    ordered: bool = True
 
-    def __init__(self, program: type[Program] = Program) -> None:
+    def __init__(self, program: type[Program] = Program, seed: int = 0) -> None:
         self.program = program
-        self.promised: list[Acked] = []
+        self.seed = seed
+        self.voice = Voice(seed)
+        self.promised: list[object] = []
+
+    @property
+    def name(self) -> str:
+        return type(self).__name__
 
     @property
     def config(self) -> Config:
-        return config(*self.settings)
+        return self.voice.config(*self.settings)
 
-    def life(self, disk: ModelDisk, fails: int = 0) -> Program:
-        return self.program(disk, self.config, Brief(extract=self.extract, fails=fails))
+    def life(self, disk: ModelDisk, provider: Brief | None = None, called: str = "life") -> Program:
+        return self.program(disk, self.config, provider or Brief(extract=self.extract), self.voice, called)
 
     def start(self) -> State:
         """The settled disk it begins with; what was promised on the way stays promised."""
         disk = ModelDisk()
-        life = Program(disk, self.config, Brief(extract=self.extract))
+        life = Program(disk, self.config, Brief(extract=self.extract), self.voice)
         life.start()
         for now, said in self.before:
             for n, (created_at, text) in enumerate(said):
                 life.append(f"{created_at[:10]}-{n}", text, created_at, "assistant" if n % 2 else "user")
             life.settle(now)
-        self.promised = [acked for acked in disk.acks if isinstance(acked, Acked)]
+        self.prepare(disk)
+        self.promised = list(disk.acks)
         return next(outcomes(disk.end(), "kill")).state
 
+    def prepare(self, disk: ModelDisk) -> None:
+        """Put there what the workload needs besides."""
+
     def work(self, disk: ModelDisk) -> None:
-        life = self.life(disk, self.fails)
+        life = self.life(disk)
         self.happen(life)
         life.settle(self.now)
 
@@ -63,21 +104,32 @@ class Workload:
         """What happens before the supervisor settles it."""
 
     def recover(self, disk: ModelDisk) -> None:
-        self.life(disk).settle(self.later)
-
-    @property
-    def later(self) -> str:
-        """When recovery runs: a group that failed has waited long enough by then."""
-        return self.now
+        """Go on from the time of the crash; and after each of *waits*, so that what failed is tried again."""
+        life = self.life(disk)
+        life.settle(self.now)
+        for minutes in self.waits:
+            life.settle(wait(clock_of(disk), minutes=minutes))
 
     def judge(self, disk: ModelDisk, acks: Sequence[object]) -> list[str]:
         return self._judge(disk, acks, calm=True)
 
     def glance(self, disk: ModelDisk, acks: Sequence[object]) -> list[str]:
         """What must hold at any moment, in the middle of everything."""
-        return self._judge(disk, acks, calm=False)
+        return [] if self.losing else self._judge(disk, acks, calm=False)
 
     def _judge(self, disk: ModelDisk, acks: Sequence[object], *, calm: bool) -> list[str]:
-        acked = [*self.promised, *(one for one in acks if isinstance(one, Acked))]
-        given = Given(from_wire(self.later), ZONE, calm=calm, all_written=calm, touched_paths=self.touched)
-        return check(disk.tree(), acked, given, disk.modes())
+        found, tree = [*self.promised, *acks], disk.tree()
+        taken = [one.message for one in found if isinstance(one, Dropped) and one.path not in tree]
+        given = Given(
+            from_wire(max(self.now, clock_of(disk))),
+            self.voice.zone,
+            calm=calm,
+            all_written=calm,
+            ordered=self.ordered,
+            deleted_ids=frozenset(one.id for one in found if isinstance(one, Deleted)),
+            touched_paths=frozenset(one.path for one in found if isinstance(one, (Kept, Gone))),
+            kept={one.path: one.data for one in found if isinstance(one, Kept)},
+        )
+        replaced = {(one.id, one.text) for one in found if isinstance(one, Replaced)}
+        acked = [one for one in found if isinstance(one, Acked) and (one.id, one.text) not in replaced]
+        return check(tree, [*acked, *taken], given, disk.modes())

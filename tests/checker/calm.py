@@ -1,0 +1,81 @@
+"""What must hold once everything due was done: nothing is left over, and every memory lies where it belongs (I7, I10)."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from tests.checker.formats import sha16, split_head
+from tests.checker.reading import DATED, PROVIDER
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+    from datetime import date
+
+    from tests.checker.given import Given
+    from tests.checker.reading import Seen
+
+
+def calm(files: Mapping[str, bytes], seen: Seen, given: Given) -> list[str]:
+    """Return what is wrong with a workspace that has come to rest."""
+    return [*_left_over(files, seen, given), *_out_of_place(seen, given)]
+
+
+def _left_over(files: Mapping[str, bytes], seen: Seen, given: Given) -> Iterator[str]:
+    for path, data in files.items():
+        if path.endswith(".tmp") and path not in given.kept:
+            yield f"{path} was left behind"
+        if path.startswith("worker/") and path != PROVIDER and path not in given.kept:
+            yield f"{path} is still there"
+        if path.startswith("inbox.d/new/") and path.endswith(".json") and _is_json(data):
+            yield f"{path} was not taken in"
+    waits = json.loads(files.get(PROVIDER, b"{}")).get("nextAt")
+    if waits and datetime.fromisoformat(waits) > given.now:
+        yield f"{PROVIDER} still waits"
+    if seen.journal is not None:
+        for path in seen.dated:
+            if path.rpartition("/")[2] not in seen.journal:
+                yield f"the seen journal does not know {path}"
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        json.loads(data)
+    except ValueError:
+        return False
+    return True
+
+
+def _out_of_place(seen: Seen, given: Given) -> Iterator[str]:
+    standing = {(name, digest) for summary in seen.summaries.values() for name, digest in summary.sources.items()}
+    last_month = _month_before(given.today)
+    for name, paths in seen.places.items():
+        if len(paths) > 1:
+            yield f"{name} lies in {len(paths)} places"
+        path = paths[0]
+        match = DATED.fullmatch(path)
+        assert match
+        day = match[3]
+        covered = (name, sha16(seen.data[name])) in standing
+        old = (given.today - type(given.today).fromisoformat(day)).days > given.recent_days
+        headed = bool(split_head(seen.data[name].decode("utf-8", "replace"))[0])
+        if not headed and (match[1] or name in (seen.journal or ())):
+            continue  # a person destroyed a file of ours: it can be told from a note, and nothing can be made of it
+        if old and not covered:
+            yield f"{path} is old and no summary names it"
+        if old and covered and headed and match[1] is None:
+            yield f"{path} is covered and lies in memory/"
+        if match[1] is not None and match[1] != name[:7]:
+            yield f"{path} lies in originals/, in another month"
+        if old and name[:7] < last_month and name not in _named_by(seen, name[:7]):
+            yield f"{name} is of a closed month, and {name[:7]}.md does not name it"
+
+
+def _named_by(seen: Seen, period: str) -> Collection[str]:
+    return seen.summaries[period].sources if period in seen.summaries else ()
+
+
+def _month_before(today: date) -> str:
+    year, month = (today.year, today.month - 1) if today.month > 1 else (today.year - 1, 12)
+    return f"{year:04d}-{month:02d}"

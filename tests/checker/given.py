@@ -1,0 +1,47 @@
+"""What the judge is told besides the files: what was acknowledged, the time, and what people did on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping  # noqa: TC003 - fields of a dataclass
+from dataclasses import dataclass, field
+from datetime import date, datetime  # noqa: TC003 - fields of a dataclass
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+
+class Acked(NamedTuple):
+    """A message whose writer was told that it is kept; *id* is "" where the writer gave none."""
+
+    id: str
+    text: str
+    created_at: str
+
+
+@dataclass(frozen=True)
+class Given:
+    """
+    The time, and what people did on purpose: ids whose words they deleted, paths they edited or deleted, and the bytes they
+    *kept* there by path, with which the file still has to begin (be them, where it is no summary).
+
+    *calm*: everything due was done; *all_written*: even what was not due (`--until-settled`). *ordered*: messages stand in
+    the order of the acknowledged ones.
+    """
+
+    now: datetime
+    zone: str
+    calm: bool = True
+    all_written: bool = False
+    ordered: bool = True
+    deleted_ids: Collection[str] = ()
+    touched_paths: Collection[str] = ()
+    kept: Mapping[str, bytes] = field(default_factory=dict)
+    recent_days: int = 5
+
+    @property
+    def today(self) -> date:
+        return self.now.astimezone(ZoneInfo(self.zone)).date()
+
+    @property
+    def touched_names(self) -> set[str]:
+        """The names of the files that people touched: a dated file's is unique wherever it lies."""
+        return {path.rpartition("/")[2] for path in self.touched_paths}

@@ -1,0 +1,211 @@
+"""The steps of recalld done wrong, as the mutants need them: each is the smallest change that makes the fault."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from supervisor.policy.settle import Evidence
+from supervisor.policy.trim import Caps, trim
+from supervisor.protocol.errors import BadFile
+from supervisor.protocol.message import Archived, Message, flagged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from supervisor.history import HistoryStore
+
+
+def nothing(*_: object, **__: object) -> None:
+    """Leave the step out."""
+
+
+def mark_archived(history: Any, keys: Any) -> Any:
+    """Flag `true` what is only about to be written."""
+    return tuple(flagged(e, Archived.YES) if isinstance(e, Message) and e.key in keys else e for e in history)
+
+
+def only_fresh(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a summary name the late files alone."""
+
+    def work(period: Any, members: Any, summaries: Any, **other: Any) -> Any:
+        standing = summaries.get(period)
+        fresh = [file for file in members if not standing or file.source not in standing.sources]
+        return original(period, fresh or members, summaries, **other)
+
+    return work
+
+
+def stale_parse(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Go by the history that was read some time ago, not by what stands there now."""
+
+    def parse(self: HistoryStore, look: Any) -> Any:
+        return self._history or original(self, look)
+
+    return parse
+
+
+def damaged_is_empty(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Take a history that can't be read for an empty one."""
+
+    def parse(self: HistoryStore, look: Any) -> Any:
+        try:
+            return original(self, look)
+        except BadFile:
+            return ()
+
+    return parse
+
+
+def reset(**fields: Any) -> Evidence:
+    """Settle as if nothing were in flight."""
+    return Evidence(**{**fields, "in_flight": ()})
+
+
+def remove_first(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Delete the drop-box file before its messages are in the history."""
+
+    def take_in(ws: Any, messages: Any, path: Any) -> None:
+        ws.files.remove(path)
+        original(ws, messages, path)
+
+    return take_in
+
+
+def trim_anything(history: Any, written: Any, caps: Any) -> Any:
+    """Take every message for written."""
+    return trim(history, lambda _: True, caps)
+
+
+def trim_newest(history: Any, written: Any, caps: Caps) -> Any:
+    """Let the newest messages leave as well."""
+    return trim(history, written, replace(caps, keep_newest=0))
+
+
+def in_place(self: Any, path: Any, data: bytes, seen: Any, keep: Any = None) -> None:
+    """Take the old file away and write the new one under its name."""
+    if seen:
+        self.disk.unlink(path)
+    handle = self.disk.create(path, 0o600)
+    self.disk.write(handle, data)
+    self.disk.sync(handle)
+    self.disk.close(handle)
+    self.disk.sync_folder(path.parent)
+
+
+def sync_late(self: Any, path: Any, data: bytes, seen: Any, keep: Any = None) -> None:
+    """Rename first, make the bytes durable afterwards."""
+    temporary = self._name(path)
+    handle = self.disk.create(temporary, 0o600)
+    self.disk.write(handle, data)
+    self.disk.rename(temporary, path)
+    self.disk.sync(handle)
+    self.disk.close(handle)
+    self.disk.sync_folder(path.parent)
+
+
+def append_torn(self: Any, path: Any, line: bytes) -> None:
+    """Add a line behind whatever stands there, be it half a line."""
+    handle = self.disk.open_append(path, 0o600)
+    self.disk.write(handle, line)
+    self.disk.sync(handle)
+    self.disk.close(handle)
+
+
+def by_name(files: Any, summaries: Any) -> frozenset[str]:
+    """Take a file for covered when its name is listed, whatever its bytes are now."""
+    named = {source.name for standing in summaries.values() for source in standing.sources}
+    return frozenset(file.name for file in files if file.name in named)
+
+
+def covers_by_name(standing: Any, files: Any) -> bool:
+    names = {source.name for source in standing.sources} if standing else set()
+    return standing is not None and all(file.name in names for file in files)
+
+
+def everything(files: Any, _: Any) -> frozenset[str]:
+    """Take every file for covered."""
+    return frozenset(file.name for file in files)
+
+
+def written_first(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Tell the journal that words are written before they are."""
+    from supervisor.protocol.dated import parse_dated
+
+    def write_dated(self: Any, name: str, data: bytes) -> None:
+        from supervisor.seen import SeenJournal
+
+        found = parse_dated(data, Path(name))
+        assert found
+        SeenJournal(self._files, self._layout, None).wrote(name, found.blocks)  # type: ignore[arg-type]
+        original(self, name, data)
+
+    return write_dated
+
+
+def count_again(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Count a failure each time its result is looked at."""
+
+    def fail(ws: Any, result: Any, reason: Any, now: Any) -> None:
+        before = ws.failures().get(result.group)
+        original(ws, replace(result, attempt=before.attempts if before else result.attempt), reason, now)
+
+    return fail
+
+
+def torn_receipt(self: Any, receipt: Any) -> None:
+    """Write a receipt as any program writes a file."""
+    from supervisor.protocol.turn import render_receipt
+
+    self._files.make_folder(self._folder)
+    handle = self._files.disk.create(self._folder / f"{receipt.id}.json", 0o600)
+    self._files.disk.write(handle, render_receipt(receipt))
+    self._files.disk.sync(handle)
+    self._files.disk.close(handle)
+    self._files.disk.sync_folder(self._folder)
+
+
+def compact_in_place(self: Any) -> None:
+    """Empty the journal, and write it anew line by line."""
+    kept = dict(self.unwritten)
+    files = [(file, [key for key, of in self._written.items() if of == file]) for file in sorted(self.names)]
+    self._files.remove(self._layout.seen)
+    self.refresh()
+    for file, keys in files:
+        self._record([{"written": [[*key] for key in keys], "file": file}])
+    self.saw(list(kept.values()))
+
+
+def greedy_sweep(self: Any, folder: Any, *_: object, **__: object) -> int:
+    """Take every hidden or temporary file for one of ours."""
+    found = [name for name in self.disk.names(folder) if name.endswith((".tmp", ".swp"))]
+    for name in found:
+        self.disk.unlink(folder / name)
+    return len(found)
+
+
+def no_words_kept(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Forget that a person has edited the summary."""
+    return lambda *given, **fields: original(*given, **{**fields, "kept": ""})
+
+
+def discard_running(self: Any, path: Any) -> None:
+    """Delete the result alone."""
+    self._files.remove(path)
+
+
+def half_move(self: Any, old: Any, new: Any) -> None:
+    """Leave it to chance whether the old name is gone after a power cut."""
+    self.disk.rename_new(old, new)
+    self.disk.sync_folder(new.parent)
+
+
+def result_first(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Delete the result before it is taken in."""
+
+    def take_in(ws: Any, result: Any, period: Any, now: Any) -> Any:
+        ws.spool.discard(ws.spool.results / f"{result.id}.json")
+        return original(ws, result, period, now)
+
+    return take_in

@@ -1,0 +1,241 @@
+"""Workloads of people and of other programs: they drop in, write without the lock, edit, delete and destroy."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from supervisor.protocol.clock import from_wire
+from tests.checker.checker import Acked
+from tests.crash.talking import JANUARY, TOLD
+from tests.crash.workload import Deleted, Dropped, Gone, Kept, Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.crash.model_disk import ModelDisk
+    from tests.crash.program import Program
+
+
+def rewrite(disk: ModelDisk, entries: Sequence[dict[str, Any]]) -> None:
+    """Write history.json as a program does that knows no lock."""
+    disk.plant("history.json", json.dumps(entries).encode())
+
+
+def entries_of(disk: ModelDisk) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(disk.tree()["history.json"])
+    return found
+
+
+def first(disk: ModelDisk, folder: str) -> str:
+    """The path of the first Markdown file under *folder*."""
+    return min(path for path in disk.tree() if path.startswith(folder) and path.endswith(".md"))
+
+
+class DropBox(Workload):
+    """Another program moves files into inbox.d/new; one of them says no id, and one is no JSON."""
+
+    ordered = False
+    broken: ClassVar = "不是 JSON".encode()
+    dropped: ClassVar = {
+        "inbox.d/new/一.json": Acked("门", "从门外来的话。", "2026-01-28T01:00:00.000Z"),
+        "inbox.d/new/二.json": Acked("", "没有名字。", "2026-01-28T01:01:00.000Z"),
+    }
+
+    def prepare(self, disk: ModelDisk) -> None:
+        for path, one in self.dropped.items():
+            said = {"role": "user", "text": one.text, "createdAt": one.created_at, **({"id": one.id} if one.id else {})}
+            disk.plant(path, json.dumps([said] if one.id else said).encode())
+            disk.ack(Dropped(path, one))
+        disk.plant("inbox.d/new/三.json", self.broken)
+        disk.ack(Kept("inbox.d/new/三.json", self.broken))
+
+
+class Meanwhile(Workload):
+    """The assistant goes on talking, by the command and under the lock, at every event of the supervisor."""
+
+    before: ClassVar = (JANUARY,)
+
+    def happen(self, life: Program) -> None:
+        assistant = self.life(life.disk, called="talk")
+        said = iter(range(4))
+
+        def talk(_: str) -> None:
+            n = next(said, None)
+            if n is not None and not any("history" in held for held in life.disk.locks.held):
+                say = assistant.write if n % 2 else assistant.append
+                say(f"边{n}", f"一边说 {n}", f"2026-01-28T0{n}:00:00.000Z", "assistant")
+
+        life.append("起", "开始。", "2026-01-28T00:00:00.000Z")
+        life.events.then = talk
+
+
+class Between(Workload):
+    """A program without the lock adds a message while recalld writes its own version, before the last look at the file."""
+
+    before: ClassVar = (JANUARY,)
+
+    def happen(self, life: Program) -> None:
+        life.append("起", "开始。", "2026-01-28T00:00:00.000Z")
+        disk, said = life.disk, iter(range(3))
+
+        def add(text: str) -> None:
+            if text.startswith("sync .history.json") and (n := next(said, None)) is not None:
+                one = Acked(f"插{n}", f"不用锁的第 {n} 句。", f"2026-01-28T0{n + 1}:00:00.000Z")
+                said_here = {"id": one.id, "role": "user", "text": one.text, "createdAt": one.created_at}
+                rewrite(disk, [*entries_of(disk), said_here])
+                disk.ack(one)
+
+        disk.meanwhile = add
+
+
+class Lost(Workload):
+    """A program without the lock writes history.json anew without two messages, one of which was never looked at."""
+
+    losing = True
+    ordered = False
+
+    def happen(self, life: Program) -> None:
+        life.write("一", "不能丢的话。", "2026-01-28T01:00:00.000Z")
+        life.append("二", "后来的话。", "2026-01-28T02:00:00.000Z")
+        life.start()
+        from supervisor.intake import intake
+
+        intake(life.ws, from_wire(self.now))
+        life.append("三", "还没有看见就丢了。", "2026-01-28T03:00:00.000Z")
+        rewrite(life.disk, [one for one in entries_of(life.disk) if one["id"] not in ("一", "三")])
+
+
+class Nameless(Workload):
+    """A program that knows no ids, flags or times of ours writes back what it has read, and one more."""
+
+    ordered = False
+    before: ClassVar = (JANUARY, ("2026-01-27T13:00:00.000Z", (("2026-01-27T02:00:00.000Z", "昨天说的。"),)))
+
+    def happen(self, life: Program) -> None:
+        own = [{"role": one["role"], "text": one["text"], "createdAt": one["createdAt"]} for one in entries_of(life.disk)]
+        new = {"role": "user", "text": "没有名字的话。", "createdAt": "2026-01-28T02:00:00.000Z"}
+        rewrite(life.disk, [*own, new, new])
+        life.disk.ack(Acked("", new["text"], new["createdAt"]))
+        life.disk.ack(Acked("", new["text"], new["createdAt"]))
+
+    def glance(self, disk: ModelDisk, acks: Sequence[object]) -> list[str]:
+        return []  # its times may be in any zone's spelling, its flags are gone: nothing can be said before a round
+
+
+class Damaged(Workload):
+    """history.json is torn by another program; it is restored from its backup and from what the journal knows."""
+
+    losing = True
+    ordered = False
+    before: ClassVar = (JANUARY, TOLD)
+    torn: ClassVar = '[{"id": "半", "role": "user", "te'.encode()
+
+    def happen(self, life: Program) -> None:
+        life.append("零", "已经写下的话。", "2026-01-28T00:00:00.000Z")
+        life.settle("2026-01-28T00:30:00.000Z")
+        life.append("一", "不能丢的话。", "2026-01-28T01:00:00.000Z")
+        life.append("二", "也不能丢。", "2026-01-28T02:00:00.000Z")
+        life.disk.plant("history.json", self.torn)
+        life.disk.ack("torn")
+        life.append("三", "坏了以后说的。", "2026-01-28T03:00:00.000Z")
+
+    def judge(self, disk: ModelDisk, acks: Sequence[object]) -> list[str]:
+        ids = {one.get("id") for one in entries_of(disk)}
+        stood = [one.id for one in (*self.promised, *acks) if isinstance(one, Acked)]
+        wrong = [f"{one} is gone from the conversation" for one in stood if one not in ids]
+        copied = not self.torn or "torn" not in acks or self.torn in disk.tree().values()
+        return super().judge(disk, acks) + wrong + ([] if copied else ["no copy was kept of the damaged file"])
+
+
+class Missing(Damaged):
+    """history.json is deleted by mistake: its backup says that it was there."""
+
+    torn: ClassVar = b""
+
+    def happen(self, life: Program) -> None:
+        life.append("一", "不能丢的话。", "2026-01-28T01:00:00.000Z")
+        life.disk.remove("history.json")
+
+
+class Edited(Workload):
+    """A person writes into a summary, and a late message makes a newer text: theirs stays above it."""
+
+    before: ClassVar = (JANUARY, TOLD)
+
+    def happen(self, life: Program) -> None:
+        path = first(life.disk, "memory/summary/")
+        theirs = life.disk.tree()[path].replace("## 摘要".encode(), "## 我改的摘要\n\n其实是周三。".encode())
+        life.disk.plant(path, theirs)
+        life.disk.ack(Kept(path, theirs))
+        life.append("迟", "那天还说了这句。", "2026-01-20T09:00:00.000Z")
+
+
+class SummaryDeleted(Workload):
+    """A person throws a summary away: it is made anew, and nothing moves back."""
+
+    before: ClassVar = (JANUARY, TOLD)
+
+    def happen(self, life: Program) -> None:
+        path = first(life.disk, "memory/summary/")
+        life.disk.remove(path)
+        life.disk.ack(Gone(path))
+
+
+class Notes(Workload):
+    """A person's own files lie among ours, one of them named like a dated file: they are read, and never changed."""
+
+    before: ClassVar = (JANUARY,)
+    theirs: ClassVar = {
+        "memory.md": "2026-01-01|网聊|喜欢茶；怕冷\n# 自己写的\n".encode(),
+        "memory/2026-01-20-my-note.md": "# 周二\n\n自己记的一笔。\r\n".encode(),
+        "memory/2026-01-28-draft.md": b"\xc4\xe3\xba\xc3 gb18030\n",
+        "memory/想法.md": "---\ntitle: 想法\n---\n正文\n".encode(),
+        "memory/.2026-01-20-my-note.md.swp": b"vim",
+        "memory/summary/readme.tmp": "别删".encode(),
+        "prompts/daily-summary.md.txt": b"{messages}",
+        "worker/queue/说明.txt": "别动".encode(),
+    }
+
+    def prepare(self, disk: ModelDisk) -> None:
+        for path, data in self.theirs.items():
+            disk.plant(path, data)
+            disk.ack(Kept(path, data))
+
+    def happen(self, life: Program) -> None:
+        theirs = "# 周二\n\n又改了一笔。\n".encode()
+        life.append("一", "今天的话。", "2026-01-28T01:00:00.000Z")
+        life.settle(self.now)
+        path = "memory/2026-01-20-my-note.md"
+        life.disk.plant(path, theirs)
+        life.disk.ack(Kept(path, theirs))
+
+
+class DatedEdited(Workload):
+    """A person takes a message out of a dated file that is told already: it stays out, and the day is told anew."""
+
+    before: ClassVar = (JANUARY, TOLD)
+
+    def happen(self, life: Program) -> None:
+        path = first(life.disk, "memory/originals/")
+        begin, mark, _ = life.disk.tree()[path].rpartition(b"<!-- {")
+        assert mark
+        life.disk.plant(path, begin)
+        life.disk.ack(Kept(path, begin))
+        for one in [one for one in self.promised if isinstance(one, Acked)]:
+            life.disk.ack(Deleted(one.id))
+        life.append("一", "今天的话。", "2026-01-28T01:00:00.000Z")
+
+
+class DatedDeleted(Workload):
+    """A person deletes a whole dated file, and a message of that day with the same words in its name comes late."""
+
+    before: ClassVar = (JANUARY,)
+
+    def happen(self, life: Program) -> None:
+        path = first(life.disk, "memory/2026")
+        life.disk.remove(path)
+        life.disk.ack(Gone(path))
+        for one in [one for one in self.promised if isinstance(one, Acked)]:
+            life.disk.ack(Deleted(one.id))
+        life.append("迟", "周二的报告改期了。", "2026-01-20T09:00:00.000Z")

@@ -1,0 +1,176 @@
+"""Workloads of the flow itself: what is said is archived, ripens, is told, moves, leaves history.json."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, ClassVar
+
+from supervisor.protocol.clock import from_wire
+from tests.checker.checker import Acked
+from tests.crash.program import Brief, Program, wait
+from tests.crash.workload import Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.crash.model_disk import ModelDisk
+    from tests.crash.state import State
+
+NOVEMBER = ("2025-11-20T13:00:00.000Z", (("2025-11-20T02:00:00.000Z", "十一月去了苏州，住在平江路。"),))
+DECEMBER = (
+    "2025-12-20T13:00:00.000Z",
+    (
+        ("2025-12-10T02:00:00.000Z", "服务器搬到了 10.0.0.7。"),
+        ("2025-12-10T02:05:00.000Z", "记下了：10.0.0.7。"),
+        ("2025-12-18T16:30:00.000Z", "上海已经是十九日了。"),
+    ),
+)
+JANUARY = ("2026-01-20T13:00:00.000Z", (("2026-01-20T02:00:00.000Z", "周二交报告。"), ("2026-01-20T02:01:00.000Z", "好的。")))
+TOLD = ("2026-01-27T13:00:00.000Z", ())
+MODEL = (("RECALLD_LLM_MODEL", "小模型"),)
+
+
+class Archive(Workload):
+    """A first talk of three days goes to its dated files; one day is old already. Two doors: the command, and the lock."""
+
+    def happen(self, life: Program) -> None:
+        life.append("一", "明天部署 v2 到生产环境。", "2026-01-27T02:00:00.000Z")
+        life.append("二", "记住了。\n\n```\nv2\n", "2026-01-27T02:00:05.000Z", "assistant")
+        life.write("三", "今天部署好了。", "2026-01-28T02:00:00.000Z", session="终端")
+        life.write("四", "上周三说过的话。", "2026-01-21T02:00:00.000Z")
+
+
+class Revision(Workload):
+    """Messages come again after the first were settled, and one that is written is said in other words."""
+
+    def happen(self, life: Program) -> None:
+        life.append("一", "先说一句。", "2026-01-27T02:00:00.000Z")
+        life.settle("2026-01-27T13:00:00.000Z")
+        life.append("二", "再说一句。", "2026-01-27T14:00:00.000Z")
+        life.revise("一", "先说一句，说完了。")
+
+
+class DayRipens(Workload):
+    """A day of last week is summarised, and its file goes to originals/."""
+
+    before: ClassVar = (JANUARY,)
+
+
+class MonthCloses(Workload):
+    """December has dailies; in February it becomes one monthly summary."""
+
+    now = "2026-02-01T12:00:00.000Z"
+    before: ClassVar = (DECEMBER, ("2025-12-30T13:00:00.000Z", ()))
+
+
+class LateInDay(Workload):
+    """A message of a day that is summarised already."""
+
+    before: ClassVar = (JANUARY, TOLD)
+
+    def happen(self, life: Program) -> None:
+        # its file would have the name of the one that is there
+        life.append("2026-01-20-迟", "那天还说了这句。", "2026-01-20T09:00:00.000Z")
+
+
+class LateInMonth(Workload):
+    """Messages of a month that is closed already, told by a model: the text that stands is continued."""
+
+    now = "2026-02-03T12:00:00.000Z"
+    extract = False
+    settings = MODEL
+    before: ClassVar = (NOVEMBER, DECEMBER, ("2026-02-02T13:00:00.000Z", ()))
+
+    def happen(self, life: Program) -> None:
+        life.append("迟一", "十二月还有一句。", "2025-12-10T09:00:00.000Z")
+        life.append("迟二", "十二月别的日子。", "2025-12-11T09:00:00.000Z")
+
+
+class Trim(Workload):
+    """history.json is over its caps: the oldest written messages leave, and no others; the newest stay."""
+
+    settings: tuple[tuple[str, str], ...] = (
+        ("RECALLD_HISTORY_SOFT_CAP", "4"),
+        ("RECALLD_HISTORY_HARD_CAP", "6"),
+        ("RECALLD_HISTORY_HARD_BYTES", "1KB"),
+        ("RECALLD_ARCHIVE_KEEP_NEWEST", "4"),
+    )
+    before: ClassVar = (JANUARY,)
+
+    def happen(self, life: Program) -> None:
+        life.append("先", "先说的话。", "2026-01-28T11:40:00.000Z")
+        life.settle("2026-01-28T11:55:00.000Z")
+        for n in range(7):
+            life.append(f"多{n}", f"第 {n} 句话。" * 15, f"2026-01-28T11:5{n}:00.000Z", "user" if n % 2 else "assistant")
+        # too much for any cap, but a run was a moment ago: what is not written may not leave
+        life.round(from_wire(self.now), "due")
+
+    def judge(self, disk: ModelDisk, acks: Sequence[object]) -> list[str]:
+        ids = [one["id"] for one in json.loads(disk.tree().get("history.json", b"[]"))]
+        said = [one.id for one in acks if isinstance(one, Acked)]
+        wrong = [f"history.json holds {len(ids)} messages"] if len(ids) > 4 else []
+        wrong += [f"{one} was said last and has left history.json" for one in said[-3:] if one not in ids]
+        return super().judge(disk, acks) + wrong
+
+
+class HardCap(Workload):
+    """The model is dead: what is written leaves history.json untold, beyond the hard cap; later it is told from its files."""
+
+    settings = (*Trim.settings, *MODEL)
+    waits = (30,)
+    extract = False
+    before: ClassVar = ()
+
+    def work(self, disk: ModelDisk) -> None:
+        life = self.life(disk, Brief(extract=False, fails=100))
+        for n in range(9):
+            life.append(f"旧{n}", f"很久以前的第 {n} 句。", f"2026-01-1{n}T02:00:00.000Z")
+        life.settle(self.now)
+        self.life(disk).settle(wait(self.now, minutes=30))
+
+
+class Redo(Workload):
+    """A model is there at last: extracts stand, a late message comes in, and a person asks for one day anew."""
+
+    extract = False
+    settings = MODEL
+
+    def start(self) -> State:
+        earlier = LateInDay(seed=self.seed)
+        state = earlier.start()
+        self.promised = earlier.promised
+        return state
+
+    def happen(self, life: Program) -> None:
+        from supervisor.redo import redo
+
+        life.append("迟", "那天还说了这句。", "2026-01-20T09:00:00.000Z")
+        life.settle(self.now)
+        day = min(path for path in life.disk.tree() if path.startswith("memory/summary/"))
+        redo(life.ws, day[len("memory/summary/") : -len(".md")], from_wire(self.now))
+
+
+class Weeks(Workload):
+    """Two months of talk as they went by, settled day by day, with small caps and a late message: all of it in one."""
+
+    now = "2026-02-02T12:00:00.000Z"
+    settings: tuple[tuple[str, str], ...] = (
+        ("RECALLD_HISTORY_SOFT_CAP", "6"),
+        ("RECALLD_HISTORY_HARD_CAP", "9"),
+        ("RECALLD_ARCHIVE_KEEP_NEWEST", "2"),
+    )
+    days: ClassVar = ("2025-11-28", "2025-12-10", "2025-12-18", "2026-01-05", "2026-01-20", "2026-02-01")
+
+    def happen(self, life: Program) -> None:
+        for day in self.days:
+            life.append(f"{day}-问", f"{day} 要做什么？", f"{day}T02:00:00.000Z")
+            life.append(f"{day}-答", f"{day} 要交报告。", f"{day}T02:01:00.000Z", "assistant")
+            life.settle(f"{day}T13:00:00.000Z")
+        life.append("迟", "十二月还有一句。", "2025-12-10T09:00:00.000Z")
+
+
+class WeeksWithModel(Weeks):
+    """The same, told by a model that continues its own texts."""
+
+    extract = False
+    settings = (*Weeks.settings, *MODEL)
