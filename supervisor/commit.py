@@ -10,9 +10,9 @@ import errno
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from supervisor.bm25 import REACH
 from supervisor.catalogue import Group, render_catalogue
 from supervisor.protocol.errors import SupervisorError
-from supervisor.scoring import REACH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -12,20 +12,21 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from supervisor.bm25 import REACH, Corpus
 from supervisor.catalogue import Catalogue
 from supervisor.documents import unit_of
 from supervisor.fresh import Fresh
 from supervisor.policy.hit import Hit
-from supervisor.scoring import REACH, Corpus, Scored, own, rank
+from supervisor.scoring import Scored, own, rank
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from supervisor.bm25 import Candidate
     from supervisor.engine import Engine
     from supervisor.policy.hit import Tier
     from supervisor.policy.query import Query
     from supervisor.protocol.disk import Stat
-    from supervisor.scoring import Candidate
 
 #: Candidates that are scored; words that they are found by, the most telling of the question.
 CANDIDATES: Final = 128

@@ -22,7 +22,8 @@ FLOORS: Final = (
     ("supervisor.protocol",),
     ("supervisor.policy",),
     (
-        *("supervisor.catalogue", "supervisor.commit", "supervisor.deadline", "supervisor.documents", "supervisor.engine"),
+        *("supervisor.bm25", "supervisor.catalogue", "supervisor.commit", "supervisor.deadline", "supervisor.documents"),
+        "supervisor.engine",
         *("supervisor.fresh", "supervisor.literal", "supervisor.scan", "supervisor.scoring", "supervisor.view"),
     ),
     (
@@ -65,8 +66,8 @@ HOMES: Final = {
     "opencc": {"supervisor.text.chinese"},
     "Stemmer": {"supervisor.text.words"},
     "tantivy": {"supervisor.engine"},
-    "rank_bm25": {"supervisor.scoring"},
-    "numpy": {"supervisor.scoring", "supervisor.embeddings", "supervisor.hybrid"},
+    "rank_bm25": {"supervisor.bm25"},
+    "numpy": {"supervisor.bm25", "supervisor.embeddings", "supervisor.hybrid"},
     "platformdirs": {"supervisor.text.chinese", "supervisor.adapters.where", "supervisor.backends"},
     "watchdog": {"supervisor.watching"},
     "typer": {"supervisor.adapters.cli", "supervisor.adapters.opening", "supervisor.adapters.turn", "supervisor.adapters.care"},

@@ -2,9 +2,10 @@
 Which of what was found goes into the memory block, so that it is well filled and never too large (003, 上下文注入预算).
 
 By default a hit is a source *file* with those of its lines that answer, at most five files: the best first, within a file in
-the order of time, each run of neighbours one entry with one tag. `hit = "line"` is 003 to the letter: five lines. Lines are
-taken by rank, and a smaller one still goes in where a larger one before it did not. The budget is a ceiling, header and
-tags counted; `max_chars` is 001's clamp: whole snippets while they fit, then one cut snippet, then none.
+the order of time, each run of neighbours one entry with one tag. A file is as good as its best line, and a little better for
+each other one. `hit = "line"` is 003 to the letter: five lines. Lines are taken by rank, and a smaller one still goes in where
+a larger one before it did not. The budget is a ceiling, header and tags counted; `max_chars` is 001's clamp: whole snippets
+while they fit, then one cut snippet, then none.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 _LEAST_CHARS: Final = 20
 #: Of the budget, what one message may take in full length where a hit is a file. A longer one is cut at line_chars.
 _WHOLE_SHARE: Final = 0.25
+#: What the next best line of a file adds to the file, beside the one before it (docs/recall.md).
+_NEXT_LINE: Final = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +75,15 @@ def _fill(page: Page, hits: Sequence[Hit], terms: Sequence[str]) -> dict[int, st
     """Take by rank what fits, then what fits into what rounding had counted too high; return who is left, and why."""
     pencil = _Pencil(page, hits, terms)
     left = dict.fromkeys(range(len(hits)), "tokens")
+    first = _best_files(page, hits)
     spare, taken = 0, -1
-    while taken < len(page.order):
+    while first or taken < len(page.order):
         taken = len(page.order)
         for rank in [rank for rank, why in left.items() if why == "tokens"]:
             if page.is_full(hits[rank]):
                 left[rank] = "files" if page.limits.hit == "file" else "lines"
+                continue
+            if first and page.group(hits[rank]) not in first:
                 continue
             line = pencil.fitting(rank, page.limits.tokens - page.tokens + spare)
             if not line:
@@ -92,9 +98,23 @@ def _fill(page: Page, hits: Sequence[Hit], terms: Sequence[str]) -> dict[int, st
         while page.order and not page.fits():  # the sum of the parts is a ceiling; this makes it a promise
             left[page.take_back().rank] = "tokens"
         spare = page.tokens - page.measure()
+        if first:  # where one of them has no line that fits, another file may come in
+            first, taken = frozenset(), -1
     if hits and not page.order and pencil.cut(0):  # a budget below one line
         del left[0]
     return left
+
+
+def _best_files(page: Page, hits: Sequence[Hit]) -> frozenset[object]:
+    """Return the groups that come first, as many as may be; none where every one may."""
+    worth: dict[object, float] = {}
+    share: dict[object, float] = {}
+    for hit in hits:
+        group = page.group(hit)
+        share[group] = share[group] * _NEXT_LINE if group in share else 1.0
+        worth[group] = worth.get(group, 0.0) + share[group] * hit.score
+    most = page.limits.max_hits
+    return frozenset(sorted(worth, key=lambda group: -worth[group])[:most]) if 0 < most < len(worth) else frozenset()
 
 
 class _Pencil:

@@ -29,6 +29,8 @@ _BEFORE: Final = 0.5
 #: Words taken from the messages before, the rarest; words beyond which a question is never said to refer back.
 _MOST_BEFORE: Final = 8
 _FEW: Final = 3
+#: Sentences that are asked one by one, the last.
+_MOST_ASKED: Final = 6
 #: An input longer than this is a document; its words are read up to here.
 _MOST_CHARS: Final = 4_000
 _SENTENCE: Final = re.compile(r"[^。！？!?\n]+[。！？!?\n]*")
@@ -57,7 +59,7 @@ class Query:
     What is searched for.
 
     *words* with what each counts (1 in full), in the order of the input; *days* that it names; *role* "assistant" or "user"
-    where it says whose words it asks for; *text* is the input itself.
+    where it says whose words it asks for; *text* is the input itself; *asked* are the words of each sentence that asks.
     """
 
     words: Mapping[str, float]
@@ -65,6 +67,7 @@ class Query:
     role: str = ""
     text: str = ""
     refers_back: bool = field(default=False)
+    asked: tuple[tuple[str, ...], ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -82,7 +85,8 @@ def ask(question: str, today: date, recent: Sequence[str] = (), most: int = 0) -
     if is_small_talk(question):
         return Query({})
     asking, told = _parts(question)
-    words = {word: 1.0 for sentence in asking for word in tokens(sentence)}
+    asked = [dict.fromkeys(tokens(sentence)) for sentence in asking]
+    words = {word: 1.0 for sentence in asked for word in sentence}
     for sentence in told:
         words |= {word: _TOLD for word in tokens(sentence) if word not in words}
     back = refers_back(question, len(words))
@@ -91,8 +95,9 @@ def ask(question: str, today: date, recent: Sequence[str] = (), most: int = 0) -
     if 0 < most < len(words):
         rarest = set(sorted(words, key=lambda word: (-words[word], -rarity(word)))[:most])
         words = {word: counts for word, counts in words.items() if word in rarest}
-    asked = " ".join(asking)
-    return Query(words, tuple(span.days for span in spans(asked, today)), _role(asked), question, back)
+    text = " ".join(asking)
+    each = tuple(filter(None, (tuple(word for word in sentence if word in words) for sentence in asked[-_MOST_ASKED:])))
+    return Query(words, tuple(span.days for span in spans(text, today)), _role(text), question, back, each)
 
 
 def refers_back(question: str, words: int) -> bool:

@@ -113,6 +113,25 @@ def test_a_sixth_file_does_not_keep_later_lines_of_the_first_five_out():
     assert "第一个文件的另一行" in pack(hits, [], ZH).text
 
 
+def test_a_file_with_many_lines_that_answer_comes_before_one_with_a_single_line_hardly_better():
+    rich, poor = "memory/2026-01-29-allergy.md", "memory/2026-01-30-once.md"
+    hits = [
+        hit(20, "花生过敏", "memory.md", 3),
+        hit(12, "花生酱", poor),
+        hit(11.9, "榛子也过敏", rich),
+        hit(11.8, "带药", rich, 14),
+    ]
+    assert [one.unit.path for one in pack(hits, [], replace(ZH, max_hits=2)).shown] == ["memory.md", rich, rich]
+    assert [one.unit.path for one in pack(hits[:3], [], replace(ZH, max_hits=2)).shown] == ["memory.md", poor]
+
+
+def test_another_file_comes_in_where_one_of_the_best_has_no_line_that_fits():
+    long, short = "memory/2026-01-29-log.md", "memory/2026-01-30-short.md"
+    hits = [hit(9, "备份日志" * 400, long), hit(8, "备份日志二" * 400, long, 20), hit(7, "备份失败了", short)]
+    block = pack(hits, [], replace(ZH, max_hits=1, tokens=120, line_chars=0))
+    assert [one.unit.path for one in block.shown] == [short]
+
+
 def test_hit_line_is_003_to_the_letter_five_lines_of_three_hundred_characters_by_rank():
     hits = many(8, "memory/2026-01-28-a.md", "花生" * 400 + "{}", every=1)
     block = pack(hits[::-1], [], replace(ZH, hit="line"))
