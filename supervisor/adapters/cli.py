@@ -310,8 +310,8 @@ def run_command(argv: list[str] | None) -> int:
     except _USAGE as error:
         sentence = getattr(error, "format_message", error.__str__)().rstrip(".")
         return _say(f"{sentence}. See `recalld --help`.", BadRequest.exit_code)
-    except BrokenPipeError as error:
-        return unprinted(error)
+    except SystemExit:
+        return 0  # so typer ends where the reader of the output has gone
     except OSError as error:
         return _refused(error, error.filename or "the workspace")
     return ended_with if isinstance(ended_with, int) else 0

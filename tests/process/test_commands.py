@@ -1,0 +1,375 @@
+"""The command line as processes: exit codes, what is printed where, in any locale, into any kind of output."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+import typer
+
+from supervisor.adapters import cli
+from tests.process.command import Command, Ended, ended
+
+pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
+
+NOW = "2026-01-31T10:00:00+08:00"
+C_LOCALE = {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+#: More than a pipe holds, so that a reader who has gone is met while it is printed, not after.
+MUCH = 15_000
+
+
+@pytest.fixture
+def recalld(tmp_path: Path) -> Command:
+    """An empty workspace in Shanghai."""
+    made = Command(tmp_path / "工作区", RECALLD_NOW=NOW, RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
+    assert made("init").code == 0
+    return made
+
+
+@pytest.fixture(scope="module")
+def talk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A memory of two days and a note; one of the days waits for its summary."""
+    made = Command(tmp_path_factory.mktemp("talk") / "工作区", RECALLD_NOW=NOW, RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
+    lines = [
+        {"role": "user", "text": "我对花生过敏，点外卖要备注。", "createdAt": "2026-01-20T10:00:00+08:00"},
+        {"role": "assistant", "text": "记住了，花生过敏。", "createdAt": "2026-01-20T10:00:05+08:00"},
+        {"role": "user", "text": "备份脚本上传失败，the port is 8443", "createdAt": "2026-01-29T10:00:00+08:00"},
+    ]
+    assert made("init").code == 0
+    assert made("append", "--jsonl", stdin="\n".join(map(json.dumps, lines))).code == 0
+    assert made("run", "--until-settled", "--no-worker").code == 0
+    (made.root / "memory" / "short.md").write_text("好\n", encoding="utf-8")
+    (made.root / "memory" / "长长的笔记.md").write_text("我喜欢 tuna。\n" + "花生\n" * MUCH, encoding="utf-8")
+    return made.root
+
+
+@pytest.fixture
+def talked(talk: Path, tmp_path: Path) -> Command:
+    """A workspace of its own with that memory."""
+    shutil.copytree(talk, tmp_path / "工作区")
+    return Command(tmp_path / "工作区", RECALLD_NOW=NOW, RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
+
+
+def is_one_sentence(text: str) -> bool:
+    """Whether that is all that a person should see of an error."""
+    return bool(re.fullmatch(r"recalld: [^\n]+[.`]\n", text)) and "Traceback" not in text
+
+
+# ── exit codes ───────────────────────────────────────────────────────────────
+
+WRONG = [
+    [],
+    ["nothing-of-the-kind"],
+    ["summary"],
+    ["summary", "redo"],
+    ["summary", "redo", "昨天"],
+    ["get"],
+    ["get", "memory/没有.md"],
+    ["get", "../history.json"],
+    ["search", "花生", "--limit", "0"],
+    ["search", "花生", "--limit", "两个"],
+    ["inject", "--query"],
+    ["inject", "--question", "花生"],
+    ["append", "--role", "user"],
+    ["append", "--role", "user", "--text", "好", "--chat", "朋友"],
+    ["append", "--role", "user", "--text", "好", "--at", "昨天"],
+    ["plan", "--now", "明天"],
+    ["worker", "--idle", "一会儿"],
+    ["why"],
+]
+
+
+def test_a_wrong_argument_is_one_sentence_and_exit_code_64(recalld):
+    started = [recalld.start("-w", str(recalld.root), *words) for words in WRONG]
+    found = {" ".join(words): ended(process) for words, process in zip(WRONG, started, strict=True)}
+
+    assert {words: done.code for words, done in found.items()} == dict.fromkeys(found, 64)
+    assert {words: done.out for words, done in found.items()} == dict.fromkeys(found, "")
+    assert [done.err for done in found.values() if not is_one_sentence(done.err)] == []
+
+
+def test_a_workspace_that_is_not_there_is_named_with_what_to_do(recalld, tmp_path):
+    done = ended(recalld.start("-w", str(tmp_path / "没有"), "status"))
+
+    assert done.code == 64
+    assert is_one_sentence(done.err)
+    assert "recalld init" in done.err
+
+
+def test_a_lost_dated_file_is_65(talked):
+    for path in (talked.root / "memory").glob("2026-01-29-*.md"):
+        path.unlink()
+    for path in (talked.root / "history.json", talked.root / "history.json.bak"):
+        path.write_text("[]")
+
+    done = talked("fsck", "--json")
+
+    assert done.code == 65
+    assert json.loads(done.out)["lost"] != []
+
+
+def test_a_model_that_is_not_there_is_69(talked):
+    done = talked("run", "--until-settled", RECALLD_LLM_BASE_URL="http://127.0.0.1:9/v1", RECALLD_LLM_MODEL="没有")
+
+    assert done.code == 69
+    assert is_one_sentence(done.err)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize("path", ["memory/长长的笔记.md", "memory/short.md"])
+def test_a_full_disk_behind_the_output_is_74(talked, path):
+    with Path("/dev/full").open("w") as full:
+        done = ended(talked.start("-w", str(talked.root), "get", path, stdout=full.fileno()))
+
+    assert done.code == 74
+    assert is_one_sentence(done.err)
+
+
+def test_a_second_supervisor_is_75_and_the_first_one_stays(talked):
+    with talked.supervised() as first:
+        done = talked("run")
+
+        assert done.code == 75
+        assert is_one_sentence(done.err)
+        assert first.poll() is None
+    assert first.returncode == 0
+
+
+def test_a_folder_that_nobody_may_write_is_77(recalld):
+    as_somebody: list[str] = []
+    if os.geteuid() == 0:
+        if not shutil.which("setpriv"):
+            pytest.skip("root may write everywhere, and there is no setpriv to take that away")
+        as_somebody = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
+    locked = [recalld.root, recalld.root / ".recalld"]
+    for path in locked:
+        path.chmod(0o500)
+    try:
+        append = ["-w", str(recalld.root), "append", "--role", "user", "--text", "我对花生过敏。"]
+        done = ended(recalld.start(*append, before=as_somebody))
+    finally:
+        for path in locked:
+            path.chmod(0o700)
+
+    assert done.code == 77
+    assert is_one_sentence(done.err)
+
+
+@pytest.mark.parametrize(
+    "change", [{"RECALLD_RECALL_MAX_HITS": "很多"}, {"RECALLD_RECALL_MAXHITS": "3"}, {"RECALLD_LANGUAGE": "latin"}]
+)
+def test_a_wrong_configuration_is_78(recalld, change):
+    done = recalld("search", "花生", **change)
+
+    assert done.code == 78
+    assert is_one_sentence(done.err)
+
+
+def test_a_workspace_of_a_newer_recalld_is_78(talked):
+    path = next((talked.root / "memory").glob("2026-01-20-*.md"))
+    path.write_text(path.read_text(encoding="utf-8").replace("recalld: 1", "recalld: 99"), encoding="utf-8")
+
+    done = talked("run", "--until-settled", "--no-worker")
+
+    assert done.code == 78
+    assert is_one_sentence(done.err)
+
+
+# ── --json ───────────────────────────────────────────────────────────────────
+
+HIT = ["path", "startLine", "endLine", "snippet", "score"]
+FSCK = [
+    "seen",
+    "inFiles",
+    "inHistory",
+    "inJournal",
+    "setAside",
+    "removed",
+    "removedIds",
+    "lost",
+    "damage",
+    "datedFiles",
+    "editedFiles",
+    "summaries",
+    "coveredFiles",
+]
+#: Every command with the keys that its answer has for good, in their order; later ones may stand behind and between them.
+ANSWERS = {
+    "init": ("init", ["workspace", "new", "timezone"]),
+    "append": ("append --role user --text 早上好", ["id"]),
+    "status": (
+        "status",
+        ["workspace", "now", "timezone", "supervisor", "history", "unwritten", "datedFiles", "provider", "queue", "today"],
+    ),
+    "plan": ("plan", ["at", "today", "due", "unwritten", "dated", "providerPausedUntil", "summaries"]),
+    "fsck": ("fsck", FSCK),
+    "restore": ("restore", ["restored"]),
+    "inject": ("inject --query 花生过敏", ["turn", "text", "tokens", "hits"]),
+    "context": ("context --query 花生过敏", ["role", "content"]),
+    "search": ("search 花生过敏", HIT),
+    "get": ("get memory/长长的笔记.md --lines 1", ["path", "start", "end", "total", "text"]),
+    "why": (
+        "why",
+        ["id", "at", "question", "terms", "dates", "how", "files", "ms", "candidates", "memory", "history", "messages"],
+    ),
+    "index status": ("index status", ["files"]),
+    "index rebuild": ("index rebuild", ["read", "moved", "gone", "rebuilt", "shared"]),
+    "summary redo": ("summary redo 2026-01-20", ["group", "queued"]),
+    "run": ("run --until-settled --no-worker", ["seen", "archived", "summaries", "trimmed", "waitingForRetry", "unfinished"]),
+    "worker": ("worker --idle 0.2", ["group", "status"]),
+}
+
+
+def test_every_command_has_a_json_answer_that_stands_in_this_table():
+    def leaves(group: typer.core.TyperGroup, before: str = "") -> set[str]:
+        return {
+            leaf
+            for name, one in group.commands.items()
+            for leaf in (leaves(one, f"{before}{name} ") if hasattr(one, "commands") else {before + name})
+        }
+
+    assert leaves(typer.main.get_command(cli.app)) == set(ANSWERS)
+
+
+def test_json_is_one_line_with_the_keys_that_programs_rely_on(talked):
+    for name, (words, keys) in ANSWERS.items():
+        done = talked(*words.split(), "--json")
+        assert done.code in {0, 69}, (name, done)
+        assert done.out.count("\n") == 1, (name, done)
+        answer = json.loads(done.out)
+        first = answer[0] if isinstance(answer, list) else answer
+        assert [key for key in first if key in keys] == keys, name
+
+
+def test_times_in_json_are_those_of_the_wire(talked):
+    talked("inject", "--query", "花生过敏")
+
+    at = json.loads(talked("why", "--json").out)["at"]
+
+    assert re.fullmatch(r"2026-01-31T02:00:00\.000Z", at)
+
+
+# ── arguments, clock, output ─────────────────────────────────────────────────
+
+
+def test_an_option_behind_the_command_is_the_same_as_before_it(talked):
+    here = str(talked.root)
+    ways = [
+        ["-w", here, "search", "花生过敏"],
+        ["search", "花生过敏", "-w", here],
+        ["search", f"-w{here}", "花生过敏"],
+        ["search", f"--workspace={talked.root.name}", "--", "花生过敏"],
+        ["-w", "elsewhere", "search", "花生过敏", "--workspace", here],
+    ]
+    alone = [ended(talked.start(*words)) for words in ways]
+    by_variable = ended(talked.start("search", "花生过敏", RECALLD_WORKSPACE=here))
+    with talked.supervised():
+        served = [ended(talked.start(*words)) for words in ways]
+
+    assert alone[0].out
+    assert {*alone, *served, by_variable} == {Ended(0, alone[0].out, "")}
+
+
+def test_a_supervisor_of_another_workspace_is_never_asked(talked, tmp_path):
+    other = Command(tmp_path / "另一个", RECALLD_NOW=NOW)
+    other("init")
+    with talked.supervised():
+        ways = [
+            [f"-w{other.root}", "search", "花生过敏"],
+            ["-w", str(talked.root), "search", "花生过敏", "-w", str(other.root)],
+        ]
+        found = [ended(talked.start(*words)) for words in ways]
+
+    assert found == [Ended(0, "", "")] * 2
+
+
+def test_recalld_now_is_the_clock_and_now_wins_over_it(recalld):
+    def planned(*words: str, **environ: str) -> datetime:
+        return datetime.fromisoformat(json.loads(recalld("plan", "--json", *words, **environ).out)["at"])
+
+    assert planned() == datetime.fromisoformat(NOW)
+    assert planned(RECALLD_NOW="2027-02-03T04:05:06Z") == datetime.fromisoformat("2027-02-03T04:05:06Z")
+    assert planned("--now", "2028-01-01T00:00:00Z") == datetime.fromisoformat("2028-01-01T00:00:00Z")
+
+
+def test_a_reader_that_has_gone_is_no_fault(talked):
+    def unread(*words: str, **environ: str) -> Ended:
+        reader, writer = os.pipe()
+        os.close(reader)
+        try:
+            return ended(talked.start("-w", str(talked.root), *words, stdout=writer, **environ))
+        finally:
+            os.close(writer)
+
+    ways = [["get", "memory/长长的笔记.md"], ["status"], ["search", "花生过敏"]]
+    alone = [unread(*words) for words in ways]
+    unbuffered = [unread(*ways[0], PYTHONUNBUFFERED="1")]
+    with talked.supervised():
+        served = [unread(*words) for words in ways]
+
+    assert alone + unbuffered + served == [Ended(0, "", "")] * 7
+
+
+def test_an_output_that_was_closed_beforehand_is_no_fault(talked):
+    def closed(*words: str) -> Ended:
+        shell = ["sh", "-c", 'exec "$@" >&-', "sh"]
+        return ended(talked.start("-w", str(talked.root), *words, before=shell))
+
+    alone = closed("search", "花生过敏")
+    with talked.supervised():
+        served = closed("search", "花生过敏")
+
+    assert [alone, served] == [Ended(0, "", "")] * 2
+
+
+def test_chinese_goes_in_and_out_where_the_locale_knows_none(talked):
+    alone = [talked("search", "花生过敏", **C_LOCALE), talked("get", "memory/长长的笔记.md", "--lines", "1", **C_LOCALE)]
+    with talked.supervised():
+        served = [talked("search", "花生过敏", **C_LOCALE), talked("get", "memory/长长的笔记.md", "--lines", "1", **C_LOCALE)]
+
+    assert "我对花生过敏" in alone[0].out
+    assert alone[1] == Ended(0, "我喜欢 tuna。\n", "")
+    assert served == alone
+
+
+def test_what_is_appended_in_a_c_locale_is_what_was_said(recalld):
+    recalld("append", "--role", "user", "--text", "我对花生过敏。", **C_LOCALE)
+    recalld("append", "--role", "user", "--text", "-", stdin="备份失败。", **C_LOCALE)
+
+    texts = [message["text"] for message in json.loads((recalld.root / "history.json").read_bytes())]
+    assert texts == ["我对花生过敏。", "备份失败。"]
+
+
+def test_half_an_emoji_in_memory_is_printed_as_its_escape(recalld):
+    said = {"role": "user", "text": "我的猫叫小白 \ud83d，爱吃 tuna", "createdAt": "2026-01-30T10:00:00+08:00"}
+    recalld("append", "--jsonl", stdin=json.dumps(said))
+    recalld("run", "--until-settled", "--no-worker")
+
+    text = recalld("search", "小白")
+    hits = recalld("search", "小白", "--json")
+
+    assert (text.code, hits.code) == (0, 0)
+    assert "\\ud83d" in text.out
+    assert "小白" in json.loads(hits.out)[0]["snippet"]
+
+
+def test_the_version_is_said_without_a_workspace(tmp_path):
+    done = ended(Command(tmp_path / "没有").start("--version"))
+
+    assert done.code == 0
+    assert re.fullmatch(r"recalld \d+\.\d+\.\d+\S*\n", done.out)
+
+
+def test_help_is_in_plain_text(tmp_path):
+    words: list[list[str]] = [[], ["search"], ["summary", "redo"]]
+    command = Command(tmp_path / "没有", COLUMNS="200")
+    started = [command.start(*one, "--help") for one in words]
+    found = [ended(process) for process in started]
+
+    assert [done.code for done in found] == [0] * len(found)
+    assert [one for one, done in zip(words, found, strict=True) if "--workspace" not in done.out or "\x1b" in done.out] == []
