@@ -126,8 +126,9 @@ class Memory:
 
     def rebuild(self, wait_s: float = 10.0) -> Changes:
         """Make the search index anew from the files, as soon as its lock is free, and return what it holds now."""
-        self._ws.index.forget()
-        return self._ws.index.update(wait_s=wait_s)
+        from supervisor.recall import refresh
+
+        return refresh(self._ws, wait_s, anew=True)
 
     def _freshen(self) -> None:
         """Bring the index to where the files are; a turn goes on with an older one."""

@@ -1,0 +1,311 @@
+"""The index follows the files: new, changed, moved, gone; made anew in one commit; shared by processes."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import supervisor.index
+from supervisor.commit import Changes
+from supervisor.policy.query import ask
+from supervisor.protocol.disk import RealDisk
+from supervisor.recall import recall, refresh
+from tests.conftest import WITHOUT_MODEL, Desk, at, message, talk
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def told(desk):
+    desk.reopen(WITHOUT_MODEL)
+    desk.write(
+        [
+            message("1", "2026-01-30T09:00", "我对花生过敏，点外卖要备注。"),
+            message("2", "2026-01-29T10:00", "猫的疫苗九月十二号打。"),
+        ]
+    )
+    desk.settle()
+    refresh(desk.ws)
+    return desk
+
+
+def note(desk, name, text):
+    path = desk.root / "memory" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def paths(desk, question):
+    return [hit.unit.path for hit in recall(desk.ws, question, desk.clock()).hits]
+
+
+# ── one process ──────────────────────────────────────────────────────────────
+
+
+def test_a_first_index_reads_every_file_and_the_next_look_none(desk):
+    note(desk, "2026-01-28-idea.md", "买一台电钢琴。\n")
+    (desk.root / "memory.md").write_text("2026-01-20|web-chat|喜欢喝普洱\n", encoding="utf-8")
+    assert refresh(desk.ws) == Changes(read=2)
+    assert refresh(desk.ws) == Changes()
+    assert refresh(desk.reopen()) == Changes()
+
+
+def test_a_look_at_what_has_not_changed_reads_no_file_and_commits_nothing(told):
+    class Counting(RealDisk):
+        reads = 0
+
+        def read(self, path, offset=0):
+            self.reads += 1
+            return super().read(path, offset)
+
+    disk = Counting()
+    told.reopen(disk=disk)
+    refresh(told.ws)
+    disk.reads = 0
+    commits = (told.root / ".recalld/index/meta.json").stat()
+    refresh(told.ws)
+    assert disk.reads == 0
+    assert (told.root / ".recalld/index/meta.json").stat() == commits
+
+
+def test_what_is_new_changed_and_gone_is_found_as_it_is_now(told):
+    path = note(told, "wishes.md", "- 买一台电钢琴\n")
+    assert refresh(told.ws) == Changes(read=1)
+    assert paths(told, "电钢琴") == ["memory/wishes.md"]
+    path.write_text("- 买一把小提琴\n", encoding="utf-8")
+    assert refresh(told.ws) == Changes(read=1)
+    assert (paths(told, "电钢琴"), paths(told, "小提琴")) == ([], ["memory/wishes.md"])
+    path.unlink()
+    assert refresh(told.ws) == Changes(gone=1)
+    assert paths(told, "小提琴") == []
+
+
+def test_a_file_that_is_saved_by_rename_is_a_changed_one(told):
+    path = note(told, "wishes.md", "- 买一台电钢琴\n")
+    refresh(told.ws)
+    new = path.with_name(".wishes.md.swp")
+    new.write_text("- 买一把小提琴\n", encoding="utf-8")
+    new.replace(path)
+    refresh(told.ws)
+    assert paths(told, "小提琴") == ["memory/wishes.md"]
+
+
+def test_a_file_that_is_moved_is_cited_where_it_lies_now(told):
+    path = note(told, "wishes.md", "- 买一台电钢琴\n")
+    refresh(told.ws)
+    (told.root / "memory/old").mkdir()
+    path.rename(told.root / "memory/old/wishes.md")
+    assert refresh(told.ws) == Changes(moved=1)
+    assert paths(told, "电钢琴") == ["memory/old/wishes.md"]
+
+
+def test_a_dated_file_that_goes_to_originals_is_found_there_before_the_next_update(told):
+    (path,) = (told.root / "memory").glob("2026-01-30-*.md")
+    target = told.layout.original(path.name)
+    target.parent.mkdir(parents=True)
+    path.rename(target)
+    assert paths(told, "花生") == [told.layout.relative(target)]
+
+
+def test_two_files_of_the_same_words_are_both_found_and_one_stays(told):
+    first, second = (note(told, name, "- 买一台电钢琴\n") for name in ("a.md", "b.md"))
+    refresh(told.ws)
+    assert sorted(paths(told, "电钢琴")) == ["memory/a.md", "memory/b.md"]
+    first.unlink()
+    refresh(told.ws)
+    assert paths(told, "电钢琴") == ["memory/b.md"]
+    second.unlink()
+    refresh(told.ws)
+    assert paths(told, "电钢琴") == []
+
+
+def test_an_index_of_another_version_is_made_anew_and_told(told, monkeypatch):
+    monkeypatch.setattr(supervisor.index, "VERSION", "other")
+    told.reopen()
+    assert paths(told, "花生")  # from memory, meanwhile
+    assert refresh(told.ws).rebuilt
+    assert len(told.told.of("index_damaged")) == 1
+    assert paths(told, "花生")
+    assert not refresh(told.reopen()).rebuilt
+
+
+def test_an_index_made_anew_on_request_holds_the_same(told):
+    note(told, "wishes.md", "- 买一台电钢琴\n")
+    refresh(told.ws)
+    before = recall(told.ws, "花生", told.clock()).hits
+    refresh(told.ws, anew=True)
+    assert recall(told.ws, "花生", told.clock()).hits == before
+    assert paths(told, "电钢琴") == ["memory/wishes.md"]
+    assert told.told.of("index_damaged") == []
+
+
+def test_progress_is_told_of_a_long_update_alone(told):
+    seen = []
+    told.ws.progress = lambda *step: seen.append(step)
+    note(told, "wishes.md", "- 买一台电钢琴\n")
+    refresh(told.ws)
+    assert seen == []
+    for n in range(60):
+        note(told, f"idea-{n}.md", f"第 {n} 个想法\n")
+    refresh(told.ws)
+    assert seen[0] == ("index", 0, 60)
+    assert seen[-1] == ("index", 59, 60)
+
+
+def test_an_update_that_is_told_to_stop_leaves_the_last_commit(told):
+    for n in range(60):
+        note(told, f"idea-{n}.md", f"第 {n} 个想法\n")
+    asked = iter(range(100))
+    told.ws.index.should_stop = lambda: next(asked) == 30
+    with pytest.raises(InterruptedError):
+        refresh(told.ws)
+    told.reopen()
+    assert paths(told, "花生")
+    assert refresh(told.ws) == Changes(read=60)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 10**6))
+def test_after_any_changes_the_index_is_as_one_made_anew(tmp_path_factory, seed):
+    pick = random.Random(seed)
+    desk = Desk(tmp_path_factory.mktemp("desk"), at("2026-01-31T10:00"))
+    (desk.root / "memory").mkdir(exist_ok=True)
+    words = ("花生", "电钢琴", "部署", "backup", "猫", "普洱", "nginx", "疫苗")
+    names = ("2026-01-28-a.md", "2026-01-28-b.md", "note.md", "trips/japan.md", "2026-01-27.md")
+    for _ in range(8):
+        path = note(desk, pick.choice(names), "x")
+        match pick.randrange(5):
+            case 0:
+                path.unlink()
+            case 1:
+                path.replace(path.with_name(f"moved-{path.name}"))
+            case _:
+                path.write_text("".join(f"- {' '.join(pick.choices(words, k=3))}\n" for _ in range(3)), encoding="utf-8")
+        match pick.randrange(4):
+            case 0:
+                desk.reopen()
+            case 1:
+                desk.ws.index.freshen()
+            case 2:
+                recall(desk.ws, "花生 部署", desk.clock())
+        refresh(desk.ws)
+    query = ask("花生 电钢琴 backup", date(2026, 1, 31))
+    followed = {(hit.unit.path, hit.unit.start, hit.unit.text) for hit in desk.ws.index.search(query, 100)}
+    refresh(desk.reopen(), anew=True)
+    assert {(hit.unit.path, hit.unit.start, hit.unit.text) for hit in desk.ws.index.search(query, 100)} == followed
+
+
+# ── several ──────────────────────────────────────────────────────────────────
+
+
+def test_another_process_sees_a_commit_at_its_next_search(told):
+    other = Desk(told.root, told.clock())
+    other.reopen(WITHOUT_MODEL)
+    assert paths(other, "花生")
+    note(told, "wishes.md", "- 买一台电钢琴\n")
+    refresh(told.ws)
+    assert paths(other, "电钢琴") == ["memory/wishes.md"]
+
+
+def test_who_does_not_get_the_lock_searches_what_has_changed_in_memory_and_writes_nothing(told):
+    note(told, "wishes.md", "- 买一台电钢琴\n")
+    commits = (told.root / ".recalld/index/meta.json").read_bytes()
+    with told.files.lock(told.root / ".recalld/index.lock"):
+        assert refresh(told.ws).shared
+        assert paths(told, "电钢琴") == ["memory/wishes.md"]
+    assert (told.root / ".recalld/index/meta.json").read_bytes() == commits
+    refresh(told.ws)
+    told.reopen()
+    assert paths(told, "电钢琴") == ["memory/wishes.md"]
+
+
+def test_what_is_scored_in_memory_is_scored_as_in_the_index(told):
+    told.write([one for n in (25, 26, 27) for one in talk(f"2026-01-{n}T09:00", 12, timedelta(minutes=1))])
+    told.settle()
+    refresh(told.ws, anew=True)
+    indexed = recall(told.ws, "nginx 配置 备份", told.clock()).hits
+    told.reopen()
+    (told.root / ".recalld/index/meta.json").unlink()
+    held = recall(told.ws, "nginx 配置 备份", told.clock()).hits
+    assert [(hit.unit.message, hit.score) for hit in held] == [(hit.unit.message, hit.score) for hit in indexed]
+
+
+def test_a_thread_searches_undisturbed_while_another_updates_and_makes_anew(told):
+    faults, ended = [], threading.Event()
+
+    def search():
+        while not ended.is_set():
+            try:
+                if not paths(told, "花生"):
+                    faults.append("nothing found")
+            except BaseException as error:
+                faults.append(repr(error))
+
+    readers = [threading.Thread(target=search) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for n in range(12):
+        note(told, f"idea-{n}.md", f"第 {n} 个想法：电钢琴\n")
+        refresh(told.ws, anew=n % 4 == 0)
+    ended.set()
+    for reader in readers:
+        reader.join()
+    assert faults == []
+    assert told.told.of("recall_failed") == []
+
+
+@pytest.mark.process
+def test_an_interrupt_in_the_middle_leaves_the_old_index_and_the_next_command_goes_on(told):
+    for n in range(4000):
+        note(told, f"ideas/idea-{n}.md", f"第 {n} 个想法：电钢琴，备份到 /srv/data/{n}。\n")
+    before = (told.root / ".recalld/index/meta.json").read_bytes()
+    # it stops itself, as Control-C would, after the thousandth group
+    program = (
+        "import os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from supervisor.protocol.clock import utc_now\n"
+        "from supervisor.workspace import open_workspace\n"
+        "from supervisor.recall import refresh\n"
+        f"ws = open_workspace(Path({str(told.root)!r}), {{}}, utc_now)\n"
+        "ws.progress = lambda what, done, of: os.kill(os.getpid(), signal.SIGINT) if done == 1000 else None\n"
+        "refresh(ws)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, timeout=60, check=False)
+    assert done.returncode == -signal.SIGINT or b"KeyboardInterrupt" in done.stderr
+    assert (told.root / ".recalld/index/meta.json").read_bytes() == before
+    assert refresh(told.reopen(), 5.0) == Changes(read=4000)
+    assert not told.told.of("index_damaged")
+
+
+@pytest.mark.process
+def test_two_commands_at_once_both_answer_and_one_of_them_indexes(told):
+    for n in range(200):
+        note(told, f"ideas/idea-{n}.md", f"第 {n} 个想法：电钢琴 zz{n:03d}a。\n")
+    command = [sys.executable, "-P", "-m", "supervisor.adapters.front", "-w", str(told.root), "search", "zz007a", "--json"]
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ) for _ in range(2)]
+    answers = [one.communicate(timeout=60) for one in both]
+    assert all(one.returncode == 0 for one in both)
+    assert any(b"idea-7.md" in out for out, _ in answers)
+    assert all(err == b"" for _, err in answers)
+
+
+def test_a_record_of_the_catalogue_says_of_a_file_whether_it_has_changed(told):
+    (path,) = (told.root / "memory").glob("2026-01-30-*.md")
+    record = told.ws.index.records()[told.layout.relative(path)]
+    stat = RealDisk().stat(path)
+    assert record.is_as(stat)
+    assert not record.is_as(stat._replace(mtime_ns=stat.mtime_ns + 1))
+    assert replace(record, original=True).tier == "original"
