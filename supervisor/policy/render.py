@@ -60,7 +60,8 @@ _ESCAPED: Final = (
 #: What any of the patterns above needs.
 _SUSPECT: Final = re.compile(r"[<>|｜`~\[]|\A(?:#|[uast])", re.IGNORECASE)
 _NOT_IN_PATH: Final = re.compile(
-    r"[\[\]%#\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]|  +|\A | \Z"
+    r"[\[\]%#\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e0fff]"
+    r"|  +|\A | \Z"
 )
 
 
