@@ -41,8 +41,8 @@ def cut_note(path: str, text: str, day: date | None, tier: Tier) -> Iterator[tup
     """Yield each unit with the headings above it, in order."""
     headings: dict[int, str] = {}
     bare: tuple[int, str] | None = None  # a heading with nothing below it yet
-    for start, end, words in _pieces(text):
-        heading = _HEADING.fullmatch(words)
+    for start, end, words, is_code in _pieces(text):
+        heading = None if is_code else _HEADING.fullmatch(words)
         if heading and start == end:
             level = len(heading[1])
             headings = {depth: title for depth, title in headings.items() if depth < level} | {level: heading[2]}
@@ -77,12 +77,12 @@ def _unit(path: str, lines: tuple[int, int], words: str, day: date | None, tier:
     return Unit(path=path, start=lines[0], end=lines[1], text=words.strip(), tier=tier, day=day, role=role, shared=shared)
 
 
-def _pieces(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield first line, last line and words of each heading, item, paragraph, table row and block of code."""
+def _pieces(text: str) -> Iterator[tuple[int, int, str, bool]]:
+    """Yield first line, last line and words of each heading, item, paragraph, row and block of code, and whether it is one."""
     front = _FRONT.match(text)
     skipped = front[0].count("\n") if front else 0
     held: list[str] = []
-    start, fence = 0, ""
+    start, fence, is_code = 0, "", False
     for number, line in enumerate(text.split("\n"), 1):
         if number <= skipped:
             continue
@@ -94,12 +94,14 @@ def _pieces(text: str) -> Iterator[tuple[int, int, str]]:
         opens = not fence and bool(
             _HEADING.fullmatch(line) or _ITEM.match(line) or _ENTRY.fullmatch(line) or line.startswith("|")
         )
-        closes = bool(held) and (breaks or opens or len(held) == _MOST_LINES or bool(_HEADING.fullmatch(held[0])))
+        # an entry is a line (protocol.md 1): what a person writes below it neither takes its day nor shares it
+        ends = bool(held) and not is_code and bool(_HEADING.fullmatch(held[0]) or _ENTRY.fullmatch(held[0]))
+        closes = bool(held) and (breaks or opens or ends or len(held) == _MOST_LINES)
         if closes:
-            yield start, start + len(held) - 1, "\n".join(held)
+            yield start, start + len(held) - 1, "\n".join(held), is_code
             held = []
         if not breaks:
-            start = start if held else number
+            start, is_code = (start, is_code) if held else (number, bool(fence))
             held.append(line.strip() if not fence else line)
     if held:
-        yield start, start + len(held) - 1, "\n".join(held)
+        yield start, start + len(held) - 1, "\n".join(held), is_code

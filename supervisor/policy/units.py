@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from supervisor.protocol.dated import Block, DatedFile
 
 #: Part of every index: another number means that units are cut differently, and that it has to be made anew.
-VERSION: Final = 1
+VERSION: Final = 2
 #: Characters of a section from which on its paragraphs and items are units of their own.
 _LONG_SECTION: Final = 600
 _MARK: Final = re.compile(r'<!-- (\{"id": .*\}) -->')
