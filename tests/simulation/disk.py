@@ -1,0 +1,112 @@
+"""
+The disk of a simulated life: the model that forgets what was not synced, with an index that lies on this machine.
+
+tantivy writes for itself, so `.recalld/index/` is a real folder; it can be deleted or lag behind at any moment, and that is
+promised. Times come from the simulated clock. *refuse* lets calls fail while the disk is full, broken or forbidden.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from supervisor.protocol.disk import RealDisk
+from tests.crash.ledger import error_of
+from tests.crash.model_disk import ModelDisk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from supervisor.protocol.disk import Stat
+    from tests.crash.state import State
+
+_INDEX = ".recalld/index"
+
+
+def never(_call: str) -> int:
+    """A disk that is well."""
+    return 0
+
+
+class SimulatedDisk(ModelDisk):
+    """The calls; *now_ns* tells the simulated time."""
+
+    def __init__(self, root: Path, now_ns: Callable[[], int], state: State | None = None) -> None:
+        super().__init__(state, root=root)
+        self.refuse: Callable[[str], int] = never
+        self.refused = 0
+        self._now_ns = now_ns
+        self._ticks = 0
+        self._index = f"{root}/{_INDEX}"
+        self._real = RealDisk()
+        few: Any = deque(maxlen=64)
+        self.log = few
+        few_held: Any = deque(maxlen=64)
+        self.locks.with_history = few_held
+
+    def count(self, text: str, call: str, where: str, inode: int = 0, data: bytes = b"") -> None:
+        super().count(text, call, where, inode, data)
+        number = self.refuse(call)
+        if number:
+            self.refused += 1
+            raise error_of(number, where)
+
+    def tick(self) -> int:
+        self._ticks += 1
+        return self._now_ns() + self._ticks % 1_000_000
+
+    # ── the index, which is real ─────────────────────────────────────────────
+
+    def _is_real(self, path: Path) -> bool:
+        return str(path).startswith(self._index)
+
+    def stat(self, path: Path) -> Stat | None:
+        return self._real.stat(path) if self._is_real(path) else super().stat(path)
+
+    def names(self, folder: Path) -> list[str]:
+        return self._real.names(folder) if self._is_real(folder) else super().names(folder)
+
+    def unlink(self, path: Path) -> None:
+        if self._is_real(path):
+            self._real.unlink(path)
+        else:
+            super().unlink(path)
+
+    def mkdir(self, folder: Path) -> None:
+        if self._is_real(folder):
+            os.makedirs(folder, exist_ok=True)
+        else:
+            super().mkdir(folder)
+
+    def sync_folder(self, folder: Path) -> None:
+        if not self._is_real(folder):
+            super().sync_folder(folder)
+
+    # ── what people do ───────────────────────────────────────────────────────
+
+    def remove_tree(self, folder: str) -> None:
+        """Take a folder away with all that is in it, at once and durably."""
+        for names in (self.live, self.settled):
+            for known in [name for name in names if name == folder or name.startswith(f"{folder}/")]:
+                del names[known]
+        self.pending = [change for change in self.pending if f"{change.folder}/".startswith(f"{folder}/") is False]
+        parent, _, name = folder.rpartition("/")
+        for names in (self.live, self.settled):
+            names[parent] = {other: number for other, number in names[parent].items() if other != name}
+        if _INDEX.startswith(folder):
+            shutil.rmtree(self._index, ignore_errors=True)
+
+    # ── what the judge looks at ──────────────────────────────────────────────
+
+    def bytes_of(self, path: str) -> bytes | None:
+        """Return the bytes of the file, None where there is none."""
+        folder, _, name = path.rpartition("/")
+        number = self.live.get(folder, {}).get(name)
+        return None if number is None else self.inodes[number].data
+
+    def has(self, path: str) -> bool:
+        folder, _, name = path.rpartition("/")
+        return name in self.live.get(folder, {})

@@ -1,0 +1,157 @@
+"""What must hold on every simulated day, and what at last: the checker, recall, the clockwork, a person's bytes."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from supervisor.recall import recall, refresh
+from supervisor.round import run_round
+from tests.checker.checker import Acked, Given, check
+from tests.simulation.disk import never
+from tests.simulation.others import heal, kept
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.simulation.talk import Said
+    from tests.simulation.world import World
+
+#: Messages that one question asks for.
+_TOGETHER = 6
+_KEEP_NEWEST = 20
+#: Characters of a message beyond which one word of it is too little to find it by among a thousand short ones.
+_LONG = 5_000
+#: Rounds after which everything is at rest once the faults have ended.
+_ROUNDS = 3
+
+
+def judge(world: World, *, calm: bool = False) -> list[str]:
+    """Return what is wrong with the files as they lie."""
+    files = world.disk.tree()
+    given = Given(
+        world.now,
+        world.zone,
+        calm=calm,
+        all_written=calm,
+        ordered=world.in_order,
+        deleted_ids={identity for identity, _ in world.deleted},
+        touched_paths=world.touched if world.history() is not None or calm else {*world.touched, "history.json"},
+        recent_days=world.config.archive.recent_days,
+    )
+    said = kept(world)
+    wrong = check(files, [_acked(one) for one in said], given, world.disk.modes() if calm else None)
+    if not calm and any(line.startswith("LOST") for line in wrong):
+        held = _journal(files.get(".recalld/seen.jsonl", b""))
+        said = [one for one in said if (one.id, one.text) not in held and one.text not in {text for _, text in held}]
+        wrong = check(files, [_acked(one) for one in said], given)
+    for path, data in world.own.items():
+        if files.get(path) != data:
+            wrong.append(f"{path}, a person's own, was changed")
+    for path, data in world.above.items():
+        if not files.get(path, b"").startswith(data):
+            wrong.append(f"{path} lost what a person wrote in it")
+    return wrong
+
+
+def _acked(said: Said) -> Acked:
+    return Acked(said.id, said.text, said.created_at)
+
+
+def _journal(data: bytes) -> set[tuple[str, str]]:
+    """Return the words that the seen journal alone may hold: seen, and not written."""
+    found: dict[str, tuple[str, str]] = {}
+    for line in data.split(b"\n"):
+        try:
+            fields = json.loads(line)
+        except ValueError:
+            continue
+        if "seen" in fields:
+            raw = fields["seen"]
+            found[str(raw.get("id", ""))] = (str(raw.get("id", "")), str(raw.get("text", "")))
+        for identity, *_ in fields.get("written", ()):
+            found.pop(identity, None)
+    return set(found.values())
+
+
+def caps_held(world: World) -> list[str]:
+    """Return how history.json is longer than it may be after a whole round."""
+    history = world.history()
+    if history is None:
+        return []
+    soft, hard = (int(world.settings[f"RECALLD_HISTORY_{kind}_CAP"]) for kind in ("SOFT", "HARD"))
+    written = world.filed()
+    free = [one for one in history[:-_KEEP_NEWEST] if (str(one.get("id")), one.get("text")) in written]
+    done = [one for one in free if one.get("archived") is True]
+    wrong = []
+    if len(history) > soft and done:
+        wrong.append(f"history.json holds {len(history)} messages, and {len(done)} could leave")
+    if len(history) > hard and free:
+        wrong.append(f"history.json holds {len(history)} messages, and {len(free)} that are written could leave")
+    return wrong
+
+
+def found_again(world: World, said: Sequence[Said]) -> list[str]:
+    """Return which of the written messages are not found by their own words; some are asked for together."""
+    life = world.life
+    if life is None:
+        return []
+    refuse, world.disk.refuse = world.disk.refuse, never
+    try:
+        refresh(life.reader)
+        wrong = []
+        for n in range(0, len(said), _TOGETHER):
+            some = said[n : n + _TOGETHER]
+            found = _texts(world, " ".join(one.word for one in some))
+            wrong += [one for one in some if one.text not in found and one.text not in _texts(world, one.word)]
+    finally:
+        world.disk.refuse = refuse
+    return [f"NOT FOUND by {one.word}: {one.id} {one.text[:40]!r}" for one in wrong]
+
+
+def _texts(world: World, question: str) -> set[str]:
+    assert world.life
+    return {hit.unit.text for hit in recall(world.life.reader, question, world.now).hits}
+
+
+def searchable(world: World) -> list[Said]:
+    """Return the promised messages that are written and have words of their own to be found by."""
+    filed = world.filed()
+    texts = {text for _, text in filed}
+    return [
+        one
+        for one in kept(world)
+        if one.word and len(one.text) < _LONG and ((one.id, one.text) in filed or (not one.id and one.text in texts))
+    ]
+
+
+def settled(world: World) -> list[str]:
+    """Return what is wrong when the faults have ended: three rounds must bring everything to rest."""
+    heal(world)
+    world.model.time = "perfect"
+    world.configure(RECALLD_LLM_MAX_CALLS_PER_DAY="100000", RECALLD_ARCHIVE_MAX_QUEUED="100000")
+    for _ in range(3):  # what was damaged is restored after a quiet minute, every wait is over
+        world.advance(timedelta(hours=9))
+        world.tick()
+    did = []
+    while not did or (did[-1] and len(did) < 9):
+        did.append(_settle(world))
+    wrong = [f"it takes {len(did) - 1} rounds to settle: {did}"] if len(did) > _ROUNDS + 1 else []
+    before = world.disk.tree()
+    world.stop()
+    world.start()
+    _settle(world)
+    changed = [path for path, data in world.disk.tree().items() if before.get(path) != data and not path.startswith(".recalld")]
+    wrong += [f"{path} changes when nothing happens" for path in changed]
+    return wrong + judge(world, calm=True)
+
+
+def _settle(world: World) -> int:
+    """Do one round and all the work that it asks for; returns how much there was to do."""
+    assert world.life
+    done = run_round(world.life.ws, world.now, "all")
+    if done.errors:
+        raise AssertionError(f"on a disk that is well: {done.errors}")
+    world.meet(done)
+    return done.did + world.work(100_000)

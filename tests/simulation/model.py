@@ -1,0 +1,90 @@
+"""A model that answers, and fails in every way that models and their servers fail; what it does is drawn by the seed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.policy.gate_cases import BAD
+from worker.providers.completion import Completion, ProviderError, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from random import Random
+
+    from supervisor.protocol.dated import Block
+    from supervisor.protocol.task import Reason, Task
+
+#: What each kind of time is made of: how the model behaves, and how often.
+TIMES: dict[str, tuple[tuple[str, int], ...]] = {
+    "perfect": (("well", 1),),
+    "well": (("well", 96), ("bad text", 2), ("nothing", 1), ("slow", 1)),
+    "down": (("unreachable", 1),),
+    "limited": (("slow down", 6), ("well", 4)),
+    "shaky": (("well", 4), ("fault", 2), ("timeout", 3), ("truncated", 2), ("slow", 1), ("dies", 2), ("doubled", 2)),
+    "poor": (("bad text", 5), ("echo", 2), ("nothing", 2), ("empty", 2), ("refusal", 2), ("truncated", 2), ("well", 1)),
+    "hopeless": (("bad text", 4), ("empty", 2), ("timeout", 2), ("too long", 1)),
+}
+_ERRORS: dict[str, tuple[Reason, str]] = {
+    "unreachable": ("provider", "the server can't be reached"),
+    "slow down": ("provider", "the server asks to slow down"),
+    "fault": ("provider", "the server has a fault"),
+    "timeout": ("timeout", "the server did not answer in time"),
+    "truncated": ("truncated", "the answer was cut off at its length"),
+    "empty": ("empty", "the answer is empty"),
+    "refusal": ("refused", "the server's filter refused it"),
+    "too long": ("input", "the prompt is longer than the model's context"),
+}
+
+
+class Extracts:
+    """What makes extracts where no model is configured; the text itself is of no matter here."""
+
+    name, model, extract = "extracts", "", True
+
+    def summarise(self, task: Task, blocks: Sequence[Block]) -> str:
+        return f"## 摘录\n\n- {task.period} 说了 {len(blocks)} 句话。"
+
+
+class WorkerKilled(BaseException):
+    """The worker's process dies here; the supervisor's lives."""
+
+
+class ScriptedModel:
+    """A provider of the worker; *slow* is called while it takes longer than any lease."""
+
+    name, model, extract = "scripted", "sim-1", False
+
+    def __init__(self, rng: Random, slow: Callable[[], None]) -> None:
+        self._rng = rng
+        self._slow = slow
+        self.time = "well"
+        self.calls = 0
+        self.doubled = False  # the next result is delivered a second time
+
+    def complete(self, prompt: str, *, max_tokens: int, cancelled: Callable[[], bool]) -> Completion:
+        self.calls += 1
+        moods = TIMES[self.time]
+        mood = self._rng.choices([mood for mood, _ in moods], [weight for _, weight in moods])[0]
+        usage = Usage(1, len(prompt) // 3, 40)
+        if mood in _ERRORS:
+            reason, why = _ERRORS[mood]
+            wait_s = self._rng.choice((0, 30, 3600, 40_000)) if mood == "slow down" else 0
+            paid = Usage() if mood == "unreachable" else usage
+            raise ProviderError(reason, why, usage=paid, overflow=mood == "too long", retry_after_s=wait_s)
+        if mood == "dies":
+            raise WorkerKilled
+        if mood == "slow":
+            self._slow()
+        self.doubled = mood == "doubled"
+        return Completion(self._text(mood, prompt), usage)
+
+    def _text(self, mood: str, prompt: str) -> str:
+        if mood == "bad text":
+            return self._rng.choice(BAD)[1]
+        if mood == "nothing":
+            return self._rng.choice(("无需记录", "Nothing to record.", "**无需记录**"))
+        if mood == "echo":
+            return prompt[: self._rng.choice((80, 900))]
+        if "用中文写" in prompt:
+            return f"## 那几天的事\n\n改了第 {self.calls} 版配置，备份放在 /srv/backup，周四下午开会。"
+        return f"## What happened\n\nVersion {self.calls} of the configuration was set, and the backup moved to /srv/backup."

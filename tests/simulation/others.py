@@ -1,0 +1,238 @@
+"""What other programs and people do to the workspace: with the lock, without it, on purpose and by accident."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+from typing import TYPE_CHECKING, Any
+
+from supervisor.append import append
+from supervisor.protocol.clock import to_wire
+from supervisor.protocol.errors import SupervisorError
+from tests.checker.formats import Unreadable, read_dated
+from tests.simulation.disk import never
+from tests.simulation.talk import Said
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.simulation.world import World
+
+#: What a disk in trouble says, and to which calls.
+_TROUBLE = {
+    "full": (errno.ENOSPC, ("write", "create", "mkdir", "open_append")),
+    "broken": (errno.EIO, ("write", "sync", "rename", "sync_folder")),
+    "forbidden": (errno.EACCES, ("create", "rename", "link", "unlink", "open_append")),
+}
+_FIELDS = ("role", "text", "createdAt")
+
+
+# ── programs ─────────────────────────────────────────────────────────────────
+
+
+def append_politely(world: World, said: Sequence[Said]) -> None:
+    """Append under the lock, as `recalld append` does; what it acknowledges is promised."""
+    if world.life is None:
+        return
+    app = world.life.app
+    with world.mortal(), contextlib.suppress(SupervisorError, OSError):
+        before = set(_box(world))
+        append(app, [one.raw for one in said], world.now, world.rng.randbytes(10 * len(said)))
+        new = set(_box(world)) - before
+        if new:
+            world.boxed[new.pop()] = list(said)
+        else:
+            world.promised += said
+
+
+def drop(world: World, said: Sequence[Said]) -> None:
+    """Move a finished file into the drop-box: that is a promise."""
+    path = f"inbox.d/new/{world.lives}-{world.disk.operations}.json"
+    raws = [one.raw for one in said]
+    world.disk.plant(path, json.dumps(raws if len(raws) > 1 else raws[0]).encode())
+    world.boxed[path] = list(said)
+
+
+def _box(world: World) -> list[str]:
+    return [f"inbox.d/new/{name}" for name in world.disk.live.get("inbox.d/new", ())]
+
+
+def write_rudely(world: World, said: Sequence[Said], *, names: bool = True) -> None:
+    """Write history.json anew with more at its end, without the lock; *names* False: of messages that have no id."""
+    history = world.history()
+    if history is None and world.disk.has("history.json"):
+        return
+    for one in said if not names else ():
+        one.raw["createdAt"] = to_wire(world.now)  # by which it is known, as it has no name
+        one.raw.pop("id", None)
+    put(world, [*(history or ()), *(one.raw for one in said)])
+    world.unseen += said
+
+
+def write_back_old(world: World, old: Sequence[dict[str, Any]], said: Sequence[Said]) -> None:
+    """Write what was read some time ago, with more at its end: what came since is lost from the file."""
+    world.in_order = False
+    put(world, [*old, *(one.raw for one in said)])
+    world.unseen = [*said]
+    texts = {str(one.get("id")): one.get("text") for one in old}
+    written = world.filed()
+    # of a message that is still being written the newest words count, and these are now the old ones
+    world.promised = [one for one in world.promised if texts.get(one.id, one.text) == one.text or (one.id, one.text) in written]
+
+
+def cap(world: World, count: int) -> None:
+    """Keep a cap of its own: the newest alone."""
+    history = world.history()
+    if history:
+        world.in_order = False
+        put(world, history[-count:])
+
+
+def strip(world: World) -> None:
+    """Know none of our fields."""
+    put(world, [{key: one[key] for key in _FIELDS if key in one} for one in world.history() or ()])
+
+
+def tear(world: World) -> None:
+    """Die in the middle of writing in place."""
+    data = world.disk.bytes_of("history.json") or b""
+    if len(data) > 2:
+        world.in_order = False
+        world.disk.plant("history.json", data[: world.rng.randrange(len(data) - 1)])
+        world.unseen = []
+
+
+def revise(world: World) -> None:
+    """Say the last answer in other words, as an assistant that streams does."""
+    history = [dict(one) for one in world.history() or ()]
+    last = next((one for one in reversed(history) if one.get("id") and isinstance(one.get("text"), str)), None)
+    known = next((one for one in world.promised if last and one.id == last["id"] and one.text == last["text"]), None)
+    if last is None or known is None or not known.word:
+        return
+    last["text"] = f"{known.text}（又改了一次）"
+    put(world, history)
+    if (known.id, known.text) not in world.filed():
+        world.promised.remove(known)
+    world.unseen.append(Said({**known.raw, "text": last["text"]}, known.word))
+
+
+def put(world: World, messages: Sequence[Any]) -> None:
+    world.disk.plant("history.json", json.dumps(messages, ensure_ascii=True).encode())
+
+
+# ── people ───────────────────────────────────────────────────────────────────
+
+
+def edit_summary(world: World) -> None:
+    path = _any(world, "memory/summary/")
+    if path:
+        data = (world.disk.bytes_of(path) or b"").replace("备份".encode(), "备份（我改过）".encode(), 1)
+        world.disk.plant(path, data + f"我补一句：{world.disk.operations}\n".encode())
+        world.above[path] = world.disk.bytes_of(path) or b""
+        world.touched.add(path)
+
+
+def delete_summary(world: World) -> None:
+    path = _any(world, "memory/summary/")
+    if path:
+        world.disk.remove(path)
+        world.above.pop(path, None)
+
+
+def write_note(world: World) -> None:
+    day = world.now.date().isoformat()
+    n = world.disk.operations
+    name = world.rng.choice((f"memory/{day}-notes-{n}.md", f"memory/想法-{n}.md", "memory.md", f"memory/projects/p{n}.md"))
+    world.disk.plant(name, world.own.get(name, b"") + f"{day}|me|记一笔 {n}；别忘了\n".encode())
+    world.own[name] = world.disk.bytes_of(name) or b""
+
+
+def delete_block(world: World) -> None:
+    """Delete the last message of a dated file, in an editor."""
+    path = _any_dated(world)
+    if path is None:
+        return
+    data = world.disk.bytes_of(path) or b""
+    words = _words(data)
+    start = data.rfind(b"\n<!-- {")
+    if start < 0 or not words:
+        return
+    for words_id, text in words:  # the file is a person's now: what is in it is theirs to keep
+        world.deleted.add((words_id, text))
+    world.disk.plant(path, data[: start + 1])
+    name = path.rpartition("/")[2]  # it may be moved to originals/ as it is now
+    world.touched.update((path, name, f"memory/{name}", f"memory/originals/{name[:7]}/{name}"))
+
+
+def delete_file(world: World) -> None:
+    """Delete a dated file, or move it out of sight."""
+    path = _any_dated(world)
+    if path is None:
+        return
+    data = world.disk.bytes_of(path) or b""
+    world.deleted.update(_words(data))
+    world.disk.remove(path)
+    world.touched.add(path)
+    name = path.rpartition("/")[2]
+    if world.rng.random() < 0.5:
+        world.disk.plant(f"memory/projects/{name}", data)
+        world.own[f"memory/projects/{name}"] = data
+
+
+def move_back(world: World) -> None:
+    """Move an original back among the dated files: nothing is lost by it."""
+    path = _any(world, "memory/originals/")
+    if path and path not in world.touched:
+        name = path.rpartition("/")[2]
+        if not world.disk.has(f"memory/{name}"):
+            data = world.disk.bytes_of(path) or b""
+            world.disk.remove(path)
+            world.disk.plant(f"memory/{name}", data)
+
+
+def delete_state(world: World) -> bool:
+    """Delete .recalld/, when all that is promised stands in the files; the supervisor notices and ends."""
+    here = {(str(one.get("id")), one.get("text")) for one in world.history() or ()}
+    texts = {text for _, text in here}
+    filed = world.filed()
+    texts |= {text for _, text in filed}
+    if world.unseen or any((one.id, one.text) not in here and one.text not in texts for one in kept(world)):
+        return False
+    world.disk.remove_tree(".recalld")
+    return True
+
+
+def trouble(world: World, kind: str) -> None:
+    """Let the disk refuse some of its calls, about half of them."""
+    number, calls = _TROUBLE[kind]
+    rng = world.rng
+    world.disk.refuse = lambda call: number if call in calls and rng.random() < 0.5 else 0
+
+
+def heal(world: World) -> None:
+    world.disk.refuse = never
+
+
+def kept(world: World) -> list[Said]:
+    """Return what is promised and that no person has deleted."""
+    gone_texts = {text for _, text in world.deleted}
+    return [one for one in world.promised if (one.id, one.text) not in world.deleted and (one.id or one.text not in gone_texts)]
+
+
+def _words(data: bytes) -> list[tuple[str, str]]:
+    try:
+        found = read_dated(data)
+    except (Unreadable, ValueError):
+        return []
+    return [(one.id, one.text) for one in found.words] if found else []
+
+
+def _any(world: World, folder: str) -> str | None:
+    paths = [path for path in world.disk.tree() if path.startswith(folder) and path.endswith(".md")]
+    return world.rng.choice(sorted(paths)) if paths else None
+
+
+def _any_dated(world: World) -> str | None:
+    written = sorted(set(world.filed().values()))
+    return world.rng.choice(written) if written else None

@@ -1,0 +1,148 @@
+"""Simulated time in small: a share of `python -m tests.simulation`, and proof that the judges see what is wrong."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+import pytest
+
+import supervisor.archive
+import supervisor.harvest
+import supervisor.recover
+import supervisor.rollup
+from supervisor.protocol.dated import render_dated
+from tests.simulation import others
+from tests.simulation.judge import found_again, judge, searchable
+from tests.simulation.talk import Said
+from tests.simulation.world import World, cranked
+from tests.simulation.years import PLACES, Violation, live
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+#: Days of a life in the share.
+DAYS = 45
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    made = World(tmp_path / "工作区", "0", "Asia/Shanghai", datetime(2026, 1, 28, 9, tzinfo=ZoneInfo("Asia/Shanghai")))
+    with cranked(made):
+        yield made
+
+
+@pytest.mark.parametrize(
+    ("seed", "zone", "first"),
+    [
+        ("1", "Pacific/Apia", date(2011, 12, 1)),  # 30 December 2011 is missing
+        ("2", "Australia/Lord_Howe", date(2026, 3, 10)),  # half an hour back on 5 April
+        ("3", "America/New_York", date(2026, 2, 20)),
+    ],
+)
+def test_weeks_of_use_with_every_fault_lose_nothing_and_come_to_rest(seed: str, zone: str, first: date) -> None:
+    outcome = live(seed, zone, first, DAYS)
+    assert outcome.messages > DAYS
+    assert outcome.lives > 1
+
+
+@pytest.mark.process
+def test_the_same_seed_lives_the_same_life_whatever_the_hashes_of_the_process() -> None:
+    command = [sys.executable, "-m", "tests.simulation", "--years", "0.06", "--seed", "8", "--jobs", "1"]
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    said = [
+        subprocess.run(
+            command,
+            env={**os.environ, "PYTHONHASHSEED": number, "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for number in ("1", "2")
+    ]
+    digests = [line.partition("digest ")[2].partition(",")[0] for line in said]
+    assert digests[0] == digests[1] != ""
+
+
+def test_the_places_have_the_days_that_are_short_long_and_missing() -> None:
+    zones = {zone: ZoneInfo(zone) for zone, _ in PLACES}
+    noon = datetime(2026, 1, 1, 12, tzinfo=ZoneInfo("UTC"))
+    offsets = {
+        name: {(noon + timedelta(days=n)).astimezone(zone).utcoffset() for n in range(365)} for name, zone in zones.items()
+    }
+    assert sorted(len(found) for found in offsets.values()) == [1, 1, 2, 2]
+    apia = zones["Pacific/Apia"]
+    assert (datetime(2011, 12, 29, 12, tzinfo=apia) + timedelta(0)).utcoffset() != datetime(
+        2011, 12, 31, 12, tzinfo=apia
+    ).utcoffset()
+
+
+# ── the judges ───────────────────────────────────────────────────────────────
+
+
+def talked(world: World) -> Said:
+    said = Said(
+        {"id": "m1", "role": "user", "text": "猫的疫苗本编号是 qz1k。", "createdAt": "2026-01-28T00:00:00.000Z"}, "qz1k"
+    )
+    others.append_politely(world, [said])
+    world.tick()
+    world.advance(timedelta(hours=9))
+    world.tick()
+    return said
+
+
+def test_what_was_said_is_kept_and_found_by_its_own_word(world: World) -> None:
+    said = talked(world)
+    assert judge(world) == []
+    assert searchable(world) == [said]
+    assert found_again(world, [said]) == []
+
+
+def test_a_message_that_is_gone_is_noticed(world: World) -> None:
+    talked(world)
+    path = next(iter(world.filed().values()))
+    world.disk.remove(path)
+    others.put(world, [])
+    assert any(line.startswith("LOST: m1") for line in judge(world))
+
+
+def test_a_message_that_recall_does_not_find_is_noticed(world: World) -> None:
+    said = talked(world)
+    path = next(iter(world.filed().values()))
+    world.disk.plant(path, (world.disk.bytes_of(path) or b"").replace(b"qz1k", b"qz2k"))
+    assert found_again(world, [said])[0].startswith("NOT FOUND by qz1k")
+
+
+def test_a_person_s_file_that_changes_is_noticed(world: World) -> None:
+    others.write_note(world)
+    (path,) = world.own
+    world.disk.plant(path, b"other words")
+    assert judge(world) == [f"{path}, a person's own, was changed"]
+
+
+#: Recalld with one step wrong: the years must show it.
+MUTANTS = {
+    "tries again at once": (supervisor.rollup, "is_due", lambda *_: True),
+    "writes all but the last": (supervisor.archive, "render_dated", lambda *about: render_dated(*about[:-1], about[-1][:1])),
+    "never trims": (supervisor.recover, "trim", lambda history, written, caps: history),
+    "takes any text": (supervisor.harvest, "_write", lambda *_, **__: None),
+    "never asks again": (supervisor.rollup, "is_due", lambda *_: False),
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_product_with_one_step_wrong_does_not_live_through_a_season(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module, attribute, other = MUTANTS[name]
+    monkeypatch.setattr(module, attribute, other)
+
+    def seasons() -> None:
+        for seed in range(4):
+            live(str(seed), "Asia/Shanghai", date(2025, 11, 1), 60)
+
+    with pytest.raises(Violation):
+        seasons()

@@ -1,0 +1,399 @@
+"""
+A workspace that lives through simulated time: the real supervisor and worker over the model disk, with a cranked clock.
+
+What others do to it is in others.py, what must hold in judge.py, the course of the years in years.py. Everything that happens
+is noted, a line each; equal seeds give equal notes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from datetime import UTC, date, datetime, time, timedelta
+from functools import lru_cache
+from random import Random
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+import supervisor.workers
+from supervisor.daemon import Supervisor
+from supervisor.events import EVENTS, EventLog
+from supervisor.protocol.clock import to_wire
+from supervisor.protocol.config import Config, load
+from supervisor.protocol.errors import Busy, LockLost, SupervisorError
+from supervisor.protocol.files import Files
+from supervisor.protocol.keys_archive import Log
+from supervisor.recover import reclaim
+from supervisor.workers import Workers
+from supervisor.workspace import Workspace
+from tests.checker.formats import Unreadable, read_dated, read_history
+from tests.crash.ledger import PowerLoss
+from tests.crash.loss import MODES, outcomes
+from tests.simulation.disk import SimulatedDisk
+from tests.simulation.model import Extracts, ScriptedModel, WorkerKilled
+from tests.simulation.watch import Watch
+from worker.loop import Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from supervisor.protocol.task import Result
+    from supervisor.round import Round
+    from tests.simulation.talk import Said
+
+#: Settings of every life, small enough that caps and limits are met often.
+SETTINGS = {
+    "RECALLD_LLM_MODEL": "sim-1",
+    "RECALLD_LLM_MAX_CALLS_PER_DAY": "12",
+    "RECALLD_HISTORY_SOFT_CAP": "40",
+    "RECALLD_HISTORY_HARD_CAP": "60",
+    "RECALLD_HISTORY_HARD_BYTES": "300KB",
+    "RECALLD_ARCHIVE_UNARCHIVED_LIMIT": "30",
+}
+#: How often a start that the power cuts short is tried again.
+_STARTS = 6
+_LEASE_S = 121.0
+
+
+class Told(EventLog):
+    """Events as notes of the world; what lasts is told once a life, as in the log."""
+
+    def __init__(self, world: World, path: Path) -> None:
+        super().__init__(path, lambda: world.now, Log())
+        self._world = world
+        self.closed = False
+
+    def emit(self, event: str, **fields: object) -> None:
+        assert event in EVENTS
+        if not self.closed:
+            self._world.note(f"* {event} {json.dumps(fields, ensure_ascii=False)}")
+            self._world.watch.told(event, fields, self._world.now)
+
+
+class World:
+    """The workspace at *root* (its index alone lies there) from *start* on, in days of *zone*."""
+
+    def __init__(self, root: Path, seed: str, zone: str, start: datetime, **settings: str) -> None:
+        self.root = root
+        self.rng = Random(f"{seed} world")
+        self.now, self.mono = start.astimezone(UTC), 0.0
+        self.settings = {**SETTINGS, "RECALLD_ARCHIVE_TIMEZONE": zone, **settings}
+        self.lines = 0
+        self.digest = hashlib.sha256()
+        self.keep: list[str] | None = None  # the notes themselves, where they are wanted
+        self.watch = Watch()
+        self.model = ScriptedModel(Random(f"{seed} model"), self._slow)
+        self.disk = SimulatedDisk(root, self._now_ns)
+        self.life: Life | None = None
+        self.lives = 0
+        self.rounds = 0
+        self.promised: list[Said] = []
+        self.unseen: list[Said] = []  # written by programs that take no lock, and not met yet
+        self.boxed: dict[str, list[Said]] = {}
+        self.deleted: set[tuple[str, str]] = set()  # words that a person deleted
+        self.touched: set[str] = set()
+        self.own: dict[str, bytes] = {}  # a person's files
+        self.above: dict[str, bytes] = {}  # summaries as a person left them
+        self.in_order = True
+        self.late: list[tuple[str, bytes]] = []
+        self._is_nested = False
+        self.start()
+
+    # ── notes and time ───────────────────────────────────────────────────────
+
+    def note(self, text: str) -> None:
+        line = f"{to_wire(self.now)} {text.replace(str(self.root), '…')}"
+        self.lines += 1
+        self.digest.update(line.encode("utf-8", "backslashreplace") + b"\n")
+        if self.keep is not None:
+            self.keep.append(line)
+
+    def advance(self, span: timedelta) -> None:
+        """Let time pass."""
+        self.now += span
+        self.mono += span.total_seconds()
+
+    def jump(self, span: timedelta) -> None:
+        """Set the wall clock to another time; the monotonic one knows nothing of it."""
+        self.note(f"- the clock jumps by {span}")
+        self.now += span
+        self.watch.jumped()
+
+    def _now_ns(self) -> int:
+        return int(self.now.timestamp() * 1000) * 1_000_000
+
+    @property
+    def zone(self) -> str:
+        return self.settings["RECALLD_ARCHIVE_TIMEZONE"]
+
+    @property
+    def config(self) -> Config:
+        return _config(tuple(self.settings.items()))
+
+    def midnight(self) -> datetime:
+        """Return when the next day begins that there is in the zone."""
+        zone = ZoneInfo(self.zone)
+        today = self.now.astimezone(zone).date()
+        for n in (1, 2):
+            then = datetime.combine(today + timedelta(days=n), time(0), zone).astimezone(UTC)
+            if then.astimezone(zone).date() > today:
+                return then
+        raise AssertionError(f"no day after {today} in {zone}")
+
+    # ── processes ────────────────────────────────────────────────────────────
+
+    def start(self) -> bool:
+        """Start the supervisor; False where the disk does not let it."""
+        for _ in range(_STARTS):
+            try:
+                self.life = Life(self)
+            except PowerLoss:
+                self.power_cut()
+            except (SupervisorError, OSError) as error:
+                self.note(f"- it does not start: {type(error).__name__}")
+                return False
+            else:
+                return True
+        raise AssertionError("every start was cut short")
+
+    def stop(self) -> None:
+        """End the supervisor's process, as SIGKILL does."""
+        if self.life:
+            self.life.end()
+            self.life = None
+
+    def configure(self, **settings: str) -> None:
+        """Change the configuration; a restart reads it."""
+        self.note(f"- settings {json.dumps(settings)}")
+        self.stop()
+        self.settings.update(settings)
+        self.start()
+
+    def power_cut(self) -> None:
+        """What was not synced may be lost; what stands is a disk that the model allows."""
+        mode = self.rng.choice((*MODES, "kill"))
+        found = list(outcomes(self.disk.end(), mode, 6, self.rng.randrange(1000)))
+        self.note(f"- {'killed' if mode == 'kill' else 'power lost'} at call {self.disk.operations}")
+        self.stop()
+        refuse = self.disk.refuse
+        self.disk = SimulatedDisk(self.root, self._now_ns, self.rng.choice(found).state)
+        self.disk.refuse = refuse
+        self.watch.restarted()
+
+    @contextlib.contextmanager
+    def mortal(self) -> Iterator[None]:
+        """Come up again where the power goes out on the way."""
+        try:
+            yield
+        except PowerLoss:
+            self.power_cut()
+            self.start()
+
+    # ── what recalld does ────────────────────────────────────────────────────
+
+    def tick(self) -> Round | None:
+        """Look once, as the service does; None where there was no whole round."""
+        self.rounds += 1
+        done = None
+        with self.mortal():
+            if self.life or self.start():
+                assert self.life
+                done = self.life.tick()
+                if done is None:
+                    self.stop()
+                    self.start()
+        if done is not None:
+            self.meet(done)
+        return done
+
+    def work(self, most: int = 8) -> int:
+        """Let a worker do at most so many tasks; returns how many it did."""
+        life, done = self.life, 0
+        if life is None:
+            return 0
+        with self.mortal():
+            worker = Worker(life.worker_files, life.ws.layout, life.ws.config, self.provider, lambda: self.now)
+            for _ in range(most):
+                try:
+                    result = worker.run_once()
+                except WorkerKilled:
+                    self.note("- the worker dies")
+                    if self.rng.random() < 0.5:  # else the lease runs out
+                        life.seen_dead()
+                    break
+                except (OSError, Busy):
+                    break
+                if result is None:
+                    break
+                self._pay(result)
+                self.note(
+                    f"+ {result.group} {result.status} {result.reason or ''} attempt {result.attempt} calls {result.usage.get('calls', 0)}"
+                )
+                done += 1
+                if self.model.doubled:
+                    path = f"worker/results/{result.id}.json"
+                    self.late.append((path, self.disk.tree()[path]))
+                    self.model.doubled = False
+                self.advance(timedelta(seconds=20))
+        return done
+
+    @property
+    def provider(self) -> Any:
+        """Who writes: the model, or extracts where none is configured."""
+        return self.model if self.settings["RECALLD_LLM_MODEL"] else Extracts()
+
+    def _slow(self) -> None:
+        """The model takes longer than any lease: the task is put back, and another worker may have it first."""
+        life = self.life
+        if life is None or self._is_nested:
+            return
+        self._is_nested = True
+        try:
+            for _ in range(2):
+                life.workers.watch_leases()
+                self.advance(timedelta(seconds=_LEASE_S))
+            life.workers.watch_leases()
+            as_it_was, self.model.time = self.model.time, "well"
+            if self.rng.random() < 0.5:
+                other = Worker(life.other_files, life.ws.layout, life.ws.config, self.provider, lambda: self.now)
+                result = other.run_once()
+                if result:
+                    self._pay(result)
+            self.model.time = as_it_was
+        finally:
+            self._is_nested = False
+
+    def _pay(self, result: Result) -> None:
+        day = self.now.astimezone(ZoneInfo(self.zone)).date().isoformat()
+        self.watch.paid(result.usage.get("calls", 0), day)
+
+    def meet(self, done: Round) -> None:
+        """Note what a whole round has seen: from now on it is promised."""
+        if "intake" in done.errors:
+            return
+        self.promised += [
+            said for path in [path for path in self.boxed if not self.disk.has(path)] for said in self.boxed.pop(path)
+        ]
+        if self.unseen:
+            here = {one.get("text") for one in self.history() or ()}
+            filed = {text for _, text in self.filed()}
+            self.promised += [said for said in self.unseen if said.text in here or said.text in filed]
+            self.unseen = []
+
+    def due_at(self) -> datetime | None:
+        """Return when the supervisor would wake by itself; None where there is none."""
+        return self.life.supervisor._due_at if self.life else None
+
+    def not_too_late(self) -> list[str]:
+        """Return the groups of days whose wait is over, that nothing hinders, and that the last round left waiting."""
+        if not self.life or self.life.supervisor._ageless_until > self.mono:
+            return []  # after a jump of the clock nothing goes by age for a while
+        files = self.disk.tree()
+        spool = [path for path in files if path.startswith(("worker/queue/", "worker/running/", "worker/results/"))]
+        provider = json.loads(files.get("worker/failed/provider.json", b"{}"))
+        today = self.now.astimezone(ZoneInfo(self.zone)).date()
+        spent = provider.get("calls", 0) if provider.get("day") == today.isoformat() else 0
+        if spool or provider.get("attempts") or spent >= int(self.settings["RECALLD_LLM_MAX_CALLS_PER_DAY"]):
+            return []  # a group that costs more than the day has left goes first when nothing else is under way
+        wrong = []
+        for path in [path for path in files if path.startswith("worker/failed/day-")]:
+            day = path.removeprefix("worker/failed/day-").removesuffix(".json")
+            if not _is_daily(day, today):
+                continue
+            failure = json.loads(files[path])
+            if datetime.fromisoformat(failure["nextAt"]) < self.now:
+                wrong.append(f"{path} waited until {failure['nextAt']}, and is not tried")
+        return wrong
+
+    # ── what lies there ──────────────────────────────────────────────────────
+
+    def history(self) -> tuple[dict[str, Any], ...] | None:
+        """Return the messages in history.json; None where it can't be read."""
+        data = self.disk.bytes_of("history.json")
+        try:
+            return read_history(data) if data is not None else None
+        except Unreadable:
+            return None
+
+    def filed(self) -> dict[tuple[str, str], str]:
+        """Return the path of the dated file of every message that is written, by id and words."""
+        found = {}
+        for path, data in self.disk.tree().items():
+            if path.startswith("memory/") and path not in self.touched and path not in self.own and "/summary/" not in path:
+                with contextlib.suppress(Unreadable, ValueError):
+                    dated = read_dated(data)
+                    found.update({(one.id, one.text): path for one in (dated.words if dated else ())})
+        return found
+
+
+@lru_cache(maxsize=256)
+def _config(settings: tuple[tuple[str, str], ...]) -> Config:
+    return load(None, dict(settings))
+
+
+def _is_daily(day: str, today: date) -> bool:
+    """Tell whether the day is summarised by itself today: older than five days, and not of a closed month."""
+    last_month = (today.replace(day=1) - timedelta(days=1)).replace(day=1)
+    return last_month <= date.fromisoformat(day) < today - timedelta(days=5)
+
+
+class Life:
+    """One process of the supervisor, and the files of the others over the same disk."""
+
+    def __init__(self, world: World) -> None:
+        world.lives += 1
+        self._world = world
+        self._held = contextlib.ExitStack()
+        self.told = Told(world, world.root / "log.jsonl")
+        config = world.config
+
+        def files(name: str) -> Files:
+            return Files(world.disk, token=f"{name}{world.lives}", pause=lambda _: None)
+
+        self.ws = Workspace(world.root, config, files("supervisor"), self.told)
+        self.workers = Workers(self.ws, lambda: world.now)
+        self.supervisor = Supervisor(self.ws, lambda: world.now, None, lambda: world.mono)
+        self.worker_files, self.other_files = files("worker"), files("other")
+        silent = Told(world, world.root / "log.jsonl")
+        silent.closed = True
+        self.app = Workspace(world.root, config, files("app"), silent)
+        self.reader = Workspace(world.root, config, files("reader"), silent)
+        try:
+            self._held.enter_context(self.supervisor.alone())
+        except BaseException:
+            self.end()
+            raise
+
+    def tick(self) -> Round | None:
+        """What run() does when it looks; None where it has to end."""
+        try:
+            self.supervisor._still_alone()
+            done = self.supervisor.tick(self._world.now)
+            self.workers.watch_leases()
+        except LockLost:
+            return None
+        return done
+
+    def seen_dead(self) -> None:
+        """What start_if_needed() does when the worker has ended."""
+        with contextlib.suppress(SupervisorError, OSError):
+            reclaim(self.ws)
+
+    def end(self) -> None:
+        self.told.closed = True
+        with contextlib.suppress(BaseException):
+            self._held.close()
+
+
+@contextlib.contextmanager
+def cranked(world: World) -> Iterator[None]:
+    """Have the leases live by the world's monotonic clock."""
+    real = supervisor.workers.time
+    supervisor.workers.time = SimpleNamespace(monotonic=lambda: world.mono)  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        supervisor.workers.time = real

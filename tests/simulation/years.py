@@ -1,0 +1,258 @@
+"""The course of simulated years: talk, trouble and repair, drawn by a seed, judged every day; at last everything settles."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Final
+from zoneinfo import ZoneInfo
+
+from tests.simulation import others
+from tests.simulation.judge import caps_held, found_again, judge, searchable, settled
+from tests.simulation.model import TIMES
+from tests.simulation.talk import Said, Talker
+from tests.simulation.world import World, cranked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+#: Where a life is lived, and when it begins: each has a change of its clocks within a year.
+PLACES: Final = (
+    ("America/New_York", date(2025, 9, 20)),
+    ("Australia/Lord_Howe", date(2026, 2, 1)),
+    ("Pacific/Apia", date(2011, 7, 1)),
+    ("Asia/Shanghai", date(2025, 11, 1)),
+)
+_QUARTER: Final = 91
+_JUMPS: Final = (1 / 24, 0.3, 2, 40, 400, 1100)
+
+
+class Violation(AssertionError):
+    """What does not hold, with the seed and the day that show it."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A life that was lived: its seed and zone, days, messages, rounds, lives of the process, the digest of all notes."""
+
+    seed: str
+    zone: str
+    days: int
+    messages: int
+    rounds: int
+    lives: int
+    events: int
+    digest: str
+    notes: tuple[str, ...] = ()
+
+
+def live(seed: str, zone: str, first: date, days: int, *, keep: bool = False) -> Outcome:
+    """Live *days* simulated days from *first* on; Violation when anything does not hold."""
+    with tempfile.TemporaryDirectory(dir=_fast()) as folder:
+        start = datetime.combine(first, time(0), ZoneInfo(zone))
+        world = World(Path(folder) / "工作区", seed, zone, start)
+        if keep:
+            world.keep = []
+        with cranked(world):
+            years = Years(world, seed)
+            try:
+                for n in range(days):
+                    years.day(n)
+                years.end()
+            except Exception as error:
+                told = "\n".join((world.keep or [])[-60:])
+                raise Violation(f"seed {seed} zone {zone} day {years.today}: {error}\n{told}") from error
+        digest = world.digest.copy()
+        for path, data in sorted(world.disk.tree().items()):
+            digest.update(path.encode() + b"\0" + data)
+        return Outcome(
+            seed, zone, days, len(world.promised), world.rounds, world.lives, sum(world.watch.total.values()),
+            digest.hexdigest()[:16], tuple(world.keep or ()),
+        )  # fmt: skip
+
+
+def _fast() -> str | None:
+    """The index is the only thing on the machine's disk; it needs none that keeps anything."""
+    return "/dev/shm" if Path("/dev/shm").is_dir() else None
+
+
+class Years:
+    """What happens, day by day."""
+
+    def __init__(self, world: World, seed: str) -> None:
+        self.world = world
+        self.talker = Talker(Random(f"{seed} talk"))
+        self.rng = Random(f"{seed} course")
+        self.today = 0
+        self._old: list[dict[str, object]] = []
+        self._back = timedelta()
+        self._back_on = self._time_until = self._well_on = -1
+        self._unsent: list[Said] = []
+        self._asked: set[int] = set()
+
+    def day(self, n: int) -> None:
+        """Live one day, and judge it."""
+        world, rng = self.world, self.rng
+        self.today = n
+        self._trouble(n)
+        ends = world.midnight()
+        jumped = False
+        bursts = sorted(rng.uniform(0.3, 23.5) for _ in range(rng.choices((0, 1, 2, 3), (35, 40, 20, 5))[0]))
+        morning = world.now
+        for hour in bursts:
+            self._until(morning + timedelta(hours=hour))
+            self._talk()
+            if rng.random() < 0.02 and self._back_on < 0:
+                jumped = self._jump(n)
+                morning += self._jumped
+                ends += self._jumped
+            self._look()
+            if rng.random() < 0.05:
+                self._person()
+        self._until(ends)
+        self._look()
+        if n == self._back_on:
+            world.jump(-self._back)
+            self._back_on = -1
+            jumped = True
+            self._look()
+        self._judge(n, jumped=jumped)
+
+    def end(self) -> None:
+        """Let every fault end; three rounds later all is at rest and every message is found."""
+        wrong = settled(self.world)
+        self._judged(wrong + found_again(self.world, searchable(self.world)))
+
+    # ── time ─────────────────────────────────────────────────────────────────
+
+    def _until(self, then: datetime) -> None:
+        """Let time pass; the supervisor wakes when a wait is over, and at least twice a day."""
+        world = self.world
+        for _ in range(200):
+            due = world.due_at()
+            if due is None or not world.now < due < then:
+                break
+            world.advance(due - world.now)
+            self._look()
+        if then > world.now:
+            world.advance(then - world.now)
+
+    def _look(self) -> None:
+        """The supervisor looks and the worker works, now and then until the power goes out."""
+        world, rng = self.world, self.rng
+        if rng.random() < 0.06:
+            world.disk.crash_at = world.disk.operations + rng.randrange(1, 60)
+        if world.late and rng.random() < 0.3:
+            path, data = world.late.pop(0)
+            if not world.disk.has(path):
+                world.disk.plant(path, data)
+                world.note("- a result comes a second time")
+        done = world.tick()
+        if done is not None and not done.errors:
+            wrong = caps_held(world) + world.not_too_late()
+            if wrong:
+                raise AssertionError("; ".join(wrong))
+        if world.work(rng.choice((1, 8, 8, 8))):
+            world.tick()
+
+    def _jump(self, n: int) -> bool:
+        """Set the clock wrong for some days."""
+        rng = self.rng
+        self._jumped = timedelta(days=rng.choice(_JUMPS) * rng.choice((-1, 1)))
+        self._back, self._back_on = self._jumped, n + rng.choice((0, 1, 3, 9))
+        self.world.jump(self._jumped)
+        return True
+
+    # ── what happens ─────────────────────────────────────────────────────────
+
+    def _talk(self) -> None:
+        world, rng = self.world, self.rng
+        count = rng.choices((1, 2, 4, 6, 12, 70), (10, 30, 30, 20, 9, 1))[0]
+        said = self.talker.burst(world.now, count)
+        kind = rng.random()
+        if kind < 0.55:
+            before = len(world.promised)
+            others.append_politely(world, said)
+            if len(world.promised) == before and not any(said is one for one in world.boxed.values()):
+                world.note("- not acknowledged")
+        elif kind < 0.65:
+            others.drop(world, said)
+        elif kind < 0.80:
+            others.write_rudely(world, said)
+        elif kind < 0.87:
+            others.write_rudely(world, said, names=False)
+        elif kind < 0.92:
+            others.write_back_old(world, self._old, said) if self._old else others.write_rudely(world, said)
+        elif kind < 0.95:
+            others.write_rudely(world, said)
+            others.revise(world)
+        else:
+            rng.choice(self._RUDE)(world)
+            world.watch.cause()
+        if rng.random() < 0.3:
+            self._old = [dict(one) for one in world.history() or ()]
+
+    _RUDE: tuple[Callable[[World], None], ...] = (others.strip, others.tear, lambda world: others.cap(world, 5))
+    _PEOPLE: tuple[Callable[[World], object], ...] = (
+        *(others.edit_summary, others.edit_summary, others.delete_summary, others.write_note, others.write_note),
+        *(others.delete_block, others.delete_file, others.move_back, others.delete_state),
+    )
+
+    def _person(self) -> None:
+        act = self.rng.choice(self._PEOPLE)
+        self.world.note(f"- a person: {act.__name__}")
+        if self.world.disk.refused == 0 or act is not others.delete_state:
+            act(self.world)
+        self.world.watch.cause()
+
+    def _trouble(self, n: int) -> None:
+        """Change the model's and the disk's times, the settings, the place."""
+        world, rng = self.world, self.rng
+        if n >= self._time_until and rng.random() < 0.12:
+            world.model.time = rng.choice([*TIMES])
+            self._time_until = n + rng.choice((1, 1, 2, 5, 15))
+            world.watch.cause()
+        elif n == self._time_until:
+            world.model.time = "well"
+            world.watch.cause()
+        if n == self._well_on:
+            others.heal(world)
+            world.watch.cause()
+        elif rng.random() < 0.02:
+            others.trouble(world, rng.choice(("full", "full", "broken", "forbidden")))
+            self._well_on = n + rng.choice((1, 1, 2))
+            world.watch.cause()
+        if rng.random() < 0.006:
+            world.configure(RECALLD_ARCHIVE_TIMEZONE=rng.choice(PLACES)[0])
+        if rng.random() < 0.01:
+            soft = rng.choice((25, 40, 200))
+            world.configure(RECALLD_HISTORY_SOFT_CAP=str(soft), RECALLD_HISTORY_HARD_CAP=str(soft + 20))
+        if rng.random() < 0.006:
+            world.configure(RECALLD_LLM_MODEL=rng.choice(("", "sim-1", "sim-1")))
+
+    # ── the judge ────────────────────────────────────────────────────────────
+
+    def _judge(self, n: int, *, jumped: bool) -> None:
+        world = self.world
+        # a task that is under way counts as one call, whatever it comes to (docs/protocol.md, 3)
+        cap = int(world.settings["RECALLD_LLM_MAX_CALLS_PER_DAY"]) + world.config.archive.max_queued
+        wrong = world.watch.end_of_day(10_000 if jumped else cap)
+        wrong += judge(world)
+        wrong += found_again(world, self._sample(n))
+        self._judged(wrong)
+
+    def _sample(self, n: int) -> Sequence[Said]:
+        """Messages to ask for: what is new and some that are old; all of them every quarter."""
+        every = searchable(self.world)
+        if n % _QUARTER == _QUARTER - 1:
+            return every
+        fresh = [one for one in every[-20:] if id(one) not in self._asked][-4:]
+        self._asked.update(map(id, fresh))
+        return [*fresh, *self.rng.sample(every, min(2, len(every)))]
+
+    def _judged(self, wrong: Sequence[str]) -> None:
+        if wrong:
+            raise AssertionError("\n  ".join(wrong[:8]))
