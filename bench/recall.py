@@ -5,10 +5,11 @@ How much of the answer stands in what is put before the assistant.
     python bench/recall.py --data DIR [--layout history]    questions with gold messages, one folder of workspaces
     python bench/recall.py --set recall.max_hits=0 --set recall.hit=line
 
-DIR holds `*.questions.jsonl` (qid, dataset, category, ws, question, evidence: lists of ids of which one is enough, asked_at)
-and `workspaces/<ws>/history.json`. Layout `files` has a plain Markdown file a day and measures the search alone; `history` has
-recalld archive and roll up everything first. A message counts as found when at least 90 % of its characters stand in the
-block, by runs of ten, white space ignored. Figures are means over questions, in percent.
+DIR holds `*.questions.jsonl` (qid, dataset, category, ws, question, evidence: lists of ids of which one is enough, asked_at,
+and where the question refers back, before: what was said just before it) and `workspaces/<ws>/history.json`. Layout `files`
+has a plain Markdown file a day and measures the search alone; `history` has recalld archive and roll up everything first. A
+message counts as found when at least 90 % of its characters stand in the block, by runs of ten, white space ignored. Figures
+are means over questions, in percent.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from zoneinfo import ZoneInfo
 from supervisor.inject import gather, inject
 from supervisor.policy.pack import pack  # noqa: F401 - a broken packing should fail here, not question by question
 from supervisor.protocol.clock import from_wire, frozen
+from supervisor.protocol.message import Message, read_message
 from supervisor.recall import recall, refresh
 from supervisor.text.tokens import estimate
 from supervisor.workspace import Workspace, open_workspace
@@ -91,8 +93,10 @@ def prepare(history: Path, root: Path, layout: str, zone: ZoneInfo, asked_at: st
 
 def ask(ws: Workspace, question: dict[str, Any], texts: dict[str, str]) -> dict[str, float]:
     now = datetime.fromisoformat(question["asked_at"])
+    raw = [{"id": f"before-{n}", "role": "user", "text": text} for n, text in enumerate(question.get("before", ()))]
+    before = [message for one in raw if isinstance(message := read_message(one, ws.zone), Message)]
     began = time.perf_counter()
-    found = recall(ws, question["question"], now)
+    found = recall(ws, question["question"], now, before)
     took = (time.perf_counter() - began) * 1000
     block = inject(ws, gather(ws, question["question"]), now, found).memory
     bare = BLANK.sub("", block)
@@ -123,10 +127,11 @@ def main() -> None:
     parser.add_argument("--layout", choices=("files", "history", "both"), default="")
     parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="a setting")
     parser.add_argument("--dataset", action="append", default=[])
-    parser.add_argument("--zone", default="UTC", help="time zone of the workspaces")
+    parser.add_argument("--zone", default="", help="time zone of the workspaces; default: UTC, of our own Asia/Shanghai")
     parser.add_argument("--root", type=Path, help="keep the workspaces here, and use those that are there")
     options = parser.parse_args()
     layouts = ("files", "history") if options.layout in ("", "both") else (options.layout,)
+    zone = ZoneInfo(options.zone or ("UTC" if options.data else "Asia/Shanghai"))
     settings = {
         f"RECALLD_{key.replace('.', '_').upper()}": value for key, _, value in (one.partition("=") for one in options.set)
     }
@@ -140,7 +145,7 @@ def main() -> None:
         for name, at in asked.items():
             history = (home / name if home else HERE.parent / "workspace") / "history.json"
             if not (root / name).is_dir():
-                prepare(history, root / name, layout, ZoneInfo(options.zone), at)
+                prepare(history, root / name, layout, zone, at)
             texts = {one["id"]: one["text"] for one in json.loads(history.read_text(encoding="utf-8"))}
             ws = open_workspace(root / name, settings, frozen(datetime.fromisoformat(at)))
             refresh(ws)

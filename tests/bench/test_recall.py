@@ -1,0 +1,51 @@
+"""Our own questions about the workspace that comes with the project: that they can be answered, and how many are."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from bench.recall import HERE, ask, prepare, questions_of, share
+from supervisor.protocol.clock import frozen
+from supervisor.recall import refresh
+from supervisor.workspace import open_workspace
+
+HISTORY = HERE.parent / "workspace" / "history.json"
+QUESTIONS = questions_of(HERE / "questions", [])
+TEXTS = {one["id"]: one["text"] for one in json.loads(HISTORY.read_text(encoding="utf-8"))}
+
+
+def test_every_piece_of_evidence_is_a_message_of_the_workspace():
+    ids = {one for question in QUESTIONS for either in question["evidence"] for one in either}
+    assert ids <= TEXTS.keys()
+    assert all(question["evidence"] and all(question["evidence"]) for question in QUESTIONS)
+    assert len({question["qid"] for question in QUESTIONS}) == len(QUESTIONS)
+
+
+def test_there_are_sixty_questions_and_more_in_both_languages_and_of_six_kinds():
+    of_language = {name: [one for one in QUESTIONS if one["dataset"] == name] for name in ("workspace_zh", "workspace_en")}
+    assert sum(map(len, of_language.values())) == len(QUESTIONS) >= 60
+    kinds = {"fact", "date", "two facts", "paraphrase", "assistant said", "refers back"}
+    assert all(len(some) >= 30 and {one["category"] for one in some} == kinds for some in of_language.values())
+
+
+def test_at_least_five_of_six_answers_stand_whole_before_the_assistant_and_no_block_passes_its_budget(tmp_path):
+    asked_at = QUESTIONS[0]["asked_at"]
+    prepare(HISTORY, tmp_path / "ws", "files", ZoneInfo("Asia/Shanghai"), asked_at)
+    # the machine of a test may be busy: what is measured here is the order, not the time
+    settings = {"RECALLD_RECALL_TIMEOUT_MS": "10000"}
+    ws = open_workspace(tmp_path / "ws", settings, frozen(datetime.fromisoformat(asked_at)))
+    refresh(ws)
+    figures = [(one["dataset"], ask(ws, one, TEXTS)) for one in QUESTIONS]
+    for name in ("workspace_zh", "workspace_en"):
+        assert statistics.mean(one["full"] for dataset, one in figures if dataset == name) > 5 / 6
+    assert not any(one["over"] for _, one in figures)
+
+
+def test_a_message_is_found_only_where_nearly_all_of_it_stands():
+    text = "煤球今天称了6.1公斤，诊所周三下午不开门，陈医生说一天四十五克干粮。"
+    assert share(text, f"[memory/a.md]{text}") == 1.0
+    assert 0.3 < share(text, text[: len(text) // 2]) < 0.9
+    assert share(text, "今天的备份成功了，日志没有错误。") == 0.0
