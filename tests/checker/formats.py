@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 
 _BLOCK = re.compile(r"^<!-- \{", re.MULTILINE)
 _SOURCE = re.compile(r"^- (\S+) · ([0-9]+) · ([0-9a-f]{16})$", re.MULTILINE)
-_EDITED = "<!-- recalld: below this line stands newer machine text"
+EDITED = "<!-- recalld: below this line stands newer machine text"
 _MADE_FROM = "<!-- recalld: made from -->\n"
 
 
@@ -130,7 +130,7 @@ def _text_of(rest: str) -> str:
 @lru_cache(maxsize=4096)
 def read_summary(data: bytes) -> Summary:
     """What the summary names; a file without a machine part names nothing."""
-    parts = re.split(f"^{re.escape(_EDITED)}[^\n]*\n", data.decode("utf-8", "surrogateescape"), flags=re.MULTILINE)
+    parts = re.split(f"^{re.escape(EDITED)}[^\n]*\n", data.decode("utf-8", "surrogateescape"), flags=re.MULTILINE)
     head: dict[str, str] = {}
     sources: dict[str, str] = {}
     holds = ends = False

@@ -64,11 +64,11 @@ def explore(workload: Workload, states: int) -> Report:
 def _one(job: tuple[int, int, list[str]]) -> tuple[int, str, Report, float]:
     """Do one workload of one part; the story beyond the workloads is told by its number."""
     seed, number, only = job
-    began = time.perf_counter()
+    began = time.process_time()
     workload = of_part(seed, only)[number]
     report = explore(workload, SHARE)
     gc.collect()  # what was judged is not needed any more, and the next job has its own
-    return seed, workload.name, report, time.perf_counter() - began
+    return seed, workload.name, report, time.process_time() - began
 
 
 def of_part(seed: int, only: list[str]) -> list[Workload]:
@@ -97,6 +97,7 @@ def parts(first: int, states: int, jobs: int, only: list[str]) -> Iterator[dict[
                 "crash points": total.points,
                 "failures": total.failures,
                 "seconds": round(time.perf_counter() - began, 1),
+                "cpu seconds": round(seconds, 1),
                 "by workload": dict(sorted(by_name.items())),
                 "shortest": str(total.shortest or ""),
             }
@@ -123,7 +124,8 @@ def main(argv: list[str] | None = None) -> int:
         states, failures = states + part["states"], failures + part["failures"]
         each = ", ".join(f"{name} {count}" for name, count in part["by workload"].items()) if part["seed"] == found.seed else ""
         print(
-            f"part {part['seed']}: {part['states']} states, {part['failures']} failures, {part['seconds']} s {each}", flush=True
+            f"part {part['seed']}: {part['states']} states, {part['failures']} failures, {part['seconds']} s ({part['cpu seconds']} of cpu) {each}",
+            flush=True,
         )
         print(part["shortest"], end="\n" if part["shortest"] else "")
         if found.log:

@@ -1,5 +1,6 @@
 """A share of the storms for every run of the tests; the whole of them: python -m tests.process.storm, …locks."""
 
+import hashlib
 import json
 import re
 import subprocess
@@ -8,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.process.editor import Saves
+from tests.checker.formats import EDITED
+from tests.process.editor import Saves, by_hand
 
 ROOT = Path(__file__).parents[2]
 
@@ -51,3 +53,14 @@ def test_a_save_that_is_gone_is_seen(tmp_path):
         assert saves.missing(tmp_path) == missing
     (tmp_path / summary).write_text("# 摘要\n", encoding="utf-8")
     assert summary in saves.missing(tmp_path)
+
+
+def test_of_a_saved_summary_an_untouched_part_of_the_machine_is_not_the_person_s():
+    part = "---\nrecalld: 1\nkind: day\nperiod: 2026-01-20\n---\n\n机器的话\n"
+    digest = hashlib.sha256(part.encode()).hexdigest()[:16]
+    machine = part.replace("period: 2026-01-20\n", f"period: 2026-01-20\ndigest: {digest}\n")
+    mark = f"{EDITED}; what is above was edited and is kept -->\n"
+
+    assert by_hand(f"我的话\n{mark}{machine}") == "我的话\n"
+    assert by_hand(f"我的话\n{mark}{machine}又一句\n") == f"我的话\n{mark}{machine}又一句\n"
+    assert by_hand("我的话\n") == "我的话\n"

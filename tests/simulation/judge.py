@@ -40,7 +40,7 @@ def judge(world: World, *, calm: bool = False) -> list[str]:
         touched_paths=world.touched if world.history() is not None or calm else {*world.touched, "history.json"},
         recent_days=world.config.archive.recent_days,
     )
-    said = kept(world)
+    said = sorted(kept(world), key=lambda one: one.place)
     wrong = check(files, [_acked(one) for one in said], given, world.disk.modes() if calm else None)
     if not calm and any(line.startswith("LOST") for line in wrong):
         held = _journal(files.get(".recalld/seen.jsonl", b""))

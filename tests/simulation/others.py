@@ -41,14 +41,23 @@ def append_politely(world: World, said: Sequence[Said]) -> None:
         append(app, [one.raw for one in said], world.now, world.rng.randbytes(10 * len(said)))
         new = set(_box(world)) - before
         if new:
+            world.in_order = False
             world.boxed[new.pop()] = list(said)
         else:
+            come(world, said)
             world.promised += said
+
+
+def come(world: World, said: Sequence[Said]) -> None:
+    """Note in which order the messages stand in history.json."""
+    for one in said:
+        one.place = next(world.places)
 
 
 def drop(world: World, said: Sequence[Said]) -> None:
     """Move a finished file into the drop-box: that is a promise."""
-    path = f"inbox.d/new/{world.lives}-{world.disk.operations}.json"
+    world.in_order = False  # when it is taken in nobody but recalld knows
+    path = f"inbox.d/new/{world.lives}-{next(world.places)}.json"
     raws = [one.raw for one in said]
     world.disk.plant(path, json.dumps(raws if len(raws) > 1 else raws[0]).encode())
     world.boxed[path] = list(said)
@@ -67,6 +76,7 @@ def write_rudely(world: World, said: Sequence[Said], *, names: bool = True) -> N
         one.raw["createdAt"] = to_wire(world.now)  # by which it is known, as it has no name
         one.raw.pop("id", None)
     put(world, [*(history or ()), *(one.raw for one in said)])
+    come(world, said)
     world.unseen += said
 
 
@@ -114,7 +124,7 @@ def revise(world: World) -> None:
     put(world, history)
     if (known.id, known.text) not in world.filed():
         world.promised.remove(known)
-    world.unseen.append(Said({**known.raw, "text": last["text"]}, known.word))
+    world.unseen.append(Said({**known.raw, "text": last["text"]}, known.word, known.place))
 
 
 def put(world: World, messages: Sequence[Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +56,7 @@ class Said:
 
     raw: dict[str, Any]
     word: str = ""
-    written: bool = field(default=False)  # a dated file was seen to hold it
+    place: int = 0  # in the order in which messages came into history.json
 
     @property
     def id(self) -> str:

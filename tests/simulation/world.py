@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
@@ -98,6 +99,7 @@ class World:
         self.own: dict[str, bytes] = {}  # a person's files
         self.above: dict[str, bytes] = {}  # summaries as a person left them
         self.in_order = True
+        self.places = itertools.count(1)
         self.late: list[tuple[str, bytes]] = []
         self._is_nested = False
         self.start()
