@@ -23,7 +23,7 @@ from supervisor.protocol.spool import Spool
 from supervisor.protocol.summary import Summary
 from supervisor.receipts import ReceiptStore
 from supervisor.seen import SeenJournal
-from tests.crash import faults, others, talking, working
+from tests.crash import faults, others, people, talking, working
 from tests.crash.model_disk import ModelDisk
 from worker.lease import Lease
 
@@ -57,7 +57,7 @@ MUTANTS = (
     ),
     Mutant("no last look before the rename", others.Between, ((Files, "_still", lambda *_: True),)),
     Mutant("no sweep", talking.Archive, ((Files, "sweep", lambda *_, **__: 0),)),
-    Mutant("a sweep of anything temporary", others.Notes, ((Files, "sweep", faults.greedy_sweep),)),
+    Mutant("a sweep of anything temporary", people.Notes, ((Files, "sweep", faults.greedy_sweep),)),
     Mutant("files that others may read", talking.Archive, ((supervisor.protocol.files, "FILE_MODE", 0o644),)),
     # ── history.json and the journal ──
     Mutant("stale read", others.Meanwhile, ((HistoryStore, "_parse", faults.stale_parse(_PARSE)),)),
@@ -95,7 +95,7 @@ MUTANTS = (
     Mutant("moved before covered", talking.DayRipens, ((supervisor.rollup, "covered", faults.everything),)),
     Mutant(
         "covered by name alone",
-        others.DatedEdited,
+        people.DatedEdited,
         ((supervisor.policy.ripen, "covered", faults.by_name), (supervisor.policy.ripen, "covers", faults.covers_by_name)),
     ),
     Mutant(
@@ -115,7 +115,7 @@ MUTANTS = (
     ),
     Mutant(
         "a person's words are not kept",
-        others.Edited,
+        people.Edited,
         ((supervisor.harvest, "Summary", faults.no_words_kept(Summary)),),
     ),
     # ── the hand-off ──

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import TYPE_CHECKING, ClassVar, Literal
+from unittest import mock
 
 from supervisor.inject import context, inject, record
 from supervisor.policy.found import Nothing
-from supervisor.protocol.clock import from_wire
+from supervisor.protocol.clock import from_wire, frozen
+from supervisor.ready import Ready
 from supervisor.receipts import ReceiptStore
 from supervisor.recover import reclaim
 from tests.crash.program import Brief, Program, wait
@@ -131,3 +134,40 @@ class Turn(Workload):
         wrong += [] if len([path for path in turns if not path.endswith(".tmp")]) <= 3 else [f"{len(turns)} turns are kept"]
         wrong += [] if disk.tree().get("inbox.json") == self.asked else ["inbox.json was changed"]
         return wrong + super()._judge(disk, acks, calm=calm)
+
+
+class ReadyContext(Workload):
+    """The context of what waits is made ready, and made anew in its place when the inbox changes."""
+
+    before: ClassVar = (JANUARY,)
+    inboxes: ClassVar = tuple(
+        json.dumps(
+            [{"id": f"问{n}", "text": text, "createdAt": f"2026-01-28T11:5{n}:00.000Z"} for n, text in enumerate(texts)]
+        ).encode()
+        for texts in (("周二要交什么？",), ("周二要交什么？", "还有呢？"), ("周二要交什么？", "还有别的呢？"))
+    )
+
+    def work(self, disk: ModelDisk) -> None:
+        life = self.life(disk)
+        for inbox in self.inboxes:
+            disk.plant("inbox.json", inbox)
+            self._look(life)
+        life.settle(self.now)
+
+    def recover(self, disk: ModelDisk) -> None:
+        super().recover(disk)
+        if "inbox.json" in disk.tree():
+            self._look(self.life(disk))
+
+    def _look(self, life: Program) -> None:
+        # the index lies outside the model: what recall finds is nothing to what is written here
+        with mock.patch("supervisor.ready.recall", return_value=Nothing(how="none")):
+            Ready(life.ws, frozen(from_wire(self.now))).look()
+
+    def judge(self, disk: ModelDisk, acks: Sequence[object]) -> list[str]:
+        tree = disk.tree()
+        waiting = hashlib.sha256(tree.get("inbox.json", b"")).hexdigest()
+        made = [json.loads(data) for path, data in tree.items() if path.startswith("turns/") and path.endswith(".json")]
+        count = sum(one["inbox"] == waiting for one in made)
+        wrong = [] if count == ("inbox.json" in tree) else [f"{count} contexts are ready for the inbox"]
+        return wrong + super().judge(disk, acks)

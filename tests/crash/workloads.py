@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.crash import others, talking, working
+from tests.crash import others, people, talking, working
 
 if TYPE_CHECKING:
     from tests.crash.workload import Workload
@@ -27,6 +27,7 @@ WORKLOADS: tuple[type[Workload], ...] = (
     working.TwoWorkers,
     working.Compact,
     working.Turn,
+    working.ReadyContext,
     others.DropBox,
     others.Meanwhile,
     others.Between,
@@ -34,9 +35,9 @@ WORKLOADS: tuple[type[Workload], ...] = (
     others.Nameless,
     others.Damaged,
     others.Missing,
-    others.Edited,
-    others.SummaryDeleted,
-    others.Notes,
-    others.DatedEdited,
-    others.DatedDeleted,
+    people.Edited,
+    people.SummaryDeleted,
+    people.Notes,
+    people.DatedEdited,
+    people.DatedDeleted,
 )

@@ -1,0 +1,101 @@
+"""Workloads of people: they edit and delete what recalld has written, and keep files of their own beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from tests.checker.checker import Acked
+from tests.crash.talking import JANUARY, TOLD
+from tests.crash.workload import Deleted, Gone, Kept, Workload
+
+if TYPE_CHECKING:
+    from tests.crash.model_disk import ModelDisk
+    from tests.crash.program import Program
+
+
+def first(disk: ModelDisk, folder: str) -> str:
+    """The path of the first Markdown file under *folder*."""
+    return min(path for path in disk.tree() if path.startswith(folder) and path.endswith(".md"))
+
+
+class Edited(Workload):
+    """A person writes into a summary, and a late message makes a newer text: theirs stays above it."""
+
+    before: ClassVar = (JANUARY, TOLD)
+
+    def happen(self, life: Program) -> None:
+        path = first(life.disk, "memory/summary/")
+        theirs = life.disk.tree()[path].replace("## 摘要".encode(), "## 我改的摘要\n\n其实是周三。".encode())
+        life.disk.plant(path, theirs)
+        life.disk.ack(Kept(path, theirs))
+        life.append("迟", "那天还说了这句。", "2026-01-20T09:00:00.000Z")
+
+
+class SummaryDeleted(Workload):
+    """A person throws a summary away: it is made anew, and nothing moves back."""
+
+    before: ClassVar = (JANUARY, TOLD)
+
+    def happen(self, life: Program) -> None:
+        path = first(life.disk, "memory/summary/")
+        life.disk.remove(path)
+        life.disk.ack(Gone(path))
+
+
+class Notes(Workload):
+    """A person's own files lie among ours, one of them named like a dated file: they are read, and never changed."""
+
+    before: ClassVar = (JANUARY,)
+    theirs: ClassVar = {
+        "memory.md": "2026-01-01|网聊|喜欢茶；怕冷\n# 自己写的\n".encode(),
+        "memory/2026-01-20-my-note.md": "# 周二\n\n自己记的一笔。\r\n".encode(),
+        "memory/2026-01-28-draft.md": b"\xc4\xe3\xba\xc3 gb18030\n",
+        "memory/想法.md": "---\ntitle: 想法\n---\n正文\n".encode(),
+        "memory/.2026-01-20-my-note.md.swp": b"vim",
+        "memory/summary/readme.tmp": "别删".encode(),
+        "prompts/daily-summary.md.txt": b"{messages}",
+        "worker/queue/说明.txt": "别动".encode(),
+    }
+
+    def prepare(self, disk: ModelDisk) -> None:
+        for path, data in self.theirs.items():
+            disk.plant(path, data)
+            disk.ack(Kept(path, data))
+
+    def happen(self, life: Program) -> None:
+        theirs = "# 周二\n\n又改了一笔。\n".encode()
+        life.append("一", "今天的话。", "2026-01-28T01:00:00.000Z")
+        life.settle(self.now)
+        path = "memory/2026-01-20-my-note.md"
+        life.disk.plant(path, theirs)
+        life.disk.ack(Kept(path, theirs))
+
+
+class DatedEdited(Workload):
+    """A person takes a message out of a dated file that is told already: it stays out, and the day is told anew."""
+
+    before: ClassVar = (JANUARY, TOLD)
+
+    def happen(self, life: Program) -> None:
+        path = first(life.disk, "memory/originals/")
+        begin, mark, _ = life.disk.tree()[path].rpartition(b"<!-- {")
+        assert mark
+        life.disk.plant(path, begin)
+        life.disk.ack(Kept(path, begin))
+        for one in [one for one in self.promised if isinstance(one, Acked)]:
+            life.disk.ack(Deleted(one.id))
+        life.append("一", "今天的话。", "2026-01-28T01:00:00.000Z")
+
+
+class DatedDeleted(Workload):
+    """A person deletes a whole dated file, and a message of that day with the same words in its name comes late."""
+
+    before: ClassVar = (JANUARY,)
+
+    def happen(self, life: Program) -> None:
+        path = first(life.disk, "memory/2026")
+        life.disk.remove(path)
+        life.disk.ack(Gone(path))
+        for one in [one for one in self.promised if isinstance(one, Acked)]:
+            life.disk.ack(Deleted(one.id))
+        life.append("迟", "周二的报告改期了。", "2026-01-20T09:00:00.000Z")
