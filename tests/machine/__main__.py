@@ -49,7 +49,9 @@ def main(argv: list[str] | None = None) -> int:
     with multiprocessing.get_context("fork").Pool(found.jobs) as pool:
         wrong = [one for one in pool.imap(_part, [job for job in jobs if job[1] > 0]) if one]
     print("\n".join(wrong))
-    print(f"{found.examples} runs of {found.steps} steps, {len(wrong)} wrong, {time.perf_counter() - began:.0f} s, seed {found.seed}")
+    print(
+        f"{found.examples} runs of {found.steps} steps, {len(wrong)} wrong, {time.perf_counter() - began:.0f} s, seed {found.seed}"
+    )
     return 1 if wrong else 0
 
 

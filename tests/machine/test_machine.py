@@ -11,7 +11,12 @@ import supervisor.intake
 from tests.machine.machine import AnyOrder
 
 SHARE = settings(
-    max_examples=20, stateful_step_count=30, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+    max_examples=20,
+    stateful_step_count=30,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
 )
 
 

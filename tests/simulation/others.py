@@ -82,6 +82,8 @@ def write_rudely(world: World, said: Sequence[Said], *, names: bool = True) -> N
 
 def write_back_old(world: World, old: Sequence[dict[str, Any]], said: Sequence[Said]) -> None:
     """Write what was read some time ago, with more at its end: what came since is lost from the file."""
+    if world.forgetful:
+        return
     world.in_order = False
     put(world, [*old, *(one.raw for one in said)])
     world.unseen = [*said]
@@ -94,20 +96,21 @@ def write_back_old(world: World, old: Sequence[dict[str, Any]], said: Sequence[S
 def cap(world: World, count: int) -> None:
     """Keep a cap of its own: the newest alone."""
     history = world.history()
-    if history:
+    if history and not world.forgetful:
         world.in_order = False
         put(world, history[-count:])
 
 
 def strip(world: World) -> None:
     """Know none of our fields."""
-    put(world, [{key: one[key] for key in _FIELDS if key in one} for one in world.history() or ()])
+    if not world.forgetful:  # with the journal gone nobody could tell whose words they were
+        put(world, [{key: one[key] for key in _FIELDS if key in one} for one in world.history() or ()])
 
 
 def tear(world: World) -> None:
     """Die in the middle of writing in place."""
     data = world.disk.bytes_of("history.json") or b""
-    if len(data) > 2:
+    if len(data) > 2 and not world.forgetful:
         world.in_order = False
         world.disk.plant("history.json", data[: world.rng.randrange(len(data) - 1)])
         world.unseen = []
@@ -210,6 +213,7 @@ def delete_state(world: World) -> bool:
     if world.unseen or any((one.id, one.text) not in here and one.text not in texts for one in kept(world)):
         return False
     world.disk.remove_tree(".recalld")
+    world.forgetful = True
     return True
 
 

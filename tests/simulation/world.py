@@ -99,6 +99,7 @@ class World:
         self.own: dict[str, bytes] = {}  # a person's files
         self.above: dict[str, bytes] = {}  # summaries as a person left them
         self.in_order = True
+        self.forgetful = False  # .recalld/ was deleted, and no round has met history.json since
         self.places = itertools.count(1)
         self.late: list[tuple[str, bytes]] = []
         self._is_nested = False
@@ -276,6 +277,7 @@ class World:
         """Note what a whole round has seen: from now on it is promised."""
         if "intake" in done.errors:
             return
+        self.forgetful = False
         self.promised += [
             said for path in [path for path in self.boxed if not self.disk.has(path)] for said in self.boxed.pop(path)
         ]
