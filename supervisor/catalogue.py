@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import zlib
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,9 +88,12 @@ class Catalogue:
         return {record.key: path for path, record in self.files.items()}
 
 
+_FIELDS: Final = attrgetter(*(one.name for one in fields(Record)))
+
+
 def render_catalogue(catalogue: Catalogue) -> bytes:
     """Return it as bytes: JSON, packed."""
-    files = {path: list(asdict(record).values()) for path, record in catalogue.files.items()}
+    files = {path: _FIELDS(record) for path, record in catalogue.files.items()}
     groups = {name: [list(group.keys), group.units, list(group.words)] for name, group in catalogue.groups.items()}
     text = json.dumps({"version": catalogue.version, "files": files, "groups": groups})
     return zlib.compress(text.encode("ascii"), 1)

@@ -186,8 +186,9 @@ class Index:
     def _over(self, engine: Engine, catalogue: Catalogue) -> View:
         """Return what is searched once *engine* has the last commit."""
         disk = self._files.disk
-        found = {name: disk.stat(self._folder / name) for name in disk.names(self._folder) if not name.startswith(".")}
-        segments = {name: stat for name, stat in found.items() if stat and name != self._commits.name}
+        paths = (self._folder / name for name in disk.names(self._folder) if not name.startswith("."))
+        found = {path: disk.stat(path) for path in paths if path != self._commits}
+        segments = {path: stat for path, stat in found.items() if stat}
         return View(engine, catalogue, Fresh(), disk.stat(self._commits), segments, k1=self._k1, b=self._b)
 
     # ── searching it ─────────────────────────────────────────────────────────
@@ -227,15 +228,15 @@ class Index:
 
     def _refuse_cut_off(self, view: View) -> None:
         """Raise BadFile where a file of the index is another in place than was opened: reading on could end the process."""
-        for name, opened in view.segments.items():
-            stat = self._files.disk.stat(self._folder / name)
+        for path, opened in view.segments.items():
+            stat = self._files.disk.stat(path)
             # one that is gone was merged away, and is still there for who has it open
             if stat and stat.inode == opened.inode and stat != opened:
-                raise BadFile(self._folder / name, "it was cut off or written over")
+                raise BadFile(path, "it was cut off or written over")
 
     def _has_changed(self, view: View, path: str) -> bool:
         try:
-            stat = self._files.disk.stat(self._layout.root / path)
+            stat = self._files.disk.stat(view.place(self._layout.root, path))
         except OSError:
             return True  # its folder may not be looked into any more
         return stat is None or not view.catalogue.files[path].is_as(stat)

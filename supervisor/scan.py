@@ -50,8 +50,8 @@ def scan(files: Files, layout: Layout, known: Mapping[str, Record], summaries: M
     """Return every file of memory as it is now; what *known* has unchanged, or only elsewhere, is not read."""
     found = Scan()
     places = {(record.inode, record.size, record.mtime_ns): record for record in known.values()}
-    for path, kind in _listed(files, layout, found.unread):
-        _look(files, layout, path, kind, (known, places), found)
+    for name, path, kind in _listed(files, layout, found.unread):
+        _look(files, name, path, kind, (known, places), found)
     found.files = _placed(layout, _keyed(found.files), summaries)
     return found
 
@@ -64,24 +64,23 @@ def rescan(files: Files, layout: Layout, known: Mapping[str, Record], paths: Col
         record, path = known[name], layout.root / name
         if record.day and not files.disk.stat(path) and record.kind != "summary":
             path = layout.original(path.name)
-        _look(files, layout, path, "note" if record.kind == "dated" else record.kind, (known, places), found)
-        now = found.files.get(layout.relative(path))
-        if now:
-            found.files[layout.relative(path)] = replace(now, original=record.original, silent=record.silent)
+        here = layout.relative(path)
+        _look(files, here, path, "note" if record.kind == "dated" else record.kind, (known, places), found)
+        if here in found.files:
+            found.files[here] = replace(found.files[here], original=record.original, silent=record.silent)
     found.files = _keyed(found.files)
     return found
 
 
 def _look(
     files: Files,
-    layout: Layout,
+    name: str,
     path: Path,
     kind: Kind,
     known: tuple[Mapping[str, Record], Mapping[tuple[int, int, int], Record]],
     found: Scan,
 ) -> None:
-    """Put the file as it is now into *found*; *known* are the records by path, and by inode, size and time."""
-    name = layout.relative(path)
+    """Put the file, *name* from the workspace, as it is now into *found*; *known* are the records by path and by stat."""
     here = known[0].get(name)
     try:
         stat = files.disk.stat(path)
@@ -104,31 +103,32 @@ def _look(
         found.files[name] = replace(record, kind=kind, day=day)
 
 
-def _listed(files: Files, layout: Layout, unread: dict[str, str]) -> Iterator[tuple[Path, Kind]]:
-    """Yield the files of memory with what their place says that they are; a folder that can't be read goes to *unread*."""
+def _listed(files: Files, layout: Layout, unread: dict[str, str]) -> Iterator[tuple[str, Path, Kind]]:
+    """Yield the files of memory by path, with what their place says that they are; an unreadable folder goes to *unread*."""
     long_term = next((name for name in _LONG_TERM if files.disk.stat(layout.root / name)), "")
     for name in _LONG_TERM[:2]:
         if files.disk.stat(layout.root / name):
-            yield layout.root / name, "long_term" if name == long_term else "note"
-    folders = [layout.memory]
+            yield name, layout.root / name, "long_term" if name == long_term else "note"
+    summaries = layout.relative(layout.summaries)
+    folders = [(layout.relative(layout.memory), layout.memory)]
     while folders:
-        folder = folders.pop()
+        place, folder = folders.pop()
         try:
             names = files.disk.names(folder)
         except OSError as error:
-            unread[layout.relative(folder)] = type(error).__name__
+            unread[place] = type(error).__name__
             continue
         for name in names:
-            path = folder / name
             if is_foreign(name):
                 continue
+            here, path = f"{place}/{name}", folder / name
             if name.endswith(".md"):
-                if folder == layout.summaries and period_of_name(name):
-                    yield path, "summary"
+                if place == summaries and period_of_name(name):
+                    yield here, path, "summary"
                 else:
-                    yield path, "long_term" if layout.relative(path) == long_term else "note"
+                    yield here, path, "long_term" if here == long_term else "note"
             elif _is_folder(files, path):
-                folders.append(path)
+                folders.append((here, path))
 
 
 def _day_of(path: Path, kind: Kind) -> str:

@@ -21,6 +21,7 @@ from supervisor.scoring import Scored, own, rank
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+    from pathlib import Path
 
     from supervisor.bm25 import Candidate
     from supervisor.engine import Engine
@@ -46,7 +47,7 @@ class View:
     catalogue: Catalogue = field(default_factory=Catalogue)
     fresh: Fresh = field(default_factory=Fresh)
     commit: Stat | None = None
-    segments: Mapping[str, Stat] = field(default_factory=dict)
+    segments: Mapping[Path, Stat] = field(default_factory=dict)
     #: Whether the catalogue's files are newer than the commit.
     is_ahead: bool = False
     k1: float = 1.2
@@ -69,6 +70,16 @@ class View:
         for key, path in self.paths.items():
             found[self.catalogue.files[path].tier].add(key)
         return {tier: frozenset(keys) for tier, keys in found.items()}
+
+    @cached_property
+    def _places(self) -> dict[str, Path]:
+        return {}
+
+    def place(self, root: Path, path: str) -> Path:
+        """Return where the file lies; a path is put together once, for it takes longer than to look at the file."""
+        if path not in self._places:
+            self._places[path] = root / path
+        return self._places[path]
 
     def ranked(
         self, query: Query, tiers: Collection[Tier] | None, limit: int, least: float, share: float
