@@ -13,12 +13,12 @@ from tests.syscalls.tracer import calls, refused
 ROOT = Path(__file__).parents[2]
 
 
-def swept(*words: str) -> tuple[int, str]:
+def swept(*words: str, module: str = "tests.syscalls") -> tuple[int, str]:
     """Run the sweep in a process of its own: it forks, and this one may have threads."""
-    if why := refused():
+    if module == "tests.syscalls" and (why := refused()):
         pytest.skip(f"NOT SWEPT: {why}")
     done = subprocess.run(
-        [sys.executable, "-m", "tests.syscalls", *words],
+        [sys.executable, "-m", module, *words],
         cwd=ROOT,
         env={**os.environ},
         capture_output=True,
@@ -52,6 +52,17 @@ def test_the_sweep_finds_files_that_are_written_in_place():
 
     assert code == 0, said
     assert "can't be read" in said
+
+
+@pytest.mark.process
+@pytest.mark.timeout(120)
+def test_a_full_disk_is_told_of_and_heals_by_itself_when_room_is_made():
+    code, said = swept("--cycles", "3", "--seed", "7", module="tests.syscalls.full")
+    if "SKIPPED" in said:
+        pytest.skip(said.strip())
+
+    assert code == 0, said
+    assert re.search(r"^3 times full, [1-9][0-9]* acknowledged messages, 0 violations", said, re.MULTILINE), said
 
 
 def test_only_calls_on_the_workspace_count_and_the_others_are_counted_along():
