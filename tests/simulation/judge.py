@@ -46,6 +46,8 @@ def judge(world: World, *, calm: bool = False) -> list[str]:
         held = _journal(files.get(".recalld/seen.jsonl", b""))
         said = [one for one in said if (one.id, one.text) not in held and one.text not in {text for _, text in held}]
         wrong = check(files, [_acked(one) for one in said], given)
+    if world.rude:  # whoever wrote last set the flags as they once were
+        wrong = [line for line in wrong if "has the flag" not in line]
     for path, data in world.own.items():
         if files.get(path) != data:
             wrong.append(f"{path}, a person's own, was changed")

@@ -131,6 +131,7 @@ def revise(world: World) -> None:
 
 
 def put(world: World, messages: Sequence[Any]) -> None:
+    world.rude = True
     world.disk.plant("history.json", json.dumps(messages, ensure_ascii=True).encode())
 
 

@@ -99,6 +99,7 @@ class World:
         self.own: dict[str, bytes] = {}  # a person's files
         self.above: dict[str, bytes] = {}  # summaries as a person left them
         self.in_order = True
+        self.rude = False  # history.json was written without the lock, and no round has settled it since
         self.forgetful = False  # .recalld/ was deleted, and no round has met history.json since
         self.places = itertools.count(1)
         self.late: list[tuple[str, bytes]] = []
@@ -281,10 +282,17 @@ class World:
         self.promised += [
             said for path in [path for path in self.boxed if not self.disk.has(path)] for said in self.boxed.pop(path)
         ]
+        self.rude = False
         if self.unseen:
-            here = {one.get("text") for one in self.history() or ()}
-            filed = {text for _, text in self.filed()}
-            self.promised += [said for said in self.unseen if said.text in here or said.text in filed]
+            met = [(str(one.get("id", "")), one.get("text")) for one in self.history() or ()] + list(self.filed())
+            ids = {text: identity for identity, text in met}
+            for said in self.unseen:
+                is_named = (said.id, said.text) in met
+                if not is_named and said.word and said.text in ids:  # it had no name, or a writer took it away
+                    said.raw["id"] = ids[said.text]
+                    is_named = True
+                if is_named:
+                    self.promised.append(said)
             self.unseen = []
 
     def due_at(self) -> datetime | None:
