@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from supervisor.backends import Learner
-from supervisor.documents import cut_file
+from supervisor.backends.backend import Learner
+from supervisor.index.documents import cut_file
 from supervisor.protocol.errors import SupervisorError
 
 if TYPE_CHECKING:

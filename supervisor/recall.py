@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from supervisor.deadline import within
-from supervisor.literal import look_up, parts
+from supervisor.index.literal import look_up, parts
 from supervisor.policy.query import Query, ask
 from supervisor.protocol.errors import BadFile, SupervisorError, Unforeseen, from_os_error
 from supervisor.text.words import tokens
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from supervisor.commit import Changes
     from supervisor.deadline import Deadline
+    from supervisor.index.commit import Changes
     from supervisor.policy.hit import Hit, Tier
     from supervisor.protocol.message import Message
     from supervisor.workspace import Workspace

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from supervisor.backends import Rescoring, backend_of
+from supervisor.backends.backend import Rescoring, backend_of
 from supervisor.events import EventLog
 from supervisor.history import HistoryStore
-from supervisor.index import Index
+from supervisor.index.store import Index
 from supervisor.memory import MemoryStore
 from supervisor.policy.settle import Failure
 from supervisor.policy.trim import Caps

@@ -21,16 +21,12 @@ FLOORS: Final = (
     ("supervisor.text",),
     ("supervisor.protocol",),
     ("supervisor.policy",),
-    (
-        *("supervisor.bm25", "supervisor.catalogue", "supervisor.commit", "supervisor.deadline", "supervisor.documents"),
-        "supervisor.engine",
-        *("supervisor.fresh", "supervisor.literal", "supervisor.scan", "supervisor.scoring", "supervisor.view"),
-    ),
+    ("supervisor.deadline",),
     (
         *("supervisor.canaries", "supervisor.events", "supervisor.history", "supervisor.memory"),
         *("supervisor.receipts", "supervisor.seen"),
     ),
-    ("supervisor.index", "supervisor.backends", "supervisor.embeddings", "supervisor.hybrid", "supervisor.vectors"),
+    ("supervisor.index", "supervisor.backends"),
     ("supervisor.workspace",),
     (
         *("supervisor.append", "supervisor.archive", "supervisor.fsck", "supervisor.harvest", "supervisor.intake"),
@@ -65,15 +61,15 @@ HOMES: Final = {
     "rjieba": {"supervisor.text.chinese"},
     "opencc": {"supervisor.text.chinese"},
     "Stemmer": {"supervisor.text.words"},
-    "tantivy": {"supervisor.engine"},
-    "rank_bm25": {"supervisor.bm25"},
-    "numpy": {"supervisor.bm25", "supervisor.embeddings", "supervisor.hybrid"},
-    "platformdirs": {"supervisor.text.chinese", "supervisor.adapters.where", "supervisor.backends"},
+    "tantivy": {"supervisor.index.engine"},
+    "rank_bm25": {"supervisor.index.bm25"},
+    "numpy": {"supervisor.index.bm25", "supervisor.backends.embeddings", "supervisor.backends.hybrid"},
+    "platformdirs": {"supervisor.text.chinese", "supervisor.adapters.where", "supervisor.backends.backend"},
     "watchdog": {"supervisor.watching"},
     "typer": {"supervisor.adapters.cli", "supervisor.adapters.opening", "supervisor.adapters.turn", "supervisor.adapters.care"},
     "rich": {"supervisor.adapters.progress"},
     "openai": {"worker.providers.openai"},
-    "httpx2": {"supervisor.embeddings"},
+    "httpx2": {"supervisor.backends.embeddings"},
 }
 
 #: Rules and formats have no I/O, clock, chance or log: what they may import, and what of floor 0 the rules may see.

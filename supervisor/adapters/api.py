@@ -23,7 +23,7 @@ from supervisor.workspace import Workspace, open_workspace
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from supervisor.commit import Changes
+    from supervisor.index.commit import Changes
     from supervisor.inject import Injection
     from supervisor.lookup import Lines
     from supervisor.policy.hit import Hit

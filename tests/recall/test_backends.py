@@ -15,13 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.backends import GROUP, added
+from supervisor.backends.backend import GROUP, added
+from supervisor.backends.vectors import Vectors, digest
 from supervisor.inject import inject
 from supervisor.learning import learn
 from supervisor.policy.hit import Hit, Unit
 from supervisor.protocol.config import load
 from supervisor.recall import recall, refresh
-from supervisor.vectors import Vectors, digest
 from tests.conftest import WITHOUT_MODEL, message
 from tests.recall.vectors import FAULTS, Server
 
@@ -111,7 +111,7 @@ def test_the_key_goes_to_the_server_and_into_no_event(told, server):
 
 
 def _made(desk, environ):
-    from supervisor.backends import backend_of
+    from supervisor.backends.backend import backend_of
 
     return backend_of(desk.ws.config, environ, desk.ws.files)
 

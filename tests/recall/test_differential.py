@@ -14,8 +14,8 @@ from statistics import mean
 import pytest
 from rank_bm25 import BM25Okapi
 
-from supervisor import scoring
-from supervisor.documents import REACH
+from supervisor.index import scoring
+from supervisor.index.documents import REACH
 from supervisor.policy.query import Query, ask
 from supervisor.recall import refresh
 from supervisor.text.words import tokens

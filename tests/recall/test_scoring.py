@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.bm25 import Candidate, Corpus, numbers
+from supervisor.index.bm25 import Candidate, Corpus, numbers
+from supervisor.index.scoring import rank
 from supervisor.policy.query import ask
-from supervisor.scoring import rank
 from supervisor.text.words import tokens
 
 if TYPE_CHECKING:

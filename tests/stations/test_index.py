@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import supervisor.index
-from supervisor.commit import Changes
+import supervisor.index.store
+from supervisor.index.commit import Changes
 from supervisor.policy.query import ask
 from supervisor.protocol.disk import RealDisk
 from supervisor.recall import recall, refresh
@@ -132,7 +132,7 @@ def test_two_files_of_the_same_words_are_both_found_and_one_stays(told):
 
 
 def test_an_index_of_another_version_is_made_anew_and_told(told, monkeypatch):
-    monkeypatch.setattr(supervisor.index, "VERSION", "other")
+    monkeypatch.setattr(supervisor.index.store, "VERSION", "other")
     told.reopen()
     assert paths(told, "花生")  # from memory, meanwhile
     assert refresh(told.ws).rebuilt

@@ -12,26 +12,27 @@ import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from supervisor.catalogue import Catalogue, parse_catalogue
-from supervisor.commit import Changes, Course, commit, difference, differing
 from supervisor.deadline import NEVER
-from supervisor.documents import documents
-from supervisor.engine import VERSION as SCHEMA
-from supervisor.engine import Engine
-from supervisor.fresh import Fresh, Held, hold
+from supervisor.index.catalogue import Catalogue, parse_catalogue
+from supervisor.index.commit import Changes, Course, commit, difference, differing
+from supervisor.index.documents import documents
+from supervisor.index.engine import VERSION as SCHEMA
+from supervisor.index.engine import Engine
+from supervisor.index.fresh import Fresh, Held, hold
+from supervisor.index.scan import rescan, scan
+from supervisor.index.view import View
 from supervisor.policy.units import VERSION as CUT
 from supervisor.protocol.errors import BadFile, Busy, SupervisorError
-from supervisor.scan import rescan, scan
 from supervisor.text.words import VERSION as WORDS
-from supervisor.view import View
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
     from datetime import tzinfo
 
-    from supervisor.catalogue import Record
     from supervisor.deadline import Deadline
-    from supervisor.documents import Document
+    from supervisor.index.catalogue import Record
+    from supervisor.index.documents import Document
+    from supervisor.index.scan import Scan
     from supervisor.memory import MemoryStore
     from supervisor.policy.coverage import Standing
     from supervisor.policy.hit import Hit, Tier
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from supervisor.protocol.files import Files
     from supervisor.protocol.layout import Layout
     from supervisor.protocol.period import Period
-    from supervisor.scan import Scan
 
 #: What an index must be made with to be read.
 VERSION: Final = f"{SCHEMA}.{WORDS}.{CUT}"

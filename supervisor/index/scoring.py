@@ -11,13 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from supervisor.bm25 import Counted
+from supervisor.index.bm25 import Counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import date
 
-    from supervisor.bm25 import Candidate, Corpus
+    from supervisor.index.bm25 import Candidate, Corpus
     from supervisor.policy.days import Days
     from supervisor.policy.query import Query
 

@@ -13,19 +13,19 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.bm25 import REACH, Candidate, numbers
+from supervisor.index.bm25 import REACH, Candidate, numbers
+from supervisor.index.scan import PATIENCE_S
 from supervisor.policy.hit import Unit
 from supervisor.policy.units import Cut, decoded, neighbours, of_dated, of_note, of_summary
 from supervisor.protocol.clock import from_wire, to_wire
 from supervisor.protocol.dated import parse_dated
-from supervisor.scan import PATIENCE_S
 from supervisor.text.words import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import tzinfo
 
-    from supervisor.catalogue import Record
+    from supervisor.index.catalogue import Record
     from supervisor.policy.hit import Tier
     from supervisor.protocol.files import Files
     from supervisor.protocol.layout import Layout

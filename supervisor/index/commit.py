@@ -10,16 +10,16 @@ import errno
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from supervisor.bm25 import REACH
-from supervisor.catalogue import Group, render_catalogue
+from supervisor.index.bm25 import REACH
+from supervisor.index.catalogue import Group, render_catalogue
 from supervisor.protocol.errors import SupervisorError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from supervisor.catalogue import Catalogue, Record
-    from supervisor.documents import Document
-    from supervisor.engine import Engine
+    from supervisor.index.catalogue import Catalogue, Record
+    from supervisor.index.documents import Document
+    from supervisor.index.engine import Engine
 
 #: Groups from which on an update takes long enough to be watched.
 _LONG: Final = 50

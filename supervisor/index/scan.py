@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from supervisor.catalogue import Record
+from supervisor.index.catalogue import Record
 from supervisor.policy.coverage import MemoryFile, covered, covered_days
 from supervisor.protocol.errors import SupervisorError
 from supervisor.protocol.files import digest_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
-    from supervisor.catalogue import Kind
+    from supervisor.index.catalogue import Kind
     from supervisor.policy.coverage import Standing
     from supervisor.protocol.files import Files
     from supervisor.protocol.layout import Layout

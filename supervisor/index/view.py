@@ -12,19 +12,19 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from supervisor.bm25 import REACH, Corpus
-from supervisor.catalogue import Catalogue
-from supervisor.documents import unit_of
-from supervisor.fresh import Fresh
+from supervisor.index.bm25 import REACH, Corpus
+from supervisor.index.catalogue import Catalogue
+from supervisor.index.documents import unit_of
+from supervisor.index.fresh import Fresh
+from supervisor.index.scoring import Scored, own, rank
 from supervisor.policy.hit import Hit
-from supervisor.scoring import Scored, own, rank
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from pathlib import Path
 
-    from supervisor.bm25 import Candidate
-    from supervisor.engine import Engine
+    from supervisor.index.bm25 import Candidate
+    from supervisor.index.engine import Engine
     from supervisor.policy.hit import Tier
     from supervisor.policy.query import Query
     from supervisor.protocol.disk import Stat

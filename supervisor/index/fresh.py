@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from supervisor.bm25 import REACH
-from supervisor.documents import candidate
-from supervisor.scoring import AFTER
+from supervisor.index.bm25 import REACH
+from supervisor.index.documents import candidate
+from supervisor.index.scoring import AFTER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from supervisor.bm25 import Candidate
-    from supervisor.documents import Document
+    from supervisor.index.bm25 import Candidate
+    from supervisor.index.documents import Document
     from supervisor.policy.days import Days
 
 

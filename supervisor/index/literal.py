@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from supervisor.deadline import NEVER
-from supervisor.documents import cut_file
+from supervisor.index.documents import cut_file
 from supervisor.policy.hit import Hit
 from supervisor.protocol.errors import SupervisorError
 from supervisor.text.stopwords import CHINESE, ENGLISH
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import tzinfo
 
-    from supervisor.catalogue import Record
     from supervisor.deadline import Deadline
+    from supervisor.index.catalogue import Record
     from supervisor.policy.hit import Tier
     from supervisor.policy.units import Cut
     from supervisor.protocol.files import Files

@@ -12,15 +12,15 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.bm25 import REACH
-from supervisor.documents import Document, candidate
+from supervisor.index.bm25 import REACH
+from supervisor.index.documents import Document, candidate
+from supervisor.index.scoring import AFTER
 from supervisor.protocol.errors import BadFile, SupervisorError
-from supervisor.scoring import AFTER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-    from supervisor.bm25 import Candidate
+    from supervisor.index.bm25 import Candidate
     from supervisor.policy.days import Days
 
 #: Part of the index's version: another number means that fields or stored bytes are others.

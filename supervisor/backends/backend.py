@@ -85,9 +85,9 @@ def _hybrid(config: Config, environ: Mapping[str, str], files: Files) -> Backend
         raise BadConfig("recall.backend", why)
     from platformdirs import user_cache_path
 
-    from supervisor.embeddings import Embeddings
-    from supervisor.hybrid import Hybrid
-    from supervisor.vectors import Vectors
+    from supervisor.backends.embeddings import Embeddings
+    from supervisor.backends.hybrid import Hybrid
+    from supervisor.backends.vectors import Vectors
 
     embeddings = Embeddings(config, environ)
     folder = user_cache_path("recalld") / "vectors"

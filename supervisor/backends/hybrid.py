@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from supervisor.embeddings import Refused
-from supervisor.vectors import digest
+from supervisor.backends.embeddings import Refused
+from supervisor.backends.vectors import digest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from supervisor.embeddings import Embeddings
+    from supervisor.backends.embeddings import Embeddings
+    from supervisor.backends.vectors import Vectors
     from supervisor.policy.hit import Unit
-    from supervisor.vectors import Vectors
 
 #: Texts of one request; seconds that an answer may take while nobody waits.
 _BATCH: Final = 32

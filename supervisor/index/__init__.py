@@ -1,0 +1,1 @@
+"""The index of memory: from files to units that are found and scored (docs/recall.md)."""
