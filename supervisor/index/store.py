@@ -20,6 +20,7 @@ from supervisor.index.engine import VERSION as SCHEMA
 from supervisor.index.engine import Engine
 from supervisor.index.fresh import Fresh, Held, hold
 from supervisor.index.scan import rescan, scan
+from supervisor.index.sums import refuse_spoiled
 from supervisor.index.view import View
 from supervisor.policy.units import VERSION as CUT
 from supervisor.protocol.errors import BadFile, Busy, SupervisorError
@@ -172,6 +173,7 @@ class Index:
         if stat == view.commit:
             return view
         try:
+            refuse_spoiled(self._files.disk, self._folder, self._commits, stat)
             engine = Engine(str(self._folder), new=False)
             catalogue = parse_catalogue(engine.note())
         except (ValueError, BadFile):

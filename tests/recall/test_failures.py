@@ -137,6 +137,19 @@ def test_a_part_of_the_index_that_is_cut_off_under_a_reader_does_not_end_the_pro
     assert asks(told).hits
 
 
+@pytest.mark.parametrize("end", ["fieldnorm", "fast", "idx", "pos", "term", "store"])
+def test_one_bit_that_was_changed_in_the_index_is_noticed_before_the_library_trusts_it(told, end):
+    """In the store it has made the library ask for petabytes, which ends the process, of every command, each time."""
+    (path,) = index_of(told).glob(f"*.{end}")
+    data = bytearray(path.read_bytes())
+    data[0] ^= 1
+    path.write_bytes(data)
+    told.reopen()
+    assert asks(told).hits
+    assert refresh(told.ws).rebuilt
+    assert asks(told).hits
+
+
 def test_a_catalogue_of_rubbish_has_the_index_made_anew(told):
     told.ws.index._view = type(told.ws.index._view)()
     Engine(str(index_of(told)), new=False).write((), (), "目录".encode)
