@@ -36,8 +36,9 @@ class Memory:
     """
     The memory of the workspace at *root*, a folder (or a workspace that is open already); opening it writes nothing.
 
-    *environ* holds RECALLD_* settings (default: the process's own), *clock* gives the present moment, aware. BadRequest where
-    there is no such folder, BadConfig where its configuration is wrong.
+    *environ* holds RECALLD_* settings (default: the process's own), *clock* gives the present moment, aware; with *keep_fresh*
+    False the index is left as it is, for who knows that a supervisor runs. BadRequest where there is no such folder, BadConfig
+    where its configuration is wrong.
     """
 
     def __init__(
@@ -46,9 +47,11 @@ class Memory:
         *,
         environ: Mapping[str, str] | None = None,
         clock: Clock = utc_now,
+        keep_fresh: bool = True,
     ) -> None:
-        self._ws = root if isinstance(root, Workspace) else _open(root, os.environ if environ is None else environ, clock)
+        self.workspace = root if isinstance(root, Workspace) else _open(root, os.environ if environ is None else environ, clock)
         self._clock = clock
+        self._keep_fresh = keep_fresh
 
     # ── a turn ───────────────────────────────────────────────────────────────
 
@@ -63,9 +66,9 @@ class Memory:
 
         self._freshen()
         now = self._clock()
-        asked = gather(self._ws, question)
-        made = inject(self._ws, asked, now, recall(self._ws, asked.question, now, asked.before))
-        record(self._ws, made)
+        asked = gather(self.workspace, question)
+        made = inject(self.workspace, asked, now, recall(self.workspace, asked.question, now, asked.before))
+        record(self.workspace, made)
         return made
 
     def context(self, question: str | None = None, system: str = "") -> Injection:
@@ -75,16 +78,16 @@ class Memory:
 
         self._freshen()
         now = self._clock()
-        asked = gather(self._ws, question)
-        made = context(self._ws, asked, now, recall(self._ws, asked.question, now, asked.before), system)
-        record(self._ws, made)
+        asked = gather(self.workspace, question)
+        made = context(self.workspace, asked, now, recall(self.workspace, asked.question, now, asked.before), system)
+        record(self.workspace, made)
         return made
 
     def why(self, turn: str | None = None) -> Receipt:
         """Return what was put before the assistant in the turn (its id, or how it begins; None: the newest), and why."""
         from supervisor.why import why
 
-        return why(self._ws, turn)
+        return why(self.workspace, turn)
 
     def replay(self, turn: str | None = None) -> Replay:
         """Return the turn, and what would be injected for its question now."""
@@ -92,7 +95,7 @@ class Memory:
         from supervisor.why import replay
 
         self._freshen()
-        return replay(self._ws, self.why(turn), recall)
+        return replay(self.workspace, self.why(turn), recall)
 
     # ── looking things up ────────────────────────────────────────────────────
 
@@ -103,13 +106,13 @@ class Memory:
         if limit < 1:
             raise BadRequest("limit", f"{limit} is not allowed, give 1 or more")
         self._freshen()
-        return recall(self._ws, query, self._clock()).hits[:limit]
+        return recall(self.workspace, query, self._clock()).hits[:limit]
 
     def get(self, path: str, start: int = 1, lines: int | None = None) -> Lines:
         """Return exact *lines* of a memory file from line *start* on, or those of a citation: "memory/….md#L4-L6"."""
         from supervisor.lookup import get
 
-        return get(self._ws, path, start, lines)
+        return get(self.workspace, path, start, lines)
 
     # ── adding, and the index ────────────────────────────────────────────────
 
@@ -121,25 +124,27 @@ class Memory:
         """
         from supervisor.append import append
 
-        self._ws.files.make_folder(self._ws.layout.state)
-        return append(self._ws, [dict(one) for one in messages], self._clock(), os.urandom(10 * len(messages)))
+        self.workspace.files.make_folder(self.workspace.layout.state)
+        return append(self.workspace, [dict(one) for one in messages], self._clock(), os.urandom(10 * len(messages)))
 
     def rebuild(self, wait_s: float = 10.0) -> Changes:
         """Make the search index anew from the files, as soon as its lock is free, and return what it holds now."""
         from supervisor.recall import refresh
 
-        return refresh(self._ws, wait_s, anew=True)
+        return refresh(self.workspace, wait_s, anew=True)
 
     def _freshen(self) -> None:
         """Bring the index to where the files are; a turn goes on with an older one."""
         from supervisor.recall import refresh
 
+        if not self._keep_fresh:
+            return
         try:
-            refresh(self._ws)
+            refresh(self.workspace)
         except SupervisorError as error:
-            self._ws.events.emit("degraded", why=str(error))
+            self.workspace.events.emit("degraded", why=str(error))
         except OSError as error:
-            self._ws.events.emit("degraded", why=str(from_os_error(error, error.filename or self._ws.layout.root)))
+            self.workspace.events.emit("degraded", why=str(from_os_error(error, error.filename or self.workspace.layout.root)))
 
 
 def _open(root: str | os.PathLike[str], environ: Mapping[str, str], clock: Clock) -> Workspace:

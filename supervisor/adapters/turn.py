@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,13 +10,12 @@ import typer
 
 from supervisor.adapters.opening import Folder, Json, Now, is_served, opened
 from supervisor.adapters.show import as_json, as_text
-from supervisor.protocol.errors import SupervisorError
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from supervisor.workspace import Workspace
+    from supervisor.adapters.api import Memory
 
 Query = Annotated[str | None, typer.Option("--query", help="the input; without it, what waits in inbox.json")]
 
@@ -24,15 +24,8 @@ index = typer.Typer(help="The search index, which can be deleted at any time.", 
 
 def inject(query: Query = None, workspace: Folder = None, now: Now = None, json: Json = False) -> None:
     """Print the memory block for an input, and nothing else."""
-    from supervisor.inject import gather, record
-    from supervisor.inject import inject as decide
-    from supervisor.recall import recall
-
-    ws, at = _ready(workspace, now)
-    asked = gather(ws, query)
-    found = recall(ws, asked.question, at, asked.before)
-    made = decide(ws, asked, at, found)
-    record(ws, made)
+    with _memory(workspace, now) as memory:
+        made = memory.inject(query)
     if json:
         hits = [{**_hit(hit), "because": list(hit.because)} for hit in made.shown]
         print(as_json({"turn": made.id, "text": made.memory, "tokens": made.memory_tokens, "hits": hits}))
@@ -49,14 +42,8 @@ def context(
     json: Json = False,
 ) -> None:
     """Print the whole turn, memory and recent history in their budgets, as chat-completions messages."""
-    from supervisor.inject import context as decide
-    from supervisor.inject import gather, record
-    from supervisor.recall import recall
-
-    ws, at = _ready(workspace, now)
-    asked = gather(ws, query)
-    made = decide(ws, asked, at, recall(ws, asked.question, at, asked.before), system)
-    record(ws, made)
+    with _memory(workspace, now) as memory:
+        made = memory.context(query, system)
     if text and not json:
         print("\n\n".join(f"{message['role']}: {message['content']}" for message in made.messages))
     else:
@@ -71,10 +58,8 @@ def search(
     limit: Annotated[int, typer.Option("--limit", min=1, help="hits at most")] = 10,
 ) -> None:
     """Find memories: path, lines, score."""
-    from supervisor.recall import recall
-
-    ws, at = _ready(workspace, now)
-    hits = recall(ws, query, at).hits[:limit]
+    with _memory(workspace, now) as memory:
+        hits = memory.search(query, limit)
     if json:
         print(as_json([_hit(hit) for hit in hits]))
     for hit in () if json else hits:
@@ -92,10 +77,8 @@ def get(
     json: Json = False,
 ) -> None:
     """Print exact lines of a memory file."""
-    from supervisor.lookup import get as look_up
-
-    ws, _ = opened(workspace, now)
-    found = look_up(ws, path, start, lines)
+    with _memory(workspace, now) as memory:
+        found = memory.get(path, start, lines)
     print(as_json(asdict(found)) if json else found.text)
 
 
@@ -107,56 +90,39 @@ def why(
     json: Json = False,
 ) -> None:
     """Show what was put before the assistant in a turn, what was not, and why."""
-    from supervisor.recall import recall
-    from supervisor.why import replay as again
-    from supervisor.why import why as receipt_of
-
-    ws, _ = _ready(workspace, now)
-    receipt = receipt_of(ws, turn)
-    found: dict[str, Any] = asdict(again(ws, receipt, recall) if replay else receipt)
+    with _memory(workspace, now) as memory:
+        found: dict[str, Any] = asdict(memory.replay(turn) if replay else memory.why(turn))
     print(as_json(found) if json else as_text(found))
 
 
 @index.command("status")
 def index_status(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
     """Show how many files the index holds."""
-    ws, _ = opened(workspace, now)
-    found = {"files": len(ws.index.records())}
+    with _memory(workspace, now) as memory:
+        found = {"files": len(memory.workspace.index.records())}
     print(as_json(found) if json else as_text(found))
 
 
 @index.command("rebuild")
 def index_rebuild(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
     """Make the index anew from the files, and the vectors that are lacking."""
-    from supervisor.adapters.progress import progress
     from supervisor.learning import learn
-    from supervisor.recall import refresh
 
-    ws, _ = opened(workspace, now)
-    with progress() as ws.progress:
-        changes = asdict(refresh(ws, wait_s=10.0, anew=True))
-        learn(ws)
+    with _memory(workspace, now) as memory:
+        changes = asdict(memory.rebuild())
+        learn(memory.workspace)
     print(as_json(changes) if json else as_text(changes))
 
 
-def _ready(workspace: Path | None, now: str | None) -> tuple[Workspace, datetime]:
-    """
-    Return the workspace with its index as the files are now; a turn goes on with an older one.
-
-    A running supervisor keeps it so itself, and the turn does not wait for that; a first index shows on a terminal.
-    """
+@contextlib.contextmanager
+def _memory(workspace: Path | None, now: str | None) -> Iterator[Memory]:
+    """Give the memory as of *now*; a running supervisor keeps its index fresh, a first index shows on a terminal."""
+    from supervisor.adapters.api import Memory
     from supervisor.adapters.progress import progress
-    from supervisor.recall import refresh
 
     ws, at = opened(workspace, now)
-    if is_served():
-        return ws, at
-    try:
-        with progress() as ws.progress:
-            refresh(ws)
-    except (OSError, SupervisorError) as error:
-        ws.events.emit("degraded", why=str(error))
-    return ws, at
+    with progress() as ws.progress:
+        yield Memory(ws, clock=lambda: at, keep_fresh=not is_served())
 
 
 def _hit(hit: Any) -> dict[str, Any]:
