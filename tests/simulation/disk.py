@@ -69,6 +69,9 @@ class SimulatedDisk(ModelDisk):
     def names(self, folder: Path) -> list[str]:
         return self._real.names(folder) if self._is_real(folder) else super().names(folder)
 
+    def read(self, path: Path, offset: int = 0) -> bytes:
+        return self._real.read(path, offset) if self._is_real(path) else super().read(path, offset)
+
     def unlink(self, path: Path) -> None:
         if self._is_real(path):
             self._real.unlink(path)
