@@ -16,13 +16,14 @@ from supervisor.looking import Look
 from supervisor.model import provider_state
 from supervisor.policy.jump import Reading, caution, jump
 from supervisor.protocol.clock import steady_s
-from supervisor.protocol.errors import AlreadyRuns, BadFile, Busy, LockLost
-from supervisor.recover import reclaim, restore_history, sweep
+from supervisor.protocol.errors import BadFile, Busy
+from supervisor.recover import restore_history
 from supervisor.round import Round, run_round
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from supervisor.alone import Alone
     from supervisor.keeper import Keeper
     from supervisor.protocol.clock import Clock
     from supervisor.protocol.disk import Stat
@@ -31,11 +32,6 @@ if TYPE_CHECKING:
 
 #: A round at least this often, for what comes due by time alone: six hours, a retry, a new day. In seconds.
 ROUND_S: Final = 30.0
-#: In --until-settled: how often to look for results, and how many times a worker may die.
-_LOOK_S: Final = 0.03
-_DEATHS: Final = 3
-#: How long to wait for the lock: `status` holds it for a moment, to see whether a supervisor runs. In seconds.
-_LOCK_WAIT_S: Final = 1.0
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
 
 
@@ -46,7 +42,7 @@ class Supervisor:
         self,
         ws: Workspace,
         clock: Clock,
-        workers: Workers | None,
+        workers: Workers | None = None,
         steady: Callable[[], float] = steady_s,
         keeper: Keeper | None = None,
     ) -> None:
@@ -63,7 +59,6 @@ class Supervisor:
         self._reading: Reading | None = None
         self._ageless_until = float("-inf")
         self._due_at = _NEVER
-        self._lock: Stat | None = None
         self._damaged: tuple[Stat | None, float] | None = None
         ws.should_stop = self._stop.is_set
 
@@ -81,8 +76,8 @@ class Supervisor:
 
     # ── the service ──────────────────────────────────────────────────────────
 
-    def run(self) -> None:
-        """Watch the workspace until told to stop; the caller holds `alone`."""
+    def run(self, alone: Alone) -> None:
+        """Watch the workspace until told to stop, or until it is not held *alone* any more (LockLost)."""
         with self._keeper or contextlib.nullcontext(), self._events():
             poll_s = self._ws.config.care.poll.total_seconds()
             tree_s = self._ws.config.care.tree_poll.total_seconds()
@@ -94,7 +89,7 @@ class Supervisor:
                 if hinted or now - last_tree >= tree_s:
                     last_tree = now
                     changed = self._tree_changed() or changed
-                    self._still_alone()
+                    alone.check()
                 if changed or now - last_round >= ROUND_S or self._clock() >= self._due_at:
                     last_round = now
                     done = self.tick(self._clock())
@@ -153,66 +148,7 @@ class Supervisor:
                 restore_history(self._ws, now)
                 self._damaged = None
 
-    # ── one shot ─────────────────────────────────────────────────────────────
-
-    def until_settled(self, now: datetime) -> Round:
-        """
-        Do all that is due at *now*: archive every un-written message, summarise, roll up; return the counts.
-
-        Groups that wait for a retry are counted by others, not awaited. Busy when another supervisor runs.
-        """
-        total = Round()
-        with self.alone():
-            while not self._stop.is_set():
-                done = run_round(self._ws, now, "all")
-                total.add(done)
-                if done.did:
-                    continue
-                flying = self._ws.spool.in_flight()
-                if not flying or "harvest" in done.errors or self._workers is None or self._workers.failures >= _DEATHS:
-                    total.unfinished = len(flying)
-                    break
-                self._ws.progress("summaries", total.summaries, total.summaries + len(flying))
-                self._await_result()
-            if self._workers:
-                self._workers.stop()
-        return total
-
-    def _await_result(self) -> None:
-        """Keep a worker going until a result is there."""
-        while self._workers and not self._stop.is_set() and not self._ws.spool.finished():
-            self._workers.start_if_needed()
-            self._workers.watch_leases()
-            if self._workers.failures >= _DEATHS or not self._ws.spool.in_flight():
-                return
-            self._stop.wait(_LOOK_S)
-
     # ── looking ──────────────────────────────────────────────────────────────
-
-    @contextlib.contextmanager
-    def alone(self) -> Iterator[None]:
-        """Hold the supervisor's lock, and tidy up what a crash left; AlreadyRuns when another holds it."""
-        self._ws.prepare()
-        try:
-            held = contextlib.ExitStack()
-            held.enter_context(self._ws.files.lock(self._ws.layout.supervisor_lock, wait_s=_LOCK_WAIT_S))
-        except Busy:
-            raise AlreadyRuns(self._ws.layout.root) from None
-        with held:
-            self._lock = self._ws.files.disk.stat(self._ws.layout.supervisor_lock)
-            sweep(self._ws)
-            reclaim(self._ws)
-            self._ws.events.emit("started")
-            try:
-                yield
-            finally:
-                self._ws.events.emit("stopped")
-
-    def _still_alone(self) -> None:
-        """Raise LockLost when the lock that is held is no longer the one at its place: the state was deleted or moved away."""
-        now = self._ws.files.disk.stat(self._ws.layout.supervisor_lock)
-        if self._lock is None or now is None or now.inode != self._lock.inode:
-            raise LockLost(self._ws.layout.root)
 
     def _tree_changed(self) -> bool:
         has_changed = self._look.tree_changed()

@@ -42,8 +42,8 @@ FLOORS: Final = (
         *("supervisor.learning", "supervisor.probe", "supervisor.ready", "supervisor.recall", "supervisor.round"),
     ),
     (
-        *("supervisor.beside", "supervisor.daemon", "supervisor.keeper", "supervisor.looking"),
-        *("supervisor.watching", "supervisor.workers"),
+        *("supervisor.alone", "supervisor.beside", "supervisor.daemon", "supervisor.keeper", "supervisor.looking"),
+        *("supervisor.oneshot", "supervisor.watching", "supervisor.workers"),
     ),
     ("supervisor.adapters",),
 )

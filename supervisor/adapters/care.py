@@ -10,7 +10,6 @@ import typer
 
 from supervisor.adapters.opening import Folder, Json, Now, opened
 from supervisor.adapters.show import as_json, as_text, wire
-from supervisor.protocol.clock import frozen
 from supervisor.protocol.errors import BadFile
 
 
@@ -49,10 +48,10 @@ def fsck(
     ws, at = opened(workspace, now)
     mended: dict[str, object] = {}
     if repair:
-        from supervisor.daemon import Supervisor
+        from supervisor.alone import alone
         from supervisor.repair import repair as mend
 
-        with Supervisor(ws, frozen(at), None).alone():
+        with alone(ws):
             mended = {"repaired": wire(asdict(mend(ws, at)))}
     ledger = account(ws)
     found = wire(asdict(ledger)) | mended

@@ -11,6 +11,7 @@ import os
 import select
 import signal
 import sys
+import threading
 from functools import cache
 from io import StringIO
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -23,7 +24,7 @@ from supervisor.adapters.show import as_json, as_line, as_text, tree
 from supervisor.adapters.where import named
 from supervisor.append import append as append_messages
 from supervisor.append import read_lines
-from supervisor.protocol.clock import Clock, frozen, read_instant, starting_at, to_wire, utc_now
+from supervisor.protocol.clock import frozen, read_instant, starting_at, to_wire, utc_now
 from supervisor.protocol.errors import BadRequest, SupervisorError, from_os_error
 from supervisor.workspace import make_workspace, open_workspace
 
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from supervisor.daemon import Supervisor
-    from supervisor.keeper import Keeper
+    from supervisor.protocol.clock import Clock
     from supervisor.workspace import Workspace
 
 app = typer.Typer(
@@ -90,25 +90,22 @@ def run(
 ) -> None:
     """Run the supervisor in the foreground."""
     from supervisor.adapters.progress import progress
-    from supervisor.daemon import Supervisor
     from supervisor.model import provider_state
+    from supervisor.oneshot import until_settled as settle
     from supervisor.workers import Workers
 
     at = moment(now)
     root = root_of(workspace)
     make_workspace(root, os.environ)
-    clock: Clock = utc_now if at is None else frozen(at) if until_settled else starting_at(at)
-    tell = None if until_settled else _teller(json=json)
-    ws = open_workspace(root, os.environ, clock, tell)
-    workers = None if no_worker else Workers(ws, clock, idle_s=1.0 if until_settled else None)
-    supervisor = Supervisor(ws, clock, workers, keeper=None if until_settled else _keeper(root, clock, tell))
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: supervisor.stop())
     if not until_settled:
-        _serve(supervisor, ws)
+        _serve(root, utc_now if at is None else starting_at(at), _teller(json=json), has_worker=not no_worker)
         return
+    clock = utc_now if at is None else frozen(at)
+    ws = open_workspace(root, os.environ, clock)
+    stop = threading.Event()
+    _on_signals(stop.set)
     with progress() as ws.progress:
-        total = supervisor.until_settled(clock())
+        total = settle(ws, clock(), None if no_worker else Workers(ws, clock, idle_s=1.0), stop)
     waiting = ws.failures()
     counts = {
         "seen": total.seen,
@@ -134,20 +131,26 @@ def run(
         raise typer.Exit(69)
 
 
-def _keeper(root: Path, clock: Clock, tell: Callable[[Mapping[str, object]], None] | None) -> Keeper:
-    """Return what keeps recall ready beside the rounds, over workspaces of its own."""
-    from supervisor.keeper import Keeper
-
-    return Keeper(lambda: open_workspace(root, os.environ, clock, tell), clock)
+def _on_signals(stop: Callable[[], None]) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop())
 
 
-def _serve(supervisor: Supervisor, ws: Workspace) -> None:
-    """Run the supervisor, with its door open once it has the workspace."""
+def _serve(root: Path, clock: Clock, tell: Callable[[Mapping[str, object]], None], *, has_worker: bool) -> None:
+    """Run the supervisor, with its door open once it has the workspace; recall is kept ready over workspaces of its own."""
     from supervisor.adapters.door import open_door
+    from supervisor.alone import alone
+    from supervisor.daemon import Supervisor
+    from supervisor.keeper import Keeper
+    from supervisor.workers import Workers
 
-    served = open_workspace(ws.layout.root, os.environ, utc_now)
-    with supervisor.alone(), open_door(ws.layout, ws.files, lambda request: _answer(request, served)):
-        supervisor.run()
+    ws = open_workspace(root, os.environ, clock, tell)
+    served = open_workspace(root, os.environ, utc_now)
+    keeper = Keeper(lambda: open_workspace(root, os.environ, clock, tell), clock)
+    supervisor = Supervisor(ws, clock, Workers(ws, clock) if has_worker else None, keeper=keeper)
+    _on_signals(supervisor.stop)
+    with alone(ws) as held, open_door(ws.layout, ws.files, lambda request: _answer(request, served)):
+        supervisor.run(held)
 
 
 def _answer(request: dict[str, Any], served: Workspace) -> dict[str, Any]:

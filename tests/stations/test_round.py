@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 import itertools
 import os
+from threading import Event
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from supervisor import oneshot
 from supervisor.append import append
 from supervisor.daemon import Supervisor
 from supervisor.protocol.disk import RealDisk
@@ -196,7 +198,7 @@ def until_settled(desk: Desk) -> None:
         assert len(looks) < 50, "it spins"
 
     desk.ws.progress = look
-    Supervisor(desk.ws, desk.clock, workers(desk)).until_settled(desk.clock())
+    oneshot.until_settled(desk.ws, desk.clock(), workers(desk), Event())
 
 
 def test_until_settled_does_all_that_is_due_and_ends(desk):
