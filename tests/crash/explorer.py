@@ -2,7 +2,9 @@
 The adversary: a workload is killed at every operation, every disk that may be left is recovered and judged.
 
 A recovery is itself killed on the way where `depth` says so. Disks already judged with the same promises are
-skipped. What fails is reported by its shortest case, with the log of what was done and what was lost.
+skipped; and a recovery that has come to where it goes by the disk alone (`Ledger.bare`), on a disk from which one went on
+before, is not led on: it would do the same. What fails is reported by its shortest case, with the log of what was done and
+what was lost.
 """
 
 from __future__ import annotations
@@ -90,6 +92,7 @@ class Explorer:
     most: int = 10**9
     stop: bool = False
     _known: dict[tuple[int, int], int] = field(default_factory=dict)  # disk and promises -> the depth they were judged to
+    _passed: dict[tuple[int, int, int], int] = field(default_factory=dict)  # the same at each bare place of a recovery
 
     def explore(self, workload: Callable[[ModelDisk], None], start: State | None = None, name: str = "") -> Report:
         """Run the workload once, then every crash of it. What an earlier call has judged as deeply is not judged again."""
@@ -122,7 +125,7 @@ class Explorer:
                 self._judge(outcome, acks, (*runs[:-1], (log, count, outcome.story)), depth, report)
 
     def _judge(self, outcome: Outcome, acks: Sequence[object], runs: tuple[Run, ...], depth: int, report: Report) -> None:
-        key = (fingerprint(outcome.state), len(acks))
+        key = (fingerprint(outcome.state.inodes, outcome.state.live), len(acks))
         if self._known.get(key, -1) >= depth:
             report.seen += 1
             return
@@ -130,8 +133,12 @@ class Explorer:
         self._known[key] = depth
         disk = ModelDisk(outcome.state, record=depth > 0)
         wrong = [f"before recovery: {line}" for line in self.before(disk, acks)] if self.before else []
-        wrong += _run(self.recover, disk)
-        wrong += self.check(disk, acks)
+        disk.bare = _Bare(disk, len(acks), depth, self._passed)
+        try:
+            wrong += _run(self.recover, disk)
+            wrong += self.check(disk, acks)
+        except _WentOn:
+            wrong += disk.locks.breaches
         if wrong:
             report.add(_case((*runs, (disk.log, disk.operations, "recovered")), wrong))
         for snapshot in self._inside(disk.snapshots):
@@ -142,6 +149,28 @@ class Explorer:
         if not 0 <= self.points < len(snapshots):
             return snapshots
         return random.Random(f"{self.seed} {len(self._known)}").sample(snapshots, self.points)
+
+
+class _WentOn(BaseException):
+    """A recovery went on from this very disk before. No `except Exception` of the product may hold it up."""
+
+
+@dataclass(slots=True)
+class _Bare:
+    """What a recovery of *disk* calls where it goes by the disk alone; it ends one that was led on from there before."""
+
+    disk: ModelDisk
+    promises: int
+    depth: int
+    passed: dict[tuple[int, int, int], int]
+    place: int = 0
+
+    def __call__(self) -> None:
+        self.place += 1
+        key = (self.place, fingerprint(self.disk.inodes, self.disk.live), self.promises)
+        if self.passed.get(key, -1) >= self.depth:
+            raise _WentOn
+        self.passed[key] = self.depth
 
 
 def explore(

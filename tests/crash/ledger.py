@@ -65,6 +65,8 @@ class Ledger:
         self.locks = LockWatch()
         self.held_by_others: set[str] = set()
         self.meanwhile: Callable[[str], None] = lambda _: None
+        #: Called where a program has nothing in memory: what it does from here on goes by the disk alone.
+        self.bare: Callable[[], None] = lambda: None
 
     # ── for the tests ────────────────────────────────────────────────────────
 

@@ -198,6 +198,7 @@ class Program:
         at = from_wire(now)
         with self.files.lock(self.ws.layout.supervisor_lock, wait_s=0):
             self.start()
+            self.disk.bare()  # a start tidies up, and keeps nothing in mind
             for _ in range(_CALM):
                 done = self.round(at)
                 self.work(at)

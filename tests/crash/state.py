@@ -95,12 +95,9 @@ def files_of(state: State) -> Iterator[tuple[str, Inode]]:
                 yield joined(folder, name), inode
 
 
-def fingerprint(state: State) -> int:
+def fingerprint(inodes: Mapping[int, Inode], live: Mapping[str, Mapping[str, int]]) -> int:
     """A number that two disks share when they show the same names and bytes."""
-    inodes = state.inodes
-    folders = [
-        (folder, frozenset([(name, inodes[n].data) for name, n in found.items()])) for folder, found in state.live.items()
-    ]
+    folders = [(folder, frozenset([(name, inodes[n].data) for name, n in found.items()])) for folder, found in live.items()]
     return hash(frozenset(folders))
 
 

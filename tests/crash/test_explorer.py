@@ -102,6 +102,24 @@ def test_equal_disks_with_equal_promises_are_judged_once() -> None:
     assert report.seen > 0
 
 
+def test_a_recovery_goes_on_once_from_a_disk_where_it_knows_no_more_than_the_disk() -> None:
+    led_on: list[tuple[tuple[str, ...], str]] = []
+
+    def recover(disk: ModelDisk) -> None:
+        for place in ("一", "二"):
+            for name in disk.names(disk.root):
+                disk.unlink(disk.root / name)
+            disk.bare()
+            led_on.append((tuple(disk.tree()), place))
+            _put(disk, "记", b"x")
+
+    wrong = explore(_acknowledged, recover, lambda disk, _: [f"{len(disk.tree())} files"])
+    assert wrong.states > 3
+    assert len(led_on) == 4  # two places, before the promise and after it
+    assert wrong.failures == 2
+    assert explore(_acknowledged, recover, lambda *_: [], depth=1).states > wrong.states
+
+
 def test_the_same_exploration_twice_is_the_same() -> None:
     def work(disk: ModelDisk) -> None:
         for number in range(8):

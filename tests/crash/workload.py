@@ -105,10 +105,9 @@ class Workload:
 
     def recover(self, disk: ModelDisk) -> None:
         """Go on from the time of the crash; and after each of *waits*, so that what failed is tried again."""
-        life = self.life(disk)
-        life.settle(self.now)
+        self.life(disk).settle(self.now)
         for minutes in self.waits:
-            life.settle(wait(clock_of(disk), minutes=minutes))
+            self.life(disk).settle(wait(clock_of(disk), minutes=minutes))
 
     def judge(self, disk: ModelDisk, acks: Sequence[object]) -> list[str]:
         return self._judge(disk, acks, calm=True)
