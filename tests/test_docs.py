@@ -250,3 +250,26 @@ def test_the_modules_of_the_floors_are_the_ones_there_are():
     packages = [path.parent for path in (ROOT / "supervisor").glob("*/__init__.py")]
     assert [path.stem for path in modules if f"`{path.stem}`" not in floors] == []
     assert [path.name for path in packages if f"`supervisor/{path.name}/`" not in floors] == []
+
+
+def test_every_test_that_a_document_names_is_there():
+    source = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")}
+    defined = set(re.findall(r"def (test_\w+)\(", "\n".join(source.values())))
+    text = "\n".join(path.read_text(encoding="utf-8") for path in PAGES)
+    files, names = set(re.findall(r"`(tests/\S+\.py)", text)), set(re.findall(r"`(test_\w+)`", text))
+    assert files
+    assert names
+    assert files <= set(source)
+    assert names <= defined
+
+
+def test_every_mutant_and_workload_that_a_document_names_is_there():
+    hazards = (ROOT / "docs/durability.md").read_text(encoding="utf-8").partition("## Hazards")[2].partition("\n## ")[0]
+    crash = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests/crash").glob("*.py"))
+    lists = re.findall(r"mutants?: ([^·|]+)", hazards)
+    assert lists
+    assert [name for names in lists for name in names.strip().split(", ") if f'"{name}"' not in crash] == []
+    said = " ".join(re.findall(r"crash: ([^·|]+)", hazards))
+    workloads = set(re.findall(r"\b[A-Z][A-Za-z]+\b", said))
+    assert workloads
+    assert {name for name in workloads if f"class {name}(" not in crash} == set()
