@@ -138,11 +138,20 @@ def _sources(seen: Seen, given: Given) -> list[str]:
             elif sha16(seen.data[name]) != digest:
                 wrong.append(f"summary {period} names {name} with another digest")
     names = {name for name, _ in named} | gone
-    if not any(path.startswith("memory/summary/") for path in given.touched_paths):
-        for name, paths in seen.places.items():
-            if name not in names and any(match[1] for path in paths if (match := DATED.fullmatch(path))):
-                wrong.append(f"{name} lies in originals/, and no summary names it")
+    taken = tuple(_summaries_taken(seen, given))
+    for name, paths in seen.places.items():
+        is_original = any(match[1] for path in paths if (match := DATED.fullmatch(path)))
+        if is_original and name not in names and not name.startswith(taken):
+            wrong.append(f"{name} lies in originals/, and no summary names it")
     return wrong + [f"{name} is named by {count} summaries of one kind" for (name, _), count in named.items() if count > 1]
+
+
+def _summaries_taken(seen: Seen, given: Given) -> Iterator[str]:
+    """Yield the periods whose summary a person deleted or emptied of its sources, and that has not been made anew."""
+    for name in given.touched_names:
+        period = name.removesuffix(".md")
+        if period not in seen.summaries or not seen.summaries[period].sources:
+            yield period
 
 
 def _theirs(files: Mapping[str, bytes], given: Given) -> list[str]:

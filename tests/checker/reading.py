@@ -8,6 +8,7 @@ import re
 import tomllib
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tests.checker.formats import (
@@ -53,7 +54,7 @@ class Seen:
     journal: set[str] | None = None  # the dated files that it knows; None where there is no journal
     words: defaultdict[tuple[str, str], list[str]] = field(default_factory=lambda: defaultdict(list))  # id and text -> paths
 
-    @property
+    @cached_property
     def ids(self) -> set[str]:
         """The ids under which any words are written."""
         return {identity for identity, _ in self.words}

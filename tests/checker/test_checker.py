@@ -204,6 +204,19 @@ def test_what_a_person_deleted_on_purpose_is_not_lost() -> None:
     assert judged(files, deleted_ids={"十二月"}, touched_paths={OLD_DECEMBER}) == []
 
 
+def test_until_it_is_made_anew_a_summary_that_a_person_deleted_names_nothing() -> None:
+    files = good()
+    path = "memory/summary/2026-01-20.md"
+    _drop(path)(files)
+    unnamed = f"{JANUARY} lies in originals/, and no summary names it"
+    assert judged(files, calm=False) == [unnamed]
+    assert judged(files, calm=False, touched_paths={path}) == []
+    assert judged(files, calm=False, touched_paths={"memory/summary/2025-12.md"}) == [unnamed]
+    anew = summary("2026-01-20", **{"2026-01-20-else.md": b""})
+    files |= {path: anew, "memory/originals/2026-01/2026-01-20-else.md": b""}
+    assert judged(files, calm=False, touched_paths={path}) == [unnamed]
+
+
 def test_a_summary_that_a_person_edited_names_what_all_its_machine_parts_name() -> None:
     files = good()
     marker = b"<!-- recalld: below this line stands newer machine text; what is above was edited and is kept -->\n"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from supervisor.append import append
 from supervisor.protocol.clock import to_wire
 from supervisor.protocol.errors import SupervisorError
+from supervisor.recover import restore_history
 from tests.checker.formats import Unreadable, read_dated
 from tests.simulation.disk import never
 from tests.simulation.talk import Said
@@ -152,6 +153,7 @@ def delete_summary(world: World) -> None:
     if path:
         world.disk.remove(path)
         world.above.pop(path, None)
+        world.thrown.add(path)
 
 
 def write_note(world: World) -> None:
@@ -216,6 +218,20 @@ def delete_state(world: World) -> bool:
     world.disk.remove_tree(".recalld")
     world.forgetful = True
     return True
+
+
+def mend(world: World) -> None:
+    """
+    Do what `history_invalid` asks for: `recalld restore`, or move the file away where nothing can be read from it.
+
+    Only a file that was never met needs it: nothing is known that could stand in its place, and it is left as it is.
+    """
+    if world.life is None or world.history() is not None or not world.disk.has("history.json"):
+        return
+    assert not world.disk.has("history.json.bak"), "history.json is damaged, its backup lies beside it, and nothing is done"
+    restore_history(world.life.app, world.now, unknown=True)
+    if world.history() is None:
+        world.disk.remove("history.json")
 
 
 def trouble(world: World, kind: str) -> None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 import supervisor.workers
+from supervisor.alone import alone
 from supervisor.daemon import Supervisor
 from supervisor.events import EVENTS, EventLog
 from supervisor.protocol.clock import to_wire
@@ -96,6 +97,7 @@ class World:
         self.boxed: dict[str, list[Said]] = {}
         self.deleted: set[tuple[str, str]] = set()  # words that a person deleted
         self.touched: set[str] = set()
+        self.thrown: set[str] = set()  # summaries that a person deleted, made anew or not
         self.own: dict[str, bytes] = {}  # a person's files
         self.above: dict[str, bytes] = {}  # summaries as a person left them
         self.in_order = True
@@ -374,7 +376,7 @@ class Life:
         self.app = Workspace(world.root, config, files("app"), silent)
         self.reader = Workspace(world.root, config, files("reader"), silent)
         try:
-            self._held.enter_context(self.supervisor.alone())
+            self._alone = self._held.enter_context(alone(self.ws))
         except BaseException:
             self.end()
             raise
@@ -382,7 +384,7 @@ class Life:
     def tick(self) -> Round | None:
         """What run() does when it looks; None where it has to end."""
         try:
-            self.supervisor._still_alone()
+            self._alone.check()
             done = self.supervisor.tick(self._world.now)
             self.workers.watch_leases()
         except LockLost:
