@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-#: Shapes of keys and passwords. Plain words beside them stay; what can't be told from prose is not guessed at.
+#: Shapes of keys and passwords. Plain words beside them stay; what can't be told from prose is not guessed at. Whatever is
+#: tried at many places of one long word looks only so far, else a pasted file would take minutes.
 _SECRETS: Final = re.compile(
     r"""
       \b(?:sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abps]|hf|npm|pypi|AKIA|ASIA|AIza)[-_]?[A-Za-z0-9_\-]{12,}   # vendor keys
-    | \beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]*  # JWT
+    | \beyJ[A-Za-z0-9_\-]{8,2000}\.[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]*  # JWT
     | -----BEGIN[ ][A-Z ]*PRIVATE[ ]KEY-----[\s\S]*?(?:-----END[ ][A-Z ]*PRIVATE[ ]KEY-----|\Z)
     | (?:password|passwd|passphrase|pwd|secret|token|api[_ -]?key|密码|口令|密钥)["']?
       \s*(?:[:=：]|\bis\b|是|为|(?=\s\S*\d))\s*["']?[^\s，。；、！？）】」』]+  # Chinese goes on without a blank
     | ://[^/\s:@]+:[^/\s:@]+@  # user:password@
     | \b[0-9a-f]{32,}\b  # long hex
-    | \b(?=[A-Za-z0-9+/_-]{24,}\b)(?=[^\s]*[0-9])(?=[^\s]*[A-Z])(?=[^\s]*[a-z])[A-Za-z0-9+/_-]{24,}={0,2}  # long base64
+    | \b(?=[A-Za-z0-9+/_-]{24,}?\b)(?=[^\s0-9]{0,99}[0-9])(?=[^\sa-z]{0,99}[a-z])[A-Za-z0-9+/_-]{24,}={0,2}  # long base64
     | \b\d(?:[ -]?\d){12,18}\b  # card numbers
-    | [\w.+-]+@[\w-]+\.[\w.-]+  # mail addresses
+    | [\w.+-]{1,64}@[\w-]+\.[\w.-]+  # mail addresses
     """,
     re.VERBOSE | re.IGNORECASE,
 )
