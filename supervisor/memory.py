@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import stat as modes
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from supervisor.policy.coverage import MemoryFile, Standing
 from supervisor.protocol.clock import from_wire
 from supervisor.protocol.dated import Block, parse_dated
 from supervisor.protocol.errors import Busy
 from supervisor.protocol.files import Look, digest_of
-from supervisor.protocol.frontmatter import read_head
+from supervisor.protocol.frontmatter import number_in, read_head
 from supervisor.protocol.layout import day_of_name, period_of_name
 from supervisor.protocol.summary import Summary, parse_summary, render_summary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from datetime import date
     from pathlib import Path
 
@@ -36,9 +36,11 @@ DIGEST: int = 16
 
 
 @dataclass(frozen=True, slots=True)
-class _Cached:
-    stat: Stat
-    value: object
+class _Folder:
+    """What the files of a folder were when they were last read, and what was read from those that are memory."""
+
+    stats: Mapping[str, Stat]
+    values: dict[str, Any]
 
 
 class MemoryStore:
@@ -47,33 +49,37 @@ class MemoryStore:
     def __init__(self, files: Files, layout: Layout) -> None:
         self._files = files
         self._layout = layout
-        self._cache: dict[Path, _Cached] = {}
+        self._cache: dict[Path, _Folder] = {}
+        self._dated: tuple[list[dict[str, MemoryFile]], tuple[MemoryFile, ...]] = ([], ())
 
     # ── what lies there ──────────────────────────────────────────────────────
 
     def dated(self) -> tuple[MemoryFile, ...]:
         """Return the dated files, wherever they lie, and a person's notes named like one; by name."""
-        found: dict[str, MemoryFile] = {}
-        for folder in self._month_folders():
-            found.update((file.name, file) for file in self._dated_in(folder, original=True))
+        parts = [self._read_in(folder, _original) for folder in self.month_folders()]
         # subtle: a crash in the middle of a move may show both names; the one in memory/ counts, and is moved again
-        found.update((file.name, file) for file in self._dated_in(self._layout.memory, original=False))
-        return tuple(found[name] for name in sorted(found))
+        parts.append(self._read_in(self._layout.memory, _standing_file))
+        before, files = self._dated
+        if len(before) != len(parts) or any(a is not b for a, b in zip(before, parts, strict=True)):
+            found = {name: file for part in parts for name, file in part.items()}
+            files = tuple(found[name] for name in sorted(found))
+            self._dated = parts, files
+        return files
 
     def names(self) -> set[str]:
         """Return every file name in memory/ and originals/, whatever it is: none of them is free."""
-        folders = (self._layout.memory, *self._month_folders())
+        folders = (self._layout.memory, *self.month_folders())
         return {name for folder in folders for name in self._files.disk.names(folder)}
 
     def summaries(self) -> dict[Period, Standing]:
         """Return the standing summaries by period."""
-        found, folder = {}, self._layout.summaries
-        for name in self._files.disk.names(folder):
-            period = period_of_name(name)
-            standing = self._cached(folder / name, _standing_of(period)) if period else None
-            if period and standing:
-                found[period] = standing
-        return found
+        standing = self._read_in(self._layout.summaries, _standing_of)
+        return {one.period: one for one in standing.values()}
+
+    def month_folders(self) -> list[Path]:
+        """Return the folders of originals/; a stray file among them is none."""
+        stats = self._files.disk.stats(self._layout.originals)
+        return [self._layout.originals / name for name in sorted(stats) if not modes.S_ISREG(stats[name].mode)]
 
     def path_of(self, name: str) -> Path:
         """Return where the dated file lies: in memory/, else in originals/."""
@@ -130,33 +136,45 @@ class MemoryStore:
 
     # ── reading, once per change ─────────────────────────────────────────────
 
-    def _month_folders(self) -> list[Path]:
-        return [self._layout.originals / name for name in self._files.disk.names(self._layout.originals)]
+    def _read_in(self, folder: Path, reader: Callable[[str], Callable[[Look, Path], T] | None]) -> dict[str, T]:
+        """Return what *reader* makes of the files in *folder*, by name; what has not changed is not read again."""
+        stats = self._files.disk.stats(folder)
+        known = self._cache.get(folder, _NOTHING)
+        if known.stats == stats:
+            return known.values
+        seen: dict[str, Stat] = {}
+        values: dict[str, T] = {}
+        for name in sorted(stats):
+            if known.stats.get(name) == stats[name]:
+                seen[name] = stats[name]
+                if name in known.values:
+                    values[name] = known.values[name]
+                continue
+            read = reader(name) if modes.S_ISREG(stats[name].mode) else None
+            if read is None:
+                seen[name] = stats[name]
+                continue
+            try:
+                look = self._files.look(folder / name)
+            except (OSError, Busy):
+                continue  # unreadable now: it is looked at again, and nothing is concluded from it but that it is not there
+            if look:
+                seen[name], values[name] = look.stat, read(look, folder / name)
+        self._cache[folder] = _Folder(seen, values)
+        return values
 
-    def _dated_in(self, folder: Path, *, original: bool) -> list[MemoryFile]:
-        found = []
-        for name in self._files.disk.names(folder):
-            day = day_of_name(name)
-            file = self._cached(folder / name, _file_of(name, day, original=original)) if day else None
-            if file:
-                found.append(file)
-        return found
 
-    def _cached(self, path: Path, read: Callable[[Look, Path], T]) -> T | None:
-        stat = self._files.disk.stat(path)
-        known = self._cache.get(path)
-        if stat and known and known.stat == stat:
-            return known.value  # type: ignore[return-value]  # what this very reader made of it
-        try:
-            look = self._files.look(path) if stat and modes.S_ISREG(stat.mode) else None
-        except (OSError, Busy):
-            return None  # unreadable now: it is looked at again, and nothing is concluded from it but that it is not there
-        if look is None:
-            self._cache.pop(path, None)
-            return None
-        value = read(look, path)
-        self._cache[path] = _Cached(look.stat, value)
-        return value
+_NOTHING: Final = _Folder({}, {})
+
+
+def _original(name: str) -> Callable[[Look, Path], MemoryFile] | None:
+    day = day_of_name(name)
+    return _file_of(name, day, original=True) if day else None
+
+
+def _standing_file(name: str) -> Callable[[Look, Path], MemoryFile] | None:
+    day = day_of_name(name)
+    return _file_of(name, day, original=False) if day else None
 
 
 def _file_of(name: str, day: date, *, original: bool) -> Callable[[Look, Path], MemoryFile]:
@@ -167,7 +185,7 @@ def _file_of(name: str, day: date, *, original: bool) -> Callable[[Look, Path], 
             created = from_wire(head.get("created", "")) if ours else None
         except ValueError:
             ours, created = False, None
-        count = int(head["count"]) if ours and head.get("count", "").isdigit() else 0
+        count = number_in(head, "count") or 0 if ours else 0
         return MemoryFile(
             name=name,
             digest=look.digest[:DIGEST],
@@ -182,9 +200,12 @@ def _file_of(name: str, day: date, *, original: bool) -> Callable[[Look, Path], 
     return read
 
 
-def _standing_of(period: Period | None) -> Callable[[Look, Path], Standing]:
+def _standing_of(name: str) -> Callable[[Look, Path], Standing] | None:
+    period = period_of_name(name)
+    if period is None:
+        return None
+
     def read(look: Look, path: Path) -> Standing:
-        assert period  # noqa: S101 - the caller asked
         summary = parse_summary(look.data, period.label, path)
         return Standing(
             period=period,

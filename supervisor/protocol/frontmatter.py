@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 FORMAT: Final = 1
 _HEAD: Final = re.compile(r"\A---\n((?:[^\n]*\n){1,12}?)---\n")
+_NUMBER: Final = re.compile(r"[0-9]{1,9}")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ./_+-]*[A-Za-z0-9./_+-])?(?::[A-Za-z0-9./_+-]+)*")
 
 
@@ -36,11 +37,18 @@ def read_head(text: str, path: Path) -> tuple[dict[str, str], str]:
     if not match or not re.search(r"^recalld:", match[1], re.MULTILINE):
         return {}, text
     fields = _fields(match[1])
-    if fields is None or not fields.get("recalld", "").isdigit():
+    made_by = number_in(fields or {}, "recalld")
+    if fields is None or made_by is None:
         return {}, text
-    if int(fields["recalld"]) > FORMAT:
+    if made_by > FORMAT:
         raise NewerFormat(path, fields["recalld"])
     return fields, text[match.end() :]
+
+
+def number_in(fields: Mapping[str, str], key: str) -> int | None:
+    """Return the number that stands under *key*; None where none does that we would write."""
+    found = fields.get(key, "")
+    return int(found) if _NUMBER.fullmatch(found) else None
 
 
 def _scalar(value: str) -> str:

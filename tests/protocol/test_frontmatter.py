@@ -33,6 +33,8 @@ def test_a_head_and_what_follows_it():
         "---\ntitle: 我的笔记\n---\n正文",
         "---\nrecalld: 1\n没有结尾",
         "---\nrecalld: 一\n---\n",
+        "---\nrecalld: ²\n---\n",
+        f"---\nrecalld: {'7' * 5_000}\n---\n",
         "---\nrecalld: 1\n  - [坏\n---\n",
         "---\nrecalld: 1\ntags: [a, b]\n---\n",
         "---\nx: recalld\n---\n",
