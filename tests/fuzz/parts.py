@@ -1,21 +1,37 @@
-"""A part of the fuzzing: two thousand cases, one in twenty a day of a workspace, the others one reader each."""
+"""
+Parts of the fuzzing: two thousand cases each, one in forty a day of a workspace, the others one reader each.
+
+A part is a process of its own, since a case may end it: that is a fault like any other, and the part goes on behind it.
+"""
 
 from __future__ import annotations
 
+import multiprocessing
 import random
 import shutil
 import signal
 import tempfile
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+from multiprocessing.connection import wait
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tests.fuzz.lives import live, template
 from tests.fuzz.mutate import mutated
 from tests.fuzz.readers import READERS
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
 PART = 2_000
-A_LIFE_IN = 20
+A_LIFE_IN = 40
 MOST_S = 2.0
+#: A case that can't be interrupted for so long, in the library of the index say, is ended with its process.
+_HANGS_S = 20.0
+#: Forked: what is imported here is not imported again; nothing here has threads.
+_PROCESSES = multiprocessing.get_context("fork")
 
 
 def _late(*_: object) -> NoReturn:
@@ -35,27 +51,88 @@ def read_one(seed: int) -> None:
         raise AssertionError(f"seed {seed}, {name}: {type(error).__name__}: {error}"[:400]) from error
 
 
-def part(number: int) -> tuple[int, int, int, list[str]]:
-    """Do part *number*; return it with how many readers and lives were tried, and what failed."""
-    place = Path(tempfile.mkdtemp(prefix="fuzz-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
-    start = template(place / "start")
+def fault_of(seed: int, start: Path, place: Path) -> str:
+    """Do one case; what is wrong, "" where nothing is."""
+    signal.setitimer(signal.ITIMER_REAL, MOST_S)
+    try:
+        if seed % A_LIFE_IN == 0:
+            live(start, place, seed)
+        else:
+            read_one(seed)
+    except AssertionError as error:
+        return str(error) if str(error).startswith("seed") else f"seed {seed}: {error}"
+    except Exception as error:
+        return f"seed {seed}: {type(error).__name__}: {error}"
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    return ""
+
+
+def part(seeds: range, start: Path, place: Path, at: Any) -> None:
+    """Do the cases; *at* says which it is at, the file *place*/faults holds what is wrong, a line each."""
     signal.signal(signal.SIGALRM, _late)
-    faults = []
-    lives = 0
-    for seed in range(number * PART, (number + 1) * PART):
-        is_life = seed % A_LIFE_IN == 0
-        lives += is_life
-        signal.setitimer(signal.ITIMER_REAL, MOST_S)
-        try:
-            if is_life:
-                live(start, place / "case", seed)
-            else:
-                read_one(seed)
-        except AssertionError as error:
-            faults.append(str(error) if str(error).startswith("seed") else f"seed {seed}: {error}")
-        except Exception as error:
-            faults.append(f"seed {seed}: {type(error).__name__}: {error}")
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-    shutil.rmtree(place)
-    return number, PART - lives, lives, faults
+    for seed in seeds:
+        at.value = seed
+        if fault := fault_of(seed, start, place / "case"):
+            with (place / "faults").open("a", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(f"{fault}\n".replace("\n", " ") + "\n")
+
+
+@dataclass(eq=False)
+class _Job:
+    """A process that does what is left of a part."""
+
+    number: int
+    first: int
+    start: Path
+    place: Path
+    at: Any = field(default_factory=lambda: _PROCESSES.RawValue("q", -1))
+    seen: tuple[int, float] = (-1, 0.0)
+
+    def __post_init__(self) -> None:
+        self.place.mkdir(exist_ok=True)
+        seeds = range(self.first, (self.number + 1) * PART)
+        self.process = _PROCESSES.Process(target=part, args=(seeds, self.start, self.place, self.at))
+        self.process.start()
+
+    def watch(self) -> None:
+        """End the process where it has been at one case for too long."""
+        if self.at.value != self.seen[0]:
+            self.seen = (self.at.value, time.monotonic())
+        elif time.monotonic() - self.seen[1] > _HANGS_S:
+            self.process.kill()
+
+    def ended(self) -> list[str]:
+        """What went wrong; the last is the end of the process, where a case was that."""
+        self.process.join()
+        faults = self.place / "faults"
+        wrong = faults.read_text(encoding="utf-8").splitlines() if faults.exists() else []
+        shutil.rmtree(self.place)
+        code = self.process.exitcode
+        return [*wrong, f"seed {self.at.value}: it ended the process ({code})"] if code else wrong
+
+
+def run(wanted: Sequence[int], jobs: int) -> Iterator[tuple[int, list[str]]]:
+    """Do the parts of these numbers, so many at a time; each with what is wrong, as it ends."""
+    memory = Path("/dev/shm")
+    todo, wrong = [(number, number * PART) for number in reversed(wanted)], defaultdict[int, list[str]](list)
+    with tempfile.TemporaryDirectory(prefix="fuzz-", dir=memory if memory.is_dir() else None) as name:
+        start = Path(name, "start")
+        maker = _PROCESSES.Process(target=template, args=(start,))  # the index's library has threads
+        maker.start()
+        maker.join()
+        running: dict[int, _Job] = {}
+        while todo or running:
+            while todo and len(running) < jobs:
+                number, first = todo.pop()
+                job = _Job(number, first, start, Path(name, str(number)))
+                running[job.process.sentinel] = job
+            for sentinel in wait(list(running), timeout=1.0):
+                job = running.pop(sentinel)  # type: ignore[arg-type]
+                wrong[job.number] += job.ended()
+                if job.process.exitcode:
+                    todo.append((job.number, job.at.value + 1))
+                else:
+                    yield job.number, wrong.pop(job.number)
+            for job in running.values():
+                job.watch()

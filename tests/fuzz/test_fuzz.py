@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
+import threading
 
 import pytest
 
+from tests.fuzz import parts
+from tests.fuzz.__main__ import main
 from tests.fuzz.lives import live, template
 from tests.fuzz.mutate import mutated
 from tests.fuzz.parts import read_one
@@ -49,3 +54,40 @@ def test_the_same_seed_makes_the_same_rubbish():
     data = READERS["history.json"].good
     assert [mutated(data, random.Random(n)) for n in range(200)] == [mutated(data, random.Random(n)) for n in range(200)]
     assert len({mutated(data, random.Random(n)) for n in range(200)}) > 150
+
+
+def test_a_case_that_ends_its_process_or_never_ends_is_a_fault_and_the_part_goes_on(tmp_path, monkeypatch):
+    asked = tmp_path / "asked"
+
+    def read(seed):
+        with asked.open("a") as file:
+            file.write(f"{seed}\n")
+        if seed == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if seed == 5:  # deaf, as the library of the index is
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
+            threading.Event().wait()
+
+    monkeypatch.setattr(parts, "read_one", read)
+    monkeypatch.setattr(parts, "live", lambda *_: None)
+    monkeypatch.setattr(parts, "template", lambda _: None)
+    monkeypatch.setattr(parts, "PART", 8)
+    monkeypatch.setattr(parts, "_HANGS_S", 0.1)
+
+    assert list(parts.run([0], 2)) == [(0, ["seed 3: it ended the process (-9)", "seed 5: it ended the process (-9)"])]
+    assert sorted(asked.read_text().split()) == [str(seed) for seed in range(1, 8)]
+
+
+def test_a_long_run_goes_on_where_it_was_cut_off(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(parts, "read_one", lambda _: None)
+    monkeypatch.setattr(parts, "live", lambda *_: None)
+    monkeypatch.setattr(parts, "template", lambda _: None)
+    log = tmp_path / "日志.jsonl"
+
+    assert main(["--cases", "4000", "--log", str(log)]) == 0
+    whole = log.read_text(encoding="utf-8")
+    log.write_text(whole[:-9], encoding="utf-8")
+    assert main(["--cases", "6000", "--log", str(log)]) == 0
+    assert log.read_text(encoding="utf-8").startswith(whole[:-9] + "\n")
+    assert main(["--cases", "6000", "--log", str(log)]) == 0
+    assert "5,850 readers, 150 lives, 0 violations" in capsys.readouterr().out.splitlines()[-1]

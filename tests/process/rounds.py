@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 
@@ -22,8 +23,7 @@ class Rounds:
         self.new = 0
         self.done: dict[str, Mapping[str, Any]] = {}
         if log and log.exists():
-            found = (json.loads(line) for line in log.read_text(encoding="utf-8").splitlines() if line.endswith("}"))
-            self.done = {one["key"]: one for one in found}
+            self.done = {one["key"]: one for one in _whole_lines(log)}
 
     def add(self, key: str, wrong: list[str], **counts: Any) -> None:
         """Note that the part *key* is done, and print at once what is wrong with it."""
@@ -54,3 +54,14 @@ class Rounds:
         if self.seconds - self._shown >= 30:
             self._shown = int(self.seconds)
             print(f"… {text}, {self.wrong} violations, {self.seconds:.0f} s", file=sys.stderr, flush=True)
+
+
+def _whole_lines(log: Path) -> Iterator[Mapping[str, Any]]:
+    """Yield what was written down; a last line that was cut off is closed, and its part is done again."""
+    text = log.read_text(encoding="utf-8", errors="replace")
+    if text and not text.endswith("\n"):
+        with log.open("a", encoding="utf-8") as file:
+            file.write("\n")
+    for line in text.split("\n"):
+        with contextlib.suppress(ValueError):
+            yield json.loads(line)
