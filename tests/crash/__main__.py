@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import json
 import multiprocessing
 import sys
 import time
@@ -25,6 +24,7 @@ from tests.crash.mutants import MUTANTS
 from tests.crash.proof import table
 from tests.crash.stories import stories
 from tests.crash.workloads import WORKLOADS
+from tests.process.rounds import Rounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,12 +77,11 @@ def of_part(seed: int, only: list[str]) -> list[Workload]:
     return [one for one in found if not only or one.name in only or type(one).__name__ in only]
 
 
-def parts(first: int, states: int, jobs: int, only: list[str]) -> Iterator[dict[str, Any]]:
-    """Explore part after part, from the seed *first* on, until so many states were judged; each part's account."""
+def parts(first: int, states: int, jobs: int, only: list[str]) -> Iterator[tuple[int, list[str], dict[str, Any]]]:
+    """Explore part after part, from the seed *first* on, until so many states were judged: seed, what fails, counts."""
     with multiprocessing.get_context("fork").Pool(jobs, maxtasksperchild=20) as pool:
         judged, seed = 0, first
         while judged < states:
-            began = time.perf_counter()
             total, seconds = Report("all"), 0.0
             by_name: defaultdict[str, int] = defaultdict(int)
             todo = [(seed, number, only) for number in reversed(range(len(of_part(seed, only))))]
@@ -91,16 +90,12 @@ def parts(first: int, states: int, jobs: int, only: list[str]) -> Iterator[dict[
                 by_name[name] += report.states
                 seconds += spent
             judged += total.states
-            yield {
-                "seed": seed,
-                "states": total.states,
-                "crash points": total.points,
-                "failures": total.failures,
-                "seconds": round(time.perf_counter() - began, 1),
-                "cpu seconds": round(seconds, 1),
-                "by workload": dict(sorted(by_name.items())),
-                "shortest": str(total.shortest or ""),
-            }
+            counts = {"states": total.states, "points": total.points, "failures": total.failures}
+            yield (
+                seed,
+                [str(total.shortest)] if total.shortest else [],
+                {**counts, "cpu": round(seconds, 1), "by workload": dict(sorted(by_name.items()))},
+            )
             seed += 1
 
 
@@ -115,25 +110,19 @@ def main(argv: list[str] | None = None) -> int:
     found = options.parse_args(argv)
     if found.mutants:
         return table(MUTANTS, found.jobs)
-    done = [json.loads(line) for line in found.log.read_text().splitlines()] if found.log and found.log.exists() else []
-    states = sum(part["states"] for part in done)
-    failures = sum(part["failures"] for part in done)
-    first = max((part["seed"] for part in done), default=found.seed - 1) + 1
-    began = time.perf_counter()
-    for part in parts(first, found.states - states, found.jobs, found.only):
-        states, failures = states + part["states"], failures + part["failures"]
-        each = ", ".join(f"{name} {count}" for name, count in part["by workload"].items()) if part["seed"] == found.seed else ""
+    rounds = Rounds(found.log)
+    first = max((int(part["seed"]) for part in rounds.done.values()), default=found.seed - 1) + 1
+    for seed, wrong, counts in parts(first, found.states - rounds.total("states"), found.jobs, found.only):
+        rounds.add(f"part {seed}", wrong, seed=seed, **counts)
+        each = ", ".join(f"{name} {count}" for name, count in counts["by workload"].items()) if seed == found.seed else ""
         print(
-            f"part {part['seed']}: {part['states']} states, {part['failures']} failures, {part['seconds']} s ({part['cpu seconds']} of cpu) {each}",
+            f"part {seed}: {counts['states']} states, {counts['failures']} failures, {counts['cpu']} s of cpu {each}",
             flush=True,
         )
-        print(part["shortest"], end="\n" if part["shortest"] else "")
-        if found.log:
-            with found.log.open("a") as log:
-                log.write(json.dumps(part, ensure_ascii=False) + "\n")
-    spent = time.perf_counter() - began
-    print(f"{states} states, {failures} failures; {spent:.0f} s just now, of them {len(done)} parts before")
-    return 1 if failures else 0
+    print(
+        f"{rounds.total('states')} states, {rounds.total('failures')} failures in {len(rounds.done)} parts, {rounds.seconds:.0f} s"
+    )
+    return 1 if rounds.wrong else 0
 
 
 if __name__ == "__main__":
