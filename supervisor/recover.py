@@ -68,7 +68,7 @@ def sweep(ws: Workspace) -> int:
     """Delete the temporary files that a crash left where only the supervisor writes; returns how many."""
     layout = ws.layout
     folders = [layout.memory, layout.summaries, layout.state, layout.previous, layout.quarantine]
-    folders += [layout.originals / name for name in ws.files.disk.names(layout.originals)]
+    folders += ws.memory.month_folders()
     folders += [ws.spool.queue, ws.spool.failed]
     swept = sum(ws.files.sweep(folder) for folder in folders)
     with ws.files.lock(layout.history_lock):

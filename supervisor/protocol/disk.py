@@ -49,6 +49,10 @@ class Disk(Protocol):
         """Names in *folder*, sorted; empty when there is no such folder."""
         ...
 
+    def stats(self, folder: Path) -> dict[str, Stat]:
+        """What each name in *folder* is, no link followed, in no order; empty when there is no such folder."""
+        ...
+
     def read(self, path: Path, offset: int = 0) -> bytes:
         """Return the bytes of a regular file from *offset* on. A symbolic link is refused (ELOOP)."""
         ...
@@ -110,6 +114,10 @@ class Disk(Protocol):
         ...
 
 
+def _stat_of(found: os.stat_result) -> Stat:
+    return Stat(found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode, found.st_uid, found.st_gid)
+
+
 class RealDisk:
     """The disk of this machine."""
 
@@ -119,7 +127,7 @@ class RealDisk:
             found = os.lstat(path)
         except (FileNotFoundError, NotADirectoryError):
             return None
-        return Stat(found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode, found.st_uid, found.st_gid)
+        return _stat_of(found)
 
     def names(self, folder: Path) -> list[str]:
         """See Disk."""
@@ -127,6 +135,15 @@ class RealDisk:
             return sorted(os.listdir(folder))
         except FileNotFoundError:
             return []
+
+    def stats(self, folder: Path) -> dict[str, Stat]:
+        """See Disk."""
+        found = {}
+        with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
+            for entry in entries:
+                with contextlib.suppress(FileNotFoundError):  # it went after it was listed
+                    found[entry.name] = _stat_of(entry.stat(follow_symlinks=False))
+        return found
 
     def read(self, path: Path, offset: int = 0) -> bytes:
         """See Disk."""

@@ -51,6 +51,14 @@ class ModelDisk(Ledger):
             self.parent(folder)
         return []
 
+    def stats(self, folder: Path) -> dict[str, Stat]:
+        self.names(folder)  # which says no where there is no folder
+        found = {}
+        for name, number in self.live.get(self.key(folder), {}).items():
+            inode = self.inodes[number]
+            found[name] = Stat(number, len(inode.data), inode.mtime_ns, inode.mode, inode.uid, inode.gid)
+        return found
+
     def read(self, path: Path, offset: int = 0) -> bytes:
         self.alive()
         inode = self.inodes[self.must(path)]

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from supervisor.protocol.disk import Disk, RealDisk
+from supervisor.protocol.disk import Disk, RealDisk, Stat
 from supervisor.protocol.errors import Busy
 from tests.crash.ledger import PowerLoss
 from tests.crash.loss import outcomes
@@ -29,7 +29,7 @@ words = st.binary(max_size=6) | st.just("你好\n".encode())
 
 CALL = st.one_of(
     st.tuples(st.sampled_from(("stat", "read", "unlink", "mkdir", "touch", "create", "open_append")), place),
-    st.tuples(st.sampled_from(("names", "sync_folder")), folder),
+    st.tuples(st.sampled_from(("names", "stats", "sync_folder")), folder),
     st.tuples(st.sampled_from(("rename", "rename_new", "link")), place, place),
     st.tuples(st.just("write"), st.integers(0, 3), words),
     st.tuples(st.sampled_from(("sync", "close", "own")), st.integers(0, 3)),
@@ -69,10 +69,9 @@ class Player:
             self.handles.append((handle, made.inode if made and name == "create" else 0))
             return None
         answer = getattr(self.disk, name)(*paths)
-        if name != "stat" or answer is None:
-            return answer
-        size = 0 if modes.S_ISDIR(answer.mode) else answer.size
-        return (size, answer.mode, answer.uid, answer.gid)
+        if name == "stats":
+            return {found: _shown(stat) for found, stat in answer.items()}
+        return _shown(answer) if name == "stat" and answer else answer
 
     def _by_handle(self, name: str, which: int, *args: Any) -> object:
         if which >= len(self.handles):
@@ -89,6 +88,10 @@ class Player:
     def _is_folder(self, path: Path) -> bool:
         found = self.disk.stat(path)
         return found is not None and modes.S_ISDIR(found.mode)
+
+
+def _shown(stat: Stat) -> tuple[int, int, int, int]:
+    return (0 if modes.S_ISDIR(stat.mode) else stat.size, stat.mode, stat.uid, stat.gid)
 
 
 @settings(max_examples=300, deadline=None)

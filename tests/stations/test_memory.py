@@ -49,6 +49,32 @@ def test_a_file_is_found_wherever_it_lies(desk):
     assert len(desk.ws.memory.dated()) == 1
 
 
+def test_a_stray_file_among_the_originals_stops_nothing(desk):
+    """A desktop puts its files into every folder that it shows: `.DS_Store`, `desktop.ini`."""
+    name = filed(desk)
+    desk.settle()
+    stray = desk.layout.originals / ".DS_Store"
+    stray.write_bytes("桌面".encode())
+    desk.reopen()
+    assert desk.round("all").errors == {}
+    assert [file.name for file in desk.ws.memory.dated()] == [name]
+    assert name in desk.ws.memory.names()
+    assert stray.read_bytes() == "桌面".encode()
+
+
+def test_what_is_known_of_a_file_ends_with_it(desk):
+    name = filed(desk)
+    other = filed(desk, "2026-01-11", "月饼订两盒")
+    assert [file.name for file in desk.ws.memory.dated()] == [name, other]
+    path = desk.layout.dated(name)
+    path.rename(path.with_suffix(".txt"))
+    path.symlink_to(path.with_suffix(".txt"))
+    assert [file.name for file in desk.ws.memory.dated()] == [other]
+    path.unlink()
+    path.with_suffix(".txt").rename(path)
+    assert [file.name for file in desk.ws.memory.dated()] == [name, other]
+
+
 @pytest.mark.parametrize(
     "name",
     [
