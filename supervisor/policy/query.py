@@ -37,10 +37,12 @@ _SENTENCE: Final = re.compile(r"[^。！？!?\n]+[。！？!?\n]*")
 _ASKS: Final = re.compile(r"[?？][\s!！」』”\"')）]*$")
 _BACK: Final = re.compile(
     r"[它牠]|(?:这|那)个?(?=[，。？！,.?!\s吗呢呀吧啊的怎是为有在要能会还后多]|$)|(?:那|这)(?:件事|事儿?|家|样|次|里|儿|本书?|部)|上面|刚才|刚刚|继续|后来呢"
-    r"|\b(?:it|its|that|that one|this one|those|these ones?|the same|the (?:first|second|last|other) one)\b"
-    r"|\b(?:he|she|him|her|them|they)\b",
+    r"|\b(?:it|its|that|that one|this one|those|these ones?|the same|the (?:first|second|last|other) one)\b",
     re.IGNORECASE,
 )
+_PERSON: Final = re.compile(r"\b(?:he|she|him|her|them|they)\b", re.IGNORECASE)
+#: A capital inside the question, so a name: whoever "she" is, is probably named.
+_NAMED: Final = re.compile(r"(?<=\s)(?!I\b)[A-Z]\w+")
 _THEIRS: Final = r"推荐|建议|告诉|提到|提过|介绍|教|提供|回答|说"
 _YOU: Final = re.compile(
     rf"你.{{0,12}}(?:{_THEIRS})|\byou\b.{{0,25}}\b(?:recommend|suggest|told|tell|said|say|mention|advise|give|gave|offer|propose)"
@@ -106,8 +108,12 @@ def refers_back(question: str, words: int) -> bool:
 
     >>> refers_back("它多少钱？", 1), refers_back("那个喜欢下棋的人是谁", 3), refers_back("What about that one?", 0)
     (True, False, True)
+    >>> refers_back("Where did she buy them?", 1), refers_back("Where did Anna buy her hats?", 3)
+    (True, False)
     """
-    return not words or (words <= _FEW and bool(_BACK.search(question)))
+    if not words or words > _FEW:
+        return not words
+    return bool(_BACK.search(question)) or (bool(_PERSON.search(question)) and not _NAMED.search(question))
 
 
 def _parts(question: str) -> tuple[list[str], list[str]]:

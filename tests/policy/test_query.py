@@ -21,7 +21,18 @@ def test_a_question_that_stands_alone_is_its_own_words():
 
 
 @pytest.mark.parametrize(
-    "question", ["它多少钱？", "那个呢？", "为什么？", "后来呢", "继续", "What about that one?", "and why?", "刚才那个"]
+    "question",
+    [
+        "它多少钱？",
+        "那个呢？",
+        "为什么？",
+        "后来呢",
+        "继续",
+        "What about that one?",
+        "and why?",
+        "刚才那个",
+        "Where did she buy them?",
+    ],
 )
 def test_a_question_that_refers_back_takes_the_rarest_words_of_what_was_said_at_half_weight(question):
     query = ask(question, TODAY, BEFORE)
@@ -30,7 +41,13 @@ def test_a_question_that_refers_back_takes_the_rarest_words_of_what_was_said_at_
 
 
 @pytest.mark.parametrize(
-    "question", ["那个喜欢下棋的人是谁", "我的猫叫什么", "where does it hurt after football and swimming practice"]
+    "question",
+    [
+        "那个喜欢下棋的人是谁",
+        "我的猫叫什么",
+        "where does it hurt after football and swimming practice",
+        "Where did Anna get her cats?",
+    ],
 )
 def test_a_question_with_words_enough_refers_to_nothing_before_it(question):
     assert not set(ask(question, TODAY, BEFORE).words) & {"cloudflar", "超时"}
