@@ -42,12 +42,12 @@ class Child:
     ) -> None:
         """Run *run* with *files* as its standard input, output and errors; with *hold* it stops itself before it begins."""
         self.returncode: int | None = None
-        self._files = [*files, *([os.open(os.devnull, os.O_RDWR)] * (3 - len(files)))]
+        nothing = os.open(os.devnull, os.O_RDWR)
+        self._files = [*files, *[nothing] * (3 - len(files))]
         self.pid = os.fork()
         if self.pid == 0:
             self._live(run, environ, hold)
-        if len(files) < 3:
-            os.close(self._files[-1])
+        os.close(nothing)
 
     def _live(self, run: Callable[[], int], environ: Mapping[str, str] | None, hold: bool) -> None:
         code = 1
