@@ -20,7 +20,6 @@ class Rounds:
         self._log = log
         self._began = time.monotonic()
         self._shown = 0
-        self.new = 0
         self.done: dict[str, Mapping[str, Any]] = {}
         if log and log.exists():
             self.done = {one["key"]: one for one in _whole_lines(log)}
@@ -28,7 +27,6 @@ class Rounds:
     def add(self, key: str, wrong: list[str], **counts: Any) -> None:
         """Note that the part *key* is done, and print at once what is wrong with it."""
         self.done[key] = {"key": key, "wrong": wrong, **counts}
-        self.new += 1
         for sentence in wrong:
             print(f"{key}: {sentence}", flush=True)
         if self._log:
