@@ -139,7 +139,8 @@ class Sweep:
         if self.control:
             run = _in_place(run)
         fault = case.injection if case else ""
-        return traced(run, ENVIRON, root.parent, fault, stage.given, thread=stage.is_worker)
+        only = case.call.name if case else ""
+        return traced(run, ENVIRON, root.parent, fault, stage.given, thread=stage.is_worker, only=only)
 
     def _fault_wrong(self, case: Case, out: Outcome) -> list[str]:
         """What is wrong with the way in which the command met its fault."""
