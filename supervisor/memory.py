@@ -160,7 +160,7 @@ class MemoryStore:
                 continue  # unreadable now: it is looked at again, and nothing is concluded from it but that it is not there
             if look:
                 seen[name], values[name] = look.stat, read(look, folder / name)
-        self._cache[folder] = _Folder(seen, values)
+        self._cache[folder] = _Folder(stats if seen == stats else seen, values)
         return values
 
 

@@ -7,7 +7,7 @@ daily summary stays until a month names all of its files, and a monthly file of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from supervisor.protocol.period import Period
@@ -30,11 +30,10 @@ class MemoryFile:
     ours: bool  # it has our head; a person's own is never written or moved
     original: bool  # it lies in originals/
     created: datetime | None  # of the run that made it; None for a person's own
+    source: Source = field(init=False, repr=False, compare=False)  # how a summary made from it names it
 
-    @property
-    def source(self) -> Source:
-        """How a summary made from it names it."""
-        return Source(self.name, self.digest, self.count)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "source", Source(self.name, self.digest, self.count))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +50,7 @@ class Standing:
 
 def covered(files: Iterable[MemoryFile], summaries: Mapping[Period, Standing]) -> frozenset[str]:
     """Return the names of the files that some standing summary names as they are now."""
-    named = {source for standing in summaries.values() for source in standing.sources}
+    named = frozenset[Source]().union(*(standing.sources for standing in summaries.values()))
     return frozenset(file.name for file in files if file.source in named)
 
 

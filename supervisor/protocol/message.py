@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -56,11 +56,10 @@ class Message:
     attempts: int = 0
     failed_at: datetime | None = None
     next_at: datetime | None = None
+    words: str = field(init=False, repr=False, compare=False)  # the digest of the text; a round asks for it again and again
 
-    @property
-    def words(self) -> str:
-        """The digest of the text: 16 hex digits."""
-        return words_digest(self.text)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "words", words_digest(self.text))
 
     @property
     def key(self) -> Key:

@@ -166,15 +166,20 @@ def read_lines(data: bytes, *keys: str) -> list[dict[str, Any]]:
     """
     found = []
     for line in data.split(b"\n")[:-1]:
-        try:
-            one = json.loads(line.decode("utf-8"))
-        except ValueError:
-            one = None
+        one = _object(line)
         if isinstance(one, dict) and all(key in one for key in keys):
             found.append(one)
         elif keys and line:
             raise Unreadable(f"it has the line {line[:60]!r}")
     return found
+
+
+@lru_cache(maxsize=20_000)
+def _object(line: bytes) -> object:
+    try:
+        return json.loads(line.decode("utf-8"))
+    except ValueError:
+        return None
 
 
 def read_failure(data: bytes) -> dict[str, Any]:

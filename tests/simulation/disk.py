@@ -42,6 +42,8 @@ class SimulatedDisk(ModelDisk):
         self._ticks = 0
         self._index = f"{root}/{_INDEX}"
         self._real = RealDisk()
+        self._tree: dict[str, bytes] | None = None
+        self._stats: dict[str, dict[str, Stat]] = {}
         few: Any = deque(maxlen=64)
         self.log = few
         few_held: Any = deque(maxlen=64)
@@ -64,10 +66,27 @@ class SimulatedDisk(ModelDisk):
         return str(path).startswith(self._index)
 
     def stat(self, path: Path) -> Stat | None:
-        return self._real.stat(path) if self._is_real(path) else super().stat(path)
+        if self._is_real(path):
+            return self._real.stat(path)
+        folder, _, name = str(path)[len(self._prefix) + 1 :].rpartition("/")
+        return self._stats_in(folder).get(name) if name and folder in self.live else super().stat(path)
 
     def names(self, folder: Path) -> list[str]:
         return self._real.names(folder) if self._is_real(folder) else super().names(folder)
+
+    def stats(self, folder: Path) -> dict[str, Stat]:
+        if self._is_real(folder):
+            return self._real.stats(folder)
+        self.names(folder)
+        return self._stats_in(self.key(folder))
+
+    def _stats_in(self, folder: str) -> dict[str, Stat]:
+        """Return what lies in the folder, made anew only where that has changed: it is asked for a thousand times a day."""
+        self.alive()
+        found = self._stats.get(folder)
+        if found is None:
+            found = self._stats[folder] = super().stats(self.root / folder)
+        return found
 
     def read(self, path: Path, offset: int = 0) -> bytes:
         return self._real.read(path, offset) if self._is_real(path) else super().read(path, offset)
@@ -92,6 +111,8 @@ class SimulatedDisk(ModelDisk):
 
     def remove_tree(self, folder: str) -> None:
         """Take a folder away with all that is in it, at once and durably."""
+        self._tree = None
+        self._stats.clear()
         for names in (self.live, self.settled):
             for known in [name for name in names if name == folder or name.startswith(f"{folder}/")]:
                 del names[known]
@@ -103,6 +124,42 @@ class SimulatedDisk(ModelDisk):
             shutil.rmtree(self._index, ignore_errors=True)
 
     # ── what the judge looks at ──────────────────────────────────────────────
+
+    def tree(self) -> dict[str, bytes]:
+        """See Ledger; the very same one until something changes, so that what is made of it can be kept."""
+        if self._tree is None:
+            self._tree = super().tree()
+        return self._tree
+
+    def own(self, handle: int, mode: int, uid: int, gid: int) -> None:
+        self._changed(self.handle(handle)[1].rpartition("/")[0])
+        super().own(handle, mode, uid, gid)
+
+    def touch(self, path: Path) -> None:
+        self._changed(self.parent(path)[0])
+        super().touch(path)
+
+    def write(self, handle: int, data: bytes) -> None:
+        self._changed(self.handle(handle)[1].rpartition("/")[0])
+        super().write(handle, data)
+
+    def change(
+        self, folder: str, sets: tuple[tuple[str, int | None], ...], text: str = "", *, needs_other: bool = False
+    ) -> None:
+        self._changed(folder)
+        super().change(folder, sets, text, needs_other=needs_other)
+
+    def settle_entry(self, folder: str, name: str, number: int) -> None:
+        self._changed(folder)
+        super().settle_entry(folder, name, number)
+
+    def remove(self, path: str) -> None:
+        self._changed(path.rpartition("/")[0])
+        super().remove(path)
+
+    def _changed(self, folder: str) -> None:
+        self._tree = None
+        self._stats.pop(folder, None)
 
     def bytes_of(self, path: str) -> bytes | None:
         """Return the bytes of the file, None where there is none."""

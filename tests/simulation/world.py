@@ -106,6 +106,7 @@ class World:
         self.places = itertools.count(1)
         self.late: list[tuple[str, bytes]] = []
         self._is_nested = False
+        self._filed: tuple[object, int, dict[tuple[str, str], str]] = (None, 0, {})  # of which files, and what
         self.start()
 
     # ── notes and time ───────────────────────────────────────────────────────
@@ -334,13 +335,23 @@ class World:
 
     def filed(self) -> dict[tuple[str, str], str]:
         """Return the path of the dated file of every message that is written, by id and words."""
-        found = {}
-        for path, data in self.disk.tree().items():
-            if path.startswith("memory/") and path not in self.touched and path not in self.own and "/summary/" not in path:
-                with contextlib.suppress(Unreadable, ValueError):
-                    dated = read_dated(data)
-                    found.update({(one.id, one.text): path for one in (dated.words if dated else ())})
-        return found
+        files, hidden = self.disk.tree(), len(self.touched) + len(self.own)
+        if self._filed[0] is not files or self._filed[1] != hidden:
+            found: dict[tuple[str, str], str] = {}
+            for path, data in files.items():
+                if path.startswith("memory/") and path not in self.touched and path not in self.own and "/summary/" not in path:
+                    found.update(dict.fromkeys(_words_of(data), path))
+            self._filed = files, hidden, found
+        return self._filed[2]
+
+
+@lru_cache(maxsize=4096)
+def _words_of(data: bytes) -> tuple[tuple[str, str], ...]:
+    try:
+        dated = read_dated(data)
+    except (Unreadable, ValueError):
+        return ()
+    return tuple((one.id, one.text) for one in dated.words) if dated else ()
 
 
 @lru_cache(maxsize=256)
