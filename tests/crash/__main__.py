@@ -2,7 +2,7 @@
 Explore the whole of recalld: ``python -m tests.crash --states 60000``, or see the mutants found: ``--mutants``.
 
 The work is done in parts. Part 0 goes through every workload as it stands: killed at every operation, first plainly, then with
-crashes inside its recoveries, wider and two deep. Each further part has a seed of its own, under which other people say other
+crashes inside its recoveries, wider and three deep. Each further part has a seed of its own, under which other people say other
 things in another zone, and stories are drawn besides, until so many different disks were judged. Prints a line a workload, in the
 order of their names, and what fails, shortest case first; exits with 1 then. With ``--log FILE`` each part is written down as it
 ends, and a run goes on after the last one that stands there.
@@ -42,7 +42,7 @@ class Pass(NamedTuple):
 
 
 #: Each goes further than the one before; what was judged is not judged again.
-PASSES = (Pass(0, 0, 64, 0), Pass(1, -1, 24, 4), Pass(1, -1, 64, 16), Pass(2, 4, 64, 6), Pass(2, 12, 64, 8))
+PASSES = (Pass(0, 0, 64, 0), Pass(1, -1, 24, 4), Pass(1, -1, 64, 16), Pass(2, -1, 64, 6), Pass(3, -1, 64, 8))
 #: States of one workload in one part, and how many stories a part draws.
 SHARE = 600
 STORIES = 24
