@@ -34,6 +34,8 @@ def test_a_head_and_what_follows_it():
         "---\nrecalld: 1\n没有结尾",
         "---\nrecalld: 一\n---\n",
         "---\nrecalld: ²\n---\n",
+        f"---\nrecalld: 1\nx: {'[' * 5_000}\n---\n",
+        '---\nrecalld: 1\nx: "\\UFFFFFFFF"\n---\n',
         f"---\nrecalld: {'7' * 5_000}\n---\n",
         "---\nrecalld: 1\n  - [坏\n---\n",
         "---\nrecalld: 1\ntags: [a, b]\n---\n",
