@@ -22,7 +22,7 @@ from supervisor.policy.page import Limits
 from supervisor.policy.render import miss
 from supervisor.policy.window import MESSAGE_TOKENS, Said, Window, WindowLimits, window
 from supervisor.protocol.errors import BadFile, SupervisorError, Unforeseen, from_os_error
-from supervisor.protocol.inbox import parse_inbox
+from supervisor.protocol.inbox import DIRECT, parse_inbox
 from supervisor.receipts import ReceiptStore
 from supervisor.text.language import language_of
 from supervisor.text.tokens import estimate
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from supervisor.policy.found import Found
     from supervisor.policy.hit import Hit
+    from supervisor.protocol.inbox import Chat
     from supervisor.protocol.message import History, Message
     from supervisor.protocol.turn import Receipt
     from supervisor.workspace import Workspace
@@ -61,11 +62,11 @@ class Injection:
         return self.receipt.id
 
 
-def gather(ws: Workspace, question: str | None) -> Asked:
-    """Return what is asked: *question*, else what waits in inbox.json, with the talk before it."""
+def gather(ws: Workspace, question: str | None, chat: Chat = DIRECT) -> Asked:
+    """Return what is asked: *question*, heard in *chat*, else what waits in inbox.json, with the talk before it."""
     history: History = _attempt(ws, "history", ws.history.read, ())
     inbox: tuple[Message, ...] = () if question is not None else _attempt(ws, "inbox", lambda: _inbox(ws), ())
-    return ask(question, inbox, history)
+    return ask(question, inbox, history, chat)
 
 
 def inject(ws: Workspace, question: str | Asked | None, now: datetime, found: Found) -> Injection:
@@ -118,11 +119,12 @@ def remember(ws: Workspace, asked: Asked, found: Found, tokens: int, shown: froz
         line_chars=recall.line_chars,
         max_chars=recall.max_injected_chars,
         citations=recall.citations == "on" or (recall.citations == "auto" and asked.chat.is_direct),
+        names=asked.chat.is_direct or recall.in_groups == "all",
         cjk_weight=cjk_weight,
         language=language,
     )
     block = pack(hits, found.terms, limits)
-    if recall.honest_miss and found.terms and not hits and not any(why == "in the history" for _, why in hidden):
+    if recall.honest_miss and found.terms and not hits and not any(why in {"in the history", "group"} for _, why in hidden):
         line = miss(found.terms, found.files, language, cjk_weight) + "\n"
         size = estimate(line, cjk_weight)
         fits = size <= tokens and (not limits.max_chars or len(line) <= limits.max_chars)

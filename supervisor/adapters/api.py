@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from supervisor.protocol.clock import utc_now
 from supervisor.protocol.errors import BadRequest, SupervisorError, from_os_error
+from supervisor.protocol.inbox import chat_of
 from supervisor.workspace import Workspace, open_workspace
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from supervisor.lookup import Lines
     from supervisor.policy.hit import Hit
     from supervisor.protocol.clock import Clock
+    from supervisor.protocol.inbox import Chat
     from supervisor.protocol.turn import Receipt
     from supervisor.why import Replay
 
@@ -55,30 +57,32 @@ class Memory:
 
     # ── a turn ───────────────────────────────────────────────────────────────
 
-    def inject(self, question: str | None = None) -> Injection:
+    def inject(self, question: str | None = None, *, session: str = "", chat: str = "") -> Injection:
         """
         Return the turn for *question* (None: for what waits in inbox.json): `memory` is the block, "" when nothing fits.
 
-        For a client that sends the history of the talk itself. A receipt is written to turns/.
+        For a client that sends the history of the talk itself. Where the question was heard in a group or channel, *chat* says
+        so ("direct", "group", "channel"; else the *session*'s key), and a group hears its own memories alone. A receipt is
+        written to turns/.
         """
         from supervisor.inject import gather, inject, record
         from supervisor.recall import recall
 
         self._freshen()
         now = self._clock()
-        asked = gather(self.workspace, question)
+        asked = gather(self.workspace, question, _heard(session, chat))
         made = inject(self.workspace, asked, now, recall(self.workspace, asked.question, now, asked.before))
         record(self.workspace, made)
         return made
 
-    def context(self, question: str | None = None, system: str = "") -> Injection:
+    def context(self, question: str | None = None, system: str = "", *, session: str = "", chat: str = "") -> Injection:
         """Return the turn with the last of the talk: `messages` are chat-completions messages, *system* first, as given."""
         from supervisor.inject import context, gather, record
         from supervisor.recall import recall
 
         self._freshen()
         now = self._clock()
-        asked = gather(self.workspace, question)
+        asked = gather(self.workspace, question, _heard(session, chat))
         made = context(self.workspace, asked, now, recall(self.workspace, asked.question, now, asked.before), system)
         record(self.workspace, made)
         return made
@@ -145,6 +149,12 @@ class Memory:
             self.workspace.events.emit("degraded", why=str(error))
         except OSError as error:
             self.workspace.events.emit("degraded", why=str(from_os_error(error, error.filename or self.workspace.layout.root)))
+
+
+def _heard(session: str, chat: str) -> Chat:
+    if chat not in {"", "direct", "group", "channel"}:
+        raise BadRequest("chat", f"{chat!r} is not direct, group or channel")
+    return chat_of({"session": session, "chat": chat})
 
 
 def _open(root: str | os.PathLike[str], environ: Mapping[str, str], clock: Clock) -> Workspace:

@@ -6,11 +6,15 @@ import json
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from supervisor.policy.render import tag
 from supervisor.protocol.clock import to_wire
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from supervisor.protocol.turn import Receipt
+    from supervisor.why import Replay
 
 #: Folders of which only the first and last files are shown, with the number of those between.
 _MANY: Final = 8
@@ -62,6 +66,31 @@ def _row(item: object) -> str:
 def _label(key: str) -> str:
     """Return "oldestUnwritten" as words."""
     return "".join(f" {c.lower()}" if c.isupper() else c for c in key)
+
+
+def told(receipt: Receipt) -> str:
+    """Return a turn as it is read: what was asked and searched, what was shown and why, what was not, and the block."""
+    words = ", ".join([*receipt.terms, *receipt.dates]) or "nothing"
+    spent = "  ".join(f"{name} {receipt.tokens[name]} of {receipt.budgets.get(name, 0)} tokens" for name in receipt.tokens)
+    lines = [
+        f"{receipt.id}  {to_wire(receipt.at)}  {receipt.chat} {receipt.session}".rstrip(),
+        f"asked     {receipt.question}",
+        f"searched  {words} ({receipt.how}, {receipt.files} files, {receipt.ms:.1f} ms)",
+        f"spent     {spent}",
+    ]
+    for heading, rows in (
+        ("shown", [(one, ", ".join(one.because)) for one in receipt.candidates if one.shown]),
+        ("not shown", [(one, one.why) for one in receipt.candidates if not one.shown]),
+    ):
+        lines += ["", heading if rows else f"{heading}: nothing"]
+        lines += [f"{one.score:8.2f}  {tag(one.path, one.start, one.end, lines=True)}  {why}".rstrip() for one, why in rows]
+    return "\n".join([*lines, "", receipt.memory.rstrip() or "(no memory was put before it)"])
+
+
+def replayed(again: Replay) -> str:
+    """Return a turn that was asked again: as it was, and the lines in which it would differ now."""
+    difference = "\n".join(again.difference) or "Asked now, it would get the same."
+    return f"{told(again.receipt)}\n\n{difference}"
 
 
 def tree(root: Path) -> str:

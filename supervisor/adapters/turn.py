@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from supervisor.adapters.opening import Folder, Json, Now, is_served, opened
-from supervisor.adapters.show import as_json, as_text
+from supervisor.adapters.show import as_json, as_text, replayed, told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,14 +18,23 @@ if TYPE_CHECKING:
     from supervisor.adapters.api import Memory
 
 Query = Annotated[str | None, typer.Option("--query", help="the input; without it, what waits in inbox.json")]
+Session = Annotated[str, typer.Option("--session", help="the key of the talk in which it was asked")]
+Kind = Annotated[str, typer.Option("--chat", help="where: direct, group or channel; else as the session's key says")]
 
 index = typer.Typer(help="The search index, which can be deleted at any time.", rich_markup_mode=None)
 
 
-def inject(query: Query = None, workspace: Folder = None, now: Now = None, json: Json = False) -> None:
+def inject(
+    query: Query = None,
+    session: Session = "",
+    chat: Kind = "",
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
     """Print the memory block for an input, and nothing else."""
     with _memory(workspace, now) as memory:
-        made = memory.inject(query)
+        made = memory.inject(query, session=session, chat=chat)
     if json:
         hits = [{**_hit(hit), "because": list(hit.because)} for hit in made.shown]
         print(as_json({"turn": made.id, "text": made.memory, "tokens": made.memory_tokens, "hits": hits}))
@@ -37,13 +46,15 @@ def context(
     query: Query = None,
     system: Annotated[str, typer.Option("--system", help="the system prompt, which stays as it is")] = "",
     text: Annotated[bool, typer.Option("--text", help="as text, in place of messages as JSON")] = False,
+    session: Session = "",
+    chat: Kind = "",
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
 ) -> None:
     """Print the whole turn, memory and recent history in their budgets, as chat-completions messages."""
     with _memory(workspace, now) as memory:
-        made = memory.context(query, system)
+        made = memory.context(query, system, session=session, chat=chat)
     if text and not json:
         print("\n\n".join(f"{message['role']}: {message['content']}" for message in made.messages))
     else:
@@ -91,8 +102,12 @@ def why(
 ) -> None:
     """Show what was put before the assistant in a turn, what was not, and why."""
     with _memory(workspace, now) as memory:
-        found: dict[str, Any] = asdict(memory.replay(turn) if replay else memory.why(turn))
-    print(as_json(found) if json else as_text(found))
+        again = memory.replay(turn) if replay else None
+        receipt = again.receipt if again else memory.why(turn)
+    if json:
+        print(as_json(asdict(again or receipt)))
+    else:
+        print(replayed(again) if again else told(receipt))
 
 
 @index.command("status")

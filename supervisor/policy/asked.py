@@ -24,9 +24,9 @@ class Asked:
     before: tuple[Message, ...] = ()
 
 
-def ask(question: str | None, inbox: Sequence[Message], history: History) -> Asked:
+def ask(question: str | None, inbox: Sequence[Message], history: History, chat: Chat = DIRECT) -> Asked:
     """
-    Return what is asked: *question*, else the inputs of *inbox* that nobody has answered yet.
+    Return what is asked: *question*, heard in *chat*, else the inputs of *inbox* that nobody has answered yet.
 
     Inputs of more than one conversation are never mixed: that of the newest counts, since what the one may read may be hidden
     from the other. All direct talk is one conversation (003); a group's is its session's.
@@ -34,7 +34,6 @@ def ask(question: str | None, inbox: Sequence[Message], history: History) -> Ask
     talk = [one for one in history if isinstance(one, Message) and one.role in {"user", "assistant"} and one.text.strip()]
     if question is not None:
         waiting: tuple[Message, ...] = ()
-        chat = DIRECT
     else:
         open_inputs = [one for one in inbox if not _is_answered(one, talk)]
         chat = chat_of(open_inputs[-1].raw) if open_inputs else DIRECT

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
-from supervisor.policy.render import BETWEEN, HEADER, NOTE, Language, entry, tag
+from supervisor.policy.render import BETWEEN, HEADER, NOTE, Language, entry, nameless, tag
 from supervisor.text.tokens import estimate
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ class Limits:
     line_chars: int = 300  # 0: every message whole, however few then fit
     max_chars: int = 0  # of the block, header and tags counted (001); 0: no limit
     citations: bool = True
+    names: bool = True  # of dated files; their words may come from what the hearers did not hear
     cjk_weight: float = 1.0
     language: Language = "en"
 
@@ -133,7 +134,8 @@ class Page:
 
     def _tag(self, run: Sequence[Line]) -> str:
         first = run[0].hit.unit
-        return tag(first.path, first.start, max(line.hit.unit.end for line in run), lines=self.limits.citations)
+        path = first.path if self.limits.names else nameless(first.path)
+        return tag(path, first.start, max(line.hit.unit.end for line in run), lines=self.limits.citations)
 
     def _estimated(self, text: str) -> int:
         if text not in self._known:

@@ -6,7 +6,7 @@ can make a source tag, a heading, a fence, a comment of ours, a further entry or
 a cursor or turns the direction of writing. What looks like one of them gets a backslash, so that a reader sees that it did.
 
 A line break becomes a blank, as in a line of memory.md (000): an entry is one line, and the words stay findable as they
-were written. Between two messages of one entry stands `⏎`, which no stored text can hold.
+were written. Between two messages of one entry stands ` | `; a stored bar that looks like one gets a backslash.
 """
 
 from __future__ import annotations
@@ -54,11 +54,12 @@ _ESCAPED: Final = (
     (re.compile(r"`(?=``)|(?<=`)`(?=`)|(?<=``)`|~(?=~~)|(?<=~)~(?=~)|(?<=~~)~"), r"\\\g<0>"),
     (re.compile(r"\[(?=[^\[\]\n]{0,400}\.md\b|truncated\])", re.IGNORECASE), r"\\["),
     (re.compile(r"\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_\w+)\])", re.IGNORECASE), r"[\\"),
-    (re.compile(r"(?<![^ ])\|(?![^ ])"), r"\\|"),
+    (re.compile(r"(?<![^ ])\|(?![^ ])|\|(?= ?(?:user|assistant|system|tool)\s*[:：])", re.IGNORECASE), r"\\|"),
     (re.compile(r"\A(?=\[|#{1,6}(?:\s|\Z)|(?:user|assistant|system|tool)\s*[:：])", re.IGNORECASE), r"\\"),
 )
 #: What any of the patterns above needs.
 _SUSPECT: Final = re.compile(r"[<>|｜`~\[]|\A(?:#|[uast])", re.IGNORECASE)
+_NAMED: Final = re.compile(r"(\d{4}-\d\d-\d\d)-[^/]+\.md\Z")
 _NOT_IN_PATH: Final = re.compile(
     r"[\[\]%#\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e0fff]"
     r"|  +|\A | \Z"
@@ -107,6 +108,16 @@ def tag(path: str, start: int, end: int, *, lines: bool) -> str:
     safe = _NOT_IN_PATH.sub(lambda m: "".join(f"%{byte:02X}" for byte in m[0].encode("utf-8", "surrogatepass")), path)
     where = f"#L{start}" + (f"-L{end}" if end > start else "")
     return f"[{safe}{where if lines else ''}]"
+
+
+def nameless(path: str) -> str:
+    """
+    Return the path of a dated file by its day alone: the words in its name may be of another chat.
+
+    >>> nameless("memory/2026-01-28-deploy.md"), nameless("memory/summary/2026-01-15.md")
+    ('memory/2026-01-28-….md', 'memory/summary/2026-01-15.md')
+    """
+    return _NAMED.sub(r"\1-….md", path)
 
 
 def entry(source: str, said: Sequence[str]) -> str:

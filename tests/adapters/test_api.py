@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from supervisor import Memory, SupervisorError
+from supervisor.adapters.show import replayed, told
 from supervisor.protocol.errors import BadRequest, NotFound
 from tests.conftest import Desk, message
 
@@ -89,7 +90,54 @@ def test_a_fault_is_one_sentence_with_the_exit_code_of_the_command(memory, desk,
     assert desk.history() == before
 
 
+@pytest.fixture
+def overheard(desk: Desk) -> Memory:
+    """Something told in confidence, and something said in a group on the same day."""
+    desk.write(
+        [
+            message("1", "2026-01-28T09:00", "工资条的密码是生日，车牌 A12345。"),
+            message("2", "2026-01-28T10:00", "周五烧烤，密码锁的钥匙在老王那里。", session="tg:group:-1", chat="group"),
+        ]
+    )
+    desk.settle()
+    (desk.root / "recalld.toml").write_text(desk.toml + "[recall]\nhonest_miss = true\n")
+    return Memory(desk.root, environ={}, clock=desk.clock)
+
+
+@pytest.mark.parametrize("heard", [{"session": "tg:group:-1"}, {"session": "tg:group:-1", "chat": "group"}])
+def test_a_question_heard_in_a_group_gets_what_the_group_heard_and_no_name_that_tells_more(overheard, heard):
+    block = overheard.inject("密码", **heard).memory
+    assert "老王" in block
+    assert "生日" not in block
+    assert "[memory/2026-01-28-….md]" in block
+    assert "生日" in overheard.inject("密码").memory
+    assert "2026-01-28-…" not in overheard.inject("密码").memory
+
+
+def test_a_group_is_not_told_that_there_is_something_it_may_not_hear(overheard):
+    assert overheard.inject("车牌", session="tg:group:-1", chat="group").memory == ""
+    assert "车牌" in overheard.inject("车牌").memory
+
+
+def test_who_hears_a_question_is_one_of_three(overheard):
+    with pytest.raises(BadRequest, match="'family' is not direct, group or channel"):
+        overheard.context("密码", chat="family")
+
+
 def test_importing_the_package_loads_nothing_until_it_is_asked_for():
     code = "import sys, supervisor; print([m for m in sys.modules if m.startswith('supervisor.')]); supervisor.Memory; print(len(sys.modules))"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
     assert json.loads(said[0].replace("'", '"')) == []
+
+
+def test_why_reads_as_what_was_asked_what_was_shown_and_what_was_not(memory, desk):
+    made = memory.inject("花生和备份在哪？")
+    text = told(memory.why())
+    assert made.memory.rstrip() in text
+    assert "asked     花生和备份在哪？" in text
+    head, _, rest = text.partition("\nshown\n")
+    assert made.id in head
+    assert "words: 花生" in rest.partition("not shown")[0]
+    assert replayed(memory.replay()).endswith("Asked now, it would get the same.")
+    (desk.root / "memory.md").write_text("- 花生酱在柜子里\n", encoding="utf-8")
+    assert replayed(memory.replay()).rstrip().endswith("+[memory.md#L1] 花生酱在柜子里")
