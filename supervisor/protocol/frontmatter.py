@@ -66,7 +66,7 @@ def _fields(block: str) -> dict[str, str] | None:
 
     try:
         found = yaml.load(block, Loader=yaml.BaseLoader)  # noqa: S506 - BaseLoader makes nothing but strings
-    except (yaml.YAMLError, RecursionError, ValueError):  # the last of a character that there is not
+    except (yaml.YAMLError, RecursionError, ValueError, OverflowError):  # the last two of a character that there is not
         return None
     if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
         return None

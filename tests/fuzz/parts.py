@@ -13,7 +13,7 @@ import signal
 import tempfile
 import time
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing.connection import wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -88,11 +88,11 @@ class _Job:
     first: int
     start: Path
     place: Path
-    at: Any = field(default_factory=lambda: _PROCESSES.RawValue("q", -1))
-    seen: tuple[int, float] = (-1, 0.0)
 
     def __post_init__(self) -> None:
         self.place.mkdir(exist_ok=True)
+        self.at = _PROCESSES.RawValue("q", self.first - 1)
+        self.seen = (self.at.value, time.monotonic())
         seeds = range(self.first, (self.number + 1) * PART)
         self.process = _PROCESSES.Process(target=part, args=(seeds, self.start, self.place, self.at))
         self.process.start()
