@@ -32,8 +32,9 @@ def intake(ws: Workspace, now: datetime) -> int:
     # gather
     each = OneByOne()
     know_written(ws)
+    boxed: dict[Path, list[Key]] = {}
     with each:
-        _empty_drop_box(ws)
+        _empty_drop_box(ws, boxed)
     history = ws.history.read()
     _know_twins(ws, history)
     # decide and apply: names first, since everything else goes by them
@@ -47,6 +48,11 @@ def intake(ws: Workspace, now: datetime) -> int:
     adopted = _adopt(ws, [message for message in fresh if message.archived is Archived.YES])
     unwritten = [message for message in fresh if message.key not in adopted]
     ws.seen.saw(unwritten)
+    for path, keys in boxed.items():
+        # not before the journal has the words: a program that rewrites history.json could lose them in between
+        if all(key in ws.seen.unwritten or ws.seen.file_of(key) for key in keys):
+            with each:
+                ws.files.remove(path)
     if ws.should_stop():
         return len(fresh)
     _put_back(ws)
@@ -171,17 +177,18 @@ def _set_odd_aside(ws: Workspace, history: History) -> None:
 # ── the drop-box ─────────────────────────────────────────────────────────────
 
 
-def _empty_drop_box(ws: Workspace) -> None:
+def _empty_drop_box(ws: Workspace, boxed: dict[Path, list[Key]]) -> None:
+    """Append to history what was dropped; *boxed* gets each file that is in history now, and may go, with its messages."""
     each = OneByOne()
     for name in ws.files.disk.names(ws.layout.drop_box):
         stat = ws.files.disk.stat(ws.layout.drop_box / name)
         if name.endswith(".json") and not is_foreign(name) and stat and modes.S_ISREG(stat.mode):
             with each:
-                _take_file(ws, name)
+                _take_file(ws, name, boxed)
     each.raise_first()
 
 
-def _take_file(ws: Workspace, name: str) -> None:
+def _take_file(ws: Workspace, name: str, boxed: dict[Path, list[Key]]) -> None:
     """Take in one finished file; a copy of one that can't be understood goes to quarantine, and it stays where it is."""
     path = ws.layout.drop_box / name
     look = ws.files.look(path)
@@ -194,11 +201,12 @@ def _take_file(ws: Workspace, name: str) -> None:
         if kept:
             ws.events.emit("file_quarantined", file=ws.layout.relative(path), why=str(error))
         return
-    _take_in(ws, messages, path)
+    _take_in(ws, messages)
+    boxed[path] = [message.key for message in messages]
 
 
-def _take_in(ws: Workspace, messages: Sequence[Message], path: Path) -> None:
-    """Append what is not known yet, then delete the file: harmless when a crash repeats it."""
+def _take_in(ws: Workspace, messages: Sequence[Message]) -> None:
+    """Append what is not known yet: harmless when a crash repeats it."""
 
     def grow(history: History) -> History:
         keys = {entry.key for entry in history if isinstance(entry, Message)} | ws.seen.unwritten.keys()
@@ -206,7 +214,6 @@ def _take_in(ws: Workspace, messages: Sequence[Message], path: Path) -> None:
         return history + new if new else history
 
     ws.history.change(grow)
-    ws.files.remove(path)
 
 
 def _dropped(ws: Workspace, name: str, data: bytes, made_at: datetime) -> list[Message]:

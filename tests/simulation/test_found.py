@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 from typing import TYPE_CHECKING
 
@@ -67,6 +68,30 @@ def test_a_full_disk_does_not_end_the_supervisor_while_history_is_damaged(desk):
     for _ in range(3):
         supervisor.tick(desk.clock())
     assert [raw["id"] for raw in desk.history()] == ["m1"]
+
+
+def test_a_dropped_file_goes_only_when_the_journal_has_its_words(desk):
+    """History had them and the file was gone, the journal could not be written, and a program with a cap of its own came by."""
+
+    class WithoutJournal(RealDisk):
+        is_full = True
+
+        def open_append(self, path: Path, mode: int) -> int:
+            if self.is_full and path.name == "seen.jsonl":
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return super().open_append(path, mode)
+
+    desk.reopen(disk=(disk := WithoutJournal()))
+    (desk.layout.drop_box / "手机.json").write_text(
+        json.dumps(message("m1", "2026-01-30T09:00", "月饼订两盒。")), encoding="utf-8"
+    )
+    desk.round()
+    desk.write([])
+    disk.is_full = False
+    desk.reopen()
+    desk.round()
+    assert [raw["text"] for raw in desk.history()] == ["月饼订两盒。"]
+    assert not list(desk.layout.drop_box.iterdir())
 
 
 def test_a_full_disk_does_not_end_the_supervisor_when_a_lease_runs_out(desk, monkeypatch):
