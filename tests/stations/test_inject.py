@@ -85,7 +85,7 @@ def test_in_a_group_private_memory_is_not_said_and_what_is_said_is_not_cited(des
     waits(desk, {"id": "i1", "text": "花生呢？", "session": GROUP})
     own = replace(FOUND.hits[1], unit=replace(FOUND.hits[1].unit, chat="group", session=GROUP))
     found = inject(desk.ws, None, desk.clock(), replace(FOUND, hits=(FOUND.hits[0], own)))
-    assert found.memory.endswith("\n[memory/2026-01-28-allergy.md] 虾也不行。\n")
+    assert found.memory.endswith("\n[memory/2026-01-28-….md] 虾也不行。\n")
     assert "我对花生过敏" not in json.dumps(found.messages, ensure_ascii=False)
     assert [why for _, why in found.left_out] == ["group"]
 
