@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
 PART = 2_000
 A_LIFE_IN = 40
+#: Seconds of the processor's time that a case may take; on a machine with other work the clock goes on without it.
 MOST_S = 2.0
-#: A case that can't be interrupted for so long, in the library of the index say, is ended with its process.
+#: A case that waits for so long, or can't be interrupted, in the library of the index say, is ended with its process.
 _HANGS_S = 20.0
 #: Forked: what is imported here is not imported again; nothing here has threads.
 _PROCESSES = multiprocessing.get_context("fork")
@@ -53,7 +54,7 @@ def read_one(seed: int) -> None:
 
 def fault_of(seed: int, start: Path, place: Path) -> str:
     """Do one case; what is wrong, "" where nothing is."""
-    signal.setitimer(signal.ITIMER_REAL, MOST_S)
+    signal.setitimer(signal.ITIMER_PROF, MOST_S)
     try:
         if seed % A_LIFE_IN == 0:
             live(start, place, seed)
@@ -64,13 +65,13 @@ def fault_of(seed: int, start: Path, place: Path) -> str:
     except Exception as error:
         return f"seed {seed}: {type(error).__name__}: {error}"
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
     return ""
 
 
 def part(seeds: range, start: Path, place: Path, at: Any) -> None:
     """Do the cases; *at* says which it is at, the file *place*/faults holds what is wrong, a line each."""
-    signal.signal(signal.SIGALRM, _late)
+    signal.signal(signal.SIGPROF, _late)
     for reader in READERS.values():
         reader.read(reader.good)  # what is loaded at its first use is not the first case's time
     for seed in seeds:

@@ -65,7 +65,7 @@ def test_a_case_that_ends_its_process_or_never_ends_is_a_fault_and_the_part_goes
         if seed == 3:
             os.kill(os.getpid(), signal.SIGKILL)
         if seed == 5:  # deaf, as the library of the index is
-            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGPROF})
             threading.Event().wait()
 
     monkeypatch.setattr(parts, "read_one", read)
