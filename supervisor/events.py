@@ -59,11 +59,15 @@ EVENTS: Final[Mapping[str, str]] = {
     "backend_failed": "what scores beside the words can't be had; the words alone score",
     "backend_back": "it answers again",
     "clock_jump": "the clock was moved; nothing that goes by age is begun for a while",
+    "supervisor_mute": "a supervisor has the workspace and does not answer; commands do their work themselves",
     "degraded": "the disk refuses to read or write; recalld waits and tries again",
     "recovered": "the disk works again",
     "watch_lost": "file events are not to be had; polling goes on alone",
     "error": "a step failed in a way nobody foresaw; the others went on",
 }
+
+#: Bytes at the end of the log among which its last line is looked for.
+_LINE: Final = 10_000
 
 
 class EventLog:
@@ -76,7 +80,7 @@ class EventLog:
         self._clock = clock
         self._limits = limits
         self._tell = tell
-        self._lasting: dict[str, object] = {}
+        self._lasting: dict[tuple[str, str], object] = {}
         self._began: datetime | None = None
 
     def emit(self, event: str, **fields: object) -> None:
@@ -98,13 +102,31 @@ class EventLog:
         if self._tell:
             self._tell(told)
 
-    def edge(self, event: str, state: object, over: str = "", **fields: object) -> None:
-        """Write the event when *state* has become true, or another true value; write *over* when it no longer is."""
-        before, self._lasting[event] = self._lasting.get(event), state
+    def edge(self, event: str, state: object, over: str = "", *, what: str = "", **fields: object) -> None:
+        """
+        Write the event when *state* has become true, or another true value; write *over* when it no longer is.
+
+        *what* tells things apart that the same event is told of. What the log's last line says already, of another process, is
+        not said again: commands that end after each turn meet the same fault each time.
+        """
+        key = event, what
+        is_first = key not in self._lasting
+        before, self._lasting[key] = self._lasting.get(key), state
         if state and state != before:
-            self.emit(event, **fields)
+            if not (is_first and self._last() == {"event": event, **fields}):
+                self.emit(event, **fields)
         elif before and not state and over:
             self.emit(over)
+
+    def _last(self) -> dict[str, object]:
+        """Return what the log's last line says, without its time; nothing where it can't be read."""
+        try:
+            with open(self._path, "rb") as file:
+                file.seek(max(0, os.fstat(file.fileno()).st_size - _LINE))
+                found = json.loads(file.read().splitlines()[-1])
+        except (OSError, ValueError, IndexError, RecursionError):
+            return {}
+        return {name: value for name, value in found.items() if name != "ts"} if isinstance(found, dict) else {}
 
     def _rotate(self, now: datetime) -> None:
         """Begin a new file when the old one is full or of another day; delete what is too old or too much."""

@@ -37,8 +37,8 @@ class Events(Protocol):
         """Write one event."""
         ...
 
-    def edge(self, event: str, state: object, over: str = "", **fields: object) -> None:
-        """Write the event when *state* has become true, and *over* when it no longer is."""
+    def edge(self, event: str, state: object, over: str = "", *, what: str = "", **fields: object) -> None:
+        """Write the event when *state* has become true, and *over* when it no longer is, for each *what* by itself."""
         ...
 
 

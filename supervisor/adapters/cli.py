@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from supervisor.adapters import care, turn
-from supervisor.adapters.opening import CALL, GIVEN, Call, Folder, Json, Now, moment, opened, root_of
+from supervisor.adapters.opening import CALL, GIVEN, MUTE, Call, Folder, Json, Now, moment, opened, root_of
 from supervisor.adapters.show import as_json, as_line, as_text, tree
 from supervisor.adapters.where import named
 from supervisor.append import append as append_messages
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from supervisor.adapters.door import Request
     from supervisor.protocol.clock import Clock
     from supervisor.workspace import Workspace
 
@@ -149,14 +150,17 @@ def _serve(root: Path, clock: Clock, tell: Callable[[Mapping[str, object]], None
     keeper = Keeper(lambda: open_workspace(root, os.environ, clock, tell), clock)
     supervisor = Supervisor(ws, clock, Workers(ws, clock) if has_worker else None, keeper=keeper)
     _on_signals(supervisor.stop)
-    with alone(ws) as held, open_door(ws.layout, ws.files, lambda request: _answer(request, served)):
+
+    def told(why: str) -> None:
+        served.events.edge("error", why, what="the socket", why=why)
+
+    with alone(ws) as held, open_door(ws.layout, ws.files, lambda request: _answer(request, served), told):
         supervisor.run(held)
 
 
-def _answer(request: dict[str, Any], served: Workspace) -> dict[str, Any]:
+def _answer(request: Request, served: Workspace) -> dict[str, Any]:
     """Run the command of a request here; ValueError when it can't be honoured, so that the asker does the work itself."""
-    argv = [str(word) for word in request["argv"]]
-    given = {str(key): str(value) for key, value in request["env"].items()}
+    argv, given = request.argv, request.environ
     ours = {key: value for key, value in os.environ.items() if key.startswith("RECALLD_")}
     for passing in ("RECALLD_NOW", "RECALLD_WORKSPACE"):
         ours.pop(passing, None)
@@ -276,8 +280,9 @@ care.register(app)
 turn.register(app)
 
 
-def main() -> None:
-    """Run a command and end with its exit code; whatever goes wrong is one sentence."""
+def main(*, is_mute: bool = False) -> None:
+    """Run a command and end with its exit code; whatever goes wrong is one sentence. *is_mute* is told (`supervisor_mute`)."""
+    MUTE.set(is_mute)
     os.umask(0o077)  # the engine of the index makes files of its own, and they hold what was said
     code = run_command(None)
     try:

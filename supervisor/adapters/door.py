@@ -1,7 +1,9 @@
 """
 The supervisor's Unix socket, mode 0600: one JSON line in, the same command run here, one JSON line out (docs/cli.md).
 
-A request that can't be honoured gets no answer, and the command that asked does the work itself.
+A request that is understood is acknowledged at once by an empty line, before the work is done: so its asker knows that somebody
+is there. One that can't be honoured gets no answer, and the command that asked does the work itself. Whatever is sent here, by
+however many, the next one is served.
 """
 
 from __future__ import annotations
@@ -11,12 +13,18 @@ import hashlib
 import json
 import os
 import socket
+import stat
 import threading
+import traceback
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from supervisor.deadline import within
+from supervisor.protocol.errors import Unforeseen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from supervisor.protocol.files import Files
     from supervisor.protocol.layout import Layout
@@ -24,12 +32,36 @@ if TYPE_CHECKING:
 #: A path much longer than this does not bind.
 _LONGEST: Final = 100
 _MOST: Final = 1 << 20  # bytes of a request
-_WAIT_S: Final = 5.0
+#: Seconds within which a whole request is here: who asks has it ready before it connects.
+_READ_S: Final = 0.1
+#: Seconds within which an answer is taken.
+_TAKE_S: Final = 2.0
+#: Seconds until a connection that could not be accepted is tried again; how long the end is waited for.
+_AGAIN_S: Final = 0.1
+_END_S: Final = 1.0
+#: Connections that are dealt with at once; one is worked for at a time.
+_AT_ONCE: Final = 16
+_VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A command that somebody wants done: its arguments, and the RECALLD_* variables of who asks."""
+
+    argv: list[str]
+    environ: Mapping[str, str]
+
+
+Answer: TypeAlias = "Callable[[Request], dict[str, Any]]"
 
 
 @contextlib.contextmanager
-def open_door(layout: Layout, files: Files, answer: Callable[[dict[str, Any]], dict[str, Any]]) -> Iterator[None]:
-    """Answer requests in a thread of its own, one at a time, until the block ends."""
+def open_door(layout: Layout, files: Files, answer: Answer, tell: Callable[[str], None]) -> Iterator[None]:
+    """
+    Answer requests, one at a time, in threads of its own, until the block ends.
+
+    *answer* raises ValueError for what it can't honour; *tell* hears of requests that are none, and of bugs.
+    """
     files.make_folder(layout.state)
     path = _path(layout, files)
     files.remove(path)  # of a supervisor that was killed; its lock is ours now
@@ -40,12 +72,12 @@ def open_door(layout: Layout, files: Files, answer: Callable[[dict[str, Any]], d
     finally:
         os.umask(mask)
     door.listen(64)
-    thread = threading.Thread(target=_serve, args=(door, answer), daemon=True)
-    thread.start()
+    served = _Door(door, answer, tell)
+    served.start()
     try:
         yield
     finally:
-        door.close()
+        served.end()
         with contextlib.suppress(OSError):
             files.remove(path)
 
@@ -56,35 +88,112 @@ def _path(layout: Layout, files: Files) -> Path:
     if len(os.fsencode(path)) <= _LONGEST:
         files.remove(noted)
         return path
-    folder = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/tmp/recalld-{os.getuid()}") / "recalld"  # noqa: S108 - mode 0700
+    folder = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/tmp/recalld-{os.getuid()}") / "recalld"  # noqa: S108 - see below
     files.make_folder(folder)
-    found = files.disk.stat(folder)
-    if found is None or found.uid != os.getuid():
-        raise PermissionError(1, "it belongs to somebody else", str(folder))
+    for ours in (folder.parent, folder):  # whoever may write to either could put a socket of their own there
+        found = files.disk.stat(ours)
+        if found is None or not stat.S_ISDIR(found.mode) or found.uid != os.getuid() or found.mode & 0o077:
+            raise PermissionError(1, "it is a link, belongs to somebody else, or others may look into it", str(ours))
     far = folder / f"{hashlib.sha256(os.fsencode(layout.root)).hexdigest()[:16]}.sock"
     files.replace(noted, str(far).encode(), files.look(noted))
     return far
 
 
-def _serve(door: socket.socket, answer: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-    while True:
+class _Door:
+    """One thread that accepts, and one for each connection, a few at most."""
+
+    def __init__(self, door: socket.socket, answer: Answer, tell: Callable[[str], None]) -> None:
+        self._door, self._answer, self._tell = door, answer, tell
+        self._ending = threading.Event()
+        self._free = threading.BoundedSemaphore(_AT_ONCE)
+        self._working = threading.Lock()
+        self._thread = threading.Thread(target=self._accept, name="door", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def end(self) -> None:
+        self._ending.set()
+        with contextlib.suppress(OSError):
+            self._door.shutdown(socket.SHUT_RDWR)  # closing it alone wakes nobody who accepts
+        self._thread.join(_END_S)
+        self._door.close()
+
+    def _accept(self) -> None:
+        while not self._ending.is_set():
+            self._free.acquire()
+            try:
+                line, _ = self._door.accept()
+                threading.Thread(target=self._serve, args=(line,), name="asked", daemon=True).start()
+            except (OSError, RuntimeError):  # no more files or threads for now, or the end
+                self._free.release()
+                self._ending.wait(_AGAIN_S)
+
+    def _serve(self, line: socket.socket) -> None:
+        with line:
+            try:
+                self._deal(line)
+            except OSError:
+                pass  # who asked has gone, or never takes the answer
+            except Exception as error:  # noqa: BLE001 - a command's bug is this asker's alone; its text may quote a message
+                frame = traceback.extract_tb(error.__traceback__)[-1]
+                where = f"{os.path.basename(frame.filename)}:{frame.lineno}"
+                self._tell(str(Unforeseen("a command at the socket", type(error).__name__, where)))
+            finally:
+                self._free.release()
+
+    def _deal(self, line: socket.socket) -> None:
+        """Read one request, and answer it; what is none, or of another version, is left without a word."""
+        data = _read(line)
+        if not data:
+            return  # somebody who only looked whether there is a supervisor
         try:
-            line, _ = door.accept()
-        except OSError:
-            return  # the door is closed
-        with line, contextlib.suppress(OSError, ValueError):
-            line.settimeout(_WAIT_S)
-            request = json.loads(_read(line))
-            if isinstance(request, dict) and request.get("version") == 1:
-                line.sendall(json.dumps(answer(request)).encode())
+            request = _parsed(data)
+        except ValueError as error:
+            self._tell(f"a request at the socket was refused: {error}")
+            return
+        if request is None:
+            return
+        line.settimeout(_TAKE_S)
+        line.sendall(b"\n")
+        with self._working:
+            try:
+                answer = self._answer(request)
+            except ValueError:
+                return
+        line.sendall(json.dumps(answer).encode())
 
 
 def _read(line: socket.socket) -> bytes:
-    """Return one line; ValueError when it is too long or never ends."""
-    data = b""
-    while not data.endswith(b"\n"):
-        more = line.recv(1 << 16)
-        data += more
-        if not more or len(data) > _MOST:
-            raise ValueError("no whole line")
-    return data
+    """Return what came before the end of a line, of the connection, of the time or of patience."""
+    data, deadline = bytearray(), within(_READ_S)
+    with contextlib.suppress(TimeoutError):
+        while not data.endswith(b"\n") and len(data) <= _MOST and not deadline.is_over:
+            line.settimeout(max(deadline.left_s, 0.001))
+            more = line.recv(1 << 16)
+            if not more:
+                break
+            data += more
+    return bytes(data)
+
+
+def _parsed(data: bytes) -> Request | None:
+    """Return the request, None where it is of another version; ValueError where it is none."""
+    if len(data) > _MOST:
+        raise ValueError("it is too long")
+    if not data.endswith(b"\n"):
+        raise ValueError("its line has no end")
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError):
+        raise ValueError("it is no JSON") from None
+    if not isinstance(found, dict):
+        raise ValueError("it is no JSON object")  # noqa: TRY004 - of the asker, not of our types
+    if found.get("version") != _VERSION:
+        return None
+    argv, environ = found.get("argv"), found.get("env")
+    if not isinstance(argv, list) or not all(isinstance(word, str) for word in argv):
+        raise ValueError("its argv is no list of words")
+    if not isinstance(environ, dict) or not all(isinstance(value, str) for value in environ.values()):
+        raise ValueError("its env does not give each variable a text")
+    return Request(argv, environ)

@@ -3,8 +3,8 @@ The command `recalld`, as thin as it can be: a question goes to the running supe
 
 The turn waits for this, so it imports next to nothing, not even `typing`: each module is a millisecond, Python's own start is
 ten. Over the supervisor's Unix socket go the arguments, the folder and the RECALLD_* variables in one JSON line; output, errors
-and exit code come back in another. Without a supervisor, or when it can't honour the request, the command does the work itself:
-one parser, one behaviour (docs/cli.md).
+and exit code come back in another, after an empty line at once that says: understood. Without a supervisor, or when it can't
+honour the request or is mute, the command does the work itself: one parser, one behaviour (docs/cli.md).
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 ASKED: Final = frozenset({"inject", "context", "search", "get", "why"})
 #: Options of every command that have a value.
 _WITH_VALUE: Final = frozenset({"-w", "--workspace", "--now"})
-#: How long to wait for a supervisor that is alive but busy, before doing the work here. In seconds.
-_WAIT_S: Final = 2.0
+#: Seconds until a supervisor says that it has understood; one that is stopped or hangs never does, and the turn waits.
+_SIGN_S: Final = 0.25
+#: Seconds that it may then take: it may have to load its words, and the same work is not done twice for nothing.
+_ANSWER_S: Final = 2.0
 
 
 def main() -> None:
@@ -34,12 +36,12 @@ def main() -> None:
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - itself
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # half an emoji is no text to UTF-8, but it is some memory's
-    answer = _asked(sys.argv[1:])
+    answer, is_mute = _asked(sys.argv[1:])
     if answer is None:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy starts a thread a core, for nothing that is done here
         from supervisor.adapters.cli import main as run
 
-        run()
+        run(is_mute=is_mute)
         return
     out, err, code = answer
     if err and sys.stderr:
@@ -55,13 +57,17 @@ def main() -> None:
     sys.exit(code)
 
 
-def _asked(argv: list[str]) -> tuple[str, str, int] | None:
-    """Return output, errors and exit code of a command that the supervisor has answered; None when it is to be done here."""
+def _asked(argv: list[str]) -> tuple[tuple[str, str, int] | None, bool]:
+    """
+    Return output, errors and exit code of a command that the supervisor has answered; None when it is to be done here.
+
+    And whether that is so because the supervisor is there and says nothing.
+    """
     if _command(argv) not in ASKED or "--help" in argv:
-        return None
+        return None, False
     path = socket_path(workspace_of(argv, os.environ))
-    if not os.path.exists(path):
-        return None
+    if not path:
+        return None, False
     import json
     import socket
 
@@ -69,13 +75,17 @@ def _asked(argv: list[str]) -> tuple[str, str, int] | None:
     request = json.dumps({"version": 1, "argv": argv, "env": environ})
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
-            line.settimeout(_WAIT_S)
+            line.settimeout(_SIGN_S)
             line.connect(path)
             line.sendall(request.encode() + b"\n")
-            answer = json.loads(b"".join(iter(lambda: line.recv(1 << 16), b"")))
-        return str(answer["out"]), str(answer["err"]), int(answer["code"])
+            data = line.recv(1 << 16)
+            line.settimeout(_ANSWER_S)
+            answer = json.loads(data + b"".join(iter(lambda: line.recv(1 << 16), b"")))
+        return (str(answer["out"]), str(answer["err"]), int(answer["code"])), False
+    except (TimeoutError, BlockingIOError):  # the latter where so many ask that no more can wait
+        return None, True
     except (OSError, ValueError, KeyError, TypeError):
-        return None
+        return None, False
 
 
 def _command(argv: list[str]) -> str:

@@ -39,6 +39,8 @@ class Call:
 
 #: The call that is being answered, None for a command of one's own.
 CALL: Final[ContextVar[Call | None]] = ContextVar("call", default=None)
+#: Whether the supervisor was asked for the command, and said nothing.
+MUTE: Final[ContextVar[bool]] = ContextVar("mute", default=False)
 #: Options that stood before the command.
 GIVEN: Final[dict[str, Any]] = {}
 
@@ -90,4 +92,7 @@ def opened(workspace: Path | None, now: str | None) -> tuple[Workspace, datetime
         return call.served, clock()
     if not root.is_dir():
         raise BadRequest("--workspace", f"{root} is not there; make it with `recalld init -w {root}`")
-    return open_workspace(root, os.environ, clock), clock()
+    ws = open_workspace(root, os.environ, clock)
+    if MUTE.get():
+        ws.events.edge("supervisor_mute", True)
+    return ws, clock()

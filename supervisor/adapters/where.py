@@ -37,10 +37,19 @@ def workspace_of(argv: list[str], environ: Mapping[str, str]) -> str:
 
 
 def socket_path(root: str) -> str:
-    """Return where a supervisor of the workspace listens: beside its state, or as noted where that path is too long."""
-    path = os.path.join(root, ".recalld", "socket")
+    """
+    Return where a supervisor of the workspace listens: beside its state, or as noted where that path is too long.
+
+    "" where none does, or where the socket is not of whoever owns the state: a question is for nobody else.
+    """
+    state = os.path.join(root, ".recalld")
+    path = os.path.join(state, "socket")
     try:
         with open(path + ".path", encoding="utf-8") as noted:
-            return noted.read().strip()
+            path = noted.read().strip()
     except OSError:
-        return path
+        pass
+    try:
+        return path if os.lstat(path).st_uid == os.stat(state).st_uid else ""
+    except (OSError, ValueError):
+        return ""

@@ -55,6 +55,26 @@ def test_what_lasts_is_told_when_it_begins_changes_and_is_over(make):
     ]
 
 
+def test_each_thing_that_lasts_begins_and_ends_by_itself(make):
+    desk = make()
+    for what, state in (("收件箱", "坏"), ("历史", "坏"), ("收件箱", "坏"), ("收件箱", ""), ("历史", "坏")):
+        desk.log.edge("degraded", state, over="recovered", what=what, why=f"{what}{state}")
+    assert [line.get("why", line["event"]) for line in desk.lines()] == ["收件箱坏", "历史坏", "recovered"]
+
+
+@pytest.mark.parametrize("line", ["", "不是 JSON\n", "[1]\n", "[" * 9000 + "\n", '{"ts": "昨天"'])
+def test_what_another_process_told_last_is_not_told_again_and_a_strange_line_hides_nothing(make, line):
+    for _ in range(3):
+        make().log.edge("supervisor_mute", True)
+    assert len(make().lines()) == 1
+    make().log.emit("started")
+    make().log.edge("supervisor_mute", True)
+    assert len(make().lines()) == 3
+    (make().root / "log.jsonl").write_text(line, encoding="utf-8")
+    make().log.edge("supervisor_mute", True)
+    assert "supervisor_mute" in (make().root / "log.jsonl").read_text(encoding="utf-8")
+
+
 def test_a_log_in_use_is_put_aside_after_a_day_and_its_lines_stay(make):
     desk = make()
     for _ in range(49):
