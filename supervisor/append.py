@@ -2,7 +2,7 @@
 Adding messages: into history.json under its lock, and into the seen journal, before the id is given back.
 
 So a message whose id was printed survives a crash, and another program's rewrite without the lock. While history.json is
-damaged the message waits in the drop-box instead (docs/protocol.md, 5).
+damaged, or rewritten by somebody again and again, the message waits in the drop-box instead (docs/protocol.md, 5).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.protocol.clock import to_wire
-from supervisor.protocol.errors import BadFile, BadRequest, Busy
+from supervisor.protocol.errors import BadFile, BadRequest, Busy, Changed
 from supervisor.protocol.files import digest_of
 from supervisor.protocol.json_text import parse_json, render_json
 from supervisor.protocol.message import History, Message, Odd, dated, read_message
@@ -60,7 +60,7 @@ def append(ws: Workspace, raws: Sequence[dict[str, Any]], now: datetime, entropy
     messages = [_message(ws, raw, now, entropy[10 * n : 10 * n + 10]) for n, raw in enumerate(raws)]
     try:
         ws.history.change(partial(_with, new=tuple(messages)), then=lambda _: ws.seen.note(messages))
-    except (BadFile, Busy):
+    except (BadFile, Busy, Changed):
         ws.files.make_folder(ws.layout.drop_box)
         data = render_json([message.raw for message in messages])
         with suppress(FileExistsError):  # the same messages wait there already

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -11,6 +12,9 @@ from supervisor.append import append, new_id, read_lines
 from supervisor.protocol.errors import BadRequest
 from supervisor.recover import restore_history
 from tests.conftest import Desk, at, message, talk
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 NOW = at("2026-01-31T10:00")
 
@@ -83,6 +87,24 @@ def test_while_history_is_damaged_messages_wait_in_the_drop_box(desk):
     desk.round()
     assert identity in [raw["id"] for raw in desk.history()]
     assert list(desk.layout.drop_box.iterdir()) == []
+
+
+def test_while_another_program_rewrites_history_again_and_again_messages_wait_in_the_drop_box(desk, monkeypatch):
+    """Each time that we were about to write, the file was another: the words must not wait for their luck."""
+    replace, count = desk.ws.files.replace, itertools.count()
+
+    def too_late(path: Path, *rest: Any, **more: Any) -> None:
+        if path == desk.layout.history:
+            desk.write([message(f"别人-{next(count)}", "2026-01-31T09:00")])
+        replace(path, *rest, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(desk.ws.files, "replace", too_late)
+        (identity,) = add(desk, say())
+    assert next(count) > 2
+    assert identity not in [raw["id"] for raw in desk.history()]
+    desk.round()
+    assert identity in [raw["id"] for raw in desk.history()]
 
 
 @pytest.mark.parametrize("time", ["9999-12-31T23:59:59.999Z", "2027-01-01T00:00:00Z", 253402300799, "昨天"])
