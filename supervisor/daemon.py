@@ -84,6 +84,8 @@ class Supervisor:
             last_round = last_tree = float("-inf")
             while not self._stop.is_set():
                 now = self._steady_s()
+                if self._keeper:
+                    self._keeper.look()
                 changed, hinted = self._look.near_changed(), self._wake.is_set()
                 self._wake.clear()
                 if hinted or now - last_tree >= tree_s:

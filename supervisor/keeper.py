@@ -7,6 +7,7 @@ of what waits in inbox.json ready; one shows memory to a backend that wants to s
 
 from __future__ import annotations
 
+import contextlib
 import time
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
@@ -45,6 +46,7 @@ class Keeper:
         learning, fresh, ready = another(), another(), another()
         self._inbox = ready.layout.inbox.name
         self._learning = Beside(learning, "learning", lambda: _learn(learning))
+        self._index, self._commit = fresh.index, fresh.index.held
         self._fresh = Beside(fresh, "index", Freshness(fresh, clock, self._learning.wake).step, _GATHER_S)
         self._ready = Beside(ready, "ready context", _context_step(ready, clock))
 
@@ -58,6 +60,13 @@ class Keeper:
     def memory_changed(self) -> None:
         """The files of memory are others than they were."""
         self._fresh.wake()
+
+    def look(self) -> None:
+        """Have the index made anew where somebody has deleted it or written over it: one stat."""
+        with contextlib.suppress(OSError):  # it may not be looked at: an update tells of that
+            before, self._commit = self._commit, self._index.on_disk()
+            if self._commit not in (before, self._index.held):
+                self._fresh.wake()
 
     def __enter__(self) -> None:
         """Begin; the inbox and the index are looked at at once."""

@@ -190,6 +190,7 @@ def _query(ws: Workspace, question: str, now: datetime, recent: Sequence[Message
 
 
 def _tell_damage(ws: Workspace, error: BadFile) -> None:
-    """Have the index made anew at the next update."""
+    """Have the index made anew, at the next update or by who keeps it."""
     ws.index.forget()
     ws.events.emit("index_damaged", why=error.why)
+    ws.index_lost()

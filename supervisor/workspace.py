@@ -63,6 +63,8 @@ class Workspace:
         #: Asked between two steps of long work; told how far it has come: what, how many of how many.
         self.should_stop: Callable[[], bool] = lambda: False
         self.progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None
+        #: Told that the index was found damaged: who keeps it up to date makes it anew.
+        self.index_lost: Callable[[], None] = lambda: None
         self.index.progress = lambda what, done, total: self.progress(what, done, total)  # noqa: PLW0108 - it is set later
 
     def prepare(self) -> None:

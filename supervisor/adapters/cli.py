@@ -148,6 +148,7 @@ def _serve(root: Path, clock: Clock, tell: Callable[[Mapping[str, object]], None
     ws = open_workspace(root, os.environ, clock, tell)
     served = open_workspace(root, os.environ, utc_now)
     keeper = Keeper(lambda: open_workspace(root, os.environ, clock, tell), clock)
+    served.index_lost = keeper.memory_changed
     supervisor = Supervisor(ws, clock, Workers(ws, clock) if has_worker else None, keeper=keeper)
     _on_signals(supervisor.stop)
 

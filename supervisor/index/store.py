@@ -83,6 +83,15 @@ class Index:
         """Whether there is an index that is searched; without, it is what memory holds."""
         return self._view.engine is not None
 
+    @property
+    def held(self) -> Stat | None:
+        """What tells the commit that was last opened or made here from others."""
+        return self._view.commit
+
+    def on_disk(self) -> Stat | None:
+        """Return what tells the commit that is there from others, None where there is none."""
+        return self._files.disk.stat(self._commits)
+
     def records(self) -> Mapping[str, Record]:
         """Return the files as they were last looked at, by path; the last commit's are read where nothing was yet."""
         with contextlib.suppress(OSError):

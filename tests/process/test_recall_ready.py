@@ -171,6 +171,26 @@ def test_what_waits_when_the_supervisor_starts_is_made_ready_and_a_broken_inbox_
     assert running.end()[0] == 0
 
 
+@pytest.mark.parametrize("harm", ["deleted", "cut off"])
+def test_an_index_that_is_gone_or_damaged_comes_back_though_no_file_of_memory_changes(running, harm):
+    until(lambda: running.finds("rsync nas7", "nas7"))
+    index = running.root / ".recalld" / "index"
+    until((index / "meta.json").exists)
+    known = (index / "meta.json").stat().st_mtime_ns
+    if harm == "deleted":
+        shutil.rmtree(index)
+    else:
+        for path in index.iterdir():
+            if path.suffix != ".json":
+                os.truncate(path, path.stat().st_size // 3)
+        assert running.finds("rsync nas7", "nas7")
+    until(lambda: (index / "meta.json").exists() and (index / "meta.json").stat().st_mtime_ns != known)
+    assert running.finds("rsync nas7", "nas7")
+    code, said = running.end()
+    assert (code, "Traceback" in said) == (0, False)
+    assert "index_damaged" in (running.root / "log.jsonl").read_text(encoding="utf-8")
+
+
 def test_told_to_end_in_the_middle_of_a_first_index_it_ends_at_once_and_clean(running):
     running.end()
     folder = running.root / "memory"

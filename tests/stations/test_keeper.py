@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import threading
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from supervisor.beside import Beside
 from supervisor.daemon import Supervisor
 from supervisor.keeper import Freshness, Keeper
 from supervisor.protocol.disk import RealDisk
-from supervisor.recall import recall
+from supervisor.recall import recall, refresh
 from supervisor.report import status
 from supervisor.workspace import Workspace
 from tests.conftest import message
@@ -179,6 +180,48 @@ def test_the_keeper_hears_of_files_by_their_names(desk, monkeypatch):
         keeper.hint(name)
     keeper.memory_changed()
     assert woken == ["context", "index", "index", "index"]
+
+
+@pytest.mark.parametrize("harm", ["deleted", "written over", "made by another"])
+def test_the_keeper_sees_that_the_index_is_another_and_wakes_once(told, monkeypatch, harm):
+    keeper = Keeper(lambda: again(told), told.clock)
+    woken = []
+    monkeypatch.setattr(keeper._fresh, "wake", lambda: woken.append("index"))
+    index = told.layout.state / "index"
+    refresh(keeper._learning._ws)  # another's, as is each thread's
+    keeper.look()
+    assert woken == ["index"]
+    keeper._fresh._step()
+    for _ in range(3):
+        keeper.look()
+    assert woken == ["index"]
+    match harm:
+        case "deleted":
+            shutil.rmtree(index)
+        case "written over":
+            (index / "meta.json").write_text("{", encoding="utf-8")
+        case "made by another":
+            refresh(again(told), anew=True)
+    for _ in range(3):
+        keeper.look()
+    assert woken == ["index", "index"]
+    keeper._fresh._step()
+    keeper.look()
+    assert (index / "meta.json").stat().st_size > 100
+    assert len(told.told.of("index_damaged")) == (0 if harm == "made by another" else 1)
+
+
+def test_who_finds_the_index_damaged_has_it_made_anew(told):
+    refresh(told.ws)
+    lost = []
+    told.ws.index_lost = lambda: lost.append("索引")
+    assert found(told, "疫苗")
+    assert lost == []
+    for path in (told.layout.state / "index").iterdir():
+        if path.suffix != ".json":
+            os.truncate(path, path.stat().st_size // 3)
+    assert found(told, "疫苗")
+    assert lost == ["索引"]
 
 
 class Heard:
