@@ -1,22 +1,35 @@
-"""Any order of anything: ``python -m tests.machine --examples 1000 --steps 50 --seed 1``; exits with 1 when a run is wrong."""
+"""
+Any order of anything: ``python -m tests.machine --examples 1000 --steps 50 --seed 1``; exits with 1 when a run is wrong.
+
+It runs in parts of a hundred examples, each with a seed of its own. With ``--log FILE`` each part is written down as it ends,
+and a run goes on after the parts that stand there. What fails is told with its seed; ``--only SEED --shrink`` makes it short.
+"""
 
 from __future__ import annotations
 
 import argparse
 import multiprocessing
 import sys
-import time
 import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
-from hypothesis import HealthCheck, seed, settings
+from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.machine.machine import AnyOrder
+from tests.process.rounds import Rounds
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: Examples of a part.
+PART: Final = 100
 
 
-def _part(job: tuple[int, int, int]) -> str:
-    """Run a share of the examples; returns what is wrong, with the shortest steps that show it."""
-    number, examples, steps = job
+def _part(job: tuple[int, int, int, bool]) -> tuple[int, str]:
+    """Run a part; returns its seed and what is wrong, with the steps that show it."""
+    number, examples, steps, shrink = job
 
     class Seeded(AnyOrder):
         pass
@@ -28,31 +41,54 @@ def _part(job: tuple[int, int, int]) -> str:
         database=None,
         report_multiple_bugs=False,
         suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate, *([Phase.shrink] if shrink else [])],
     )
     try:
         seed(number)(run_state_machine_as_test)(Seeded, settings=held)
     except BaseException:
-        return f"seed {number}:\n{traceback.format_exc(limit=-3)}"
-    return ""
+        return number, traceback.format_exc(limit=-3)
+    return number, ""
+
+
+def parts(first: int, examples: int) -> dict[int, int]:
+    """Return how many examples each part has, by its seed; the first are those of a shorter run."""
+    return {first * 1_000_000 + n: min(PART, examples - n * PART) for n in range(-(-examples // PART))}
+
+
+def run(jobs: Sequence[tuple[int, int, int, bool]], processes: int, rounds: Rounds) -> None:
+    """Run the parts and write each down as it ends."""
+    sizes = {number: (examples, steps) for number, examples, steps, _ in jobs}
+    with multiprocessing.get_context("fork").Pool(processes) as pool:
+        for number, wrong in pool.imap_unordered(_part, jobs):
+            examples, steps = sizes[number]
+            rounds.add(key(number, examples, steps), [wrong] if wrong else [], runs=examples)
+            rounds.progress(f"{rounds.total('runs'):,} runs")
+
+
+def key(number: int, examples: int, steps: int) -> str:
+    """Return the name of a part in the log: other steps are another part."""
+    return f"seed {number}, {examples} runs of {steps} steps"
 
 
 def main(argv: list[str] | None = None) -> int:
-    options = argparse.ArgumentParser(prog="python -m tests.machine", description=__doc__)
+    """Run the parts that are left; returns the exit code."""
+    options = argparse.ArgumentParser(
+        prog="python -m tests.machine", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--examples", type=int, default=1000)
     options.add_argument("--steps", type=int, default=50)
-    options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--seed", type=int, default=1, help="where the parts begin: another number, other runs")
+    options.add_argument("--only", type=int, help="the part of this seed alone")
+    options.add_argument("--shrink", action="store_true", help="look for the shortest steps, up to five minutes a failure")
     options.add_argument("--jobs", type=int, default=multiprocessing.cpu_count())
+    options.add_argument("--log", type=Path, help="a line a part; what stands there is not done again")
     found = options.parse_args(argv)
-    share = -(-found.examples // found.jobs)
-    jobs = [(found.seed * 1000 + n, min(share, found.examples - n * share), found.steps) for n in range(found.jobs)]
-    began = time.perf_counter()
-    with multiprocessing.get_context("fork").Pool(found.jobs) as pool:
-        wrong = [one for one in pool.imap(_part, [job for job in jobs if job[1] > 0]) if one]
-    print("\n".join(wrong))
-    print(
-        f"{found.examples} runs of {found.steps} steps, {len(wrong)} wrong, {time.perf_counter() - began:.0f} s, seed {found.seed}"
-    )
-    return 1 if wrong else 0
+    rounds = Rounds(found.log)
+    wanted = {found.only: PART} if found.only else parts(found.seed, found.examples)
+    left = {number: count for number, count in wanted.items() if key(number, count, found.steps) not in rounds.done}
+    run([(number, count, found.steps, found.shrink) for number, count in left.items()], found.jobs, rounds)
+    print(f"{rounds.total('runs'):,} runs of {found.steps} steps, {rounds.wrong} violations, {rounds.seconds:.0f} s")
+    return 1 if rounds.wrong else 0
 
 
 if __name__ == "__main__":

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 import supervisor.archive
 import supervisor.intake
+from tests.machine.__main__ import main
 from tests.machine.machine import AnyOrder
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SHARE = settings(
     max_examples=20,
@@ -22,6 +29,14 @@ SHARE = settings(
 
 def test_anything_in_any_order_loses_nothing_and_comes_to_rest() -> None:
     run_state_machine_as_test(AnyOrder, settings=SHARE)
+
+
+def test_a_run_that_was_cut_off_goes_on_after_the_parts_that_are_written_down(tmp_path: Path) -> None:
+    log = tmp_path / "日志.jsonl"
+    arguments = ["--steps", "2", "--jobs", "1", "--log", str(log)]
+    assert main([*arguments, "--examples", "100"]) == 0
+    assert main([*arguments, "--examples", "102"]) == 0
+    assert [json.loads(line)["runs"] for line in log.read_text(encoding="utf-8").splitlines()] == [100, 2]
 
 
 MUTANTS = {

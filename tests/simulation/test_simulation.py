@@ -17,6 +17,7 @@ import supervisor.recover
 import supervisor.rollup
 from supervisor.protocol.dated import render_dated
 from tests.simulation import others
+from tests.simulation.__main__ import main
 from tests.simulation.judge import found_again, judge, searchable
 from tests.simulation.talk import Said
 from tests.simulation.world import World, cranked
@@ -65,8 +66,21 @@ def test_the_same_seed_lives_the_same_life_whatever_the_hashes_of_the_process() 
         ).stdout
         for number in ("1", "2")
     ]
-    digests = [line.partition("digest ")[2].partition(",")[0] for line in said]
+    digests = [line.partition("digest ")[2].partition("\n")[0] for line in said]
     assert digests[0] == digests[1] != ""
+
+
+def test_a_run_that_was_cut_off_goes_on_after_the_lives_that_are_written_down(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "日志.jsonl"
+    assert main(["--years", "0.03", "--life", "0.01", "--jobs", "1", "--log", str(log)]) == 0
+    lines = log.read_text(encoding="utf-8").splitlines()
+    log.write_text("\n".join([*lines[:2], lines[2][:9]]), encoding="utf-8")
+    capsys.readouterr()
+    assert main(["--years", "0.03", "--life", "0.01", "--jobs", "1", "--log", str(log)]) == 0
+    assert [line.partition(" ")[0] for line in capsys.readouterr().out.splitlines()] == ["seed", "0.0"]
+    assert log.read_text(encoding="utf-8").splitlines()[-1] == lines[2]
 
 
 def test_the_places_have_the_days_that_are_short_long_and_missing() -> None:

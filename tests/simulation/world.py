@@ -285,7 +285,7 @@ class World:
         self.promised += [
             said for path in [path for path in self.boxed if not self.disk.has(path)] for said in self.boxed.pop(path)
         ]
-        self.rude = False
+        self.rude = self.rude and "settle" in done.errors
         if self.unseen:
             met = [(str(one.get("id", "")), one.get("text")) for one in self.history() or ()] + list(self.filed())
             ids = {text: identity for identity, text in met}
