@@ -182,15 +182,18 @@ def _inbox(ws: Workspace) -> tuple[Message, ...]:
 
 
 def _attempt(ws: Workspace, what: str, step: Callable[[], T], otherwise: T) -> T:
-    """Return what the step returns; *otherwise*, and an event, where it fails in any way."""
+    """Return what the step returns; *otherwise* where it fails in any way, with an event while that lasts."""
+    fault, bug = "", ""
     try:
-        return step()
+        otherwise = step()
     except SupervisorError as error:
-        ws.events.emit("degraded", why=str(error))
+        fault = str(error)
     except OSError as error:
-        ws.events.emit("degraded", why=str(from_os_error(error, error.filename or ws.layout.root)))
+        fault = str(from_os_error(error, error.filename or ws.layout.root))
     except Exception as error:  # noqa: BLE001 - the turn is worth more than what failed in it
         frame = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{os.path.basename(frame.filename)}:{frame.lineno}"
-        ws.events.emit("error", why=str(Unforeseen(what, type(error).__name__, where)))
+        bug = str(Unforeseen(what, type(error).__name__, where))
+    ws.events.edge("degraded", fault, over="recovered", what=what, why=fault)
+    ws.events.edge("error", bug, what=what, why=bug)
     return otherwise

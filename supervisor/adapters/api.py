@@ -143,12 +143,14 @@ class Memory:
 
         if not self._keep_fresh:
             return
+        fault = ""
         try:
             refresh(self.workspace)
         except SupervisorError as error:
-            self.workspace.events.emit("degraded", why=str(error))
+            fault = str(error)
         except OSError as error:
-            self.workspace.events.emit("degraded", why=str(from_os_error(error, error.filename or self.workspace.layout.root)))
+            fault = str(from_os_error(error, error.filename or self.workspace.layout.root))
+        self.workspace.events.edge("degraded", fault, over="recovered", what="index", why=fault)
 
 
 def _heard(session: str, chat: str) -> Chat:

@@ -167,6 +167,26 @@ def test_a_damaged_inbox_asks_nothing_and_is_told(desk):
     assert "inbox.json" in str(desk.told.of("degraded"))
 
 
+def test_what_lasts_is_told_once_however_many_turns_and_again_when_it_changes_or_comes_back(desk):
+    inbox = desk.root / "inbox.json"
+    for data in (b"[{", b"[{", b"[{", b"[]", b"[]", b"[{", b"[{"):
+        inbox.write_bytes(data)
+        context(desk.ws, None, desk.clock(), Nothing("none"))
+    names = [name for name, _ in desk.told.all]
+    assert names == ["degraded", "recovered", "degraded"]
+    desk.write(b"{")  # another thing, which is told beside it
+    for _ in range(2):
+        context(desk.ws, None, desk.clock(), Nothing("none"))
+    assert ["history.json" in str(fields) for _, fields in desk.told.all[3:]] == [True]
+
+
+def test_a_bug_that_lasts_is_told_once(desk):
+    rubbish = Nothing("bm25", (Hit(None, 3.0),))  # type: ignore[arg-type]
+    for _ in range(3):
+        context(desk.ws, "花生酱呢？", desk.clock(), rubbish)
+    assert len(desk.told.of("error")) == 1
+
+
 def test_a_recall_that_brings_rubbish_ends_in_a_turn_without_memory_and_an_event(desk):
     rubbish = Nothing("bm25", (Hit(None, 3.0),))  # type: ignore[arg-type]
     found = context(desk.ws, "花生酱呢？", desk.clock(), rubbish)
