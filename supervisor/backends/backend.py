@@ -38,7 +38,8 @@ class Backend(Protocol):
         """
         Return a number for each unit, in their order, more for a better answer; None where nothing can be said.
 
-        Only their order and distances count. After *within_s* seconds nobody waits for the answer any more.
+        Only their order and distances count. After *within_s* seconds nobody waits for the answer any more. One that fails is
+        left alone for a while; BlockingIOError says that it has nothing to go by yet, and is asked again in the next turn.
         """
         ...
 
@@ -129,7 +130,7 @@ class Rescoring:
         except Exception as error:  # noqa: BLE001 - whatever a backend does, the turn goes on; its text may quote a message
             ours = isinstance(error, (OSError, ValueError)) and type(backend).__module__.startswith("supervisor.")
             self.fault = str(error) if ours else f"it failed ({type(error).__name__})"
-            self._rested = within(_REST_S, deadline.now)
+            self._rested = None if isinstance(error, BlockingIOError) else within(_REST_S, deadline.now)
             return None
         self.fault, self._rested = "", None
         return found

@@ -39,6 +39,8 @@ class Hybrid:
 
         digests = [digest(unit.text) for unit in units]
         known = self._vectors.get(set(digests))
+        if not known and self._vectors.is_empty():
+            raise BlockingIOError("there are no vectors yet; `recalld index rebuild` makes them, and so does a supervisor")
         if not known:
             return [None] * len(units)
         (asked,) = self._embeddings.vectors([question], within_s)

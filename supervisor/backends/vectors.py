@@ -54,6 +54,10 @@ class Vectors:
 
         return self._with(read, {})
 
+    def is_empty(self) -> bool:
+        """Tell whether there is no vector at all; where the file can't be read just now, that is not known."""
+        return self._with(lambda base: base.execute("SELECT 1 FROM vectors LIMIT 1").fetchone() is None, otherwise=False)
+
     def put(self, vectors: Mapping[bytes, bytes]) -> None:
         """Keep the vectors; those of another length go, since the model behind the name has changed."""
         length = len(next(iter(vectors.values()), b""))

@@ -76,6 +76,20 @@ def test_what_means_the_same_comes_first_once_memory_has_its_vectors(told):
     assert (found.how, found.hits[0].unit.text) == ("hybrid", SAID[0]["text"])
     assert "meaning" in found.hits[0].because
     assert set(texts(found)) == set(texts(before))
+
+
+def test_that_no_vectors_were_made_yet_is_told_once_with_what_makes_them_and_is_over_when_they_are(told):
+    for _ in range(3):
+        assert recall(told.ws, QUESTION, told.clock()).how == "bm25"
+    (event,) = told.told.of("backend_failed")
+    assert "`recalld index rebuild` makes them" in event["why"]
+    assert QUESTION not in str(event)
+    learn(told.reopen())
+    told.told.all.clear()
+    assert recall(told.ws, QUESTION, told.clock()).how == "hybrid"
+    (told.root / "memory/2026-01-30-note.md").write_text("买了电钢琴，花了六千。\n", encoding="utf-8")
+    refresh(told.ws)
+    assert recall(told.ws, "电钢琴", told.clock()).hits
     assert told.told.of("backend_failed") == []
 
 
