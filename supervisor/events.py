@@ -66,8 +66,8 @@ EVENTS: Final[Mapping[str, str]] = {
     "error": "a step failed in a way nobody foresaw; the others went on",
 }
 
-#: Bytes at the end of the log among which its last line is looked for.
-_LINE: Final = 10_000
+#: Bytes at the end of the log in which an event is looked for that another process has told.
+_TAIL: Final = 10_000
 
 
 class EventLog:
@@ -106,27 +106,38 @@ class EventLog:
         """
         Write the event when *state* has become true, or another true value; write *over* when it no longer is.
 
-        *what* tells things apart that the same event is told of. What the log's last line says already, of another process, is
-        not said again: commands that end after each turn meet the same fault each time.
+        *what* tells things apart that the same event is told of. What another process told near the end of the log is not told
+        again: commands that end after each turn meet the same fault each time.
         """
         key = event, what
         is_first = key not in self._lasting
         before, self._lasting[key] = self._lasting.get(key), state
         if state and state != before:
-            if not (is_first and self._last() == {"event": event, **fields}):
+            if not (is_first and self._is_told({"event": event, **fields}, over)):
                 self.emit(event, **fields)
         elif before and not state and over:
             self.emit(over)
 
-    def _last(self) -> dict[str, object]:
-        """Return what the log's last line says, without its time; nothing where it can't be read."""
+    def _is_told(self, event: Mapping[str, object], over: str) -> bool:
+        """Tell whether this is what the log says last of such events, not over since, and by no supervisor before this one."""
         try:
             with open(self._path, "rb") as file:
-                file.seek(max(0, os.fstat(file.fileno()).st_size - _LINE))
-                found = json.loads(file.read().splitlines()[-1])
-        except (OSError, ValueError, IndexError, RecursionError):
-            return {}
-        return {name: value for name, value in found.items() if name != "ts"} if isinstance(found, dict) else {}
+                file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL))
+                lines = file.read().splitlines()
+        except OSError:
+            return False
+        for line in reversed(lines):
+            try:
+                found = json.loads(line)
+                name = found.pop("event")
+                found.pop("ts")
+            except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+                continue  # it is cut off, or not ours
+            if name == event["event"]:
+                return {"event": name, **found} == event
+            if name in {over, "started"}:
+                return False
+        return False
 
     def _rotate(self, now: datetime) -> None:
         """Begin a new file when the old one is full or of another day; delete what is too old or too much."""

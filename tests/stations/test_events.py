@@ -67,9 +67,16 @@ def test_what_another_process_told_last_is_not_told_again_and_a_strange_line_hid
     for _ in range(3):
         make().log.edge("supervisor_mute", True)
     assert len(make().lines()) == 1
+    make().log.edge("degraded", "坏", over="recovered", why="坏")  # something else between them
+    make().log.edge("supervisor_mute", True)
+    assert len(make().lines()) == 2
     make().log.emit("started")
     make().log.edge("supervisor_mute", True)
-    assert len(make().lines()) == 3
+    assert len(make().lines()) == 4
+    make().log.emit("recovered")
+    make().log.edge("degraded", "坏", over="recovered", why="坏")
+    make().log.edge("degraded", "另", over="recovered", why="另")
+    assert len(make().lines()) == 7
     (make().root / "log.jsonl").write_text(line, encoding="utf-8")
     make().log.edge("supervisor_mute", True)
     assert "supervisor_mute" in (make().root / "log.jsonl").read_text(encoding="utf-8")
