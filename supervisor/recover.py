@@ -6,9 +6,8 @@ No plan has to be remembered (docs/protocol.md, 3, Settling; holes.md A8 to A10,
 
 from __future__ import annotations
 
-from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from supervisor.policy.coverage import covered
 from supervisor.policy.identity import identify
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
 
     from supervisor.protocol.message import History
     from supervisor.workspace import Workspace
-
-#: No writer takes so long between the first byte of a file and its last.
-_WRITTEN_BY: Final = timedelta(hours=1)
 
 
 def settle_flags(ws: Workspace, now: datetime) -> None:
@@ -77,7 +73,7 @@ def sweep(ws: Workspace) -> int:
 
 def sweep_shared(ws: Workspace, now: datetime) -> int:
     """Delete the temporary files where every command writes, of writers that must be dead by now; returns how many."""
-    return sum(ws.files.sweep(folder, before=now - _WRITTEN_BY) for folder in (ws.layout.drop_box, ws.layout.turns))
+    return sum(ws.files.sweep(folder, now=now) for folder in (ws.layout.drop_box, ws.layout.turns))
 
 
 def reclaim(ws: Workspace) -> int:

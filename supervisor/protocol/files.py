@@ -35,6 +35,8 @@ FILE_MODE: Final = 0o600
 LOCK_WAIT_S: Final = 10.0
 #: Pauses between two looks at a file that someone is writing in place, in seconds: about 5 s in all.
 LOOK_AGAIN_S: Final = (0.002, 0.004, 0.008, 0.016, 0.03, 0.06, 0.12, *(0.25,) * 19)
+#: No writer takes so long between the first byte of a file and its last.
+_WRITTEN_BY_S: Final = 3600.0
 _OURS: Final = re.compile(r"\.(?P<name>.+)\.[0-9a-z]+-[0-9]+\.tmp")
 
 
@@ -177,11 +179,12 @@ class Files:
         self.create(path, data)
         return path
 
-    def sweep(self, folder: Path, name: str = "", before: datetime | None = None) -> int:
+    def sweep(self, folder: Path, name: str = "", now: datetime | None = None) -> int:
         """
         Delete temporary files that a crash left in *folder*; returns how many.
 
-        Only those of the target *name*, where given, and those last written to *before*, where others may be writing theirs.
+        Only those of the target *name*, where given. Where others may be writing theirs *now*, those written to within an
+        hour of it stay: behind it, or ahead, since a clock may have been set back.
         """
         swept = 0
         for found in self.disk.names(folder):
@@ -189,7 +192,7 @@ class Files:
             if not match or name not in ("", match["name"]):
                 continue
             stat = self.disk.stat(folder / found)
-            if before is None or (stat and stat.mtime_ns < before.timestamp() * 1e9):
+            if now is None or (stat and abs(stat.mtime_ns / 1e9 - now.timestamp()) > _WRITTEN_BY_S):
                 self.disk.unlink(folder / found)
                 swept += 1
         return swept

@@ -30,8 +30,9 @@ def _left_over(files: Mapping[str, bytes], seen: Seen, given: Given) -> Iterator
             yield f"{path} is still there"
         if path.startswith("inbox.d/new/") and path.endswith(".json") and _is_json(data):
             yield f"{path} was not taken in"
-    waits = json.loads(files.get(PROVIDER, b"{}")).get("nextAt")
-    if waits and datetime.fromisoformat(waits) > given.now:
+    provider = json.loads(files.get(PROVIDER, b"{}"))
+    since, until = (datetime.fromisoformat(provider[key]) if provider.get(key) else None for key in ("failedAt", "nextAt"))
+    if until and until > given.now and not (since and since > given.now):  # what failed in days to come is no wait
         yield f"{PROVIDER} still waits"
     if seen.journal is not None:
         for path in seen.dated:

@@ -197,6 +197,12 @@ def test_while_work_goes_on_what_a_crash_cut_in_half_is_no_fault() -> None:
     assert judged(files, calm=False) == []
 
 
+def test_a_pause_that_began_in_days_to_come_is_none() -> None:
+    files = good()
+    files["worker/failed/provider.json"] = b'{"failedAt": "2027-02-01T05:00:00.000Z", "nextAt": "2027-02-01T06:00:00.000Z"}'
+    assert judged(files) == []
+
+
 def test_what_a_person_deleted_on_purpose_is_not_lost() -> None:
     files = good()
     files[OLD_DECEMBER] = b"\xe6\x88\x91\xe6\x94\xb9\xe4\xba\x86\n"

@@ -113,6 +113,7 @@ def tear(world: World) -> None:
     data = world.disk.bytes_of("history.json") or b""
     if len(data) > 2 and not world.forgetful:
         world.in_order = False
+        world.rude = True  # it is put together again from a backup, with the flags that this has
         world.disk.plant("history.json", data[: world.rng.randrange(len(data) - 1)])
         world.unseen = []
 

@@ -203,7 +203,8 @@ def test_temporary_files_of_a_crash_are_swept_and_foreign_ones_are_not(desk):
 def test_where_commands_write_only_what_no_living_one_can_be_writing_is_swept(desk):
     for folder in (desk.layout.drop_box, desk.layout.turns):
         folder.mkdir(parents=True, exist_ok=True)
-        for name, age in ((".没写完.json.99-0.tmp", timedelta(hours=2)), (".正在写.json.98-0.tmp", timedelta(minutes=1))):
+        ages = {"没写完": timedelta(hours=2), "钟拨回来了": timedelta(days=-400), "正在写": timedelta(minutes=1)}
+        for name, age in ((f".{name}.json.98-0.tmp", age) for name, age in ages.items()):
             (folder / name).write_text("半")
             when = (desk.clock() - age).timestamp()
             os.utime(folder / name, (when, when))
