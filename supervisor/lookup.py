@@ -59,6 +59,8 @@ def _cited(text: str) -> tuple[int, int]:
         start, end = int(first), int(last or first)
     except ValueError:
         raise BadRequest("path", f"#{text} is no citation; it looks like #L4-L6") from None
+    if end < start:
+        raise BadRequest("path", f"#{text} ends before it begins; it looks like #L4-L6")
     return start, end - start + 1
 
 
@@ -68,6 +70,8 @@ def _place(ws: Workspace, path: str) -> Path:
     if not parts or path.startswith("/") or ".." in parts or "\0" in path or not path.endswith(".md"):
         raise BadRequest("path", f"{path!r} is no memory file; it looks like memory/2026-01-28-deploy.md")
     if parts[0] != "memory" and path not in {"memory.md", "MEMORY.md"}:
+        if ws.files.disk.stat(ws.layout.root.joinpath(*parts)) is None:
+            raise NotFound(path)
         raise BadRequest("path", f"{path!r} is no memory file; it looks like memory/2026-01-28-deploy.md")
     place = ws.layout.root.joinpath(*parts)
     if any(_is_link(ws, ws.layout.root.joinpath(*parts[:n])) for n in range(1, len(parts) + 1)):

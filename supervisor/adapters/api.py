@@ -68,6 +68,7 @@ class Memory:
         from supervisor.inject import gather, inject, record
         from supervisor.recall import recall
 
+        _refuse_no_text("question", "" if question is None else question)
         self._freshen()
         now = self._clock()
         asked = gather(self.workspace, question, _heard(session, chat))
@@ -80,6 +81,7 @@ class Memory:
         from supervisor.inject import context, gather, record
         from supervisor.recall import recall
 
+        _refuse_no_text("question", "" if question is None else question)
         self._freshen()
         now = self._clock()
         asked = gather(self.workspace, question, _heard(session, chat))
@@ -107,6 +109,7 @@ class Memory:
         """Return what is remembered for the words, the sentence or the date, best first, at most *limit*."""
         from supervisor.recall import recall
 
+        _refuse_no_text("query", query)
         if limit < 1:
             raise BadRequest("limit", f"{limit} is not allowed, give 1 or more")
         self._freshen()
@@ -116,6 +119,7 @@ class Memory:
         """Return exact *lines* of a memory file from line *start* on, or those of a citation: "memory/….md#L4-L6"."""
         from supervisor.lookup import get
 
+        _refuse_no_text("path", path)
         return get(self.workspace, path, start, lines)
 
     # ── adding, and the index ────────────────────────────────────────────────
@@ -132,7 +136,11 @@ class Memory:
         return append(self.workspace, [dict(one) for one in messages], self._clock(), os.urandom(10 * len(messages)))
 
     def rebuild(self, wait_s: float = 10.0) -> Changes:
-        """Make the search index anew from the files, as soon as its lock is free, and return what it holds now."""
+        """
+        Make the search index anew from the files, as soon as its lock is free, and return what was read.
+
+        Where another process keeps the lock for longer, nothing is made (`shared`).
+        """
         from supervisor.recall import refresh
 
         return refresh(self.workspace, wait_s, anew=True)
@@ -151,6 +159,11 @@ class Memory:
         except OSError as error:
             fault = str(from_os_error(error, error.filename or self.workspace.layout.root))
         self.workspace.events.edge("degraded", fault, over="recovered", what="index", why=fault)
+
+
+def _refuse_no_text(field: str, value: object) -> None:
+    if not isinstance(value, str):
+        raise BadRequest(field, f"it must be text, not {type(value).__name__}")
 
 
 def _heard(session: str, chat: str) -> Chat:

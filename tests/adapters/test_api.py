@@ -124,6 +124,30 @@ def test_who_hears_a_question_is_one_of_three(overheard):
         overheard.context("密码", chat="family")
 
 
+@pytest.mark.parametrize("wrong", [5, b"\xe8\x8a\xb1", ["花生"], {}])
+def test_what_is_no_text_is_refused_by_name_in_every_call(memory, wrong):
+    for field, call in (
+        ("question", memory.inject),
+        ("question", memory.context),
+        ("query", memory.search),
+        ("path", memory.get),
+    ):
+        with pytest.raises(BadRequest, match=f"{field}: it must be text"):
+            call(wrong)
+
+
+def test_a_citation_that_ends_before_it_begins_is_told_so_and_a_path_that_is_not_there_too(memory, desk):
+    (desk.root / "notes.md").write_text("不是记忆\n", encoding="utf-8")
+    (desk.root / "memory.md").write_text("一\n二\n三\n", encoding="utf-8")
+    assert memory.get("memory.md#L2-L2").text == "二"
+    with pytest.raises(BadRequest, match="#L3-L2 ends before it begins"):
+        memory.get("memory.md#L3-L2")
+    with pytest.raises(NotFound, match=r"nosuch\.md is not there"):
+        memory.get("nosuch.md")
+    with pytest.raises(BadRequest, match="no memory file"):
+        memory.get("notes.md")
+
+
 def test_importing_the_package_loads_nothing_until_it_is_asked_for():
     code = "import sys, supervisor; print([m for m in sys.modules if m.startswith('supervisor.')]); supervisor.Memory; print(len(sys.modules))"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
