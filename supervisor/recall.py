@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from supervisor.deadline import within
@@ -106,6 +106,7 @@ def refresh(ws: Workspace, wait_s: float = 0.0, *, anew: bool = False) -> Change
     else:
         if changes.rebuilt:
             ws.events.emit("index_damaged", why="it was made by another version, or a part of it is gone")
+        changes = replace(changes, rebuilt=changes.rebuilt or (anew and not changes.shared))
     unread = sorted(changes.unread)
     first = {"file": unread[0], "why": changes.unread[unread[0]]} if unread else {}
     ws.events.edge("file_unread", tuple(unread), files=len(unread), **first)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.adapters.api import Memory
+    from supervisor.index.commit import Inventory
 
 Query = Annotated[str | None, typer.Option("--query", help="the input; without it, what waits in inbox.json")]
 Session = Annotated[str, typer.Option("--session", help="the key of the talk in which it was asked")]
@@ -112,10 +113,14 @@ def why(
 
 @index.command("status")
 def index_status(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
-    """Show how many files the index holds."""
+    """Show what the index holds, and whether memory is as it says."""
     with _memory(workspace, now) as memory:
-        found = {"files": len(memory.workspace.index.records())}
-    print(as_json(found) if json else as_text(found))
+        found = memory.workspace.index.inventory()
+    if json:
+        print(as_json({**_held(found), "differing": found.differing}))
+    else:
+        state = f"{found.differing} differing from memory" if found.differing else "up to date"
+        print(as_text({**_held(found), "state": state}))
 
 
 @index.command("rebuild")
@@ -126,7 +131,13 @@ def index_rebuild(workspace: Folder = None, now: Now = None, json: Json = False)
     with _memory(workspace, now) as memory:
         changes = asdict(memory.rebuild())
         learn(memory.workspace)
-    print(as_json(changes) if json else as_text(changes))
+        held = _held(memory.workspace.index.inventory())
+    odd = {name: changes[name] for name in ("shared", "unread") if changes[name]}
+    print(as_json({**changes, **held}) if json else as_text({**held, **odd}))
+
+
+def _held(found: Inventory) -> dict[str, int]:
+    return {"files": found.files, "units": found.units, "bytes": found.size_bytes}
 
 
 @contextlib.contextmanager

@@ -42,6 +42,16 @@ class Changes:
 
 
 @dataclass(frozen=True, slots=True)
+class Inventory:
+    """What the last commit holds: files that are searched, their units, bytes on disk; *differing* files are others by now."""
+
+    files: int
+    units: int
+    size_bytes: int
+    differing: int
+
+
+@dataclass(frozen=True, slots=True)
 class Course:
     """What a long commit is asked and told between two groups: whether to stop; what, how many are done of how many."""
 
@@ -94,6 +104,16 @@ def differing(groups: Mapping[str, Group], plan: Mapping[str, tuple[str, ...]]) 
     """Return the groups that the index holds otherwise than planned, and those that it should not hold."""
     changed = [name for name in plan if name not in groups or groups[name].keys != plan[name]]
     return changed, [name for name in groups if name not in plan]
+
+
+def differing_files(before: Mapping[str, Record], after: Mapping[str, Record]) -> int:
+    """Return how many files are new, gone, or in the search otherwise than before; a file that was only touched is not."""
+
+    def told(path: str, files: Mapping[str, Record]) -> Record | None:
+        record = files.get(path)
+        return record and replace(record, inode=0, size=0, mtime_ns=0)
+
+    return sum(told(path, before) != told(path, after) for path in before.keys() | after.keys())
 
 
 def difference(before: Mapping[str, Record], after: Mapping[str, Record]) -> Changes:

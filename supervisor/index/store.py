@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from supervisor.deadline import NEVER
 from supervisor.index.catalogue import Catalogue, parse_catalogue
-from supervisor.index.commit import Changes, Course, commit, difference, differing
+from supervisor.index.commit import Changes, Course, Inventory, commit, difference, differing, differing_files
 from supervisor.index.documents import documents
 from supervisor.index.engine import VERSION as SCHEMA
 from supervisor.index.engine import Engine
@@ -98,6 +98,18 @@ class Index:
             self._opened()
         return {path: record for path, record in self._view.catalogue.files.items() if not record.silent}
 
+    def inventory(self) -> Inventory:
+        """Return what the last commit holds, and in how many files memory is otherwise; nothing is changed."""
+        view = self._opened()
+        known = view.catalogue if view else Catalogue()
+        stats = self._files.disk.stats(self._folder).values()
+        return Inventory(
+            files=sum(not record.silent for record in known.files.values()),
+            units=sum(group.units for group in known.groups.values()),
+            size_bytes=sum(stat.size for stat in stats),
+            differing=differing_files(known.files, self._scan(known).files),
+        )
+
     # ── bringing it up to date ───────────────────────────────────────────────
 
     def update(self, wait_s: float = 0.0, deadline: Deadline = NEVER, *, anew: bool = False) -> Changes:
@@ -162,7 +174,8 @@ class Index:
             self._view = self._over(engine, after)
         self.left = 0
         rebuilt = not view and bool(there or was.commit or self._damaged)
-        return replace(difference(before.files, found.files), rebuilt=rebuilt, unread={**found.unread, **unread})
+        changes = difference({} if anew else before.files, found.files)
+        return replace(changes, rebuilt=rebuilt, unread={**found.unread, **unread})
 
     def _made(self, group: str, members: Mapping[str, Record]) -> Iterator[Document]:
         return documents(self._files, self._layout, group, members, self._zone)

@@ -217,8 +217,8 @@ ANSWERS = {
         "why",
         ["id", "at", "question", "terms", "dates", "how", "files", "ms", "candidates", "memory", "history", "messages"],
     ),
-    "index status": ("index status", ["files"]),
-    "index rebuild": ("index rebuild", ["read", "moved", "gone", "rebuilt", "shared"]),
+    "index status": ("index status", ["files", "units", "bytes", "differing"]),
+    "index rebuild": ("index rebuild", ["read", "moved", "gone", "rebuilt", "shared", "unread", "files", "units", "bytes"]),
     "summary redo": ("summary redo 2026-01-20", ["group", "queued"]),
     "run": ("run --until-settled --no-worker", ["seen", "archived", "summaries", "trimmed", "waitingForRetry", "unfinished"]),
     "worker": ("worker --idle 0.2", ["group", "status"]),
@@ -244,6 +244,32 @@ def test_json_is_one_line_with_the_keys_that_programs_rely_on(talked):
         answer = json.loads(done.out)
         first = answer[0] if isinstance(answer, list) else answer
         assert [key for key in first if key in keys] == keys, name
+
+
+def test_the_index_says_what_it_holds_and_whether_memory_is_as_it_says(recalld):
+    assert recalld("init").code == 0
+    note = recalld.root / "memory" / "想法.md"
+    note.parent.mkdir(exist_ok=True)
+    note.write_text("- 买一台电钢琴\n- 学骑马\n", encoding="utf-8")
+    (recalld.root / "memory.md").write_text("2026-01-20|聊天|用户对榛子过敏\n", encoding="utf-8")
+    assert "2 differing" in recalld("index", "status").out
+    made = json.loads(recalld("index", "rebuild", "--json").out)
+    assert {key: made[key] for key in ("read", "files", "units", "rebuilt")} == {
+        "read": 2,
+        "files": 2,
+        "units": 3,
+        "rebuilt": True,
+    }
+    found = json.loads(recalld("index", "status", "--json").out)
+    assert found == {"files": 2, "units": 3, "bytes": made["bytes"], "differing": 0}
+    assert found["bytes"] > 1000
+    os.utime(note, ns=(0, 0))
+    assert "up to date" in recalld("index", "status").out
+    note.write_text("- 买一台古筝\n", encoding="utf-8")
+    assert "1 differing" in recalld("index", "status").out
+    said = recalld("index", "rebuild").out
+    assert [line.split() for line in said.splitlines()][:2] == [["files", "2"], ["units", "2"]]
+    assert not (recalld.root / "log.jsonl").exists()
 
 
 def test_times_in_json_are_those_of_the_wire(talked):
