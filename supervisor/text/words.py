@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 #: Part of every index made with these words: another number means that it has to be made anew.
-VERSION: Final = 3
+VERSION: Final = 4
 
 #: Han characters with 々 and 〇, for use in a character class.
 HAN: Final = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -45,6 +45,7 @@ _HUMP: Final = re.compile(r"[A-Z]?[a-z0-9]+")
 _ACCENTS: Final = re.compile("(?<=[a-z])[\u0300-\u036f]+")
 _VERSION_LIKE: Final = re.compile(r"v?\d+(?:[.-]\d+)+")  # its digits alone say nothing
 _HYPHENED: Final = re.compile(r"[a-z]{1,8}-[a-z]{1,8}")  # Wi-Fi, e-mail, check-in: some write them as one word
+_NUMBERED: Final = re.compile(r"([a-z]{2,})(\d{1,4})")  # iPhone15, PostgreSQL16: others put a blank between
 _CLITIC: Final = re.compile(r"'(?:s|m|re|ve|ll|d)$")
 
 
@@ -119,7 +120,7 @@ def _latin_tokens(found: str) -> Iterator[str]:
     if _CAMEL.fullmatch(found):
         parts = [hump.lower() for hump in _HUMP.findall(found)]
     compound = len(parts) > 1
-    yield word if compound else _stemmed(word)
+    yield _stemmed(word)
     if _VERSION_LIKE.fullmatch(word):
         if word.startswith("v"):
             yield word[1:]
@@ -127,6 +128,10 @@ def _latin_tokens(found: str) -> Iterator[str]:
         yield from (_stemmed(part) for part in parts if len(part) > 1 and part not in ENGLISH)
         if _HYPHENED.fullmatch(word):
             yield _stemmed("".join(parts))
+    numbered = _NUMBERED.fullmatch(word)
+    if numbered and numbered[1] not in ENGLISH:
+        yield _stemmed(numbered[1])
+        yield numbered[2]
 
 
 def _stemmed(word: str) -> str:

@@ -35,6 +35,9 @@ from supervisor.text.words import latin_words, spelled, tokens
         ("家里Wi-Fi密码改了", "wifi"),
         ("家里wifi密码改了", "Wi-Fi"),
         ("the e-mail of 方阿姨", "email"),
+        ("旧手机 iPhone15 卖了", "iphone 的价钱"),
+        ("旧手机 iPhone 15 卖了", "iphone"),
+        ("升级到 PostgreSQL 16 了", "PostgreSQL16"),
     ],
 )
 def test_what_was_said_is_found_by_the_words_it_is_asked_for(said, asked):
@@ -59,6 +62,10 @@ def test_a_compound_is_found_whole_and_by_its_parts_a_date_only_whole():
 
 def test_what_is_written_with_a_hyphen_by_some_is_a_word_of_one_piece_too():
     assert tokens("Wi-Fi 和 gpt-4o-mini") == ["wi-fi", "wi", "fi", "wifi", "gpt-4o-mini", "gpt", "4o", "mini"]
+
+
+def test_a_name_with_its_number_is_found_in_two_pieces_too():
+    assert tokens("PostgreSQL16 a12 G1375") == ["postgresql16", "postgresql", "16", "a12", "g1375"]
 
 
 def test_latin_words_for_slugs_are_ascii_lower_case_and_unstemmed():
