@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.index.bm25 import REACH
 from supervisor.index.documents import Document, candidate
-from supervisor.index.scoring import AFTER
+from supervisor.index.scoring import AFTER, SHORT
 from supervisor.protocol.errors import BadFile, SupervisorError
 
 if TYPE_CHECKING:
@@ -96,9 +96,10 @@ class Engine:
         self, words: Sequence[str], days: Sequence[Days], keys: Collection[str] | None, most: int
     ) -> list[Candidate]:
         """
-        Return the units in which *words* stand best, at most *most*, and as many of the *days*; no order.
+        Return the units in which *words* stand best, at most *most*, and as many of each stretch of *days*; no order.
 
-        *keys* are the contents that are searched, None all.
+        Of a long stretch they are those that have the words; without words the newest. *keys* are the contents that are
+        searched, None all.
         """
         found: dict[tuple[int, int], bytes] = {}
         with self._faults():
@@ -123,12 +124,10 @@ class Engine:
         for span in days:
             low, high = span.first.toordinal() - 1, span.last.toordinal() + AFTER[-1][0]
             within = self._library.Query.range_query(self._schema, "day", self._library.FieldType.Integer, low, high)
-            is_short = high - low <= 2 * AFTER[-1][0]
             clauses = [(self._must, self._library.Query.const_score_query(within, 0.0))]
             if asked:
-                clauses.append((self._should if is_short else self._must, asked))
-            if asked or is_short:
-                self._collect(searcher, found, clauses, keys, most)
+                clauses.append((self._should if span.length <= SHORT else self._must, asked))
+            self._collect(searcher, found, clauses, keys, most, newest=not asked)
 
     def _collect(
         self,
@@ -137,12 +136,14 @@ class Engine:
         clauses: list[Any],
         keys: Collection[str] | None,
         most: int,
+        *,
+        newest: bool = False,
     ) -> None:
         if keys is not None:
             allowed = self._library.Query.term_set_query(self._schema, "key", list(keys))
             clauses = [*clauses, (self._must, self._library.Query.const_score_query(allowed, 0.0))]
         query = clauses[0][1] if len(clauses) == 1 else self._library.Query.boolean_query(clauses)
-        for _, address in searcher.search(query, most, count=False).hits:
+        for _, address in searcher.search(query, most, count=False, order_by_field="day" if newest else None).hits:
             place = (address.segment_ord, address.doc)
             if place not in found:
                 found[place] = searcher.doc(address)["stored"][0]

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 from supervisor.index.bm25 import REACH
 from supervisor.index.documents import candidate
-from supervisor.index.scoring import AFTER
+from supervisor.index.scoring import AFTER, SHORT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from datetime import date
 
     from supervisor.index.bm25 import Candidate
     from supervisor.index.documents import Document
@@ -65,18 +66,27 @@ class Fresh:
         return sum(len(held.places[reach].get(word, ())) for held in self.groups.values())
 
     def candidates(self, words: Mapping[str, float], days: Sequence[Days], most: int) -> list[Candidate]:
-        """Return the units in which the *words* stand that weigh most together, at most *most*, and those of the *days*."""
-        found: list[tuple[float, Candidate]] = []
-        for held in self.groups.values():
-            weights: dict[int, float] = defaultdict(float)
+        """Return the units that the engine would: with the *words* that weigh most together, and of each of the *days*."""
+        weights: dict[tuple[str, int], float] = defaultdict(float)
+        for group, held in self.groups.items():
             for word, weight in words.items():
                 for number in held.places[-1].get(word, ()):
-                    weights[number] += weight
-            for number in (n for n, one in enumerate(held.candidates) if days and _is_near(one, days)):
-                weights[number] += 1.0
-            found += [(weight, held.candidates[number]) for number, weight in weights.items()]
-        return [one for _, one in sorted(found, key=lambda pair: -pair[0])[:most]]
+                    weights[group, number] += weight
+        found = dict.fromkeys(sorted(weights, key=lambda place: -weights[place])[:most])
+        for span in days:
+            near = {place: day for place, day in self._days if -1 <= span.away(day) <= AFTER[-1][0]}
+            if words and span.length > SHORT:
+                near = {place: day for place, day in near.items() if place in weights}
+            best = sorted(near, key=lambda place: (-weights.get(place, 0.0), -near[place].toordinal()))
+            found |= dict.fromkeys(best[:most])
+        return [self.groups[group].candidates[number] for group, number in found]
 
-
-def _is_near(one: Candidate, days: Sequence[Days]) -> bool:
-    return one.day is not None and any(-1 <= span.away(one.day) <= AFTER[-1][0] for span in days)
+    @cached_property
+    def _days(self) -> list[tuple[tuple[str, int], date]]:
+        """The place of each unit that has a day, with the day."""
+        return [
+            ((group, number), one.day)
+            for group, held in self.groups.items()
+            for number, one in enumerate(held.candidates)
+            if one.day is not None
+        ]

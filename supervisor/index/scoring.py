@@ -39,8 +39,11 @@ _ROLE_WORTH: Final = 0.3
 _HEAVIEST: Final = 6
 _LEAST_MET: Final = 0.14
 _LOOKED_AT: Final = 20
-#: Named stretches up to these lengths in days, and what they are worth: a day says more than a year.
-_STRETCHES: Final = ((10, 1.0), (45, 0.5), (10**6, 0.25))
+#: Named stretches up to these lengths in days, and what they are worth: a day says more than a year. Of the shortest all is
+#: offered, of the others what has the words; the longest are no answer by themselves: 写一首关于秋天的诗.
+SHORT: Final = 10
+_LONG: Final = 45
+_STRETCHES: Final = ((SHORT, 1.0), (_LONG, 0.5), (10**6, 0.25))
 #: What was said shortly after a named day is often about it. Days after, worth.
 AFTER: Final = ((2, 0.5), (6, 0.3))
 
@@ -61,9 +64,11 @@ def own(words: Iterable[str], candidate: Candidate) -> list[str]:
 
 
 def rank(query: Query, candidates: Sequence[Candidate], corpora: Sequence[Corpus], k1: float, b: float) -> list[Scored]:
-    """Return the candidates that answer at all, best first; ties in the order given."""
+    """Return the candidates that answer at all, best first; ties in the order given: where only days are asked for, all."""
     if not candidates:
         return []
+    if query.only_days:
+        return [Scored(candidate, 1.0, [f"day {candidate.day}"]) for candidate in candidates]
     counted = Counted(candidates, corpora, k1, b)
     best = max(counted.scores(query.words)) or 1.0
     scores = _scores(query, candidates, counted, corpora[0], best)
@@ -77,7 +82,8 @@ def rank(query: Query, candidates: Sequence[Candidate], corpora: Sequence[Corpus
         if one.score > 0:
             found.append(one)
     found.sort(key=lambda one: -one.score)
-    return found if query.days or _is_met(query, found[:_LOOKED_AT], corpora[0]) else []
+    is_dated = any(days.length <= _LONG for days in query.days) and not query.is_now
+    return found if is_dated or _is_met(query, found[:_LOOKED_AT], corpora[0]) else []
 
 
 def _is_met(query: Query, best: Sequence[Scored], corpus: Corpus) -> bool:
@@ -104,8 +110,7 @@ def _raise(one: Scored, query: Query, best: float) -> None:
 
 def _nearness(days: Days, day: date) -> float:
     """Return how near a day is to those named: 1.0 for the day itself, 0.0 for a distant one."""
-    length = (days.last - days.first).days + 1
-    worth = next(worth for most, worth in _STRETCHES if length <= most)
+    worth = next(worth for most, worth in _STRETCHES if days.length <= most)
     away = days.away(day)
     if away == 0:
         return worth

@@ -20,11 +20,12 @@ from supervisor.index.scoring import Scored, own, rank
 from supervisor.policy.hit import Hit
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
     from supervisor.index.bm25 import Candidate
     from supervisor.index.engine import Engine
+    from supervisor.policy.days import Days
     from supervisor.policy.hit import Tier
     from supervisor.policy.query import Query
     from supervisor.protocol.disk import Stat
@@ -109,14 +110,27 @@ class View:
         return Hit(unit, round(one.score, 4), (why, *one.because))
 
     def _offered(self, query: Query, keys: Collection[str] | None) -> list[Candidate]:
-        """Return the candidates: of the engine, without the groups that memory has newer, and of those."""
+        """
+        Return the candidates; where only days are asked for, the units of those days.
+
+        If there are none, those that name the day themselves: 12月24日 may lie ahead.
+        """
         weights = {word: query.words[word] * self.corpora[0].idf(word) for word in query.words}
         telling = sorted(query.words, key=lambda word: -weights[word])
-        words = [word for word in telling if self.corpora[-1].frequency(word)][:_MOST_WORDS]
-        offered = self.engine.candidates(words, query.days, keys, CANDIDATES) if self.engine else []
+        found = [word for word in telling if self.corpora[-1].frequency(word)][:_MOST_WORDS]
+        words = {word: weights[word] or 1.0 for word in found}
+        if query.only_days:
+            of_days = self._found({}, query.days, keys)
+            there = [one for one in of_days if one.day and any(one.day in days for days in query.days)]
+            return there or [one for one in self._found(words, (), keys) if len(own(query.words, one)) == len(query.words) > 1]
+        return self._found(words, query.days, keys)
+
+    def _found(self, words: Mapping[str, float], days: Sequence[Days], keys: Collection[str] | None) -> list[Candidate]:
+        """Return the candidates of the engine, without the groups that memory has newer, and of those."""
+        offered = self.engine.candidates(list(words), days, keys, CANDIDATES) if self.engine else []
         if self.fresh.groups:
             offered = [one for one in offered if one.group not in self.fresh.groups]
-            offered += self.fresh.candidates({word: weights[word] or 1.0 for word in words}, query.days, CANDIDATES)
+            offered += self.fresh.candidates(words, days, CANDIDATES)
         return offered
 
     def _corpus(self, reach: int) -> Corpus:

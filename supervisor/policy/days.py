@@ -17,6 +17,11 @@ class Days:
     def __contains__(self, day: date) -> bool:
         return self.first <= day <= self.last
 
+    @property
+    def length(self) -> int:
+        """How many days it has."""
+        return (self.last - self.first).days + 1
+
     def away(self, day: date) -> int:
         """Return how many days *day* lies after the stretch, negative before it, 0 in it."""
         return max(0, (day - self.last).days) or min(0, (day - self.first).days)

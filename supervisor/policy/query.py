@@ -9,10 +9,13 @@ count in full, what is told around them little. Source: 003, 关键词提取; de
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from supervisor.policy.asides import ASIDE, asks_what_happened, asks_which_day, weighed
 from supervisor.policy.dates import spans
+from supervisor.policy.days import Days
 from supervisor.text.chitchat import is_chitchat, is_small_talk
 from supervisor.text.rarity import rarity
 from supervisor.text.words import tokens
@@ -20,8 +23,6 @@ from supervisor.text.words import tokens
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import date
-
-    from supervisor.policy.days import Days
 
 #: What a word counts that is told around the question, and one of the messages before it.
 _TOLD: Final = 0.2
@@ -62,6 +63,8 @@ class Query:
 
     *words* with what each counts (1 in full), in the order of the input; *days* that it names; *role* "assistant" or "user"
     where it says whose words it asks for; *text* is the input itself; *asked* are the words of each sentence that asks.
+    *only_days* where it asks for what was on its days and for nothing else; *is_now* where all it names is today, and it does
+    not ask what happened: "what's the weather today".
     """
 
     words: Mapping[str, float]
@@ -70,6 +73,8 @@ class Query:
     text: str = ""
     refers_back: bool = field(default=False)
     asked: tuple[tuple[str, ...], ...] = ()
+    only_days: bool = False
+    is_now: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -86,20 +91,30 @@ def ask(question: str, today: date, recent: Sequence[str] = (), most: int = 0) -
     question = question[:_MOST_CHARS]
     if is_small_talk(question):
         return Query({})
-    asking, told = _parts(question)
-    asked = [dict.fromkeys(tokens(sentence)) for sentence in asking]
-    words = {word: 1.0 for sentence in asked for word in sentence}
+    asking, told = _parts(unicodedata.normalize("NFKC", question))
+    text = " ".join(asking)
+    named = [spans(sentence, today) for sentence in asking]
+    days = tuple(span.days for of_sentence in named for span in of_sentence)
+    asked = [weighed(sentence, dates) for sentence, dates in zip(asking, named, strict=True)]
+    words = {word: max(weights.get(word, 0.0) for weights in asked) for weights in asked for word in weights}
+    only_days = bool(days) and max(words.values(), default=0.0) < 1.0
+    if only_days and asks_which_day(text) and not asks_what_happened(text):
+        return Query({})
     for sentence in told:
         words |= {word: _TOLD for word in tokens(sentence) if word not in words}
-    back = refers_back(question, len(words))
-    if back:
-        words |= {word: _BEFORE for word in _telling(recent) if word not in words}
+    back = refers_back(question, sum(counts > ASIDE for counts in words.values()))
+    before = {word: _BEFORE for word in _telling(recent) if word not in words} if back else {}
+    if words and not before:
+        scale = max(words.values())
+        words = {word: counts / scale for word, counts in words.items()}
+    only_days = only_days and not before
+    words |= before
     if 0 < most < len(words):
         rarest = set(sorted(words, key=lambda word: (-words[word], -rarity(word)))[:most])
         words = {word: counts for word, counts in words.items() if word in rarest}
-    text = " ".join(asking)
     each = tuple(filter(None, (tuple(word for word in sentence if word in words) for sentence in asked[-_MOST_ASKED:])))
-    return Query(words, tuple(span.days for span in spans(text, today)), _role(text), question, back, each)
+    is_now = bool(days) and all(span == Days(today, today) for span in days) and not asks_what_happened(text)
+    return Query(words, days, _role(text), question, back, each, only_days, is_now and not only_days)
 
 
 def refers_back(question: str, words: int) -> bool:

@@ -91,6 +91,71 @@ def test_the_days_are_those_of_the_sentence_that_asks():
     assert [days.label for days in ask("昨天下雨了。上周三我们吃了什么？", TODAY).days] == ["2026-01-21"]
 
 
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("麻烦帮我看看房租多少", {"房租"}),
+        ("你好，请问我的年糕在哪，谢谢", {"年糕"}),
+        ("房租帮我查一下吧", {"房租"}),
+        ("推荐一部电影", {"电影"}),
+        ("帮我翻译一下合同", {"合同"}),
+        ("今天是几号交房租", {"交", "房租"}),
+        ("could you please help me find the router", {"router"}),
+        ("recommend me a restaurant please", {"restaur"}),
+        ("11月14号我订的机票", {"订", "机票"}),
+        ("上周三的会议", {"会议"}),
+        ("你给我推荐过什么电影", {"推荐", "电影"}),
+        ("谁帮我写的简历", {"帮", "写", "简历"}),
+        ("写的简历在哪", {"写", "简历"}),
+        ("查理的药", {"查理", "药"}),
+        ("Where did I find the router", {"find", "router"}),
+    ],
+)
+def test_words_of_request_and_of_a_date_count_little_beside_others(question, words):
+    assert {word for word, counts in ask(question, TODAY).words.items() if counts == 1.0} == words
+
+
+@pytest.mark.parametrize("question", ["帮我看看", "推荐", "麻烦", "find"])
+def test_words_of_request_count_in_full_where_there_are_no_others(question):
+    assert set(ask(question, TODAY).words.values()) == {1.0}
+
+
+@pytest.mark.parametrize(
+    "question", ["今天几号", "请问今天星期几？", "今天是几月几号", "what day is it today?", "what's the date today"]
+)
+def test_who_asks_for_the_date_asks_for_no_memory(question):
+    assert ask(question, TODAY, BEFORE).is_empty
+
+
+@pytest.mark.parametrize(
+    "question", ["今天", "今天做了什么", "昨天", "上周", "上周我做了什么", "what did I do today", "last week", "in June"]
+)
+def test_a_day_alone_and_what_happened_on_it_is_asked_for_without_other_words(question):
+    query = ask(question, TODAY, BEFORE)
+    assert query.only_days
+    assert not query.is_now
+
+
+@pytest.mark.parametrize(
+    ("question", "is_now"),
+    [
+        ("今天天气怎么样", True),
+        ("what should I cook tonight", True),
+        ("今天订了什么票", False),
+        ("昨天天气怎么样", False),
+        ("今天聊的备份", False),
+    ],
+)
+def test_today_is_mere_time_where_nothing_that_happened_is_asked_for(question, is_now):
+    assert ask(question, TODAY).is_now == is_now
+
+
+def test_a_day_that_refers_back_is_not_all_that_is_asked_for():
+    query = ask("昨天那个呢", TODAY, BEFORE)
+    assert query.words["超时"] == 0.5
+    assert not query.only_days
+
+
 def test_of_too_many_words_the_rarest_count_in_the_order_of_the_input():
     assert list(ask("谢谢你推荐的 rsync 备份 尿酸", TODAY, (), 2).words) == ["rsync", "尿酸"]
 

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import supervisor.index.store
+from supervisor.deadline import within
 from supervisor.index.commit import Changes
 from supervisor.policy.query import ask
 from supervisor.protocol.disk import RealDisk
@@ -238,8 +239,25 @@ def test_what_is_scored_in_memory_is_scored_as_in_the_index(told):
     indexed = recall(told.ws, "nginx 配置 备份", told.clock()).hits
     told.reopen()
     (told.root / ".recalld/index/meta.json").unlink()
-    held = recall(told.ws, "nginx 配置 备份", told.clock()).hits
+    held = recall(told.ws, "nginx 配置 备份", told.clock(), (), within(60)).hits
     assert [(hit.unit.message, hit.score) for hit in held] == [(hit.unit.message, hit.score) for hit in indexed]
+
+
+@pytest.mark.parametrize(
+    "question", ["上周", "上周我做了什么", "last week", "这周我们聊了哪些事", "上个月", "这个月", "in January", "去年"]
+)
+def test_of_days_alone_the_same_is_found_in_the_index_and_in_memory_and_something_of_them(told, question):
+    days = ("2025-12-08", "2025-12-30", *(f"2026-01-{n}" for n in ("05", 19, 20, 21, 22, 23, 24, 25)))
+    told.write([one for day in days for one in talk(f"{day}T09:00", 3, timedelta(minutes=1))])
+    told.settle()
+    refresh(told.ws, anew=True)
+    indexed = recall(told.ws, question, told.clock()).hits
+    told.reopen()
+    (told.root / ".recalld/index/meta.json").unlink()
+    held = recall(told.ws, question, told.clock(), (), within(60)).hits
+    named = ask(question, told.ws.today(told.clock())).days
+    assert {hit.unit.day for hit in indexed if hit.unit.day in named[0]}
+    assert {(hit.unit.message, hit.score) for hit in held} == {(hit.unit.message, hit.score) for hit in indexed}
 
 
 def test_a_thread_searches_undisturbed_while_another_updates_and_makes_anew(told):
