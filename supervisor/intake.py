@@ -65,8 +65,15 @@ def intake(ws: Workspace, now: datetime) -> int:
 
 def know_written(ws: Workspace) -> None:
     """Let the journal know of every dated file. OSError when it can't: then nobody can tell what is un-written."""
+    if ws.seen.is_doubtful:
+        _write_journal_anew(ws)
     ws.seen.refresh()
     _reconcile(ws)
+
+
+def _write_journal_anew(ws: Workspace) -> None:
+    with ws.files.lock(ws.layout.history_lock):
+        ws.seen.compact()
 
 
 def unwritten(ws: Workspace, history: History) -> list[Message]:

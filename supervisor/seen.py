@@ -39,6 +39,8 @@ class SeenJournal:
         self._files = files
         self._layout = layout
         self._zone = zone
+        #: An append failed: what it wrote can be read, yet no later fsync of this file makes it durable.
+        self.is_doubtful = False
         self._forget()
 
     def _forget(self) -> None:
@@ -208,7 +210,11 @@ class SeenJournal:
 
     def _append(self, lines: Sequence[Mapping[str, Any]]) -> None:
         head = [] if self._files.disk.stat(self._layout.seen) else [_HEAD]
-        self._files.append(self._layout.seen, b"".join(render_json(line) + b"\n" for line in (*head, *lines)))
+        try:
+            self._files.append(self._layout.seen, b"".join(render_json(line) + b"\n" for line in (*head, *lines)))
+        except OSError:
+            self.is_doubtful = True
+            raise
 
     # ── keeping it small ─────────────────────────────────────────────────────
 
@@ -238,6 +244,7 @@ class SeenJournal:
         gone = sorted({key[0] for key in self.unwritten} - self.here.keys())
         lines += _line("left", gone)
         self._files.replace(self._layout.seen, b"".join(render_json(line) + b"\n" for line in lines), look)
+        self.is_doubtful = False
         self._forget()
         self.refresh()
 

@@ -14,14 +14,13 @@ import errno
 import hashlib
 import itertools
 import os
-import re
 import stat as modes
 import time
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from supervisor.protocol.errors import Busy, Changed
+from supervisor.protocol.errors import TEMPORARY, Busy, Changed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +36,6 @@ LOCK_WAIT_S: Final = 10.0
 LOOK_AGAIN_S: Final = (0.002, 0.004, 0.008, 0.016, 0.03, 0.06, 0.12, *(0.25,) * 19)
 #: No writer takes so long between the first byte of a file and its last.
 _WRITTEN_BY_S: Final = 3600.0
-_OURS: Final = re.compile(r"\.(?P<name>.+)\.[0-9a-z]+-[0-9]+\.tmp")
 
 
 def digest_of(data: bytes) -> str:
@@ -188,7 +186,7 @@ class Files:
         """
         swept = 0
         for found in self.disk.names(folder):
-            match = _OURS.fullmatch(found)
+            match = TEMPORARY.fullmatch(found)
             if not match or name not in ("", match["name"]):
                 continue
             stat = self.disk.stat(folder / found)

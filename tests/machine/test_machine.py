@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-import supervisor.archive
 import supervisor.intake
+import supervisor.seen
 from tests.machine.__main__ import main
 from tests.machine.machine import AnyOrder
 
@@ -40,7 +40,7 @@ def test_a_run_that_was_cut_off_goes_on_after_the_parts_that_are_written_down(tm
 
 
 MUTANTS = {
-    "writes what is written": (supervisor.archive, "unwritten", lambda ws, history: [one for one in history if one.id]),
+    "forgets what is written": (supervisor.seen.SeenJournal, "wrote", lambda *_: None),
     "puts nothing back": (supervisor.intake, "_put_back", lambda *_: None),
 }
 

@@ -167,6 +167,12 @@ class SimulatedDisk(ModelDisk):
         number = self.live.get(folder, {}).get(name)
         return None if number is None else self.inodes[number].data
 
+    def is_cursed(self, path: str) -> bool:
+        """Tell whether a sync of the file failed: what was written to it may be lost, whatever is synced later."""
+        folder, _, name = path.rpartition("/")
+        number = self.live.get(folder, {}).get(name)
+        return number is not None and self.inodes[number].cursed
+
     def has(self, path: str) -> bool:
         folder, _, name = path.rpartition("/")
         return name in self.live.get(folder, {})

@@ -94,6 +94,32 @@ def test_a_dropped_file_goes_only_when_the_journal_has_its_words(desk):
     assert not list(desk.layout.drop_box.iterdir())
 
 
+def test_a_journal_that_could_not_be_synced_is_written_anew_before_anything_relies_on_it(desk):
+    """After a failed fsync its lines could be read, so that the dropped file went; a power cut then took the lines."""
+
+    class Forgetful(RealDisk):
+        is_broken = True
+
+        def sync(self, handle: int) -> None:
+            if self.is_broken and "seen.jsonl" in os.readlink(f"/proc/self/fd/{handle}"):
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+            super().sync(handle)
+
+    desk.round()
+    desk.reopen(disk=(disk := Forgetful()))
+    dropped = desk.layout.drop_box / "手机.json"
+    dropped.write_text(json.dumps(message("m1", "2026-01-30T09:00", "月饼订两盒。")), encoding="utf-8")
+    desk.round()
+    unsure = desk.layout.seen.stat().st_ino
+    assert "月饼" in desk.layout.seen.read_text(encoding="utf-8")
+    desk.round()
+    assert (dropped.exists(), desk.filed()) == (True, [])
+    disk.is_broken = False
+    desk.round()
+    assert not dropped.exists()
+    assert desk.layout.seen.stat().st_ino != unsure
+
+
 def test_a_full_disk_does_not_end_the_supervisor_when_a_lease_runs_out(desk, monkeypatch):
     disk = Full()
     desk.reopen(disk=disk)

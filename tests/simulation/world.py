@@ -186,6 +186,9 @@ class World:
         self.note(f"- {'killed' if mode == 'kill' else 'power lost'} at call {self.disk.operations}")
         self.stop()
         refuse = self.disk.refuse
+        # what a process could not sync, the next one can read and takes for durable: no disk is promised that fails, and
+        # loses its power before the journal is written anew (docs/durability.md)
+        self.forgetful |= self.disk.is_cursed(".recalld/seen.jsonl")
         self.disk = SimulatedDisk(self.root, self._now_ns, self.rng.choice(found).state)
         self.disk.refuse = refuse
         self.watch.restarted()

@@ -78,6 +78,18 @@ def test_a_round_at_rest_writes_no_byte(desk):
 # ── one fault does not stop the others ───────────────────────────────────────
 
 
+def test_a_disk_that_refuses_half_way_through_is_told_once_by_the_name_of_the_file(desk):
+    disk = Refusing()
+    desk.reopen(disk=disk)
+    desk.write([on("2026-01-10")])
+    disk.refuses = lambda _call, path: path.name.endswith(".tmp")
+    for _ in range(4):
+        desk.round("all")
+    (told,) = desk.told.of("degraded")
+    assert "history.json could not be" in told["why"]
+    assert ".tmp" not in told["why"]
+
+
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EIO])
 def test_a_disk_that_refuses_is_told_once_and_costs_nothing_once_it_is_well(desk, number):
     """I9, H6, H7."""
