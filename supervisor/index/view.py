@@ -8,7 +8,7 @@ does so.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +18,8 @@ from supervisor.index.documents import unit_of
 from supervisor.index.fresh import Fresh
 from supervisor.index.scoring import Scored, own, rank
 from supervisor.policy.hit import Hit
+from supervisor.text.rarity import rarity
+from supervisor.text.words import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
 #: Candidates that are scored; words that they are found by, the most telling of the question.
 CANDIDATES: Final = 128
 _MOST_WORDS: Final = 10
+#: What the characters count of a word of two that stands nowhere (拔牙, where 智齿要拔 was said), a rare one the most.
+_PAIR: Final = 2
+_CHARACTER: Final = 0.5
 _ORDER: Final[Mapping[Tier, int]] = {"long_term": 0, "dated": 1, "original": 2, "summary": 3}  # 003
 
 
@@ -95,6 +100,7 @@ class View:
         keys = frozenset().union(*(held.get(tier, frozenset()) for tier in tiers)) if tiers is not None else paths.keys()
         if not keys:
             return []
+        query = self._in_characters(query)
         offered = self._offered(query, None if len(keys) == len(paths) else keys)
         known = [(one, paths[one.source[0]]) for one in offered if one.source[0] in keys]
         known.sort(key=lambda one: (_ORDER[files[one[1]].tier], -(one[0].day.toordinal() if one[0].day else 0)))
@@ -124,6 +130,17 @@ class View:
             there = [one for one in of_days if one.day and any(one.day in days for days in query.days)]
             return there or [one for one in self._found(words, (), keys) if len(own(query.words, one)) == len(query.words) > 1]
         return self._found(words, query.days, keys)
+
+    def _in_characters(self, query: Query) -> Query:
+        """Return the query and the characters, where they stand somewhere, of its Chinese words of two that stand nowhere."""
+        more = {
+            char: counts * rarity(char) * _CHARACTER
+            for word, counts in query.words.items()
+            if len(word) == _PAIR and not word.isascii() and not self.corpora[0].frequency(word)
+            for char in tokens(" ".join(word))
+            if char not in query.words and rarity(char) and self.corpora[0].frequency(char)
+        }
+        return replace(query, words={**query.words, **more}) if more else query
 
     def _found(self, words: Mapping[str, float], days: Sequence[Days], keys: Collection[str] | None) -> list[Candidate]:
         """Return the candidates of the engine, without the groups that memory has newer, and of those."""
