@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import errno
 import re
-from pathlib import PurePath
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 if TYPE_CHECKING:
     from datetime import timedelta
+    from pathlib import PurePath
 
 #: A file of ours while it is written, beside the one that it will become; people are told of that one.
 TEMPORARY: Final = re.compile(r"\.(?P<name>.+)\.[0-9a-z]+-[0-9]+\.tmp")
@@ -195,9 +195,10 @@ class Unforeseen(SupervisorError):
 def from_os_error(error: OSError, path: PurePath | str) -> SupervisorError:
     """What the kernel said about *path*, as an error of ours; for `raise … from error`."""
     why = error.strerror or str(error) or type(error).__name__
-    being_written = TEMPORARY.fullmatch(PurePath(path).name)
+    folder, slash, name = str(path).rpartition("/")
+    being_written = TEMPORARY.fullmatch(name)
     if being_written:
-        path = PurePath(path).with_name(being_written["name"])
+        path = f"{folder}{slash}{being_written['name']}"
     if error.errno in _NO_FILE:
         return BadFile(path, "it is a link, a folder or another thing that is no regular file")
     return NoPermission(path, why) if error.errno in _FORBIDDEN else DiskTrouble(path, why)
