@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from supervisor.policy.age import home
 from supervisor.protocol.layout import day_of_name
 from supervisor.protocol.message import Archived, History, Key, Message, failed, flagged
-from supervisor.protocol.period import day
+from supervisor.protocol.period import day, month
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -60,7 +60,8 @@ def _settled(message: Message, evidence: Evidence, today: date, recent_days: int
     if of is None or period is None or name in evidence.covered or name not in evidence.present:
         return flagged(message, Archived.YES)
     groups = dict.fromkeys((period.group, day(of).group))  # a month too large for one call is told day by day first
-    if any(group in evidence.in_flight for group in groups):
+    # the month of a day is under way where the clock or `recent_days` was set back since it was submitted
+    if any(group in evidence.in_flight for group in (*groups, month(of).group)):
         return flagged(message, Archived.PENDING)
     failure = next((evidence.failures[group] for group in groups if group in evidence.failures), None)
     back = flagged(message, Archived.NO)

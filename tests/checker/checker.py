@@ -92,6 +92,7 @@ def _flags(seen: Seen, given: Given) -> list[str]:
 def _contradictions(one: Mapping[str, Any], seen: Seen, given: Given) -> Iterator[str]:
     flag = one.get("archived", False)
     files = {path.rpartition("/")[2] for path in seen.words.get((str(one.get("id", "")), _text(one)), ())}
+    files |= seen.nameless.get((_text(one), _time(one)), set())
     if flag not in (True, False, "pending"):
         yield "there is no such flag"
     revised = not given.calm and str(one.get("id", "")) in seen.ids  # the words before these are written

@@ -16,7 +16,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 _BLOCK = re.compile(r"^<!-- \{", re.MULTILINE)
-_SOURCE = re.compile(r"^- (\S+) · ([0-9]+) · ([0-9a-f]{16})$", re.MULTILINE)
+_SOURCE = re.compile(r"^- (.+) · ([0-9]+) · ([0-9a-f]{16})$", re.MULTILINE)
 EDITED = "<!-- recalld: below this line stands newer machine text"
 _MADE_FROM = "<!-- recalld: made from -->\n"
 

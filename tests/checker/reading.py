@@ -55,6 +55,15 @@ class Seen:
     words: defaultdict[tuple[str, str], list[str]] = field(default_factory=lambda: defaultdict(list))  # id and text -> paths
 
     @cached_property
+    def nameless(self) -> dict[tuple[str, str], set[str]]:
+        """The names of the files that hold words first met without an id: they may come back with the one that they had."""
+        found: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+        for one, path in self.texts():
+            if one.id.startswith("m-"):
+                found[one.text, one.created_at].add(path.rpartition("/")[2])
+        return dict(found)
+
+    @cached_property
     def ids(self) -> set[str]:
         """The ids under which any words are written."""
         return {identity for identity, _ in self.words}

@@ -191,6 +191,14 @@ def test_what_a_task_is_made_from_may_not_be_false_even_while_work_goes_on() -> 
     assert judged(files, calm=False) == ["一月 has the flag False, but a task with its words is in flight"]
 
 
+def test_words_that_were_filed_without_an_id_may_come_back_with_theirs() -> None:
+    files = good() | {f"memory/{YESTERDAY}": dated(SAID[2]._replace(id="m-0123456789abcdef"))}
+    at = Given(NOW, "Asia/Shanghai")
+    assert not any("has the flag" in line for line in check(files, [], at))
+    files[f"memory/{YESTERDAY}"] = dated(SAID[2]._replace(id="别的"))
+    assert any("has the flag True" in line for line in check(files, [], at))
+
+
 def test_while_work_goes_on_what_a_crash_cut_in_half_is_no_fault() -> None:
     files = good() | {f"memory/{DECEMBER}": dated(SAID[0]), "memory/.x.1-0.tmp": b""}
     _flag(2, "pending")(files)

@@ -52,7 +52,12 @@ def test_what_is_written_and_old_is_true_when_a_standing_summary_covers_its_file
 @pytest.mark.parametrize("flag", NOT_TRUE)
 @pytest.mark.parametrize(
     ("name", "group"),
-    [(OLD, "day-2026-01-15"), (OLDER, "month-2025-11"), pytest.param(OLDER, "day-2025-11-03", id="a day of a large month")],
+    [
+        (OLD, "day-2026-01-15"),
+        (OLDER, "month-2025-11"),
+        pytest.param(OLDER, "day-2025-11-03", id="a day of a large month"),
+        pytest.param(OLD, "month-2026-01", id="submitted before the clock was set back"),
+    ],
 )
 def test_what_is_written_and_old_is_pending_while_its_group_is_in_flight(flag, name, group):
     assert settled(flag, evidence(name, in_flight={group})).archived is Archived.PENDING

@@ -175,6 +175,8 @@ class World:
     def configure(self, **settings: str) -> None:
         """Change the configuration; a restart reads it."""
         self.note(f"- settings {json.dumps(settings)}")
+        if "RECALLD_LLM_MODEL" in settings:
+            self.watch.paused = None  # who makes extracts asks no server
         self.stop()
         self.settings.update(settings)
         self.start()
