@@ -53,11 +53,13 @@ def append(ws: Workspace, raws: Sequence[dict[str, Any]], now: datetime, entropy
     """
     Add the messages, durably, and return their ids; those without id or time get one.
 
-    *entropy* holds 10 random bytes for each message. BadRequest when one is no message.
+    *entropy* holds 10 random bytes for each message. BadRequest when one is no message, NewerFormat when a newer recalld keeps
+    the journal.
     """
     if not raws:
         return []
     messages = [_message(ws, raw, now, entropy[10 * n : 10 * n + 10]) for n, raw in enumerate(raws)]
+    ws.seen.refuse_newer()
     try:
         ws.history.change(partial(_with, new=tuple(messages)), then=lambda _: ws.seen.note(messages))
     except (BadFile, Busy, Changed):

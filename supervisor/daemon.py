@@ -17,6 +17,7 @@ from supervisor.model import provider_state
 from supervisor.policy.jump import Reading, caution, jump
 from supervisor.protocol.clock import steady_s
 from supervisor.protocol.errors import BadFile, Busy
+from supervisor.protocol.ground import check_inside
 from supervisor.recover import restore_history
 from supervisor.round import Round, run_round
 
@@ -109,8 +110,11 @@ class Supervisor:
         """
         Do one round at *now*; a disk that refused is left alone for a while, a damaged history is restored.
 
+        BadConfig where a folder has been made to lead outside the workspace since it was opened.
+
         After a jump of the clock nothing that goes by age is begun for a while.
         """
+        check_inside(self._ws.layout)
         held = self._steady_s() < self._held_until
         done = run_round(self._ws, now, "none" if held else "due", ageing=not self._has_jumped(now))
         if not held:

@@ -92,9 +92,9 @@ class EventLog:
         line = json.dumps(told, ensure_ascii=True)
         try:
             self._rotate(now)
-            handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
             try:
-                os.write(handle, line.encode() + b"\n")
+                _add_line(handle, line.encode())
             finally:
                 os.close(handle)
         except OSError:
@@ -174,3 +174,11 @@ class EventLog:
             kept += path.stat().st_size
             if kept > self._limits.keep_bytes or path.name < oldest:
                 path.unlink()
+
+
+def _add_line(handle: int, line: bytes) -> None:
+    """Add the line at the end, all of it; one that a crash cut off there is ended first."""
+    size = os.fstat(handle).st_size
+    rest = line + b"\n" if not size or os.pread(handle, 1, size - 1) == b"\n" else b"\n" + line + b"\n"
+    while rest:
+        rest = rest[os.write(handle, rest) :]

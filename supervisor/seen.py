@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.policy.identity import Known
@@ -160,6 +161,16 @@ class SeenJournal:
                 self._bases[base].append(identity)
 
     # ── writing ──────────────────────────────────────────────────────────────
+
+    def refuse_newer(self) -> None:
+        """Raise NewerFormat where a newer recalld wrote the journal: nothing is added to it. For who does not read it."""
+        if self._files.disk.stat(self._layout.seen) is None:
+            return
+        first = self._files.disk.read(self._layout.seen).partition(b"\n")[0]
+        with suppress(ValueError, TypeError, AttributeError):  # a line that a crash or a person broke says nothing
+            found = parse_json(first).get("recalld", 0)
+            if found > FORMAT:
+                raise NewerFormat(self._layout.seen, found)
 
     def note(self, messages: Sequence[Message]) -> None:
         """Write down un-written words without reading the journal: for a command that only appends."""

@@ -28,6 +28,16 @@ _OCTAL: Final = re.compile(r"\\([0-7]{3})")
 
 def check_ground(layout: Layout, *, allow_network_fs: bool) -> None:
     """BadConfig where the workspace lies on a network file system (unless allowed), or a folder of it leads outside."""
+    check_inside(layout)
+    root = os.path.realpath(layout.root)
+    kind = "" if allow_network_fs else file_system(root, _mounts())
+    if kind in NETWORK or kind.startswith("fuse."):
+        why = f"{layout.root} lies on {kind}, where locks may not hold; move it to a disk of this machine, or set this to true"
+        raise BadConfig("care.allow_network_fs", why)
+
+
+def check_inside(layout: Layout) -> None:
+    """BadConfig where a folder that recalld writes to leads outside the workspace, as the files lie now."""
     root = os.path.realpath(layout.root)
     for folder in (*layout.folders, *_within(layout.originals)):
         place = os.path.realpath(folder)
@@ -36,10 +46,6 @@ def check_ground(layout: Layout, *, allow_network_fs: bool) -> None:
             raise BadConfig(
                 name, f"it leads to {place}, outside the workspace; make it a folder of its own, or move all of it there"
             )
-    kind = "" if allow_network_fs else file_system(root, _mounts())
-    if kind in NETWORK or kind.startswith("fuse."):
-        why = f"{layout.root} lies on {kind}, where locks may not hold; move it to a disk of this machine, or set this to true"
-        raise BadConfig("care.allow_network_fs", why)
 
 
 def file_system(path: Path | str, mounts: str) -> str:

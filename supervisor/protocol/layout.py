@@ -15,8 +15,12 @@ _DATED: Final = re.compile(r"(\d{4}-\d{2}-\d{2})-([a-z0-9-]{1,40})\.md")
 _ANY_DATED: Final = re.compile(r"(\d{4}-\d{2}-\d{2})(?:-[^/]+)?\.md")
 #: Bytes of a file name, on every disk of today.
 _LONGEST_NAME: Final = 255
-#: What editors, git and synchronisers leave beside a file, and what is no plain file of ours.
-_FOREIGN: Final = re.compile(r"\..*|.*~|.*\.sw[a-z]|#.*#|4913|.*conflicted copy.*|.*\.sync-conflict-.*|.*\.tmp", re.IGNORECASE)
+#: What editors, git and synchronisers leave beside a file, what is no plain file of ours, and names that no line can hold.
+_FOREIGN: Final = re.compile(
+    r"\..*|.*~|.*\.sw[a-z]|#.*#|4913|.*\.tmp|.*[\x00-\x1f\x7f\x85\u2028\u2029].*"
+    r"|.*conflicted copy.*|.*\(case conflict.*|.*冲突(?:副本|文件).*|.*衝突複本.*|.*\.sync-conflict-.*",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 @dataclass(frozen=True, slots=True)

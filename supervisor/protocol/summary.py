@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 #: The line under which new machine text stands in a file that a person edited.
 MARKER: Final = "<!-- recalld: below this line stands newer machine text; what is above was edited and is kept -->"
 SOURCES: Final = "<!-- recalld: made from -->"
-_SOURCE: Final = re.compile(r"- (\S+) · ([0-9]{1,9}) · ([0-9a-f]{16})")
+_SOURCE: Final = re.compile(r"- (.+) · ([0-9]{1,9}) · ([0-9a-f]{16})")
 
 
 @dataclass(frozen=True, slots=True, order=True)

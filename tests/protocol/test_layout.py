@@ -47,6 +47,8 @@ def test_the_tree_of_the_protocol():
         ("2026-01-28-mem-01jkxy2z-2.md", JAN_28),
         ("2026-01-28-随手记.md", JAN_28),
         ("2026-01-28-My Note.md", JAN_28),
+        ("2026-01-28-旅行 · 1 · 2.md", JAN_28),
+        ("2026-01-28-evil\n- 2026-01-28-x.md", None),
         ("2026-01-28.md", date(2026, 1, 28)),
         ("2026-02-30-x.md", None),
         ("2026-01-28-x.txt", None),
@@ -64,7 +66,12 @@ def test_a_name_tells_its_day_or_is_none_of_ours(name, day):
 
 
 @pytest.mark.parametrize(
-    "name", [".x.swp", "x.md.swp", "x.SWX", "4913", "#x#", "x~", ".git", "x.tmp", ".DS_Store", "x (Conflicted Copy).md"]
+    "name",
+    [
+        *(".x.swp", "x.md.swp", "x.SWX", "4913", "#x#", "x~", ".git", "x.tmp", ".DS_Store", "x (Conflicted Copy).md"),
+        *("2026-01-28-x (小明 的冲突副本 2026-01-29).md", "想法 (王 的衝突複本).md", "x (Case Conflict 1).md"),
+        *("2026-01-28-a\n- 2026-01-28-b.md", "a\x1b[2J.md", "a\u2028b.md"),
+    ],
 )
 def test_what_editors_and_synchronisers_leave_is_foreign(name):
     assert is_foreign(name)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from supervisor.append import append, new_id, read_lines
-from supervisor.protocol.errors import BadRequest
+from supervisor.protocol.errors import BadRequest, NewerFormat
 from supervisor.recover import restore_history
 from tests.conftest import Desk, at, message, talk
 
@@ -105,6 +105,15 @@ def test_while_another_program_rewrites_history_again_and_again_messages_wait_in
     assert identity not in [raw["id"] for raw in desk.history()]
     desk.round()
     assert identity in [raw["id"] for raw in desk.history()]
+
+
+def test_to_a_journal_of_a_newer_recalld_nothing_is_added_and_history_stays(desk):
+    desk.write(before := talk("2026-01-31T09:00", 2))
+    desk.layout.seen.write_text('{"recalld": 2}\n')
+    with pytest.raises(NewerFormat):
+        add(desk, say())
+    assert desk.layout.seen.read_text() == '{"recalld": 2}\n'
+    assert [raw["id"] for raw in desk.history()] == [raw["id"] for raw in before]
 
 
 @pytest.mark.parametrize("time", ["9999-12-31T23:59:59.999Z", "2027-01-01T00:00:00Z", 253402300799, "昨天"])

@@ -118,6 +118,17 @@ def test_what_is_older_than_it_is_kept_goes(make):
     assert 28 <= len(desk.old()) <= 31
 
 
+def test_an_event_is_a_line_of_its_own_behind_one_that_a_crash_cut_off(make):
+    desk = make()
+    desk.log.emit("seen", messages=1)
+    path = desk.root / "log.jsonl"
+    path.write_bytes(path.read_bytes() + '{"ts":"2026-01-31T02:00:00.000Z","event":"备'.encode()[:-1])
+    desk.log.emit("seen", messages=2)
+    lines = path.read_bytes().split(b"\n")
+    assert [json.loads(line)["messages"] for line in (lines[0], lines[2])] == [1, 2]
+    assert lines[3:] == [b""]
+
+
 def test_a_log_that_cannot_be_written_stops_nothing(make):
     desk = make()
     (desk.root / "log.jsonl").mkdir()

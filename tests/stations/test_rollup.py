@@ -424,6 +424,21 @@ def test_a_person_s_note_named_like_a_dated_file_is_a_source_of_its_day(desk):
     assert note.read_text() == "换成 caddy 试试"
 
 
+@pytest.mark.parametrize("name", ["2026-01-10-my trip.md", "2026-01-10-旅行 · 1 · 2.md", "2026-01-10-evil\n- 2026-01-11-x.md"])
+def test_a_note_of_any_name_is_told_once_and_names_no_other(desk, name):
+    """A name with a blank was read back as no source: its day was told again for ever."""
+    desk.write(on("2026-01-10", "nginx"))
+    (desk.root / "memory" / name).write_text("绣球花三天浇一次水。\n", encoding="utf-8")
+    desk.settle()
+    for _ in range(3):
+        desk.clock.forward(hours=1)
+        desk.settle()
+    assert len(desk.scribe.asked) == 1
+    (summary,) = desk.ws.memory.summaries().values()
+    expected = {"2026-01-10-nginx.md", name} if "\n" not in name else {"2026-01-10-nginx.md"}
+    assert {source.name for source in summary.sources} == expected
+
+
 def test_a_note_that_its_person_edits_is_read_anew(desk):
     note = desk.layout.memory / "2026-01-10-idea.md"
     note.write_text("换成 caddy 试试")

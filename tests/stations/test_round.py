@@ -15,6 +15,7 @@ from supervisor import oneshot
 from supervisor.append import append
 from supervisor.daemon import Supervisor
 from supervisor.protocol.disk import RealDisk
+from supervisor.protocol.errors import BadConfig
 from tests.conftest import Desk, message, talk, unreachable
 
 if TYPE_CHECKING:
@@ -133,6 +134,20 @@ def test_a_damaged_history_does_not_keep_summaries_from_being_made(desk):
     desk.round("all")
     assert desk.summaries() == ["2026-01-10"]
     assert set(desk.round("all").errors) >= {"intake"}
+
+
+def test_a_folder_that_is_made_to_lead_outside_while_the_supervisor_runs_ends_it_before_it_writes_there(desk, tmp_path_factory):
+    """S2: the check at the start says nothing of later."""
+    supervisor = Supervisor(desk.ws, desk.clock, None)
+    supervisor.tick(desk.clock())
+    outside = tmp_path_factory.mktemp("别处")
+    memory = desk.layout.memory
+    memory.rename(memory.with_name("memory-was"))
+    memory.symlink_to(outside)
+    desk.write([message(f"m{n}", "2026-01-31T03:00", f"第 {n} 句") for n in range(200)])
+    with pytest.raises(BadConfig, match="outside the workspace"):
+        supervisor.tick(desk.clock())
+    assert list(outside.iterdir()) == []
 
 
 def test_a_full_disk_brings_no_run_at_every_poll(desk):
