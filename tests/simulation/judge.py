@@ -51,6 +51,8 @@ def judge(world: World, *, calm: bool = False) -> list[str]:
         wrong = check(files, [_acked(one) for one in said], given)
     if world.rude:  # whoever wrote last set the flags as they once were
         wrong = [line for line in wrong if "has the flag" not in line]
+    if world.behind:
+        wrong = [line for line in wrong if "a task with its words is in flight" not in line]
     for path, data in world.own.items():
         if files.get(path) != data:
             wrong.append(f"{path}, a person's own, was changed")
@@ -136,6 +138,7 @@ def settled(world: World) -> list[str]:
     heal(world)
     world.model.time = "perfect"
     world.configure(RECALLD_LLM_MAX_CALLS_PER_DAY="100000", RECALLD_ARCHIVE_MAX_QUEUED="100000")
+    world.work(100_000)  # what is under way may still fail of what was wrong when it was asked for
     for _ in range(3):  # what was damaged is restored after a quiet minute, every wait is over
         world.advance(timedelta(hours=9))
         world.tick()

@@ -211,10 +211,9 @@ def move_back(world: World) -> None:
 def delete_state(world: World) -> bool:
     """Delete .recalld/, when all that is promised stands in the files; the supervisor notices and ends."""
     here = {(str(one.get("id")), one.get("text")) for one in world.history() or ()}
+    here |= world.filed().keys()
     texts = {text for _, text in here}
-    filed = world.filed()
-    texts |= {text for _, text in filed}
-    if world.unseen or any((one.id, one.text) not in here and one.text not in texts for one in kept(world)):
+    if world.unseen or any((one.id, one.text) not in here if one.id else one.text not in texts for one in kept(world)):
         return False
     world.disk.remove_tree(".recalld")
     world.forgetful = True

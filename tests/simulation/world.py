@@ -102,6 +102,7 @@ class World:
         self.above: dict[str, bytes] = {}  # summaries as a person left them
         self.in_order = True
         self.rude = False  # history.json was written without the lock, and no round has settled it since
+        self.behind = False  # the journal could not be told what is written, and flags go by it
         self.forgetful = False  # .recalld/ was deleted, and no round has met history.json since
         self.places = itertools.count(1)
         self.late: list[tuple[str, bytes]] = []
@@ -284,7 +285,8 @@ class World:
 
     def meet(self, done: Round) -> None:
         """Note what a whole round has seen: from now on it is promised."""
-        if "intake" in done.errors:
+        self.behind = "intake" in done.errors
+        if self.behind:
             return
         self.forgetful = False
         self.promised += [
