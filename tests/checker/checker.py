@@ -7,15 +7,15 @@ none when all is well. Source: docs/protocol.md, 3 to 6; the invariants I1 to I1
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from tests.checker.calm import calm
-from tests.checker.formats import sha16
+from tests.checker.formats import read_lines, sha16
 from tests.checker.given import Acked, Given
-from tests.checker.reading import DATED, Seen, read
+from tests.checker.reading import DATED, Seen, read, text_of, time_of
+from tests.checker.spoken import spoken, strings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -41,10 +41,10 @@ def check(
     wrong += _sources(seen, given)
     wrong += _theirs(files, given)
     wrong += _schedule(seen)
-    wrong += _order(seen, acked) if given.ordered else []
+    wrong += spoken(seen, acked, given)
     if given.calm:
         wrong += calm(files, seen, given)
-    log = files.get("log.jsonl", b"").decode("utf-8", "replace")
+    log = "\n".join(strings(read_lines(files.get("log.jsonl", b""))))
     wrong += [f"the log holds the words of {one.id}" for one in acked if len(one.text) >= _TELLING and one.text in log]
     for path, mode in (modes or {}).items():
         if mode & 0o077:
@@ -54,8 +54,8 @@ def check(
 
 def _kept(seen: Seen, acked: Sequence[Acked], given: Given) -> list[str]:
     """Every acknowledged message stands word for word in history.json or in a dated file (I1, I9)."""
-    in_history = {(str(one.get("id", "")), _text(one)) for one in seen.history}
-    nameless = Counter((_text(one), _time(one)) for one in seen.history)
+    in_history = {(str(one.get("id", "")), text_of(one)) for one in seen.history}
+    nameless = Counter((text_of(one), time_of(one)) for one in seen.history)
     for words, _ in seen.texts():
         if (words.id, words.text) not in in_history:
             nameless[words.text, words.created_at] += 1
@@ -91,8 +91,8 @@ def _flags(seen: Seen, given: Given) -> list[str]:
 
 def _contradictions(one: Mapping[str, Any], seen: Seen, given: Given) -> Iterator[str]:
     flag = one.get("archived", False)
-    files = {path.rpartition("/")[2] for path in seen.words.get((str(one.get("id", "")), _text(one)), ())}
-    files |= seen.nameless.get((_text(one), _time(one)), set())
+    files = {path.rpartition("/")[2] for path in seen.words.get((str(one.get("id", "")), text_of(one)), ())}
+    files |= seen.nameless.get((text_of(one), time_of(one)), set())
     if flag not in (True, False, "pending"):
         yield "there is no such flag"
     revised = not given.calm and str(one.get("id", "")) in seen.ids  # the words before these are written
@@ -106,20 +106,6 @@ def _contradictions(one: Mapping[str, Any], seen: Seen, given: Given) -> Iterato
         yield "its words are written"
     if given.all_written and flag is not True:
         yield "every message was to be archived"
-
-
-def _order(seen: Seen, acked: Sequence[Acked]) -> list[str]:
-    """Messages stand in history.json and in each dated file in the order they came (I6)."""
-    place = {one.id: n for n, one in reversed(list(enumerate(acked)))}  # of words said anew, the first time counts
-    found = [str(one["id"]) for one in seen.history if one.get("id") in place]
-    if len(found) != len(set(found)):
-        return [f"history.json holds an id twice: {Counter(found).most_common(1)[0][0]}"]
-    rows = [("history.json", found)]
-    rows += [(path, [one.id for one in file.words if one.id in place]) for path, file in seen.dated.items()]
-    wrong = [
-        f"{b} stands behind {a} in {path}" for path, ids in rows for a, b in itertools.pairwise(ids) if place[a] > place[b]
-    ]
-    return wrong[:1]
 
 
 def _sources(seen: Seen, given: Given) -> list[str]:
@@ -181,15 +167,3 @@ def _schedule(seen: Seen) -> list[str]:
         if told and (len(told) < 3 or one.get("archived") is True):
             wrong.append(f"{one.get('id')} tells of its failure by halves: {', '.join(sorted(told))}")
     return wrong
-
-
-def _text(message: Mapping[str, Any]) -> str:
-    found = message.get("text", message.get("content", ""))
-    if isinstance(found, list):
-        parts = [part if isinstance(part, str) else part.get("text", "") for part in found]
-        return "\n".join(part for part in parts if part)
-    return str(found or "")
-
-
-def _time(message: Mapping[str, Any]) -> str:
-    return str(message.get("createdAt", ""))

@@ -33,6 +33,7 @@ class Words:
     role: str
     text: str
     created_at: str
+    judged: bool = False  # it came with a time that can't be
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,8 @@ def _words_of(piece: str) -> Words:
     stem, tilde, suffix = about["id"].rpartition("~")
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     revision = bool(tilde) and len(suffix) == 8 and digest.startswith(suffix)
-    return Words(stem if revision else about["id"], shown[1], text, about["createdAt"])
+    role = str(about.get("role", shown[1]))
+    return Words(stem if revision else about["id"], role, text, about["createdAt"], "createdAtFound" in about)
 
 
 def _text_of(rest: str) -> str:

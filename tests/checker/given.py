@@ -10,11 +10,12 @@ from zoneinfo import ZoneInfo
 
 
 class Acked(NamedTuple):
-    """A message whose writer was told that it is kept; *id* is "" where the writer gave none."""
+    """A message whose writer was told that it is kept; *id* is "" where the writer gave none, *role* where it is not known."""
 
     id: str
     text: str
     created_at: str
+    role: str = ""
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,9 @@ class Given:
     *kept* there by path, with which the file still has to begin (be them, where it is no summary).
 
     *calm*: everything due was done; *all_written*: even what was not due (`--until-settled`). *ordered*: messages stand in
-    the order of the acknowledged ones.
+    the order of the acknowledged ones; *by_writer*: those of each writer do, whose name is the id up to its last hyphen.
+    *offered*: every text that anybody has ever said, acknowledged or not, and each message as it was acknowledged: then texts
+    are counted, and times and roles compared. None where people strip, repeat and date messages as they like.
     """
 
     now: datetime
@@ -32,6 +35,8 @@ class Given:
     calm: bool = True
     all_written: bool = False
     ordered: bool = True
+    by_writer: bool = False
+    offered: Collection[str] | None = None
     deleted_ids: Collection[str] = ()
     touched_paths: Collection[str] = ()
     kept: Mapping[str, bytes] = field(default_factory=dict)

@@ -141,3 +141,16 @@ def _read_state(path: str, data: bytes, seen: Seen) -> None:
         seen.failures[match[1]] = read_failure(data)
     elif (match := _COPY.fullmatch(path)) and hashlib.sha256(data).hexdigest()[:12] != match[1]:
         raise Unreadable("its content is not the one it is named by")
+
+
+def text_of(message: Mapping[str, Any]) -> str:
+    """The words of a message in history.json, however they are spelt."""
+    found = message.get("text", message.get("content", ""))
+    if isinstance(found, list):
+        parts = [part if isinstance(part, str) else part.get("text", "") for part in found]
+        return "\n".join(part for part in parts if part)
+    return str(found or "")
+
+
+def time_of(message: Mapping[str, Any]) -> str:
+    return str(message.get("createdAt", ""))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -254,6 +255,72 @@ def test_the_order_of_a_dated_file_is_the_order_of_saying() -> None:
     files[f"memory/{YESTERDAY}"] = dated(again, SAID[2])
     wrong = check(files, [*SAID, again], Given(NOW, "Asia/Shanghai"))
     assert wrong == [f"昨天 stands behind 昨天再 in memory/{YESTERDAY}"]
+
+
+def test_the_order_of_one_writer_is_known_where_that_of_all_is_not() -> None:
+    mine = [SAID[3]._replace(id=f"我-{n}", text=f"第 {n} 句") for n in range(2)]
+    theirs = SAID[3]._replace(id="别人-0", text="插一句")
+    files = {"history.json": history(*(message(one, False) for one in (theirs, *mine)))}
+    at = Given(NOW, "Asia/Shanghai", ordered=False, by_writer=True)
+    assert check(files, [*mine, theirs], at) == []
+    assert check(files, [*reversed(mine), theirs], at) == ["我-1 stands behind 我-0 in history.json"]
+
+
+def test_an_id_that_stands_twice_is_named_whatever_is_known_of_the_order() -> None:
+    files = good() | {"history.json": history(*(message(SAID[n], n != 3) for n in (1, 2, 3, 3)))}
+    assert judged(files, ordered=False) == ["DOUBLE: history.json holds an id twice: 今天"]
+
+
+def test_words_without_an_id_that_were_given_two_are_doubled() -> None:
+    said = Acked("", "一句没有名字的话。", "2026-01-31T02:00:00.000Z")
+    files = {
+        "history.json": b"[]",
+        "memory/2026-01-31-x.md": dated(said._replace(id="m-1")),
+        "memory/2026-01-31-x-2.md": dated(said._replace(id="m-1-2")),
+    }
+    at = Given(NOW, "Asia/Shanghai", offered={said.text})
+    assert check(files, [said], at) == ["DOUBLE: '一句没有名字的话。' was said 1 times, and is written 2 times"]
+    assert check(files, [said, said], at) == []
+    assert check(files, [said], replace(at, touched_paths={"memory/2026-01-31-x-2.md"})) == []
+
+
+def test_a_message_that_nobody_said_is_named_where_all_that_was_said_is_known() -> None:
+    path = "memory/2026-01-31-x.md"
+    files = good() | {path: dated(SAID[2]._replace(id="假", text="没有人说过。"))}
+    offered = {one.text for one in SAID}
+    assert judged(files) == judged(files, offered={*offered, "没有人说过。"}) == []
+    assert judged(files, offered=offered) == [f"INVENTED: 假 '没有人说过。' in {path}"]
+
+
+def test_the_time_and_the_role_of_a_message_are_those_its_writer_gave() -> None:
+    at, path = Given(NOW, "Asia/Shanghai", offered={one.text for one in SAID}), f"memory/{YESTERDAY}"
+    said = [one._replace(role="user") for one in SAID]
+    assert check(good(), said, at) == []
+    assert check(good(), [*said[:3], said[3]._replace(created_at="2026-02-01T10:00+08:00")], at) == []
+    later = good() | {path: dated(SAID[2]._replace(created_at="2026-01-31T03:00:00.000Z"))}
+    assert check(later, said, at) == [f"昨天 is of {SAID[2].created_at}, and {path} has 2026-01-31T03:00:00.000Z"]
+    entries = json.loads(good()["history.json"])
+    other = good() | {"history.json": history(*entries[:2], {**entries[2], "role": "agent"})}
+    assert check(other, said, at) == ["今天 was said by user, and history.json has agent"]
+    assert check(other, [*said[:3], said[3]._replace(role="assistant")], at) == []
+
+
+def test_a_time_that_can_not_be_is_not_held_against_who_replaced_it() -> None:
+    files = good()
+    entries = json.loads(files["history.json"])
+    entries[2]["createdAtFound"] = "2099-01-01T00:00:00Z"
+    said = [*SAID[:3], SAID[3]._replace(created_at="2099-01-01T00:00:00Z")]
+    at = Given(NOW, "Asia/Shanghai", offered={one.text for one in SAID})
+    assert check({**files, "history.json": history(*entries)}, said, at) == []
+
+
+def test_words_are_found_in_the_log_however_json_spells_them() -> None:
+    said = [*SAID[:3], SAID[3]._replace(text='他说“走吧”，"\n然后就走了。\u2028')]
+    entry = history(message(SAID[1], True), message(SAID[2], True), message(said[3], False))
+    log = json.dumps({"ts": "", "event": "seen", "what": [{"words": said[3].text}]}).encode() + b"\n"
+    files = good() | {"history.json": entry}
+    assert check(files, said, Given(NOW, "Asia/Shanghai")) == []
+    assert check(files | {"log.jsonl": log}, said, Given(NOW, "Asia/Shanghai")) == ["the log holds the words of 今天"]
 
 
 def test_messages_without_an_id_are_counted_by_their_words_and_times() -> None:

@@ -90,7 +90,12 @@ def parts(first: int, states: int, jobs: int, only: list[str]) -> Iterator[tuple
                 by_name[name] += report.states
                 seconds += spent
             judged += total.states
-            counts = {"states": total.states, "points": total.points, "failures": total.failures}
+            counts = {
+                "states": total.states,
+                "points": total.points,
+                "failures": total.failures,
+                "slowest": round(total.slowest, 1),
+            }
             yield (
                 seed,
                 [str(total.shortest)] if total.shortest else [],
@@ -119,9 +124,7 @@ def main(argv: list[str] | None = None) -> int:
             f"part {seed}: {counts['states']} states, {counts['failures']} failures, {counts['cpu']} s of cpu {each}",
             flush=True,
         )
-    print(
-        f"{rounds.total('states')} states, {rounds.total('failures')} failures in {len(rounds.done)} parts, {rounds.seconds:.0f} s"
-    )
+    print(f"{rounds.total('states')} states, {rounds.total('failures')} failures in {len(rounds.done)} parts, {rounds.end}")
     return 1 if rounds.wrong else 0
 
 

@@ -9,7 +9,10 @@ what was lost.
 
 from __future__ import annotations
 
+import contextlib
 import random
+import signal
+import time
 import traceback
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
@@ -19,11 +22,12 @@ from tests.crash.model_disk import ModelDisk
 from tests.crash.state import State, fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tests.crash.ledger import Snapshot
 
-
+#: Seconds of the processor's time after which a run or a recovery is taken to hang; other work on the machine adds none.
+MOST_S = 20.0
 #: What is wrong with a disk, given what was promised.
 Check: TypeAlias = "Callable[[ModelDisk, Sequence[object]], list[str]]"
 #: The log of a run, how many of its operations were done, and how it ended.
@@ -43,13 +47,18 @@ class Case:
 
 @dataclass(slots=True)
 class Report:
-    """What was explored: *points* crash points, *states* disks judged, *seen* skipped as equal; the shortest failure."""
+    """
+    What was explored: *points* crash points, *states* disks judged, *seen* skipped as equal; the shortest failure.
+
+    *slowest*: seconds of the processor's time that the longest recovery took.
+    """
 
     name: str = ""
     points: int = 0
     states: int = 0
     seen: int = 0
     failures: int = 0
+    slowest: float = 0.0
     shortest: Case | None = None
 
     def add(self, case: Case) -> None:
@@ -62,6 +71,7 @@ class Report:
         self.points = max(self.points, other.points)
         self.states, self.seen = self.states + other.states, self.seen + other.seen
         self.failures += other.failures
+        self.slowest = max(self.slowest, other.slowest)
         cases = [case for case in (self.shortest, other.shortest) if case]
         self.shortest = min(cases, key=lambda case: len(case.steps), default=None)
 
@@ -100,6 +110,7 @@ class Explorer:
         disk = ModelDisk(start, record=True)
         wrong = _run(workload, disk)
         if wrong:
+            wrong += _run(lambda left: wrong.extend(self.check(left, left.acks)), disk)
             report.add(_case(((disk.log, disk.operations, "the run itself"),), wrong))
             return report
         for snapshot in self._drawn([*disk.snapshots, disk.end()]):
@@ -133,12 +144,14 @@ class Explorer:
         self._known[key] = depth
         disk = ModelDisk(outcome.state, record=depth > 0)
         wrong = [f"before recovery: {line}" for line in self.before(disk, acks)] if self.before else []
+        began = time.process_time()
         disk.bare = _Bare(disk, len(acks), depth, self._passed)
         try:
             wrong += _run(self.recover, disk)
             wrong += self.check(disk, acks)
         except _WentOn:
             wrong += disk.locks.breaches
+        report.slowest = max(report.slowest, time.process_time() - began)
         if wrong:
             report.add(_case((*runs, (disk.log, disk.operations, "recovered")), wrong))
         for snapshot in self._inside(disk.snapshots):
@@ -190,10 +203,33 @@ def explore(
 def _run(program: Callable[[ModelDisk], None], disk: ModelDisk) -> list[str]:
     """Run it; what it raised and which rule of locks it broke."""
     try:
-        program(disk)
+        with _watched():
+            program(disk)
+    except Hangs:
+        return [f"it hangs: after {MOST_S:g} s of work it has not ended", *disk.locks.breaches]
     except Exception:
         return [f"raised: {traceback.format_exc(limit=-4)}", *disk.locks.breaches]
     return list(disk.locks.breaches)
+
+
+class Hangs(BaseException):
+    """It takes too long. No `except Exception` of the product may hold it up."""
+
+
+def _late(*_: object) -> None:
+    raise Hangs
+
+
+@contextlib.contextmanager
+def _watched() -> Iterator[None]:
+    """Raise Hangs when what is done takes more than MOST_S seconds of work, again and again until somebody lets it pass."""
+    before = signal.signal(signal.SIGVTALRM, _late)
+    signal.setitimer(signal.ITIMER_VIRTUAL, MOST_S, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 def _case(runs: Sequence[Run], wrong: Sequence[str]) -> Case:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from supervisor.intake import _dropped, _take_in
 from supervisor.policy.settle import Evidence
 from supervisor.policy.trim import Caps, trim
 from supervisor.protocol.errors import BadFile
@@ -63,14 +65,43 @@ def reset(**fields: Any) -> Evidence:
     return Evidence(**{**fields, "in_flight": ()})
 
 
-def remove_first(original: Callable[..., Any]) -> Callable[..., Any]:
+def removed_before_history(original: Callable[..., Any]) -> Callable[..., Any]:
     """Delete the drop-box file before its messages are in the history."""
 
-    def take_in(ws: Any, messages: Any, path: Any) -> None:
+    def take_file(ws: Any, name: str, boxed: dict[Any, Any]) -> None:
+        path = ws.layout.drop_box / name
+        look = ws.files.look(path)
+        try:
+            messages = _dropped(ws, name, look.data, datetime.fromtimestamp(look.stat.mtime_ns / 1e9, UTC))
+        except ValueError:
+            return original(ws, name, boxed)
         ws.files.remove(path)
-        original(ws, messages, path)
+        return _take_in(ws, messages)
 
-    return take_in
+    return take_file
+
+
+def removed_before_journal(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Delete the drop-box file as soon as its messages are in the history."""
+
+    def take_file(ws: Any, name: str, boxed: dict[Any, Any]) -> None:
+        original(ws, name, boxed)
+        if boxed.pop(path := ws.layout.drop_box / name, None):
+            ws.files.remove(path)
+
+    return take_file
+
+
+def telling(event: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    """Put the words that wait to be written into an event."""
+
+    def step(ws: Any, *given: Any) -> Any:
+        done = original(ws, *given)
+        if texts := [message.text for message in ws.seen.unwritten.values()]:
+            ws.events.emit(event, messages=len(texts), what=texts)
+        return done
+
+    return step
 
 
 def trim_anything(history: Any, written: Any, caps: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import supervisor.archive
 import supervisor.harvest
 import supervisor.intake
+import supervisor.policy.identity
 import supervisor.policy.ripen
 import supervisor.protocol.files
 import supervisor.recover
@@ -32,10 +33,11 @@ if TYPE_CHECKING:
 
 
 class Mutant(NamedTuple):
-    """What is changed, by setattr, and the workload in which the explorer has to find it; *survives* says why it can't."""
+    """What is changed, by setattr, and the workload in which *by* has to be among what is wrong; *survives* says why it can't."""
 
     name: str
     workload: type[Workload]
+    by: str
     changes: tuple[tuple[object, str, Any], ...]
     survives: str = ""
 
@@ -45,108 +47,207 @@ _PARSE = HistoryStore._parse
 
 MUTANTS = (
     # ── the file layer ──
-    Mutant("no fsync", talking.Archive, ((ModelDisk, "sync", faults.nothing),)),
-    Mutant("no fsync of folders", talking.Archive, ((ModelDisk, "sync_folder", faults.nothing),)),
-    Mutant("written in place", talking.Archive, ((Files, "replace", faults.in_place),)),
-    Mutant("renamed before the fsync", talking.Archive, ((Files, "replace", faults.sync_late),)),
+    Mutant("no fsync", talking.Archive, "history.json can't be read", ((ModelDisk, "sync", faults.nothing),)),
+    Mutant("no fsync of folders", talking.Archive, "LOST: 一", ((ModelDisk, "sync_folder", faults.nothing),)),
+    Mutant("written in place", talking.Archive, "history.json can't be read", ((Files, "replace", faults.in_place),)),
+    Mutant("renamed before the fsync", talking.Archive, "history.json can't be read", ((Files, "replace", faults.sync_late),)),
     Mutant(
         "a line behind half a line",
         talking.Archive,
+        "",
         ((Files, "append", faults.append_torn),),
         survives="what the journal loses is read anew from history.json and the dated files; test_files_crash finds it",
     ),
-    Mutant("no last look before the rename", others.Between, ((Files, "_still", lambda *_: True),)),
-    Mutant("no sweep", talking.Archive, ((Files, "sweep", lambda *_, **__: 0),)),
-    Mutant("a sweep of anything temporary", people.Notes, ((Files, "sweep", faults.greedy_sweep),)),
-    Mutant("files that others may read", talking.Archive, ((supervisor.protocol.files, "FILE_MODE", 0o644),)),
+    Mutant("no last look before the rename", others.Between, "LOST: 插", ((Files, "_still", lambda *_: True),)),
+    Mutant("no sweep", talking.Archive, "was left behind", ((Files, "sweep", lambda *_, **__: 0),)),
+    Mutant("a sweep of anything temporary", people.Notes, "lost a person's words", ((Files, "sweep", faults.greedy_sweep),)),
+    Mutant("files that others may read", talking.Archive, "has mode 0644", ((supervisor.protocol.files, "FILE_MODE", 0o644),)),
     # ── history.json and the journal ──
-    Mutant("stale read", others.Meanwhile, ((HistoryStore, "_parse", faults.stale_parse(_PARSE)),)),
-    Mutant("a damaged history is an empty one", others.Damaged, ((HistoryStore, "_parse", faults.damaged_is_empty(_PARSE)),)),
-    Mutant("no .bak", others.Damaged, ((Files, "_keep", faults.nothing),)),
-    Mutant("no copy of the damaged file", others.Damaged, ((Files, "quarantine", lambda *_: None),)),
-    Mutant("append tells no journal", others.Lost, ((SeenJournal, "note", faults.nothing),)),
-    Mutant("the journal is not asked for lost words", others.Lost, ((supervisor.intake, "_put_back", faults.nothing),)),
+    Mutant("stale read", others.Meanwhile, "LOST: 边", ((HistoryStore, "_parse", faults.stale_parse(_PARSE)),)),
     Mutant(
-        "the journal is emptied before it is written", working.Compact, ((SeenJournal, "compact", faults.compact_in_place),)
+        "a damaged history is an empty one",
+        others.Damaged,
+        "is gone from the conversation",
+        ((HistoryStore, "_parse", faults.damaged_is_empty(_PARSE)),),
+    ),
+    Mutant("no .bak", others.Damaged, "is gone from the conversation", ((Files, "_keep", faults.nothing),)),
+    Mutant(
+        "no copy of the damaged file",
+        others.Damaged,
+        "no copy was kept of the damaged file",
+        ((Files, "quarantine", faults.nothing), (supervisor.recover, "keep_damaged", lambda _: True)),
+    ),
+    Mutant("append tells no journal", others.Lost, "LOST: 三", ((SeenJournal, "note", faults.nothing),)),
+    Mutant(
+        "the journal is not asked for lost words", others.Lost, "LOST: 一", ((supervisor.intake, "_put_back", faults.nothing),)
     ),
     Mutant(
-        "drop-box emptied first",
+        "the journal is emptied before it is written",
+        working.Compact,
+        "LOST: 一",
+        ((SeenJournal, "compact", faults.compact_in_place),),
+    ),
+    Mutant(
+        "drop-box emptied before the history has it",
         others.DropBox,
-        ((supervisor.intake, "_take_in", faults.remove_first(supervisor.intake._take_in)),),
+        "LOST: 门",
+        ((supervisor.intake, "_take_file", faults.removed_before_history(supervisor.intake._take_file)),),
     ),
-    Mutant("trim what is not written", talking.Trim, ((supervisor.recover, "trim", faults.trim_anything),)),
-    Mutant("trim the newest", talking.Trim, ((supervisor.recover, "trim", faults.trim_newest),)),
-    # ── the archive run ──
-    Mutant("flag before file", talking.Archive, ((supervisor.archive, "mark_pending", faults.mark_archived),)),
     Mutant(
-        "journal before file", talking.Archive, ((MemoryStore, "write_dated", faults.written_first(MemoryStore.write_dated)),)
+        "drop-box emptied before the journal has it",
+        others.Swiped,
+        "LOST: 门",
+        ((supervisor.intake, "_take_file", faults.removed_before_journal(supervisor.intake._take_file)),),
     ),
-    Mutant("written files unknown after a crash", talking.Archive, ((supervisor.intake, "_reconcile", faults.nothing),)),
-    Mutant("pending is never mended", talking.Archive, ((supervisor.round, "settle_flags", faults.nothing),)),
-    Mutant("recover resets groups in flight", talking.Archive, ((supervisor.recover, "Evidence", faults.reset),)),
-    Mutant("names without an ordinal", talking.LateInDay, ((supervisor.archive, "taken_names", lambda _: set()),)),
+    Mutant(
+        "a message without a name is never known again",
+        others.Nameless,
+        "was said 1 times, and is written 2 times",
+        ((supervisor.policy.identity, "_known_id", lambda *_, **__: ""),),
+    ),
+    Mutant(
+        "words in the event seen",
+        talking.Archive,
+        "the event seen holds the words",
+        ((supervisor.intake, "_adopt", faults.telling("seen", supervisor.intake._adopt)),),
+    ),
+    Mutant(
+        "words in the event put_back",
+        others.Lost,
+        "the event put_back holds the words",
+        ((supervisor.intake, "_put_back", faults.telling("put_back", supervisor.intake._put_back)),),
+    ),
+    Mutant("trim what is not written", talking.Trim, "LOST: 多", ((supervisor.recover, "trim", faults.trim_anything),)),
+    Mutant(
+        "trim the newest",
+        talking.Trim,
+        "was said last and has left history.json",
+        ((supervisor.recover, "trim", faults.trim_newest),),
+    ),
+    # ── the archive run ──
+    Mutant(
+        "flag before file",
+        talking.Archive,
+        "its words are in no dated file",
+        ((supervisor.archive, "mark_pending", faults.mark_archived),),
+    ),
+    Mutant(
+        "journal before file",
+        talking.Archive,
+        "its words are in no dated file",
+        ((MemoryStore, "write_dated", faults.written_first(MemoryStore.write_dated)),),
+    ),
+    Mutant(
+        "written files unknown after a crash", talking.Archive, "DOUBLE: ", ((supervisor.intake, "_reconcile", faults.nothing),)
+    ),
+    Mutant(
+        "pending is never mended",
+        talking.Archive,
+        "nothing is in flight",
+        ((supervisor.round, "settle_flags", faults.nothing),),
+    ),
+    Mutant(
+        "recover resets groups in flight",
+        talking.Archive,
+        "a task with its words is in flight",
+        ((supervisor.recover, "Evidence", faults.reset),),
+    ),
+    Mutant(
+        "names without an ordinal",
+        talking.LateInDay,
+        "with another digest",
+        ((supervisor.archive, "taken_names", lambda _: set()),),
+    ),
     Mutant(
         "other words are the same message",
         talking.Revision,
+        "its words are in no dated file",
         ((SeenJournal, "file_of", lambda self, key: next((f for k, f in self._written.items() if k[0] == key[0]), None)),),
     ),
     # ── roll-up and coverage ──
-    Mutant("tasks before pending", working.Failure, ((supervisor.rollup, "_mark", faults.nothing),)),
-    Mutant("moved before covered", talking.DayRipens, ((supervisor.rollup, "covered", faults.everything),)),
+    Mutant(
+        "tasks before pending",
+        working.Failure,
+        "a task with its words is in flight",
+        ((supervisor.rollup, "_mark", faults.nothing),),
+    ),
+    Mutant(
+        "moved before covered",
+        talking.DayRipens,
+        "lies in originals/, and no summary names it",
+        ((supervisor.rollup, "covered", faults.everything),),
+    ),
     Mutant(
         "covered by name alone",
         people.DatedEdited,
+        "is old and no summary names it",
         ((supervisor.policy.ripen, "covered", faults.by_name), (supervisor.policy.ripen, "covers", faults.covers_by_name)),
     ),
     Mutant(
         "a month hides what it does not name",
         talking.LateInMonth,
+        "its words are written",
         ((supervisor.policy.ripen, "covers", lambda s, _: s is not None),),
     ),
     Mutant(
         "overwrite instead of merge",
         talking.LateInDay,
+        "no summary names it",
         ((supervisor.policy.ripen, "work_on", _WORK_ON), (supervisor.harvest, "widens", lambda *_, **__: True)),
     ),
     Mutant(
         "a narrower text takes the place",
         working.TwoWorkers,
+        "no summary names it",
         ((supervisor.harvest, "widens", lambda *_, **__: True), (Lease, "held", lambda _: True)),
     ),
     Mutant(
         "a person's words are not kept",
         people.Edited,
+        "lost a person's words",
         ((supervisor.harvest, "Summary", faults.no_words_kept(Summary)),),
     ),
     # ── the hand-off ──
-    Mutant("no reclaim", talking.DayRipens, ((Spool, "put_back", faults.nothing),)),
+    Mutant("no reclaim", talking.DayRipens, "is still there", ((Spool, "put_back", faults.nothing),)),
     Mutant(
         "a failure counts at each look",
         working.Failure,
+        "one failure counts as 2",
         ((supervisor.harvest, "_fail", faults.count_again(supervisor.harvest._fail)),),
     ),
-    Mutant("no wait after a failure", working.Failure, ((supervisor.rollup, "is_due", lambda *_: True),)),
-    Mutant("a failure is never forgotten", working.Failure, ((Spool, "clear", faults.nothing),)),
+    Mutant(
+        "no wait after a failure", working.Failure, "is asked for before", ((supervisor.rollup, "is_due", lambda *_: True),)
+    ),
+    Mutant(
+        "a failure is never forgotten",
+        working.Failure,
+        "worker/failed/day-2026-01-20.json is still there",
+        ((Spool, "clear", faults.nothing),),
+    ),
     Mutant(
         "the provider's fault is the group's",
         working.ProviderDown,
+        "the provider is asked again at once",
         ((supervisor.harvest, "note_result", faults.nothing),),
     ),
-    Mutant("a receipt in place", working.Turn, ((ReceiptStore, "write", faults.torn_receipt),)),
+    Mutant("a receipt in place", working.Turn, "can't be read", ((ReceiptStore, "write", faults.torn_receipt),)),
     Mutant(
         "a claim that a power cut undoes",
         talking.DayRipens,
+        "is asked again for",
         ((Files, "move", faults.half_move),),
     ),
     Mutant(
         "the result deleted first",
         talking.DayRipens,
+        "",
         ((supervisor.harvest, "_take_in", faults.result_first(supervisor.harvest._take_in)),),
         survives="the sources are still there and un-told, so the group is asked for anew: work is repeated, nothing is lost",
     ),
     Mutant(
         "the running task is left",
         talking.DayRipens,
+        "",
         ((Spool, "discard", faults.discard_running),),
         survives="finish has deleted it already; one that a crash leaves is put back, asked for nothing that stands, and discarded",
     ),

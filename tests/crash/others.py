@@ -46,6 +46,20 @@ class DropBox(Workload):
         disk.ack(Kept("inbox.d/new/三.json", self.broken))
 
 
+class Swiped(DropBox):
+    """A program without the lock writes history.json anew, without what it has not read, as a dropped file is deleted."""
+
+    losing = True
+
+    def work(self, disk: ModelDisk) -> None:
+        def swipe(text: str) -> None:
+            if text.startswith("unlink inbox.d/new/"):
+                rewrite(disk, [])
+
+        disk.meanwhile = swipe
+        super().work(disk)
+
+
 class Meanwhile(Workload):
     """The assistant goes on talking, by the command and under the lock, at every event of the supervisor."""
 
@@ -77,6 +91,7 @@ class Between(Workload):
         def add(text: str) -> None:
             if text.startswith("sync .history.json") and (n := next(said, None)) is not None:
                 one = Acked(f"插{n}", f"不用锁的第 {n} 句。", f"2026-01-28T0{n + 1}:00:00.000Z")
+                life.voice.said.add(one.text)
                 said_here = {"id": one.id, "role": "user", "text": one.text, "createdAt": one.created_at}
                 rewrite(disk, [*entries_of(disk), said_here])
                 disk.ack(one)
@@ -110,6 +125,7 @@ class Nameless(Workload):
     def happen(self, life: Program) -> None:
         own = [{"role": one["role"], "text": one["text"], "createdAt": one["createdAt"]} for one in entries_of(life.disk)]
         new = {"role": "user", "text": "没有名字的话。", "createdAt": "2026-01-28T02:00:00.000Z"}
+        life.voice.said.add(new["text"])
         rewrite(life.disk, [*own, new, new])
         life.disk.ack(Acked("", new["text"], new["createdAt"]))
         life.disk.ack(Acked("", new["text"], new["createdAt"]))

@@ -19,12 +19,13 @@ from supervisor.workspace import Workspace
 from tests.checker.checker import Acked
 from tests.checker.formats import read_dated, read_summary
 from tests.checker.reading import DATED
+from tests.checker.spoken import strings
 from tests.crash.voice import Voice
 from worker.loop import Worker
 from worker.providers.completion import ProviderError, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from supervisor.protocol.config import Config
     from supervisor.protocol.dated import Block
@@ -81,13 +82,18 @@ def _gist(block: Block) -> str:
 
 
 class Sink:
-    """Where events go; *then* is called with each, as another program would act at that moment."""
+    """Where events go; *then* is called with each, as another program would act at that moment. None may hold words of *said*."""
 
-    def __init__(self) -> None:
+    def __init__(self, disk: ModelDisk, said: Collection[str]) -> None:
         self.then: Callable[[str], None] = lambda _: None
         self.told: list[str] = []
+        self._disk = disk
+        self._said = said
 
     def emit(self, event: str, **fields: object) -> None:
+        told = "\n".join(strings(json.loads(json.dumps(fields, default=str))))
+        breaches = [f"the event {event} holds the words {text[:40]!r}" for text in self._said if text in told]
+        self._disk.locks.breaches += breaches
         self.told.append(f"{event} {json.dumps(fields, sort_keys=True, default=str)}")
         self.then(event)
 
@@ -114,9 +120,9 @@ class Program:
         self, disk: ModelDisk, found: Config, provider: Brief | None = None, voice: Voice | None = None, called: str = "life"
     ) -> None:
         self.disk = disk
-        self.events = Sink()
-        self.config = found
         self.voice = voice or Voice()
+        self.events = Sink(disk, self.voice.said)
+        self.config = found
         self.provider = provider or Brief()
         self.provider.asked = self._asked
         self.files = Files(disk, token=called, pause=lambda _: None)
@@ -129,20 +135,20 @@ class Program:
         """Add a message as `recalld append` does, and acknowledge it; some seeds let another say something too."""
         self._append(identity, text, created_at, role, **fields)
         if self.voice.also(identity):
-            self._append(f"{identity}-旁", "旁边的人也说了一句。", created_at, role)
+            self._append(f"{identity}-旁", f"旁边的人也说了一句，听到 {identity}。", created_at, role)
 
     def _append(self, identity: str, text: str, created_at: str, role: str, **fields: object) -> None:
         text = self.voice.words(identity, text)
         raw = {"id": identity, "role": role, "text": text, "createdAt": created_at, **fields}
         append(self.ws, [raw], _LATEST, b"")
-        self.disk.ack(Acked(identity, text, created_at))
+        self.disk.ack(Acked(identity, text, created_at, role))
 
     def write(self, identity: str, text: str, created_at: str, role: str = "user", **fields: object) -> None:
         """Add a message as a program does that takes the lock and rewrites history.json, and acknowledge it."""
         text = self.voice.words(identity, text)
         raw = {"id": identity, "role": role, "text": text, "createdAt": created_at, **fields}
         self.ws.history.change(lambda history: (*history, read_message(raw, self.ws.zone)))
-        self.disk.ack(Acked(identity, text, created_at))
+        self.disk.ack(Acked(identity, text, created_at, role))
 
     def revise(self, identity: str, text: str) -> None:
         """Give a message other words, as an assistant that streams does, and acknowledge them."""

@@ -139,6 +139,7 @@ class Redo(Workload):
         earlier = LateInDay(seed=self.seed)
         state = earlier.start()
         self.promised = earlier.promised
+        self.voice.said.update(earlier.voice.said)
         return state
 
     def happen(self, life: Program) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,8 @@ from tests.crash.explorer import Explorer, explore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import pytest
 
     from tests.crash.model_disk import ModelDisk
 
@@ -88,6 +91,20 @@ def test_a_recovery_that_raises_and_a_broken_rule_of_locks_are_failures() -> Non
     assert "FileNotFoundError" in str(explore(_nothing, raises, _acked_stand))
     assert "inbox.json.lock is taken while history.json.lock is held" in str(explore(_nothing, two_locks, _acked_stand))
     assert "inbox.json.lock" in str(explore(two_locks, _nothing, _acked_stand))
+
+
+def test_a_recovery_that_never_ends_is_a_failure_and_the_next_disk_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.crash.explorer.MOST_S", 0.05)
+
+    def loops(disk: ModelDisk) -> None:
+        while "日记" in disk.tree():
+            with contextlib.suppress(Exception):
+                sum(range(1000))
+
+    report = explore(_acknowledged, loops, lambda *_: [])
+    assert 0 < report.failures < report.states
+    assert "WRONG: it hangs: after 0.05 s of work it has not ended" in str(report)
+    assert report.slowest > 0.04
 
 
 def test_equal_disks_with_equal_promises_are_judged_once() -> None:

@@ -19,7 +19,7 @@ from tests.crash.explorer import Explorer
 from tests.crash.model_disk import ModelDisk
 from tests.crash.mutants import MUTANTS, Mutant
 from tests.crash.program import NotCalm, Program
-from tests.crash.proof import prove
+from tests.crash.proof import is_found, prove
 from tests.crash.stories import Story, stories
 from tests.crash.workloads import WORKLOADS
 
@@ -76,7 +76,7 @@ def test_an_error_of_any_call_costs_nothing_once_the_disk_is_well_again(kind: ty
 @pytest.mark.parametrize("mutant", [m for m in MUTANTS if not m.survives], ids=lambda mutant: mutant.name)
 def test_a_pipeline_with_one_step_wrong_is_found(mutant: Mutant) -> None:
     report = prove(mutant)
-    assert report.failures, f"{report} does not show it"
+    assert is_found(mutant, report), f"{report} does not show {mutant.by!r}"
 
 
 def test_a_long_run_goes_on_where_its_log_ends(

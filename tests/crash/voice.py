@@ -53,12 +53,18 @@ class Voice:
         rng = random.Random(f"zone {seed}")
         self.zone = rng.choice(_ZONES) if seed else ZONE
         self._queued = str(rng.choice((1, 2, 8))) if seed else "8"
+        self.said: set[str] = set()  # every text, whether or not anybody came to promise that it is kept
 
     def config(self, *pairs: tuple[str, str]) -> Config:
         return config(("RECALLD_ARCHIVE_MAX_QUEUED", self._queued), *pairs, zone=self.zone)
 
     def words(self, identity: str, text: str) -> str:
         """What is said under this id in place of *text*."""
+        text = self._words(identity, text)
+        self.said.add(text)
+        return text
+
+    def _words(self, identity: str, text: str) -> str:
         if not self.seed:
             return text
         rng = random.Random(f"{self.seed} {identity} {text}")

@@ -118,13 +118,15 @@ class Workload:
 
     def _judge(self, disk: ModelDisk, acks: Sequence[object], *, calm: bool) -> list[str]:
         found, tree = [*self.promised, *acks], disk.tree()
-        taken = [one.message for one in found if isinstance(one, Dropped) and one.path not in tree]
+        dropped = [one for one in found if isinstance(one, Dropped)]
+        taken = [one.message for one in dropped if one.path not in tree]
         given = Given(
             from_wire(max(self.now, clock_of(disk))),
             self.voice.zone,
             calm=calm,
             all_written=calm,
             ordered=self.ordered,
+            offered={*self.voice.said, *(one.message.text for one in dropped)},
             deleted_ids=frozenset(one.id for one in found if isinstance(one, Deleted)),
             touched_paths=frozenset(one.path for one in found if isinstance(one, (Kept, Gone))),
             kept={one.path: one.data for one in found if isinstance(one, Kept)},

@@ -29,6 +29,7 @@ WORKLOADS: tuple[type[Workload], ...] = (
     working.Turn,
     working.ReadyContext,
     others.DropBox,
+    others.Swiped,
     others.Meanwhile,
     others.Between,
     others.Lost,

@@ -1,0 +1,119 @@
+"""What stands in the files against what was said: none more often, none with other circumstances, none in another order."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter, defaultdict
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+from tests.checker.reading import text_of, time_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from tests.checker.given import Acked, Given
+    from tests.checker.reading import Seen
+
+#: Stored times have milliseconds.
+_EXACT = timedelta(milliseconds=1)
+#: Other programs' spellings of a role.
+_ROLES = {"agent": "assistant", "teller": "assistant"}
+
+
+def spoken(seen: Seen, acked: Sequence[Acked], given: Given) -> list[str]:
+    """Return where the files say something else than was said (I1, I2, I6)."""
+    wrong = list(_ids_once(seen))
+    if given.offered is not None:
+        wrong += [*_texts_once(seen, acked, given), *_as_said(seen, acked, given), *_invented(seen, given, given.offered)]
+    return wrong + (_out_of_order(seen, acked, given) if given.ordered or given.by_writer else [])
+
+
+def _texts_once(seen: Seen, acked: Sequence[Acked], given: Given) -> Iterator[str]:
+    """Yield the words that stand in more dated files than they were said: whatever ids they were given on the way (I2)."""
+    said = Counter(text for _, text in {(one.id, one.text) for one in acked if one.id})
+    said += Counter(one.text for one in acked if not one.id)
+    places = {(words.id, words.text, path.rpartition("/")[2]) for words, path in seen.texts()}
+    found = Counter(text for _, text, name in places if name not in given.touched_names)
+    for text, count in found.items():
+        if count > said[text] > 0:
+            yield f"DOUBLE: {text[:40]!r} was said {said[text]} times, and is written {count} times"
+
+
+def _ids_once(seen: Seen) -> Iterator[str]:
+    for identity, count in Counter(str(one["id"]) for one in seen.history if one.get("id")).items():
+        if count > 1:
+            yield f"DOUBLE: history.json holds an id {'twice' if count == 2 else f'{count} times'}: {identity}"
+
+
+def _as_said(seen: Seen, acked: Sequence[Acked], given: Given) -> Iterator[str]:
+    """Yield the messages that have another time or role than their writer gave them; an impossible time is not kept."""
+    said: defaultdict[tuple[str, str], list[Acked]] = defaultdict(list)
+    for one in acked:
+        if one.id:
+            said[one.id, one.text].append(one)
+    for identity, text, created_at, role, where in _all(seen):
+        ones = said.get((identity, text), ())
+        roles = {_ROLES.get(one.role, one.role) for one in ones if one.role}
+        if roles and all(one.role for one in ones) and _ROLES.get(role, role) not in roles:
+            yield f"{identity} was said by {' or '.join(sorted(roles))}, and {where} has {role}"
+        times = [_instant(one.created_at, given) for one in ones]
+        known = [time for time in times if time]
+        at = _instant(created_at, given)
+        if known and len(known) == len(times) and (at is None or all(abs(time - at) > _EXACT for time in known)):
+            yield f"{identity} is of {ones[0].created_at}, and {where} has {created_at}"
+
+
+def _all(seen: Seen) -> Iterator[tuple[str, str, str, str, str]]:
+    """Yield id, text, time, role and place of each message that keeps the time it came with."""
+    for words, path in seen.texts():
+        if not words.judged:
+            yield words.id, words.text, words.created_at, words.role, path
+    for one in seen.history:
+        if "createdAtFound" not in one:
+            yield str(one.get("id", "")), text_of(one), time_of(one), str(one.get("role", "")), "history.json"
+
+
+def _invented(seen: Seen, given: Given, offered: Collection[str]) -> Iterator[str]:
+    """Yield what nobody has ever said."""
+    for identity, text, _, _, where in _all(seen):
+        if text not in offered and where.rpartition("/")[2] not in given.touched_names:
+            yield f"INVENTED: {identity} {text[:40]!r} in {where}"
+
+
+def _out_of_order(seen: Seen, acked: Sequence[Acked], given: Given) -> list[str]:
+    """Messages stand in history.json and in each dated file in the order they came, all or those of each writer (I6)."""
+    place = {one.id: n for n, one in reversed(list(enumerate(acked)))}  # of words said anew, the first time counts
+    rows = [("history.json", [str(one["id"]) for one in seen.history if one.get("id") in place])]
+    rows += [(path, [one.id for one in file.words if one.id in place]) for path, file in seen.dated.items()]
+    wrong = []
+    for path, ids in rows:
+        writers: defaultdict[str, list[str]] = defaultdict(list)
+        for identity in ids:
+            writers["" if given.ordered else identity.rpartition("-")[0]].append(identity)
+        pairs = (pair for of_one in writers.values() for pair in itertools.pairwise(of_one))
+        wrong += [f"{b} stands behind {a} in {path}" for a, b in pairs if place[a] > place[b]]
+    return wrong[:1]
+
+
+def _instant(time: Any, given: Given) -> datetime | None:
+    """The time that a writer gave; None where it gave none that can be read."""
+    try:
+        found = datetime.fromisoformat(time)
+    except (TypeError, ValueError):
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=ZoneInfo(given.zone))
+
+
+def strings(value: object) -> Iterator[str]:
+    """Every text that a JSON value holds, at any depth."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            yield key
+            yield from strings(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from strings(one)
