@@ -35,7 +35,7 @@ def main(argv: list[str] | None = None) -> int:
         rounds.add(f"part {number}", faults, readers=PART - lives, lives=lives)
         rounds.progress(f"{rounds.total('readers') + rounds.total('lives'):,} cases")
     counts = f"{rounds.total('readers'):,} readers, {rounds.total('lives'):,} lives"
-    print(f"{counts}, {rounds.wrong} violations, {rounds.seconds:.0f} s")
+    print(f"{counts}, {rounds.end}")
     return 1 if rounds.wrong else 0
 
 

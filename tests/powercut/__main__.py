@@ -13,7 +13,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from tests.powercut.cuts import Cuts, adopt_orphans
+from tests.powercut.cuts import Cuts
 from tests.powercut.rig import KINDS, NO_JOURNAL, Refused, Rig, enter_namespace
 from tests.process import forked
 from tests.process.rounds import Rounds
@@ -46,7 +46,7 @@ def _cut(options: argparse.Namespace, rigs: dict[str, Rig], folder: Path, rounds
         cuts = min(options.a_round, options.cuts - rounds.total("cuts"))
         workspace = Cuts(rigs[kind], number, folder / "told", options.control)
         wrong = workspace.run(cuts)
-        rounds.add(f"{kind} seed-{number}", wrong, cuts=cuts, acked=len(workspace.acked))
+        rounds.add(f"{kind} seed-{number}", wrong, cuts=cuts, acked=len(workspace.acked), slowest=workspace.calm_s)
         rounds.progress(f"{rounds.total('cuts')} cuts")
         if options.control and wrong:
             return
@@ -64,7 +64,7 @@ def main() -> int:
     try:
         enter_namespace()
         forked.warm()
-        adopt_orphans()
+        forked.adopt_orphans()
         memory = Path("/dev/shm")
         rounds = Rounds(found.log)
         with tempfile.TemporaryDirectory(prefix="powercut-", dir=memory if memory.is_dir() else None) as name:
@@ -82,7 +82,7 @@ def main() -> int:
         kinds[key.split()[0]] += int(one["cuts"])
     counts = ", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items()))
     done = f"{rounds.total('cuts')} cuts ({counts}), {rounds.total('acked')} acknowledged"
-    print(f"{done}, {rounds.wrong} violations, {rounds.seconds:.0f} s")
+    print(f"{done}, {rounds.end}")
     return (rounds.wrong == 0) if found.control else (rounds.wrong > 0)
 
 

@@ -7,15 +7,11 @@ there. What was acknowledged is kept outside the file system.
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import os
 import random
 import shutil
-import signal
 import time
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from supervisor.protocol.disk import RealDisk
@@ -24,22 +20,18 @@ from tests.checker.checker import Given, check
 from tests.powercut.rig import JOURNAL, NO_JOURNAL, Rig
 from tests.process import forked
 from tests.process.feeder import Feeder
-from tests.process.storm import HURRY
+from tests.process.storm import HURRY, archived_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from tests.checker.checker import Acked
 
 ENVIRON: Final = forked.plain_environ(**HURRY)
 _ZONE: Final = HURRY["RECALLD_ARCHIVE_TIMEZONE"]
 _LONGEST_S: Final = 0.6
-_SUBREAPER: Final = 36  # PR_SET_CHILD_SUBREAPER: a worker whose supervisor died becomes our child
-
-
-def adopt_orphans() -> None:
-    """Become the parent of every process whose own parent dies, to be able to end them."""
-    ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
+_PATIENCE_S: Final = 30.0  # until a supervisor that lives has archived something
 
 
 class Cuts:
@@ -52,6 +44,9 @@ class Cuts:
         self.control = control
         self.told = told
         self._lives = 0
+        self.archived = 0
+        self.calm_s = 0.0
+        self._offered: set[str] = set()
         self._before: list[Acked] = []
         self.feeders: list[Feeder] = []
 
@@ -68,7 +63,7 @@ class Cuts:
         forked.run(self.root, "init", environ=ENVIRON)
         for number in range(cuts):
             flag = self.random.choice((JOURNAL, NO_JOURNAL))
-            self._live(flag)
+            wrong += [f"life {number}: {one}" for one in self._live(flag)]
             self.rig.unmount()
             self.rig.mount()
             wrong += [f"cut {number} (flag {flag}): {one}" for one in self._judge(calm=False)]
@@ -80,8 +75,8 @@ class Cuts:
 
     # ── a life and its end ───────────────────────────────────────────────────
 
-    def _live(self, flag: int) -> None:
-        """Let everybody work for a moment, and pull the plug."""
+    def _live(self, flag: int) -> list[str]:
+        """Let everybody work for a moment, and pull the plug; what is wrong unless something was archived before the first."""
         self._lives += 1
         self._before = self.acked
         self.feeders = [
@@ -94,20 +89,27 @@ class Cuts:
         ]
         supervisor = self._start(("run",))
         until = time.monotonic() + self.random.uniform(0.05, _LONGEST_S)
-        while time.monotonic() < until:
+        latest = time.monotonic() + _PATIENCE_S
+        while (now := time.monotonic()) < until or (not self.archived and now < latest):
+            self.archived = self.archived or archived_in(self.root)
             for feeder in self.feeders:
                 if self.random.random() < 0.3:
                     feeder.feed()
                 feeder.collect()
             time.sleep(0.003)
+        code = supervisor.poll()
+        wrong = [] if code is None else [f"the supervisor had ended by itself with {code}"]
+        wrong += [] if self.archived else ["no archive run was told of"]
         self.rig.cut(flag)
         supervisor.kill()
         for feeder in self.feeders:
             if feeder.process:
                 feeder.process.kill()
             feeder.end()
+            self._offered |= feeder.offered
         supervisor.wait()
-        _end_orphans()
+        forked.end_orphans()
+        return wrong
 
     def _start(self, words: Sequence[str], files: Sequence[int] = ()) -> forked.Child:
         err = os.open(self.told, os.O_WRONLY | os.O_APPEND)
@@ -125,11 +127,15 @@ class Cuts:
         if not self.root.is_dir():
             return ["the workspace is gone"]
         files, modes, wrong = read_folder(self.root)
-        given = Given(datetime.now(UTC), _ZONE, calm=calm, all_written=calm, ordered=False)
+        given = Given(
+            datetime.now(UTC), _ZONE, calm=calm, all_written=calm, ordered=False, by_writer=True, offered=self._offered
+        )
         return [*wrong, *check(files, self.acked, given, modes)]
 
     def _settle(self) -> list[str]:
+        began = time.monotonic()
         code, _, err = forked.run(self.root, "run", "--until-settled", environ=ENVIRON)
+        self.calm_s = time.monotonic() - began
         wrong = [f"the calm run ended with {code}: {err[-2000:]}"] if code or err else []
         return [*wrong, *self._judge(calm=True)]
 
@@ -148,13 +154,3 @@ def _careless(run: Callable[[], int], what: str) -> Callable[[], int]:
 
 def _nothing(*_: object) -> None:
     """What is written will reach the disk some day."""
-
-
-def _end_orphans() -> None:
-    """End the workers whose supervisor was killed."""
-    children = Path(f"/proc/self/task/{os.getpid()}/children")
-    while pids := children.read_text().split():
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError, ChildProcessError):
-                os.kill(int(pid), signal.SIGKILL)
-                os.waitpid(int(pid), 0)

@@ -43,7 +43,9 @@ def say(chance: random.Random, identity: str, *, now: datetime | None = None) ->
         "text": text,
         "createdAt": when.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
     }
-    return Acked(identity, text, message["createdAt"]), json.dumps(message, ensure_ascii=False).encode() + b"\n"
+    return Acked(identity, text, message["createdAt"], message["role"]), json.dumps(
+        message, ensure_ascii=False
+    ).encode() + b"\n"
 
 
 class Feeder:
@@ -52,6 +54,7 @@ class Feeder:
     def __init__(self, name: str, chance: random.Random, start: Callable[[Sequence[int]], Child]) -> None:
         self.name = name
         self.acked: list[Acked] = []
+        self.codes: list[int] = []
         self.process: Child | None = None
         self._chance = chance
         self._start = start
@@ -59,6 +62,11 @@ class Feeder:
         self._count = 0
         self._input = self._output = -1
         self._rest = b""
+
+    @property
+    def offered(self) -> set[str]:
+        """The words of every message that was ever offered."""
+        return {one.text for one in (*self.acked, *self._offered.values())}
 
     def feed(self) -> None:
         """Offer one more message; a writer that is dead is followed by another."""
@@ -82,7 +90,7 @@ class Feeder:
         if self.process is None:
             return
         os.close(self._input)
-        self.process.wait()
+        self.codes.append(self.process.wait())
         self.collect()
         os.close(self._output)
         self.process, self._output = None, -1

@@ -13,6 +13,7 @@ import random
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 
 def message(identity: str) -> dict[str, str]:
@@ -20,7 +21,7 @@ def message(identity: str) -> dict[str, str]:
     return {"id": identity, "role": "user", "text": f"锁的风暴，第 {identity} 条", "createdAt": "2026-01-28T03:00:00.000Z"}
 
 
-def read(history: Path) -> list[object]:
+def read(history: Path) -> list[dict[str, Any]]:
     """The array, as soon as it can be read: somebody may be writing it in place."""
     while True:
         try:
@@ -39,7 +40,11 @@ def add(history: Path, identities: list[str]) -> None:
 
 
 def ignore_the_lock(history: Path, stop: Path, seed: int) -> int:
-    """Rewrite history.json again and again as it was a moment ago, and with a message more; nobody is asked."""
+    """
+    Rewrite history.json again and again as it was a moment ago, and with a message more; nobody is asked.
+
+    Prints the ids of the un-written messages that each rewrite took away, as far as a last look shows them.
+    """
     chance = random.Random(seed)
     count = 0
     while not stop.exists():
@@ -47,6 +52,8 @@ def ignore_the_lock(history: Path, stop: Path, seed: int) -> int:
         count += 1
         found = read(history)[-250:]
         time.sleep(chance.uniform(0.001, 0.02))
+        gone = {one["id"] for one in read(history) if not one.get("archived")} - {one["id"] for one in found}
+        os.write(1, "".join(f"{identity}\n" for identity in sorted(gone)).encode())
         data = json.dumps([*found, {**message(f"rogue-{count}"), "archived": False}], ensure_ascii=False)
         if chance.random() < 0.3:
             with contextlib.suppress(FileNotFoundError), history.open("r+", encoding="utf-8") as file:

@@ -8,8 +8,10 @@ starts is a fork as well. Call `warm` first, in a process that has no threads ye
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -31,7 +33,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 _POLL_S = 0.002
+#: No process of a trial takes so long, on however busy a machine: it hangs.
+MOST_S = 120.0
+#: Seconds of the processor's time that a command may take, which no other work on the machine makes more.
+MOST_CPU_S = 30
 _OPEN_FILES = 1024
+_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER: a worker whose supervisor died becomes our child
 
 
 class Child:
@@ -79,13 +86,12 @@ class Child:
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        """The exit code; subprocess.TimeoutExpired after so many seconds."""
-        if timeout is None and self.returncode is None:
-            self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-        until = time.monotonic() + (timeout or 0.0)
+        """The exit code; subprocess.TimeoutExpired after so many seconds, and after MOST_S in any case."""
+        most_s = MOST_S if timeout is None else timeout
+        until = time.monotonic() + most_s
         while (code := self.poll()) is None:
             if time.monotonic() > until:
-                raise subprocess.TimeoutExpired("recalld", timeout or 0.0)
+                raise subprocess.TimeoutExpired("recalld", most_s)
             time.sleep(_POLL_S)
         return code
 
@@ -143,14 +149,47 @@ def command(root: Path, *words: str) -> Callable[[], int]:
 
 
 def run(root: Path, *words: str, environ: Mapping[str, str], text: str = "") -> tuple[int, str, str]:
-    """Run one command to its end: exit code, output, errors."""
+    """Run one command to its end: exit code, output, errors; one that hangs is killed, and its errors say so."""
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         given.write(text.encode())
         given.seek(0)
-        code = Child(command(root, *words), environ, [given.fileno(), out.fileno(), err.fileno()]).wait()
+        child = Child(_limited(command(root, *words)), environ, [given.fileno(), out.fileno(), err.fileno()])
+        try:
+            code = child.wait()
+        except subprocess.TimeoutExpired:
+            child.kill()
+            code = child.wait()
         out.seek(0)
         err.seek(0)
-        return code, out.read().decode(), err.read().decode()
+        told = err.read().decode()
+        if code in (-signal.SIGXCPU, -signal.SIGKILL):
+            told += f"it never ended: {' '.join(words)} was killed after {MOST_CPU_S} s of work, or {MOST_S:.0f} s in all\n"
+        return code, out.read().decode(), told
+
+
+def _limited(life: Callable[[], int]) -> Callable[[], int]:
+    """End by SIGXCPU when *life* has used the processor for MOST_CPU_S seconds."""
+
+    def limited() -> int:
+        resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU_S, MOST_CPU_S + 5))
+        return life()
+
+    return limited
+
+
+def adopt_orphans() -> None:
+    """Become the parent of every process whose own parent dies, to be able to end them."""
+    ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
+
+
+def end_orphans() -> None:
+    """End the workers whose supervisor was killed; there must be no other children."""
+    children = Path(f"/proc/self/task/{os.getpid()}/children")
+    while pids := children.read_text().split():
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                os.kill(int(pid), signal.SIGKILL)
+                os.waitpid(int(pid), 0)
 
 
 def plain_environ(**more: str) -> dict[str, str]:

@@ -35,6 +35,10 @@ ENVIRON: Final = forked.plain_environ(
 )
 
 
+#: So many messages that vanish may have been archived, or put back by their writer, at that very moment.
+_BY_CHANCE: Final = 3
+
+
 class LockStorm:
     """One workspace and those who write to it, below *folder*."""
 
@@ -43,9 +47,12 @@ class LockStorm:
         self.stop = folder / "stop"
         self.seed = seed
         self.rogue = rogue
-        self.acked: set[str] = set()
+        self.acked: dict[str, None] = {}  # in the order of each writer
         self.put_back = self.unmet = 0
+        self.vanished: set[str] = set()
+        self.calm_s = 0.0
         self._err = (folder / "told").open("w+b")
+        self._gone = (folder / "gone").open("w+b")
         self._null = os.open(os.devnull, os.O_RDWR)
 
     def run(self, appends: int, most_s: float = 120.0) -> list[str]:
@@ -58,13 +65,15 @@ class LockStorm:
         children = [self._child(writers.life(kind, f"{kind}-{n}", self.seed), out) for n, kind in enumerate(KINDS)]
         if self.rogue:
             history = self.root / "history.json"
-            children.append(self._child(lambda: foreign.ignore_the_lock(history, self.stop, self.seed), self._null))
+            children.append(self._child(lambda: foreign.ignore_the_lock(history, self.stop, self.seed), self._gone.fileno()))
         os.close(out)
         wrong = self._until(appends, reader, most_s)
         self.stop.touch()
         wrong += [f"writer {n} ended with {code}" for n, child in enumerate(children) if (code := child.wait(60))]
         self._collect(reader, b"")
         os.close(reader)
+        if (code := supervisor.poll()) is not None:
+            wrong.append(f"the supervisor had ended by itself with {code}")
         supervisor.terminate()
         if code := supervisor.wait(30):
             wrong.append(f"the supervisor ended with {code}")
@@ -86,28 +95,44 @@ class LockStorm:
         with contextlib.suppress(BlockingIOError):
             while data := os.read(reader, 1 << 16):
                 *whole, rest = (rest + data).split(b"\n")
-                self.acked.update(line.decode() for line in whole)
+                self.acked.update((line.decode(), None) for line in whole)
         return rest
 
     def _judge(self) -> list[str]:
+        began = time.monotonic()
         code, _, err = forked.run(self.root, "run", "--until-settled", environ=ENVIRON)
+        self.calm_s = time.monotonic() - began
         wrong = [f"the calm run ended with {code}: {err[-2000:]}"] if code or err else []
         files, modes, outside = read_folder(self.root)
         met = _met(files)
         events = [json.loads(line) for line in files["log.jsonl"].splitlines()]
         self.put_back = sum(event["messages"] for event in events if event["event"] == "put_back")
+        wrong += [] if any(event["event"] == "archived" for event in events) else ["no archive run was told of"]
+        self._gone.seek(0)
+        self.vanished = {line for line in self._gone.read().decode().split() if line.startswith(OURS)}
+        if len(self.vanished) > _BY_CHANCE and not self.put_back:
+            wrong.append(f"{len(self.vanished)} messages of ours vanished, and none was put back")
         acked = []
-        for identity in sorted(self.acked):
+        for identity in self.acked:
             if self.rogue and not identity.startswith(OURS) and identity not in met:
                 self.unmet += 1  # nobody who keeps to the lock has met it before it was rewritten away
             else:
                 found = foreign.message(identity)
-                acked.append(Acked(identity, found["text"], found["createdAt"]))
-        given = Given(datetime.now(UTC), "Asia/Shanghai", calm=True, all_written=True, ordered=False)
+                acked.append(Acked(identity, found["text"], found["createdAt"], found["role"]))
+        given = Given(
+            datetime.now(UTC),
+            "Asia/Shanghai",
+            calm=True,
+            all_written=True,
+            ordered=False,
+            by_writer=not self.rogue,
+            offered={foreign.message(identity)["text"] for identity in self.acked.keys() | met},
+        )
         wrong += [*outside, *check(files, acked, given, modes)]
         self._err.seek(0)
         told = self._err.read().decode()
         self._err.close()
+        self._gone.close()
         os.close(self._null)
         return [*wrong, told[-2000:]] if "Traceback" in told else wrong
 
@@ -138,13 +163,17 @@ def main() -> int:
         with tempfile.TemporaryDirectory(prefix="locks-", dir=memory if memory.is_dir() else None) as folder:
             storm = LockStorm(Path(folder), found.seed + number, rogue=number % 2 == 1)
             wrong = storm.run(most)
-        counts = {"appends": len(storm.acked), "put_back": storm.put_back, "unmet": storm.unmet}
-        rounds.add(f"seed-{found.seed + number}{' rogue' if storm.rogue else ''}", wrong, **counts)
+        counts = {
+            "appends": len(storm.acked),
+            "unmet": storm.unmet,
+            "vanished": len(storm.vanished),
+            "put_back": storm.put_back,
+        }
+        rounds.add(f"seed-{found.seed + number}{' rogue' if storm.rogue else ''}", wrong, **counts, slowest=storm.calm_s)
         rounds.progress(f"{rounds.total('appends')} appends")
-    counts_said = (
-        f"{rounds.total('appends')} acknowledged appends, {rounds.total('put_back')} put back, {rounds.total('unmet')} unmet"
-    )
-    print(f"{counts_said}, {rounds.wrong} violations, {rounds.seconds:.0f} s")
+    said = f"{rounds.total('appends')} acknowledged appends, of these {rounds.total('unmet')} unmet, "
+    said += f"{rounds.total('vanished')} of ours vanished, {rounds.total('put_back')} put back"
+    print(f"{said}, {rounds.end}")
     return 1 if rounds.wrong else 0
 
 

@@ -4,29 +4,32 @@ from __future__ import annotations
 
 import contextlib
 import json
+import subprocess
 import sys
 import time
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 
 class Rounds:
-    """What was done, by its key: {"key", "wrong", …}. Without *log* it is kept in memory alone."""
+    """What was done, by its key: {"key", "wrong", "commit", …}. Without *log* it is kept in memory alone."""
 
     def __init__(self, log: Path | None = None) -> None:
         self._log = log
         self._began = time.monotonic()
         self._shown = 0
+        commit()  # of the code as it was read, whatever is committed meanwhile
         self.done: dict[str, Mapping[str, Any]] = {}
         if log and log.exists():
             self.done = {one["key"]: one for one in _whole_lines(log)}
 
     def add(self, key: str, wrong: list[str], **counts: Any) -> None:
-        """Note that the part *key* is done, and print at once what is wrong with it."""
-        self.done[key] = {"key": key, "wrong": wrong, **counts}
+        """Note that the part *key* is done, and print at once what is wrong with it; *slowest* counts the seconds of a case."""
+        self.done[key] = {"key": key, "wrong": wrong, "commit": commit(), **counts}
         for sentence in wrong:
             print(f"{key}: {sentence}", flush=True)
         if self._log:
@@ -43,6 +46,14 @@ class Rounds:
         return sum(len(one["wrong"]) for one in self.done.values())
 
     @property
+    def end(self) -> str:
+        """What the last line of a suite ends with: violations, seconds, the slowest case, the commits that it was all done on."""
+        slowest = max(self.done.values(), key=lambda one: float(one.get("slowest", 0)), default={})
+        commits = ", ".join(dict.fromkeys(str(one.get("commit", "of old")) for one in self.done.values()))
+        slow = f"; slowest {slowest['slowest']:.1f} s, {slowest['key']}" if slowest.get("slowest") else ""
+        return f"{self.wrong} violations, {self.seconds:.0f} s{slow}; commit {commits}"
+
+    @property
     def seconds(self) -> float:
         """How long this run has taken so far."""
         return time.monotonic() - self._began
@@ -52,6 +63,18 @@ class Rounds:
         if self.seconds - self._shown >= 30:
             self._shown = int(self.seconds)
             print(f"… {text}, {self.wrong} violations, {self.seconds:.0f} s", file=sys.stderr, flush=True)
+
+
+@lru_cache
+def commit() -> str:
+    """The commit whose code runs here, with a "+" where files of it were changed; "unknown" without git."""
+    said = []
+    for words in (("rev-parse", "--short", "HEAD"), ("status", "--porcelain", "--untracked-files=no")):
+        done = subprocess.run(["git", *words], cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
+        if done.returncode:
+            return "unknown"
+        said.append(done.stdout.strip())
+    return said[0] + ("+" if said[1] else "")
 
 
 def _whole_lines(log: Path) -> Iterator[Mapping[str, Any]]:

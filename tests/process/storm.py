@@ -47,6 +47,8 @@ HURRY = {
 }
 VICTIMS = ("supervisor", "supervisor", "worker", "worker", "both", "writer", "editor")
 _PAUSE_S = 0.005
+#: Seconds in which a supervisor that lives has archived something.
+_PATIENCE_S = 30.0
 
 
 class Storm:
@@ -66,6 +68,9 @@ class Storm:
         self.saves = Saves()
         self.supervisor: Any = None
         self.editor: forked.Child | None = None
+        self.wrong: list[str] = []
+        self.calm_s = 0.0
+        self.archived = 0
         self._edits = -1
         self._rest = b""
 
@@ -103,43 +108,50 @@ class Storm:
                     self.saves.note(line.decode())
 
     def workers(self) -> list[int]:
-        """The worker processes that our supervisor started."""
+        """The living worker processes that our supervisor started."""
         try:
             children = Path(f"/proc/{self.supervisor.pid}/task/{self.supervisor.pid}/children").read_text()
         except OSError:
             return []
-        return [int(pid) for pid in children.split()]
+        return [int(pid) for pid in children.split() if _lives(pid)]
 
     # ── the storm ────────────────────────────────────────────────────────────
 
     def kill_something(self) -> bool:
-        """Kill the supervisor, its worker, both, a writer or the editor; False where there was none."""
+        """Kill the supervisor, its worker, both, a writer or the editor; False where none lived."""
         victim = self.random.choice(VICTIMS)
-        pids = self.workers() if victim in ("worker", "both") else []
-        if victim in ("supervisor", "both"):
-            pids.append(self.supervisor.pid)
-        if victim == "writer" and (writer := self.random.choice(self.feeders).process):
-            pids.append(writer.pid)
-        if victim == "editor" and self.editor:
-            pids.append(self.editor.pid)
-        for pid in pids:
+        workers = self.workers() if victim in ("worker", "both") else []
+        for pid in workers:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, 9)
+        killed = bool(workers)
         if victim in ("supervisor", "both"):
-            self.supervisor.wait()
+            killed |= self._kill("supervisor", self.supervisor)
             self.supervisor = self._start(("run",))
+        if victim == "writer" and (writer := self.random.choice(self.feeders).process) and writer.poll() is None:
+            killed |= self._kill("writer", writer)
         if victim == "editor":
-            self._close_editor()
+            killed |= self._close_editor()
             self._open_editor()
-        return bool(pids)
+        return killed
 
-    def _close_editor(self) -> None:
+    def _kill(self, name: str, process: Any) -> bool:
+        """Kill a process that has to live until then."""
+        if (code := process.poll()) is not None:
+            self.wrong.append(f"the {name} had ended by itself with {code}")
+            return False
+        process.kill()
+        if (code := process.wait()) != -9:
+            self.wrong.append(f"the {name} was killed and ended with {code}")
+        return True
+
+    def _close_editor(self) -> bool:
         assert self.editor
-        self.editor.kill()
-        self.editor.wait()
+        killed = self._kill("editor", self.editor)
         self._watch()
         os.close(self._edits)
         self._edits = -1
+        return killed
 
     def run(self, kills: int, pause_s: float = 0.1) -> list[str]:
         """The violations after *kills* kills, *pause_s* apart on average, and a calm run."""
@@ -147,24 +159,32 @@ class Storm:
         self._open_editor()
         killed = 0
         due = time.monotonic() + pause_s
-        while killed < kills:
+        until = time.monotonic() + _PATIENCE_S + 10 * kills * pause_s
+        while killed < kills or not archived_in(self.root):
+            if time.monotonic() > until:
+                self.wrong.append(f"after {killed} kills no archive run was told of")
+                break
             for feeder in self.feeders:
                 if self.random.random() < 0.2:
                     feeder.feed()
             self._watch()
-            if time.monotonic() >= due:
+            if killed < kills and time.monotonic() >= due:
                 killed += self.kill_something()
                 due = time.monotonic() + self.random.uniform(0, 2 * pause_s)
             time.sleep(_PAUSE_S)
         self._close_editor()
         for feeder in self.feeders:
             feeder.end()
-        return [*self._end_supervisor(), *self._calm()]
+            self.wrong += [f"a writer ended by itself with {code}" for code in feeder.codes if code not in (0, 75, -9)]
+        self.archived = archived_in(self.root)
+        return [*self.wrong, *self._end_supervisor(), *self._calm()]
 
     def _end_supervisor(self) -> list[str]:
         """Tell it to end; what is wrong with how it does."""
         wrong = []
         began = time.monotonic()
+        if (code := self.supervisor.poll()) is not None:
+            wrong.append(f"the supervisor had ended by itself with {code}")
         self.supervisor.terminate()
         try:
             self.supervisor.wait(timeout=30)
@@ -178,17 +198,27 @@ class Storm:
         return [*wrong, told[-2000:]] if "Traceback" in told else wrong
 
     def _calm(self) -> list[str]:
-        """Settle everything, and judge."""
+        """Settle everything, once nobody lives any more, and judge."""
+        forked.end_orphans()
         deadline = time.monotonic() + 60
         while True:
+            began = time.monotonic()
             code, _, err = forked.run(self.root, "run", "--until-settled", environ=self.environ)
             if code != 75 or time.monotonic() > deadline:
                 break
             time.sleep(0.2)
+        self.calm_s = time.monotonic() - began
         wrong = [f"the calm run ended with {code}: {err[-2000:]}"] if code or err else []
         files, modes, outside = read_folder(self.root)
         given = Given(
-            datetime.now(UTC), "Asia/Shanghai", calm=True, all_written=True, ordered=False, touched_paths=self.saves.paths
+            datetime.now(UTC),
+            "Asia/Shanghai",
+            calm=True,
+            all_written=True,
+            ordered=False,
+            by_writer=True,
+            offered={text for feeder in self.feeders for text in feeder.offered},
+            touched_paths=self.saves.paths,
         )
         lost = [f"{path} does not hold what was saved last" for path in self.saves.missing(self.root)]
         return [*wrong, *outside, *lost, *check(files, self.acked, given, modes)]
@@ -196,6 +226,21 @@ class Storm:
     @property
     def acked(self) -> list[Any]:
         return [one for feeder in self.feeders for one in feeder.acked]
+
+
+def archived_in(root: Path) -> int:
+    """How many archive runs the log of the workspace tells of."""
+    try:
+        lines = (root / "log.jsonl").read_bytes().splitlines()
+    except OSError:
+        return 0
+    return sum(b'"event": "archived"' in line for line in lines)
+
+
+def _lives(pid: str) -> bool:
+    with contextlib.suppress(OSError):
+        return Path("/proc", pid, "stat").read_text().rpartition(") ")[2][0] not in "ZX"
+    return False
 
 
 def one_round(seed: int, kills: int, *, fork: bool) -> tuple[list[str], Storm]:
@@ -217,15 +262,17 @@ def main(judge: Callable[..., tuple[list[str], Storm]] = one_round) -> int:
     options.add_argument("--log", type=Path, help="a line a round; a run that was cut off goes on")
     found = options.parse_args()
     forked.warm()
+    forked.adopt_orphans()
     rounds = Rounds(found.log)
     while rounds.total("kills") < found.kills:
         seed = found.seed + len(rounds.done)
         kills = min(found.a_round, found.kills - rounds.total("kills"))
         wrong, storm = judge(seed, kills, fork=not found.exec)
-        rounds.add(f"seed-{seed}", wrong, kills=kills, acked=len(storm.acked), saves=storm.saves.count)
+        counts = {"kills": kills, "acked": len(storm.acked), "saves": storm.saves.count, "archived": storm.archived}
+        rounds.add(f"seed-{seed}", wrong, **counts, slowest=storm.calm_s)
         rounds.progress(f"{rounds.total('kills')} kills")
-    counts = f"{rounds.total('kills')} kills, {rounds.total('acked')} acknowledged messages, {rounds.total('saves')} saves"
-    print(f"{counts}, {rounds.wrong} violations, {rounds.seconds:.0f} s")
+    said = f"{rounds.total('kills')} kills, {rounds.total('acked')} acknowledged messages, {rounds.total('saves')} saves"
+    print(f"{said}, {rounds.total('archived')} archive runs, {rounds.end}")
     return 1 if rounds.wrong else 0
 
 

@@ -59,7 +59,7 @@ def _work(options: argparse.Namespace, cases: Iterator[Case], rounds: Rounds) ->
                 return
             done, running = wait(running, return_when=FIRST_COMPLETED)
             for verdict in (future.result() for future in done):
-                rounds.add(verdict.key, verdict.wrong, trials=verdict.trials)
+                rounds.add(verdict.key, verdict.wrong, trials=verdict.trials, slowest=round(verdict.seconds, 1))
             rounds.progress(f"{rounds.total('trials')} trials")
 
 
@@ -89,7 +89,7 @@ def main() -> int:
         _work(found, _chosen(found, _SWEEP[0], rounds), rounds)
     kinds = Counter(" ".join(key.split()[:2]) for key in rounds.done)
     print(", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items())))
-    print(f"{rounds.total('trials')} trials, {rounds.wrong} violations, {rounds.seconds:.0f} s")
+    print(f"{rounds.total('trials')} trials, {rounds.end}")
     return (rounds.wrong == 0) if found.control else (rounds.wrong > 0)
 
 

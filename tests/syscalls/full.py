@@ -181,7 +181,7 @@ def main() -> int:
         print(f"SKIPPED, no disk was filled: {refused}")
         return 0
     counts = f"{rounds.total('cycles')} times full, {rounds.total('acked')} acknowledged messages"
-    print(f"{counts}, {rounds.wrong} violations, {rounds.seconds:.0f} s")
+    print(f"{counts}, {rounds.end}")
     return 1 if rounds.wrong else 0
 
 

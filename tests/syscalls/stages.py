@@ -10,6 +10,7 @@ import os
 import shutil
 import signal
 import threading
+import time
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -52,7 +53,7 @@ TEXTS: Final = (
 
 def _said(prefix: str, *days: str) -> list[Acked]:
     return [
-        Acked(f"{prefix}-{n}", f"{TEXTS[n % len(TEXTS)]}（{prefix} {n}）", f"{day}T0{n % 10}:00:00.000Z")
+        Acked(f"{prefix}-{n}", f"{TEXTS[n % len(TEXTS)]}（{prefix} {n}）", f"{day}T0{n % 10}:00:00.000Z", "user")
         for n, day in enumerate(days)
     ]
 
@@ -62,7 +63,7 @@ EARLIER: Final = _said(
     "earlier", "2025-11-03", "2025-11-03", "2025-11-20", "2025-12-24", "2026-01-18", "2026-01-18", "2026-01-26"
 )
 FRESH: Final = _said("fresh", "2025-11-03", "2025-12-24", "2026-01-18", "2026-01-20", "2026-01-27", "2026-01-28", "2026-01-28")
-DROPPED: Final = Acked("dropped-0", "从别的程序来的一句。", "2026-01-19T09:00:00.000Z")
+DROPPED: Final = Acked("dropped-0", "从别的程序来的一句。", "2026-01-19T09:00:00.000Z", "user")
 ADDED: Final = _said("added", "2026-01-28", "2026-01-20", "2025-12-30")
 
 
@@ -112,6 +113,8 @@ class Stage:
             calm=True,
             all_written=True,
             ordered=False,
+            by_writer=True,
+            offered={one.text for one in (*self.promised, *self.adds)},
             touched_paths={EDITED} & self.own.keys(),
         )
         wrong += check(files, acked, given, modes)
@@ -129,10 +132,12 @@ class Held(Worker):
         super()._work(*words)  # type: ignore[arg-type]
 
 
-def settle(root: Path) -> list[str]:
-    """Run until all is settled, as a person would after a crash; what is wrong with that."""
+def settle(root: Path) -> tuple[list[str], float]:
+    """Run until all is settled, as a person would after a crash; what is wrong with that, and how many seconds it took."""
+    began = time.monotonic()
     code, _, err = forked.run(root, "run", "--until-settled", environ=ENVIRON)
-    return [f"the calm run ended with {code}: {err[-2000:]}"] if code or err else []
+    wrong = [f"the calm run ended with {code}: {err[-2000:]}"] if code or err else []
+    return wrong, time.monotonic() - began
 
 
 def prepare(folder: Path) -> dict[str, Stage]:

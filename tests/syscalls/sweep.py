@@ -54,11 +54,12 @@ class Case:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a case: how many trials it was, and what was wrong."""
+    """What came of a case: how many trials it was, and what was wrong; *seconds* of the slowest command."""
 
     key: str
     trials: int
     wrong: list[str]
+    seconds: float
 
 
 class Sweep:
@@ -98,7 +99,7 @@ class Sweep:
         stage, root = self.stages[name], self._root()
         stage.copy(root)
         out = self._traced(stage, root)
-        wrong = [*settle(root), *stage.judge(root, out.out)]
+        wrong = [*settle(root)[0], *stage.judge(root, out.out)]
         if out.code or out.err or wrong:
             raise AssertionError(f"{name} goes wrong without a fault: {out.code} {out.err} {wrong}")
         return calls(out.trace, root)
@@ -112,7 +113,8 @@ class Sweep:
         out = self._traced(stage, root, case)
         wrong = self._fault_wrong(case, out)
         if case.seed is None or wrong:
-            return Verdict(case.key, 1, wrong or [*settle(root), *stage.judge(root, out.out)])
+            calm, calm_s = ([], 0.0) if wrong else settle(root)
+            return Verdict(case.key, 1, wrong or [*calm, *stage.judge(root, out.out)], max(calm_s, out.seconds))
         return self._pairs(case, stage, root, out)
 
     def _pairs(self, case: Case, stage: Stage, root: Path, first: Outcome) -> Verdict:
@@ -123,14 +125,16 @@ class Sweep:
         recovery = Stage("recovery", ("run", "--until-settled", "--no-worker"), wreck, stage.promised)
         found = [call for call in calls(self._traced(recovery, root).trace, root) if call.changes]
         chosen = random.Random(f"{case.key}").sample(found, min(len(found), self.pairs_a_kill))
-        wrong = []
+        wrong, slowest = [], 0.0
         for call in chosen:
             recovery.copy(root)
             second = Case("recovery", "kill", call)
             out = self._traced(recovery, root, second)
-            said = self._fault_wrong(second, out) or [*settle(root), *stage.judge(root, first.out)]
+            calm, calm_s = settle(root)
+            slowest = max(slowest, calm_s, out.seconds)
+            said = self._fault_wrong(second, out) or [*calm, *stage.judge(root, first.out)]
             wrong += [f"then {call.name}#{call.nth}: {sentence}" for sentence in said]
-        return Verdict(case.key, len(chosen), wrong)
+        return Verdict(case.key, len(chosen), wrong, slowest)
 
     def _traced(self, stage: Stage, root: Path, case: Case | None = None) -> Outcome:
         run = stage.run(root)
