@@ -67,6 +67,9 @@ def test_no_call_follows_a_link(tmp_path):
     found = DISK.stat(link)
     assert found
     assert stat.S_ISLNK(found.mode)
+    DISK.link(link, tmp_path / "又一个名字")
+    assert (tmp_path / "又一个名字").is_symlink()
+    assert secret.stat().st_nlink == 1
     assert secret.read_text() == "花生"
 
 

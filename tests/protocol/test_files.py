@@ -76,10 +76,26 @@ def test_a_look_is_one_whole_version(path):
 
 def test_a_file_that_is_being_written_is_looked_at_until_it_rests(path):
     """H29: half a file must not be taken for a damaged one."""
-    disk = Meddled("read", lambda: path.write_bytes(NEW))
+
+    class Written(RealDisk):
+        """A disk on which a program comes to the half of its writing before the first read, and to its end behind it."""
+
+        reads = 0
+
+        def read(self, path: Path, offset: int = 0) -> bytes:
+            self.reads += 1
+            if self.reads > 1:
+                return super().read(path, offset)
+            path.write_bytes(NEW[: len(NEW) // 2])
+            data = super().read(path, offset)
+            path.write_bytes(NEW)
+            return data
+
+    disk = Written()
     found = files(disk).look(path)
     assert found
     assert found.data == NEW
+    assert disk.reads > 1
 
 
 def test_a_file_that_never_rests_is_busy(path):
