@@ -72,8 +72,9 @@ def sweep(ws: Workspace) -> int:
 
 
 def sweep_shared(ws: Workspace, now: datetime) -> int:
-    """Delete the temporary files where every command writes, of writers that must be dead by now; returns how many."""
-    return sum(ws.files.sweep(folder, now=now) for folder in (ws.layout.drop_box, ws.layout.turns))
+    """Delete the temporary files where any command or worker writes, if their writers must be dead; returns how many."""
+    folders = (ws.layout.drop_box, ws.layout.turns, ws.spool.results)
+    return sum(ws.files.sweep(folder, now=now) for folder in folders)
 
 
 def reclaim(ws: Workspace) -> int:
