@@ -10,7 +10,7 @@ import re
 import sys
 from pathlib import Path
 
-LEFT, WIDTH, BAR, GAP, TOP = 250, 720, 11, 10, 40
+LEFT, WIDTH, BAR, GAP, TOP = 330, 800, 11, 10, 40
 COLOURS = ("#0b5394", "#38761d", "#e69138", "#674ea7")
 
 

@@ -1,24 +1,44 @@
-"""Made-up talk of any length for the benchmarks: Chinese and English, numbers and paths, the same for the same seed."""
+"""
+Made-up talk of any length for the benchmarks: Chinese and English, numbers and paths, the same for the same seed.
+
+Words are drawn as often as the languages use them: English by Zipf's law from the list of common words that recalld ships, Chinese
+by the counts of jieba's dictionary. So a few words stand everywhere, most in few messages, as in talk that people have.
+"""
 
 from __future__ import annotations
 
 import json
 import random
 from datetime import UTC, datetime, timedelta
+from functools import cache
+from importlib import resources
+from itertools import accumulate
 from typing import TYPE_CHECKING
+
+import jieba
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_ZH = (
-    "今天 服务器 备份 失败 决定 改用 端口 需要 明天 检查 日志 路径 同事 会议 周五 下午 三点 预算 两千 疫苗 花生 过敏 旅行 车票 "
-    "预订 数据库 迁移 完成 版本 升级 部署 超时 房租 合同 医生 复查 生日 礼物"
-).split()
-_EN = (
-    "the server backup failed because port was closed so we decided to switch and check logs tomorrow meeting on Friday budget "
-    "cat vaccine peanut allergy travel ticket booked database migration finished version upgrade deploy timeout contract doctor"
-).split()
+#: Chinese words that are drawn from, the commonest; as many as people use.
+_CHINESE = 20_000
+
+
+@cache
+def _english() -> tuple[list[str], list[float]]:
+    """Return words, the commonest first, and their shares added up."""
+    words = resources.files("supervisor.text").joinpath("data/english.txt").read_text(encoding="ascii").split()
+    return words, list(accumulate(1 / rank for rank in range(1, len(words) + 1)))
+
+
+@cache
+def _chinese() -> tuple[list[str], list[float]]:
+    with jieba.get_dict_file() as file:
+        counted = [line.decode().split(" ")[:2] for line in file]
+    counted.sort(key=lambda one: (-int(one[1]), one[0]))
+    counted = [one for one in counted if not one[0].isascii()][:_CHINESE]
+    return [word for word, _ in counted], list(accumulate(float(count) for _, count in counted))
 
 
 def talk(count: int, days: int, seed: int = 1) -> Iterator[dict[str, object]]:
@@ -27,8 +47,10 @@ def talk(count: int, days: int, seed: int = 1) -> Iterator[dict[str, object]]:
     start = datetime(2024, 11, 1, 1, tzinfo=UTC)
     for n in range(count):
         at = start + timedelta(days=days) * n / count
-        words = pick.choices(_ZH if pick.random() < 0.5 else _EN, k=pick.randint(8, 40))
-        text = ("，" if words[0] in _ZH else " ").join(words) + f" /srv/data/{pick.randint(0, 9999)}"
+        is_chinese = pick.random() < 0.5
+        vocabulary, shares = _chinese() if is_chinese else _english()
+        words = pick.choices(vocabulary, cum_weights=shares, k=pick.randint(8, 40))
+        text = ("" if is_chinese else " ").join(words) + f" /srv/data/{pick.randint(0, 9999)}"
         yield {
             "id": f"talk-{n:07d}",
             "role": "assistant" if n % 2 else "user",
