@@ -69,16 +69,22 @@ def fault_of(seed: int, start: Path, place: Path) -> str:
     return ""
 
 
-def part(seeds: range, start: Path, place: Path, at: Any) -> None:
-    """Do the cases; *at* says which it is at, the file *place*/faults holds what is wrong, a line each."""
+def part(seeds: range, start: Path, place: Path, at: Any, slowest: Any) -> None:
+    """
+    Do the cases; *at* says which it is at, the file *place*/faults holds what is wrong, a line each.
+
+    *slowest*: seconds of the processor's time that the longest of them took.
+    """
     signal.signal(signal.SIGPROF, _late)
     for reader in READERS.values():
         reader.read(reader.good)  # what is loaded at its first use is not the first case's time
     for seed in seeds:
         at.value = seed
+        began = time.process_time()
         if fault := fault_of(seed, start, place / "case"):
             with (place / "faults").open("a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(f"{fault}\n".replace("\n", " ") + "\n")
+        slowest.value = max(slowest.value, time.process_time() - began)
 
 
 @dataclass(eq=False)
@@ -93,9 +99,10 @@ class _Job:
     def __post_init__(self) -> None:
         self.place.mkdir(exist_ok=True)
         self.at = _PROCESSES.RawValue("q", self.first - 1)
+        self.slowest = _PROCESSES.RawValue("d", 0.0)
         self.seen = (self.at.value, time.monotonic())
         seeds = range(self.first, (self.number + 1) * PART)
-        self.process = _PROCESSES.Process(target=part, args=(seeds, self.start, self.place, self.at))
+        self.process = _PROCESSES.Process(target=part, args=(seeds, self.start, self.place, self.at, self.slowest))
         self.process.start()
 
     def watch(self) -> None:
@@ -115,10 +122,11 @@ class _Job:
         return [*wrong, f"seed {self.at.value}: it ended the process ({code})"] if code else wrong
 
 
-def run(wanted: Sequence[int], jobs: int) -> Iterator[tuple[int, list[str]]]:
-    """Do the parts of these numbers, so many at a time; each with what is wrong, as it ends."""
+def run(wanted: Sequence[int], jobs: int) -> Iterator[tuple[int, list[str], float]]:
+    """Do the parts of these numbers, so many at a time; each with what is wrong and its slowest case, as it ends."""
     memory = Path("/dev/shm")
     todo, wrong = [(number, number * PART) for number in reversed(wanted)], defaultdict[int, list[str]](list)
+    slowest = defaultdict[int, float](float)
     with tempfile.TemporaryDirectory(prefix="fuzz-", dir=memory if memory.is_dir() else None) as name:
         start = Path(name, "start")
         maker = _PROCESSES.Process(target=template, args=(start,))  # the index's library has threads
@@ -133,9 +141,10 @@ def run(wanted: Sequence[int], jobs: int) -> Iterator[tuple[int, list[str]]]:
             for sentinel in wait(list(running), timeout=1.0):
                 job = running.pop(sentinel)  # type: ignore[arg-type]
                 wrong[job.number] += job.ended()
+                slowest[job.number] = max(slowest[job.number], job.slowest.value)
                 if job.process.exitcode:
                     todo.append((job.number, job.at.value + 1))
                 else:
-                    yield job.number, wrong.pop(job.number)
+                    yield job.number, wrong.pop(job.number), slowest[job.number]
             for job in running.values():
                 job.watch()
