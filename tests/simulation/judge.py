@@ -10,7 +10,7 @@ from supervisor.recall import recall, refresh
 from supervisor.round import run_round
 from tests.checker.checker import Acked, Given, check
 from tests.simulation.disk import never
-from tests.simulation.others import heal, kept, mend
+from tests.simulation.others import empty_quarantine, heal, kept, mend
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -136,6 +136,7 @@ def searchable(world: World) -> list[Said]:
 def settled(world: World) -> list[str]:
     """Return what is wrong when the faults have ended: three rounds must bring everything to rest."""
     heal(world)
+    empty_quarantine(world)
     world.model.time = "perfect"
     world.configure(RECALLD_LLM_MAX_CALLS_PER_DAY="100000", RECALLD_ARCHIVE_MAX_QUEUED="100000")
     world.work(100_000)  # what is under way may still fail of what was wrong when it was asked for

@@ -225,6 +225,8 @@ class Years:
             others.trouble(world, rng.choice(("full", "full", "broken", "forbidden")))
             self._well_on = n + rng.choice((1, 1, 2))
             world.watch.cause()
+        if world.watch.total["quarantine_full"] and rng.random() < 0.2:
+            others.empty_quarantine(world)
         if rng.random() < 0.006:
             world.configure(RECALLD_ARCHIVE_TIMEZONE=rng.choice(PLACES)[0])
         if rng.random() < 0.01:
