@@ -157,7 +157,6 @@ class AnyOrder(RuleBasedStateMachine):
     def teardown(self) -> None:
         if hasattr(self, "clock"):
             try:
-                self.world.disk.crash_at = None
                 wrong = settled(self.world)
                 assert not wrong, "\n".join(wrong[:6])
             finally:

@@ -135,6 +135,7 @@ def searchable(world: World) -> list[Said]:
 
 def settled(world: World) -> list[str]:
     """Return what is wrong when the faults have ended: three rounds must bring everything to rest."""
+    world.disk.crash_at = None
     heal(world)
     empty_quarantine(world)
     world.model.time = "perfect"
