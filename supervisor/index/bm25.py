@@ -92,22 +92,32 @@ class Counted:
         """Return what each candidate gets for these words, with what each of them counts: the sum over the fields."""
         import numpy as np
 
+        self._weigh([word for word in words if word not in self._known])
         total = np.zeros(self._size)
         for word, counts in words.items():
-            if word not in self._known:
-                scored = zip(self._fields, self._frequencies(word), strict=True)
-                self._known[word] = sum(field.score(word, frequencies) for field, frequencies in scored)
             total += counts * self._known[word]
         return [float(score) for score in total]
 
-    def _frequencies(self, word: str) -> Any:
-        """Return how often the word stands in each field of each candidate: by field, then candidate."""
+    def _weigh(self, words: Sequence[str]) -> None:
+        """Have rank-bm25 score the words, field by field."""
+        for field in self._fields:
+            field.doc_freqs = [{} for _ in range(self._size)]
+        for word in words:
+            for field, places in zip(self._fields, self._frequencies(word), strict=True):
+                for n, count in places:
+                    field.doc_freqs[n][word] = count
+        for word in words:
+            self._known[word] = sum(field.score(word) for field in self._fields)
+
+    def _frequencies(self, word: str) -> list[list[tuple[int, int]]]:
+        """Return for each field in which candidates the word stands, and how often."""
         import numpy as np
 
         shape = (self._size, len(self._fields))
         places = self._places[np.flatnonzero(self._words == number(word))]
         # a field is the nearer one and what its reach adds
-        return np.bincount(places, minlength=shape[0] * shape[1]).reshape(shape).cumsum(axis=1).T.tolist()
+        counts = np.bincount(places, minlength=shape[0] * shape[1]).reshape(shape).cumsum(axis=1).T.tolist()
+        return [[(n, count) for n, count in enumerate(of_field) if count] for of_field in counts]
 
 
 @cache
@@ -127,9 +137,9 @@ def _of_corpus() -> Any:
         def _calc_idf(self, _counted: object) -> None:
             """Leave it to `score`: only the words that are asked for are weighed."""
 
-        def score(self, word: str, frequencies: Sequence[int]) -> Any:
-            """Return what each unit, which has the word so often, gets for it."""
-            self.doc_freqs, self.idf = [{word: count} for count in frequencies], {word: self._corpus.idf(word)}
+        def score(self, word: str) -> Any:
+            """Return what each unit gets for the word, by `doc_freqs`."""
+            self.idf = {word: self._corpus.idf(word)}
             return self.get_scores([word])
 
     return OfCorpus

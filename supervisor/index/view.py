@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
 from supervisor.index.bm25 import REACH, Corpus
@@ -33,8 +33,10 @@ if TYPE_CHECKING:
     from supervisor.protocol.disk import Stat
 
 #: Candidates that are scored; words that they are found by, the most telling of the question.
-CANDIDATES: Final = 128
+CANDIDATES: Final = 80
 _MOST_WORDS: Final = 10
+#: Words whose frequencies are kept: those of an answer are asked for again and again.
+_KNOWN: Final = 10_000
 #: What the characters count of a word of two that stands nowhere (拔牙, where 智齿要拔 was said), a rare one the most.
 _PAIR: Final = 2
 _CHARACTER: Final = 0.5
@@ -156,6 +158,7 @@ class View:
         size = sum(group.units for group in groups) + fresh.units
         words = sum(group.words[reach] for group in groups) + fresh.words(reach)
 
+        @lru_cache(maxsize=_KNOWN)
         def frequency(word: str) -> int:
             return (engine.frequency(reach, word) if engine else 0) + fresh.frequency(reach, word)
 
