@@ -1,0 +1,40 @@
+"""A service of months: what threads have freed is given back, not kept in a pool of each."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+
+import pytest
+
+#: Ten threads at once hold memory of the C library, so that each wants a pool of its own; the library then counts its pools.
+THREADS = """
+import ctypes, sys, threading
+from supervisor.adapters.heap import keep_few_pools
+if sys.argv[1] == "few":
+    keep_few_pools()
+libc = ctypes.CDLL(None)
+libc.malloc.restype, libc.fdopen.restype = ctypes.c_void_p, ctypes.c_void_p
+here = threading.Barrier(10)
+def hold():
+    here.wait()
+    held = [libc.malloc(1000) for _ in range(1000)]
+    here.wait()
+threads = [threading.Thread(target=hold) for _ in range(10)]
+[one.start() for one in threads], [one.join() for one in threads]
+out = ctypes.c_void_p(libc.fdopen(1, b"w"))
+libc.malloc_info(0, out), libc.fflush(out)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has pools for threads")
+def test_the_threads_of_a_service_share_two_pools():
+    pools = {
+        how: subprocess.run([sys.executable, "-c", THREADS, how], capture_output=True, text=True, check=True).stdout.count(
+            "<heap nr="
+        )
+        for how in ("few", "many")
+    }
+    assert pools["few"] == 2
+    assert pools["many"] > 2
