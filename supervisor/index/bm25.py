@@ -55,6 +55,10 @@ class Corpus:
         count = self.frequency(word)
         return self._idf_of(count) if count else 0.0
 
+    def rareness(self, word: str) -> float:
+        """Return the same as a share of what a word has that stands once: 1.0 for such a one, 0.0 for one that is nowhere."""
+        return min(1.0, self.idf(word) / max(1.0, self._idf_of(1)))
+
     def weight(self, word: str) -> float:
         """Return the same, where a word that is nowhere weighs the most."""
         return self._idf_of(self.frequency(word))

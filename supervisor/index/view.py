@@ -18,7 +18,6 @@ from supervisor.index.documents import unit_of
 from supervisor.index.fresh import Fresh
 from supervisor.index.scoring import Scored, own, rank
 from supervisor.policy.hit import Hit
-from supervisor.text.rarity import rarity
 from supervisor.text.words import tokens
 
 if TYPE_CHECKING:
@@ -135,12 +134,14 @@ class View:
 
     def _in_characters(self, query: Query) -> Query:
         """Return the query and the characters, where they stand somewhere, of its Chinese words of two that stand nowhere."""
+        corpus = self.corpora[0]
         more = {
-            char: counts * rarity(char) * _CHARACTER
+            # how rare by our own count: jieba's dictionary would have to be loaded for it, most of a second
+            char: counts * corpus.rareness(char) * _CHARACTER
             for word, counts in query.words.items()
-            if len(word) == _PAIR and not word.isascii() and not self.corpora[0].frequency(word)
+            if len(word) == _PAIR and not word.isascii() and not corpus.frequency(word)
             for char in tokens(" ".join(word))
-            if char not in query.words and rarity(char) and self.corpora[0].frequency(char)
+            if char not in query.words and corpus.frequency(char)
         }
         return replace(query, words={**query.words, **more}) if more else query
 
