@@ -140,13 +140,13 @@ def _on_signals(stop: Callable[[], None]) -> None:
 def _serve(root: Path, clock: Clock, tell: Callable[[Mapping[str, object]], None], *, has_worker: bool) -> None:
     """Run the supervisor, with its door open once it has the workspace; recall is kept ready over workspaces of its own."""
     from supervisor.adapters.door import open_door
-    from supervisor.adapters.heap import keep_few_pools
+    from supervisor.adapters.heap import keep_one_pool
     from supervisor.alone import alone
     from supervisor.daemon import Supervisor
     from supervisor.keeper import Keeper
     from supervisor.workers import Workers
 
-    keep_few_pools()
+    keep_one_pool()
     ws = open_workspace(root, os.environ, clock, tell)
     served = open_workspace(root, os.environ, utc_now)
     keeper = Keeper(lambda: open_workspace(root, os.environ, clock, tell), clock)

@@ -1,4 +1,4 @@
-"""Memory that a service of months gives back: glibc's allocator, told to keep few pools of what threads have freed."""
+"""Memory that a service of months gives back: glibc's allocator, told to keep one pool of what threads have freed."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import contextlib
 
 #: glibc's M_ARENA_MAX. By its own choice it has eight pools a core, and each keeps what an update of the index once needed.
 _ARENA_MAX = -8
-_POOLS = 2
+_POOLS = 1
 
 
-def keep_few_pools() -> None:
-    """Have all threads of this process share two pools; nothing happens where the C library is another."""
+def keep_one_pool() -> None:
+    """Have all threads of this process share one pool; nothing happens where the C library is another."""
     import ctypes
 
     with contextlib.suppress(OSError, AttributeError):

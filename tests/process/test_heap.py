@@ -11,9 +11,9 @@ import pytest
 #: Ten threads at once hold memory of the C library, so that each wants a pool of its own; the library then counts its pools.
 THREADS = """
 import ctypes, sys, threading
-from supervisor.adapters.heap import keep_few_pools
-if sys.argv[1] == "few":
-    keep_few_pools()
+from supervisor.adapters.heap import keep_one_pool
+if sys.argv[1] == "one":
+    keep_one_pool()
 libc = ctypes.CDLL(None)
 libc.malloc.restype, libc.fdopen.restype = ctypes.c_void_p, ctypes.c_void_p
 here = threading.Barrier(10)
@@ -29,12 +29,12 @@ libc.malloc_info(0, out), libc.fflush(out)
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has pools for threads")
-def test_the_threads_of_a_service_share_two_pools():
+def test_the_threads_of_a_service_share_one_pool():
     pools = {
         how: subprocess.run([sys.executable, "-c", THREADS, how], capture_output=True, text=True, check=True).stdout.count(
             "<heap nr="
         )
-        for how in ("few", "many")
+        for how in ("one", "many")
     }
-    assert pools["few"] == 2
-    assert pools["many"] > 2
+    assert pools["one"] == 1
+    assert pools["many"] > 1
