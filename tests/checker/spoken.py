@@ -42,7 +42,8 @@ def _texts_once(seen: Seen, acked: Sequence[Acked], given: Given) -> Iterator[st
 
 
 def _ids_once(seen: Seen) -> Iterator[str]:
-    for identity, count in Counter(str(one["id"]) for one in seen.history if one.get("id")).items():
+    """Yield the messages that stand twice in history.json; one that was said in other words may stand there in both."""
+    for (identity, _), count in Counter((str(one["id"]), text_of(one)) for one in seen.history if one.get("id")).items():
         if count > 1:
             yield f"DOUBLE: history.json holds an id {'twice' if count == 2 else f'{count} times'}: {identity}"
 
