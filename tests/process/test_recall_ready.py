@@ -175,7 +175,8 @@ def test_what_waits_when_the_supervisor_starts_is_made_ready_and_a_broken_inbox_
 def test_an_index_that_is_gone_or_damaged_comes_back_though_no_file_of_memory_changes(running, harm):
     until(lambda: running.finds("rsync nas7", "nas7"))
     index = running.root / ".recalld" / "index"
-    until((index / "meta.json").exists)
+    until(lambda: json.loads(running.ask("index", "status", "--json")["out"])["differing"] == 0)
+    assert running.finds("rsync nas7", "nas7")  # the last commit is what is searched
     known = (index / "meta.json").stat().st_mtime_ns
     if harm == "deleted":
         shutil.rmtree(index)
