@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import threading
-import traceback
 from typing import TYPE_CHECKING, Final
 
 from supervisor.protocol.errors import Unforeseen
@@ -71,9 +69,7 @@ class Beside:
         try:
             wait_s = self._step()
         except Exception as error:  # noqa: BLE001 - the rounds go on whatever happens here; it is told
-            frame = traceback.extract_tb(error.__traceback__)[-1]
-            where = f"{os.path.basename(frame.filename)}:{frame.lineno}"
-            why = str(Unforeseen(self._what, type(error).__name__, where))
+            why = str(Unforeseen.of(self._what, error))
             self._ws.events.edge("error", why, why=why)
             return _AFTER_A_BUG_S
         self._ws.events.edge("error", "")

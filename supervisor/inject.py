@@ -7,8 +7,6 @@ that is stored, and no fault of a file, costs the turn: what can't be had is lef
 
 from __future__ import annotations
 
-import os
-import traceback
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -21,7 +19,7 @@ from supervisor.policy.pack import Block, pack
 from supervisor.policy.page import Limits
 from supervisor.policy.render import miss
 from supervisor.policy.window import MESSAGE_TOKENS, Said, Window, WindowLimits, window
-from supervisor.protocol.errors import BadFile, SupervisorError, Unforeseen, from_os_error
+from supervisor.protocol.errors import BadFile, SupervisorError, Unforeseen, as_ours
 from supervisor.protocol.inbox import DIRECT, parse_inbox
 from supervisor.receipts import ReceiptStore
 from supervisor.text.language import language_of
@@ -186,14 +184,10 @@ def _attempt(ws: Workspace, what: str, step: Callable[[], T], otherwise: T) -> T
     fault, bug = "", ""
     try:
         otherwise = step()
-    except SupervisorError as error:
-        fault = str(error)
-    except OSError as error:
-        fault = str(from_os_error(error, error.filename or ws.layout.root))
+    except (SupervisorError, OSError) as error:
+        fault = str(as_ours(error, what, ws.layout.root))
     except Exception as error:  # noqa: BLE001 - the turn is worth more than what failed in it
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{os.path.basename(frame.filename)}:{frame.lineno}"
-        bug = str(Unforeseen(what, type(error).__name__, where))
+        bug = str(Unforeseen.of(what, error))
     ws.events.edge("degraded", fault, over="recovered", what=what, why=fault)
     ws.events.edge("error", bug, what=what, why=bug)
     return otherwise

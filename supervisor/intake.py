@@ -66,12 +66,13 @@ def intake(ws: Workspace, now: datetime) -> int:
 def know_written(ws: Workspace) -> None:
     """Let the journal know of every dated file. OSError when it can't: then nobody can tell what is un-written."""
     if ws.seen.is_doubtful:
-        _write_journal_anew(ws)
+        compact_journal(ws)
     ws.seen.refresh()
     _reconcile(ws)
 
 
-def _write_journal_anew(ws: Workspace) -> None:
+def compact_journal(ws: Workspace) -> None:
+    """Write the journal anew, as short as it can be."""
     with ws.files.lock(ws.layout.history_lock):
         ws.seen.compact()
 

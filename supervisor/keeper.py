@@ -16,7 +16,7 @@ from supervisor.beside import Beside
 from supervisor.deadline import within
 from supervisor.learning import learn
 from supervisor.probe import probe
-from supervisor.protocol.errors import Busy, SupervisorError, from_os_error
+from supervisor.protocol.errors import Busy, SupervisorError, as_ours
 from supervisor.ready import Ready
 from supervisor.recall import refresh
 
@@ -140,8 +140,6 @@ class Freshness:
         """Return what went wrong in the step, "" when nothing did."""
         try:
             step()
-        except SupervisorError as error:
-            return str(error)
-        except OSError as error:
-            return str(from_os_error(error, error.filename or self._ws.layout.state))
+        except (SupervisorError, OSError) as error:
+            return str(as_ours(error, "index", self._ws.layout.state))
         return ""

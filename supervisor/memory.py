@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import stat as modes
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from supervisor.policy.coverage import MemoryFile, Standing
@@ -22,7 +23,6 @@ from supervisor.protocol.summary import Summary, parse_summary, render_summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from datetime import date
     from pathlib import Path
 
     from supervisor.protocol.disk import Stat
@@ -56,9 +56,9 @@ class MemoryStore:
 
     def dated(self) -> tuple[MemoryFile, ...]:
         """Return the dated files, wherever they lie, and a person's notes named like one; by name."""
-        parts = [self._read_in(folder, _original) for folder in self.month_folders()]
+        parts = [self._read_in(folder, partial(_file_of, original=True)) for folder in self.month_folders()]
         # subtle: a crash in the middle of a move may show both names; the one in memory/ counts, and is moved again
-        parts.append(self._read_in(self._layout.memory, _standing_file))
+        parts.append(self._read_in(self._layout.memory, partial(_file_of, original=False)))
         before, files = self._dated
         if len(before) != len(parts) or any(a is not b for a, b in zip(before, parts, strict=True)):
             found = {name: file for part in parts for name, file in part.items()}
@@ -167,17 +167,11 @@ class MemoryStore:
 _NOTHING: Final = _Folder({}, {})
 
 
-def _original(name: str) -> Callable[[Look, Path], MemoryFile] | None:
+def _file_of(name: str, *, original: bool) -> Callable[[Look, Path], MemoryFile] | None:
     day = day_of_name(name)
-    return _file_of(name, day, original=True) if day else None
+    if day is None:
+        return None
 
-
-def _standing_file(name: str) -> Callable[[Look, Path], MemoryFile] | None:
-    day = day_of_name(name)
-    return _file_of(name, day, original=False) if day else None
-
-
-def _file_of(name: str, day: date, *, original: bool) -> Callable[[Look, Path], MemoryFile]:
     def read(look: Look, path: Path) -> MemoryFile:
         head, _ = read_head(look.data[:2_000].decode("utf-8-sig", "replace"), path)
         ours = head.get("kind") == "dated"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from supervisor.inject import context
 from supervisor.policy.asked import ask
-from supervisor.protocol.errors import BadFile, SupervisorError, from_os_error
+from supervisor.protocol.errors import BadFile, SupervisorError, as_ours
 from supervisor.protocol.inbox import parse_inbox
 from supervisor.protocol.turn import ready_id
 from supervisor.recall import recall
@@ -51,10 +51,8 @@ class Ready:
         found, why = None, ""
         try:
             found = self._make()
-        except SupervisorError as error:
-            why = str(error)
-        except OSError as error:
-            why = str(from_os_error(error, error.filename or self._ws.layout.inbox))
+        except (SupervisorError, OSError) as error:
+            why = str(as_ours(error, "ready context", self._ws.layout.inbox))
         self._ws.events.edge("degraded", bool(why), over="recovered", why=why)
         return found
 

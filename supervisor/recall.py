@@ -7,16 +7,14 @@ broken, the literal search. No failure here costs a turn: within its time it end
 
 from __future__ import annotations
 
-import os
 import time
-import traceback
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from supervisor.deadline import within
 from supervisor.index.literal import look_up, parts
 from supervisor.policy.query import Query, ask
-from supervisor.protocol.errors import BadFile, SupervisorError, Unforeseen, from_os_error
+from supervisor.protocol.errors import BadFile, as_ours
 from supervisor.text.words import tokens
 
 if TYPE_CHECKING:
@@ -124,14 +122,8 @@ class _Search:
         """Return what the step returns, *otherwise* where it fails in any way."""
         try:
             return step()
-        except SupervisorError as error:
-            self.faults.append(str(error))
-        except OSError as error:
-            self.faults.append(str(from_os_error(error, error.filename or self._ws.layout.root)))
         except Exception as error:  # noqa: BLE001 - the turn is worth more than what failed in it
-            frame = traceback.extract_tb(error.__traceback__)[-1]
-            where = f"{os.path.basename(frame.filename)}:{frame.lineno}"
-            self.faults.append(str(Unforeseen("recall", type(error).__name__, where)))
+            self.faults.append(str(as_ours(error, "recall", self._ws.layout.root)))
         return otherwise
 
     def scored(self, query: Query, deadline: Deadline) -> list[Hit]:

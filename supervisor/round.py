@@ -6,16 +6,14 @@ A step that fails is told once and does not stop the others; the next round trie
 
 from __future__ import annotations
 
-import os
 import time
-import traceback
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from supervisor.archive import archive, why_due
 from supervisor.harvest import harvest
-from supervisor.intake import intake
-from supervisor.protocol.errors import BadConfig, BadFile, NewerFormat, SupervisorError, Unforeseen, from_os_error
+from supervisor.intake import compact_journal, intake
+from supervisor.protocol.errors import BadConfig, BadFile, NewerFormat, Unforeseen, as_ours
 from supervisor.recover import keep_damaged, settle_flags, sweep_shared, trim_history
 from supervisor.rollup import roll_up
 
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
+    from supervisor.protocol.errors import SupervisorError
     from supervisor.workspace import Workspace
 
 T = TypeVar("T")
@@ -74,12 +73,8 @@ def run_round(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"] 
             return step()
         except (BadConfig, NewerFormat):
             raise
-        except SupervisorError as error:
-            done.errors[name] = error
-        except OSError as error:
-            done.errors[name] = from_os_error(error, error.filename or ws.layout.root)
         except Exception as error:  # noqa: BLE001 - a bug in one step must not cost the others; it is told, and ends a one-shot
-            done.errors[name] = Unforeseen(name, type(error).__name__, _where(error))
+            done.errors[name] = as_ours(error, name, ws.layout.root)
         return otherwise
 
     def archive_if_due() -> int:
@@ -95,25 +90,13 @@ def run_round(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"] 
     done.submitted = attempt("roll-up", lambda: roll_up(ws, now), 0) if ageing else 0
     attempt("settle", lambda: settle_flags(ws, now), None)
     done.trimmed = attempt("trim", lambda: trim_history(ws), 0)
-    attempt("compact", lambda: _compact(ws), None)
+    attempt("compact", lambda: compact_journal(ws) if ws.seen.is_bloated() else None, None)
     attempt("sweep", lambda: sweep_shared(ws, now), 0)
     if any(isinstance(error, BadFile) for error in done.errors.values()):
         attempt("quarantine", lambda: keep_damaged(ws), None)
     _tell(ws, done)
     done.ms = round((time.monotonic() - began) * 1000)
     return done
-
-
-def _compact(ws: Workspace) -> None:
-    if ws.seen.is_bloated():
-        with ws.files.lock(ws.layout.history_lock):
-            ws.seen.compact()
-
-
-def _where(error: Exception) -> str:
-    """Return the file and line of the innermost frame."""
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{os.path.basename(frame.filename)}:{frame.lineno}"
 
 
 def _tell(ws: Workspace, done: Round) -> None:

@@ -42,6 +42,8 @@ class SeenJournal:
         self._zone = zone
         #: An append failed: what it wrote can be read, yet no later fsync of this file makes it durable.
         self.is_doubtful = False
+        #: The inode of the journal whose head was looked at without reading all of it.
+        self._looked_at = 0
         self._forget()
 
     def _forget(self) -> None:
@@ -104,9 +106,9 @@ class SeenJournal:
         try:
             fields = parse_json(line)
             verb, found = next(iter(fields.items()))
-            if verb == "recalld" and found > FORMAT:
-                raise NewerFormat(self._layout.seen, found)
-            if verb == "seen":
+            if verb == "recalld":
+                self._refuse(found)
+            elif verb == "seen":
                 self._saw(found)
             elif verb == "written":
                 if day_of_name(fields["file"]) is None:
@@ -164,13 +166,17 @@ class SeenJournal:
 
     def refuse_newer(self) -> None:
         """Raise NewerFormat where a newer recalld wrote the journal: nothing is added to it. For who does not read it."""
-        if self._files.disk.stat(self._layout.seen) is None:
+        stat = self._files.disk.stat(self._layout.seen)
+        if stat is None or stat.inode in (self._inode, self._looked_at):
             return
         first = self._files.disk.read(self._layout.seen).partition(b"\n")[0]
         with suppress(ValueError, TypeError, AttributeError):  # a line that a crash or a person broke says nothing
-            found = parse_json(first).get("recalld", 0)
-            if found > FORMAT:
-                raise NewerFormat(self._layout.seen, found)
+            self._refuse(parse_json(first).get("recalld", 0))
+        self._looked_at = stat.inode
+
+    def _refuse(self, made_by: int) -> None:
+        if made_by > FORMAT:
+            raise NewerFormat(self._layout.seen, made_by)
 
     def note(self, messages: Sequence[Message]) -> None:
         """Write down un-written words without reading the journal: for a command that only appends."""

@@ -17,20 +17,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from supervisor.protocol.clock import utc_now
-from supervisor.protocol.errors import BadRequest, SupervisorError, from_os_error
+from supervisor.protocol.errors import BadRequest, SupervisorError, as_ours
 from supervisor.protocol.inbox import chat_of
 from supervisor.workspace import Workspace, open_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
     from supervisor.index.commit import Changes
     from supervisor.inject import Injection
     from supervisor.lookup import Lines
+    from supervisor.policy.asked import Asked
     from supervisor.policy.hit import Hit
     from supervisor.protocol.clock import Clock
     from supervisor.protocol.inbox import Chat
     from supervisor.protocol.turn import Receipt
+    from supervisor.recall import Found
     from supervisor.why import Replay
 
 
@@ -65,27 +68,19 @@ class Memory:
         so ("direct", "group", "channel"; else the *session*'s key), and a group hears its own memories alone. A receipt is
         written to turns/.
         """
-        from supervisor.inject import gather, inject, record
-        from supervisor.recall import recall
+        from supervisor.inject import inject, record
 
-        _refuse_no_text("question", "" if question is None else question)
-        self._freshen()
-        now = self._clock()
-        asked = gather(self.workspace, question, _heard(session, chat))
-        made = inject(self.workspace, asked, now, recall(self.workspace, asked.question, now, asked.before))
+        asked, now, found = self._recalled(question, session, chat)
+        made = inject(self.workspace, asked, now, found)
         record(self.workspace, made)
         return made
 
     def context(self, question: str | None = None, system: str = "", *, session: str = "", chat: str = "") -> Injection:
         """Return the turn with the last of the talk: `messages` are chat-completions messages, *system* first, as given."""
-        from supervisor.inject import context, gather, record
-        from supervisor.recall import recall
+        from supervisor.inject import context, record
 
-        _refuse_no_text("question", "" if question is None else question)
-        self._freshen()
-        now = self._clock()
-        asked = gather(self.workspace, question, _heard(session, chat))
-        made = context(self.workspace, asked, now, recall(self.workspace, asked.question, now, asked.before), system)
+        asked, now, found = self._recalled(question, session, chat)
+        made = context(self.workspace, asked, now, found, system)
         record(self.workspace, made)
         return made
 
@@ -145,6 +140,17 @@ class Memory:
 
         return refresh(self.workspace, wait_s, anew=True)
 
+    def _recalled(self, question: str | None, session: str, chat: str) -> tuple[Asked, datetime, Found]:
+        """Return what is asked, when, and what is remembered for it."""
+        from supervisor.inject import gather
+        from supervisor.recall import recall
+
+        _refuse_no_text("question", "" if question is None else question)
+        self._freshen()
+        now = self._clock()
+        asked = gather(self.workspace, question, _heard(session, chat))
+        return asked, now, recall(self.workspace, asked.question, now, asked.before)
+
     def _freshen(self) -> None:
         """Bring the index to where the files are; a turn goes on with an older one."""
         from supervisor.recall import refresh
@@ -154,10 +160,8 @@ class Memory:
         fault = ""
         try:
             refresh(self.workspace)
-        except SupervisorError as error:
-            fault = str(error)
-        except OSError as error:
-            fault = str(from_os_error(error, error.filename or self.workspace.layout.root))
+        except (SupervisorError, OSError) as error:
+            fault = str(as_ours(error, "index", self.workspace.layout.root))
         self.workspace.events.edge("degraded", fault, over="recovered", what="index", why=fault)
 
 

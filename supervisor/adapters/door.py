@@ -15,7 +15,6 @@ import os
 import socket
 import stat
 import threading
-import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -136,9 +135,7 @@ class _Door:
             except OSError:
                 pass  # who asked has gone, or never takes the answer
             except Exception as error:  # noqa: BLE001 - a command's bug is this asker's alone; its text may quote a message
-                frame = traceback.extract_tb(error.__traceback__)[-1]
-                where = f"{os.path.basename(frame.filename)}:{frame.lineno}"
-                self._tell(str(Unforeseen("a command at the socket", type(error).__name__, where)))
+                self._tell(str(Unforeseen.of("a command at the socket", error)))
             finally:
                 self._free.release()
 

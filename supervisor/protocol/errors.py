@@ -188,8 +188,24 @@ class Unforeseen(SupervisorError):
         super().__init__(step, kind, where)
         self.step, self.kind, self.where = step, kind, where
 
+    @classmethod
+    def of(cls, step: str, error: Exception) -> Self:
+        """Return what is told of *error*: its kind, and the file and line that raised it."""
+        trace = error.__traceback__
+        while trace and trace.tb_next:
+            trace = trace.tb_next
+        where = f"{trace.tb_frame.f_code.co_filename.rpartition('/')[2]}:{trace.tb_lineno}" if trace else "an unknown place"
+        return cls(step, type(error).__name__, where)
+
     def __str__(self) -> str:
         return f"{self.step} failed in a way that nobody foresaw ({self.kind} at {self.where}); please report it."
+
+
+def as_ours(error: Exception, step: str, path: PurePath | str) -> SupervisorError:
+    """Return what *step* raised as an error of ours; *path* is meant where the kernel names none."""
+    if isinstance(error, SupervisorError):
+        return error
+    return from_os_error(error, error.filename or path) if isinstance(error, OSError) else Unforeseen.of(step, error)
 
 
 def from_os_error(error: OSError, path: PurePath | str) -> SupervisorError:
