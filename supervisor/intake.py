@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 
 from supervisor.policy.adopt import standing_in
 from supervisor.policy.identity import identify
+from supervisor.policy.put_back import put_back
 from supervisor.protocol.clock import local_day
 from supervisor.protocol.errors import OneByOne
 from supervisor.protocol.json_text import parse_json, render_json
 from supervisor.protocol.layout import is_foreign
-from supervisor.protocol.message import Archived, Entry, History, Key, Message, Odd, dated, named, read_message
+from supervisor.protocol.message import Archived, History, Key, Message, Odd, dated, named, read_message
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -148,30 +149,13 @@ def _put_back(ws: Workspace) -> None:
     if not lost:
         return
     ws.seen.put_back(lost)
-    ws.history.change(partial(_with, lost=[ws.seen.unwritten[key] for key in lost]))
+    messages = [ws.seen.unwritten[key] for key in lost]
+    ws.history.change(lambda now: now if _lacks_ids(now) else put_back(now, messages, ws.seen.known.ids))
     ws.events.emit("put_back", messages=len(lost), ids=[identity for identity, _ in lost[:20]])
-
-
-def _with(history: History, lost: Sequence[Message]) -> History:
-    """Return the history with the lost messages, each before the first that is later than it."""
-    if _lacks_ids(history):
-        return history
-    found: list[Entry] = list(history)
-    ids = {entry.id for entry in history if isinstance(entry, Message)}
-    for message in lost:
-        if message.id in ids or message.created_at is None:
-            continue
-        place = next((n for n, e in enumerate(found) if _is_later(e, message.created_at)), len(found))
-        found.insert(place, message)
-    return tuple(found)
 
 
 def _lacks_ids(history: History) -> bool:
     return any(isinstance(entry, Message) and not entry.id for entry in history)
-
-
-def _is_later(entry: Entry, than: datetime) -> bool:
-    return isinstance(entry, Message) and entry.created_at is not None and entry.created_at > than
 
 
 def _set_odd_aside(ws: Workspace, history: History) -> None:

@@ -128,6 +128,15 @@ def test_unwritten_words_that_another_program_loses_are_put_back_once_in_their_p
     assert len(desk.told.of("put_back")) == 1
 
 
+def test_words_of_one_moment_go_back_in_the_order_in_which_they_were_met(desk):
+    raws = [message(f"话-{n}", "2026-01-31T09:00", f"同一刻的第 {n} 句") for n in range(4)]
+    desk.write(raws)
+    meet(desk)
+    desk.write([raws[1], raws[3]])
+    meet(desk)
+    assert [raw["id"] for raw in desk.history()] == [raw["id"] for raw in raws]
+
+
 def test_words_that_are_lost_again_are_archived_from_the_journal_s_copy(desk):
     raws = talk("2026-01-31T09:00", 4)
     desk.write(raws)
