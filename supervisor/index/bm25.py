@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 REACH: Final = (0, 1, 3)
 #: Bytes of a word's number.
 _BYTES: Final = 4
+#: The word of a document of one word.
+_IT: Final = "it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +86,12 @@ class Counted:
     def __init__(self, candidates: Sequence[Candidate], corpora: Sequence[Corpus], k1: float, b: float) -> None:
         import numpy as np
 
-        self._size = len(candidates)
+        self._corpora, self._k1, self._b = corpora, k1, b
         parts = [part for candidate in candidates for part in candidate.words]
         self._words = np.frombuffer(b"".join(parts), dtype=np.uint32)
         self._places = np.repeat(np.arange(len(parts)), [len(part) // _BYTES for part in parts])
-        lengths = zip(*(candidate.lengths for candidate in candidates), strict=True)
-        self._fields = [_of_corpus()(corpus, of_field, k1, b) for corpus, of_field in zip(corpora, lengths, strict=True)]
+        #: Candidates × fields: how long each is beside the average of its field.
+        self._lengths = np.array([candidate.lengths for candidate in candidates]) / [one.average or 1.0 for one in corpora]
         self._known: dict[str, Any] = {}  # what each candidate gets for a word that counts in full
 
     def scores(self, words: Mapping[str, float]) -> list[float]:
@@ -97,53 +99,50 @@ class Counted:
         import numpy as np
 
         self._weigh([word for word in words if word not in self._known])
-        total = np.zeros(self._size)
+        total = np.zeros(len(self._lengths))
         for word, counts in words.items():
             total += counts * self._known[word]
-        return [float(score) for score in total]
+        return list(total.tolist())
 
     def _weigh(self, words: Sequence[str]) -> None:
-        """Have rank-bm25 score the words, field by field."""
-        for field in self._fields:
-            field.doc_freqs = [{} for _ in range(self._size)]
-        for word in words:
-            for field, places in zip(self._fields, self._frequencies(word), strict=True):
-                for n, count in places:
-                    field.doc_freqs[n][word] = count
-        for word in words:
-            self._known[word] = sum(field.score(word) for field in self._fields)
-
-    def _frequencies(self, word: str) -> list[list[tuple[int, int]]]:
-        """Return for each field in which candidates the word stands, and how often."""
+        """Have rank-bm25 score the words: for it each word that stands in a field of a candidate is a document of its own."""
         import numpy as np
 
-        shape = (self._size, len(self._fields))
+        if not words:
+            return
+        counts = np.stack([self._counts(word) for word in words])
+        there = counts.nonzero()
+        scores = np.zeros(counts.shape)
+        if len(there[0]):
+            scores[there] = _of_counts()(counts[there].tolist(), self._lengths[there[1:]], self._k1, self._b).get_scores([_IT])
+        worth = np.array([[corpus.idf(word) for corpus in self._corpora] for word in words])
+        self._known.update(zip(words, (scores * worth[:, None, :]).sum(axis=2), strict=True))
+
+    def _counts(self, word: str) -> Any:
+        """Return how often the word stands, candidates × fields; a field is the nearer one and what its reach adds."""
+        import numpy as np
+
         places = self._places[np.flatnonzero(self._words == number(word))]
-        # a field is the nearer one and what its reach adds
-        counts = np.bincount(places, minlength=shape[0] * shape[1]).reshape(shape).cumsum(axis=1).T.tolist()
-        return [[(n, count) for n, count in enumerate(of_field) if count] for of_field in counts]
+        return np.bincount(places, minlength=self._lengths.size).reshape(self._lengths.shape).cumsum(axis=1)
 
 
 @cache
-def _of_corpus() -> Any:
+def _of_counts() -> Any:
     from rank_bm25 import BM25Okapi
 
-    class OfCorpus(BM25Okapi):  # type: ignore[misc]
-        """rank-bm25 over one field of some units, *lengths* words long, with the statistics of the whole corpus."""
+    class OfCounts(BM25Okapi):  # type: ignore[misc]
+        """rank-bm25 over documents of one word that weighs 1: *counts* times in each, whose *lengths* are 1 on average."""
 
-        def __init__(self, corpus: Corpus, lengths: Sequence[int], k1: float, b: float) -> None:
-            self._corpus = corpus
-            super().__init__(lengths, k1=k1, b=b)
+        def __init__(self, counts: Sequence[int], lengths: Sequence[float], k1: float, b: float) -> None:
+            self._lengths = lengths
+            documents = {count: {_IT: count} for count in set(counts)}
+            super().__init__([documents[count] for count in counts], k1=k1, b=b)
 
-        def _initialize(self, lengths: Sequence[int]) -> None:
-            self.corpus_size, self.avgdl, self.doc_len = len(lengths), self._corpus.average or 1.0, lengths
+        def _initialize(self, counted: Sequence[Mapping[str, int]]) -> None:
+            self.corpus_size, self.avgdl, self.doc_len, self.doc_freqs = len(counted), 1.0, self._lengths, counted
 
         def _calc_idf(self, _counted: object) -> None:
-            """Leave it to `score`: only the words that are asked for are weighed."""
+            """Leave the word's rareness to the corpus, each field's own."""
+            self.idf = {_IT: 1.0}
 
-        def score(self, word: str) -> Any:
-            """Return what each unit gets for the word, by `doc_freqs`."""
-            self.idf = {word: self._corpus.idf(word)}
-            return self.get_scores([word])
-
-    return OfCorpus
+    return OfCounts

@@ -66,7 +66,7 @@ class Document:
         text = " ".join(self.words[0]).encode("utf-8", "surrogatepass")
         role = self.unit.role if self.unit.role in _ROLES else ""
         head = "\x1f".join((self.group, self.key, str(self.day), role, str(len(text)), *map(str, self.lengths)))
-        return b"".join((head.encode(), b"\n", *map(numbers, self.words), text, _about(self.unit).encode()))
+        return b"".join((head.encode(), b"\n", *map(numbers, self.words), text, _about(self.unit)))
 
 
 def candidate(stored: bytes) -> Candidate:
@@ -87,7 +87,7 @@ def candidate(stored: bytes) -> Candidate:
     )
 
 
-def _about(unit: Unit) -> str:
+def _about(unit: Unit) -> bytes:
     fields: dict[str, Any] = {"l": [unit.start, unit.end], "t": unit.text}
     optional: dict[str, Any] = {
         "d": unit.day and unit.day.isoformat(),
@@ -98,7 +98,8 @@ def _about(unit: Unit) -> str:
         "c": "" if unit.chat == "direct" else unit.chat,
         "g": unit.shared,
     }
-    return json.dumps(fields | {name: value for name, value in optional.items() if value})
+    told = json.dumps(fields | {name: value for name, value in optional.items() if value}, ensure_ascii=False)
+    return told.encode("utf-8", "surrogatepass")
 
 
 def unit_of(about: bytes, path: str, tier: Tier) -> Unit:

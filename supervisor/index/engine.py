@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from supervisor.policy.days import Days
 
 #: Part of the index's version: another number means that fields or stored bytes are others.
-VERSION: Final = 3
+VERSION: Final = 4
 #: Bytes that the writer may hold, in one thread; tantivy wants 15 MB at least.
 _WRITER_BYTES: Final = 20_000_000
 _NOTE: Final = "note"

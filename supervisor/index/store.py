@@ -76,7 +76,7 @@ class Index:
     @property
     def file_count(self) -> int:
         """How many files are searched."""
-        return sum(not record.silent for record in self._view.catalogue.files.values())
+        return self._view.file_count
 
     @property
     def is_readable(self) -> bool:
@@ -239,7 +239,7 @@ class Index:
         view = self._view
         self._refuse_cut_off(view)
         found = view.ranked(query, tiers, limit, least, share)
-        changed = {path for _, path in found if self._has_changed(view, path)}
+        changed = {path for path in dict.fromkeys(path for _, path in found) if self._has_changed(view, path)}
         if changed:
             self._hold(rescan(self._files, self._layout, view.catalogue.files, changed), deadline)
             view = self._view

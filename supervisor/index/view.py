@@ -61,6 +61,11 @@ class View:
     b: float = 0.75
 
     @cached_property
+    def file_count(self) -> int:
+        """How many files are searched."""
+        return sum(not record.silent for record in self.catalogue.files.values())
+
+    @cached_property
     def paths(self) -> Mapping[str, str]:
         """The path of each content."""
         return self.catalogue.paths()

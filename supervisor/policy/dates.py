@@ -18,6 +18,9 @@ from supervisor.policy.days import Days, latest, month_of, one
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from datetime import date
+    from typing import TypeAlias
+
+    DaysOf: TypeAlias = Callable[[re.Match[str], date], Days | None]
 
 _FULL: Final = re.compile(r"(?<!\d)((?:19|20)\d\d)(?:-(\d\d?)-|/(\d\d?)/|\.(\d\d?)\.)(\d\d?)(?!\d)")
 #: Month first, as 5/2 is read in Chinese and American English; day first where there is no such month. Fractions are none, and
@@ -51,14 +54,16 @@ def spans(text: str, today: date) -> tuple[Span, ...]:
     ['2025-05-02', '2026-01-21', '2025-06-01..2025-06-30']
     """
     rest = unicodedata.normalize("NFKC", text)
-    found = []
+    found: list[Span] = []
     for pattern, days_of in _RULES:
-        for match in pattern.finditer(rest):
+
+        def taken(match: re.Match[str], days_of: DaysOf = days_of) -> str:
             days = days_of(match, today)
             if days:
                 found.append(Span(days, match.start(), match.end()))
-        # what the calendar does not have (2月30日) is no other date either
-        rest = pattern.sub(lambda match: "\0" * len(match[0]), rest)
+            return "\0" * len(match[0])  # what the calendar does not have (2月30日) is no other date either
+
+        rest = pattern.sub(taken, rest)
     return tuple(_joined(sorted(found, key=lambda span: span.start), rest))
 
 
@@ -97,7 +102,7 @@ def _month(match: re.Match[str], _today: date) -> Days | None:
     return month_of(int(match[1]), int(match[2]))
 
 
-_RULES: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Days | None]], ...]] = (
+_RULES: Final[tuple[tuple[re.Pattern[str], DaysOf], ...]] = (
     (_FULL, _full),
     (_MONTH, _month),
     (_SLASHED, _slashed),
