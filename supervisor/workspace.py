@@ -9,8 +9,6 @@ from supervisor.events import EventLog
 from supervisor.history import HistoryStore
 from supervisor.index.store import Index
 from supervisor.memory import MemoryStore
-from supervisor.policy.settle import Failure
-from supervisor.policy.trim import Caps
 from supervisor.protocol.clock import machine_zone
 from supervisor.protocol.config import load, render_default
 from supervisor.protocol.disk import RealDisk
@@ -26,6 +24,8 @@ if TYPE_CHECKING:
     from datetime import date, datetime
     from pathlib import Path
 
+    from supervisor.policy.settle import Failure
+    from supervisor.policy.trim import Caps
     from supervisor.protocol.clock import Clock
     from supervisor.protocol.config import Config
 
@@ -81,6 +81,8 @@ class Workspace:
     @property
     def caps(self) -> Caps:
         """The limits of history.json."""
+        from supervisor.policy.trim import Caps
+
         history = self.config.history
         return Caps(history.soft_cap, history.hard_cap, history.hard_bytes, self.config.archive.keep_newest)
 
@@ -92,6 +94,8 @@ class Workspace:
 
     def failures(self) -> dict[str, Failure]:
         """Return the last failure of each group that waits."""
+        from supervisor.policy.settle import Failure
+
         return {group: Failure(*fields) for group, fields in self.spool.failures().items()}
 
 

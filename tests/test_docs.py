@@ -8,10 +8,10 @@ import re
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 import pytest
-import typer
 
 from supervisor.adapters import cli
 from supervisor.adapters.show import wire
@@ -32,6 +32,9 @@ from supervisor.protocol.task import REASONS, parse_result, parse_task, render_r
 from supervisor.report import plan, status
 from supervisor.seen import SeenJournal
 from supervisor.workspace import make_workspace, open_workspace
+
+if TYPE_CHECKING:
+    import typer
 
 ROOT = Path(__file__).parent.parent
 PAGES = [path for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")) if path.name != "configuration.md"]
@@ -73,7 +76,7 @@ def _leaves(group: typer.core.TyperGroup, before: str = "") -> dict[str, typer.c
     return found
 
 
-COMMANDS = _leaves(typer.main.get_command(cli.app))
+COMMANDS = _leaves(cli.commands())
 
 
 def test_every_command_has_a_heading_and_every_heading_a_command():

@@ -66,7 +66,7 @@ HOMES: Final = {
     "numpy": {"supervisor.index.bm25", "supervisor.backends.embeddings", "supervisor.backends.hybrid"},
     "platformdirs": {"supervisor.text.chinese", "supervisor.adapters.where", "supervisor.backends.backend"},
     "watchdog": {"supervisor.watching"},
-    "typer": {"supervisor.adapters.cli", "supervisor.adapters.opening", "supervisor.adapters.turn", "supervisor.adapters.care"},
+    "typer": {f"supervisor.adapters.{name}" for name in ("cli", "opening", "exits", "turn", "care", "keeping")},
     "rich": {"supervisor.adapters.progress"},
     "openai": {"worker.providers.openai"},
     "httpx2": {"supervisor.backends.embeddings"},

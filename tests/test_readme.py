@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 import pytest
-import typer
 
 from supervisor.adapters import cli
 
@@ -40,7 +39,7 @@ def test_both_show_the_same_commands_modules_and_sections():
 
 @BOTH
 def test_every_command_that_is_named_exists(text):
-    known = set(typer.main.get_command(cli.app).commands)
+    known = set(cli.commands().commands)
     named = set(
         re.findall(r"\brecalld (?:-w \S+ )?([a-z]+)\b", "\n".join([*commands(text), *re.findall(r"`([^`\n]+)`", text)]))
     )

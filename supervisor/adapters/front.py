@@ -39,9 +39,13 @@ def main() -> None:
     answer, is_mute = _asked(sys.argv[1:])
     if answer is None:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy starts a thread a core, for nothing that is done here
-        from supervisor.adapters.cli import main as run
+        from supervisor.adapters.exits import run_and_exit
 
-        run(is_mute=is_mute)
+        if _is_of_turn(sys.argv[1:]):
+            from supervisor.adapters.turn import commands
+        else:
+            from supervisor.adapters.cli import commands
+        run_and_exit(commands(), is_mute=is_mute)
         return
     out, err, code = answer
     if err and sys.stderr:
@@ -51,7 +55,7 @@ def main() -> None:
             sys.stdout.write(out)
             sys.stdout.flush()
     except OSError as error:
-        from supervisor.adapters.cli import unprinted
+        from supervisor.adapters.exits import unprinted
 
         code = unprinted(error)
     sys.exit(code)
@@ -63,7 +67,7 @@ def _asked(argv: list[str]) -> tuple[tuple[str, str, int] | None, bool]:
 
     And whether that is so because the supervisor is there and says nothing.
     """
-    if _command(argv) not in ASKED or "--help" in argv:
+    if not _is_of_turn(argv):
         return None, False
     path = socket_path(workspace_of(argv, os.environ))
     if not path:
@@ -86,6 +90,10 @@ def _asked(argv: list[str]) -> tuple[tuple[str, str, int] | None, bool]:
         return None, True
     except (OSError, ValueError, KeyError, TypeError):
         return None, False
+
+
+def _is_of_turn(argv: list[str]) -> bool:
+    return _command(argv) in ASKED and "--help" not in argv
 
 
 def _command(argv: list[str]) -> str:

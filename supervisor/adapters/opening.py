@@ -96,3 +96,31 @@ def opened(workspace: Path | None, now: str | None) -> tuple[Workspace, datetime
     if MUTE.get():
         ws.events.edge("supervisor_mute", True)
     return ws, clock()
+
+
+def new_app() -> typer.Typer:
+    """Return a command line without commands: what stands before one, and --version."""
+    app = typer.Typer(
+        name="recalld",
+        help="The memory of a long-running local assistant, kept in files a person can read.",
+        add_completion=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    app.callback()(_before)
+    return app
+
+
+def _say_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        print(f"recalld {version('recalld')}")
+        raise typer.Exit
+
+
+Version = Annotated[bool, typer.Option("--version", callback=_say_version, is_eager=True, help="which version this is")]
+
+
+def _before(workspace: Folder = None, now: Now = None, _version: Version = False) -> None:
+    GIVEN.update(workspace=workspace, now=now)

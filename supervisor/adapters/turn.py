@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import asdict
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from supervisor.adapters.opening import Folder, Json, Now, is_served, opened
+from supervisor.adapters.opening import Folder, Json, Now, is_served, new_app, opened
 from supervisor.adapters.show import as_json, as_text, replayed, told
 
 if TYPE_CHECKING:
@@ -162,3 +163,11 @@ def register(app: typer.Typer) -> None:
     for command in (inject, context, search, get, why):
         app.command()(command)
     app.add_typer(index, name="index")
+
+
+@cache
+def commands() -> Any:
+    """Return these commands alone, put together once: a turn waits until they are loaded, and a supervisor runs them again."""
+    app = new_app()
+    register(app)
+    return typer.main.get_command(app)

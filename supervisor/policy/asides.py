@@ -9,6 +9,7 @@ for a film, not for what was once recommended. A request is known by its place, 
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from supervisor.text.words import tokens
@@ -31,11 +32,11 @@ _LOOK: Final = r"([看想说讲翻问算查找搜])\1|(?:[看想说讲翻问算�
 _MAKE: Final = "推荐|介绍|翻译|写|画|讲|生成|解释|总结|列举|编|起草|润色|改写|设计"
 _AMOUNT: Final = "[一几这那两]?[首部本个篇段些种点下句张封份位]"
 #: 帮我查一下, 请推荐一本; without a polite word before it a verb is an order only where it says how many: 写一首, not 写的简历.
-_BEFORE: Final = re.compile(
+_BEFORE: Final = (
     rf"(?:^|(?<=[，,。！!；;：:~\s]))(?:(?:{_POLITE})+(?:{_LOOK}|一下)*(?:我的?)?(?:(?:{_MAKE})(?![的过了])(?:{_AMOUNT})?)?"
     rf"|(?:{_LOOK})+|(?:{_MAKE}){_AMOUNT})"
 )
-_AFTER: Final = re.compile(rf"(?:(?:请|麻烦)?[你您]?帮我?(?:{_LOOK})[吧呗]?|谢谢你?|多谢|感谢)\W*$")
+_AFTER: Final = rf"(?:(?:请|麻烦)?[你您]?帮我?(?:{_LOOK})[吧呗]?|谢谢你?|多谢|感谢)\W*$"
 _ORDER: Final = "(?:recommend|suggest|translate|write|draw|explain|summari[sz]e|describe|draft)"
 _WHAT: Final = r"(?= (?:me|us|an?|the|some|this|that)\b)"
 _ENGLISH: Final = re.compile(
@@ -50,7 +51,6 @@ _WHICH: Final = re.compile(
     r"|\b(?:what|which)(?:'s| is)? (?:the )?(?:day|date|time)\b|\bthe date\b",
     re.IGNORECASE,
 )
-_ASIDES: Final = (_BEFORE, _AFTER, _ENGLISH, _WHICH)
 _HAPPENED: Final = re.compile(
     r"做了|干了|发生|有(?:什么|哪些|啥)|安排|日程|待办|计划|聊|说|讨论|提到|记|[了过](?:什么|啥|哪|谁|多少|几)"
     r"|\b(?:did|was|were|had|happen\w*|have (?:i|we)|schedul\w*|plan\w*|agenda|appointments?|meetings?)\b"
@@ -66,7 +66,8 @@ def weighed(sentence: str, dates: Sequence[Span]) -> dict[str, float]:
     >>> weighed("麻烦帮我查一下我妈生日几号", ())
     {'麻烦': 0.1, '帮': 0.1, '查': 0.1, '妈': 1.0, '生日': 1.0, '几号': 0.1}
     """
-    undated = _without(sentence, [match.span() for pattern in _ASIDES for match in pattern.finditer(sentence)])
+    asides = (*([] if sentence.isascii() else _chinese()), _ENGLISH, _WHICH)
+    undated = _without(sentence, [match.span() for pattern in asides for match in pattern.finditer(sentence)])
     known = tokens(undated)
     plain = tokens(_without(undated, [(span.start, span.end) for span in dates])) if dates else known
     # subtle: what is left may be cut otherwise: 这段话, and 话
@@ -86,6 +87,12 @@ def asks_which_day(text: str) -> bool:
 def asks_what_happened(text: str) -> bool:
     """Tell whether it asks for what was done, said or planned: 今天做了什么, "what did I do today"."""
     return bool(_HAPPENED.search(text))
+
+
+@cache
+def _chinese() -> tuple[re.Pattern[str], ...]:
+    """Return the Chinese patterns, compiled where there is Chinese to be read: it takes longer than the reading."""
+    return re.compile(_BEFORE), re.compile(_AFTER)
 
 
 def _without(sentence: str, stretches: Iterable[tuple[int, int]]) -> str:

@@ -12,7 +12,6 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from supervisor.policy import dates_en, dates_zh
 from supervisor.policy.days import Days, latest, month_of, one
 
 if TYPE_CHECKING:
@@ -33,6 +32,7 @@ _SLASHED: Final = re.compile(
 _FRACTIONS: Final = frozenset({"1/2", "1/3", "2/3", "1/4", "3/4", "1/5", "1/8"})
 #: Between two days that are a stretch: 5月2号到5月4号, "May 2 to May 4".
 _TO: Final = re.compile(r"\s*(?:到|至|[-–—~]+|to|through|until|till)\s*", re.IGNORECASE)
+_LATIN: Final = re.compile("[A-Za-z]")
 _MONTH: Final = re.compile(r"(?<![\d-])((?:19|20)\d\d)[-/](0[1-9]|1[0-2])(?![\d/-])")
 
 
@@ -55,7 +55,7 @@ def spans(text: str, today: date) -> tuple[Span, ...]:
     """
     rest = unicodedata.normalize("NFKC", text)
     found: list[Span] = []
-    for pattern, days_of in _RULES:
+    for pattern, days_of in _rules(rest):
 
         def taken(match: re.Match[str], days_of: DaysOf = days_of) -> str:
             days = days_of(match, today)
@@ -102,10 +102,14 @@ def _month(match: re.Match[str], _today: date) -> Days | None:
     return month_of(int(match[1]), int(match[2]))
 
 
-_RULES: Final[tuple[tuple[re.Pattern[str], DaysOf], ...]] = (
-    (_FULL, _full),
-    (_MONTH, _month),
-    (_SLASHED, _slashed),
-    *dates_zh.RULES,
-    *dates_en.RULES,
-)
+def _rules(text: str) -> Iterator[tuple[re.Pattern[str], DaysOf]]:
+    """Yield the rules that can hold of the text; a language that it has no letter of is not even loaded."""
+    yield from ((_FULL, _full), (_MONTH, _month), (_SLASHED, _slashed))
+    if not text.isascii():
+        from supervisor.policy import dates_zh
+
+        yield from dates_zh.RULES
+    if _LATIN.search(text):
+        from supervisor.policy import dates_en
+
+        yield from dates_en.RULES

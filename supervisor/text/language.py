@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final, Literal
 
 from supervisor.text.words import HAN, KANA
@@ -13,9 +14,6 @@ Language = Literal["zh", "en"]
 _WORDS_A_HAN: Final = 0.75
 #: Japanese has about as much kana as kanji; a Chinese text has at most a quoted name in it.
 _KANA_SHARE: Final = 0.1
-_HAN: Final = re.compile(f"[{HAN}]")
-_KANA: Final = re.compile(f"[{KANA}]")
-_WORD: Final = re.compile(f"[^\\W\\d_{HAN}{KANA}]+")
 
 
 def language_of(text: str) -> Language:
@@ -25,7 +23,15 @@ def language_of(text: str) -> Language:
     >>> language_of("用 pnpm install 装依赖就行"), language_of("ask 方阿姨 about the rent"), language_of("猫がいます")
     ('zh', 'en', 'en')
     """
-    han = len(_HAN.findall(text))
-    if not han or len(_KANA.findall(text)) > _KANA_SHARE * han:
+    if text.isascii():
         return "en"
-    return "zh" if han * _WORDS_A_HAN >= len(_WORD.findall(text)) else "en"
+    han, kana, words = (len(pattern.findall(text)) for pattern in _counted())
+    if not han or kana > _KANA_SHARE * han:
+        return "en"
+    return "zh" if han * _WORDS_A_HAN >= words else "en"
+
+
+@cache
+def _counted() -> tuple[re.Pattern[str], ...]:
+    """Return what finds Han characters, kana and words of other scripts, compiled where there are any."""
+    return re.compile(f"[{HAN}]"), re.compile(f"[{KANA}]"), re.compile(f"[^\\W\\d_{HAN}{KANA}]+")

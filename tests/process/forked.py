@@ -22,12 +22,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-from typer.main import get_command
-
 import supervisor.daemon
 import supervisor.workers
 import worker.__main__
 from supervisor.adapters import cli, opening
+from supervisor.adapters.exits import run_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -207,16 +206,18 @@ def warm() -> None:
         )
         with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
             for words in (["init"], ["append", "--role", "user", "--text", line], ["run", "--until-settled", "--no-worker"]):
-                cli.run_command(["-w", str(root), "--now", "2026-01-28T12:00:00Z", *words])
+                run_command(cli.commands(), ["-w", str(root), "--now", "2026-01-28T12:00:00Z", *words])
             run(root, "append", "--jsonl", environ=plain_environ(), text=line)
-            cli.run_command(["-w", str(root), "--now", "2026-01-28T12:00:00Z", "run", "--until-settled", "--no-worker"])
+            run_command(
+                cli.commands(), ["-w", str(root), "--now", "2026-01-28T12:00:00Z", "run", "--until-settled", "--no-worker"]
+            )
             _work_once(root)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL if number == signal.SIGTERM else signal.default_int_handler)
         os.environ.clear()
         os.environ.update(before)
         opening.GIVEN.clear()
-    cli.app = get_command(cli.app)  # type: ignore[assignment]  # else each call builds the same again
+    cli.commands()  # else each child puts them together again
     gc.freeze()  # a child's collector must not copy every page
 
 

@@ -8,12 +8,15 @@ import re
 import shutil
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-import typer
 
 from supervisor.adapters import cli
 from tests.process.command import Command, Ended, ended
+
+if TYPE_CHECKING:
+    import typer
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
 
@@ -233,7 +236,7 @@ def test_every_command_has_a_json_answer_that_stands_in_this_table():
             for leaf in (leaves(one, f"{before}{name} ") if hasattr(one, "commands") else {before + name})
         }
 
-    assert leaves(typer.main.get_command(cli.app)) == set(ANSWERS)
+    assert leaves(cli.commands()) == set(ANSWERS)
 
 
 def test_json_is_one_line_with_the_keys_that_programs_rely_on(talked):
