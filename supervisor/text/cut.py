@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from supervisor.text.chinese import simplified
@@ -113,8 +114,9 @@ def _finds(low: str, terms: Iterable[str]) -> list[tuple[int, int, str]]:
 
 
 def _densest(finds: list[tuple[int, int, str]], chars: int) -> tuple[int, int]:
-    """Return start and end of the finds that lie within *chars* and are of the most terms; the first such."""
-    best, most = finds[0][:2], 0
+    """Return start and end of the finds that lie within *chars* and are of the most terms, of the rarest; the first such."""
+    often = Counter(term for _, _, term in finds)
+    best, most = finds[0][:2], (0, 0.0)
     for i, (start, end, _) in enumerate(finds):
         last = end
         met: set[str] = set()
@@ -123,8 +125,9 @@ def _densest(finds: list[tuple[int, int, str]], chars: int) -> tuple[int, int]:
                 break
             last = max(last, other_end)
             met.add(term)
-        if len(met) > most:
-            best, most = (start, last), len(met)
+        worth = len(met), sum(1 / often[term] for term in met)
+        if worth > most:
+            best, most = (start, last), worth
     return best
 
 

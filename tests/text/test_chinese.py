@@ -85,3 +85,9 @@ def test_a_traditional_line_is_cut_around_the_word_that_matched():
     text = "先說天氣，" * 80 + "我對花生過敏，醫生說的。" + "後來又說天氣。" * 80
     start, end = around(text, 40, tokens("花生过敏"))
     assert "我對花生過敏" in text[start:end]
+
+
+def test_a_line_that_says_one_of_the_words_again_and_again_is_cut_where_the_other_stands():
+    text = "花生" * 200 + "过敏" + "花生" * 200
+    start, end = around(text, 40, tokens("花生过敏"))
+    assert "花生过敏" in text[start:end]
