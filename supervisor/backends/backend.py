@@ -174,7 +174,7 @@ def added(hits: Sequence[Hit], scores: Sequence[float | None]) -> list[Hit] | No
         return None
     low, span = min(known), max(known) - min(known)
     most = max(hit.score for hit in hits) * WORTH
-    gained = [0.0 if score is None or not span else most * (score - low) / span for score in scores]
+    gained = [0.0 if score is None or not span else most * ((score - low) / span) for score in scores]
     raised = [
         replace(hit, score=round(hit.score + gain, 4), because=(*hit.because, "meaning")) if gain else hit
         for hit, gain in zip(hits, gained, strict=True)

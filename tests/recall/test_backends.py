@@ -12,7 +12,7 @@ import time
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from supervisor.backends.backend import GROUP, added
@@ -366,6 +366,7 @@ UNIT = Unit(path="memory/2026-01-28-deploy.md", start=1, end=1, text="部署", t
     st.lists(st.floats(0.01, 50), min_size=1, max_size=8),
     st.lists(st.one_of(st.none(), st.floats(-1, 1)), min_size=8, max_size=8),
 )
+@example([1.0, 3.0], [0.0, 5e-324])
 def test_no_score_falls_and_none_gains_more_than_half_of_the_best(scores, said):
     hits = [Hit(replace(UNIT, start=n + 1), score) for n, score in enumerate(scores)]
     found = added(hits, said[: len(hits)])
