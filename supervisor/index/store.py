@@ -13,21 +13,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from supervisor.deadline import NEVER
-from supervisor.index.catalogue import Catalogue, parse_catalogue
+from supervisor.index.catalogue import Catalogue
 from supervisor.index.commit import Changes, Course, Inventory, commit, difference, differing, differing_files
 from supervisor.index.documents import documents
 from supervisor.index.engine import VERSION as SCHEMA
 from supervisor.index.engine import Engine
 from supervisor.index.fresh import Fresh, Held, hold
+from supervisor.index.opening import has_changed, open_commit, over, refuse_cut_off
 from supervisor.index.scan import rescan, scan
-from supervisor.index.sums import refuse_spoiled
 from supervisor.index.view import View
 from supervisor.policy.units import VERSION as CUT
 from supervisor.protocol.errors import BadFile, Busy, SupervisorError
 from supervisor.text.words import VERSION as WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from datetime import tzinfo
 
     from supervisor.deadline import Deadline
@@ -60,7 +60,6 @@ class Index:
         self, files: Files, layout: Layout, memory: MemoryStore, zone: tzinfo, k1: float = 1.2, b: float = 0.75
     ) -> None:
         self._files, self._layout, self._memory, self._zone = files, layout, memory, zone
-        self._k1, self._b = k1, b
         self._folder = layout.state / "index"
         #: tantivy's own list of what is committed: another stat, another commit.
         self._commits = self._folder / "meta.json"
@@ -94,13 +93,15 @@ class Index:
 
     def records(self) -> Mapping[str, Record]:
         """Return the files as they were last looked at, by path; the last commit's are read where nothing was yet."""
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, BadFile):
             self._opened()
         return {path: record for path, record in self._view.catalogue.files.items() if not record.silent}
 
     def inventory(self) -> Inventory:
-        """Return what the last commit holds, and in how many files memory is otherwise; nothing is changed."""
-        view = self._opened()
+        """Return what the last commit holds, nothing where it is damaged, and in how many files memory is otherwise."""
+        view = None
+        with contextlib.suppress(BadFile):
+            view = self._opened()
         known = view.catalogue if view else Catalogue()
         stats = self._files.disk.stats(self._folder).values()
         return Inventory(
@@ -135,7 +136,7 @@ class Index:
     def forget(self) -> None:
         """Take the index for damaged: the next update makes it anew, until then memory is searched."""
         self._damaged = self._view.commit or self._files.disk.stat(self._commits)
-        self._view = View(catalogue=replace(self._view.catalogue, groups={}), k1=self._k1, b=self._b)
+        self._view = View(catalogue=replace(self._view.catalogue, groups={}), k1=self._view.k1, b=self._view.b)
         with contextlib.suppress(OSError):
             self._files.remove(self._commits)  # so that other processes know
 
@@ -171,7 +172,7 @@ class Index:
             engine = (view and view.engine) or Engine(str(self._folder), new=True)
             after = Catalogue(VERSION, found.files, {} if anew else before.groups)
             after, unread = commit(engine, after, self._made, Course(self.should_stop, self.progress), clear=anew)
-            self._view = self._over(engine, after)
+            self._view = over(engine, after, self._files.disk, self._commits, self._view)
         self.left = 0
         rebuilt = not view and bool(there or was.commit or self._damaged)
         changes = difference({} if anew else before.files, found.files)
@@ -187,7 +188,11 @@ class Index:
         return scan(self._files, self._layout, known.files, summaries)
 
     def _opened(self) -> View | None:
-        """Return the view of the last commit, opened where another was; None where there is none that can be read."""
+        """
+        Return the view of the last commit, opened where another was; None where there is none, or of another version.
+
+        BadFile where it can't be read, once; then it is as if there were none.
+        """
         stat = self._files.disk.stat(self._commits)
         view = self._view
         if stat is None or stat == self._damaged:
@@ -195,25 +200,18 @@ class Index:
         if stat == view.commit:
             return view
         try:
-            refuse_spoiled(self._files.disk, self._folder, self._commits, stat)
-            engine = Engine(str(self._folder), new=False)
-            catalogue = parse_catalogue(engine.note())
-        except (ValueError, BadFile):
-            catalogue = Catalogue()
-        if catalogue.version != VERSION:
+            found = open_commit(self._files.disk, self._commits, stat, self._view)
+        except BadFile:
+            if self._files.disk.stat(self._commits) != stat:
+                return None  # another process has just made another, and taken the files of this one away
+            self._damaged = stat
+            raise
+        if found.catalogue.version != VERSION:
             # what was open is searched on: the files that it was read from may be gone, but not for us
             self._damaged = stat
             return None
-        self._view, self.left = self._over(engine, catalogue), 0
-        return self._view
-
-    def _over(self, engine: Engine, catalogue: Catalogue) -> View:
-        """Return what is searched once *engine* has the last commit."""
-        disk = self._files.disk
-        paths = (self._folder / name for name in disk.names(self._folder) if not name.startswith("."))
-        found = {path: disk.stat(path) for path in paths if path != self._commits}
-        segments = {path: stat for path, stat in found.items() if stat}
-        return View(engine, catalogue, Fresh(), disk.stat(self._commits), segments, k1=self._k1, b=self._b)
+        self._view, self.left = found, 0
+        return found
 
     # ── searching it ─────────────────────────────────────────────────────────
 
@@ -237,30 +235,20 @@ class Index:
         if self._view.engine is None:
             self.freshen(deadline)
         view = self._view
-        self._refuse_cut_off(view)
+        refuse_cut_off(self._files.disk, view)
         found = view.ranked(query, tiers, limit, least, share)
-        changed = {path for path in dict.fromkeys(path for _, path in found) if self._has_changed(view, path)}
-        if changed:
+        if changed := self._changed(view, found):
             self._hold(rescan(self._files, self._layout, view.catalogue.files, changed), deadline)
             view = self._view
-            found = [one for one in view.ranked(query, tiers, limit, least, share) if not self._has_changed(view, one[1])]
-        return [view.hit(query, one, path) for one, path in found]
+            found = view.ranked(query, tiers, limit, least, share)
+            changed = self._changed(view, found)
+        return [view.hit(query, one, path) for one, path in found if path not in changed]
 
     def frequency(self, word: str) -> int:
         """Return in how many units the word stands; BadFile where the index is damaged."""
         return self._view.corpora[0].frequency(word)
 
-    def _refuse_cut_off(self, view: View) -> None:
-        """Raise BadFile where a file of the index is another in place than was opened: reading on could end the process."""
-        for path, opened in view.segments.items():
-            stat = self._files.disk.stat(path)
-            # one that is gone was merged away, and is still there for who has it open
-            if stat and stat.inode == opened.inode and stat != opened:
-                raise BadFile(path, "it was cut off or written over")
-
-    def _has_changed(self, view: View, path: str) -> bool:
-        try:
-            stat = self._files.disk.stat(view.place(self._layout.root, path))
-        except OSError:
-            return True  # its folder may not be looked into any more
-        return stat is None or not view.catalogue.files[path].is_as(stat)
+    def _changed(self, view: View, found: Iterable[tuple[object, str]]) -> set[str]:
+        """Return which of the files found are others than the view knows."""
+        paths = dict.fromkeys(path for _, path in found)
+        return {path for path in paths if has_changed(self._files.disk, self._layout.root, view, path)}

@@ -117,10 +117,10 @@ def test_without_an_index_the_turn_is_served_from_memory(told):
 def test_a_list_of_commits_that_is_rubbish_has_the_index_made_anew_and_the_turn_served_meanwhile(told, harm):
     (index_of(told) / "meta.json").write_bytes(harm)
     assert asks(told).hits
+    assert len(told.told.of("index_damaged")) == 1
     told.reopen()
     assert asks(told).hits
     refresh(told.ws)
-    assert len(told.told.of("index_damaged")) == 1
     assert asks(told).hits
 
 
@@ -145,7 +145,10 @@ def test_one_bit_that_was_changed_in_the_index_is_noticed_before_the_library_tru
     data[0] ^= 1
     path.write_bytes(data)
     told.reopen()
+    lost = []
+    told.ws.index_lost = lambda: lost.append("the index")
     assert asks(told).hits
+    assert (len(lost), len(told.told.of("index_damaged"))) == (1, 1)  # so that who keeps it makes it anew
     assert refresh(told.ws).rebuilt
     assert asks(told).hits
 
