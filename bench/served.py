@@ -48,6 +48,14 @@ class Served:
             time.sleep(0.01)
         return time.monotonic() - began
 
+    def await_rest(self, share: float = 0.02) -> None:
+        """Wait until it uses less than that share of a processor for two seconds, a minute at most."""
+        for _ in range(30):
+            before = self.cpu_s()
+            time.sleep(2)
+            if self.cpu_s() - before < 2 * share:
+                return
+
     def memory_mb(self, key: str = "RssAnon") -> float:
         """Return what the process holds, from /proc: RssAnon is its own, VmRSS with what it shares."""
         lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()

@@ -7,10 +7,12 @@ How long a search takes, beside the same words searched exhaustively by rank-bm2
 
 Made-up talk (talk.py) in dated files, 55 messages a day. Medians of warm searches for words of messages that are there, in
 milliseconds. The others are given the tokens of our own tokeniser, held in memory, and return the best 100; "search" and "inject"
-are the product's own, from the question as text to hits with their words, or to the memory block and its receipt on disk; "asked"
-is the same through the socket of a running supervisor, with everything the command does. The others are asked in turn with ours, so
-that a busy machine slows all alike: compare within a row; or take --cpu, this process's processor time. Beside it: making the index, looking at it unchanged and after one
-changed file, opening it, and what the process holds (RssAnon) before the others are loaded. bm25s is an extra: pip install -e '.[bench]'.
+are the product's own, from the question as text to hits with their words, or to the memory block and its receipt on disk, asked
+one after the other as in a supervisor, after a hundred others; "asked" is the same through the socket of one that has come to rest, with everything the
+command does. Then the others are asked in turn with ours, so that a busy machine, and a processor's caches that each of them
+fills anew, slow all alike: of that come "× as long" and "search, in turn". --cpu takes this process's processor time. Beside it:
+making the index, looking at it unchanged and after one changed file, opening it, and what the process holds (RssAnon) before the
+others are loaded. bm25s is an extra: pip install -e '.[bench]'.
 """
 
 from __future__ import annotations
@@ -49,6 +51,8 @@ ZONE = ZoneInfo("Asia/Shanghai")
 NOW = datetime(2026, 10, 1, tzinfo=UTC)
 SEARCHES = {"six words": 6, "a sentence": 20}
 ASKED = 31
+#: Other questions of each kind that are asked before.
+BEFORE = 100
 #: What is slower than this is asked no more than five times for each kind of search. In milliseconds.
 SLOW = 300.0
 
@@ -144,22 +148,26 @@ def measure(count: int, beside: list[str], clock: Callable[[], float]) -> dict[s
         corpus = [tokens(message.text) for message in _messages(count)] if beside else []
         pick = random.Random(1)
         texts = corpus or [tokens(message.text) for message in _messages(1000)]
-        questions = {
-            name: [list(dict.fromkeys(pick.choice(texts)))[:most] for _ in range(ASKED)] for name, most in SEARCHES.items()
-        }
+        questions = {name: [_question(pick, texts, most) for _ in range(ASKED)] for name, most in SEARCHES.items()}
+        others = [_question(pick, texts, most) for most in SEARCHES.values() for _ in range(BEFORE)]
         ws = open_workspace(root, {}, frozen(NOW))
 
         def injected(words: list[str]) -> None:
             asked = gather(ws, " ".join(words))
             record(ws, inject(ws, asked, NOW, recall(ws, asked.question, NOW, asked.before)))
 
-        ways: dict[str, Callable[[list[str]], object]] = {
-            "search": lambda words: recall(ws, " ".join(words), NOW),
-            "inject": injected,
-            **{name: BESIDE[name](corpus) for name in beside},
-        }
+        def searched(words: list[str]) -> None:
+            recall(ws, " ".join(words), NOW)
+
+        for words in others:
+            searched(words)
+        ways: dict[str, Callable[[list[str]], object]] = {"search": searched, "inject": injected}
         figures["ms"] = {name: medians(ways, asked, clock) for name, asked in questions.items()}
+        ways = {"search, in turn": searched, **{name: BESIDE[name](corpus) for name in beside}}
+        for name, asked in questions.items():
+            figures["ms"][name] |= medians(ways, asked, clock)
         with served(root) as supervisor:
+            supervisor.await_rest()
             ways = {
                 "search, asked": lambda words: supervisor.ask("search", "--limit", str(LIMIT), "--", " ".join(words)),
                 "inject, asked": lambda words: supervisor.ask("inject", "--query", " ".join(words)),
@@ -170,6 +178,10 @@ def measure(count: int, beside: list[str], clock: Callable[[], float]) -> dict[s
     finally:
         shutil.rmtree(root, ignore_errors=True)
     return figures
+
+
+def _question(pick: random.Random, texts: list[list[str]], most: int) -> list[str]:
+    return list(dict.fromkeys(pick.choice(texts)))[:most]
 
 
 def index_figures(root: Path) -> dict[str, float]:
@@ -198,7 +210,7 @@ def show(figures: dict[str, Any]) -> None:
     names = list(next(iter(figures["ms"].values())))
     print(f"| ms | {' | '.join(names)} |\n{'|---' * (len(names) + 1)}|")
     for kind, ms in figures["ms"].items():
-        others = {name: f"{ms[name]:.1f} ({ms[name] / ms['search']:.1f} ×)" for name in BESIDE if name in ms}
+        others = {name: f"{ms[name]:.1f} ({ms[name] / ms['search, in turn']:.1f} × as long)" for name in BESIDE if name in ms}
         print(f"| {kind} | {' | '.join(others.get(name, f'{ms[name]:.1f}') for name in names)} |", flush=True)
 
 
