@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 #: Chinese words that are drawn from, the commonest; as many as people use.
 _CHINESE = 20_000
+_DAY_US = 86_400_000_000
 
 
 @cache
@@ -46,7 +47,7 @@ def talk(count: int, days: int, seed: int = 1) -> Iterator[dict[str, object]]:
     pick = random.Random(seed)
     start = datetime(2024, 11, 1, 1, tzinfo=UTC)
     for n in range(count):
-        at = start + timedelta(days=days) * n / count
+        at = start + timedelta(microseconds=days * _DAY_US * n // count)
         is_chinese = pick.random() < 0.5
         vocabulary, shares = _chinese() if is_chinese else _english()
         words = pick.choices(vocabulary, cum_weights=shares, k=pick.randint(8, 40))

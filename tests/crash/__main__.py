@@ -77,6 +77,12 @@ def of_part(seed: int, only: list[str]) -> list[Workload]:
     return [one for one in found if not only or one.name in only or type(one).__name__ in only]
 
 
+def _part_of(only: list[str]) -> int:
+    """Return the seed of the part that the first story of *only* belongs to, 0 where there is none."""
+    numbers = [int(name.removeprefix("Story ")) for name in only if name.startswith("Story ")]
+    return numbers[0] // STORIES if numbers else 0
+
+
 def parts(first: int, states: int, jobs: int, only: list[str]) -> Iterator[tuple[int, list[str], dict[str, Any]]]:
     """Explore part after part, from the seed *first* on, until so many states were judged: seed, what fails, counts."""
     with multiprocessing.get_context("fork").Pool(jobs, maxtasksperchild=20) as pool:
@@ -85,6 +91,8 @@ def parts(first: int, states: int, jobs: int, only: list[str]) -> Iterator[tuple
             total, seconds = Report("all"), 0.0
             by_name: defaultdict[str, int] = defaultdict(int)
             todo = [(seed, number, only) for number in reversed(range(len(of_part(seed, only))))]
+            if not todo:
+                return  # a story is of one part alone
             for _, name, report, spent in pool.imap_unordered(_one, todo, chunksize=1):
                 total.join(report)
                 by_name[name] += report.states
@@ -116,7 +124,9 @@ def main(argv: list[str] | None = None) -> int:
     if found.mutants:
         return table(MUTANTS, found.jobs)
     rounds = Rounds(found.log)
-    first = max((int(part["seed"]) for part in rounds.done.values()), default=found.seed - 1) + 1
+    first = max((int(part["seed"]) for part in rounds.done.values()), default=(found.seed or _part_of(found.only)) - 1) + 1
+    if not of_part(first, found.only):
+        options.error(f"part {first} has no workload of the name {', '.join(found.only)}")
     for seed, wrong, counts in parts(first, found.states - rounds.total("states"), found.jobs, found.only):
         rounds.add(f"part {seed}", wrong, seed=seed, **counts)
         each = ", ".join(f"{name} {count}" for name, count in counts["by workload"].items()) if seed == found.seed else ""

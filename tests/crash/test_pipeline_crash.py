@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from supervisor.protocol.errors import SupervisorError
-from tests.crash.__main__ import main
+from tests.crash.__main__ import STORIES, main
 from tests.crash.explorer import Explorer
 from tests.crash.model_disk import ModelDisk
 from tests.crash.mutants import MUTANTS, Mutant
@@ -94,6 +94,18 @@ def test_a_long_run_goes_on_where_its_log_ends(
     assert log.read_text().startswith(first)
     assert '"seed": 1' in log.read_text()
     assert "0 failures" in capsys.readouterr().out
+
+
+def test_a_story_is_told_by_its_number_alone_and_a_name_that_is_none_is_refused(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.crash.__main__.SHARE", 20)
+    assert main(["--states", "1000", "--only", f"Story {STORIES + 1}", "--jobs", "1"]) == 0
+    assert "part 1:" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as ended:
+        main(["--only", "没有这个"])
+    assert ended.value.code == 2
+    assert "没有这个" in capsys.readouterr().err
 
 
 def log_and_disk() -> str:
