@@ -115,7 +115,7 @@ def test_every_exit_code_is_described_and_no_other():
 
 
 def test_every_line_of_the_seen_journal_is_described():
-    verbs = set(re.findall(r'verb == "(\w+)"', (ROOT / "supervisor/seen.py").read_text(encoding="utf-8")))
+    verbs = set(re.findall(r'verb == "(\w+)"', (ROOT / "supervisor/policy/met.py").read_text(encoding="utf-8")))
     assert verbs
     assert set(re.findall(r'^\| `\{"(\w+)"', PROTOCOL, re.MULTILINE)) == verbs
 

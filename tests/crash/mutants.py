@@ -19,6 +19,7 @@ import supervisor.rollup
 import supervisor.round
 from supervisor.history import HistoryStore
 from supervisor.memory import MemoryStore
+from supervisor.policy.met import Met
 from supervisor.protocol.files import Files
 from supervisor.protocol.spool import Spool
 from supervisor.protocol.summary import Summary
@@ -162,7 +163,7 @@ MUTANTS = (
         "other words are the same message",
         talking.Revision,
         "its words are in no dated file",
-        ((SeenJournal, "file_of", lambda self, key: next((f for k, f in self._written.items() if k[0] == key[0]), None)),),
+        ((Met, "file_of", lambda self, key: next((f for k, f in self._written.items() if k[0] == key[0]), None)),),
     ),
     # ── roll-up and coverage ──
     Mutant(
