@@ -21,7 +21,7 @@ from supervisor.protocol.message import Message
 from supervisor.protocol.task import Task, task_id
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from datetime import datetime
 
     from supervisor.policy.coverage import MemoryFile
@@ -50,7 +50,7 @@ def roll_up(ws: Workspace, now: datetime) -> int:
             ws.memory.move_to_originals(file.name)
     if moving:
         ws.events.emit("moved", files=len(moving))
-    for group in failures.keys() - _alive(wanted) - in_flight.keys():
+    for group in failures.keys() - _alive(wanted, who.given_up) - in_flight.keys():
         ws.spool.clear(group)  # nothing is left that could be summarised
     _mark(ws, ready)
     tasks = [task_of(ws, work, failures[g].attempts if (g := work.period.group) in failures else 0, now) for work in ready]
@@ -79,14 +79,16 @@ def _affordable(ws: Workspace, ready: Sequence[Work], files: Sequence[MemoryFile
     return chosen
 
 
-def _alive(wanted: Sequence[Work]) -> set[str]:
+def _alive(wanted: Sequence[Work], given_up: Collection[str]) -> set[str]:
     """Return the groups whose failures still say something: those that are wanted, their days, and the month of a day."""
     groups = {work.period.group for work in wanted}
     for work in wanted:
         if work.period.kind == "month":
             groups |= {f"day-{source.name[: len('2026-01-28')]}" for source in work.sources}
         else:  # a month that is told day by day first waits on as it did (docs/protocol.md, 3: new material resets nothing)
-            groups.add(f"month-{work.period.label[: len('2026-01')]}")
+            month = work.period.label[: len("2026-01")]
+            groups.add(f"month-{month}")
+            groups |= {group for group in given_up if group.startswith(f"day-{month}")}  # else they would be asked for anew
     return groups
 
 

@@ -402,6 +402,29 @@ def test_a_day_that_fails_into_the_next_month_goes_on_as_part_of_its_month(desk)
     assert desk.history()[0]["archiveAttempts"] == 1
 
 
+def test_a_day_that_is_given_up_is_not_asked_for_again_while_other_days_of_its_month_wait(desk):
+    """A month too large for one call is told day by day: of the day that failed five times nothing is forgotten meanwhile."""
+    desk.reopen(WITHOUT_MODEL + '[llm]\nmodel = "qwen-test"\ncontext_tokens = 512\n')
+    honest, desk.scribe.script = desk.scribe.script, unreachable
+    desk.write([*on("2025-11-20", count=9), *on("2025-11-21", count=9)])
+    desk.settle()
+    for day in ("2025-11-20", "2025-11-21"):
+        assert desk.ws.failures()[f"day-{day}"].attempts == 1
+    later = desk.clock() + timedelta(hours=12)
+    desk.ws.spool.fail("day-2025-11-20", 5, desk.clock(), later, "refused")
+    desk.ws.spool.fail("day-2025-11-21", 4, desk.clock(), later, "refused")
+    desk.scribe.asked.clear()
+    desk.settle()
+    desk.settle()
+    assert desk.ws.failures()["day-2025-11-20"].attempts == 5
+    assert desk.scribe.asked == []
+    desk.scribe.script = honest
+    desk.clock.forward(hours=13)
+    desk.settle()
+    assert [task.group for task, _ in desk.scribe.asked] == ["day-2025-11-21", "month-2025-11"]
+    assert desk.ws.failures() == {}
+
+
 def test_a_day_in_flight_over_the_turn_of_the_month_is_written_to_its_own_path(desk):
     """A40."""
     desk.write(on("2025-12-10"))
