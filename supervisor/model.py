@@ -12,8 +12,11 @@ from supervisor.policy.ripen import Maker
 from supervisor.protocol.clock import from_wire, to_wire
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime
 
+    from supervisor.policy.coverage import MemoryFile
+    from supervisor.policy.ripen import Work
     from supervisor.protocol.task import Result
     from supervisor.workspace import Workspace
 
@@ -70,20 +73,26 @@ def note_result(ws: Workspace, result: Result, now: datetime) -> None:
     ws.events.edge("provider_paused", paused, over="provider_back", until=paused, attempts=after.attempts)
 
 
-def calls_left(ws: Workspace, now: datetime, in_flight: int) -> int:
-    """Return how many more calls may be under way now."""
+def calls_left(ws: Workspace, now: datetime, under_way: int) -> int:
+    """Return how many more calls may be begun now, about *under_way* being those that are."""
     if ws.extracting:
         return ws.config.archive.max_queued
-    left = may_ask(provider_state(ws), now, ws.today(now).isoformat(), ws.config.llm.max_calls_per_day, in_flight)
-    spent = provider_state(ws).calls >= ws.config.llm.max_calls_per_day
-    ws.events.edge("calls_spent", spent and ws.today(now).isoformat(), calls=provider_state(ws).calls)
-    return left
+    state, today, most = provider_state(ws), ws.today(now).isoformat(), ws.config.llm.max_calls_per_day
+    spent = state.calls if state.day == today else 0
+    ws.events.edge("calls_spent", spent >= most and today, calls=spent)
+    return may_ask(state, now, today, most, under_way)
 
 
 def calls_for(ws: Workspace, size: int) -> int:
     """Return about how many calls material of *size* bytes takes: one for each piece that fits the context."""
     room = round(ws.config.llm.context_tokens * ws.config.llm.material_share * BYTES_A_TOKEN)
     return 0 if ws.extracting else max(1, -(-size // max(1, room // 2)) if size > room else 1)
+
+
+def calls_by_group(ws: Workspace, wanted: Iterable[Work], files: Iterable[MemoryFile]) -> dict[str, int]:
+    """Return about how many calls each group takes."""
+    sizes = {file.source: file.size for file in files}
+    return {work.period.group: calls_for(ws, sum(sizes.get(source, 0) for source in work.sources)) for work in wanted}
 
 
 @cache

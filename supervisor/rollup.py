@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from supervisor.model import calls_for, calls_left, maker
+from supervisor.model import calls_by_group, calls_left, maker
 from supervisor.policy.age import home
 from supervisor.policy.backoff import is_due
 from supervisor.policy.coverage import covered
@@ -21,10 +21,9 @@ from supervisor.protocol.message import Message
 from supervisor.protocol.task import Task, task_id
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
-    from supervisor.policy.coverage import MemoryFile
     from supervisor.workspace import Workspace
 
 
@@ -42,7 +41,9 @@ def roll_up(ws: Workspace, now: datetime) -> int:
     wanted = ripe(files, summaries, today, recent, who)
     waiting = {group for group, failure in failures.items() if not is_due(failure.failed_at, failure.next_at, now)}
     ready = [work for work in wanted if work.period.group not in in_flight and work.period.group not in waiting]
-    ready = _affordable(ws, ready[: max(0, ws.config.archive.max_queued - ws.spool.waiting())], files, now, len(in_flight))
+    costs = calls_by_group(ws, wanted, files)
+    under_way = sum(costs.get(group, 1) for group in in_flight)  # one that a person asked for need not be wanted
+    ready = _affordable(ws, ready[: max(0, ws.config.archive.max_queued - ws.spool.waiting())], costs, now, under_way)
     # apply
     each = OneByOne()
     for file in moving:
@@ -61,15 +62,14 @@ def roll_up(ws: Workspace, now: datetime) -> int:
     return len(submitted)
 
 
-def _affordable(ws: Workspace, ready: Sequence[Work], files: Sequence[MemoryFile], now: datetime, in_flight: int) -> list[Work]:
+def _affordable(ws: Workspace, ready: Sequence[Work], costs: Mapping[str, int], now: datetime, under_way: int) -> list[Work]:
     """Return as much of the work, in its order, as the day's calls allow; the first of a day may be larger than its cap."""
-    left = calls_left(ws, now, in_flight)
+    left = calls_left(ws, now, under_way)
     if ws.extracting:
         return list(ready)
-    sizes = {file.source: file.size for file in files}
     chosen: list[Work] = []
     for work in ready if left else ():
-        cost = calls_for(ws, sum(sizes.get(source, 0) for source in work.sources))
+        cost = costs[work.period.group]
         if cost > left and chosen:
             break
         chosen.append(work)

@@ -76,15 +76,15 @@ def after_success(state: ProviderState) -> ProviderState:
     return replace(state, attempts=0, failed_at=None, next_at=None, reason="")
 
 
-def may_ask(state: ProviderState, now: datetime, today: str, max_calls: int, in_flight: int) -> int:
+def may_ask(state: ProviderState, now: datetime, today: str, max_calls: int, under_way: int) -> int:
     """
-    Return how many calls may be under way now, *in_flight* being those that are.
+    Return how many more calls may be begun now, *under_way* being those that are.
 
     None while the provider is paused, one as a probe when the pause is over, else what is left of the day's cap.
     """
     if state.is_failing and state.failed_at and state.next_at:
-        return 0 if in_flight or not is_due(state.failed_at, state.next_at, now) else min(1, _left(state, today, max_calls))
-    return max(0, _left(state, today, max_calls) - in_flight)
+        return 0 if under_way or not is_due(state.failed_at, state.next_at, now) else min(1, _left(state, today, max_calls))
+    return max(0, _left(state, today, max_calls) - under_way)
 
 
 def _left(state: ProviderState, today: str, max_calls: int) -> int:
