@@ -121,9 +121,16 @@ class Index:
         *deadline* lets. OSError where the disk refuses, BadFile where the index is damaged.
         """
         self._files.make_folder(self._folder)
+        seen: tuple[View, Scan] | None = None
+        if not anew and (view := self._opened()) and not view.is_ahead:
+            found = self._scan(view.catalogue)
+            if found.files == view.catalogue.files:  # as nearly always before a turn: then no lock is waited for
+                self.left = 0
+                return Changes(unread=found.unread)
+            seen = view, found
         try:
             with self._files.lock(self._layout.state / "index.lock", wait_s):
-                return self._write(anew=anew)
+                return self._write(seen, anew=anew)
         except Busy:
             return self.freshen(deadline)
 
@@ -159,14 +166,15 @@ class Index:
         self.left = sum(name not in held for name in changed)
         return replace(difference(view.catalogue.files, found.files), shared=True, unread=found.unread)
 
-    def _write(self, *, anew: bool) -> Changes:
+    def _write(self, seen: tuple[View, Scan] | None, *, anew: bool) -> Changes:
+        """Commit what has changed; *seen* is what was found over a view, looked at again where another has committed since."""
         view = self._opened()
         was = self._view
         there = [] if view else self._files.disk.names(self._folder)
         for name in there:
             self._files.disk.unlink(self._folder / name)
         before = view.catalogue if view else replace(was.catalogue, groups={})
-        found = self._scan(before)
+        found = seen[1] if seen and seen[0] is view else self._scan(before)
         unread: dict[str, str] = {}
         if anew or not view or view.is_ahead or found.files != before.files:
             engine = (view and view.engine) or Engine(str(self._folder), new=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from supervisor.text.chinese import simplified
@@ -24,7 +25,6 @@ _GROWS: Final = frozenset({"Mn", "Me", "Mc"})
 #: Full-width forms and the one letter whose lower case is longer than itself, so that positions stay.
 _FOLDED: Final[Mapping[int, int | str]] = {**{code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}, 0x130: "i"}
 _LATIN: Final = re.compile(r"[A-Za-z0-9]+")
-_HAN_RUN: Final = re.compile(f"[{HAN}]+")
 _WORD_CHARS: Final = 15
 #: More finds of one word than this say nothing new about where to cut.
 _FINDS: Final = 40
@@ -84,9 +84,14 @@ def around(text: str, chars: int, terms: Sequence[str] = ()) -> tuple[int, int]:
 def _comparable(text: str, terms: Sequence[str]) -> str:
     """Return the text as terms are written, every character in its place."""
     low = text.translate(_FOLDED).lower()
-    if not any(_HAN_RUN.match(term) for term in terms):
+    if all(term.isascii() for term in terms) or not any(_han_run().match(term) for term in terms):
         return low
-    return _HAN_RUN.sub(lambda run: known if len(known := simplified(run[0])) == len(run[0]) else run[0], low)
+    return _han_run().sub(lambda run: known if len(known := simplified(run[0])) == len(run[0]) else run[0], low)
+
+
+@cache
+def _han_run() -> re.Pattern[str]:
+    return re.compile(f"[{HAN}]+")
 
 
 def _word_start(text: str, start: int, most: int) -> int:

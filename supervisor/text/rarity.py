@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from functools import cache, lru_cache
-from importlib import resources
+from pathlib import Path
 from typing import Final
 
 from supervisor.text.chinese import han_frequency
@@ -70,7 +70,7 @@ def is_known(token: str) -> bool:
 def _ranks() -> dict[str, int]:
     """Return the place of each common stem in the language, the commonest word being 1."""
     ranks: dict[str, int] = {}
-    words = resources.files("supervisor.text").joinpath("data/english.txt").read_text(encoding="ascii").split()
+    words = (Path(__file__).parent / "data/english.txt").read_text(encoding="ascii").split()
     for rank, word in enumerate(words, 1):
         ranks.setdefault(stem(word), rank)
     return ranks
