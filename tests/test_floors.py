@@ -29,7 +29,8 @@ FLOORS: Final = (
     ("supervisor.index", "supervisor.backends"),
     ("supervisor.workspace",),
     (
-        *("supervisor.append", "supervisor.archive", "supervisor.fsck", "supervisor.harvest", "supervisor.intake"),
+        *("supervisor.append", "supervisor.archive", "supervisor.dropbox", "supervisor.fsck", "supervisor.harvest"),
+        "supervisor.intake",
         *("supervisor.inject", "supervisor.lookup", "supervisor.why"),
         *(
             "supervisor.model",

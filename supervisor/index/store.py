@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Final
 
 from supervisor.deadline import NEVER
 from supervisor.index.catalogue import Catalogue
-from supervisor.index.commit import Changes, Course, Inventory, commit, difference, differing, differing_files
+from supervisor.index.commit import Changes, Course, Inventory, commit, difference, differing_files
 from supervisor.index.documents import documents
 from supervisor.index.engine import VERSION as SCHEMA
 from supervisor.index.engine import Engine
-from supervisor.index.fresh import Fresh, Held, hold
+from supervisor.index.holding import holding
 from supervisor.index.opening import has_changed, open_commit, over, refuse_cut_off
 from supervisor.index.scan import rescan, scan
 from supervisor.index.view import View
 from supervisor.policy.units import VERSION as CUT
-from supervisor.protocol.errors import BadFile, Busy, SupervisorError
+from supervisor.protocol.errors import BadFile, Busy
 from supervisor.text.words import VERSION as WORDS
 
 if TYPE_CHECKING:
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
 
 #: What an index must be made with to be read.
 VERSION: Final = f"{SCHEMA}.{WORDS}.{CUT}"
-#: Changed groups that are held in memory where the index can't be written, the newest.
-_MOST_FRESH: Final = 50
 
 
 class Index:
@@ -148,23 +146,9 @@ class Index:
             self._files.remove(self._commits)  # so that other processes know
 
     def _hold(self, found: Scan, deadline: Deadline) -> Changes:
-        view = self._view
-        after = Catalogue(VERSION, found.files, view.catalogue.groups)
-        plan, members = after.planned(), after.members()
-        changed, gone = differing(after.groups, plan)
-        changed.sort(key=lambda name: -max(record.mtime_ns for record in members[name].values()))
-        held = {name: Held() for name in gone}
-        for name in changed[:_MOST_FRESH]:
-            known = view.fresh.groups.get(name)
-            if known and known.keys == plan[name]:
-                held[name] = known
-            elif not deadline.is_over:
-                with contextlib.suppress(OSError, SupervisorError):
-                    held[name] = hold(plan[name], self._made(name, members[name]))
-        is_ahead = view.is_ahead or found.files != view.catalogue.files
-        self._view = replace(view, catalogue=after, fresh=Fresh(held), is_ahead=is_ahead)
-        self.left = sum(name not in held for name in changed)
-        return replace(difference(view.catalogue.files, found.files), shared=True, unread=found.unread)
+        before = self._view.catalogue
+        self._view, self.left = holding(self._view, found.files, self._made, deadline)
+        return replace(difference(before.files, found.files), shared=True, unread=found.unread)
 
     def _write(self, seen: tuple[View, Scan] | None, *, anew: bool) -> Changes:
         """Commit what has changed; *seen* is what was found over a view, looked at again where another has committed since."""

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from supervisor.intake import _dropped, _take_in
+from supervisor.dropbox import _dropped, _take_in
 from supervisor.policy.settle import Evidence
 from supervisor.policy.trim import Caps, trim
 from supervisor.protocol.errors import BadFile

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import supervisor.archive
+import supervisor.dropbox
 import supervisor.harvest
 import supervisor.intake
 import supervisor.policy.identity
@@ -92,13 +93,13 @@ MUTANTS = (
         "drop-box emptied before the history has it",
         others.DropBox,
         "LOST: 门",
-        ((supervisor.intake, "_take_file", faults.removed_before_history(supervisor.intake._take_file)),),
+        ((supervisor.dropbox, "_take_file", faults.removed_before_history(supervisor.dropbox._take_file)),),
     ),
     Mutant(
         "drop-box emptied before the journal has it",
         others.Swiped,
         "LOST: 门",
-        ((supervisor.intake, "_take_file", faults.removed_before_journal(supervisor.intake._take_file)),),
+        ((supervisor.dropbox, "_take_file", faults.removed_before_journal(supervisor.dropbox._take_file)),),
     ),
     Mutant(
         "a message without a name is never known again",

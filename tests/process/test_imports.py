@@ -16,7 +16,21 @@ from tests.process.command import Command, ended
 pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
 
 #: Loaded for a lock, for Chinese, for a model, for a terminal, for watching files: none of it for an English question.
-HEAVY = {"filelock", "tempfile", "jieba", "rjieba", "opencc", "openai", "httpx", "httpx2", "watchdog", "rich", "pytest", "asyncio", "unittest"}
+HEAVY = {
+    "filelock",
+    "tempfile",
+    "jieba",
+    "rjieba",
+    "opencc",
+    "openai",
+    "httpx",
+    "httpx2",
+    "watchdog",
+    "rich",
+    "pytest",
+    "asyncio",
+    "unittest",
+}
 #: What the standard library has that is dearer than it looks.
 DEAR = {"typing", "dataclasses", "pathlib", "inspect", "subprocess", "logging", "datetime", "tomllib", "zoneinfo", "hashlib"}
 
