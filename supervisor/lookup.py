@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from supervisor.policy.units import decoded
 from supervisor.protocol.errors import BadRequest, NotFound
 from supervisor.protocol.layout import day_of_name
 
@@ -36,6 +37,8 @@ def get(ws: Workspace, path: str, start: int = 1, count: int | None = None) -> L
     """
     bare, _, cited = path.partition("#")
     if cited:
+        if (start, count) != (1, None):
+            raise BadRequest("--from", f"#{cited} says already which lines")
         start, count = _cited(cited)
     if start < 1 or (count is not None and count < 1):
         raise BadRequest("--from", "lines count from 1")
@@ -43,7 +46,7 @@ def get(ws: Workspace, path: str, start: int = 1, count: int | None = None) -> L
     look = ws.files.look(place)
     if look is None:
         raise NotFound(bare)
-    lines = look.data.decode("utf-8-sig", "replace").split("\n")
+    lines = decoded(look.data).split("\n")
     if lines and not lines[-1]:
         lines.pop()
     if start > max(1, len(lines)):

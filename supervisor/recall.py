@@ -159,6 +159,8 @@ class _Search:
             return index.is_readable and any(index.frequency(word) for word in tokens(run))
 
         wanted = parts(query.text, is_known)
+        if all(len(word) == 1 and not word.isascii() for word in query.words):
+            wanted += [word for word in query.words if not is_known(word)]  # a part of another word there: 猫 of 猫叫
         if not index.is_readable:
             wanted += [part for word in query.words for part in parts(word, is_known) if part not in wanted]
         if not wanted:

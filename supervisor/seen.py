@@ -39,8 +39,6 @@ class SeenJournal(Met):
         self._inode, self._offset = 0, 0
         #: An append failed: what it wrote can be read, yet no later fsync of this file makes it durable.
         self.is_doubtful = False
-        #: The inode of the journal whose head was looked at without reading all of it.
-        self._looked_at = 0
 
     def _forget(self) -> None:
         super().__init__(self._zone)
@@ -67,13 +65,11 @@ class SeenJournal(Met):
 
     def refuse_newer(self) -> None:
         """Raise NewerFormat where a newer recalld wrote the journal: nothing is added to it. For who does not read it."""
-        stat = self._files.disk.stat(self._layout.seen)
-        if stat is None or stat.inode == self._looked_at:
+        if self._files.disk.stat(self._layout.seen) is None:
             return
         first = self._files.disk.read(self._layout.seen).partition(b"\n")[0]
         with suppress(ValueError, TypeError, AttributeError):  # a line that a crash or a person broke says nothing
             self._refuse(parse_json(first).get("recalld", 0))
-        self._looked_at = stat.inode
 
     def _refuse(self, made_by: int) -> None:
         if made_by > FORMAT:

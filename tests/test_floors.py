@@ -79,7 +79,7 @@ PURE: Final = (
     *(f"supervisor.protocol.{n}" for n in "dated errors inbox json_text message period summary task turn".split()),
 )
 PURE_IMPORTS: Final = frozenset(
-    "__future__ collections dataclasses datetime enum errno functools hashlib itertools json math re typing unicodedata".split()
+    "__future__ bisect collections dataclasses datetime enum errno functools hashlib itertools json math re typing unicodedata".split()
 )
 PURE_FLOOR_0: Final = (*PURE, "supervisor.protocol.clock", "supervisor.protocol.layout", "supervisor.protocol.frontmatter")
 PURE_NAMES: Final = frozenset({"open", "print", "input", "utc_now", "machine_zone"})

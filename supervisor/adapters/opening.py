@@ -64,9 +64,12 @@ def root_of(workspace: Path | None) -> Path:
     """
     chosen = workspace or GIVEN.get("workspace")
     if call := CALL.get():
+        root = call.served.layout.root
         if chosen != (Path(call.named) if call.named else None):
             raise ValueError("another workspace")
-        return call.served.layout.root
+        if chosen and chosen.is_absolute() and not (chosen.exists() and chosen.samefile(root)):
+            raise ValueError("another workspace's supervisor was asked")
+        return root
     return Path(chosen or workspace_of([], os.environ)).expanduser().absolute()
 
 

@@ -38,7 +38,7 @@ def inject(
     with _memory(workspace, now) as memory:
         made = memory.inject(query, session=session, chat=chat)
     if json:
-        hits = [{**_hit(hit), "because": list(hit.because)} for hit in made.shown]
+        hits = [_hit(hit) for hit in made.shown]
         print(as_json({"turn": made.id, "text": made.memory, "tokens": made.memory_tokens, "hits": hits}))
     elif made.memory:
         print(made.memory.rstrip("\n"))
@@ -153,9 +153,10 @@ def _memory(workspace: Path | None, now: str | None) -> Iterator[Memory]:
 
 
 def _hit(hit: Any) -> dict[str, Any]:
-    """Return a hit as 001's memory_search shows it."""
+    """Return a hit as 001's memory_search shows it, and why it is one."""
     unit = hit.unit
-    return {"path": unit.path, "startLine": unit.start, "endLine": unit.end, "snippet": unit.text, "score": round(hit.score, 4)}
+    shown = {"path": unit.path, "startLine": unit.start, "endLine": unit.end, "snippet": unit.text}
+    return {**shown, "score": round(hit.score, 4), "because": list(hit.because)}
 
 
 def register(app: typer.Typer) -> None:

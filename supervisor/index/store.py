@@ -140,7 +140,7 @@ class Index:
 
     def forget(self) -> None:
         """Take the index for damaged: the next update makes it anew, until then memory is searched."""
-        self._damaged = self._view.commit or self._files.disk.stat(self._commits)
+        self._damaged = self._files.disk.stat(self._commits) or self._view.commit
         self._view = View(catalogue=replace(self._view.catalogue, groups={}), k1=self._view.k1, b=self._view.b)
         with contextlib.suppress(OSError):
             self._files.remove(self._commits)  # so that other processes know

@@ -67,6 +67,7 @@ _MONTH: Final = (
     r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?)\b\.?"
 )
+_ORDINAL: Final = "[0-3]?[0-9](?:st|nd|rd|th)"
 _DAY: Final = r"(?P<day>[0-3]?[0-9])(?:st|nd|rd|th)?\b(?![:.]?[0-9])"
 _YEAR: Final = r"(?:,?\s*(?:of\s+)?(?P<year>(?:19|20)[0-9]{2}))?\b"
 _WEEKDAY: Final = r"(?P<weekday>mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?\b"
@@ -83,9 +84,33 @@ def _day(match: re.Match[str], today: date) -> Days | None:
     return one(int(match["year"]), month, day) if match["year"] else latest(month, day, today)
 
 
+def _none(_match: re.Match[str], _today: date) -> Days | None:
+    """Of what lies ahead nothing is remembered under these names."""
+    return None
+
+
 def _of_month(match: re.Match[str], today: date) -> Days | None:
     month, part = _month(match["month"]), _PART[(match.groupdict().get("part") or "whole").lower()]
-    return month_of(int(match["year"]), month, part) if match["year"] else latest_month(month, today, part)
+    if match["year"]:
+        return month_of(int(match["year"]), month, part)
+    found = latest_month(month, today, part)
+    if found and today in found and (match.groupdict().get("near") or "").lower() == "last":
+        return month_of(found.first.year - 1, month, part)
+    return found
+
+
+def _day_of_near_month(match: re.Match[str], today: date) -> Days | None:
+    found = months_back(today, 1 if match["near"].lower() == "last" else 0)
+    return one(found.first.year, found.first.month, int(match["day"])) if found else None
+
+
+def _weekday_before_last(match: re.Match[str], today: date) -> Days | None:
+    found = weekday_back(today, _WEEKDAYS.index(match["weekday"][:3].lower()))
+    return days_back(found.first, 7) if found else None
+
+
+def _years_ago_today(match: re.Match[str], today: date) -> Days | None:
+    return one(today.year - (_count(match["n"]) or 1), today.month, today.day)
 
 
 def _season(match: re.Match[str], today: date) -> Days | None:
@@ -173,12 +198,23 @@ def _rule(pattern: str) -> re.Pattern[str]:
 
 _COUNT: Final = rf"(?:[0-9]{{1,3}}|{'|'.join(_NUMBERS)}|(?:a )?few|several|a couple(?: of)?|couple(?: of)?)"
 RULES: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Days | None]], ...]] = (
+    (
+        _rule(
+            rf"\b(?:in\s+)?{_MONTH}(?:\s+{_DAY})?,?\s+(?:of\s+)?next\s+year\b|\bnext\s+(?:year|month|week)\b(?:\s+on\s+the\s+{_ORDINAL})?"
+        ),
+        _none,
+    ),
+    (_rule(rf"\bnext\s+(?:{_MONTH}|{_SEASON})"), _none),
+    (_rule(rf"\b(?P<near>last|this)\s+month,?\s+(?:on\s+)?the\s+{_DAY}"), _day_of_near_month),
+    (_rule(rf"\bthe\s+{_DAY}\s+of\s+(?P<near>last|this)\s+month\b"), _day_of_near_month),
+    (_rule(rf"\bthe\s+{_WEEKDAY}\s+before\s+last\b"), _weekday_before_last),
+    (_rule(rf"\b(?P<n>{_COUNT})\s+years?\s+ago\s+today\b"), _years_ago_today),
     (_rule(rf"\b{_MONTH}\s+{_DAY}{_YEAR}"), _day),
     (_rule(rf"\b{_DAY}\s+(?:of\s+)?{_MONTH}{_YEAR}"), _day),
     # subtle: "may", "march" and "sun" are words too; a month stands alone only behind what makes it one, or before a year
     (_rule(rf"\b{_OF}{_MONTH}{_YEAR}"), _of_month),
     (_rule(rf"\b{_MONTH},?\s+(?:of\s+)?(?P<year>(?:19|20)[0-9]{{2}})\b"), _of_month),
-    (_rule(rf"\b(?:in|during|since|until|by|of|last|this|around|back in)\s+{_MONTH}{_YEAR}"), _of_month),
+    (_rule(rf"\b(?P<near>in|during|since|until|by|of|last|this|around|back in)\s+{_MONTH}{_YEAR}"), _of_month),
     (
         _rule(rf"\b(?P<near>last|this|in|during)?\s*(?:the\s+)?{_SEASON}\s+(?:of\s+)?(?P<year>(?:19|20)[0-9]{{2}})\b"),
         _season,

@@ -88,10 +88,20 @@ def _day(match: re.Match[str], today: date) -> Days | None:
     return Days(first.first, last.first) if first and last and first.first <= last.first else first
 
 
+def _none(_match: re.Match[str], _today: date) -> Days | None:
+    """Of what lies ahead, and of the moon's calendar, nothing is remembered under these numbers."""
+    return None
+
+
 def _month(match: re.Match[str], today: date) -> Days | None:
     year, month = _year(match, today), number(match["month"])
     part = _PART.get(match["part"] or "", "whole")
     return month_of(year, month, part) if year is not None else latest_month(month, today, part)
+
+
+def _day_of_near_month(match: re.Match[str], today: date) -> Days | None:
+    found = months_back(today, _WEEKS[match["back"]] or 0)
+    return one(found.first.year, found.first.month, number(match["day"])) if found else None
 
 
 def _near_month(match: re.Match[str], today: date) -> Days | None:
@@ -167,6 +177,14 @@ _WEEK: Final = "个?(?:周|星期|礼拜)"
 #: Every Wednesday, and the next one, are no day that is remembered.
 _NO_HABIT: Final = "(?<![每下逢隔])(?<![每下]个)(?<![两双单])"
 RULES: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Days | None]], ...]] = (
+    (
+        re.compile(
+            f"(?:明年|大?后年|来年)的?(?:{_N}月份?(?:{_N}[日号]?)?|[春夏秋冬][天季]|{'|'.join(_FEASTS)}|年?[初底末]|[上下]半年)?"
+        ),
+        _none,
+    ),
+    (re.compile(f"下下?个?月的?(?:{_N}[日号]|[初底末])?|下下?{_WEEK}的?(?:{_WEEK})?[{_WEEKDAY}末]?"), _none),
+    (re.compile(f"(?:农历|阴历)(?:(?:{_N}|正|冬|腊)月)?(?:初?{_N}[日号]?)?"), _none),
     (re.compile(f"(?:{_YEAR})?(?P<month>{_N})月份?(?P<day>{_N})[日号]?(?:到|至|[-~—]+)(?P<to>{_N})[日号](?!线)"), _day),
     (re.compile(f"(?:{_YEAR})?(?P<month>{_N})月份?(?P<day>{_N})[日号](?!线)"), _day),
     (re.compile(f"(?:{_YEAR})?(?P<month>{_N})月(?P<day>[0-9]{{1,2}})(?![0-9.:个多几万元块次点斤%]|[a-z])"), _day),
@@ -174,6 +192,7 @@ RULES: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Days |
         re.compile(f"(?:{_YEAR})?(?<![0-9个])(?P<month>{_N})月(?:份|(?P<part>初|上旬|中旬|下旬|底|末|中(?!国)))?(?!饼|亮|球)"),
         _month,
     ),
+    (re.compile(f"{_BACK}个?月的?(?P<day>{_N})[日号](?!线)"), _day_of_near_month),
     (re.compile(f"{_BACK}个?月(?P<part>初|上旬|中旬|下旬|底|末|中)?"), _near_month),
     (re.compile(f"(?:{_YEAR})?(?P<season>[春夏秋冬])(?:天|季)"), _season),
     (re.compile(f"(?:{_YEAR})?(?P<feast>{'|'.join(_FEASTS)})(?:节|假期|期间|那天)?"), _feast),
@@ -190,7 +209,12 @@ RULES: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Days |
     (re.compile("(?<![早之以目提从])(?P<back>大前|前|昨|今)(?:天|日|晚|夜|早)(?!子|报)"), _near_day),
     (re.compile("(?<![提以])前[几些两]天|[几两]天前"), _few_days),
     (re.compile(f"{_NO_HABIT}{_BACK}?{_WEEK}末"), _weekend),
-    (re.compile(f"{_NO_HABIT}(?<![到至]){_BACK}?{_WEEK}(?P<weekday>[{_WEEKDAY}])(?!到|至|个|起|次|直)"), _weekday),
+    (
+        re.compile(
+            f"{_NO_HABIT}(?<![到至]){_BACK}?(?:(?<=[上这本]){_WEEK}的?)?{_WEEK}(?P<weekday>[{_WEEKDAY}])(?!到|至|个|起|次|直)"
+        ),
+        _weekday,
+    ),
     (re.compile(f"{_BACK}{_WEEK}"), _week),
     (
         re.compile(

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from bisect import bisect_right
+from datetime import UTC, datetime
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final
 
 from supervisor.protocol.message import Message
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
-    from datetime import datetime
 
     from supervisor.protocol.message import Entry, History
+
+_BEFORE_ALL: Final = (datetime.min.replace(tzinfo=UTC), -1)
 
 
 def put_back(history: History, lost: Sequence[Message], met: Collection[str]) -> History:
@@ -20,18 +24,19 @@ def put_back(history: History, lost: Sequence[Message], met: Collection[str]) ->
     A message whose id is there, and one without a time, is left out.
     """
     order = {identity: n for n, identity in enumerate(met)}
-    found: list[Entry] = list(history)
     ids = {entry.id for entry in history if isinstance(entry, Message)}
 
-    def moment(message: Message, at: datetime) -> tuple[datetime, int]:
-        return at, order.get(message.id, len(order))
+    def moment(entry: Entry) -> tuple[datetime, int]:
+        if not isinstance(entry, Message) or entry.created_at is None:
+            return _BEFORE_ALL
+        return entry.created_at, order.get(entry.id, len(order))
 
-    def is_later(entry: Entry, than: tuple[datetime, int]) -> bool:
-        return isinstance(entry, Message) and entry.created_at is not None and moment(entry, entry.created_at) > than
-
-    for message in lost:
-        if message.id in ids or message.created_at is None:
-            continue
-        here = moment(message, message.created_at)
-        found.insert(next((n for n, entry in enumerate(found) if is_later(entry, here)), len(found)), message)
-    return tuple(found)
+    missing = sorted((one for one in lost if one.id not in ids and one.created_at), key=moment)
+    latest = list(accumulate(map(moment, history), max))  # it grows: where it is first later, the entry itself is
+    found: list[Entry] = []
+    done = 0
+    for one in missing:
+        place = bisect_right(latest, moment(one))
+        found += [*history[done:place], one]
+        done = place
+    return (*found, *history[done:])

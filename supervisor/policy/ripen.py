@@ -71,7 +71,7 @@ def ripe(
     for period, members in groups(files, today, recent_days).items():
         if _settled(period, members, named, summaries, maker):
             continue
-        days = _untold_days(members, summaries, maker) if period.kind == "month" else {}
+        days = _untold_days(members, summaries, maker, summaries.get(period)) if period.kind == "month" else {}
         found += [work_on(day, of_day, summaries) for day, of_day in days.items()]
         if not days:
             found.append(work_on(period, members, summaries))
@@ -95,18 +95,23 @@ def _settled(
 
 
 def _untold_days(
-    members: Sequence[MemoryFile], summaries: Mapping[Period, Standing], maker: Maker
+    members: Sequence[MemoryFile], summaries: Mapping[Period, Standing], maker: Maker, standing: Standing | None
 ) -> dict[Period, tuple[MemoryFile, ...]]:
-    """Return the days of a month too large for one call that no model has told yet, and that were not given up."""
+    """
+    Return the days of a month too large for one call that no model has told yet, and that were not given up.
+
+    What the *standing* summary of the month names has been told in it, also raw: it is not begun anew for one late message.
+    """
     if not maker.is_model or sum(file.size for file in members) <= maker.context_bytes:
         return {}
+    in_month = standing.sources if standing and not standing.extract else ()
     days: defaultdict[Period, list[MemoryFile]] = defaultdict(list)
     for file in members:
         days[Period(file.day.isoformat())].append(file)
     return {
         day: tuple(of_day)
         for day, of_day in days.items()
-        if day.group not in maker.given_up and not all(_is_told(file, summaries) for file in of_day)
+        if day.group not in maker.given_up and not all(file.source in in_month or _is_told(file, summaries) for file in of_day)
     }
 
 

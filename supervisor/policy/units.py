@@ -50,12 +50,12 @@ class Cut:
 
 def decoded(data: bytes) -> str:
     """
-    Return the text of a person's file, whatever wrote it: UTF-8 with or without BOM, else GB18030 if that makes Chinese of it.
+    Return the text of a person's file, whatever wrote it: UTF-8, UTF-16 with its mark, or GB18030 where that makes Chinese.
 
     Bytes that are neither stand as U+FFFD. Lines end with a line feed.
     """
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode("utf-16" if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig")
     except UnicodeDecodeError:
         try:
             text = data.decode("gb18030")

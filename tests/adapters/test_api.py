@@ -140,6 +140,8 @@ def test_a_citation_that_ends_before_it_begins_is_told_so_and_a_path_that_is_not
     (desk.root / "notes.md").write_text("不是记忆\n", encoding="utf-8")
     (desk.root / "memory.md").write_text("一\n二\n三\n", encoding="utf-8")
     assert memory.get("memory.md#L2-L2").text == "二"
+    with pytest.raises(BadRequest, match="says already which lines"):
+        memory.get("memory.md#L2", 1, 1)
     with pytest.raises(BadRequest, match="#L3-L2 ends before it begins"):
         memory.get("memory.md#L3-L2")
     with pytest.raises(NotFound, match=r"nosuch\.md is not there"):

@@ -90,6 +90,7 @@ def test_a_summary_is_cut_at_its_headings_and_its_sources_are_no_text():
         ("花生".encode("utf-8-sig"), "花生"),
         ("我对花生过敏".encode("gb18030"), "我对花生过敏"),
         (b"caf\xe9 au lait", "caf\ufffd au lait"),
+        ("信用卡丢了\r\n".encode("utf-16"), "信用卡丢了\n"),
         (b"\xff\xfe\xff", "\ufffd\ufffd\ufffd"),
         (b"", ""),
     ],

@@ -138,7 +138,13 @@ def test_what_is_saved_in_an_editor_is_found_without_any_command_that_looks_for_
 def test_the_socket_answers_the_commands_of_a_turn_and_no_other(running):
     """Whoever reaches it may read; what writes or repairs is for who may run a command."""
     assert running.ask("index", "status")["code"] == 0
-    for words in (["append", "--role", "user", "--text", "从门里来的话"], ["restore"], ["fsck", "--repair"], ["run"], ["status"]):
+    for words in (
+        ["append", "--role", "user", "--text", "从门里来的话"],
+        ["restore"],
+        ["fsck", "--repair"],
+        ["run"],
+        ["status"],
+    ):
         answer = running.ask(*words)
         assert (answer["code"], answer["out"]) == (64, "")
         assert answer["err"].startswith("recalld: ")

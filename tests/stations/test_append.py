@@ -116,6 +116,16 @@ def test_to_a_journal_of_a_newer_recalld_nothing_is_added_and_history_stays(desk
     assert [raw["id"] for raw in desk.history()] == [raw["id"] for raw in before]
 
 
+def test_a_journal_that_a_newer_recalld_made_anew_is_refused_by_a_program_that_lives_on(desk):
+    add(desk, say())
+    add(desk, say())
+    desk.layout.seen.unlink()
+    desk.layout.seen.write_text('{"recalld": 2}\n')  # ext4 gives it the inode of the old one
+    with pytest.raises(NewerFormat):
+        add(desk, say())
+    assert desk.layout.seen.read_text() == '{"recalld": 2}\n'
+
+
 @pytest.mark.parametrize("time", ["9999-12-31T23:59:59.999Z", "2027-01-01T00:00:00Z", 253402300799, "昨天"])
 def test_a_message_of_an_impossible_time_has_that_of_first_sight(desk, time):
     add(desk, say(createdAt=time))

@@ -76,6 +76,15 @@ def test_words_whose_file_is_gone_are_filed_anew_from_the_history_s_backup(desk)
     assert texts(desk) == said
 
 
+def test_what_was_saved_and_waits_to_be_filed_again_is_no_damage(desk):
+    said = settled(desk)
+    (desk.root / min(desk.dated())).unlink()
+    assert repair(desk.ws, desk.clock()).saved == 4
+    assert fsck(desk.ws).damage == []
+    desk.settle()
+    assert texts(desk) == said
+
+
 def test_words_whose_file_is_gone_are_found_in_a_damaged_history_that_was_set_aside(desk):
     said = settled(desk)
     data = json.dumps(desk.history(), ensure_ascii=False).encode()[:-1]

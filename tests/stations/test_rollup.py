@@ -438,6 +438,25 @@ def test_a_day_that_is_given_up_is_not_asked_for_again_while_other_days_of_its_m
     assert desk.ws.failures() == {}
 
 
+def test_a_day_that_its_month_has_told_raw_is_not_begun_anew_for_a_late_message_of_another_day(desk):
+    desk.reopen(WITHOUT_MODEL + '[llm]\nmodel = "qwen-test"\ncontext_tokens = 512\n')
+    honest = desk.scribe.script
+    desk.scribe.script = lambda task, blocks: (
+        unreachable(task, blocks) if task.group == "day-2025-11-20" else honest(task, blocks)
+    )
+    desk.write([*on("2025-11-20", count=9), *on("2025-11-21", count=9)])
+    for _ in range(8):
+        desk.settle()
+        desk.clock.forward(hours=25)
+    assert desk.ws.failures() == {}
+    desk.scribe.asked.clear()
+    desk.write([*desk.history(), *on("2025-11-22", count=3)])
+    for _ in range(3):
+        desk.settle()
+        desk.clock.forward(hours=25)
+    assert [task.group for task, _ in desk.scribe.asked] == ["day-2025-11-22", "month-2025-11"]
+
+
 def test_a_day_in_flight_over_the_turn_of_the_month_is_written_to_its_own_path(desk):
     """A40."""
     desk.write(on("2025-12-10"))
