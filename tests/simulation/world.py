@@ -14,6 +14,7 @@ import json
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from random import Random
+from time import process_time
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -57,6 +58,8 @@ SETTINGS = {
 }
 #: How often a start that the power cuts short is tried again.
 _STARTS = 6
+#: Seconds of the processor within which a look has to end.
+MOST_S = 2.0
 _LEASE_S = 121.0
 
 
@@ -210,7 +213,7 @@ class World:
     def tick(self) -> Round | None:
         """Look once, as the service does; None where there was no whole round."""
         self.rounds += 1
-        done = None
+        done, began = None, process_time()
         with self.mortal():
             if self.life or self.start():
                 assert self.life
@@ -218,6 +221,8 @@ class World:
                 if done is None:
                     self.stop()
                     self.start()
+        if (took := process_time() - began) > MOST_S:
+            self.watch.wrong.append(f"a look took {took:.1f} s of the processor")
         if done is not None:
             self.meet(done)
         return done
