@@ -8,7 +8,7 @@ How long a search takes, beside the same words searched exhaustively by rank-bm2
 Made-up talk (talk.py) in dated files, 55 messages a day. Medians of warm searches for words of messages that are there, in
 milliseconds. The others are given the tokens of our own tokeniser, held in memory, and return the best 100; "search" and "inject"
 are the product's own, from the question as text to hits with their words, or to the memory block and its receipt on disk, asked
-one after the other as in a supervisor, after a hundred others; "asked" is the same through the socket of one that has come to rest, with everything the
+one after the other as in a supervisor, after two hundred others, no question twice; "asked" is the same through the socket of one that has come to rest, with everything the
 command does. Then the others are asked in turn with ours, so that a busy machine, and a processor's caches that each of them
 fills anew, slow all alike: of that come "× as long" and "search, in turn". --cpu takes this process's processor time. Beside it:
 making the index, looking at it unchanged and after one changed file, opening it, and what the process holds (RssAnon) before the
@@ -18,6 +18,7 @@ others are loaded. bm25s is an extra: pip install -e '.[bench]'.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import random
 import shutil
@@ -148,8 +149,11 @@ def measure(count: int, beside: list[str], clock: Callable[[], float]) -> dict[s
         corpus = [tokens(message.text) for message in _messages(count)] if beside else []
         pick = random.Random(1)
         texts = corpus or [tokens(message.text) for message in _messages(1000)]
-        questions = {name: [_question(pick, texts, most) for _ in range(ASKED)] for name, most in SEARCHES.items()}
-        others = [_question(pick, texts, most) for most in SEARCHES.values() for _ in range(BEFORE)]
+
+        def drawn(count: int) -> dict[str, list[list[str]]]:
+            """Questions that nobody has asked yet."""
+            return {name: [_question(pick, texts, most) for _ in range(count)] for name, most in SEARCHES.items()}
+
         ws = open_workspace(root, {}, frozen(NOW))
 
         def injected(words: list[str]) -> None:
@@ -159,21 +163,23 @@ def measure(count: int, beside: list[str], clock: Callable[[], float]) -> dict[s
         def searched(words: list[str]) -> None:
             recall(ws, " ".join(words), NOW)
 
-        for words in others:
+        for words in itertools.chain.from_iterable(drawn(BEFORE).values()):
             searched(words)
-        ways: dict[str, Callable[[list[str]], object]] = {"search": searched, "inject": injected}
-        figures["ms"] = {name: medians(ways, asked, clock) for name, asked in questions.items()}
-        ways = {"search, in turn": searched, **{name: BESIDE[name](corpus) for name in beside}}
-        for name, asked in questions.items():
-            figures["ms"][name] |= medians(ways, asked, clock)
+        beside_ours = {"search, in turn": searched, **{name: BESIDE[name](corpus) for name in beside}}
+        figures["ms"] = {name: {} for name in SEARCHES}
+
+        def ask(ways: dict[str, Callable[[list[str]], object]], clock: Callable[[], float] = clock) -> None:
+            for name, asked in drawn(ASKED).items():
+                figures["ms"][name] |= medians(ways, asked, clock)
+
+        ask({"search": searched})
+        ask({"inject": injected})
+        ask(beside_ours)
         with served(root) as supervisor:
             supervisor.await_rest()
-            ways = {
-                "search, asked": lambda words: supervisor.ask("search", "--limit", str(LIMIT), "--", " ".join(words)),
-                "inject, asked": lambda words: supervisor.ask("inject", "--query", " ".join(words)),
-            }
-            for name, asked in questions.items():
-                figures["ms"][name] |= medians(ways, asked, supervisor.cpu_s if clock is time.process_time else clock)
+            theirs = supervisor.cpu_s if clock is time.process_time else clock
+            ask({"search, asked": lambda words: supervisor.ask("search", "--limit", str(LIMIT), "--", " ".join(words))}, theirs)
+            ask({"inject, asked": lambda words: supervisor.ask("inject", "--query", " ".join(words))}, theirs)
             figures["supervisor MB"] = supervisor.memory_mb()
     finally:
         shutil.rmtree(root, ignore_errors=True)

@@ -53,6 +53,7 @@ EVENTS: Final[Mapping[str, str]] = {
     "index_fresh": "the index is as the files are again",
     "recall_fell": "less of what was archived is found than before",
     "inbox_invalid": "inbox.json can't be read; no context is made ready until it can",
+    "index_made": "the index of memory was made: there was none",
     "index_damaged": "the index of memory can't be read; the turn goes on, and the index is made anew",
     "file_unread": "files of memory can't be read or are too large; they are not searched",
     "recall_failed": "a turn got less memory than there is, or none: something could not be read, or time was up",

@@ -30,12 +30,14 @@ class Changes:
     """
     What an update found: files read, moved, gone, and by path those that can't be read and why.
 
-    *rebuilt* where the index was made anew; *shared* where it could not be written, and memory holds what has changed.
+    *new* where there was no index, *rebuilt* where it was made anew; *shared* where it could not be written, and memory holds
+    what has changed.
     """
 
     read: int = 0
     moved: int = 0
     gone: int = 0
+    new: bool = False
     rebuilt: bool = False
     shared: bool = False
     unread: Mapping[str, str] = field(default_factory=dict)

@@ -168,7 +168,7 @@ class Index:
         self.left = 0
         rebuilt = not view and bool(there or was.commit or self._damaged)
         changes = difference({} if anew else before.files, found.files)
-        return replace(changes, rebuilt=rebuilt, unread={**found.unread, **unread})
+        return replace(changes, new=not view and not rebuilt, rebuilt=rebuilt, unread={**found.unread, **unread})
 
     def _made(self, group: str, members: Mapping[str, Record]) -> Iterator[Document]:
         return documents(self._files, self._layout, group, members, self._zone)

@@ -105,6 +105,14 @@ def test_an_index_that_is_deleted_while_it_is_searched_serves_the_turn_and_is_ma
     assert (index_of(told) / "meta.json").exists()
 
 
+def test_an_index_that_somebody_deleted_while_nobody_had_it_open_is_made_and_told(told):
+    shutil.rmtree(index_of(told))
+    told.reopen()
+    refresh(told.ws)
+    assert [event["files"] for event in told.told.of("index_made")] == [told.ws.index.file_count]
+    assert told.told.of("index_damaged") == []
+
+
 def test_without_an_index_the_turn_is_served_from_memory(told):
     shutil.rmtree(index_of(told))
     told.reopen()
