@@ -19,8 +19,8 @@ def redo(ws: Workspace, label: str, now: datetime) -> str:
     """
     Put the task for the day or month *label* into the queue, and return its group; one that is in flight stays as it is.
 
-    BadRequest when *label* is no period, NotFound when no dated file lies in it. The attempt is not repeated when it fails:
-    what stood goes on standing.
+    BadRequest when *label* is no period, NotFound when no dated file lies in it, NewerFormat where a newer recalld works. The
+    attempt is not repeated when it fails: what stood goes on standing.
     """
     period = read_period(label)
     if period is None:
@@ -28,6 +28,7 @@ def redo(ws: Workspace, label: str, now: datetime) -> str:
     members = [file for file in ws.memory.dated() if period.holds(file.day)]
     if not members:
         raise NotFound(f"memory/{label}-*.md")
+    ws.seen.refuse_newer()
     ws.prepare()
     if period.group not in ws.spool.in_flight():
         failure = ws.failures().get(period.group)
