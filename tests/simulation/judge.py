@@ -51,6 +51,10 @@ def judge(world: World, *, calm: bool = False) -> list[str]:
         wrong = check(files, [_acked(one) for one in said], given)
     if world.rude:  # whoever wrote last set the flags as they once were
         wrong = [line for line in wrong if "has the flag" not in line]
+    # met without its id, which a writer had stripped, and filed under another: when it comes with its own, its words are known
+    filed = {text for _, text in world.filed()}
+    twins = {f"{one.get('id')} has the flag True" for one in world.history() or () if one.get("text") in filed}
+    wrong = [line for line in wrong if not (line.endswith("are in no dated file") and line.partition(",")[0] in twins)]
     if world.behind:
         wrong = [line for line in wrong if "a task with its words is in flight" not in line]
     for path, data in world.own.items():

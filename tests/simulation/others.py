@@ -175,6 +175,7 @@ def delete_block(world: World) -> None:
     start = data.rfind(b"\n<!-- {")
     if start < 0 or not words:
         return
+    world.watch.taken(world.now)
     for words_id, text in words:  # the file is a person's now: what is in it is theirs to keep
         world.deleted.add((words_id, text))
     world.disk.plant(path, data[: start + 1])
@@ -188,6 +189,7 @@ def delete_file(world: World) -> None:
     if path is None:
         return
     data = world.disk.bytes_of(path) or b""
+    world.watch.taken(world.now)
     world.deleted.update(_words(data))
     world.disk.remove(path)
     world.touched.add(path)
@@ -234,10 +236,19 @@ def mend(world: World) -> None:
     """
     if world.life is None or world.history() is not None or not world.disk.has("history.json"):
         return
-    assert not world.disk.has("history.json.bak"), "history.json is damaged, its backup lies beside it, and nothing is done"
+    is_known = bool(_messages(world.disk.bytes_of("history.json.bak")))
+    assert not is_known, "history.json is damaged, its backup lies beside it, and nothing is done"
     restore_history(world.life.app, world.now, unknown=True)
     if world.history() is None:
         world.disk.remove("history.json")
+
+
+def _messages(data: bytes | None) -> list[Any]:
+    try:
+        found = json.loads(data or b"[]")
+    except ValueError:
+        return []
+    return found if isinstance(found, list) else []
 
 
 def trouble(world: World, kind: str) -> None:

@@ -37,6 +37,7 @@ class Watch:
         self.wrong: list[str] = []
         self.failed: dict[str, tuple[int, datetime]] = {}
         self.paused: tuple[datetime, datetime] | None = None
+        self._taken_at: datetime | None = None
         self.events: Counter[str] = Counter()
         self.causes = 0
         self.spent: Counter[str] = Counter()  # calls by local day
@@ -64,8 +65,12 @@ class Watch:
             self.wrong.append(f"{groups} are asked while the provider is paused until {self.paused[1]}")
         for group in groups:
             attempts, at = self.failed.pop(group, (0, now))
-            if attempts and at <= now < at + wait_after(attempts) * (1 - _JITTER) - _SECOND:
+            if attempts and not self._is_taken(now) and at <= now < at + wait_after(attempts) * (1 - _JITTER) - _SECOND:
                 self.wrong.append(f"{group} failed {attempts} times, the last at {at}, and is tried again at {now}")
+
+    def _is_taken(self, now: datetime) -> bool:
+        """Whether a person took material away today."""
+        return self._taken_at is not None and abs(now - self._taken_at) < timedelta(days=1)
 
     def paid(self, calls: int, day: str) -> None:
         """Calls whose result was delivered; those of a worker that died could be charged by nobody."""
@@ -77,6 +82,10 @@ class Watch:
         self.paused = None
         self.spent.clear()
         self.causes += 2
+
+    def taken(self, now: datetime) -> None:
+        """A person took material away: a group that has nothing left forgets its failure, and begins anew with what comes."""
+        self._taken_at = now
 
     def restarted(self) -> None:
         self.causes += 1
