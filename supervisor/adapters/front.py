@@ -42,6 +42,9 @@ def main() -> None:
         from supervisor.adapters.exits import run_and_exit
 
         if _is_of_turn(sys.argv[1:]):
+            import gc
+
+            gc.disable()  # the process ends before there is anything worth a look at all that was loaded
             from supervisor.adapters.turn import commands
         else:
             from supervisor.adapters.cli import commands
