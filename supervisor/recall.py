@@ -104,7 +104,7 @@ def refresh(ws: Workspace, wait_s: float = 0.0, *, anew: bool = False) -> Change
     else:
         if changes.rebuilt:
             ws.events.emit("index_damaged", why="it was made by another version, or a part of it is gone")
-        elif changes.new:
+        elif changes.new and not anew:
             ws.events.emit("index_made", files=ws.index.file_count)
         changes = replace(changes, rebuilt=changes.rebuilt or (anew and not changes.shared))
     unread = sorted(changes.unread)

@@ -35,13 +35,7 @@ _MOST_ASKED: Final = 6
 #: An input longer than this is a document; its words are read up to here.
 _MOST_CHARS: Final = 4_000
 _SENTENCE: Final = re.compile(r"[^。！？!?\n]+[。！？!?\n]*")
-_MARKED: Final = re.compile(r"[?？][\s!！」』”\"')）]*$")
-#: Beside a sentence with a question mark, what asks without one: 雨伞放哪了。 "where is it." 帮我找一下密码。
-_ASKS: Final = re.compile(
-    r"什么|啥|哪|谁|几[个只点号月天次岁年位本件]|多少|怎么|为何|有没有|是不是|帮我[找查看想]|[呢吗么][\s。!！.]*$"
-    r"|^\W*(?:who|whose|what|where|when|which|why|how)\b",
-    re.IGNORECASE,
-)
+_ASKS: Final = re.compile(r"[?？][\s!！」』”\"')）]*$")
 _BACK: Final = re.compile(
     r"[它牠]|(?:这|那)个?(?=[，。？！,.?!\s吗呢呀吧啊的怎是为有在要能会还后多]|$)|(?:那|这)(?:件事|事儿?|家|样|次|里|儿|本书?|部)|上面|刚才|刚刚|继续|后来呢"
     r"|\b(?:it|its|that|that one|this one|those|these ones?|the same|the (?:first|second|last|other) one)\b",
@@ -138,12 +132,10 @@ def refers_back(question: str, words: int) -> bool:
 
 
 def _parts(question: str) -> tuple[list[str], list[str]]:
-    """Return the sentences that ask, and those around them; all ask where none has a question mark."""
+    """Return the sentences that ask, and those around them; all ask where none shows that it does."""
     sentences = _SENTENCE.findall(question)
-    if not any(_MARKED.search(sentence) for sentence in sentences):
-        return sentences, []
-    asking = [sentence for sentence in sentences if _MARKED.search(sentence) or _ASKS.search(sentence)]
-    return asking, [sentence for sentence in sentences if sentence not in asking]
+    asking = [sentence for sentence in sentences if _ASKS.search(sentence)]
+    return (asking, [sentence for sentence in sentences if sentence not in asking]) if asking else (sentences, [])
 
 
 def _telling(recent: Sequence[str]) -> list[str]:

@@ -109,6 +109,7 @@ def found_again(world: World, said: Sequence[Said]) -> list[str]:
     if life is None:
         return []
     refuse, world.disk.refuse = world.disk.refuse, never
+    crash_at, world.disk.crash_at = world.disk.crash_at, None  # the power does not go out while somebody only asks
     try:
         refresh(life.reader)
         wrong = []
@@ -117,7 +118,7 @@ def found_again(world: World, said: Sequence[Said]) -> list[str]:
             found = _texts(world, " ".join(one.word for one in some))
             wrong += [one for one in some if one.text not in found and one.text not in _texts(world, one.word)]
     finally:
-        world.disk.refuse = refuse
+        world.disk.refuse, world.disk.crash_at = refuse, crash_at
     return [f"NOT FOUND by {one.word}: {one.id} {one.text[:40]!r}" for one in wrong]
 
 

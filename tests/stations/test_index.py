@@ -58,7 +58,7 @@ def paths(desk, question):
 def test_a_first_index_reads_every_file_and_the_next_look_none(desk):
     note(desk, "2026-01-28-idea.md", "买一台电钢琴。\n")
     (desk.root / "memory.md").write_text("2026-01-20|web-chat|喜欢喝普洱\n", encoding="utf-8")
-    assert refresh(desk.ws) == Changes(read=2)
+    assert refresh(desk.ws) == Changes(read=2, new=True)
     assert refresh(desk.ws) == Changes()
     assert refresh(desk.reopen()) == Changes()
 
