@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import sys
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,10 @@ def _live(job: tuple[str, str, date, int, bool]) -> tuple[str, Outcome | str]:
         return _key(job), live(seed, zone, first, days, keep=keep)
     except Violation as error:
         return _key(job), str(error)
+    except (
+        BaseException
+    ):  # the power that goes out where nobody expects it would end the pool's process, and the pool would wait
+        return _key(job), traceback.format_exc(limit=-4)
 
 
 def _key(job: tuple[str, str, date, int, bool]) -> str:
