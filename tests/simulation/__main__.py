@@ -31,9 +31,7 @@ def _live(job: tuple[str, str, date, int, bool]) -> tuple[str, Outcome | str]:
         return _key(job), live(seed, zone, first, days, keep=keep)
     except Violation as error:
         return _key(job), str(error)
-    except (
-        BaseException
-    ):  # the power that goes out where nobody expects it would end the pool's process, and the pool would wait
+    except BaseException:  # PowerLoss where nobody expects it would end this process of the pool, which would wait for ever
         return _key(job), traceback.format_exc(limit=-4)
 
 
