@@ -91,15 +91,13 @@ class Index:
 
     def records(self) -> Mapping[str, Record]:
         """Return the files as they were last looked at, by path; the last commit's are read where nothing was yet."""
-        with contextlib.suppress(OSError, BadFile):
-            self._opened()
+        with contextlib.suppress(OSError):
+            self._opened_quietly()
         return {path: record for path, record in self._view.catalogue.files.items() if not record.silent}
 
     def inventory(self) -> Inventory:
         """Return what the last commit holds, nothing where it is damaged, and in how many files memory is otherwise."""
-        view = None
-        with contextlib.suppress(BadFile):
-            view = self._opened()
+        view = self._opened_quietly()
         known = view.catalogue if view else Catalogue()
         stats = self._files.disk.stats(self._folder).values()
         return Inventory(
@@ -204,6 +202,14 @@ class Index:
             return None
         self._view, self.left = found, 0
         return found
+
+    def _opened_quietly(self) -> View | None:
+        """Return the same, None where it can't be read: who searches or updates next hears of that."""
+        try:
+            return self._opened()
+        except BadFile:
+            self._damaged = None
+            return None
 
     # ── searching it ─────────────────────────────────────────────────────────
 

@@ -161,6 +161,16 @@ def test_one_bit_that_was_changed_in_the_index_is_noticed_before_the_library_tru
     assert asks(told).hits
 
 
+def test_who_only_asks_how_the_index_stands_keeps_its_damage_from_nobody(told):
+    (index_of(told) / "meta.json").write_bytes(b"{")
+    told.reopen()
+    assert told.ws.index.inventory().files == 0
+    assert told.ws.index.records() == {}
+    assert told.told.of("index_damaged") == []
+    assert asks(told).hits
+    assert len(told.told.of("index_damaged")) == 1
+
+
 def test_a_catalogue_of_rubbish_has_the_index_made_anew(told):
     told.ws.index._view = type(told.ws.index._view)()
     Engine(str(index_of(told)), new=False).write((), (), "目录".encode)
