@@ -126,7 +126,6 @@ def _flags(history: tuple[object, ...], in_files: set[Key], ws: Workspace, ledge
     for entry in history:
         if not isinstance(entry, Message) or entry.archived is not Archived.YES:
             continue
-        if entry.key in ws.seen.unwritten:
-            continue  # what was lost from its file is written again by the next run
-        if entry.key not in in_files and ws.seen.file_of(entry.key) is None:
+        # what was lost from its file and saved is un-written, and the next run writes it again
+        if not (entry.key in in_files or entry.key in ws.seen.unwritten or ws.seen.file_of(entry.key)):
             ledger.damage.append(f"message {entry.id} is flagged true, but no dated file was ever made of it")

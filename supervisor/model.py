@@ -89,10 +89,10 @@ def calls_for(ws: Workspace, size: int) -> int:
     return 0 if ws.extracting else max(1, -(-size // max(1, room // 2)) if size > room else 1)
 
 
-def calls_by_group(ws: Workspace, wanted: Iterable[Work], files: Iterable[MemoryFile]) -> dict[str, int]:
-    """Return about how many calls each group takes."""
+def bytes_by_group(wanted: Iterable[Work], files: Iterable[MemoryFile]) -> dict[str, int]:
+    """Return how large the dated files of each group are together."""
     sizes = {file.source: file.size for file in files}
-    return {work.period.group: calls_for(ws, sum(sizes.get(source, 0) for source in work.sources)) for work in wanted}
+    return {work.period.group: sum(sizes.get(source, 0) for source in work.sources) for work in wanted}
 
 
 @cache

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from supervisor.archive import taken_names, why_due
 from supervisor.canaries import CanaryStore
 from supervisor.intake import unwritten
-from supervisor.model import BYTES_A_TOKEN, calls_by_group, maker, provider_state
+from supervisor.model import BYTES_A_TOKEN, bytes_by_group, calls_for, maker, provider_state
 from supervisor.policy.backoff import is_due
 from supervisor.policy.canary import rate
 from supervisor.policy.coverage import covered, covered_days
@@ -78,7 +78,7 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
     failures = ws.failures()
     flying = ws.spool.in_flight()
     work = ripe(files, summaries, ws.today(now), archive.recent_days, maker(ws))
-    sizes, calls = {file.source: file.size for file in files}, calls_by_group(ws, work, files)
+    sizes = bytes_by_group(work, files)
     return {
         "at": to_wire(now),
         "today": ws.today(now).isoformat(),
@@ -91,8 +91,8 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
                 "group": one.period.group,
                 "files": len(one.sources),
                 "messages": sum(source.count for source in one.sources),
-                "calls": calls[one.period.group],
-                "tokens": 0 if ws.extracting else sum(sizes.get(source, 0) for source in one.sources) // BYTES_A_TOKEN,
+                "calls": calls_for(ws, sizes[one.period.group]),
+                "tokens": 0 if ws.extracting else sizes[one.period.group] // BYTES_A_TOKEN,
                 "inFlight": one.period.group in flying,
                 "waitsUntil": to_wire(failure.next_at)
                 if (failure := failures.get(one.period.group)) and not is_due(failure.failed_at, failure.next_at, now)

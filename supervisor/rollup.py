@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from supervisor.model import calls_by_group, calls_left, maker
+from supervisor.model import bytes_by_group, calls_for, calls_left, maker
 from supervisor.policy.age import home
 from supervisor.policy.backoff import is_due
 from supervisor.policy.coverage import covered
@@ -41,7 +41,7 @@ def roll_up(ws: Workspace, now: datetime) -> int:
     wanted = ripe(files, summaries, today, recent, who)
     waiting = {group for group, failure in failures.items() if not is_due(failure.failed_at, failure.next_at, now)}
     ready = [work for work in wanted if work.period.group not in in_flight and work.period.group not in waiting]
-    costs = calls_by_group(ws, wanted, files)
+    costs = {group: calls_for(ws, size) for group, size in bytes_by_group(wanted, files).items()}
     under_way = sum(costs.get(group, 1) for group in in_flight)  # one that a person asked for need not be wanted
     ready = _affordable(ws, ready[: max(0, ws.config.archive.max_queued - ws.spool.waiting())], costs, now, under_way)
     # apply

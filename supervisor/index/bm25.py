@@ -102,7 +102,8 @@ class Counted:
         total = np.zeros(len(self._lengths))
         for word, counts in words.items():
             total += counts * self._known[word]
-        return list(total.tolist())
+        scores: list[float] = total.tolist()
+        return scores
 
     def _weigh(self, words: Sequence[str]) -> None:
         """Have rank-bm25 score the words: for it each word that stands in a field of a candidate is a document of its own."""

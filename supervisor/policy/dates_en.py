@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from supervisor.policy.days import (
     Days,
     ago,
+    day_of_month_back,
     days_back,
     feast_of,
     latest,
@@ -28,6 +29,7 @@ from supervisor.policy.days import (
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import date
+    from typing import TypeGuard
 
 _MONTHS: Final = "jan feb mar apr may jun jul aug sep oct nov dec".split()  # noqa: SIM905 - a list to be read
 _WEEKDAYS: Final = "mon tue wed thu fri sat sun".split()  # noqa: SIM905 - a list to be read
@@ -89,19 +91,23 @@ def _none(_match: re.Match[str], _today: date) -> Days | None:
     return None
 
 
+def _is_the_one_before(found: Days | None, match: re.Match[str], today: date) -> TypeGuard[Days]:
+    """Tell whether "last" means not the one that *today* is in, but the one a year before."""
+    return found is not None and today in found and (match.groupdict().get("near") or "").lower() == "last"
+
+
 def _of_month(match: re.Match[str], today: date) -> Days | None:
     month, part = _month(match["month"]), _PART[(match.groupdict().get("part") or "whole").lower()]
     if match["year"]:
         return month_of(int(match["year"]), month, part)
     found = latest_month(month, today, part)
-    if found and today in found and (match.groupdict().get("near") or "").lower() == "last":
+    if _is_the_one_before(found, match, today):
         return month_of(found.first.year - 1, month, part)
     return found
 
 
 def _day_of_near_month(match: re.Match[str], today: date) -> Days | None:
-    found = months_back(today, 1 if match["near"].lower() == "last" else 0)
-    return one(found.first.year, found.first.month, int(match["day"])) if found else None
+    return day_of_month_back(today, 1 if match["near"].lower() == "last" else 0, int(match["day"]))
 
 
 def _weekday_before_last(match: re.Match[str], today: date) -> Days | None:
@@ -118,7 +124,7 @@ def _season(match: re.Match[str], today: date) -> Days | None:
     if match.groupdict().get("year"):
         return season_of(int(match["year"]), season)
     found = latest_season(season, today)
-    if found and today in found and (match["near"] or "").lower() == "last":
+    if _is_the_one_before(found, match, today):
         return season_of(found.first.year - 1, season)
     return found
 
@@ -173,8 +179,9 @@ def _half_year(_match: re.Match[str], today: date) -> Days | None:
 
 
 def _number_only(match: re.Match[str], today: date) -> Days | None:
-    found, before = one(today.year, today.month, int(match["day"])), months_back(today, 1)
-    return found if found and found.first <= today else before and one(before.first.year, before.first.month, int(match["day"]))
+    day = int(match["day"])
+    found = one(today.year, today.month, day)
+    return found if found and found.first <= today else day_of_month_back(today, 1, day)
 
 
 def _count(text: str) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from supervisor.policy.days import (
     Days,
     ago,
+    day_of_month_back,
     days_back,
     feast_of,
     latest,
@@ -100,8 +101,7 @@ def _month(match: re.Match[str], today: date) -> Days | None:
 
 
 def _day_of_near_month(match: re.Match[str], today: date) -> Days | None:
-    found = months_back(today, _WEEKS[match["back"]] or 0)
-    return one(found.first.year, found.first.month, number(match["day"])) if found else None
+    return day_of_month_back(today, _WEEKS[match["back"]] or 0, number(match["day"]))
 
 
 def _near_month(match: re.Match[str], today: date) -> Days | None:
@@ -141,8 +141,7 @@ def _past(match: re.Match[str], today: date) -> Days | None:
 def _number_only(match: re.Match[str], today: date) -> Days | None:
     day = number(match["day"])
     found = one(today.year, today.month, day)
-    before = months_back(today, 1)
-    return found if found and found.first <= today else before and one(before.first.year, before.first.month, day)
+    return found if found and found.first <= today else day_of_month_back(today, 1, day)
 
 
 def _near_day(match: re.Match[str], today: date) -> Days | None:

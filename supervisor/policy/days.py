@@ -82,6 +82,12 @@ def latest_month(month: int, today: date, part: str = "whole") -> Days | None:
     return month_of(today.year - (month > today.month), month, part)
 
 
+def day_of_month_back(today: date, months: int, day: int) -> Days | None:
+    """Return that day of the month so many months before *today*'s; None where it has no such day."""
+    month = months_back(today, months)
+    return month and one(month.first.year, month.first.month, day)
+
+
 def months_back(today: date, count: int) -> Days | None:
     """Return the calendar month *count* months before today's."""
     index = today.year * 12 + today.month - 1 - count

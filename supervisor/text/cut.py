@@ -84,7 +84,7 @@ def around(text: str, chars: int, terms: Sequence[str] = ()) -> tuple[int, int]:
 def _comparable(text: str, terms: Sequence[str]) -> str:
     """Return the text as terms are written, every character in its place."""
     low = text.translate(_FOLDED).lower()
-    if all(term.isascii() for term in terms) or not any(_han_run().match(term) for term in terms):
+    if not any(not term.isascii() and _han_run().match(term) for term in terms):
         return low
     return _han_run().sub(lambda run: known if len(known := simplified(run[0])) == len(run[0]) else run[0], low)
 
