@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping  # noqa: TC003 - fields of a dataclass
 from dataclasses import dataclass, field
 from datetime import date, datetime  # noqa: TC003 - fields of a dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 
@@ -41,6 +41,11 @@ class Given:
     touched_paths: Collection[str] = ()
     kept: Mapping[str, bytes] = field(default_factory=dict)
     recent_days: int = 5
+
+    @classmethod
+    def of_writers(cls, now: datetime, zone: str, *, calm: bool = True, **more: Any) -> Given:
+        """What several writers leave whose messages come in any order, once everything was written, or (not *calm*) meanwhile."""
+        return cls(now, zone, calm=calm, all_written=calm, ordered=False, **more)
 
     @property
     def today(self) -> date:

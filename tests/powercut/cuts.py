@@ -127,9 +127,7 @@ class Cuts:
         if not self.root.is_dir():
             return ["the workspace is gone"]
         files, modes, wrong = read_folder(self.root)
-        given = Given(
-            datetime.now(UTC), _ZONE, calm=calm, all_written=calm, ordered=False, by_writer=True, offered=self._offered
-        )
+        given = Given.of_writers(datetime.now(UTC), _ZONE, calm=calm, by_writer=True, offered=self._offered)
         return [*wrong, *check(files, self.acked, given, modes)]
 
     def _settle(self) -> list[str]:

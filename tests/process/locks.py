@@ -119,12 +119,9 @@ class LockStorm:
             else:
                 found = foreign.message(identity)
                 acked.append(Acked(identity, found["text"], found["createdAt"], found["role"]))
-        given = Given(
+        given = Given.of_writers(
             datetime.now(UTC),
             "Asia/Shanghai",
-            calm=True,
-            all_written=True,
-            ordered=False,
             by_writer=not self.rogue,
             offered={foreign.message(identity)["text"] for identity in self.acked.keys() | met},
         )

@@ -210,12 +210,9 @@ class Storm:
         self.calm_s = time.monotonic() - began
         wrong = [f"the calm run ended with {code}: {err[-2000:]}"] if code or err else []
         files, modes, outside = read_folder(self.root)
-        given = Given(
+        given = Given.of_writers(
             datetime.now(UTC),
             "Asia/Shanghai",
-            calm=True,
-            all_written=True,
-            ordered=False,
             by_writer=True,
             offered={text for feeder in self.feeders for text in feeder.offered},
             touched_paths=self.saves.paths,

@@ -89,7 +89,7 @@ class Full:
         code, _, err = forked.run(self.root, "run", "--until-settled", environ=ENVIRON)
         wrong += [f"the calm run ended with {code}: {err}"] if code or err else []
         files, modes, outside = read_folder(self.root)
-        given = Given(datetime.now(UTC), "Asia/Shanghai", calm=True, all_written=True, ordered=False)
+        given = Given.of_writers(datetime.now(UTC), "Asia/Shanghai")
         return [*wrong, *outside, *check(files, self.acked, given, modes)]
 
     def _cycle(self, supervisor: forked.Child, told: int) -> list[str]:

@@ -107,12 +107,9 @@ class Stage:
         added = {one.id: one for one in self.adds}
         acked = [*self.promised, *(added[line] for line in out.split() if line in added)]
         files, modes, wrong = read_folder(root)
-        given = Given(
+        given = Given.of_writers(
             datetime.fromisoformat(NOW),
             ZONE,
-            calm=True,
-            all_written=True,
-            ordered=False,
             by_writer=True,
             offered={one.text for one in (*self.promised, *self.adds)},
             touched_paths={EDITED} & self.own.keys(),
