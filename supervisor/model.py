@@ -7,21 +7,24 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.policy.provider import ProviderState, after_fault, after_success, charged, may_ask
+from supervisor.policy.provider import ProviderState, after_fault, after_success, allotted, charged, may_ask
 from supervisor.policy.ripen import Maker
 from supervisor.protocol.clock import from_wire, to_wire
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from supervisor.policy.coverage import MemoryFile
     from supervisor.policy.ripen import Work
+    from supervisor.policy.settle import Failure
     from supervisor.protocol.task import Result
     from supervisor.workspace import Workspace
 
 #: Bytes of a dated file that make a token, on the safe side: Chinese takes three bytes a character.
 BYTES_A_TOKEN: Final = 3
+#: How often an estimate is doubled at most.
+_DOUBLED_MOST: Final = 6
 #: Characters of a prompt's line that no summary would say by chance.
 _MARK_LEAST: Final = 16
 
@@ -73,20 +76,37 @@ def note_result(ws: Workspace, result: Result, now: datetime) -> None:
     ws.events.edge("provider_paused", paused, over="provider_back", until=paused, attempts=after.attempts)
 
 
-def calls_left(ws: Workspace, now: datetime, under_way: int) -> int:
-    """Return how many more calls may be begun now, about *under_way* being those that are."""
+def allot(ws: Workspace, groups: Sequence[str], costs: Mapping[str, int], now: datetime) -> list[int]:
+    """
+    Return how many calls each of the first of *groups* may make now: [] while the model may not be asked, 0 each for extracts.
+
+    What tasks in flight may still make is kept for them, and a probe goes alone. *costs* are estimates of `calls_for`.
+    """
     if ws.extracting:
-        return ws.config.archive.max_queued
+        return [0] * len(groups)
     state, today, most = provider_state(ws), ws.today(now).isoformat(), ws.config.llm.max_calls_per_day
     spent = state.calls if state.day == today else 0
     ws.events.edge("calls_spent", spent >= most and today, calls=spent)
-    return may_ask(state, now, today, most, under_way)
+    if not groups:
+        return []
+    # what a person asked for has no bound of its own, and need not be wanted
+    under_way = sum(calls or costs.get(group, 1) for group, calls in ws.spool.calls_under_way().items())
+    wanted = groups[:1] if state.is_failing else groups
+    return allotted((costs[group] for group in wanted), may_ask(state, now, today, most, under_way))
 
 
-def calls_for(ws: Workspace, size: int) -> int:
-    """Return about how many calls material of *size* bytes takes: one for each piece that fits the context."""
+def calls_for(ws: Workspace, size: int, failure: Failure | None) -> int:
+    """
+    Return about how many calls material of *size* bytes takes: one for each piece that fits the context.
+
+    Twice as many for each time that it was too large already: the model's context is smaller than we are told.
+    """
+    if ws.extracting:
+        return 0
     room = round(ws.config.llm.context_tokens * ws.config.llm.material_share * BYTES_A_TOKEN)
-    return 0 if ws.extracting else max(1, -(-size // max(1, room // 2)) if size > room else 1)
+    pieces = -(-size // max(1, room // 2)) if size > room else 1
+    times = failure.attempts if failure and failure.reason == "input" else 0
+    return pieces << min(times, _DOUBLED_MOST)
 
 
 def bytes_by_group(wanted: Iterable[Work], files: Iterable[MemoryFile]) -> dict[str, int]:

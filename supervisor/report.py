@@ -91,7 +91,7 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
                 "group": one.period.group,
                 "files": len(one.sources),
                 "messages": sum(source.count for source in one.sources),
-                "calls": calls_for(ws, sizes[one.period.group]),
+                "calls": calls_for(ws, sizes[one.period.group], failures.get(one.period.group)),
                 "tokens": 0 if ws.extracting else sizes[one.period.group] // BYTES_A_TOKEN,
                 "inFlight": one.period.group in flying,
                 "waitsUntil": to_wire(failure.next_at)

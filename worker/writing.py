@@ -57,6 +57,7 @@ class Writing:
     usage: Usage = Usage()  # noqa: RUF009 - immutable
     _wordings: dict[str, Wording] = field(default_factory=dict)
     _used: set[Wording] = field(default_factory=set)
+    _most_calls: int = 0
 
     @property
     def version(self) -> str:
@@ -67,6 +68,8 @@ class Writing:
         """Return the summary, "" when there is nothing to record; ProviderError, Cancelled, or BadConfig of a wording."""
         if all(is_chitchat(block.text) for block in blocks):
             return task.previous.strip()
+        a_day = self.config.llm.max_calls_per_day
+        self._most_calls = min(a_day, task.max_calls or a_day)
         language = language_of("\n".join(block.text for block in blocks if block.role != "tool"))
         entries = entries_of(blocks, ZoneInfo(task.zone), self._hiding(language), dates=task.kind != "daily-summary")
         so_far = self._hiding(language)(task.previous).strip()
@@ -109,8 +112,8 @@ class Writing:
         if kept is not None:
             return kept
         llm = self.config.llm
-        if self.usage.calls >= llm.max_calls_per_day:
-            raise ProviderError("input", "it needs more calls than llm.max_calls_per_day; it goes on from here", usage=Usage())
+        if self.usage.calls >= self._most_calls:
+            raise ProviderError("input", "it needs more calls than the day has left; it goes on from here", usage=Usage())
         left = llm.context_tokens - _FRAME - self._tokens(prompt) * (100 + _DOUBT) // 100
         try:
             done = self.model.complete(

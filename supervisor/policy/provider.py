@@ -8,13 +8,16 @@ A fault of the provider costs no group an attempt (docs/protocol.md, 3, Failure)
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from supervisor.policy.backoff import delay_after, is_due, jittered
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime, timedelta
+
+#: Calls a task gets beyond its estimate and half of it: one too long for the model costs a call, and is then cut in two.
+SPARE: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,14 +81,33 @@ def after_success(state: ProviderState) -> ProviderState:
 
 def may_ask(state: ProviderState, now: datetime, today: str, max_calls: int, under_way: int) -> int:
     """
-    Return how many more calls may be begun now, *under_way* being those that are.
+    Return how many more calls may be begun now, *under_way* being those that tasks in flight may still make.
 
-    None while the provider is paused, one as a probe when the pause is over, else what is left of the day's cap.
+    None while the provider is paused, or while a probe is out, else what is left of the day's cap.
     """
-    if state.is_failing and state.failed_at and state.next_at:
-        return 0 if under_way or not is_due(state.failed_at, state.next_at, now) else min(1, _left(state, today, max_calls))
-    return max(0, _left(state, today, max_calls) - under_way)
+    is_paused = state.is_failing and state.failed_at and state.next_at and not is_due(state.failed_at, state.next_at, now)
+    if is_paused or (state.is_failing and under_way):
+        return 0
+    spent = state.calls if state.day == today else 0
+    return max(0, max_calls - spent - under_way)
 
 
-def _left(state: ProviderState, today: str, max_calls: int) -> int:
-    return max(0, max_calls - (state.calls if state.day == today else 0))
+def allotted(costs: Iterable[int], left: int) -> list[int]:
+    """
+    Return how many calls each of the first tasks may make, about *costs* each, so that together they never pass *left*.
+
+    Tasks go in their order while the day has what they are thought to take; the first goes with what there is. What is then
+    over is theirs as well, for an estimate may be low: half as much again and `SPARE` calls a task.
+    """
+    chosen: list[tuple[int, int]] = []  # what it is thought to take, what it gets
+    for cost in costs:
+        if left <= 0 or (cost > left and chosen):
+            break
+        chosen.append((cost, min(cost, left)))
+        left -= min(cost, left)
+    given = []
+    for cost, calls in chosen:
+        more = min(left, cost // 2 + SPARE)
+        given.append(calls + more)
+        left -= more
+    return given

@@ -60,6 +60,23 @@ class Spool:
                 found[_group(name)] = folder.name
         return found
 
+    def calls_under_way(self) -> dict[str, int]:
+        """
+        Return of each group in flight how many calls its task may make, or its result has made.
+
+        0 of a task without a bound, and of a file that can't be read.
+        """
+        found: dict[str, int] = {}
+        for folder in (self.queue, self.running, self.results):
+            for name in _names(self._files, folder):
+                look = self._files.look(folder / name)
+                with suppress(ValueError):
+                    data = look.data if look else b""
+                    is_over = folder is self.results
+                    found[_group(name)] = parse_result(data).usage.get("calls", 0) if is_over else parse_task(data).max_calls
+                found.setdefault(_group(name), 0)
+        return found
+
     def waiting(self) -> int:
         """Count the tasks in the queue."""
         return len(_names(self._files, self.queue))

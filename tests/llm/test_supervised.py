@@ -177,6 +177,18 @@ def test_calls_of_a_day_stay_within_the_cap_and_go_on_tomorrow_newest_first(tmp_
     assert len(house.summaries()) == 10
 
 
+def test_a_model_whose_context_is_smaller_than_it_is_told_costs_no_call_beyond_the_cap(tmp_path, server):
+    server.script = lambda n, prompt: ACTS["too long"] if len(prompt) > 1_200 else Act(text=SUMMARY)
+    house = House(tmp_path, server, "max_calls_per_day = 7")
+    house.talk(days=5, each=40)
+    for day in range(1, 20):
+        house.settle()
+        assert house.calls(server) <= 7 * day
+        house.forward(days=1)
+    assert house.calls(server) > 5 * 2
+    assert len(house.summaries()) == 5
+
+
 def test_extracts_are_made_anew_when_a_model_appears_and_the_originals_stay_as_they_are(tmp_path, server):
     server.script = lambda n, prompt: Act(text=SUMMARY)
     house = House(tmp_path, server)

@@ -348,6 +348,17 @@ def test_a_task_never_makes_more_calls_than_a_day_has_and_goes_on_where_it_stopp
     assert (shop.do().status, server.seen.calls) == ("done", 4)
 
 
+def test_a_task_never_makes_more_calls_than_were_kept_for_it_and_goes_on_where_it_stopped(small):
+    source = small.day("2026-01-15", long_day(60))
+    small.ask("day-2026-01-15", source, max_calls=2)
+    result = small.do()
+    assert (result.reason, result.usage["calls"]) == ("input", 2)
+    assert "than the day has left" in result.error
+
+    small.ask("day-2026-01-15", source, attempt=1, max_calls=2)
+    assert (small.do().status, small.server.seen.calls) == ("done", 4)
+
+
 def test_a_full_disk_costs_a_piece_and_not_the_work(small, monkeypatch):
     source = small.day("2026-01-15", long_day(60))
     small.ask("day-2026-01-15", source)

@@ -51,3 +51,17 @@ def test_a_message_is_written_once_though_the_journal_can_not_take_it_for_many_r
     desk.settle()
     assert desk.filed() == [("a", "明天把 nginx 的配置备份一下。")]
     assert desk.flags() == [True]
+
+
+def test_no_summary_is_asked_for_while_the_journal_can_not_take_whose_words_its_file_holds(desk):
+    desk.write([message("a", "2026-01-10T09:00", "明天把 nginx 的配置备份一下。")])
+    disk = FullFor("seen.jsonl")
+    desk.reopen(disk=disk)
+    desk.round("all")
+    assert desk.filed() == [("a", "明天把 nginx 的配置备份一下。")]
+    assert not desk.ws.spool.in_flight()
+
+    disk.is_full = False
+    desk.round("all")
+    assert list(desk.ws.spool.in_flight()) == ["day-2026-01-10"]
+    assert desk.flags() == ["pending"]
