@@ -73,6 +73,7 @@ def _take_in(ws: Workspace, result: Result, period: Period, now: datetime) -> bo
         better = result.redo or (standing is not None and standing.extract and not result.extract)
         continues_nothing = bool(result.previous_digest) and standing is None  # a person deleted what it continued
         if continues_nothing or not widens(result.sources, standing, files, better=better):
+            ws.memory.settle_summary(period)  # which may be this very one, of a process that was killed
             ws.events.emit("dropped", group=result.group)
             return False
         reason = _fault(ws, result) if not empty else None

@@ -66,6 +66,7 @@ def know_written(ws: Workspace) -> None:
     """Let the journal know of every dated file. OSError when it can't: then nobody can tell what is un-written."""
     if ws.seen.is_doubtful:
         compact_journal(ws)
+    ws.files.settle(ws.layout.seen)
     ws.seen.refresh()
     _reconcile(ws)
 
@@ -88,6 +89,7 @@ def _reconcile(ws: Workspace) -> None:
     """Tell the journal of dated files that it does not know: a crash fell between the two, or it was deleted."""
     for file in ws.memory.dated():
         if file.ours and file.name not in ws.seen.names:
+            ws.memory.settle(file.name)
             ws.seen.wrote(file.name, ws.memory.blocks(file.name))
 
 

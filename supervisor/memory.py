@@ -103,6 +103,14 @@ class MemoryStore:
         """Make the dated file, durably; FileExistsError when somebody has taken its name."""
         self._files.create(self._layout.dated(name), data)
 
+    def settle(self, name: str) -> None:
+        """Make durable that the dated file stands where it does: whoever made it may have been killed before that."""
+        self._files.settle(self.path_of(name))
+
+    def settle_summary(self, period: Period) -> None:
+        """Make durable that the summary stands, where there is one."""
+        self._files.settle(self._layout.summary(period))
+
     def read_summary(self, period: Period) -> tuple[Look | None, Summary | None]:
         """Return the summary file as it is now, and what it says."""
         path = self._layout.summary(period)
@@ -115,12 +123,14 @@ class MemoryStore:
             copy = self._layout.previous / f"{period.label}.{digest_of(seen.data)[:12]}.md"
             if not self._files.disk.stat(copy):
                 self._files.create(copy, seen.data)
+            self._files.settle(copy)
         self._files.replace(self._layout.summary(period), render_summary(summary), seen)
 
     def move_to_originals(self, name: str) -> None:
         """Move a covered dated file into its month's folder, in one step that never replaces; harmless twice."""
         target = self._layout.original(name)
         self._files.make_folder(target.parent)
+        self._files.settle(target.parent)
         try:
             self._files.move(self._layout.dated(name), target)
         except FileNotFoundError:
@@ -132,6 +142,7 @@ class MemoryStore:
         """Take away the second name of a file that both places show; where they differ, both stay."""
         here, there = self._files.look(self._layout.dated(name)), self._files.look(target)
         if here and there and here.data == there.data:
+            self._files.settle(target)
             self._files.remove(self._layout.dated(name))
 
     # ── reading, once per change ─────────────────────────────────────────────

@@ -72,6 +72,7 @@ class Workspace:
         layout = self.layout
         for folder in (layout.summaries, layout.originals, layout.state, layout.previous, layout.drop_box):
             self.files.make_folder(folder)
+            self.files.settle(folder)
         self.spool.prepare()
 
     def today(self, now: datetime) -> date:

@@ -64,6 +64,7 @@ class Files:
         self._token = token or str(os.getpid())
         self.pause = pause
         self._count = itertools.count()
+        self._settled: dict[Path, int] = {}  # inodes
 
     # ── reading ──────────────────────────────────────────────────────────────
 
@@ -132,8 +133,30 @@ class Files:
             self.disk.sync(handle)
         finally:
             self.disk.close(handle)
-        if found is None:
+        self._settle_name(path)
+
+    def settle(self, path: Path) -> None:
+        """
+        Make durable, once in this process, that *path* stands as it does; nothing happens where there is none.
+
+        For what is relied on and was made by another: that process may have been killed before its fsync.
+        """
+        stat = self.disk.stat(path)
+        if stat is None or self._settled.get(path) == stat.inode:
+            return
+        if modes.S_ISREG(stat.mode):
+            handle = self.disk.open_append(path, FILE_MODE)
+            try:
+                self.disk.sync(handle)
+            finally:
+                self.disk.close(handle)
+        self._settle_name(path)
+
+    def _settle_name(self, path: Path) -> None:
+        stat = self.disk.stat(path)
+        if stat and self._settled.get(path) != stat.inode:
             self.disk.sync_folder(path.parent)
+            self._settled[path] = stat.inode
 
     def move(self, old: Path, new: Path) -> None:
         """Give the file a new place in one durable step; FileExistsError when the place is taken."""
@@ -160,7 +183,7 @@ class Files:
             self.disk.mkdir(folder)
         except FileExistsError:
             return
-        self.disk.sync_folder(folder.parent)
+        self._settle_name(folder)
 
     def quarantine(self, folder: Path, label: str, data: bytes, limit: int) -> Path | None:
         """
@@ -172,7 +195,10 @@ class Files:
         self.make_folder(folder)
         path = folder / f"{label}.{digest_of(data)[:12]}"
         names = [name for name in self.disk.names(folder) if name.startswith(f"{label}.")]
-        if path.name in names or len(names) >= limit:
+        if path.name in names:
+            self.settle(path)
+            return None
+        if len(names) >= limit:
             return None
         self.create(path, data)
         return path

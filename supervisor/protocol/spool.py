@@ -35,9 +35,10 @@ class Spool:
         self.queue, self.running, self.results, self.failed = (layout.worker / name for name in SPOOL)
 
     def prepare(self) -> None:
-        """Make the folders where they are absent."""
+        """Make the folders where they are absent; what a process that was killed took out of them stays out."""
         for folder in (self.queue, self.running, self.results, self.failed):
             self._files.make_folder(folder)
+            self._files.disk.sync_folder(folder)
 
     # ── the supervisor's side ────────────────────────────────────────────────
 
@@ -109,6 +110,7 @@ class Spool:
     def put_back(self, name: str) -> None:
         """Return a running task to the queue; one that has its result already is over."""
         if self._files.disk.stat(self.results / name):
+            self._files.settle(self.results / name)
             self._files.remove(self.running / name)
             return
         try:
@@ -162,8 +164,10 @@ class Spool:
     def finish(self, result: Result) -> None:
         """Deliver the result, once; then the running task is over."""
         name = f"{result.id}.json"
-        with suppress(FileExistsError):  # a second worker was faster: the work is the same
+        try:
             self._files.create(self.results / name, render_result(result))
+        except FileExistsError:  # a second worker was faster: the work is the same
+            self._files.settle(self.results / name)
         self._files.remove(self.running / name)
 
     # ── failures ─────────────────────────────────────────────────────────────

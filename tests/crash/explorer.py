@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tests.crash.loss import MODES, Mode, Outcome, outcomes
 from tests.crash.model_disk import ModelDisk
-from tests.crash.state import State, fingerprint
+from tests.crash.state import State, fingerprint, owed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -103,8 +103,10 @@ class Explorer:
     seed: int = 0
     most: int = 10**9
     stop: bool = False
-    _known: dict[tuple[int, int], int] = field(default_factory=dict)  # disk and promises -> the depth they were judged to
-    _passed: dict[tuple[int, int, int], int] = field(default_factory=dict)  # the same at each bare place of a recovery
+    _known: dict[tuple[int, int, int], int] = field(
+        default_factory=dict
+    )  # disk, promises, what it owes -> the depth they were judged to
+    _passed: dict[tuple[int, int, int, int], int] = field(default_factory=dict)  # the same at each bare place of a recovery
 
     def explore(self, workload: Callable[[ModelDisk], None], start: State | None = None, name: str = "") -> Report:
         """Run the workload once, then every crash of it. What an earlier call has judged as deeply is not judged again."""
@@ -138,11 +140,14 @@ class Explorer:
                 self._judge(outcome, acks, (*runs[:-1], (log, count, outcome.story)), depth, report)
 
     def _judge(self, outcome: Outcome, acks: Sequence[object], runs: tuple[Run, ...], depth: int, report: Report) -> None:
-        key = (fingerprint(outcome.state.inodes, outcome.state.live), len(acks))
+        state = outcome.state
+        shown = (fingerprint(state.inodes, state.live), len(acks))
+        key = (*shown, owed(state.inodes, state.live, state.pending) if depth else 0)
         if self._known.get(key, -1) >= depth:
             report.seen += 1
             return
-        report.states += key not in self._known
+        report.states += (*shown, 0) not in self._known
+        self._known[*shown, 0] = max(0, self._known.get((*shown, 0), 0))
         self._known[key] = depth
         disk = ModelDisk(outcome.state, record=depth > 0)
         wrong = [f"before recovery: {line}" for line in self.before(disk, acks)] if self.before else []
@@ -156,7 +161,7 @@ class Explorer:
         report.slowest = max(report.slowest, time.process_time() - began)
         if wrong:
             report.add(_case((*runs, (disk.log, disk.operations, "recovered")), wrong))
-        for snapshot in self._inside(disk.snapshots):
+        for snapshot in self._inside([*disk.snapshots, disk.end()] if depth else []):
             self._crash(snapshot, self.inner, acks, (*runs, (disk.log, snapshot.number, "")), depth - 1, report)
 
     def _inside(self, snapshots: list[Snapshot]) -> list[Snapshot]:
@@ -177,12 +182,14 @@ class _Bare:
     disk: ModelDisk
     promises: int
     depth: int
-    passed: dict[tuple[int, int, int], int]
+    passed: dict[tuple[int, int, int, int], int]
     place: int = 0
 
     def __call__(self) -> None:
         self.place += 1
-        key = (self.place, fingerprint(self.disk.inodes, self.disk.live), self.promises)
+        disk = self.disk
+        owes = owed(disk.inodes, disk.live, disk.pending) if self.depth else 0
+        key = (self.place, fingerprint(disk.inodes, disk.live), owes, self.promises)
         if self.passed.get(key, -1) >= self.depth:
             raise _WentOn
         self.passed[key] = self.depth

@@ -1,7 +1,8 @@
 """
 What a crash may leave of a disk, by three models of what a machine keeps.
 
-* ``kill``: the process dies, the machine lives: all that was done stands, a write may have got half way.
+* ``kill``: the process dies, the machine lives: all that was done stands, a write may have got half way. Nothing becomes
+  durable by it: what the dead process owed a sync, the power may still take from the next one.
 * ``ordered``: the power goes on a journaling file system (ext4, data=ordered): of each folder's names that no sync made
   durable a prefix is kept, in their order; of unsynced bytes nothing, half or all.
 * ``weak``: the power goes on a disk that promises only what it was asked for: any subset of those names is kept, and
@@ -46,11 +47,13 @@ def outcomes(snapshot: Snapshot, mode: Mode, limit: int = 24, seed: int = 0) -> 
 
 def _killed(snapshot: Snapshot) -> Iterator[Outcome]:
     state = snapshot.state
-    yield Outcome(settle(state.inodes, state.live), "killed")
+    # the operations of the next process are counted from 0
+    state = state._replace(pending=tuple(c._replace(number=c.number - snapshot.number) for c in state.pending))
+    yield Outcome(state, "killed")
     if snapshot.data:
         inode = state.inodes[snapshot.inode]
         half = inode._replace(data=inode.data + snapshot.data[: len(snapshot.data) // 2])
-        yield Outcome(settle({**state.inodes, snapshot.inode: half}, state.live), "killed half way through the write")
+        yield Outcome(state._replace(inodes={**state.inodes, snapshot.inode: half}), "killed half way through the write")
 
 
 def _lost(state: State, mode: Mode, limit: int, rng: random.Random) -> Iterator[Outcome]:

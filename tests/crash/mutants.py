@@ -240,6 +240,18 @@ MUTANTS = (
         ((Files, "move", faults.half_move),),
     ),
     Mutant(
+        "a result that comes back with the next power cut",
+        working.Failure,
+        "but a task with its words is in flight",
+        ((Spool, "prepare", faults.prepare_alone),),
+    ),
+    Mutant(
+        "what a killed process owed the disk is relied on",
+        talking.DayRipens,
+        "but its words are in no dated file",
+        ((Files, "settle", lambda *_: None), (Files, "_settle_name", lambda *_: None)),
+    ),
+    Mutant(
         "the result deleted first",
         talking.DayRipens,
         "",

@@ -11,7 +11,7 @@ import stat as modes
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 FOLDER_MODE = modes.S_IFDIR | 0o700
 
@@ -99,6 +99,18 @@ def fingerprint(inodes: Mapping[int, Inode], live: Mapping[str, Mapping[str, int
     """A number that two disks share when they show the same names and bytes."""
     folders = [(folder, frozenset([(name, inodes[n].data) for name, n in found.items()])) for folder, found in live.items()]
     return hash(frozenset(folders))
+
+
+def owed(inodes: Mapping[int, Inode], live: Mapping[str, Mapping[str, int]], pending: Iterable[Change]) -> int:
+    """A number that two such disks share when a loss of power takes the same from them; 0 where it takes nothing."""
+    bytes_ = [
+        (folder, name, inode.durable, inode.cursed)
+        for folder, found in live.items()
+        for name, number in found.items()
+        if (inode := inodes[number]).is_file and (inode.durable < len(inode.data) or inode.cursed)
+    ]
+    names = [(c.folder, tuple((name, number and inodes[number].data) for name, number in c.sets)) for c in pending]
+    return hash((frozenset(bytes_), tuple(names))) if bytes_ or names else 0
 
 
 def applied(entries: Mapping[str, int], sets: tuple[tuple[str, int | None], ...]) -> dict[str, int]:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from supervisor.protocol.clock import from_wire
 from tests.checker.checker import Acked, Given, check
-from tests.crash.loss import outcomes
 from tests.crash.model_disk import ModelDisk
 from tests.crash.program import Brief, Program, Replaced, clock_of, wait
+from tests.crash.state import settle
 from tests.crash.voice import Voice
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Workload:
             life.settle(now)
         self.prepare(disk)
         self.promised = list(disk.acks)
-        return next(outcomes(disk.end(), "kill")).state
+        return settle(disk.inodes, disk.live)
 
     def prepare(self, disk: ModelDisk) -> None:
         """Put there what the workload needs besides."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -43,7 +44,7 @@ def judge(world: World, *, calm: bool = False) -> list[str]:
         touched_paths=touched,
         recent_days=world.config.archive.recent_days,
     )
-    said = sorted(kept(world), key=lambda one: one.place)
+    said = [_as_found(world, one) for one in sorted(kept(world), key=lambda one: one.place)]
     wrong = check(files, [_acked(one) for one in said], given, world.disk.modes() if calm else None)
     if not calm and any(line.startswith("LOST") for line in wrong):
         held = _journal(files.get(".recalld/seen.jsonl", b""))
@@ -64,6 +65,16 @@ def judge(world: World, *, calm: bool = False) -> list[str]:
         if not files.get(path, b"").startswith(data):
             wrong.append(f"{path} lost what a person wrote in it")
     return wrong
+
+
+def _as_found(world: World, said: Said) -> Said:
+    """Return a message that a writer had once stripped of its id under the one by which its words are known now."""
+    if not said.word or said.text not in world.nameless:
+        return said
+    met = [(str(one.get("id", "")), one.get("text")) for one in world.history() or ()] + list(world.filed())
+    if (said.id, said.text) in met:
+        return said
+    return next((replace(said, raw={**said.raw, "id": identity}) for identity, text in met if text == said.text), said)
 
 
 def _acked(said: Said) -> Acked:
@@ -152,6 +163,9 @@ def settled(world: World) -> list[str]:
         if _is_paused(world):  # that the server is back is known when the one task that asks has come home
             world.work(1)
     mend(world)
+    while not world.disk.has("history.json") and world.disk.has("history.json.bak"):
+        world.advance(timedelta(minutes=2))  # it was moved away: the backup comes in its place, after a quiet minute as well
+        world.tick()
     did = []
     while not did or (did[-1] and len(did) < 9):
         did.append(_settle(world))

@@ -134,6 +134,7 @@ def revise(world: World) -> None:
 
 def put(world: World, messages: Sequence[Any]) -> None:
     world.rude = True
+    world.nameless |= {one["text"] for one in messages if "id" not in one and isinstance(one.get("text"), str)}
     world.disk.plant("history.json", json.dumps(messages, ensure_ascii=True).encode())
 
 
@@ -215,6 +216,8 @@ def delete_state(world: World) -> bool:
     here = {(str(one.get("id")), one.get("text")) for one in world.history() or ()}
     here |= world.filed().keys()
     texts = {text for _, text in here}
+    if any(not world.disk.has(path) for path in world.boxed):
+        return False  # what was dropped has been taken in, and may stand in the journal alone
     if world.unseen or any((one.id, one.text) not in here if one.id else one.text not in texts for one in kept(world)):
         return False
     world.disk.remove_tree(".recalld")

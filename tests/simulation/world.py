@@ -97,6 +97,7 @@ class World:
         self.rounds = 0
         self.promised: list[Said] = []
         self.unseen: list[Said] = []  # written by programs that take no lock, and not met yet
+        self.nameless: set[str] = set()  # words that some program wrote without an id: they may be known under another
         self.boxed: dict[str, list[Said]] = {}
         self.deleted: set[tuple[str, str]] = set()  # words that a person deleted
         self.touched: set[str] = set()

@@ -48,7 +48,7 @@ def test_a_recovery_that_is_killed_too_loses_and_doubles_nothing():
 @pytest.mark.process
 @pytest.mark.timeout(120)
 def test_the_sweep_finds_files_that_are_written_in_place():
-    code, said = swept("--control", "--workload", "archive", "--faults", "kill", "--limit", "15", "--seed", "7")
+    code, said = swept("--control", "--workload", "archive", "--faults", "kill", "--limit", "40", "--seed", "7")
 
     assert code == 0, said
     assert "can't be read" in said
