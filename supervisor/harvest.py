@@ -110,11 +110,12 @@ def _fault(ws: Workspace, result: Result) -> Reason | None:
 
 
 def _said_in(ws: Workspace, name: str) -> str:
-    """Return what a dated file says, up to the sample's length."""
-    blocks = iter(ws.memory.blocks(name))
+    """Return what a dated file or a note says, up to the sample's length."""
     said = ""
-    while len(said) < _SAMPLE and (block := next(blocks, None)):
-        said += f"{block.text}\n"
+    for text in ws.memory.said(name):
+        if len(said) >= _SAMPLE:
+            break
+        said += f"{text}\n"
     return said
 
 
@@ -154,8 +155,8 @@ def _fail(ws: Workspace, result: Result, reason: Reason, now: datetime) -> None:
 
 def _all_chitchat(ws: Workspace, result: Result) -> bool:
     """Tell whether the supervisor's own rule agrees that the sources hold nothing but chit-chat."""
-    blocks = [block for source in result.sources for block in ws.memory.blocks(source.name)]
-    return all(not block.text.strip() or is_chitchat(block.text) for block in blocks)
+    said = (text for source in result.sources for text in ws.memory.said(source.name))
+    return all(not text.strip() or is_chitchat(text) for text in said)
 
 
 def _set_aside(ws: Workspace, path: Path, why: str) -> None:

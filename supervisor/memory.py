@@ -92,6 +92,10 @@ class MemoryStore:
         parsed = parse_dated(look.data, self.path_of(name)) if look else None
         return tuple(parsed.blocks) if parsed else ()
 
+    def said(self, name: str) -> tuple[str, ...]:
+        """Return what the messages of a dated file say, or what a person's note does; nothing where it is gone."""
+        return tuple(block.text for block in self.blocks(name)) or tuple(filter(None, [self.text(name)]))
+
     def text(self, name: str) -> str:
         """Return the text of a dated file or note, "" where it is gone."""
         look = self._files.look(self.path_of(name))

@@ -72,7 +72,8 @@ def note_result(ws: Workspace, result: Result, now: datetime) -> None:
         after = after_success(after)
     if after != before:
         ws.spool.note_provider(_wire(after))
-    paused = to_wire(after.next_at) if after.next_at else ""
+    is_paused = after.failed_at and after.next_at and after.failed_at <= now  # else it is of before the clock was set back
+    paused = to_wire(after.next_at) if is_paused and after.next_at else ""
     ws.events.edge("provider_paused", paused, over="provider_back", until=paused, attempts=after.attempts)
 
 

@@ -161,6 +161,20 @@ def test_the_wait_that_a_server_asks_for_is_respected(tmp_path, server):
     assert len(house.summaries()) == 3
 
 
+def test_a_pause_from_before_the_clock_was_set_back_is_not_told_again_by_the_next_process(tmp_path, server):
+    server.script = lambda n, prompt: Act(status=503)
+    house = House(tmp_path, server)
+    house.talk(days=2)
+    house.settle()
+    assert len(house.named("provider_paused")) == 1
+    house.forward(days=-10)
+    house.lasting.clear()
+    server.script = lambda n, prompt: ACTS["too long"]
+    house.settle()
+    assert house.named("summary_failed")
+    assert len(house.named("provider_paused")) == 1
+
+
 def test_calls_of_a_day_stay_within_the_cap_and_go_on_tomorrow_newest_first(tmp_path, server):
     server.script = lambda n, prompt: Act(text=SUMMARY)
     house = House(tmp_path, server, "max_calls_per_day = 4")

@@ -34,13 +34,16 @@ def judge(world: World, *, calm: bool = False) -> list[str]:
     touched = world.touched | (world.thrown - files.keys())
     if world.history() is None and not calm:
         touched.add("history.json")
+    deleted = {text for _, text in world.deleted}
+    # words that a person deleted may be known under a second id, which a writer had once stripped
+    twins = {str(one.get("id")) for one in world.history() or () if one.get("text") in deleted & world.nameless}
     given = Given(
         world.now,
         world.zone,
         calm=calm,
         all_written=calm,
         ordered=world.in_order,
-        deleted_ids={identity for identity, _ in world.deleted},
+        deleted_ids={identity for identity, _ in world.deleted} | twins,
         touched_paths=touched,
         recent_days=world.config.archive.recent_days,
     )

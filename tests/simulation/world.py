@@ -193,10 +193,14 @@ class World:
         self.note(f"- {'killed' if mode == 'kill' else 'power lost'} at call {self.disk.operations}")
         self.stop()
         refuse = self.disk.refuse
-        # what a process could not sync, the next one can read and takes for durable: no disk is promised that fails, and
-        # loses its power before the journal is written anew (docs/durability.md)
-        self.forgetful |= self.disk.is_cursed(".recalld/seen.jsonl")
+        is_cursed = self.disk.is_cursed(".recalld/seen.jsonl")
         self.disk = SimulatedDisk(self.root, self._now_ns, self.rng.choice(found).state)
+        if is_cursed:
+            # what a process could not sync, the next one can read and takes for durable: no disk is promised that fails, and
+            # loses its power before the journal is written anew (docs/durability.md)
+            self.forgetful = True
+            standing = {one.get("text") for one in self.history() or ()} | {text for _, text in self.filed()}
+            self.promised = [one for one in self.promised if one.text in standing]
         self.disk.refuse = refuse
         self.watch.restarted()
 

@@ -258,6 +258,24 @@ def test_nothing_to_record_counts_only_where_there_is_nothing_but_chitchat(desk)
     assert desk.flags() == [True, False]
 
 
+def test_nothing_to_record_does_not_count_of_a_day_whose_only_words_are_a_person_s_note(desk):
+    desk.scribe.script = lambda _task, _blocks: "无需记录。"
+    (desk.layout.memory / "2026-01-10-想法.md").write_text("换成 caddy 试试，端口 8443。")
+    desk.settle()
+    assert desk.summaries() == []
+    assert list(desk.ws.failures()) == ["day-2026-01-10"]
+
+
+def test_a_summary_may_be_in_the_language_of_a_person_s_note_beside_other_words(desk):
+    desk.scribe.script = lambda _task, _blocks: "## 证书\n\n周五前续签证书，端口改成 8443，备份放在 /srv/backup。"
+    desk.write([on("2026-01-10", text="Please renew the certificate before Friday, and move the backup to /srv/backup.")])
+    (desk.layout.memory / "2026-01-10-想法.md").write_text(
+        "换成 caddy 试试，端口改成 8443；王芳说周五前要把证书续签好，别忘了备份。\n" * 4
+    )
+    desk.settle()
+    assert desk.summaries() == ["2026-01-10"]
+
+
 def test_a_result_that_is_none_is_set_aside_and_asked_for_anew(desk):
     desk.write([on("2026-01-10")])
     desk.round("all")
