@@ -94,7 +94,11 @@ class MemoryStore:
 
     def said(self, name: str) -> tuple[str, ...]:
         """Return what the messages of a dated file say, or what a person's note does; nothing where it is gone."""
-        return tuple(block.text for block in self.blocks(name)) or tuple(filter(None, [self.text(name)]))
+        look = self._files.look(self.path_of(name))
+        if look is None:
+            return ()
+        parsed = parse_dated(look.data, self.path_of(name))
+        return tuple(block.text for block in parsed.blocks) if parsed else (look.data.decode("utf-8-sig", "replace"),)
 
     def text(self, name: str) -> str:
         """Return the text of a dated file or note, "" where it is gone."""
