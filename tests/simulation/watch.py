@@ -1,6 +1,6 @@
 """
 The clockwork, watched from outside: no try before its time, none too late, no more calls than the day's
-cap and one more for each queued task, no storm of events.
+cap, no storm of events.
 
 It knows 003's waits for itself and goes by events and calls alone.
 """

@@ -239,8 +239,7 @@ class Years:
 
     def _judge(self, n: int, *, jumped: bool) -> None:
         world = self.world
-        # a task that is under way counts by an estimate; what one takes beyond it is let pass, as many as are queued at once
-        cap = int(world.settings["RECALLD_LLM_MAX_CALLS_PER_DAY"]) + world.config.archive.max_queued
+        cap = int(world.settings["RECALLD_LLM_MAX_CALLS_PER_DAY"])
         wrong = world.watch.end_of_day(10_000 if jumped else cap)
         wrong += judge(world)
         wrong += found_again(world, self._sample(n))
