@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from datetime import datetime
 
-    from supervisor.policy.coverage import MemoryFile
     from supervisor.workspace import Workspace
 
 
@@ -55,8 +54,7 @@ def roll_up(ws: Workspace, now: datetime) -> int:
             ws.memory.move_to_originals(file.name)
     if moving:
         ws.events.emit("moved", files=len(moving))
-    untold = [file for file in files if file.name not in named]
-    for group in failures.keys() - _alive(wanted, untold) - in_flight.keys():
+    for group in failures.keys() - _alive(wanted, who.given_up) - in_flight.keys():
         ws.spool.clear(group)  # nothing is left that could be summarised
     _mark(ws, ready)
     tasks = [
@@ -70,15 +68,17 @@ def roll_up(ws: Workspace, now: datetime) -> int:
     return len(submitted)
 
 
-def _alive(wanted: Sequence[Work], untold: Collection[MemoryFile]) -> set[str]:
-    """
-    Return the groups whose failures still say something: those that are wanted, and day and month of what is *untold*.
-
-    What is too young again, by a clock or a setting, waits on as it did; so does a day whose month is told day by day.
-    """
-    names = {source.name for work in wanted for source in work.sources} | {file.name for file in untold}
-    days = {f"day-{name[: len('2026-01-28')]}" for name in names}
-    return {work.period.group for work in wanted} | days | {f"month-{day[len('day-') : len('day-2026-01')]}" for day in days}
+def _alive(wanted: Sequence[Work], given_up: Collection[str]) -> set[str]:
+    """Return the groups whose failures still say something: those that are wanted, their days, and the month of a day."""
+    groups = {work.period.group for work in wanted}
+    for work in wanted:
+        if work.period.kind == "month":
+            groups |= {f"day-{source.name[: len('2026-01-28')]}" for source in work.sources}
+        else:  # a month that is told day by day first waits on as it did (docs/protocol.md, 3: new material resets nothing)
+            month = work.period.label[: len("2026-01")]
+            groups.add(f"month-{month}")
+            groups |= {group for group in given_up if group.startswith(f"day-{month}")}  # else they would be asked for anew
+    return groups
 
 
 def _mark(ws: Workspace, ready: Sequence[Work]) -> None:

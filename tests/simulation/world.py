@@ -182,6 +182,8 @@ class World:
         self.note(f"- settings {json.dumps(settings)}")
         if "RECALLD_LLM_MODEL" in settings:
             self.watch.paused = None  # who makes extracts asks no server
+        if {"RECALLD_ARCHIVE_RECENT_DAYS", "RECALLD_ARCHIVE_TIMEZONE"} & settings.keys():
+            self.watch.failed.clear()  # a day that is too young again has nothing to be told, and begins anew
         self.stop()
         self.settings.update(settings)
         self.start()
