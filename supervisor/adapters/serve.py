@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from supervisor.adapters.door import Request
+    from supervisor.adapters.request import Request
     from supervisor.protocol.clock import Clock
     from supervisor.workspace import Workspace
 

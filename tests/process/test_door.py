@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import signal
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from supervisor.adapters.door import Request
+    from supervisor.adapters.request import Request
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
 GOOD = {"version": 1, "argv": ["search", "花生"], "env": {"RECALLD_X": "是"}}
@@ -132,6 +133,34 @@ def test_a_door_that_is_closed_leaves_no_socket_and_no_thread(desk, told):
         assert (desk.layout.state / "socket").stat().st_mode & 0o777 == 0o600
     assert not (desk.layout.state / "socket").exists()
     assert "door" not in [one.name for one in threading.enumerate()]
+
+
+def test_a_disk_that_has_no_room_for_a_socket_ends_nothing_and_it_is_made_when_there_is(desk, told, monkeypatch):
+    monkeypatch.setattr("supervisor.adapters.door._OPEN_AGAIN_S", 0.02)
+    refused = threading.Event()
+    has_room = threading.Event()
+    bind = socket.socket.bind
+
+    class Unable(socket.socket):
+        def bind(self, where) -> None:
+            if not has_room.is_set():
+                refused.set()
+                raise OSError(errno.ENOSPC, "磁盘满了")
+            bind(self, where)
+
+    monkeypatch.setattr("supervisor.adapters.door.socket.socket", Unable)
+    with open_door(desk.layout, desk.files, answer, told.append):
+        assert refused.is_set()
+        assert told[0] == "the socket can't be made: 磁盘满了"
+        has_room.set()
+        path = desk.layout.state / "socket"
+        with socket.socket(socket.AF_UNIX) as line:
+            line.settimeout(20)
+            until = time.monotonic() + 20
+            while line.connect_ex(str(path)) and time.monotonic() < until:
+                threading.Event().wait(0.01)
+            assert is_served(line)
+    assert not path.exists()
 
 
 # ── who asks ─────────────────────────────────────────────────────────────────
