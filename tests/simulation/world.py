@@ -358,7 +358,9 @@ class World:
         if self._filed[0] is not files or self._filed[1] != hidden:
             found: dict[tuple[str, str], str] = {}
             for path, data in files.items():
-                if path.startswith("memory/") and path not in self.touched and path not in self.own and "/summary/" not in path:
+                if not path.startswith("memory/") or "/summary/" in path or path.endswith(".tmp"):
+                    continue
+                if path not in self.touched and path not in self.own:
                     found.update(dict.fromkeys(_words_of(data), path))
             self._filed = files, hidden, found
         return self._filed[2]
