@@ -254,9 +254,8 @@ MUTANTS = (
     Mutant(
         "the result deleted first",
         talking.DayRipens,
-        "",
+        "lies in originals/, and no summary names it",
         ((supervisor.harvest, "_take_in", faults.result_first(supervisor.harvest._take_in)),),
-        survives="the sources are still there and un-told, so the group is asked for anew: work is repeated, nothing is lost",
     ),
     Mutant(
         "the running task is left",
