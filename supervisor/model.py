@@ -7,7 +7,7 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.policy.provider import ProviderState, after_fault, after_success, allotted, charged, may_ask
+from supervisor.policy.provider import ProviderState, after_fault, after_success, allotted, charged, is_of, may_ask
 from supervisor.policy.ripen import Maker
 from supervisor.protocol.clock import from_wire, to_wire
 
@@ -86,7 +86,7 @@ def allot(ws: Workspace, groups: Sequence[str], costs: Mapping[str, int], now: d
     if ws.extracting:
         return [0] * len(groups)
     state, today, most = provider_state(ws), ws.today(now).isoformat(), ws.config.llm.max_calls_per_day
-    spent = state.calls if state.day == today else 0
+    spent = state.calls if is_of(state, today) else 0
     ws.events.edge("calls_spent", spent >= most and today, calls=spent)
     if not groups:
         return []

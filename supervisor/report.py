@@ -13,6 +13,7 @@ from supervisor.policy.canary import rate
 from supervisor.policy.coverage import covered, covered_days
 from supervisor.policy.identity import identify
 from supervisor.policy.plan import plan_days, take
+from supervisor.policy.provider import is_of
 from supervisor.policy.ripen import groups, ripe
 from supervisor.protocol.clock import to_wire
 from supervisor.protocol.errors import BadFile, Busy
@@ -106,7 +107,7 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
 def _cost(ws: Workspace, now: datetime) -> dict[str, Any]:
     """Return what the model was asked today, and until when it is paused."""
     state = provider_state(ws)
-    today = state.day == ws.today(now).isoformat()
+    today = is_of(state, ws.today(now).isoformat())
     return {
         "calls": state.calls if today else 0,
         "maxCalls": ws.config.llm.max_calls_per_day,

@@ -8,13 +8,14 @@ A fault of the provider costs no group an attempt (docs/protocol.md, 3, Failure)
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Final
 
 from supervisor.policy.backoff import delay_after, is_due, jittered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from datetime import datetime, timedelta
+    from datetime import datetime
 
 #: Calls a task gets beyond its estimate and half of it: one too long for the model costs a call, and is then cut in two.
 SPARE: Final = 2
@@ -39,9 +40,18 @@ class ProviderState:
         return self.attempts > 0
 
 
+def is_of(state: ProviderState, today: str) -> bool:
+    """
+    Tell whether what was counted counts for the local day *today*: of that day, or of the one after it.
+
+    A zone farther west, or a clock set back by hours, must not give the same hours a second cap.
+    """
+    return state.day in {today, (date.fromisoformat(today) + timedelta(days=1)).isoformat()}
+
+
 def charged(state: ProviderState, usage: Mapping[str, int], today: str) -> ProviderState:
     """Return the state after calls that cost *usage* {calls, promptTokens, completionTokens}; a new day begins at 0."""
-    if state.day != today:
+    if not is_of(state, today):
         state = replace(state, day=today, calls=0, prompt_tokens=0, completion_tokens=0)
     return replace(
         state,
@@ -88,7 +98,7 @@ def may_ask(state: ProviderState, now: datetime, today: str, max_calls: int, und
     is_paused = state.is_failing and state.failed_at and state.next_at and not is_due(state.failed_at, state.next_at, now)
     if is_paused or (state.is_failing and under_way):
         return 0
-    spent = state.calls if state.day == today else 0
+    spent = state.calls if is_of(state, today) else 0
     return max(0, max_calls - spent - under_way)
 
 

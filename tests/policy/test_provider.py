@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.policy.backoff import LATER, STEPS
-from supervisor.policy.provider import ProviderState, after_fault, after_success, allotted, charged, may_ask
+from supervisor.policy.provider import ProviderState, after_fault, after_success, allotted, charged, is_of, may_ask
 from tests.policy.states import NOON
 
 TODAY = "2026-01-31"
@@ -58,6 +58,14 @@ def test_a_pause_from_before_the_clock_was_set_back_is_over():
 def test_what_is_left_of_the_cap_is_that_of_today(day, left):
     spent = charged(ProviderState(), {"calls": 7, "promptTokens": 900}, day)
     assert may_ask(spent, NOON, TODAY, 10, 0) == left
+
+
+def test_a_zone_farther_west_gives_the_same_hours_no_second_cap():
+    tomorrow = charged(ProviderState(), {"calls": 12}, "2026-02-01")
+    assert may_ask(tomorrow, NOON, TODAY, 12, 0) == 0
+    assert charged(tomorrow, {"calls": 1}, TODAY).calls == 13
+    assert charged(tomorrow, {"calls": 1}, "2026-02-02").calls == 1
+    assert not is_of(ProviderState(day="哼"), TODAY)  # a person broke the file
 
 
 def test_a_cap_of_nothing_lets_nothing_through_not_even_a_probe():
