@@ -7,7 +7,6 @@ damaged, or rewritten by somebody again and again, the message waits in the drop
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -63,10 +62,14 @@ def append(ws: Workspace, raws: Sequence[dict[str, Any]], now: datetime, entropy
     try:
         ws.history.change(partial(_with, new=tuple(messages)), then=lambda _: ws.seen.note(messages))
     except (BadFile, Busy, Changed):
-        ws.files.make_folder(ws.layout.drop_box)
+        for folder in (ws.layout.drop_box.parent, ws.layout.drop_box):
+            ws.files.make_folder(folder, lasting=True)
         data = render_json([message.raw for message in messages])
-        with suppress(FileExistsError):  # the same messages wait there already
-            ws.files.create(ws.layout.drop_box / f"append-{digest_of(data)[:16]}.json", data)
+        path = ws.layout.drop_box / f"append-{digest_of(data)[:16]}.json"
+        try:
+            ws.files.create(path, data)
+        except FileExistsError:  # the same messages wait there already
+            ws.files.settle(path)
     return [message.id for message in messages]
 
 

@@ -56,13 +56,13 @@ def _take(ws: Workspace, path: Path, now: datetime) -> bool:
         written = _take_in(ws, result, period, now)
     except Changed:
         return False  # a person saved the summary in this moment: the next round reads it anew
+    note_result(ws, result, now)  # not before, since what fails to be taken in is taken in again
     ws.spool.discard(path)
     return written
 
 
 def _take_in(ws: Workspace, result: Result, period: Period, now: datetime) -> bool:
     # gather
-    note_result(ws, result, now)
     files = ws.memory.dated()
     standing = ws.memory.summaries().get(period)
     # decide
@@ -76,7 +76,7 @@ def _take_in(ws: Workspace, result: Result, period: Period, now: datetime) -> bo
             ws.memory.settle_summary(period)  # which may be this very one, of a process that was killed
             ws.events.emit("dropped", group=result.group)
             return False
-        reason = _fault(ws, result) if not empty else None
+        reason = _fault(ws, result, period) if not empty else None
     if empty and not _all_chitchat(ws, result):
         reason = "empty"
     if result.id != task_id(result.group, result.sources, result.attempt, result.previous_digest):
@@ -94,10 +94,13 @@ def _take_in(ws: Workspace, result: Result, period: Period, now: datetime) -> bo
     return True
 
 
-def _fault(ws: Workspace, result: Result) -> Reason | None:
+def _fault(ws: Workspace, result: Result, period: Period) -> Reason | None:
     """Return why the text can't stand, judged beside a sample of what it was made from."""
     said = [_said_in(ws, source.name) for source in result.sources]
-    # a month is told from its days, whose languages count alike: where they differ, either is right
+    days = ws.memory.summaries().items() if period.kind == "month" else ()
+    said += [standing.text[:_SAMPLE] for day, standing in days if day.kind == "day" and day.label.startswith(period.label)]
+    # a month is told from its days, as a person may have edited them, and all languages count alike: where they differ,
+    # either is right
     languages = {language_of(text) for text in said if text.strip()}
     return fault(
         result.text,
@@ -115,7 +118,7 @@ def _said_in(ws: Workspace, name: str) -> str:
     for text in ws.memory.said(name):
         if len(said) >= _SAMPLE:
             break
-        said += f"{text}\n"
+        said += f"{text[:_SAMPLE]}\n"
     return said
 
 

@@ -87,10 +87,10 @@ def unwritten(ws: Workspace, history: History) -> list[Message]:
 
 def _reconcile(ws: Workspace) -> None:
     """Tell the journal of dated files that it does not know: a crash fell between the two, or it was deleted."""
-    for file in ws.memory.dated():
-        if file.ours and file.name not in ws.seen.names:
-            ws.memory.settle(file.name)
-            ws.seen.wrote(file.name, ws.memory.blocks(file.name))
+    unknown = [file.name for file in ws.memory.dated() if file.ours and file.name not in ws.seen.names]
+    ws.memory.settle_names(unknown)
+    for name in unknown:
+        ws.seen.wrote(name, ws.memory.blocks(name))
 
 
 def _fresh(ws: Workspace, history: History) -> list[Message]:
@@ -131,6 +131,7 @@ def _adopt(ws: Workspace, archived: Sequence[Message]) -> set[Key]:
         text = ws.memory.text(note.name) if of_day else ""
         held = [message for message in of_day if message.key not in found and standing_in(message.text, text)]
         if held:
+            ws.memory.settle(note.name)
             ws.seen.adopted(note.name, held)
             found.update(message.key for message in held)
     return found

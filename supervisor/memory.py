@@ -22,7 +22,7 @@ from supervisor.protocol.layout import day_of_name, period_of_name
 from supervisor.protocol.summary import Summary, parse_summary, render_summary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from supervisor.protocol.disk import Stat
@@ -112,8 +112,13 @@ class MemoryStore:
         self._files.create(self._layout.dated(name), data)
 
     def settle(self, name: str) -> None:
-        """Make durable that the dated file stands where it does: whoever made it may have been killed before that."""
+        """Make durable that the dated file or note stands as it does: whoever made it may not have done so."""
         self._files.settle(self.path_of(name))
+
+    def settle_names(self, names: Iterable[str]) -> None:
+        """Make durable where these dated files of ours stand: whoever made them may have been killed before that."""
+        for folder in {self.path_of(name).parent for name in names}:
+            self._files.disk.sync_folder(folder)
 
     def settle_summary(self, period: Period) -> None:
         """Make durable that the summary stands, where there is one."""
@@ -129,16 +134,16 @@ class MemoryStore:
         """Put the summary in the place of the version *seen*, which is kept under previous/; Changed when it is another."""
         if seen:
             copy = self._layout.previous / f"{period.label}.{digest_of(seen.data)[:12]}.md"
-            if not self._files.disk.stat(copy):
+            if self._files.disk.stat(copy):
+                self._files.settle(copy)
+            else:
                 self._files.create(copy, seen.data)
-            self._files.settle(copy)
         self._files.replace(self._layout.summary(period), render_summary(summary), seen)
 
     def move_to_originals(self, name: str) -> None:
         """Move a covered dated file into its month's folder, in one step that never replaces; harmless twice."""
         target = self._layout.original(name)
-        self._files.make_folder(target.parent)
-        self._files.settle(target.parent)
+        self._files.make_folder(target.parent, lasting=True)
         try:
             self._files.move(self._layout.dated(name), target)
         except FileNotFoundError:

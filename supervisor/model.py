@@ -7,24 +7,21 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.policy.provider import ProviderState, after_fault, after_success, allotted, charged, is_of, may_ask
+from supervisor.policy.provider import ProviderState, after_fault, after_success, charged, may_ask
 from supervisor.policy.ripen import Maker
 from supervisor.protocol.clock import from_wire, to_wire
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable
     from datetime import datetime
 
     from supervisor.policy.coverage import MemoryFile
     from supervisor.policy.ripen import Work
-    from supervisor.policy.settle import Failure
     from supervisor.protocol.task import Result
     from supervisor.workspace import Workspace
 
 #: Bytes of a dated file that make a token, on the safe side: Chinese takes three bytes a character.
 BYTES_A_TOKEN: Final = 3
-#: How often an estimate is doubled at most.
-_DOUBLED_MOST: Final = 6
 #: Characters of a prompt's line that no summary would say by chance.
 _MARK_LEAST: Final = 16
 
@@ -61,7 +58,7 @@ def note_result(ws: Workspace, result: Result, now: datetime) -> None:
     if result.extract or ws.extracting:
         return
     before = provider_state(ws)
-    after = charged(before, result.usage, ws.today(now).isoformat())
+    after = charged(before, result.usage, ws.today(now).isoformat(), calls_today(ws, now))
     if result.reason == "provider":
         config = ws.config.archive
         waits = (config.backoff, config.backlog_interval, config.jitter)
@@ -77,37 +74,27 @@ def note_result(ws: Workspace, result: Result, now: datetime) -> None:
     ws.events.edge("provider_paused", paused, over="provider_back", until=paused, attempts=after.attempts)
 
 
-def allot(ws: Workspace, groups: Sequence[str], costs: Mapping[str, int], now: datetime) -> list[int]:
-    """
-    Return how many calls each of the first of *groups* may make now: [] while the model may not be asked, 0 each for extracts.
+def calls_today(ws: Workspace, now: datetime) -> int:
+    """Return how many calls the model has had today."""
+    state = provider_state(ws)  # which remembers them where .recalld/ was deleted
+    return max(ws.calls.today(now), state.calls if state.day == ws.today(now).isoformat() else 0)
 
-    What tasks in flight may still make is kept for them, and a probe goes alone. *costs* are estimates of `calls_for`.
-    """
+
+def calls_left(ws: Workspace, now: datetime, under_way: int) -> int:
+    """Return how many more calls may be begun now, about *under_way* being those that are."""
     if ws.extracting:
-        return [0] * len(groups)
-    state, today, most = provider_state(ws), ws.today(now).isoformat(), ws.config.llm.max_calls_per_day
-    spent = state.calls if is_of(state, today) else 0
-    ws.events.edge("calls_spent", spent >= most and today, calls=spent)
-    if not groups:
-        return []
-    # what a person asked for has no bound of its own, and need not be wanted
-    under_way = sum(calls or costs.get(group, 1) for group, calls in ws.spool.calls_under_way().items())
-    wanted = groups[:1] if state.is_failing else groups
-    return allotted((costs[group] for group in wanted), may_ask(state, now, today, most, under_way))
+        return ws.config.archive.max_queued
+    spent, most = calls_today(ws, now), ws.config.llm.max_calls_per_day
+    ws.events.edge("calls_spent", spent >= most and ws.today(now).isoformat(), calls=spent)
+    if spent >= most:
+        ws.spool.withdraw(asked_too=False)  # a worker would only give them back
+    return may_ask(provider_state(ws), now, spent, most, under_way)
 
 
-def calls_for(ws: Workspace, size: int, failure: Failure | None) -> int:
-    """
-    Return about how many calls material of *size* bytes takes: one for each piece that fits the context.
-
-    Twice as many for each time that it was too large already: the model's context is smaller than we are told.
-    """
-    if ws.extracting:
-        return 0
+def calls_for(ws: Workspace, size: int) -> int:
+    """Return about how many calls material of *size* bytes takes: one for each piece that fits the context."""
     room = round(ws.config.llm.context_tokens * ws.config.llm.material_share * BYTES_A_TOKEN)
-    pieces = -(-size // max(1, room // 2)) if size > room else 1
-    times = failure.attempts if failure and failure.reason == "input" else 0
-    return pieces << min(times, _DOUBLED_MOST)
+    return 0 if ws.extracting else max(1, -(-size // max(1, room // 2)) if size > room else 1)
 
 
 def bytes_by_group(wanted: Iterable[Work], files: Iterable[MemoryFile]) -> dict[str, int]:

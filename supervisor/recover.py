@@ -61,12 +61,13 @@ def trim_history(ws: Workspace) -> int:
 
 
 def sweep(ws: Workspace) -> int:
-    """Delete the temporary files that a crash left where only the supervisor writes; returns how many."""
+    """Delete the temporary files that a crash left where only the supervisor writes, and settle the spool; returns how many."""
     layout = ws.layout
     folders = [layout.memory, layout.summaries, layout.state, layout.previous, layout.quarantine]
     folders += ws.memory.month_folders()
     folders += [ws.spool.queue, ws.spool.failed]
     swept = sum(ws.files.sweep(folder) for folder in folders)
+    ws.spool.settle()
     with ws.files.lock(layout.history_lock):
         return swept + ws.files.sweep(layout.root)
 

@@ -114,5 +114,6 @@ def _take_double_away(ws: Workspace, name: str) -> bool:
     here, there = (ws.files.look(path) for path in (ws.layout.dated(name), ws.layout.original(name)))
     if here is None or there is None or here.data != there.data:
         return False
+    ws.files.settle(ws.layout.dated(name))  # it may be a person's copy of a moment ago
     ws.files.remove(ws.layout.original(name))
     return True

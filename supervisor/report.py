@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 from supervisor.archive import taken_names, why_due
 from supervisor.canaries import CanaryStore
 from supervisor.intake import unwritten
-from supervisor.model import BYTES_A_TOKEN, bytes_by_group, calls_for, maker, provider_state
+from supervisor.model import BYTES_A_TOKEN, bytes_by_group, calls_for, calls_today, maker, provider_state
 from supervisor.policy.backoff import is_due
 from supervisor.policy.canary import rate
 from supervisor.policy.coverage import covered, covered_days
 from supervisor.policy.identity import identify
 from supervisor.policy.plan import plan_days, take
-from supervisor.policy.provider import is_of
 from supervisor.policy.ripen import groups, ripe
 from supervisor.protocol.clock import to_wire
 from supervisor.protocol.errors import BadFile, Busy
@@ -92,7 +91,7 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
                 "group": one.period.group,
                 "files": len(one.sources),
                 "messages": sum(source.count for source in one.sources),
-                "calls": calls_for(ws, sizes[one.period.group], failures.get(one.period.group)),
+                "calls": calls_for(ws, sizes[one.period.group]),
                 "tokens": 0 if ws.extracting else sizes[one.period.group] // BYTES_A_TOKEN,
                 "inFlight": one.period.group in flying,
                 "waitsUntil": to_wire(failure.next_at)
@@ -107,9 +106,9 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
 def _cost(ws: Workspace, now: datetime) -> dict[str, Any]:
     """Return what the model was asked today, and until when it is paused."""
     state = provider_state(ws)
-    today = is_of(state, ws.today(now).isoformat())
+    today = state.day == ws.today(now).isoformat()
     return {
-        "calls": state.calls if today else 0,
+        "calls": calls_today(ws, now),
         "maxCalls": ws.config.llm.max_calls_per_day,
         "promptTokens": state.prompt_tokens if today else 0,
         "completionTokens": state.completion_tokens if today else 0,

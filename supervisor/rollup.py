@@ -9,8 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from supervisor.intake import know_written
-from supervisor.model import allot, bytes_by_group, calls_for, maker
+from supervisor.model import bytes_by_group, calls_for, calls_left, maker
 from supervisor.policy.age import home
 from supervisor.policy.backoff import is_due
 from supervisor.policy.coverage import covered
@@ -22,7 +21,7 @@ from supervisor.protocol.message import Message
 from supervisor.protocol.task import Task, task_id
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
     from supervisor.workspace import Workspace
@@ -31,9 +30,9 @@ if TYPE_CHECKING:
 def roll_up(ws: Workspace, now: datetime) -> int:
     """Move what is covered, submit what is due, newest first; returns how many tasks."""
     # gather
-    know_written(ws)  # a file that the journal missed could be asked for while nobody knows whose words it holds
-    # a file of ours without its head was destroyed, and is no note that could be summarised: fsck names it
-    files = [file for file in ws.memory.dated() if file.ours or file.name not in ws.seen.names]
+    # a file of ours without its head was destroyed, and is no note that could be summarised: fsck names it; and of one that
+    # the journal missed nobody knows yet whose words it holds
+    files = [file for file in ws.memory.dated() if file.ours == (file.name in ws.seen.names)]
     summaries, failures = ws.memory.summaries(), ws.failures()
     in_flight, today, recent = ws.spool.in_flight(), ws.today(now), ws.config.archive.recent_days
     # decide
@@ -43,10 +42,9 @@ def roll_up(ws: Workspace, now: datetime) -> int:
     wanted = ripe(files, summaries, today, recent, who)
     waiting = {group for group, failure in failures.items() if not is_due(failure.failed_at, failure.next_at, now)}
     ready = [work for work in wanted if work.period.group not in in_flight and work.period.group not in waiting]
-    costs = {group: calls_for(ws, size, failures.get(group)) for group, size in bytes_by_group(wanted, files).items()}
-    ready = ready[: max(0, ws.config.archive.max_queued - ws.spool.waiting())]
-    calls = allot(ws, [work.period.group for work in ready], costs, now)
-    ready = ready[: len(calls)]
+    costs = {group: calls_for(ws, size) for group, size in bytes_by_group(wanted, files).items()}
+    under_way = sum(costs.get(group, 1) for group in in_flight)  # one that a person asked for need not be wanted
+    ready = _affordable(ws, ready[: max(0, ws.config.archive.max_queued - ws.spool.waiting())], costs, now, under_way)
     # apply
     each = OneByOne()
     for file in moving:
@@ -57,15 +55,29 @@ def roll_up(ws: Workspace, now: datetime) -> int:
     for group in failures.keys() - _alive(wanted, who.given_up) - in_flight.keys():
         ws.spool.clear(group)  # nothing is left that could be summarised
     _mark(ws, ready)
-    tasks = [
-        task_of(ws, work, failures[g].attempts if (g := work.period.group) in failures else 0, now, most)
-        for work, most in zip(ready, calls, strict=True)
-    ]
+    tasks = [task_of(ws, work, failures[g].attempts if (g := work.period.group) in failures else 0, now) for work in ready]
     submitted = [task for task in tasks if ws.spool.submit(task)]
     if submitted:
         ws.events.emit("submitted", tasks=len(submitted), groups=[task.group for task in submitted])
     each.raise_first()
     return len(submitted)
+
+
+def _affordable(ws: Workspace, ready: Sequence[Work], costs: Mapping[str, int], now: datetime, under_way: int) -> list[Work]:
+    """Return as much of the work, in its order, as the day's calls allow; the first of a day may be larger than its cap."""
+    left = calls_left(ws, now, under_way)
+    if ws.extracting:
+        return list(ready)
+    chosen: list[Work] = []
+    for work in ready if left else ():
+        cost = costs[work.period.group]
+        if cost > left and chosen:
+            break
+        chosen.append(work)
+        left -= cost
+        if left <= 0:
+            break
+    return chosen
 
 
 def _alive(wanted: Sequence[Work], given_up: Collection[str]) -> set[str]:
@@ -90,8 +102,8 @@ def _mark(ws: Workspace, ready: Sequence[Work]) -> None:
         ws.history.change(partial(mark_pending, keys=keys))
 
 
-def task_of(ws: Workspace, work: Work, attempt: int, now: datetime, max_calls: int = 0, *, redo: bool = False) -> Task:
-    """Return the task of the work; *attempt* counts the earlier failures of its group, *max_calls* as in `Task`."""
+def task_of(ws: Workspace, work: Work, attempt: int, now: datetime, *, redo: bool = False) -> Task:
+    """Return the task of the work; *attempt* counts the earlier failures of its group."""
     return Task(
         id=task_id(work.period.group, work.sources, attempt, work.previous_digest),
         kind="daily-summary" if work.period.kind == "day" else "monthly-summary",
@@ -105,5 +117,4 @@ def task_of(ws: Workspace, work: Work, attempt: int, now: datetime, max_calls: i
         redo=redo,
         created_at=to_wire(now),
         attempt=attempt,
-        max_calls=max_calls,
     )

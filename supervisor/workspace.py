@@ -9,6 +9,7 @@ from supervisor.events import EventLog
 from supervisor.history import HistoryStore
 from supervisor.index.store import Index
 from supervisor.memory import MemoryStore
+from supervisor.protocol.calls import CallLog
 from supervisor.protocol.clock import machine_zone
 from supervisor.protocol.config import load, render_default
 from supervisor.protocol.disk import RealDisk
@@ -60,6 +61,7 @@ class Workspace:
         self.rescoring = Rescoring(lambda: backend_of(config, environ or {}, files))
         self.seen = SeenJournal(files, self.layout, self.zone)
         self.spool = Spool(files, self.layout)
+        self.calls = CallLog(files, self.layout, self.zone)
         #: Asked between two steps of long work; told how far it has come: what, how many of how many.
         self.should_stop: Callable[[], bool] = lambda: False
         self.progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None
@@ -70,9 +72,9 @@ class Workspace:
     def prepare(self) -> None:
         """Make the folders that are absent; nothing that is there changes."""
         layout = self.layout
-        for folder in (layout.summaries, layout.originals, layout.state, layout.previous, layout.drop_box):
-            self.files.make_folder(folder)
-            self.files.settle(folder)
+        tops = (layout.memory, layout.state, layout.worker, layout.drop_box.parent)
+        for folder in (*tops, layout.summaries, layout.originals, layout.previous, layout.drop_box):
+            self.files.make_folder(folder, lasting=True)
         self.spool.prepare()
 
     def today(self, now: datetime) -> date:

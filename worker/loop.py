@@ -21,7 +21,7 @@ from supervisor.protocol.layout import WORKERS
 from supervisor.protocol.spool import Spool
 from worker.lease import Lease
 from worker.pieces import Pieces
-from worker.providers.completion import Cancelled, Model
+from worker.providers.completion import Cancelled, Model, NoCall
 from worker.summarise import summarise
 
 if TYPE_CHECKING:
@@ -52,7 +52,11 @@ class Worker:
     _wrong: BadConfig | None = None
 
     def run_once(self) -> Result | None:
-        """Do one task; None when there was none, or when it was cancelled. BadConfig when the workspace's wording is wrong."""
+        """
+        Do one task; None when there was none, or when it was cancelled.
+
+        NoCall when the model may not be asked now, BadConfig when the workspace's wording is wrong: the task goes back.
+        """
         spool = Spool(self.files, self.layout)
         task = spool.claim()
         if task is None:
@@ -69,7 +73,7 @@ class Worker:
         except Cancelled:
             lease.give_back()
             return None
-        except (BadConfig, Busy):
+        except (BadConfig, Busy, NoCall, OSError):
             lease.give_back()
             raise
         finally:
@@ -112,7 +116,10 @@ class Worker:
                 self._wrong = error
                 self.stop.set()
                 return
-            except (OSError, Busy) as error:  # a full disk: what was claimed is put back by its lease, and tried again
+            except NoCall as error:
+                tell({"error": str(error)})
+                return  # the supervisor takes back what waits, and asks again when it may
+            except (OSError, Busy) as error:  # a full disk: what was claimed was put back, and is tried again
                 tell({"error": str(error)})
                 result = None
             if result:

@@ -40,11 +40,11 @@ def summarise(
     """
     Return what came of the task; of what a task or a provider can cause nothing is raised.
 
-    Cancelled when *cancelled* says so while a model writes, BadConfig when the workspace's wording is wrong: neither is the
-    task's fault.
+    Cancelled when *cancelled* says so while a model writes, NoCall when it may not be asked, BadConfig when the workspace's
+    wording is wrong: none is the task's fault.
     """
     began = clock()
-    writing = Writing(provider, config, files, layout, cancelled) if isinstance(provider, Model) else None
+    writing = Writing(provider, config, files, layout, clock, cancelled) if isinstance(provider, Model) else None
     write = writing.write if writing else cast("Summariser", provider).summarise
     text, error, wait_s = "", "", 0
     reason: Reason | None = None

@@ -11,19 +11,22 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
+from supervisor.protocol.calls import CallLog
+from supervisor.protocol.errors import Busy
 from supervisor.text.chitchat import is_chitchat
 from supervisor.text.language import Language, language_of
 from supervisor.text.nothing import says_nothing
 from supervisor.text.redact import redacted
 from supervisor.text.tokens import estimate
 from worker.pieces import Pieces
-from worker.providers.completion import ProviderError, Usage
+from worker.providers.completion import NoCall, ProviderError, Usage
 from worker.quoted import Entry, entries_of, quote, take
 from worker.wording import Wording, load, version_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from supervisor.protocol.clock import Clock
     from supervisor.protocol.config import Config
     from supervisor.protocol.dated import Block
     from supervisor.protocol.files import Files
@@ -53,11 +56,12 @@ class Writing:
     config: Config
     files: Files
     layout: Layout
+    clock: Clock
     cancelled: Callable[[], bool]
     usage: Usage = Usage()  # noqa: RUF009 - immutable
     _wordings: dict[str, Wording] = field(default_factory=dict)
     _used: set[Wording] = field(default_factory=set)
-    _most_calls: int = 0
+    _is_asked: bool = False
 
     @property
     def version(self) -> str:
@@ -68,8 +72,7 @@ class Writing:
         """Return the summary, "" when there is nothing to record; ProviderError, Cancelled, or BadConfig of a wording."""
         if all(is_chitchat(block.text) for block in blocks):
             return task.previous.strip()
-        a_day = self.config.llm.max_calls_per_day
-        self._most_calls = min(a_day, task.max_calls or a_day)
+        self._is_asked = task.redo
         language = language_of("\n".join(block.text for block in blocks if block.role != "tool"))
         entries = entries_of(blocks, ZoneInfo(task.zone), self._hiding(language), dates=task.kind != "daily-summary")
         so_far = self._hiding(language)(task.previous).strip()
@@ -112,13 +115,12 @@ class Writing:
         if kept is not None:
             return kept
         llm = self.config.llm
-        if self.usage.calls >= self._most_calls:
-            raise ProviderError("input", "it needs more calls than the day has left; it goes on from here", usage=Usage())
+        if self._is_asked and self.usage.calls >= llm.max_calls_per_day:
+            raise ProviderError("input", "it needs more calls than llm.max_calls_per_day; it goes on from here", usage=Usage())
         left = llm.context_tokens - _FRAME - self._tokens(prompt) * (100 + _DOUBT) // 100
+        longest = max(self._reserve, min(left, _THOUGHT_MOST))
         try:
-            done = self.model.complete(
-                prompt, max_tokens=max(self._reserve, min(left, _THOUGHT_MOST)), cancelled=self.cancelled
-            )
+            done = self.model.complete(prompt, max_tokens=longest, calling=self._begin_call, cancelled=self.cancelled)
         except ProviderError as error:
             self.usage += error.usage
             raise
@@ -126,6 +128,17 @@ class Writing:
         if not last:
             pieces.keep(asked, done.text)
         return done.text
+
+    def _begin_call(self) -> None:
+        """Write the call down before it is made; NoCall where the day has had its calls, but for what a person asked for."""
+        most = None if self._is_asked else self.config.llm.max_calls_per_day
+        calls = CallLog(self.files, self.layout, ZoneInfo(self.config.archive.timezone))
+        try:
+            may_call = calls.begin(self.clock(), most)
+        except (OSError, Busy) as error:
+            raise NoCall(f"a call can't be written down: {error}") from None
+        if not may_call:
+            raise NoCall("the day's calls are used up")
 
     def _room(self, name: str, language: Language, so_far: str) -> int:
         """Return the tokens that are left for material: a share of the context, and never the room of prompt and answer."""

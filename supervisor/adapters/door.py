@@ -68,14 +68,12 @@ def _bound(layout: Layout, files: Files) -> tuple[socket.socket, Callable[[], No
     path = _path(layout, files)
     files.remove(path)  # of a supervisor that was killed; its lock is ours now
     door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    mask = os.umask(0o177)
     try:
+        os.fchmod(door.fileno(), 0o600)  # which its path will have; a umask would be the whole process's
         door.bind(str(path))
     except BaseException:
         door.close()
         raise
-    finally:
-        os.umask(mask)
     door.listen(64)
     return door, lambda: files.remove(path)
 

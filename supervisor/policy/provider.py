@@ -8,17 +8,13 @@ A fault of the provider costs no group an attempt (docs/protocol.md, 3, Failure)
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from supervisor.policy.backoff import delay_after, is_due, jittered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from datetime import datetime
-
-#: Calls a task gets beyond its estimate and half of it: one too long for the model costs a call, and is then cut in two.
-SPARE: Final = 2
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime, timedelta
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,22 +36,13 @@ class ProviderState:
         return self.attempts > 0
 
 
-def is_of(state: ProviderState, today: str) -> bool:
-    """
-    Tell whether what was counted counts for the local day *today*: of that day, or of the one after it.
-
-    A zone farther west, or a clock set back by hours, must not give the same hours a second cap.
-    """
-    return state.day in {today, (date.fromisoformat(today) + timedelta(days=1)).isoformat()}
-
-
-def charged(state: ProviderState, usage: Mapping[str, int], today: str) -> ProviderState:
-    """Return the state after calls that cost *usage* {calls, promptTokens, completionTokens}; a new day begins at 0."""
-    if not is_of(state, today):
+def charged(state: ProviderState, usage: Mapping[str, int], today: str, calls: int) -> ProviderState:
+    """Return the state when the day has had *calls*, and *usage* {promptTokens, completionTokens} more."""
+    if state.day != today:
         state = replace(state, day=today, calls=0, prompt_tokens=0, completion_tokens=0)
     return replace(
         state,
-        calls=state.calls + usage.get("calls", 0),
+        calls=calls,
         prompt_tokens=state.prompt_tokens + usage.get("promptTokens", 0),
         completion_tokens=state.completion_tokens + usage.get("completionTokens", 0),
     )
@@ -89,35 +76,13 @@ def after_success(state: ProviderState) -> ProviderState:
     return replace(state, attempts=0, failed_at=None, next_at=None, reason="")
 
 
-def may_ask(state: ProviderState, now: datetime, today: str, max_calls: int, under_way: int) -> int:
+def may_ask(state: ProviderState, now: datetime, spent: int, max_calls: int, under_way: int) -> int:
     """
-    Return how many more calls may be begun now, *under_way* being those that tasks in flight may still make.
+    Return how many more calls may be begun now, the day having had *spent* and *under_way* being those that are.
 
-    None while the provider is paused, or while a probe is out, else what is left of the day's cap.
+    0 while the provider is paused, 1 as a probe when the pause is over, else what is left of the day's cap.
     """
-    is_paused = state.is_failing and state.failed_at and state.next_at and not is_due(state.failed_at, state.next_at, now)
-    if is_paused or (state.is_failing and under_way):
-        return 0
-    spent = state.calls if is_of(state, today) else 0
-    return max(0, max_calls - spent - under_way)
-
-
-def allotted(costs: Iterable[int], left: int) -> list[int]:
-    """
-    Return how many calls each of the first tasks may make, about *costs* each, so that together they never pass *left*.
-
-    Tasks go in their order while the day has what they are thought to take; the first goes with what there is. What is then
-    over is theirs as well, for an estimate may be low: half as much again and `SPARE` calls a task.
-    """
-    chosen: list[tuple[int, int]] = []  # what it is thought to take, what it gets
-    for cost in costs:
-        if left <= 0 or (cost > left and chosen):
-            break
-        chosen.append((cost, min(cost, left)))
-        left -= min(cost, left)
-    given = []
-    for cost, calls in chosen:
-        more = min(left, cost // 2 + SPARE)
-        given.append(calls + more)
-        left -= more
-    return given
+    left = max(0, max_calls - spent)
+    if state.is_failing and state.failed_at and state.next_at:
+        return 0 if under_way or not is_due(state.failed_at, state.next_at, now) else min(1, left)
+    return max(0, left - under_way)

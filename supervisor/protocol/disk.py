@@ -101,6 +101,10 @@ class Disk(Protocol):
         """Make one folder, mode 0700; FileExistsError when the name is taken."""
         ...
 
+    def sync_file(self, path: Path) -> None:
+        """Make the bytes of a file durable that somebody else has written; no link is followed."""
+        ...
+
     def sync_folder(self, folder: Path) -> None:
         """Make the names in *folder* durable."""
         ...
@@ -212,6 +216,14 @@ class RealDisk:
     def mkdir(self, folder: Path) -> None:
         """See Disk."""
         os.mkdir(folder, FOLDER_MODE)
+
+    def sync_file(self, path: Path) -> None:
+        """See Disk."""
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
     def sync_folder(self, folder: Path) -> None:
         """See Disk."""

@@ -16,6 +16,7 @@ import itertools
 import os
 import stat as modes
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
@@ -145,11 +146,8 @@ class Files:
         if stat is None or self._settled.get(path) == stat.inode:
             return
         if modes.S_ISREG(stat.mode):
-            handle = self.disk.open_append(path, FILE_MODE)
-            try:
-                self.disk.sync(handle)
-            finally:
-                self.disk.close(handle)
+            with suppress(FileNotFoundError):
+                self.disk.sync_file(path)
         self._settle_name(path)
 
     def _settle_name(self, path: Path) -> None:
@@ -174,9 +172,15 @@ class Files:
             return
         self.disk.sync_folder(path.parent)
 
-    def make_folder(self, folder: Path) -> None:
-        """Make the folder and those above it, durably, where they are absent."""
+    def make_folder(self, folder: Path, *, lasting: bool = False) -> None:
+        """
+        Make the folder and those above it, durably, where they are absent.
+
+        *lasting*: what is put into it has to last, so that one which is there is settled as well.
+        """
         if self.disk.stat(folder) is not None:
+            if lasting:
+                self._settle_name(folder)
             return
         self.make_folder(folder.parent)
         try:
@@ -192,7 +196,7 @@ class Files:
         The name comes from the content, and at most *limit* copies of one label are kept, so that a fault that is met
         again and again can't fill the disk.
         """
-        self.make_folder(folder)
+        self.make_folder(folder, lasting=True)
         path = folder / f"{label}.{digest_of(data)[:12]}"
         names = [name for name in self.disk.names(folder) if name.startswith(f"{label}.")]
         if path.name in names:

@@ -35,9 +35,13 @@ class Spool:
         self.queue, self.running, self.results, self.failed = (layout.worker / name for name in SPOOL)
 
     def prepare(self) -> None:
-        """Make the folders where they are absent; what a process that was killed took out of them stays out."""
+        """Make the folders where they are absent."""
         for folder in (self.queue, self.running, self.results, self.failed):
-            self._files.make_folder(folder)
+            self._files.make_folder(folder, lasting=True)
+
+    def settle(self) -> None:
+        """Make durable what lies in the folders, and that what a killed process took out of them stays out."""
+        for folder in (self.queue, self.running, self.results, self.failed):
             self._files.disk.sync_folder(folder)
 
     # ── the supervisor's side ────────────────────────────────────────────────
@@ -59,23 +63,6 @@ class Spool:
         for folder in (self.queue, self.running, self.results):
             for name in _names(self._files, folder):
                 found[_group(name)] = folder.name
-        return found
-
-    def calls_under_way(self) -> dict[str, int]:
-        """
-        Return of each group in flight how many calls its task may make, or its result has made.
-
-        0 of a task without a bound, and of a file that can't be read.
-        """
-        found: dict[str, int] = {}
-        for folder in (self.queue, self.running, self.results):
-            for name in _names(self._files, folder):
-                look = self._files.look(folder / name)
-                with suppress(ValueError):
-                    data = look.data if look else b""
-                    is_over = folder is self.results
-                    found[_group(name)] = parse_result(data).usage.get("calls", 0) if is_over else parse_task(data).max_calls
-                found.setdefault(_group(name), 0)
         return found
 
     def waiting(self) -> int:
@@ -120,12 +107,22 @@ class Spool:
         except FileNotFoundError:
             return
 
-    def withdraw(self) -> int:
-        """Take back every task that nobody has claimed: it would only fail as the one before; returns how many."""
-        names = _names(self._files, self.queue)
+    def withdraw(self, *, asked_too: bool = True) -> int:
+        """
+        Take back every task that nobody has claimed: it would only fail as the one before; returns how many.
+
+        Those that a person asked for only where *asked_too*.
+        """
+        names = [name for name in _names(self._files, self.queue) if asked_too or not self._is_asked(name)]
         for name in names:
             self._files.remove(self.queue / name)
         return len(names)
+
+    def _is_asked(self, name: str) -> bool:
+        look = self._files.look(self.queue / name)
+        with suppress(ValueError):
+            return look is not None and parse_task(look.data).redo
+        return False
 
     # ── the worker's side ────────────────────────────────────────────────────
 

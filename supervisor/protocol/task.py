@@ -39,7 +39,6 @@ class Task:
     priority: int = 5  # 0 is first; replies come before summaries
     created_at: str = ""
     attempt: int = 0  # earlier failures of the group
-    max_calls: int = 0  # what it may cost of the day's calls; 0: no bound but `llm.max_calls_per_day`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +104,6 @@ def parse_task(data: bytes) -> Task:
         priority=_number(raw, "priority"),
         created_at=_text(raw, "createdAt", ""),
         attempt=_number(raw, "attempt"),
-        max_calls=_number(raw, "maxCalls"),
     )
 
 
@@ -144,7 +142,6 @@ def _render(record: Task | Result) -> bytes:
 
 _WIRE: Final = {
     "created_at": "createdAt",
-    "max_calls": "maxCalls",
     "previous_digest": "previousDigest",
     "retry_after_s": "retryAfterS",
     "started_at": "startedAt",

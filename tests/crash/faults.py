@@ -226,12 +226,6 @@ def discard_running(self: Any, path: Any) -> None:
     self._files.remove(path)
 
 
-def prepare_alone(self: Any) -> None:
-    """Take for gone for ever what is not to be seen."""
-    for folder in (self.queue, self.running, self.results, self.failed):
-        self._files.make_folder(folder)
-
-
 def half_move(self: Any, old: Any, new: Any) -> None:
     """Leave it to chance whether the old name is gone after a power cut."""
     self.disk.rename_new(old, new)

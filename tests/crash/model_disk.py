@@ -112,6 +112,9 @@ class ModelDisk(Ledger):
         if not inode.cursed:
             self.inodes[number] = inode._replace(durable=len(inode.data))
 
+    def sync_file(self, path: Path) -> None:
+        self.sync(self.open(self.must(path), path))
+
     def close(self, handle: int) -> None:
         self.alive()
         self.handle(handle)

@@ -25,7 +25,7 @@ def prove(mutant: Mutant) -> Report:
         explorer = Explorer(workload.recover, workload.judge, workload.glance, stop=True)
         report = explorer.explore(workload.work, start, mutant.name)
         if not report.failures:
-            explorer.depth, explorer.points = 1, 4
+            explorer.depth, explorer.points = 1, 16
             report.join(explorer.explore(workload.work, start))
     finally:
         for owner, name, original in before:

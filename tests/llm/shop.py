@@ -9,7 +9,7 @@ import sys
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
-from supervisor.protocol.clock import frozen, to_wire
+from supervisor.protocol.clock import to_wire
 from supervisor.protocol.config import load
 from supervisor.protocol.dated import Block, render_dated
 from supervisor.protocol.disk import RealDisk
@@ -44,6 +44,7 @@ class Shop:
 
     def __init__(self, root: Path, server: Server, toml: str = "", more: str = "") -> None:
         self.root, self.server = root, server
+        self.now = NOW
         root.mkdir(exist_ok=True)
         self.files = Files(RealDisk())
         self.layout = Layout(root)
@@ -104,7 +105,7 @@ class Shop:
     @property
     def worker(self) -> Worker:
         config = load(self.toml.encode(), {})
-        return Worker(self.files, self.layout, config, choose(config, {"OPENAI_API_KEY": KEY}), frozen(NOW))
+        return Worker(self.files, self.layout, config, choose(config, {"OPENAI_API_KEY": KEY}), lambda: self.now)
 
     def do(self) -> Result:
         """Let a worker in this process do one task; it must deliver."""

@@ -219,7 +219,7 @@ def test_an_injected_instruction_changes_no_file_but_the_result_even_with_an_obe
 
     after = shop.tree()
     changed = {name for name in before | after if before.get(name) != after.get(name)}
-    assert changed == {f"worker/queue/{task.id}.json", f"worker/results/{task.id}.json"}
+    assert changed == {f"worker/queue/{task.id}.json", f"worker/results/{task.id}.json", ".recalld/calls.jsonl"}
     assert (result.id, result.group, result.sources, result.extract) == (task.id, task.group, task.sources, False)
     (body,) = server.seen.bodies
     assert not [name for name in body if "tool" in name or "function" in name]

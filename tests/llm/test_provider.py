@@ -31,7 +31,7 @@ def provider(server, **more):
 
 
 def ask(found, prompt=PROMPT, cancelled=lambda: False):
-    return found.complete(prompt, max_tokens=512, cancelled=cancelled)
+    return found.complete(prompt, max_tokens=512, calling=lambda: None, cancelled=cancelled)
 
 
 def refused(found, **more):

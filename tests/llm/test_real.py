@@ -86,7 +86,11 @@ def provider(server, **more):
 def answers(server):
     """Whether the server writes anything at all: this model seldom knows where to end."""
     try:
-        usage = provider(server).complete("Say hello in one short sentence.", max_tokens=30, cancelled=lambda: False).usage
+        usage = (
+            provider(server)
+            .complete("Say hello in one short sentence.", max_tokens=30, calling=lambda: None, cancelled=lambda: False)
+            .usage
+        )
     except ProviderError as error:
         usage = error.usage if error.reason == "truncated" else Usage()
     return usage.completion_tokens > 0
@@ -99,7 +103,9 @@ def seconds(act):
 
 
 def test_an_answer_streams_in_and_the_server_tells_its_tokens_or_we_estimate(server):
-    done = provider(server).complete("Say hello in one short sentence.", max_tokens=200, cancelled=lambda: False)
+    done = provider(server).complete(
+        "Say hello in one short sentence.", max_tokens=200, calling=lambda: None, cancelled=lambda: False
+    )
 
     assert done.text
     assert done.usage.calls in {1, 2}
@@ -109,7 +115,7 @@ def test_an_answer_streams_in_and_the_server_tells_its_tokens_or_we_estimate(ser
 
 def test_an_answer_that_reaches_its_length_is_cut_off_and_paid(server):
     with pytest.raises(ProviderError) as caught:
-        provider(server).complete(LONG, max_tokens=20, cancelled=lambda: False)
+        provider(server).complete(LONG, max_tokens=20, calling=lambda: None, cancelled=lambda: False)
 
     assert caught.value.reason == "truncated"
     assert caught.value.usage.completion_tokens > 5
@@ -118,7 +124,7 @@ def test_an_answer_that_reaches_its_length_is_cut_off_and_paid(server):
 def test_a_time_out_ends_the_completion_and_the_server_serves_the_next(server):
     def slow():
         with pytest.raises(ProviderError) as caught:
-            provider(server, timeout_s=2).complete(LONG, max_tokens=1500, cancelled=lambda: False)
+            provider(server, timeout_s=2).complete(LONG, max_tokens=1500, calling=lambda: None, cancelled=lambda: False)
         assert caught.value.reason == "timeout"
 
     assert 1.9 < seconds(slow) < 4
@@ -130,7 +136,7 @@ def test_cancelling_closes_the_stream_and_the_server_stops_computing(server):
 
     def cancelled():
         with pytest.raises(Cancelled):
-            provider(server).complete(LONG, max_tokens=1800, cancelled=lambda: time.monotonic() > until)
+            provider(server).complete(LONG, max_tokens=1800, calling=lambda: None, cancelled=lambda: time.monotonic() > until)
 
     assert seconds(cancelled) < 4
     # 1800 tokens would keep it busy for many seconds
@@ -139,7 +145,7 @@ def test_cancelling_closes_the_stream_and_the_server_stops_computing(server):
 
 def test_a_prompt_beyond_the_context_is_told_from_a_fault_of_the_server(server):
     with pytest.raises(ProviderError) as caught:
-        provider(server).complete("word " * 4000, max_tokens=100, cancelled=lambda: False)
+        provider(server).complete("word " * 4000, max_tokens=100, calling=lambda: None, cancelled=lambda: False)
 
     assert (caught.value.reason, caught.value.overflow) == ("input", True)
 
@@ -147,7 +153,7 @@ def test_a_prompt_beyond_the_context_is_told_from_a_fault_of_the_server(server):
 def test_a_model_that_is_not_known_or_a_server_that_is_not_there(server):
     closed = OpenAi(model="smollm2", base_url="http://127.0.0.1:9/v1", temperature=0.3, timeout_s=5)
     with pytest.raises(ProviderError) as caught:
-        closed.complete("hi", max_tokens=5, cancelled=lambda: False)
+        closed.complete("hi", max_tokens=5, calling=lambda: None, cancelled=lambda: False)
 
     assert caught.value.reason == "provider"
 

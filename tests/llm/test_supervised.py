@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -11,11 +13,14 @@ import pytest
 from supervisor.protocol.config import load
 from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.files import Files
+from supervisor.protocol.spool import Spool
+from supervisor.report import status
 from supervisor.round import run_round
 from supervisor.workspace import Workspace
 from tests.llm.server import ACTS, Act, Server
 from worker.loop import Worker
 from worker.providers import choose
+from worker.providers.completion import NoCall
 
 NOW = datetime(2026, 2, 10, 4, tzinfo=UTC)
 SUMMARY = "## 备份\n\n备份脚本改到凌晨 4:15，端口 8443；王芳周五前续签证书。"
@@ -26,14 +31,22 @@ class House:
 
     def __init__(self, root, server: Server, llm: str = "") -> None:
         self.root, self.now = root, NOW
-        toml = (
-            f'[archive]\ntimezone = "Asia/Shanghai"\njitter = 0\n'
-            f'[llm]\nbase_url = "{server.url}"\nmodel = "scripted"\ntimeout = "5s"\n{llm}\n'
-        )
-        self.ws = Workspace(root, load(toml.encode(), {}), Files(RealDisk()), self)
-        self.ws.prepare()
+        self.server = server
+        self.configure(llm)
         self.events: list[tuple[datetime, str, dict]] = []
         self.lasting: dict[str, object] = {}
+
+    def configure(self, llm: str = "") -> None:
+        """Open the workspace with these settings of the model, as a new process does."""
+        toml = (
+            f'[archive]\ntimezone = "Asia/Shanghai"\njitter = 0\n'
+            f'[llm]\nbase_url = "{self.server.url}"\nmodel = "scripted"\ntimeout = "5s"\n{llm}\n'
+        )
+        self.ws = Workspace(self.root, load(toml.encode(), {}), Files(RealDisk()), self)
+        self.ws.prepare()
+
+    def worker(self) -> Worker:
+        return Worker(self.ws.files, self.ws.layout, self.ws.config, choose(self.ws.config, {}), lambda: self.now)
 
     def emit(self, event, **fields):
         self.events.append((self.now, event, fields))
@@ -63,13 +76,14 @@ class House:
 
     def settle(self, most: int = 60) -> None:
         """Do rounds and the worker's work until nothing moves at this moment."""
-        worker = Worker(self.ws.files, self.ws.layout, self.ws.config, choose(self.ws.config, {}), lambda: self.now)
+        worker = self.worker()
         for _ in range(most):
             done = run_round(self.ws, self.now, "all")
             assert not done.errors
             worked = 0
-            while (result := worker.run_once()) and result.reason != "provider":
-                worked += 1
+            with contextlib.suppress(NoCall):
+                while (result := worker.run_once()) and result.reason != "provider":
+                    worked += 1
             if not done.did and not worked and not self.ws.spool.in_flight():
                 return
         raise AssertionError("it does not settle")
@@ -189,6 +203,66 @@ def test_calls_of_a_day_stay_within_the_cap_and_go_on_tomorrow_newest_first(tmp_
     house.forward(days=1)
     house.settle()
     assert len(house.summaries()) == 10
+
+
+def test_calls_whose_results_no_disk_can_take_are_counted(tmp_path, server, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "磁盘满了")
+
+    house = House(tmp_path, server, "max_calls_per_day = 4")
+    house.talk(days=2)
+    run_round(house.ws, house.now, "all")
+    monkeypatch.setattr(Spool, "finish", full)
+    for _ in range(10):
+        with contextlib.suppress(OSError, NoCall):
+            house.worker().run_once()
+    assert house.calls(server) == 4
+
+
+def test_calls_of_a_worker_that_is_told_to_end_in_the_middle_are_counted(tmp_path, server):
+    house = House(tmp_path, server, "max_calls_per_day = 4")
+    house.talk(days=2)
+    run_round(house.ws, house.now, "all")
+    for _ in range(10):
+        worker = house.worker()
+
+        def end(_number, _prompt, worker=worker):
+            worker.stop.set()
+            return Act(wait_s=5)
+
+        server.script = end
+        with contextlib.suppress(NoCall):
+            assert worker.run_once() is None
+    assert house.calls(server) == 4
+
+
+def test_tasks_that_were_queued_before_the_cap_was_lowered_are_held_to_it(tmp_path, server):
+    server.script = lambda n, prompt: Act(text=SUMMARY)
+    house = House(tmp_path, server)
+    house.talk(days=8)
+    run_round(house.ws, house.now, "all")
+    assert len(house.ws.spool.in_flight()) == 8
+    house.configure("max_calls_per_day = 2")
+    house.settle()
+    assert house.calls(server) == 2
+    assert not house.ws.spool.in_flight()
+    assert house.named("calls_spent")
+
+
+def test_a_result_that_can_not_be_written_for_many_rounds_costs_what_it_cost_once(tmp_path, server, monkeypatch):
+    server.script = lambda n, prompt: Act(text=SUMMARY)
+    house = House(tmp_path, server)
+    house.talk(days=1)
+    run_round(house.ws, house.now, "all")
+    house.worker().run_once()
+    write = type(house.ws.memory).write_summary
+    monkeypatch.setattr(type(house.ws.memory), "write_summary", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "满")))
+    for _ in range(5):
+        assert "harvest" in run_round(house.ws, house.now, "all").errors
+    monkeypatch.setattr(type(house.ws.memory), "write_summary", write)
+    house.settle()
+    told = status(house.ws, house.now)["today"]
+    assert (told["calls"], told["completionTokens"]) == (1, len(SUMMARY))
 
 
 def test_a_model_whose_context_is_smaller_than_it_is_told_costs_no_call_beyond_the_cap(tmp_path, server):

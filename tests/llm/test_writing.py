@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import re
+from datetime import timedelta
 from importlib import resources
 
 import pytest
 
+from supervisor.protocol.calls import CallLog
 from supervisor.protocol.errors import BadConfig
 from tests.llm.server import TEXT, Act, Server
-from tests.llm.shop import KEY, SENTENCES, Shop, long_day
+from tests.llm.shop import KEY, SENTENCES, ZONE, Shop, long_day
+from worker.providers.completion import NoCall
 from worker.wording import NEEDED, load
 
 TALK = ("把 nginx 的配置备份一下，放在 /srv/backup。", "好的，备份好了，端口改成 8443。", "周五前续签证书。")
@@ -337,26 +340,36 @@ def test_a_later_attempt_reads_what_has_changed_anew(small):
     assert small.do().usage["calls"] == 4
 
 
-def test_a_task_never_makes_more_calls_than_a_day_has_and_goes_on_where_it_stopped(tmp_path, server):
+def test_a_day_never_has_more_calls_than_its_cap_and_the_task_goes_on_where_it_stopped(tmp_path, server):
     shop = Shop(tmp_path / "w", server, f"{SMALL}\nmax_calls_per_day = 3")
-    source = shop.day("2026-01-15", long_day(60))
-    shop.ask("day-2026-01-15", source)
-    result = shop.do()
-    assert (result.reason, result.usage["calls"]) == ("input", 3)
+    shop.ask("day-2026-01-15", shop.day("2026-01-15", long_day(60)))
+    for _ in range(3):
+        with pytest.raises(NoCall, match="the day's calls are used up"):
+            shop.worker.run_once()
+        assert shop.spool.in_flight() == {"day-2026-01-15": "queue"}
+    assert server.seen.calls == 3
 
-    shop.ask("day-2026-01-15", source, attempt=1)
+    shop.now += timedelta(days=1)
     assert (shop.do().status, server.seen.calls) == ("done", 4)
 
 
-def test_a_task_never_makes_more_calls_than_were_kept_for_it_and_goes_on_where_it_stopped(small):
-    source = small.day("2026-01-15", long_day(60))
-    small.ask("day-2026-01-15", source, max_calls=2)
-    result = small.do()
-    assert (result.reason, result.usage["calls"]) == ("input", 2)
-    assert "than the day has left" in result.error
+def test_what_a_person_asks_for_may_pass_the_day_s_cap_but_by_no_more_than_another_day(tmp_path, server):
+    shop = Shop(tmp_path / "w", server, f"{SMALL}\nmax_calls_per_day = 3")
+    source = shop.day("2026-01-15", long_day(60))
+    shop.ask("day-2026-01-15", source, redo=True)
+    result = shop.do()
+    assert (result.reason, result.usage["calls"]) == ("input", 3)
+    assert CallLog(shop.files, shop.layout, ZONE).today(shop.now) == 3
 
-    small.ask("day-2026-01-15", source, attempt=1, max_calls=2)
-    assert (small.do().status, small.server.seen.calls) == ("done", 4)
+    shop.ask("day-2026-01-15", source, attempt=1, redo=True)
+    assert (shop.do().status, server.seen.calls) == ("done", 4)
+
+
+def test_each_request_is_counted_also_those_that_a_server_refuses_for_a_parameter(shop, server):
+    server.script = lambda _n, _prompt: Act(refuses=("temperature", "max_tokens"))
+    shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK))
+    shop.do()
+    assert CallLog(shop.files, shop.layout, ZONE).today(shop.now) == server.seen.calls > 1
 
 
 def test_a_full_disk_costs_a_piece_and_not_the_work(small, monkeypatch):

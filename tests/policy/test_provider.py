@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.policy.backoff import LATER, STEPS
-from supervisor.policy.provider import ProviderState, after_fault, after_success, allotted, charged, is_of, may_ask
+from supervisor.policy.provider import ProviderState, after_fault, after_success, charged, may_ask
 from tests.policy.states import NOON
 
 TODAY = "2026-01-31"
@@ -42,66 +42,31 @@ def test_a_longer_wait_that_the_server_asks_for_is_kept_and_a_shorter_one_is_not
     assert failing(ProviderState(), retry_after=timedelta(seconds=3)).next_at == NOON + STEPS[0]
 
 
-def test_while_it_is_paused_or_a_probe_is_out_nothing_is_asked():
+def test_while_it_is_paused_nothing_is_asked_and_then_one_probe():
     state = failing(ProviderState())
-    assert may_ask(state, NOON + STEPS[0] - timedelta(seconds=1), TODAY, 200, 0) == 0
-    assert may_ask(state, NOON + STEPS[0], TODAY, 200, 0) == 200
-    assert may_ask(state, NOON + STEPS[0], TODAY, 200, 1) == 0
-    assert may_ask(after_success(state), NOON, TODAY, 200, 0) == 200
+    assert may_ask(state, NOON + STEPS[0] - timedelta(seconds=1), 0, 200, 0) == 0
+    assert may_ask(state, NOON + STEPS[0], 0, 200, 0) == 1
+    assert may_ask(state, NOON + STEPS[0], 0, 200, 1) == 0
+    assert may_ask(after_success(state), NOON, 0, 200, 0) == 200
 
 
 def test_a_pause_from_before_the_clock_was_set_back_is_over():
-    assert may_ask(failing(ProviderState()), NOON - timedelta(days=300), TODAY, 200, 0) == 200
+    assert may_ask(failing(ProviderState()), NOON - timedelta(days=300), 0, 200, 0) == 1
 
 
-@pytest.mark.parametrize(("day", "left"), [(TODAY, 3), ("2026-01-30", 10)])
-def test_what_is_left_of_the_cap_is_that_of_today(day, left):
-    spent = charged(ProviderState(), {"calls": 7, "promptTokens": 900}, day)
-    assert may_ask(spent, NOON, TODAY, 10, 0) == left
-
-
-def test_a_zone_farther_west_gives_the_same_hours_no_second_cap():
-    tomorrow = charged(ProviderState(), {"calls": 12}, "2026-02-01")
-    assert may_ask(tomorrow, NOON, TODAY, 12, 0) == 0
-    assert charged(tomorrow, {"calls": 1}, TODAY).calls == 13
-    assert charged(tomorrow, {"calls": 1}, "2026-02-02").calls == 1
-    assert not is_of(ProviderState(day="哼"), TODAY)  # a person broke the file
+@pytest.mark.parametrize(("day", "tokens"), [(TODAY, 1_000), ("2026-01-30", 100)])
+def test_a_new_day_begins_with_no_tokens_and_the_calls_are_those_that_were_counted(day, tokens):
+    before = charged(ProviderState(), {"promptTokens": 900}, day, 7)
+    after = charged(before, {"promptTokens": 100}, TODAY, 8)
+    assert (after.day, after.calls, after.prompt_tokens) == (TODAY, 8, tokens)
 
 
 def test_a_cap_of_nothing_lets_nothing_through_not_even_a_probe():
-    assert may_ask(ProviderState(), NOON, TODAY, 0, 0) == 0
-    assert may_ask(failing(ProviderState()), NOON + LATER, TODAY, 0, 0) == 0
+    assert may_ask(ProviderState(), NOON, 0, 0, 0) == 0
+    assert may_ask(failing(ProviderState()), NOON + LATER, 0, 0, 0) == 0
 
 
-@given(st.lists(st.tuples(st.sampled_from(["2026-01-30", TODAY]), st.integers(0, 50)), max_size=20), st.integers(0, 100))
-def test_what_may_be_asked_and_what_was_asked_never_pass_the_cap(calls, cap):
-    state = ProviderState()
-    for day, count in sorted(calls):
-        state = charged(state, {"calls": count}, day)
-    spent = state.calls if state.day == TODAY else 0
-    assert may_ask(state, NOON, TODAY, cap, 0) == max(0, cap - spent)
-
-
-@pytest.mark.parametrize(
-    ("costs", "left", "given"),
-    [
-        ([], 12, []),
-        ([1, 1], 0, []),
-        ([1, 1], 12, [3, 3]),  # an estimate may be low: what is over is theirs
-        ([1, 1, 1], 3, [1, 1, 1]),
-        ([1, 1, 1], 5, [3, 1, 1]),
-        ([5, 1], 5, [5]),
-        ([1, 5, 1], 4, [3]),  # the order holds: what is later does not overtake
-        ([30, 1], 12, [12]),  # more than a day has: it goes on tomorrow where it stopped
-    ],
-)
-def test_each_task_may_make_what_it_is_thought_to_take_and_more_where_the_day_has_it(costs, left, given):
-    assert allotted(costs, left) == given
-
-
-@given(st.lists(st.integers(1, 40), max_size=10), st.integers(0, 60))
-def test_tasks_together_never_get_more_than_is_left_and_none_but_the_first_less_than_it_takes(costs, left):
-    given = allotted(costs, left)
-    assert sum(given) <= left
-    assert all(calls >= cost for cost, calls in list(zip(costs, given, strict=False))[1:])
-    assert bool(given) == bool(costs and left)
+@given(st.integers(0, 100), st.integers(0, 100), st.integers(0, 100))
+def test_what_may_be_asked_and_what_was_asked_never_pass_the_cap(spent, cap, under_way):
+    asked = may_ask(ProviderState(), NOON, spent, cap, under_way)
+    assert asked == max(0, cap - spent - under_way)

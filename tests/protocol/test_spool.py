@@ -66,22 +66,12 @@ def test_a_task_goes_through_queue_running_and_results(spool):
     assert [names(folder) for folder in (spool.queue, spool.running, spool.results)] == [[], [], []]
 
 
-def test_what_tasks_in_flight_may_cost_is_read_from_them_and_of_a_result_what_it_has_cost(spool):
-    days = [replace(task(f"day-2026-01-{day}"), max_calls=4) for day in (15, 16, 17)]
-    for one in days:
-        spool.submit(one)
-    spool.submit(task("day-2026-01-10"))  # a person asked for it: no bound
-    (spool.queue / f"{task('day-2026-01-09').id}.json").write_text("坏了")
-    assert spool.claim() == days[2]
-    spool.finish(replace(result(days[2]), usage={"calls": 3}))
-    assert spool.claim() == days[1]
-    assert spool.calls_under_way() == {
-        "day-2026-01-15": 4,
-        "day-2026-01-16": 4,
-        "day-2026-01-17": 3,
-        "day-2026-01-10": 0,
-        "day-2026-01-09": 0,
-    }
+def test_what_a_person_asked_for_may_stay_when_the_rest_is_taken_back(spool):
+    spool.submit(task("day-2026-01-15"))
+    spool.submit(replace(task("day-2026-01-16"), redo=True))
+    assert spool.withdraw(asked_too=False) == 1
+    assert list(spool.in_flight()) == ["day-2026-01-16"]
+    assert spool.withdraw() == 1
 
 
 def test_submitting_twice_is_harmless_wherever_the_task_has_come(spool):

@@ -118,7 +118,6 @@ def test_other_work_has_another_id(other):
         {"material": {"a": 1}},
         {"attempt": -1},
         {"attempt": True},
-        {"maxCalls": -1},
         {"priority": "高"},
         {"zone": None},
     ],

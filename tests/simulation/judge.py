@@ -166,7 +166,7 @@ def settled(world: World) -> list[str]:
         if _is_paused(world):  # that the server is back is known when the one task that asks has come home
             world.work(1)
     mend(world)
-    while not world.disk.has("history.json") and world.disk.has("history.json.bak"):
+    for _ in range(3 if world.disk.has("history.json.bak") and not world.disk.has("history.json") else 0):
         world.advance(timedelta(minutes=2))  # it was moved away: the backup comes in its place, after a quiet minute as well
         world.tick()
     did = []

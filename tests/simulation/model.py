@@ -50,19 +50,24 @@ class WorkerKilled(BaseException):
 
 
 class ScriptedModel:
-    """A provider of the worker; *slow* is called while it takes longer than any lease."""
+    """A provider of the worker; *slow* is called while it takes longer than any lease, *called* at each call."""
 
     name, model, extract = "scripted", "sim-1", False
 
-    def __init__(self, rng: Random, slow: Callable[[], None]) -> None:
+    def __init__(self, rng: Random, slow: Callable[[], None], called: Callable[[], None]) -> None:
         self._rng = rng
         self._slow = slow
+        self._called = called
         self.time = "well"
         self.calls = 0
         self.doubled = False  # the next result is delivered a second time
 
-    def complete(self, prompt: str, *, max_tokens: int, cancelled: Callable[[], bool]) -> Completion:
+    def complete(
+        self, prompt: str, *, max_tokens: int, calling: Callable[[], None], cancelled: Callable[[], bool]
+    ) -> Completion:
+        calling()
         self.calls += 1
+        self._called()
         moods = TIMES[self.time]
         mood = self._rng.choices([mood for mood, _ in moods], [weight for _, weight in moods])[0]
         usage = Usage(1, len(prompt) // 3, 40)

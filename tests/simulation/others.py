@@ -222,6 +222,7 @@ def delete_state(world: World) -> bool:
         return False
     world.disk.remove_tree(".recalld")
     world.forgetful = True
+    world.watch.spent.clear()  # what the day has had is remembered there
     return True
 
 

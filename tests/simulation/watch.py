@@ -72,9 +72,9 @@ class Watch:
         """Whether a person took material away today."""
         return self._taken_at is not None and abs(now - self._taken_at) < timedelta(days=1)
 
-    def paid(self, calls: int, day: str) -> None:
-        """Calls whose result was delivered; those of a worker that died could be charged by nobody."""
-        self.spent[day] += calls
+    def paid(self, day: str) -> None:
+        """A call was made, whatever became of it."""
+        self.spent[day] += 1
 
     def jumped(self) -> None:
         """The clock was set: what lies ahead of it is no wait any more, and a pause may be over."""

@@ -38,12 +38,12 @@ from tests.simulation.disk import SimulatedDisk
 from tests.simulation.model import Extracts, ScriptedModel, WorkerKilled
 from tests.simulation.watch import Watch
 from worker.loop import Worker
+from worker.providers.completion import NoCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from supervisor.protocol.task import Result
     from supervisor.round import Round
     from tests.simulation.talk import Said
 
@@ -90,7 +90,7 @@ class World:
         self.digest = hashlib.sha256()
         self.keep: list[str] | None = None  # the notes themselves, where they are wanted
         self.watch = Watch()
-        self.model = ScriptedModel(Random(f"{seed} model"), self._slow)
+        self.model = ScriptedModel(Random(f"{seed} model"), self._slow, self._paid)
         self.disk = SimulatedDisk(root, self._now_ns)
         self.life: Life | None = None
         self.lives = 0
@@ -184,6 +184,8 @@ class World:
             self.watch.paused = None  # who makes extracts asks no server
         if {"RECALLD_ARCHIVE_RECENT_DAYS", "RECALLD_ARCHIVE_TIMEZONE"} & settings.keys():
             self.watch.failed.clear()  # a day that is too young again has nothing to be told, and begins anew
+        if "RECALLD_ARCHIVE_TIMEZONE" in settings:
+            self.watch.spent.clear()  # from now on a day is other hours
         self.stop()
         self.settings.update(settings)
         self.start()
@@ -203,6 +205,7 @@ class World:
             self.forgetful = True
             standing = {one.get("text") for one in self.history() or ()} | {text for _, text in self.filed()}
             self.promised = [one for one in self.promised if one.text in standing]
+            self.boxed = {path: said for path, said in self.boxed.items() if self.disk.has(path)}  # the rest was taken in
         self.disk.refuse = refuse
         self.watch.restarted()
 
@@ -249,11 +252,10 @@ class World:
                     if self.rng.random() < 0.5:  # else the lease runs out
                         life.seen_dead()
                     break
-                except (OSError, Busy):
+                except (OSError, Busy, NoCall):
                     break
                 if result is None:
                     break
-                self._pay(result)
                 self.note(
                     f"+ {result.group} {result.status} {result.reason or ''} attempt {result.attempt} calls {result.usage.get('calls', 0)}"
                 )
@@ -284,16 +286,14 @@ class World:
             as_it_was, self.model.time = self.model.time, "well"
             if self.rng.random() < 0.5:
                 other = Worker(life.other_files, life.ws.layout, life.ws.config, self.provider, lambda: self.now)
-                result = other.run_once()
-                if result:
-                    self._pay(result)
+                with contextlib.suppress(NoCall):
+                    other.run_once()
             self.model.time = as_it_was
         finally:
             self._is_nested = False
 
-    def _pay(self, result: Result) -> None:
-        day = self.now.astimezone(ZoneInfo(self.zone)).date().isoformat()
-        self.watch.paid(result.usage.get("calls", 0), day)
+    def _paid(self) -> None:
+        self.watch.paid(self.now.astimezone(ZoneInfo(self.zone)).date().isoformat())
 
     def meet(self, done: Round) -> None:
         """Note what a whole round has seen: from now on it is promised."""

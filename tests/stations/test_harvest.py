@@ -276,6 +276,22 @@ def test_a_summary_may_be_in_the_language_of_a_person_s_note_beside_other_words(
     assert desk.summaries() == ["2026-01-10"]
 
 
+def test_a_month_may_be_told_in_the_language_in_which_a_person_edited_one_of_its_days(desk):
+    english = "## Certificates\n\nThe certificate was renewed, and the backup moved to /srv/backup."
+    desk.scribe.script = lambda _task, _blocks: english
+    desk.write([on("2026-01-10", text="Please renew the certificate before Friday, and move the backup to /srv/backup.")])
+    desk.settle()
+    day = desk.layout.summaries / "2026-01-10.md"
+    day.write_text(
+        day.read_text().replace(english, "## 证书\n\n王芳续签了证书，端口改成 8443；备份放在 /srv/backup，周四开会再说。")
+    )
+    desk.scribe.script = lambda _task, _blocks: "## 一月\n\n王芳续签了证书，端口改成 8443，备份放在 /srv/backup。"
+    desk.clock.forward(days=60)
+    desk.settle()
+    assert desk.ws.failures() == {}
+    assert "王芳续签了证书" in desk.summary("2026-01")
+
+
 def test_a_result_that_is_none_is_set_aside_and_asked_for_anew(desk):
     desk.write([on("2026-01-10")])
     desk.round("all")

@@ -192,7 +192,7 @@ def test_at_most_eight_tasks_wait_and_the_newest_days_come_first(desk):
 
 
 def test_what_a_large_day_in_flight_will_cost_is_left_for_it_of_the_day_s_calls(desk):
-    desk.reopen(WITHOUT_MODEL + '[llm]\nmodel = "qwen-test"\ncontext_tokens = 512\nmax_calls_per_day = 18\n')
+    desk.reopen(WITHOUT_MODEL + '[llm]\nmodel = "qwen-test"\ncontext_tokens = 512\nmax_calls_per_day = 12\n')
     desk.write([message(f"长{n}", f"2026-01-20T09:{n:02}", f"第 {n} 段：" + "备份放在 /srv/backup，" * 4) for n in range(25)])
     desk.round("all")
     (large,) = plan(desk.ws, desk.clock())["summaries"]
@@ -200,7 +200,7 @@ def test_what_a_large_day_in_flight_will_cost_is_left_for_it_of_the_day_s_calls(
     desk.write([*desk.history(), *(one for n in range(10, 19) for one in on(f"2026-01-{n}"))])
     desk.round("all")
     assert large["calls"] > 4
-    assert 1 <= len(groups(desk)) - 1 <= 18 - large["calls"]
+    assert 1 <= len(groups(desk)) - 1 <= 12 - large["calls"]
 
 
 def test_a_group_in_flight_is_not_asked_for_again(desk):

@@ -37,12 +37,14 @@ class Summariser(Provider, Protocol):
 class Model(Provider, Protocol):
     """A provider that completes a prompt. Its own retries are off: retry has one owner, the supervisor."""
 
-    def complete(self, prompt: str, *, max_tokens: int, cancelled: Callable[[], bool]) -> Completion:
+    def complete(
+        self, prompt: str, *, max_tokens: int, calling: Callable[[], None], cancelled: Callable[[], bool]
+    ) -> Completion:
         """
         Return what the model wrote; ProviderError when it did not come to its end.
 
-        *max_tokens* bounds the answer. *cancelled* is asked about ten times a second: once it says yes, the connection is
-        closed and Cancelled raised.
+        *max_tokens* bounds the answer. *calling* is called before each request; where it raises NoCall none is sent.
+        *cancelled* is asked about ten times a second: once it says yes, the connection is closed and Cancelled raised.
         """
         ...
 
@@ -91,3 +93,7 @@ class ProviderError(Exception):
 
 class Cancelled(Exception):
     """The worker was told to end, or has lost the task: nothing is delivered."""
+
+
+class NoCall(Exception):
+    """The model may not be asked now: the day has had its calls, or one can't be written down. Nothing is delivered."""

@@ -17,7 +17,7 @@ from supervisor.protocol.errors import BadConfig
 from supervisor.protocol.servers import NO_KEY, find_key, is_here, shown
 from worker.providers import faults
 from worker.providers.answer import Answer
-from worker.providers.completion import Cancelled, Completion, ProviderError, Usage
+from worker.providers.completion import Cancelled, Completion, NoCall, ProviderError, Usage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
@@ -62,15 +62,19 @@ class OpenAi:
     extract: bool = False
     _refused: set[str] = field(default_factory=set)  # parameters that this server does not take
 
-    def complete(self, prompt: str, *, max_tokens: int, cancelled: Callable[[], bool]) -> Completion:
+    def complete(
+        self, prompt: str, *, max_tokens: int, calling: Callable[[], None], cancelled: Callable[[], bool]
+    ) -> Completion:
         """Return what the model wrote (`Model.complete`)."""
-        return asyncio.run(self._complete(prompt, max_tokens, cancelled))
+        return asyncio.run(self._complete(prompt, max_tokens, calling, cancelled))
 
-    async def _complete(self, prompt: str, max_tokens: int, cancelled: Callable[[], bool]) -> Completion:
+    async def _complete(
+        self, prompt: str, max_tokens: int, calling: Callable[[], None], cancelled: Callable[[], bool]
+    ) -> Completion:
         """Ask, and look at the same time whether the answer is still wanted: what is cancelled closes its connection."""
         if cancelled():
             raise Cancelled
-        call = asyncio.create_task(self._ask(prompt, max_tokens))
+        call = asyncio.create_task(self._ask(prompt, max_tokens, calling))
         while not (await asyncio.wait({call}, timeout=_LOOK_S))[0]:
             if cancelled():
                 call.cancel()
@@ -78,7 +82,7 @@ class OpenAi:
                 raise Cancelled
         return call.result()
 
-    async def _ask(self, prompt: str, max_tokens: int) -> Completion:
+    async def _ask(self, prompt: str, max_tokens: int, calling: Callable[[], None]) -> Completion:
         """Ask, and once more without it for each parameter that the server turns out not to take."""
         usage = Usage()
         while True:
@@ -87,8 +91,10 @@ class OpenAi:
             try:
                 async with asyncio.timeout(self.timeout_s):
                     asked = {"model": self.model, "messages": [{"role": "user", "content": answer.prompt}], **sent}
+                    calling()
                     await self._read(answer, asked)
                     if answer.is_mute:
+                        calling()
                         await self._read_whole(answer, asked)
                 return answer.completion(usage)
             except openai.APIStatusError as error:
@@ -97,7 +103,7 @@ class OpenAi:
                     raise self._error(error, answer, usage) from None
                 self._refused.add(refused)
                 usage += answer.usage
-            except ProviderError:
+            except (ProviderError, NoCall):
                 raise
             except Exception as error:  # noqa: BLE001 - whatever the client raises, the task fails and the worker goes on
                 raise self._error(error, answer, usage) from None
