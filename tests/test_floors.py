@@ -84,9 +84,9 @@ PURE_IMPORTS: Final = frozenset(
 PURE_FLOOR_0: Final = (*PURE, "supervisor.protocol.clock", "supervisor.protocol.layout", "supervisor.protocol.frontmatter")
 PURE_NAMES: Final = frozenset({"open", "print", "input", "utc_now", "machine_zone"})
 
-#: Who writes files, and the one folder that is made outside a workspace: the cache of jieba's dictionary.
+#: Who writes files; the one folder that is made outside a workspace, the cache of jieba's dictionary; and the socket's own mode.
 WRITERS: Final = frozenset({"supervisor.protocol.files", "supervisor.protocol.disk", "supervisor.events"})
-ALLOWED_WRITES: Final = {"supervisor.text.chinese": {"os.makedirs"}}
+ALLOWED_WRITES: Final = {"supervisor.text.chinese": {"os.makedirs"}, "supervisor.adapters.door": {"os.fchmod"}}
 OS_WRITES: Final = frozenset(
     "chmod chown copy_file_range fchmod fchown ftruncate link makedirs mkdir mkfifo mknod remove removedirs rename renames "
     "replace rmdir symlink truncate unlink utime write".split()
