@@ -329,7 +329,9 @@ class World:
         spool = [path for path in files if path.startswith(("worker/queue/", "worker/running/", "worker/results/"))]
         provider = json.loads(files.get("worker/failed/provider.json", b"{}"))
         today = self.now.astimezone(ZoneInfo(self.zone)).date()
-        spent = provider.get("calls", 0) if provider.get("day") == today.isoformat() else 0
+        begun = [json.loads(line)["at"] for line in files.get(".recalld/calls.jsonl", b"").splitlines() if line.endswith(b"}")]
+        spent = sum(datetime.fromisoformat(at).astimezone(ZoneInfo(self.zone)).date() == today for at in begun)
+        spent = max(spent, provider.get("calls", 0) if provider.get("day") == today.isoformat() else 0)
         if spool or provider.get("attempts") or spent >= int(self.settings["RECALLD_LLM_MAX_CALLS_PER_DAY"]):
             return []  # a group that costs more than the day has left goes first when nothing else is under way
         wrong = []
