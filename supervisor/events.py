@@ -178,8 +178,13 @@ class EventLog:
 
 
 def _add_line(handle: int, line: bytes) -> None:
-    """Add the line at the end, all of it; one that a crash cut off there is ended first."""
-    size = os.fstat(handle).st_size
+    """Add the line at the end, all of it or, on a disk that gets full, none; one that a crash cut off there is ended first."""
+    size, written = os.fstat(handle).st_size, 0
     rest = line + b"\n" if not size or os.pread(handle, 1, size - 1) == b"\n" else b"\n" + line + b"\n"
-    while rest:
-        rest = rest[os.write(handle, rest) :]
+    try:
+        while written < len(rest):
+            written += os.write(handle, rest[written:])
+    except OSError:
+        if os.fstat(handle).st_size == size + written:  # else another process has added its own behind
+            os.ftruncate(handle, size)
+        raise

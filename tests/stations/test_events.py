@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import os
@@ -127,6 +128,23 @@ def test_an_event_is_a_line_of_its_own_behind_one_that_a_crash_cut_off(make):
     lines = path.read_bytes().split(b"\n")
     assert [json.loads(line)["messages"] for line in (lines[0], lines[2])] == [1, 2]
     assert lines[3:] == [b""]
+
+
+def test_a_disk_that_gets_full_in_the_middle_of_a_line_leaves_no_half_of_it(make, monkeypatch):
+    desk = make()
+    desk.log.emit("seen", messages=1)
+    write, left = os.write, [20]
+
+    def full(handle, data):
+        if not left:
+            raise OSError(errno.ENOSPC, "磁盘满了")
+        return write(handle, data[: left.pop()])
+
+    monkeypatch.setattr(os, "write", full)
+    desk.log.emit("degraded", why="磁盘满了")
+    monkeypatch.undo()
+    desk.log.emit("seen", messages=2)
+    assert [line["messages"] for line in desk.lines()] == [1, 2]
 
 
 def test_a_log_that_cannot_be_written_stops_nothing(make):
