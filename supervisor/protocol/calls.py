@@ -35,7 +35,7 @@ class CallLog:
 
     def today(self, now: datetime) -> int:
         """Return how many calls were begun on the local day of *now*."""
-        return sum(at.astimezone(self._zone).date() == now.astimezone(self._zone).date() for at in self._begun())
+        return sum(at.date() == now.astimezone(self._zone).date() for at in self._begun())
 
     def begin(self, now: datetime, most: int | None) -> bool:
         """
@@ -55,14 +55,14 @@ class CallLog:
         return True
 
     def _begun(self) -> list[datetime]:
-        """Return when each call began; a line that can't be read says nothing."""
+        """Return when each call began, in the zone; a line that can't be read says nothing."""
         if self._files.disk.stat(self._path) is None:
             return []
         found = []
         for line in self._files.disk.read(self._path).splitlines():
             try:
-                found.append(from_wire(parse_json(line)["at"]))
-            except (ValueError, TypeError, LookupError):
+                found.append(from_wire(parse_json(line)["at"]).astimezone(self._zone))
+            except (ValueError, TypeError, LookupError, OverflowError):
                 continue
         return found
 

@@ -14,15 +14,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo
 
 from supervisor.policy import dates, gate, query, render, slug, units
+from supervisor.protocol.calls import CallLog
 from supervisor.protocol.config import load, render_default
 from supervisor.protocol.dated import block_of, parse_dated, render_dated
 from supervisor.protocol.errors import SupervisorError
+from supervisor.protocol.files import Files
 from supervisor.protocol.inbox import parse_inbox
 from supervisor.protocol.json_text import parse_json, render_json, salvage
+from supervisor.protocol.layout import Layout
 from supervisor.protocol.message import Message, parse_history, read_message, render_history
 from supervisor.protocol.summary import Source, Summary, parse_summary, render_summary
 from supervisor.protocol.task import Result, Task, parse_result, parse_task, render_result, render_task
 from supervisor.text import chitchat, language, nothing, prose, redact, tokens, words
+from tests.crash.model_disk import ModelDisk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,6 +117,15 @@ def jsons(data: bytes) -> None:
     assert parse_json(render_json(value)) == value
 
 
+def calls(data: bytes) -> None:
+    disk = ModelDisk()
+    disk.plant(".recalld/calls.jsonl", data)
+    log = CallLog(Files(disk), Layout(disk.root), ZONE)
+    before = log.today(NOW)
+    assert log.begin(NOW, None)
+    assert log.today(NOW) == before + 1
+
+
 def message(data: bytes) -> None:
     raws = parse_json(data)
     for raw in raws if isinstance(raws, list) else [raws]:
@@ -140,6 +153,7 @@ READERS = {
     "history.json": Reader(json.dumps(TALK, ensure_ascii=False).encode(), history),
     "one message": Reader(json.dumps(TALK[2]).encode(), message),
     "inbox.json": Reader(json.dumps(TALK[:1]).encode(), lambda data: parse_inbox(data, ZONE)),
+    "calls.jsonl": Reader(b'{"at": "2026-01-31T02:00:00.000Z"}\n{"at": "2026-01-30T23:59:59.999Z"}\n', calls),
     "any JSON": Reader(json.dumps(TALK, indent=1).encode(), jsons),
     "a dated file": Reader(render_dated(date(2026, 1, 28), ZONE.key, ZONE, NOW, [block_of(one) for one in _MESSAGES]), dated),
     "a summary": Reader(render_summary(_SUMMARY), summary),
