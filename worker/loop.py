@@ -9,7 +9,6 @@ paying for it. Source: docs/protocol.md, 6.
 from __future__ import annotations
 
 import contextlib
-import signal
 import threading
 import time
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from supervisor.protocol.errors import BadConfig, Busy
 from supervisor.protocol.layout import WORKERS
+from supervisor.protocol.signals import on_signals
 from supervisor.protocol.spool import Spool
 from worker.lease import Lease
 from worker.pieces import Pieces
@@ -89,8 +89,7 @@ class Worker:
         *tell* is given each result's group, status, reason and error; a fault of this machine's as an error alone.
         """
         with self._slot():
-            signal.signal(signal.SIGTERM, lambda *_: self.stop.set())
-            signal.signal(signal.SIGINT, lambda *_: self.stop.set())
+            on_signals(self.stop.set)
             threads = [
                 threading.Thread(target=self._work, args=(idle_s, tell), daemon=True)
                 for _ in range(1 if self.provider.extract else self.config.worker.concurrency)

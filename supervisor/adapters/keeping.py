@@ -50,9 +50,10 @@ def run(
 ) -> None:
     """Run the supervisor in the foreground."""
     from supervisor.adapters.progress import progress
-    from supervisor.adapters.serve import on_signals, serve
+    from supervisor.adapters.serve import serve
     from supervisor.model import provider_state
     from supervisor.oneshot import until_settled as settle
+    from supervisor.protocol.signals import on_signals
     from supervisor.workers import Workers
 
     at = moment(now)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import sys
 from io import StringIO
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from supervisor.alone import alone
 from supervisor.daemon import Supervisor
 from supervisor.keeper import Keeper
 from supervisor.protocol.clock import utc_now
+from supervisor.protocol.signals import on_signals
 from supervisor.workers import Workers
 from supervisor.workspace import open_workspace
 
@@ -30,12 +30,6 @@ if TYPE_CHECKING:
     from supervisor.adapters.request import Request
     from supervisor.protocol.clock import Clock
     from supervisor.workspace import Workspace
-
-
-def on_signals(stop: Callable[[], None]) -> None:
-    """Have SIGTERM and SIGINT call *stop*."""
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop())
 
 
 def serve(root: Path, clock: Clock, *, json: bool, has_worker: bool) -> None:
