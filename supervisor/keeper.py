@@ -46,7 +46,7 @@ class Keeper:
         learning, fresh, ready = another(), another(), another()
         self._inbox = ready.layout.inbox.name
         self._learning = Beside(learning, "learning", lambda: _learn(learning))
-        self._index, self._commit = fresh.index, fresh.index.held
+        self._index, self._commits = fresh.index, (fresh.index.held, fresh.index.held)
         self._fresh = Beside(fresh, "index", Freshness(fresh, clock, self._learning.wake).step, _GATHER_S)
         self._ready = Beside(ready, "ready context", _context_step(ready, clock))
 
@@ -64,8 +64,9 @@ class Keeper:
     def look(self) -> None:
         """Have the index made anew where somebody has deleted it or written over it: one stat."""
         with contextlib.suppress(OSError):  # it may not be looked at: an update tells of that
-            before, self._commit = self._commit, self._index.on_disk()
-            if self._commit not in (before, self._index.held):
+            # both, since what was made anew may have been deleted again while it was made
+            before, self._commits = self._commits, (self._index.on_disk(), self._index.held)
+            if self._commits != before and self._commits[0] != self._commits[1]:
                 self._fresh.wake()
 
     def __enter__(self) -> None:

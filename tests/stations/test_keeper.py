@@ -211,6 +211,23 @@ def test_the_keeper_sees_that_the_index_is_another_and_wakes_once(told, monkeypa
     assert len(told.told.of("index_damaged")) == (0 if harm == "made by another" else 1)
 
 
+def test_an_index_that_is_deleted_again_while_it_is_made_anew_is_made_once_more(told, monkeypatch):
+    keeper = Keeper(lambda: again(told), told.clock)
+    keeper._fresh._step()
+    keeper.look()
+    woken = []
+    monkeypatch.setattr(keeper._fresh, "wake", lambda: woken.append("index"))
+    shutil.rmtree(told.layout.state / "index")
+    keeper.look()
+    keeper._fresh._step()
+    shutil.rmtree(told.layout.state / "index")  # before the next look: nothing lay there then, and nothing lies there now
+    keeper.look()
+    assert woken == ["index", "index"]
+    keeper._fresh._step()
+    keeper.look()
+    assert woken == ["index", "index"]
+
+
 def test_who_finds_the_index_damaged_has_it_made_anew(told):
     refresh(told.ws)
     lost = []
