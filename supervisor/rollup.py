@@ -18,6 +18,7 @@ from supervisor.policy.settle import mark_pending
 from supervisor.protocol.clock import to_wire
 from supervisor.protocol.errors import OneByOne
 from supervisor.protocol.message import Message
+from supervisor.protocol.period import day, month
 from supervisor.protocol.task import Task, task_id
 
 if TYPE_CHECKING:
@@ -52,7 +53,9 @@ def roll_up(ws: Workspace, now: datetime) -> int:
             ws.memory.move_to_originals(file.name)
     if moving:
         ws.events.emit("moved", files=len(moving))
-    for group in failures.keys() - _alive(wanted, who.given_up) - in_flight.keys():
+    # a day that a clock set back has made young again still waits as long as its failure said
+    held = waiting & {group for f in files if f.name not in named for group in (day(f.day).group, month(f.day).group)}
+    for group in failures.keys() - _alive(wanted, who.given_up) - in_flight.keys() - held:
         ws.spool.clear(group)  # nothing is left that could be summarised
     _mark(ws, ready)
     tasks = [task_of(ws, work, failures[g].attempts if (g := work.period.group) in failures else 0, now) for work in ready]

@@ -171,6 +171,22 @@ def test_new_material_does_not_reset_the_wait(desk):
     assert len(desk.scribe.asked[-1][0].sources) == 2
 
 
+def test_a_day_that_a_clock_or_a_setting_makes_too_young_for_a_while_waits_on_as_it_did(desk):
+    failing(desk)
+    toml = desk.toml
+    desk.reopen(toml.replace("[archive]", "[archive]\nrecent_days = 60"))
+    desk.round("all")
+    desk.reopen(toml)
+    desk.round("all")
+    assert desk.ws.failures()["day-2026-01-10"].attempts == 1
+    assert not desk.ws.spool.in_flight()
+
+    desk.reopen(toml.replace("[archive]", "[archive]\nrecent_days = 60"))
+    desk.clock.forward(minutes=10)
+    desk.round("all")
+    assert desk.ws.failures() == {}  # the wait is over, and nothing is to be told
+
+
 def test_a_restart_is_no_failure(desk):
     """B9: an interrupted restart counted as one."""
     desk.write([on("2026-01-10")])
