@@ -81,7 +81,11 @@ def calls_today(ws: Workspace, now: datetime) -> int:
 
 
 def calls_left(ws: Workspace, now: datetime, under_way: int) -> int:
-    """Return how many more calls may be begun now, about *under_way* being those that are."""
+    """
+    Return how many more calls may be begun now, about *under_way* being those that are.
+
+    Where the day has had its calls, what waits is taken back, but for what a person asked for.
+    """
     if ws.extracting:
         return ws.config.archive.max_queued
     spent, most = calls_today(ws, now), ws.config.llm.max_calls_per_day

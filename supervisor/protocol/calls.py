@@ -35,7 +35,7 @@ class CallLog:
 
     def today(self, now: datetime) -> int:
         """Return how many calls were begun on the local day of *now*."""
-        return sum(at.date() == now.astimezone(self._zone).date() for at in self._begun())
+        return self._on_day_of(now, self._begun())
 
     def begin(self, now: datetime, most: int | None) -> bool:
         """
@@ -45,14 +45,17 @@ class CallLog:
         """
         self._files.make_folder(self._path.parent)
         with self._files.lock(self._lock):
-            if most is not None and self.today(now) >= most:
-                return False
             begun = self._begun()
+            if most is not None and self._on_day_of(now, begun) >= most:
+                return False
             if len(begun) >= _MANY:
                 recent = [at for at in begun if abs(now - at) < _KEPT]
                 self._files.replace(self._path, b"".join(map(_line, recent)), self._files.look(self._path))
             self._files.append(self._path, _line(now))
         return True
+
+    def _on_day_of(self, now: datetime, begun: list[datetime]) -> int:
+        return sum(at.date() == now.astimezone(self._zone).date() for at in begun)
 
     def _begun(self) -> list[datetime]:
         """Return when each call began, in the zone; a line that can't be read says nothing."""

@@ -103,9 +103,9 @@ class Explorer:
     seed: int = 0
     most: int = 10**9
     stop: bool = False
-    _known: dict[tuple[int, int, int], int] = field(
-        default_factory=dict
-    )  # disk, promises, what it owes -> the depth they were judged to
+    _shown: set[tuple[int, int]] = field(default_factory=set)  # disks and promises that were counted
+    #: Disk, promises, what it owes -> the depth they were judged to.
+    _known: dict[tuple[int, int, int], int] = field(default_factory=dict)
     _passed: dict[tuple[int, int, int, int], int] = field(default_factory=dict)  # the same at each bare place of a recovery
 
     def explore(self, workload: Callable[[ModelDisk], None], start: State | None = None, name: str = "") -> Report:
@@ -146,8 +146,8 @@ class Explorer:
         if self._known.get(key, -1) >= depth:
             report.seen += 1
             return
-        report.states += (*shown, 0) not in self._known
-        self._known[*shown, 0] = max(0, self._known.get((*shown, 0), 0))
+        report.states += shown not in self._shown
+        self._shown.add(shown)
         self._known[key] = depth
         disk = ModelDisk(outcome.state, record=depth > 0)
         wrong = [f"before recovery: {line}" for line in self.before(disk, acks)] if self.before else []

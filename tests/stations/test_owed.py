@@ -57,6 +57,16 @@ def disk() -> Watched:
     return Watched()
 
 
+def shown_twice(desk: Desk) -> tuple[Path, Path]:
+    """A dated file that memory/ and originals/ both show; returns where."""
+    desk.write([message("a", "2026-01-10T09:00")])
+    desk.settle()
+    (moved,) = desk.layout.originals.rglob("*.md")
+    here = desk.layout.dated(moved.name)
+    here.write_bytes(moved.read_bytes())
+    return here, moved
+
+
 def test_the_journal_before_anything_that_goes_by_it(desk: Desk, disk: Watched) -> None:
     desk.write([message("a", "2026-01-30T09:00")])
     desk.round("all")
@@ -87,22 +97,14 @@ def test_a_result_before_the_task_that_it_ends_is_taken_away(desk: Desk, disk: W
 
 
 def test_the_copy_in_originals_before_the_other_is_taken_away(desk: Desk, disk: Watched) -> None:
-    desk.write([message("a", "2026-01-10T09:00")])
-    desk.settle()
-    (moved,) = desk.layout.originals.rglob("*.md")
-    here = desk.layout.dated(moved.name)
-    here.write_bytes(moved.read_bytes())
+    here, moved = shown_twice(desk)
     desk.reopen(disk=disk)
     desk.round("all")
     assert disk.settled_before(moved, ("unlink", here))
 
 
 def test_a_person_s_copy_before_a_repair_takes_the_original_away(desk: Desk, disk: Watched) -> None:
-    desk.write([message("a", "2026-01-10T09:00")])
-    desk.settle()
-    (moved,) = desk.layout.originals.rglob("*.md")
-    here = desk.layout.dated(moved.name)
-    here.write_bytes(moved.read_bytes())
+    here, moved = shown_twice(desk)
     desk.reopen(disk=disk)
     repair(desk.ws, desk.clock())
     assert disk.settled_before(here, ("unlink", moved))
