@@ -39,8 +39,7 @@ def _take_file(ws: Workspace, name: str, boxed: dict[Path, list[Key]]) -> None:
     try:
         messages = _dropped(ws, name, look.data, datetime.fromtimestamp(look.stat.mtime_ns / 1e9, UTC))
     except ValueError as error:
-        kept = ws.files.quarantine(ws.layout.quarantine, "dropped", look.data, ws.config.care.quarantine_limit)
-        if kept:
+        if ws.quarantine.keep("dropped", look.data):
             ws.events.emit("file_quarantined", file=ws.layout.relative(path), why=str(error))
         return
     _take_in(ws, messages)

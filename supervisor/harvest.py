@@ -165,6 +165,6 @@ def _all_chitchat(ws: Workspace, result: Result) -> bool:
 def _set_aside(ws: Workspace, path: Path, why: str) -> None:
     look = ws.files.look(path)
     if look:
-        ws.files.quarantine(ws.layout.quarantine, "result", look.data, ws.config.care.quarantine_limit)
+        ws.quarantine.keep("result", look.data)
         ws.events.emit("file_quarantined", file=ws.layout.relative(path), why=why)
     ws.spool.discard(path)

@@ -161,7 +161,5 @@ def _lacks_ids(history: History) -> bool:
 
 def _set_odd_aside(ws: Workspace, history: History) -> None:
     for entry in history:
-        if isinstance(entry, Odd):
-            limit = ws.config.care.quarantine_limit * 10
-            if ws.files.quarantine(ws.layout.quarantine, "message", render_json(entry.raw), limit):
-                ws.events.emit("message_odd", why=entry.why)
+        if isinstance(entry, Odd) and ws.quarantine.keep("message", render_json(entry.raw), times=10):
+            ws.events.emit("message_odd", why=entry.why)

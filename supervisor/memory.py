@@ -140,23 +140,26 @@ class MemoryStore:
                 self._files.create(copy, seen.data)
         self._files.replace(self._layout.summary(period), render_summary(summary), seen)
 
-    def move_to_originals(self, name: str) -> None:
-        """Move a covered dated file into its month's folder, in one step that never replaces; harmless twice."""
+    def move_to_originals(self, name: str) -> bool:
+        """Move a covered dated file into its month's folder, in one step that never replaces; tell whether it did."""
         target = self._layout.original(name)
         self._files.make_folder(target.parent, lasting=True)
         try:
             self._files.move(self._layout.dated(name), target)
         except FileNotFoundError:
-            return
+            return False
         except FileExistsError:
-            self._finish_move(name, target)
+            return self._finish_move(name, target)
+        return True
 
-    def _finish_move(self, name: str, target: Path) -> None:
-        """Take away the second name of a file that both places show; where they differ, both stay."""
+    def _finish_move(self, name: str, target: Path) -> bool:
+        """Take away the second name of a file that both places show; where they differ, both stay, and fsck tells of them."""
         here, there = self._files.look(self._layout.dated(name)), self._files.look(target)
-        if here and there and here.data == there.data:
-            self._files.settle(target)
-            self._files.remove(self._layout.dated(name))
+        if here is None or there is None or here.data != there.data:
+            return False
+        self._files.settle(target)
+        self._files.remove(self._layout.dated(name))
+        return True
 
     # ── reading, once per change ─────────────────────────────────────────────
 

@@ -107,8 +107,8 @@ def keep_damaged(ws: Workspace) -> bool:
     look = ws.files.look(ws.layout.history)
     if look is None:
         return True
-    ws.files.quarantine(ws.layout.quarantine, "history.json", look.data, ws.config.care.quarantine_limit)
-    return ws.files.disk.stat(ws.layout.quarantine / f"history.json.{look.digest[:12]}") is not None
+    ws.quarantine.keep("history.json", look.data)
+    return ws.quarantine.holds("history.json", look.data)
 
 
 def restore_history(ws: Workspace, now: datetime, *, unknown: bool = False) -> int:

@@ -105,8 +105,8 @@ def _keep(ws: Workspace, name: str) -> bool:
     look = ws.files.look(ws.memory.path_of(name))
     if look is None:
         return False
-    ws.files.quarantine(ws.layout.quarantine, name, look.data, ws.config.care.quarantine_limit)
-    return ws.files.disk.stat(ws.layout.quarantine / f"{name}.{look.digest[:12]}") is not None
+    ws.quarantine.keep(name, look.data)
+    return ws.quarantine.holds(name, look.data)
 
 
 def _take_double_away(ws: Workspace, name: str) -> bool:

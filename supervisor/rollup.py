@@ -47,12 +47,12 @@ def roll_up(ws: Workspace, now: datetime) -> int:
     under_way = sum(costs.get(group, 1) for group in in_flight)  # one that a person asked for need not be wanted
     ready = _affordable(ws, ready[: max(0, ws.config.archive.max_queued - ws.spool.waiting())], costs, now, under_way)
     # apply
-    each = OneByOne()
+    each, moved = OneByOne(), 0
     for file in moving:
         with each:
-            ws.memory.move_to_originals(file.name)
-    if moving:
-        ws.events.emit("moved", files=len(moving))
+            moved += ws.memory.move_to_originals(file.name)
+    if moved:
+        ws.events.emit("moved", files=moved)
     # a day that a clock set back has made young again still waits as long as its failure said
     held = waiting & {group for f in files if f.name not in named for group in (day(f.day).group, month(f.day).group)}
     for group in failures.keys() - _alive(wanted, who.given_up) - in_flight.keys() - held:

@@ -18,6 +18,7 @@ from supervisor.protocol.files import Files
 from supervisor.protocol.ground import check_ground
 from supervisor.protocol.layout import Layout
 from supervisor.protocol.spool import Spool
+from supervisor.quarantine import Quarantine
 from supervisor.seen import SeenJournal
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class Workspace:
         self.rescoring = Rescoring(lambda: backend_of(config, environ or {}, files))
         self.seen = SeenJournal(files, self.layout, self.zone)
         self.spool = Spool(files, self.layout)
+        self.quarantine = Quarantine(files, self.layout.quarantine, config.care.quarantine_limit)
         self.calls = CallLog(files, self.layout, self.zone)
         #: Asked between two steps of long work; told how far it has come: what, how many of how many.
         self.should_stop: Callable[[], bool] = lambda: False

@@ -24,7 +24,7 @@ FLOORS: Final = (
     ("supervisor.deadline",),
     (
         *("supervisor.canaries", "supervisor.events", "supervisor.history", "supervisor.memory"),
-        *("supervisor.receipts", "supervisor.seen"),
+        *("supervisor.quarantine", "supervisor.receipts", "supervisor.seen"),
     ),
     ("supervisor.index", "supervisor.backends"),
     ("supervisor.workspace",),

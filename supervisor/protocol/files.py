@@ -16,12 +16,12 @@ import itertools
 import os
 import stat as modes
 import time
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from supervisor.protocol.errors import TEMPORARY, Busy, Changed
+from supervisor.protocol.owed import Owed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,7 +65,7 @@ class Files:
         self._token = token or str(os.getpid())
         self.pause = pause
         self._count = itertools.count()
-        self._settled: dict[Path, int] = {}  # inodes
+        self._owed = Owed(disk)
 
     # ── reading ──────────────────────────────────────────────────────────────
 
@@ -102,21 +102,22 @@ class Files:
         The old version stays under the name *keep*, where one is given. Changed when the target is no longer what was seen;
         then nothing was written. OSError leaves the old file as it was.
         """
-        temporary = self._prepare(path, data, seen.stat if seen else None)
+        temporary, stat = self._prepare(path, data, seen.stat if seen else None)
         try:
             if not self._still(path, seen):
                 raise Changed(path)
             if seen and keep:
-                self._keep(path, keep)
+                self._keep(path, seen.stat, keep)
             self.disk.rename(temporary, path)
         except BaseException:
             self._drop(temporary)
             raise
         self.disk.sync_folder(path.parent)
+        self._owed.paid(path, stat)
 
     def create(self, path: Path, data: bytes) -> None:
         """Make the file once, durably; FileExistsError when the name is taken, whoever took it."""
-        temporary = self._prepare(path, data, None)
+        temporary, _ = self._prepare(path, data, None)
         try:
             self.disk.link(temporary, path)
         finally:
@@ -131,10 +132,13 @@ class Files:
         handle = self.disk.open_append(path, FILE_MODE)
         try:
             self.disk.write(handle, line)
+            written = self.disk.stat(path)
             self.disk.sync(handle)
         finally:
             self.disk.close(handle)
-        self._settle_name(path)
+        if written:
+            self._owed.paid(path, written)
+        self._owed.settle_name(path)
 
     def settle(self, path: Path) -> None:
         """
@@ -142,23 +146,12 @@ class Files:
 
         For what is relied on and was made by another: that process may have been killed before its fsync.
         """
-        stat = self.disk.stat(path)
-        if stat is None or self._settled.get(path) == stat.inode:
-            return
-        if modes.S_ISREG(stat.mode):
-            with suppress(FileNotFoundError):
-                self.disk.sync_file(path)
-        self._settle_name(path)
-
-    def _settle_name(self, path: Path) -> None:
-        stat = self.disk.stat(path)
-        if stat and self._settled.get(path) != stat.inode:
-            self.disk.sync_folder(path.parent)
-            self._settled[path] = stat.inode
+        self._owed.settle(path)
 
     def move(self, old: Path, new: Path) -> None:
         """Give the file a new place in one durable step; FileExistsError when the place is taken."""
         self.disk.rename_new(old, new)
+        self._owed.forget(old)
         # the new name before the old one's absence: a crash between may show both, never neither
         self.disk.sync_folder(new.parent)
         if old.parent != new.parent:
@@ -170,6 +163,7 @@ class Files:
             self.disk.unlink(path)
         except FileNotFoundError:
             return
+        self._owed.forget(path)
         self.disk.sync_folder(path.parent)
 
     def make_folder(self, folder: Path, *, lasting: bool = False) -> None:
@@ -180,32 +174,14 @@ class Files:
         """
         if self.disk.stat(folder) is not None:
             if lasting:
-                self._settle_name(folder)
+                self._owed.settle_name(folder)
             return
         self.make_folder(folder.parent)
         try:
             self.disk.mkdir(folder)
         except FileExistsError:
             return
-        self._settle_name(folder)
-
-    def quarantine(self, folder: Path, label: str, data: bytes, limit: int) -> Path | None:
-        """
-        Keep a copy of *data* once, as ``label.<12 hex digits>``; the path when it is new.
-
-        The name comes from the content, and at most *limit* copies of one label are kept, so that a fault that is met
-        again and again can't fill the disk.
-        """
-        self.make_folder(folder, lasting=True)
-        path = folder / f"{label}.{digest_of(data)[:12]}"
-        names = [name for name in self.disk.names(folder) if name.startswith(f"{label}.")]
-        if path.name in names:
-            self.settle(path)
-            return None
-        if len(names) >= limit:
-            return None
-        self.create(path, data)
-        return path
+        self._owed.settle_name(folder)
 
     def sweep(self, folder: Path, name: str = "", now: datetime | None = None) -> int:
         """
@@ -231,8 +207,8 @@ class Files:
 
     # ── steps of a write ─────────────────────────────────────────────────────
 
-    def _prepare(self, path: Path, data: bytes, old: Stat | None) -> Path:
-        """Write a durable temporary file beside *path*, with the mode and owner of the *old* one."""
+    def _prepare(self, path: Path, data: bytes, old: Stat | None) -> tuple[Path, Stat]:
+        """Write a durable temporary file beside *path*, with the mode and owner of the *old* one, and tell what it is."""
         temporary = self._name(path)
         handle = self.disk.create(temporary, FILE_MODE)
         try:
@@ -249,7 +225,7 @@ class Files:
         except BaseException:
             self._drop(temporary)
             raise
-        return temporary
+        return temporary, found
 
     def _name(self, path: Path) -> Path:
         while True:
@@ -263,11 +239,12 @@ class Files:
             return now is None and seen is None
         return now == seen.stat and self.disk.read(path) == seen.data
 
-    def _keep(self, path: Path, keep: Path) -> None:
+    def _keep(self, path: Path, stat: Stat, keep: Path) -> None:
         """Let *keep* be a further name of the file as it stands, in place of what had that name."""
-        here, there = self.disk.stat(path), self.disk.stat(keep)
-        if here and there and here.inode == there.inode:
+        there = self.disk.stat(keep)
+        if there and there.inode == stat.inode:
             return  # a write that came no further than this; a rename between two names of one file would do nothing
+        self._owed.settle_bytes(path, stat)  # who wrote it may have synced nothing: the power could take both at once
         further = self._name(keep)
         self.disk.link(path, further)
         try:

@@ -219,6 +219,15 @@ def test_what_a_person_deleted_on_purpose_is_not_lost() -> None:
     assert judged(files, deleted_ids={"十二月"}, touched_paths={OLD_DECEMBER}) == []
 
 
+def test_a_file_that_a_crash_showed_twice_stays_so_when_a_person_wrote_into_one_of_the_two() -> None:
+    files = good()
+    files[f"memory/{DECEMBER}"] = files[OLD_DECEMBER]
+    assert f"{DECEMBER} lies in 2 places" in judged(files, touched_paths={OLD_DECEMBER})
+    files[OLD_DECEMBER] += "我加的一行\n".encode()
+    assert judged(files, touched_paths={OLD_DECEMBER}) == []
+    assert f"{DECEMBER} lies in 2 places" in judged(files)
+
+
 def test_until_it_is_made_anew_a_summary_that_a_person_deleted_names_nothing() -> None:
     files = good()
     path = "memory/summary/2026-01-20.md"

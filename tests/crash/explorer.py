@@ -155,14 +155,15 @@ class Explorer:
         disk.bare = _Bare(disk, len(acks), depth, self._passed)
         try:
             wrong += _run(self.recover, disk)
-            wrong += self.check(disk, acks)
+            wrong += self.check(disk, [*acks, *disk.acks])
         except _WentOn:
             wrong += disk.locks.breaches
         report.slowest = max(report.slowest, time.process_time() - began)
         if wrong:
             report.add(_case((*runs, (disk.log, disk.operations, "recovered")), wrong))
         for snapshot in self._inside([*disk.snapshots, disk.end()] if depth else []):
-            self._crash(snapshot, self.inner, acks, (*runs, (disk.log, snapshot.number, "")), depth - 1, report)
+            promised = [*acks, *disk.acks[: snapshot.acks]]
+            self._crash(snapshot, self.inner, promised, (*runs, (disk.log, snapshot.number, "")), depth - 1, report)
 
     def _inside(self, snapshots: list[Snapshot]) -> list[Snapshot]:
         """The crash points tried inside a recovery."""
@@ -189,7 +190,7 @@ class _Bare:
         self.place += 1
         disk = self.disk
         owes = owed(disk.inodes, disk.live, disk.pending) if self.depth else 0
-        key = (self.place, fingerprint(disk.inodes, disk.live), owes, self.promises)
+        key = (self.place, fingerprint(disk.inodes, disk.live), owes, self.promises + len(disk.acks))
         if self.passed.get(key, -1) >= self.depth:
             raise _WentOn
         self.passed[key] = self.depth

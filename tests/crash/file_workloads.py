@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from supervisor import quarantine
+from supervisor.protocol.calls import CallLog
 from supervisor.protocol.files import Files
+from supervisor.protocol.layout import Layout
 from tests.crash.model_disk import ModelDisk
 
 if TYPE_CHECKING:
@@ -38,7 +43,7 @@ class Case:
 
     def recover(self, disk: ModelDisk) -> None:
         files = self.make(disk, "second")
-        for folder in ("", "memory", "memory/originals"):
+        for folder in ("", ".recalld", "memory", "memory/originals"):
             files.sweep(disk.root / folder)
 
     def check(self, disk: ModelDisk, acks: Sequence[object]) -> list[str]:
@@ -145,9 +150,8 @@ class Quarantine(Case):
     def work(self, disk: ModelDisk) -> None:
         files = self.make(disk)
         for data in (OLD, OLD, NEW):
-            path = files.quarantine(disk.root / "memory", "history.json", data, limit=10)
-            if path:
-                disk.ack((path.name, data))
+            quarantine.Quarantine(files, disk.root / "memory", 10).keep("history.json", data)
+            disk.ack((f"history.json.{sha256(data).hexdigest()[:12]}", data))
 
     def wrong(self, tree: dict[str, bytes], acks: list[Any]) -> list[str]:
         kept = {path.rpartition("/")[2]: data for path, data in tree.items()}
@@ -155,4 +159,30 @@ class Quarantine(Case):
         return lost + [f"{name} is {data!r}" for name, data in kept.items() if data not in (OLD, NEW)]
 
 
-CASES = (Replace, Create, Append, Move, Remove, Quarantine)
+class Calls(Case):
+    """Calls to the model are written down before they are made, while lines of earlier days go; a day has three."""
+
+    most: ClassVar = 3
+    now: ClassVar = datetime(2026, 1, 28, 4, tzinfo=UTC)
+    start: ClassVar = {".recalld/calls.jsonl": b'{"at":"2025-11-20T04:00:00.000Z"}\n' * 4096}
+
+    def work(self, disk: ModelDisk) -> None:
+        self._call(disk, "first", 2)
+
+    def recover(self, disk: ModelDisk) -> None:
+        super().recover(disk)
+        self._call(disk, "second", self.most + 1)
+
+    def _call(self, disk: ModelDisk, program: str, times: int) -> None:
+        log = CallLog(self.make(disk, program), Layout(disk.root), UTC)
+        for _ in range(times):
+            if log.begin(self.now, self.most):
+                disk.ack("called")
+
+    def wrong(self, tree: dict[str, bytes], acks: list[Any]) -> list[str]:
+        written = tree[".recalld/calls.jsonl"].count(b"2026-01-28")
+        wrong = [f"{len(acks)} calls were made"] if len(acks) > self.most else []
+        return wrong if len(acks) <= written <= self.most else [*wrong, f"{len(acks)} calls, {written} written down"]
+
+
+CASES = (Replace, Create, Append, Move, Remove, Quarantine, Calls)

@@ -101,6 +101,13 @@ class Ledger:
         self._plant_folder(folder)
         self.settle_entry(folder, name, self.new(Inode(data, len(data), modes.S_IFREG | mode, self.tick())))
 
+    def leave(self, path: str, data: bytes) -> None:
+        """Put a file there as a program does that syncs nothing: the power may take its name, its bytes, or both."""
+        folder, _, name = path.rpartition("/")
+        self._plant_folder(folder)
+        number = self.new(Inode(data, 0, modes.S_IFREG | 0o600, self.tick()))
+        self.change(folder, ((name, number),), f"somebody leaves {path}")
+
     def plant_link(self, path: str, target: str) -> None:
         """Put a symbolic link there."""
         folder, _, name = path.rpartition("/")

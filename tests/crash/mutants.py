@@ -22,8 +22,10 @@ from supervisor.history import HistoryStore
 from supervisor.memory import MemoryStore
 from supervisor.policy.met import Met
 from supervisor.protocol.files import Files
+from supervisor.protocol.owed import Owed
 from supervisor.protocol.spool import Spool
 from supervisor.protocol.summary import Summary
+from supervisor.quarantine import Quarantine
 from supervisor.receipts import ReceiptStore
 from supervisor.seen import SeenJournal
 from tests.crash import faults, others, people, talking, working
@@ -77,7 +79,7 @@ MUTANTS = (
         "no copy of the damaged file",
         others.Damaged,
         "no copy was kept of the damaged file",
-        ((Files, "quarantine", faults.nothing), (supervisor.recover, "keep_damaged", lambda _: True)),
+        ((Quarantine, "keep", faults.nothing), (supervisor.recover, "keep_damaged", lambda _: True)),
     ),
     Mutant("append tells no journal", others.Lost, "LOST: 三", ((SeenJournal, "note", faults.nothing),)),
     Mutant(
@@ -100,6 +102,24 @@ MUTANTS = (
         others.Swiped,
         "LOST: 门",
         ((supervisor.dropbox, "_take_file", faults.removed_before_journal(supervisor.dropbox._take_file)),),
+    ),
+    Mutant(
+        "a dropped file that waits already is relied on as it lies",
+        others.SaidAgain,
+        "LOST: 又",
+        ((Files, "settle", faults.nothing),),
+    ),
+    Mutant(
+        "the backup of a history that nobody synced",
+        others.Careless,
+        "history.json.bak can't be read",
+        ((Owed, "settle_bytes", faults.nothing),),
+    ),
+    Mutant(
+        "a note that nobody synced is relied on",
+        others.Careless,
+        "lost a person's words",
+        ((MemoryStore, "settle", faults.nothing),),
     ),
     Mutant(
         "a message without a name is never known again",
@@ -249,7 +269,7 @@ MUTANTS = (
         "what a killed process owed the disk is relied on",
         talking.DayRipens,
         "but its words are in no dated file",
-        ((Files, "settle", lambda *_: None), (Files, "_settle_name", lambda *_: None)),
+        ((Files, "settle", lambda *_: None), (Owed, "settle_name", lambda *_: None)),
     ),
     Mutant(
         "the result deleted first",

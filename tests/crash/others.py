@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from supervisor.append import append
 from supervisor.protocol.clock import from_wire
 from tests.checker.checker import Acked
 from tests.crash.talking import JANUARY, TOLD
@@ -58,6 +59,80 @@ class Swiped(DropBox):
 
         disk.meanwhile = swipe
         super().work(disk)
+
+
+class SaidAgain(Workload):
+    """A client is cut off while another program holds history.json, and says the same again: it goes to the drop-box."""
+
+    said = Acked("又", "说了两遍的话。", "2026-01-28T01:00:00.000Z")
+
+    def happen(self, life: Program) -> None:
+        one, disk = self.said, life.disk
+        life.voice.said.add(one.text)
+        disk.held_by_others.add("history.json.lock")
+        append(
+            life.ws, [{"id": one.id, "role": "user", "text": one.text, "createdAt": one.created_at}], from_wire(self.now), b""
+        )
+        disk.held_by_others.clear()
+        (path,) = (path for path in disk.tree() if path.startswith("inbox.d/new/append-"))
+        disk.ack(Dropped(path, one))
+
+    def recover(self, disk: ModelDisk) -> None:
+        self.happen(self.life(disk))
+        super().recover(disk)
+
+    def judge(self, disk: ModelDisk, acks: Sequence[object]) -> list[str]:
+        waiting = [f"{path} waits for ever" for path in disk.tree() if path.startswith("inbox.d/")]
+        return super().judge(disk, acks) + waiting
+
+
+class Careless(Workload):
+    """A program and a person who sync nothing: what they leave is promised from when recalld has met it."""
+
+    losing = True
+    ordered = False
+    before: ClassVar = (JANUARY,)
+    said: ClassVar = (
+        Acked("门", "从门外来，没有落盘。", "2026-01-28T01:00:00.000Z"),
+        Acked("写", "直接写进文件，没有落盘。", "2026-01-28T02:00:00.000Z"),
+    )
+    note = "memory/2026-01-27-过敏.md"
+    noted: ClassVar = "# 周二\n\n- 我对花生过敏。\n".encode()
+
+    def happen(self, life: Program) -> None:
+        dropped, written = ({"id": one.id, "role": "user", "text": one.text, "createdAt": one.created_at} for one in self.said)
+        filed = {
+            "id": "记",
+            "role": "user",
+            "text": "我对花生过敏。",
+            "createdAt": "2026-01-27T01:00:00.000Z",
+            "archived": True,
+        }
+        life.voice.said.update((self.said[0].text, self.said[1].text, "我对花生过敏。"))
+        entries = entries_of(life.disk)
+        life.disk.leave("inbox.d/new/门.json", json.dumps(dropped).encode())
+        life.disk.leave(self.note, self.noted)
+        life.disk.leave("history.json", json.dumps([*entries, filed, written]).encode())
+
+    def life(self, disk: ModelDisk, *given: Any, **named: Any) -> Program:
+        life = super().life(disk, *given, **named)
+        life.events.then = lambda event: self._met(disk) if event == "seen" else None
+        return life
+
+    def _met(self, disk: ModelDisk) -> None:
+        entries = {one["id"] for one in entries_of(disk)}
+        for one in self.said:
+            if one.id in entries:
+                disk.ack(one)
+        if self.note.rpartition("/")[2] in disk.tree()[".recalld/seen.jsonl"].decode():  # "记" counts as written there
+            disk.ack(Kept(self.note, self.noted))
+
+    def _judge(self, disk: ModelDisk, acks: Sequence[object], *, calm: bool) -> list[str]:
+        """The checker knows no notes: what its program has flagged true stands in this one."""
+        wrong = super()._judge(disk, acks, calm=calm)
+        return [
+            line for line in wrong if disk.tree().get(self.note) != self.noted or not line.startswith("记 has the flag True")
+        ]
 
 
 class Meanwhile(Workload):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from supervisor.inject import inject, record
 from supervisor.intake import intake
@@ -38,6 +38,7 @@ _STEPS: tuple[str, ...] = (
     "late",
     "revise",
     "drop",
+    "leave",
     "fail",
     "edit",
     "throw",
@@ -74,9 +75,22 @@ class Story(Workload):
     def name(self) -> str:
         return f"Story {self.number}"
 
+    def life(self, disk: ModelDisk, *given: Any, **named: Any) -> Program:
+        life = super().life(disk, *given, **named)
+        life.events.then = lambda event: self._met(life) if event == "seen" else None
+        return life
+
+    def _met(self, life: Program) -> None:
+        """What was left without a sync is promised from when recalld has met it."""
+        there = {one.get("id") for one in self._entries(life)}
+        for one in self.left:
+            if one.id in there and one not in life.disk.acks:
+                life.disk.ack(one)
+
     def work(self, disk: ModelDisk) -> None:
         self.rng = random.Random(f"telling {self.number}")
         self.said: list[str] = []
+        self.left: list[Acked] = []
         life = self.life(disk, Brief(extract=self.extract))
         for step, now in zip(self.script, self.times, strict=False):
             tell: Callable[[Program, str], None] = getattr(self, f"_{step}")
@@ -108,6 +122,12 @@ class Story(Workload):
         said = {"id": one.id, "role": "user", "text": one.text, "createdAt": one.created_at}
         life.disk.plant(f"inbox.d/new/{now[:13]}.json", json.dumps(said).encode())
         life.disk.ack(Dropped(f"inbox.d/new/{now[:13]}.json", one))
+
+    def _leave(self, life: Program, now: str) -> None:
+        one = Acked(f"留{now}", life.voice.words(f"留{now}", "留在门口，没有落盘。"), now)
+        self.left.append(one)
+        said = {"id": one.id, "role": "user", "text": one.text, "createdAt": one.created_at}
+        life.disk.leave(f"inbox.d/new/left-{now[:13]}.json", json.dumps(said).encode())
 
     # ── what recalld does ────────────────────────────────────────────────────
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.crash.explorer import Explorer, Report
-from tests.crash.file_workloads import CASES, NEW, OLD, Append, Case, Create, Honest, Move, Quarantine, Remove, Replace
+from tests.crash.file_workloads import CASES, NEW, OLD, Append, Calls, Case, Create, Honest, Move, Quarantine, Remove, Replace
 from tests.crash.loss import MODES, outcomes
 from tests.crash.model_disk import ModelDisk
 
@@ -85,12 +85,14 @@ def test_after_any_crash_and_a_crash_of_its_recovery_the_old_file_stands_or_the_
         (NoFileSync, Create),
         (NoFileSync, Append),
         (NoFileSync, Quarantine),
+        (NoFileSync, Calls),
         (NoFolderSync, Replace),
         (NoFolderSync, Create),
         (NoFolderSync, Append),
         (NoFolderSync, Move),
         (NoFolderSync, Remove),
         (NoFolderSync, Quarantine),
+        (NoFolderSync, Calls),
         (RenameBeforeWrite, Replace),
         (SyncAfterRename, Replace),
         (MoveByCopy, Move),

@@ -30,6 +30,8 @@ WORKLOADS: tuple[type[Workload], ...] = (
     working.ReadyContext,
     others.DropBox,
     others.Swiped,
+    others.SaidAgain,
+    others.Careless,
     others.Meanwhile,
     others.Between,
     others.Lost,

@@ -47,7 +47,15 @@ def test_while_it_is_paused_nothing_is_asked_and_then_one_probe():
     assert may_ask(state, NOON + STEPS[0] - timedelta(seconds=1), 0, 200, 0) == 0
     assert may_ask(state, NOON + STEPS[0], 0, 200, 0) == 1
     assert may_ask(state, NOON + STEPS[0], 0, 200, 1) == 0
-    assert may_ask(after_success(state), NOON, 0, 200, 0) == 200
+    answered = after_success(state, NOON + timedelta(seconds=1), NOON + timedelta(seconds=9))
+    assert may_ask(answered, NOON + timedelta(seconds=9), 0, 200, 0) == 200
+
+
+def test_an_answer_to_a_call_that_was_under_way_when_it_failed_ends_no_pause():
+    state = failing(ProviderState(), retry_after=timedelta(hours=11))
+    assert after_success(state, NOON - timedelta(seconds=30), NOON) == state
+    assert after_success(state, NOON - timedelta(seconds=30), NOON + timedelta(seconds=9)) == state
+    assert after_success(state, None, NOON) == state
 
 
 def test_a_pause_from_before_the_clock_was_set_back_is_over():

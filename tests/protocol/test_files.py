@@ -267,22 +267,7 @@ def test_folders_are_made_with_those_above_them_and_left_alone_where_they_are(tm
     assert stat.S_IMODE((tmp_path / "memory").stat().st_mode) == 0o700
 
 
-# ── quarantine and sweep ─────────────────────────────────────────────────────
-
-
-def test_a_damaged_file_is_kept_once_however_often_it_is_met(tmp_path):
-    """H31."""
-    folder = tmp_path / "quarantine"
-    first = files().quarantine(folder, "history.json", OLD, 10)
-    assert first == folder / f"history.json.{digest_of(OLD)[:12]}"
-    assert files().quarantine(folder, "history.json", OLD, 10) is None
-    assert first.read_bytes() == OLD
-
-
-def test_no_more_than_ten_copies_of_one_kind_are_kept(tmp_path):
-    kept = [files().quarantine(tmp_path, "history.json", f"坏了 {n}".encode(), 10) for n in range(30)]
-    assert [path is not None for path in kept] == [True] * 10 + [False] * 20
-    assert files().quarantine(tmp_path, "message", OLD, 10)
+# ── sweep ─────────────────────────────────────────────────────
 
 
 def test_only_temporary_files_of_our_shape_are_swept(tmp_path):

@@ -136,11 +136,20 @@ def test_a_task_with_a_wrong_field_is_refused_with_a_reason(change):
         {"text": None},
         {"attempt": 1.5},
         {"sources": None},
+        {"startedAt": "昨天"},
+        {"startedAt": "2026-01-28T04:40:00"},
+        {"completedAt": 7},
+        {"retryAfterS": -1},
     ],
 )
 def test_a_result_with_a_wrong_field_is_refused_with_a_reason(change):
     with pytest.raises(ValueError, match=r"."):
         parse_result(json.dumps(wire(render_result(RESULT)) | change).encode())
+
+
+def test_no_server_is_believed_that_asks_to_wait_for_more_than_a_day():
+    change = {"status": "failed", "reason": "provider", "retryAfterS": 10**30}
+    assert parse_result(json.dumps(wire(render_result(RESULT)) | change).encode()).retry_after_s == 86_400
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"{", b"null", b"\xff", b"[" * 100_000, b'{"version": 1}'])

@@ -168,3 +168,41 @@ def test_it_is_done_once_in_a_process_and_a_file_that_may_only_be_read_is_no_hin
     for _ in range(3):
         assert not desk.round().errors
     assert disk.done.count(("sync", desk.layout.seen)) == 1
+
+
+def test_a_history_that_another_program_wrote_before_it_is_the_backup(desk: Desk, disk: Watched) -> None:
+    desk.reopen(disk=disk)
+    desk.write([message("a", "2026-01-30T09:00", "没有落盘的一句")])
+    desk.round("all")
+    backup = disk.done.index(("rename", desk.layout.history_backup))
+    assert ("sync", desk.layout.history) in disk.done[:backup]
+    disk.done.clear()
+    desk.ws.history.change(lambda history: history[:-1])
+    assert ("sync", desk.layout.history) not in disk.done  # this one is ours, and was synced before it had its name
+
+
+def test_a_file_once_more_when_somebody_has_written_it_anew_in_the_same_inode(desk: Desk, disk: Watched) -> None:
+    path = desk.root / "结果.json"
+    desk.reopen(disk=disk)
+    for words in ("第一次", "又一次，更长"):
+        path.write_text(words)
+        disk.done.clear()
+        desk.ws.files.settle(path)
+        assert disk.done == [("sync", path), ("sync", desk.root)]
+    disk.done.clear()
+    desk.ws.files.settle(path)
+    assert disk.done == []
+
+
+def test_a_name_once_more_when_it_was_free_in_between(desk: Desk, disk: Watched) -> None:
+    folder = desk.root / "新的"
+    desk.reopen(disk=disk)
+    first, second = folder / "一.json", folder / "二.json"
+    desk.ws.files.make_folder(folder)
+    first.write_text("一")
+    desk.ws.files.settle(first)
+    desk.ws.files.move(first, second)
+    second.rename(first)  # the same inode, bytes and time; its name is new
+    disk.done.clear()
+    desk.ws.files.settle(first)
+    assert disk.done == [("sync", first), ("sync", folder)]

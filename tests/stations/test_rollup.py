@@ -512,3 +512,19 @@ def test_words_written_late_as_a_revision_reach_the_summary(desk):
     desk.settle()
     assert "改到周五" in desk.summary("2026-01-10")
     assert desk.filed()[1] == (f"1~{words_digest('改到周五')[:8]}", "改到周五")
+
+
+def test_where_a_person_wrote_into_one_of_two_such_files_both_stay_and_nothing_is_told_to_move(desk):
+    desk.write(on("2026-01-10", count=2))
+    desk.settle()
+    (original,) = (desk.root / name for name in places(desk))
+    here = desk.layout.memory / original.name
+    here.write_bytes(original.read_bytes())
+    original.write_text(original.read_text().replace("第 1 句", "第一句"))
+    moved = len(desk.told.of("moved"))
+    desk.settle()
+    desk.settle()
+    assert len(places(desk)) == 2
+    assert "第 1 句" in here.read_text()
+    assert "第一句" in original.read_text()
+    assert len(desk.told.of("moved")) == moved
