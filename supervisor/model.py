@@ -59,14 +59,14 @@ def note_result(ws: Workspace, result: Result, now: datetime) -> None:
         return
     before = provider_state(ws)
     after = charged(before, result.usage, ws.today(now).isoformat(), calls_today(ws, now))
+    started = from_wire(result.started_at) if result.started_at else None
     if result.reason == "provider":
         config = ws.config.archive
         waits = (config.backoff, config.backlog_interval, config.jitter)
-        started = from_wire(result.started_at) if result.started_at else None
         after = after_fault(after, started, now, result.error, timedelta(seconds=result.retry_after_s), waits)
         ws.spool.withdraw()
     elif result.status == "done" or result.reason in {"empty", "refused", "truncated"}:
-        after = after_success(after)
+        after = after_success(after, started, now)
     if after != before:
         ws.spool.note_provider(_wire(after))
     is_paused = after.failed_at and after.next_at and after.failed_at <= now  # else it is of before the clock was set back

@@ -35,6 +35,12 @@ class ProviderState:
         """Whether the last call was refused: what is asked next is a probe."""
         return self.attempts > 0
 
+    def was_under_way(self, started_at: datetime | None, now: datetime) -> bool:
+        """Tell whether a call begun at *started_at*, and told of *now*, was under way when the last fault was noted."""
+        if self.failed_at is None:
+            return False
+        return self.failed_at == now or (started_at or now) <= self.failed_at <= now
+
 
 def charged(state: ProviderState, usage: Mapping[str, int], today: str, calls: int) -> ProviderState:
     """Return the state when the day has had *calls*, and *usage* {promptTokens, completionTokens} more."""
@@ -62,8 +68,7 @@ def after_fault(
     Calls that were under way when the provider failed count as one failure. *waits* are the steps, the wait past them, and
     the share of jitter; a longer *retry_after*, which the server asked for, is respected.
     """
-    begun = started_at or now
-    if state.failed_at and (state.failed_at == now or begun <= state.failed_at <= now):
+    if state.was_under_way(started_at, now):
         return state
     steps, later, jitter = waits
     attempts = state.attempts + 1
@@ -71,8 +76,10 @@ def after_fault(
     return replace(state, attempts=attempts, failed_at=now, next_at=now + delay, reason=reason)
 
 
-def after_success(state: ProviderState) -> ProviderState:
-    """Return the state without its fault."""
+def after_success(state: ProviderState, started_at: datetime | None, now: datetime) -> ProviderState:
+    """Return the state after an answer to a call begun at *started_at*; one that was under way at the fault ends no pause."""
+    if state.was_under_way(started_at, now):
+        return state
     return replace(state, attempts=0, failed_at=None, next_at=None, reason="")
 
 

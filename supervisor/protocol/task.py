@@ -12,10 +12,13 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
+from supervisor.protocol.clock import from_wire, to_wire
 from supervisor.protocol.json_text import parse_json, render_json
 from supervisor.protocol.summary import Source
 
 VERSION: Final = 1
+#: Longest wait that a server's Retry-After is believed: a day, as for a group that fails again and again.
+LONGEST_RETRY_S: Final = 86_400
 
 Kind: TypeAlias = Literal["daily-summary", "monthly-summary"]
 Reason: TypeAlias = Literal["timeout", "provider", "empty", "refused", "truncated", "input", "lost"]
@@ -118,7 +121,7 @@ def parse_result(data: bytes) -> Result:
         text=_text(raw, "text", ""),
         error=_text(raw, "error", ""),
         reason=_one_of(raw, "reason", REASONS) if status == "failed" else None,
-        retry_after_s=_number(raw, "retryAfterS"),
+        retry_after_s=min(_number(raw, "retryAfterS"), LONGEST_RETRY_S),
         provider=_text(raw, "provider", ""),
         model=_text(raw, "model", ""),
         prompt=_text(raw, "prompt", ""),
@@ -129,8 +132,8 @@ def parse_result(data: bytes) -> Result:
         previous_digest=_text(raw, "previousDigest", ""),
         redo=raw.get("redo") is True,
         attempt=_number(raw, "attempt"),
-        started_at=_text(raw, "startedAt", ""),
-        completed_at=_text(raw, "completedAt", ""),
+        started_at=_time(raw, "startedAt"),
+        completed_at=_time(raw, "completedAt"),
         duration_ms=_number(raw, "durationMs"),
     )
 
@@ -164,6 +167,14 @@ def _text(raw: dict[str, Any], key: str, default: str | None = None) -> str:
     if not isinstance(found, str):
         raise ValueError(f"{key} is not a string")  # noqa: TRY004
     return found
+
+
+def _time(raw: dict[str, Any], key: str) -> str:
+    found = _text(raw, key, "")
+    try:
+        return found and to_wire(from_wire(found))
+    except ValueError:
+        raise ValueError(f"{key} is no time with a zone") from None
 
 
 def _number(raw: dict[str, Any], key: str) -> int:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final
 
+from supervisor.protocol.task import LONGEST_RETRY_S
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -111,10 +113,6 @@ def refused_parameter(status: int, words: str, sent: Mapping[str, object]) -> st
     return next((name for name in OPTIONAL if name in sent and re.search(rf"\b{name}\b", words)), "")
 
 
-#: Longest wait that a server's Retry-After is believed: a day, as for a group that fails again and again.
-_LONGEST_S: Final = 86_400
-
-
 def retry_after(headers: Mapping[str, str]) -> int:
     """
     Return the seconds that the server asks to wait, rounded up; 0 where it says nothing that can be read.
@@ -129,4 +127,4 @@ def retry_after(headers: Mapping[str, str]) -> int:
             seconds = (parsedate_to_datetime(found) - parsedate_to_datetime(headers.get("date", ""))).total_seconds()
         except (ValueError, TypeError):
             return 0
-    return -int(-min(seconds, _LONGEST_S) // 1) if seconds > 0 else 0
+    return -int(-min(seconds, LONGEST_RETRY_S) // 1) if seconds > 0 else 0
