@@ -74,7 +74,7 @@ def sweep(ws: Workspace) -> int:
 
 def sweep_shared(ws: Workspace, now: datetime) -> int:
     """Delete the temporary files where any command or worker writes, if their writers must be dead; returns how many."""
-    folders = (ws.layout.drop_box, ws.layout.turns, ws.spool.results)
+    folders = (ws.layout.drop_box, ws.layout.turns, ws.layout.pieces, ws.spool.results)
     return sum(ws.files.sweep(folder, now=now) for folder in folders)
 
 
@@ -83,7 +83,8 @@ def reclaim(ws: Workspace) -> int:
     running = list(ws.spool.claimed())  # before the look at the locks: who starts later can't have claimed these
     if any_worker(ws):
         return 0
-    ws.files.sweep(ws.spool.results)  # a result that its worker did not finish writing
+    for folder in (ws.spool.results, ws.layout.pieces):
+        ws.files.sweep(folder)  # what its worker did not finish writing
     for name in running:
         ws.spool.put_back(name)
     if running:

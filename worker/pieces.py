@@ -31,7 +31,7 @@ class Pieces:
         if period_of_group(group) is None:
             raise ValueError(f"{group!r} is no group")
         self._files = files
-        self._folder = layout.state / "pieces"
+        self._folder = layout.pieces
         self._group = group
 
     def find(self, asked: str) -> str | None:

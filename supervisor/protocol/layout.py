@@ -111,6 +111,11 @@ class Layout:
         return self.state / "canaries.jsonl"
 
     @property
+    def pieces(self) -> Path:
+        """Answered pieces of summaries that are not finished."""
+        return self.state / "pieces"
+
+    @property
     def quarantine(self) -> Path:
         """Copies of what could not be read."""
         return self.state / "quarantine"

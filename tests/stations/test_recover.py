@@ -201,7 +201,7 @@ def test_temporary_files_of_a_crash_are_swept_and_foreign_ones_are_not(desk):
 
 
 def test_where_commands_and_workers_write_only_what_no_living_one_can_be_writing_is_swept(desk):
-    shared = (desk.layout.drop_box, desk.layout.turns, desk.ws.spool.results)
+    shared = (desk.layout.drop_box, desk.layout.turns, desk.layout.pieces, desk.ws.spool.results)
     for folder in shared:
         folder.mkdir(parents=True, exist_ok=True)
         ages = {"没写完": timedelta(hours=2), "钟拨回来了": timedelta(days=-400), "正在写": timedelta(minutes=1)}
@@ -211,7 +211,7 @@ def test_where_commands_and_workers_write_only_what_no_living_one_can_be_writing
             os.utime(folder / name, (when, when))
     desk.round()
     left = [path.name for folder in shared for path in folder.iterdir()]
-    assert left == [".正在写.json.98-0.tmp"] * 3
+    assert left == [".正在写.json.98-0.tmp"] * 4
 
 
 def test_tasks_of_dead_workers_are_put_back_and_told(desk):
