@@ -118,6 +118,7 @@ class Ledger:
     def remove(self, path: str) -> None:
         """Take a file away at once and durably, as a person does."""
         folder, _, name = path.rpartition("/")
+        self._supersede(folder, name)
         for names in (self.live, self.settled):
             names[folder] = {other: number for other, number in names[folder].items() if other != name}
 
@@ -183,8 +184,17 @@ class Ledger:
 
     def settle_entry(self, folder: str, name: str, number: int) -> None:
         """Set a name at once and for good."""
+        self._supersede(folder, name)
         for names in (self.live, self.settled):
             names[folder] = {**names[folder], name: number}
+
+    def _supersede(self, folder: str, name: str) -> None:
+        """Let nothing that was pending for this name come back: what is done to it now is later, and durable."""
+        left = [
+            change._replace(sets=tuple(one for one in change.sets if one[0] != name)) if change.folder == folder else change
+            for change in self.pending
+        ]
+        self.pending = [change for change in left if change.sets]
 
     def grow(self, number: int, data: bytes) -> None:
         inode = self.inodes[number]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from supervisor.protocol.disk import Disk, RealDisk, Stat
 from supervisor.protocol.errors import Busy
 from tests.crash.ledger import PowerLoss
-from tests.crash.loss import outcomes
+from tests.crash.loss import MODES, Mode, outcomes
 from tests.crash.model_disk import ModelDisk
 from tests.crash.state import files_of
 
@@ -261,6 +261,30 @@ def test_under_the_lock_of_history_no_markdown_is_written_and_memory_is_not_look
         loud = disk.locks.breaches
     assert [line.split(" while")[0] for line in loud] == ["names memory", "create memory.md", "write memory.md"]
     assert any(line.startswith("create .history") for line in disk.locks.with_history)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_a_person_has_made_durable_is_not_undone_by_what_was_owed_before(mode: Mode) -> None:
+    disk = ModelDisk()
+    for name in ("改过.md", "删了.md"):
+        _write(disk, f".{name}.tmp", "机器写的".encode(), sync=True)
+        disk.rename(disk.root / f".{name}.tmp", disk.root / name)
+    disk.plant("改过.md", "人写的".encode())
+    disk.remove("删了.md")
+    for left in outcomes(disk.end(), mode):
+        tree = ModelDisk(left.state).tree()
+        assert tree["改过.md"] == "人写的".encode(), left.story
+        assert "删了.md" not in tree, left.story
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_somebody_leaves_without_a_sync_may_be_lost(mode: Mode) -> None:
+    disk = ModelDisk()
+    disk.plant("笔记.md", "旧".encode())
+    disk.leave("笔记.md", "新的笔记".encode())
+    found = {ModelDisk(left.state).tree()["笔记.md"] for left in outcomes(disk.end(), mode)}
+    assert "新的笔记".encode() in found
+    assert ("旧".encode() in found) == (mode != "kill")
 
 
 def test_handles_and_names_stay_apart_over_many_files() -> None:

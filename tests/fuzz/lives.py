@@ -10,11 +10,13 @@ import json
 import random
 import re
 import shutil
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from supervisor.fsck import fsck
 from supervisor.inject import context, gather, record
 from supervisor.lookup import get
+from supervisor.protocol.clock import to_wire
 from supervisor.protocol.config import load
 from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.errors import BadConfig, SupervisorError
@@ -29,10 +31,15 @@ from supervisor.workspace import Workspace
 from tests.conftest import Clock, Desk, Scribe, Told, at, message
 from tests.fuzz.mutate import mutated
 from worker.loop import Worker
+from worker.providers.completion import ProviderError, Usage
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
     from pathlib import Path
+
+    from supervisor.protocol.dated import Block
+    from supervisor.protocol.task import Task
 
 #: Each message, note and line has a word of its own, by which it is followed.
 TOKEN = re.compile(rb"Q[0-9]{4}Z")
@@ -69,7 +76,7 @@ def template(root: Path) -> Path:
     desk.settle()
     summary = root / "memory/summary/2026-01-20.md"
     summary.write_text(f"# 我改过 {next(words)}\n\n{summary.read_text(encoding='utf-8')}", encoding="utf-8")
-    desk.say(*talk("2026-01-19", 2), *talk("2026-01-31", 2))
+    desk.say(*talk("2026-01-16", 2), *talk("2026-01-19", 2), *talk("2026-01-31", 2))
     desk.round("all")  # a task waits in the queue
     (root / "memory.md").write_text(f"- 我对花生过敏 {next(words)}\n- prefers pnpm {next(words)}\n", encoding="utf-8")
     (root / "memory" / "花园.md").write_text(f"# 花园\n\n绣球花 {next(words)} 三天浇一次水\n", encoding="utf-8")
@@ -82,7 +89,16 @@ def template(root: Path) -> Path:
     refresh(desk.ws)
     record(desk.ws, context(desk.ws, "备份", desk.clock(), recall(desk.ws, "备份", desk.clock())))
     desk.ws.spool.fail("day-2026-01-19", 2, desk.clock(), desk.clock(), "timeout")
+    desk.scribe.script = _unreachable  # what came of the task waits to be taken in
+    assert Worker(desk.files, desk.layout, desk.ws.config, desk.scribe, desk.clock).run_once()
+    paused = {"attempts": 1, "failedAt": to_wire(desk.clock()), "nextAt": to_wire(desk.clock() + timedelta(hours=1))}
+    desk.ws.spool.note_provider({**paused, "reason": "429", "day": "2026-01-31", "calls": 3, "promptTokens": 900})
+    assert desk.ws.calls.begin(desk.clock(), None)
     return root
+
+
+def _unreachable(_task: Task, _blocks: Sequence[Block]) -> str:
+    raise ProviderError("provider", "连不上", usage=Usage(), retry_after_s=600)
 
 
 def live(start: Path, root: Path, seed: int) -> str:

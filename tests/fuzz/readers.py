@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo
 
+from supervisor.model import calls_left, maker, note_result, provider_state
 from supervisor.policy import dates, gate, query, render, slug, units
+from supervisor.policy.backoff import LATER, STEPS, delay_after, is_due
 from supervisor.protocol.calls import CallLog
 from supervisor.protocol.config import load, render_default
 from supervisor.protocol.dated import block_of, parse_dated, render_dated
@@ -26,6 +28,7 @@ from supervisor.protocol.message import Message, parse_history, read_message, re
 from supervisor.protocol.summary import Source, Summary, parse_summary, render_summary
 from supervisor.protocol.task import Result, Task, parse_result, parse_task, render_result, render_task
 from supervisor.text import chitchat, language, nothing, prose, redact, tokens, words
+from supervisor.workspace import Workspace
 from tests.crash.model_disk import ModelDisk
 
 if TYPE_CHECKING:
@@ -40,6 +43,12 @@ TALK = [
     {"role": "tool", "content": [{"text": "done ✅"}], "createdAt": 1769562000, "meta": {"a": [1, 2.5, None]}},
 ]  # fmt: skip
 SOURCES = (Source("2026-01-28-deploy.md", "9f8a3c0012345678", 2),)
+
+
+_PAUSED = (
+    b'{"attempts": 1, "failedAt": "2026-01-31T01:58:00.000Z", "nextAt": "2026-01-31T02:08:00.000Z", "reason": "429", '
+    b'"day": "2026-01-31", "calls": 3, "promptTokens": 5210, "completionTokens": 640}\n'
+)
 
 
 class Reader(NamedTuple):
@@ -126,6 +135,52 @@ def calls(data: bytes) -> None:
     assert log.today(NOW) == before + 1
 
 
+def _workspace(path: str, data: bytes) -> Workspace:
+    """A workspace with a model, in which there is this file."""
+    disk = ModelDisk()
+    disk.plant(path, data)
+    ws = Workspace(
+        disk.root, load(b'[llm]\nmodel = "qwen-test"\n[archive]\ntimezone = "Asia/Shanghai"\n', {}), Files(disk), Untold()
+    )
+    ws.prepare()
+    return ws
+
+
+class Untold:
+    """Where no event goes."""
+
+    def emit(self, event: str, **fields: object) -> None:
+        """Let it go."""
+
+    def edge(self, event: str, state: object, over: str = "", *, what: str = "", **fields: object) -> None:
+        """Let it go."""
+
+
+def result(data: bytes) -> None:
+    """What it says of the provider is noted, and can be read again."""
+    found = parse_result(data)
+    ws = _workspace("worker/failed/provider.json", _PAUSED)
+    note_result(ws, found, NOW)
+    state = provider_state(ws)
+    assert state.next_at is None or state.next_at - NOW <= timedelta(days=2)
+
+
+def paused(data: bytes) -> None:
+    ws = _workspace("worker/failed/provider.json", data)
+    for known in (_RESULT, _FAILED):
+        note_result(ws, known, NOW)
+    calls_left(ws, NOW, 0)
+    maker(ws)
+
+
+def failure(data: bytes) -> None:
+    ws = _workspace(f"worker/failed/{_TASK.group}.json", data)
+    for found in ws.failures().values():
+        is_due(found.failed_at, found.next_at, NOW)
+        delay_after(found.attempts + 1, STEPS, LATER)
+    maker(ws)
+
+
 def message(data: bytes) -> None:
     raws = parse_json(data)
     for raw in raws if isinstance(raws, list) else [raws]:
@@ -147,6 +202,17 @@ _SUMMARY = Summary(
     sources=SOURCES,
     provider="openai",
 )
+_FAILED = replace(
+    _RESULT,
+    status="failed",
+    text="",
+    reason="provider",
+    error="429",
+    retry_after_s=600,
+    usage={"calls": 1, "promptTokens": 900},
+    started_at="2026-01-31T01:59:00.000Z",
+    completed_at="2026-01-31T01:59:30.000Z",
+)
 _MESSAGES = [one for raw in TALK[:2] if isinstance(one := read_message(raw, ZONE), Message)]
 
 READERS = {
@@ -161,7 +227,13 @@ READERS = {
     "a note": Reader("# 花园\n\n- 绣球花三天浇一次水\n\n| a | b |\n|---|---|\n| 1 | 2 |\n".encode(), note),
     "recalld.toml": Reader(render_default("Asia/Shanghai").encode(), lambda data: load(data, {}), (SupervisorError,)),
     "a task": Reader(render_task(_TASK), parse_task),
-    "a result": Reader(render_result(_RESULT), parse_result),
+    "a result": Reader(render_result(_RESULT), result),
+    "a failed result": Reader(render_result(_FAILED), result),
+    "a failure": Reader(
+        b'{"attempts": 2, "failedAt": "2026-01-31T01:00:00.000Z", "nextAt": "2026-01-31T01:30:00.000Z", "reason": "input"}',
+        failure,
+    ),
+    "provider.json": Reader(_PAUSED, paused),
     "a question": Reader(
         "上周三我说的那家火锅店叫什么？ What did you recommend on May 2nd?".encode(), asked, (UnicodeDecodeError,)
     ),

@@ -158,6 +158,8 @@ def settled(world: World) -> list[str]:
     heal(world)
     empty_quarantine(world)
     world.model.time = "perfect"
+    for path in [path for path in world.disk.tree() if path.startswith(".recalld/pieces/")]:
+        world.disk.remove(path)  # a model that was not has answered them, and the next text may be refused for it
     world.configure(RECALLD_LLM_MAX_CALLS_PER_DAY="100000", RECALLD_ARCHIVE_MAX_QUEUED="100000")
     world.work(100_000)  # what is under way may still fail of what was wrong when it was asked for
     for _ in range(3):  # what was damaged is restored after a quiet minute, every wait is over
