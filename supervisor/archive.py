@@ -27,8 +27,8 @@ def archive(ws: Workspace, now: datetime, *, everything: bool = False) -> int:
     """
     # gather
     know_written(ws)  # where the journal can't be written, a file that it missed would be written again
-    # what another program has added since the intake is met in the next round
-    waiting = [message for message in unwritten(ws, ws.history.read()) if message.key in ws.seen.unwritten]
+    # what another program has added, or taken a time from, since the intake is met in the next round
+    waiting = [m for m in unwritten(ws, ws.history.read()) if m.key in ws.seen.unwritten and m.created_at]
     taken = taken_names(ws)
     # decide
     chosen = waiting if everything else take(waiting, now, ws.config.archive.exchange_wait)

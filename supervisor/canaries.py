@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.policy.canary import KEPT, Canary
 from supervisor.protocol.clock import from_wire, to_wire
+from supervisor.protocol.layout import day_of_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,7 +80,7 @@ def _object(line: bytes) -> Mapping[str, Any]:
 
 def _canary(one: Mapping[str, Any]) -> Canary | None:
     file, identity, words = one.get("file"), one.get("id"), one.get("words")
-    if not isinstance(file, str) or not isinstance(identity, str) or not isinstance(words, list):
+    if not isinstance(file, str) or day_of_name(file) is None or not isinstance(identity, str) or not isinstance(words, list):
         return None
     spelled = tuple(word for word in words if isinstance(word, str))
     return Canary(file=file, id=identity, words=spelled, asked=_time(one.get("asked")), found=one.get("found") is True)

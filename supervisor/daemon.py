@@ -123,7 +123,7 @@ class Supervisor:
             self._write_wait = min(max(self._write_wait * 2, config.write_wait), config.write_wait_limit)
             self._write_wait = self._write_wait if refused else timedelta()
             self._held_until = self._steady_s() + self._write_wait.total_seconds()
-        if any(isinstance(error, BadFile) for error in done.errors.values()):
+        if done.damage(self._ws.layout.history):
             self._restore_when_quiet(now)
         self._due_at = self._next_retry(now)
         return done

@@ -20,6 +20,7 @@ from supervisor.rollup import roll_up
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
+    from pathlib import Path
 
     from supervisor.protocol.errors import SupervisorError
     from supervisor.workspace import Workspace
@@ -44,6 +45,11 @@ class Round:
     def did(self) -> int:
         """How much it did; 0 when everything was settled."""
         return self.seen + self.archived + self.summaries + self.submitted + self.trimmed
+
+    def damage(self, history: Path) -> BadFile | None:
+        """Return the error that says that *history* can't be read; another file's fault is no damage of it."""
+        bad = (error for error in self.errors.values() if isinstance(error, BadFile))
+        return next((error for error in bad if str(error.path) == str(history)), None)
 
     def add(self, other: Round) -> None:
         """Add the counts of a further round; its errors are the ones that last."""
@@ -92,7 +98,7 @@ def run_round(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"] 
     done.trimmed = attempt("trim", lambda: trim_history(ws), 0)
     attempt("compact", lambda: compact_journal(ws) if ws.seen.is_bloated() else None, None)
     attempt("sweep", lambda: sweep_shared(ws, now), 0)
-    if any(isinstance(error, BadFile) for error in done.errors.values()):
+    if done.damage(ws.layout.history):
         attempt("quarantine", lambda: keep_damaged(ws), None)
     _tell(ws, done)
     done.ms = round((time.monotonic() - began) * 1000)
@@ -101,9 +107,10 @@ def run_round(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"] 
 
 def _tell(ws: Workspace, done: Round) -> None:
     """Emit what lasts, when it begins."""
-    invalid = next((str(error) for error in done.errors.values() if isinstance(error, BadFile)), "")
+    damage = done.damage(ws.layout.history)
+    invalid = str(damage or "")
     ws.events.edge("history_invalid", invalid, why=invalid)
     bugs = "; ".join(str(error) for error in done.errors.values() if isinstance(error, Unforeseen))
     ws.events.edge("error", bugs, why=bugs)
-    others = "; ".join(sorted({str(e) for e in done.errors.values() if not isinstance(e, (BadFile, Unforeseen))}))
+    others = "; ".join(sorted({str(e) for e in done.errors.values() if not isinstance(e, Unforeseen)} - {invalid}))
     ws.events.edge("degraded", others, over="recovered", why=others)

@@ -10,6 +10,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.policy.identity import Known
+from supervisor.protocol.clock import from_wire, to_wire
 from supervisor.protocol.json_text import parse_json
 from supervisor.protocol.layout import day_of_name
 from supervisor.protocol.message import Key, Message, read_message
@@ -83,7 +84,7 @@ class Met:
                 if day_of_name(fields["file"]) is None:
                     return  # no name that a dated file or a note can have
                 for identity, words, *bases in found:
-                    self._wrote((identity, words), bases, fields["file"])
+                    self._wrote((str(identity), str(words)), bases, fields["file"])
                 (self.notes if fields.get("by") else self.names).add(fields["file"])
             elif verb == "left":
                 for identity in found:
@@ -91,12 +92,13 @@ class Met:
             elif verb == "here":
                 self.here.update(dict.fromkeys(found))
             elif verb == "back":
-                self.back.update((identity, words) for identity, words in found)
+                self.back.update((str(identity), str(words)) for identity, words in found)
             elif verb == "known":
                 for identity, *bases in found:
-                    self._learn(identity, bases)
+                    self._learn(str(identity), bases)
             elif verb == "times":
-                self._times.update((identity, time) for identity, time in found)
+                for identity, time in found:
+                    self._times[str(identity)] = to_wire(from_wire(time))
             elif verb == "lost":
                 for identity, words in found:
                     self._written.pop((identity, words), None)
@@ -112,8 +114,8 @@ class Met:
             return
         self._learn(message.id, message.bases)
         self.here[message.id] = None
-        if "createdAtFound" in message.raw:
-            self._times[message.id] = str(message.raw["createdAt"])
+        if "createdAtFound" in message.raw and message.created_at:
+            self._times[message.id] = to_wire(message.created_at)
         if message.key not in self._written:
             self.unwritten[message.key] = message
 

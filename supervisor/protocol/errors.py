@@ -228,14 +228,14 @@ class OneByOne:
     """
 
     def __init__(self) -> None:
-        self._first: OSError | SupervisorError | None = None
+        self._first: Exception | None = None
 
     def __enter__(self) -> None:
         """Begin the next of them."""
 
     def __exit__(self, _kind: object, fault: BaseException | None, _trace: object) -> bool:
-        """Hold a fault of this one back; what stops everything (a newer format, a wrong configuration) passes."""
-        if isinstance(fault, (NewerFormat, BadConfig)) or not isinstance(fault, (OSError, SupervisorError)):
+        """Hold a fault of this one back, or a bug; what stops everything (a newer format, a wrong configuration) passes."""
+        if isinstance(fault, (NewerFormat, BadConfig)) or not isinstance(fault, Exception):
             return False
         self._first = self._first or fault
         return True

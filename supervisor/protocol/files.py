@@ -16,6 +16,7 @@ import itertools
 import os
 import stat as modes
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
@@ -104,6 +105,9 @@ class Files:
         """
         temporary, stat = self._prepare(path, data, seen.stat if seen else None)
         try:
+            if seen and keep:  # who wrote it may have synced nothing: one loss of power could take it and the new version
+                with suppress(FileNotFoundError):
+                    self._owed.settle_bytes(path, seen.stat)
             if not self._still(path, seen):
                 raise Changed(path)
             if seen and keep:
@@ -234,17 +238,18 @@ class Files:
                 return temporary
 
     def _still(self, path: Path, seen: Look | None) -> bool:
-        now = self.disk.stat(path)
-        if now is None or seen is None:
-            return now is None and seen is None
-        return now == seen.stat and self.disk.read(path) == seen.data
+        if seen is None:
+            return self.disk.stat(path) is None
+        try:  # the bytes first: they take their time, and what another puts there meanwhile only the last look can tell
+            return self.disk.read(path) == seen.data and self.disk.stat(path) == seen.stat
+        except FileNotFoundError:
+            return False
 
     def _keep(self, path: Path, stat: Stat, keep: Path) -> None:
         """Let *keep* be a further name of the file as it stands, in place of what had that name."""
         there = self.disk.stat(keep)
         if there and there.inode == stat.inode:
             return  # a write that came no further than this; a rename between two names of one file would do nothing
-        self._owed.settle_bytes(path, stat)  # who wrote it may have synced nothing: the power could take both at once
         further = self._name(keep)
         self.disk.link(path, further)
         try:

@@ -15,7 +15,7 @@ from supervisor.protocol.clock import from_wire, to_wire
 from supervisor.protocol.json_text import parse_json, render_json
 from supervisor.protocol.layout import SPOOL
 from supervisor.protocol.period import Period, period_of_group
-from supervisor.protocol.task import Result, Task, parse_result, parse_task, render_result, render_task
+from supervisor.protocol.task import ATTEMPTS_END, Result, Task, parse_result, parse_task, render_result, render_task
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -79,7 +79,9 @@ class Spool:
         if look is None:
             raise ValueError("it is gone")
         result = parse_result(look.data)
-        if path.name != f"{result.id}.json" or result.group != _group(path.name):
+        if (path.name, result.group) != (f"{result.id}.json", _group(path.name)) or not result.id.endswith(
+            f"-{result.attempt}"
+        ):
             raise ValueError("its name is not its id")
         return result
 
@@ -179,12 +181,10 @@ class Spool:
                 continue
             try:
                 raw = parse_json(look.data)
-                found[group] = (
-                    int(raw["attempts"]),
-                    from_wire(raw["failedAt"]),
-                    from_wire(raw["nextAt"]),
-                    str(raw["reason"]),
-                )
+                attempts, failed_at, next_at = raw["attempts"], from_wire(raw["failedAt"]), from_wire(raw["nextAt"])
+                if attempts in range(1, ATTEMPTS_END):
+                    # to the millisecond, as it stands in history.json as well
+                    found[group] = int(attempts), from_wire(to_wire(failed_at)), from_wire(to_wire(next_at)), str(raw["reason"])
             except (ValueError, TypeError, KeyError):
                 continue
         return found

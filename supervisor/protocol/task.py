@@ -17,6 +17,9 @@ from supervisor.protocol.json_text import parse_json, render_json
 from supervisor.protocol.summary import Source
 
 VERSION: Final = 1
+#: No group was tried so often.
+ATTEMPTS_END: Final = 1_000_000
+_LINE: Final = 200  # characters
 #: Longest wait that a server's Retry-After is believed: a day, as for a group that fails again and again.
 LONGEST_RETRY_S: Final = 86_400
 
@@ -106,7 +109,7 @@ def parse_task(data: bytes) -> Task:
         redo=raw.get("redo") is True,
         priority=_number(raw, "priority"),
         created_at=_text(raw, "createdAt", ""),
-        attempt=_number(raw, "attempt"),
+        attempt=_attempt(raw),
     )
 
 
@@ -122,16 +125,16 @@ def parse_result(data: bytes) -> Result:
         error=_text(raw, "error", ""),
         reason=_one_of(raw, "reason", REASONS) if status == "failed" else None,
         retry_after_s=min(_number(raw, "retryAfterS"), LONGEST_RETRY_S),
-        provider=_text(raw, "provider", ""),
-        model=_text(raw, "model", ""),
-        prompt=_text(raw, "prompt", ""),
+        provider=_line(raw, "provider"),
+        model=_line(raw, "model"),
+        prompt=_line(raw, "prompt"),
         extract=raw.get("extract") is True,
         usage={str(k): v for k, v in usage.items() if isinstance(v, int)} if isinstance(usage, dict) else {},
         group=_text(raw, "group", ""),
         sources=_sources(raw),
         previous_digest=_text(raw, "previousDigest", ""),
         redo=raw.get("redo") is True,
-        attempt=_number(raw, "attempt"),
+        attempt=_attempt(raw),
         started_at=_time(raw, "startedAt"),
         completed_at=_time(raw, "completedAt"),
         duration_ms=_number(raw, "durationMs"),
@@ -166,6 +169,18 @@ def _text(raw: dict[str, Any], key: str, default: str | None = None) -> str:
     found = raw.get(key, default)
     if not isinstance(found, str):
         raise ValueError(f"{key} is not a string")  # noqa: TRY004
+    return found
+
+
+def _line(raw: dict[str, Any], key: str) -> str:
+    """Return what may stand in the head of a summary, whatever was sent: one line of characters that can be written."""
+    return " ".join(_text(raw, key, "").encode("utf-8", "replace").decode().split())[:_LINE]
+
+
+def _attempt(raw: dict[str, Any]) -> int:
+    found = _number(raw, "attempt")
+    if found >= ATTEMPTS_END:
+        raise ValueError("attempt is too large")
     return found
 
 

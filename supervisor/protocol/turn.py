@@ -17,7 +17,7 @@ from supervisor.protocol.errors import BadFile, NewerFormat
 from supervisor.protocol.json_text import parse_json, render_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -119,7 +119,29 @@ def _candidate(found: Mapping[str, Any]) -> Candidate:
 
 
 def _known(kind: type, found: Mapping[str, Any]) -> dict[str, Any]:
-    return {field.name: found[field.name] for field in fields(kind) if field.name in found}
+    known = {field.name: found[field.name] for field in fields(kind) if field.name in found}
+    for field in fields(kind):
+        if field.name in known and not _IS.get(str(field.type), lambda _: True)(known[field.name]):
+            raise TypeError(field.name)
+    return known
+
+
+def _each(kind: type | tuple[type, ...], found: object) -> bool:
+    return isinstance(found, list) and all(isinstance(one, kind) for one in found)
+
+
+#: What the types above are in JSON.
+_IS: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "str": lambda found: isinstance(found, str),
+    "int": lambda found: isinstance(found, int),
+    "float": lambda found: isinstance(found, (int, float)),
+    "bool": lambda found: isinstance(found, bool),
+    "tuple[str, ...]": lambda found: _each(str, found),
+    "tuple[Mapping[str, str], ...]": lambda found: _each(dict, found) and all(_each(str, [*one.values()]) for one in found),
+    "tuple[Mapping[str, Any], ...]": lambda found: _each(dict, found),
+    "Mapping[str, int]": lambda found: isinstance(found, dict) and _each((int, float), [*found.values()]),
+    "Mapping[str, Any]": lambda found: isinstance(found, dict),
+}
 
 
 def newest(names: Sequence[str]) -> str | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from supervisor.append import append
 from supervisor.protocol.clock import from_wire
+from supervisor.protocol.errors import BadFile
 from tests.checker.checker import Acked
 from tests.crash.talking import JANUARY, TOLD
 from tests.crash.workload import Dropped, Kept, Workload
@@ -112,7 +113,10 @@ class Careless(Workload):
         entries = entries_of(life.disk)
         life.disk.leave("inbox.d/new/门.json", json.dumps(dropped).encode())
         life.disk.leave(self.note, self.noted)
-        life.disk.leave("history.json", json.dumps([*entries, filed, written]).encode())
+        self.rewrite(life.disk, json.dumps([*entries, filed, written]).encode())
+
+    def rewrite(self, disk: ModelDisk, data: bytes) -> None:
+        disk.leave("history.json", data)
 
     def life(self, disk: ModelDisk, *given: Any, **named: Any) -> Program:
         life = super().life(disk, *given, **named)
@@ -133,6 +137,25 @@ class Careless(Workload):
         return [
             line for line in wrong if disk.tree().get(self.note) != self.noted or not line.startswith("记 has the flag True")
         ]
+
+
+class Scribbled(Careless):
+    """The program writes in place, where a killed supervisor had made the file its own backup: one file by two names."""
+
+    def prepare(self, disk: ModelDisk) -> None:
+        disk.settle_entry("", "history.json.bak", disk.live[""]["history.json"])
+
+    def rewrite(self, disk: ModelDisk, data: bytes) -> None:
+        disk.scribble("history.json", data)
+
+    def recover(self, disk: ModelDisk) -> None:
+        """Where nobody knows what stood in it, nothing is written over it: a person moves both names away."""
+        try:
+            super().recover(disk)
+        except BadFile:
+            disk.remove("history.json")
+            disk.remove("history.json.bak")
+            super().recover(disk)
 
 
 class Meanwhile(Workload):

@@ -32,6 +32,7 @@ WORKLOADS: tuple[type[Workload], ...] = (
     others.Swiped,
     others.SaidAgain,
     others.Careless,
+    others.Scribbled,
     others.Meanwhile,
     others.Between,
     others.Lost,

@@ -182,6 +182,19 @@ def test_a_program_that_writes_after_our_temporary_file_is_ready_is_still_seen(p
     assert path.read_bytes() == theirs
 
 
+@pytest.mark.parametrize("call", ["sync_file", "read"])
+def test_a_program_that_renames_its_own_over_the_file_while_we_sync_or_read_the_old_one_is_seen(path, call):
+    theirs, seen = "[别人的]".encode(), look(path)
+
+    def rename() -> None:
+        path.with_name("x").write_bytes(theirs)
+        path.with_name("x").rename(path)
+
+    with pytest.raises(Changed):
+        files(Meddled(call, rename)).replace(path, NEW, seen, keep=path.with_name("history.json.bak"))
+    assert path.read_bytes() == theirs
+
+
 def test_a_file_that_appeared_meanwhile_is_not_written_over(path):
     with pytest.raises(Changed):
         files().replace(path, NEW, None)

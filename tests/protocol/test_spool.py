@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from supervisor.protocol.clock import to_wire
 from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.files import Files
 from supervisor.protocol.layout import Layout
@@ -233,6 +234,11 @@ def test_a_failure_is_kept_in_a_file_and_forgotten_with_success(spool):
         b'{"attempts": "x", "failedAt": 1, "nextAt": 2, "reason": 3}',
         b"[" * 100000,
         b"\xff",
+        *(
+            b'{"attempts": %s, "failedAt": "2026-01-31T04:00:00.000Z", "nextAt": "2026-01-31T04:00:00.000Z", "reason": ""}'
+            % odd
+            for odd in (b"-1", b"0", b"1e308", b"2000000", b'"1"', b"null")
+        ),
         b'{"attempts": [], "failedAt": "2026-01-31T04:00:00.000Z", "nextAt": "2026-01-31T04:00:00.000Z", "reason": ""}',
     ],
 )
@@ -241,3 +247,11 @@ def test_a_failure_that_cannot_be_read_counts_as_none(spool, data):
     (spool.failed / "笔记.json").write_text("{}")
     spool.fail("day-2026-01-14", 1, NOON, NOON, "lost")
     assert list(spool.failures()) == ["day-2026-01-14"]
+
+
+def test_the_times_of_a_failure_are_to_the_millisecond_as_in_the_messages(spool):
+    data = b'{"attempts": 1, "failedAt": "2026-01-31T04:00:00.123456Z", "nextAt": "2026-01-31T04:10:00.999999Z", "reason": "input"}'
+    (spool.failed / "day-2026-01-15.json").write_bytes(data)
+    (found,) = spool.failures().values()
+    assert [to_wire(time) for time in found[1:3]] == ["2026-01-31T04:00:00.123Z", "2026-01-31T04:10:00.999Z"]
+    assert [time.microsecond % 1000 for time in found[1:3]] == [0, 0]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 
+import supervisor.harvest
+from supervisor.model import provider_state
+from supervisor.protocol.clock import to_wire
 from supervisor.protocol.summary import Source
 from supervisor.protocol.task import Result, Task, parse_task, render_result
 from tests.conftest import HONEST, Desk, at, message, unreachable
@@ -461,3 +465,70 @@ def test_a_deleted_summary_is_made_anew(desk):
     desk.settle()
     assert path.read_bytes() == before
     assert desk.flags() == [True]
+
+
+def two_tasks(desk: Desk) -> list[Task]:
+    desk.write([on("2026-01-10"), on("2026-01-11", "docker")])
+    desk.round("all")
+    return [parse_task(path.read_bytes()) for path in sorted(desk.ws.spool.queue.iterdir())]
+
+
+@pytest.mark.parametrize("odd", ["\ud800", "x\n---\nrecalld: 9\n", "很长的名字" * 1000, " \t"])
+def test_whatever_a_result_calls_its_model_the_head_of_its_summary_can_be_written_and_read(desk, odd):
+    first, second = two_tasks(desk)
+    for task in (first, second):
+        data = json.loads(render_result(done(task, HONEST)))
+        names = {"model": odd, "prompt": odd, "provider": odd} if task is first else {}
+        (desk.ws.spool.results / f"{task.id}.json").write_text(json.dumps({**data, **names}))
+    assert desk.round().errors == {}
+    desk.settle()
+    assert desk.summaries() == ["2026-01-10", "2026-01-11"]
+    text = desk.summary("2026-01-10")
+    assert text.startswith("---\nrecalld: 1\nkind: day\n")
+    assert text.count("\n---\n") == 1
+    assert len(text) < 2_000
+    assert desk.scribe.asked == []
+
+
+def test_a_result_that_meets_a_bug_leaves_the_others_to_be_taken_in(desk, monkeypatch):
+    first, second = two_tasks(desk)
+    for task in (first, second):
+        deliver(desk, done(task, HONEST))
+    write = supervisor.harvest._write
+
+    def broken(ws, result, *rest, **named):
+        if result.group == first.group:
+            raise ValueError("哪里写错了")
+        write(ws, result, *rest, **named)
+
+    monkeypatch.setattr(supervisor.harvest, "_write", broken)
+    assert list(desk.round().errors) == ["harvest"]
+    assert desk.summaries() == ["2026-01-11"]
+
+
+@pytest.mark.parametrize("attempt", [7, 999_999, 10**400])
+def test_a_result_whose_attempt_is_not_the_one_in_its_name_is_set_aside_and_counts_as_nothing(desk, attempt):
+    desk.write([on("2026-01-10")])
+    desk.round("all")
+    task = the_task(desk)
+    data = json.loads(render_result(done(task, HONEST)))
+    (desk.ws.spool.results / f"{task.id}.json").write_text(json.dumps({**data, "attempt": attempt}))
+    assert desk.round().errors == {}
+    assert desk.ws.failures() == {}
+    assert len(desk.told.of("file_quarantined")) == 1
+
+
+def test_an_answer_to_a_call_that_was_under_way_at_a_fault_ends_no_pause_in_whatever_order_they_come(desk):
+    first, second = two_tasks(desk)
+    desk.clock.forward(minutes=1)
+    desk.clock.now += timedelta(microseconds=77)
+    began = to_wire(desk.clock() - timedelta(seconds=30))
+    failed = replace(done(first, ""), status="failed", reason="provider", error="429", retry_after_s=36_000)
+    deliver(desk, failed)
+    deliver(desk, replace(done(second, HONEST), started_at=began))
+    desk.round()
+    assert desk.summaries() == ["2026-01-11"]
+    assert provider_state(desk.ws).attempts == 1
+    deliver(desk, replace(done(second, HONEST), started_at=""))
+    desk.round()
+    assert provider_state(desk.ws).next_at is not None

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from supervisor.fsck import fsck
 from supervisor.intake import intake, unwritten
 from supervisor.protocol.message import words_digest
 from tests.conftest import Desk, message, talk
@@ -344,3 +345,45 @@ def test_the_drop_box_waits_while_history_is_damaged(desk):
     desk.write([])
     desk.round()
     assert [raw["id"] for raw in desk.history()] == ["1"]
+
+
+@pytest.mark.parametrize("spelled", [1769821200000, "2026-01-31 10:00"])
+def test_a_time_that_a_program_spells_its_own_way_is_known_again_when_it_is_dropped(desk, spelled):
+    desk.write([{"id": "a", "role": "user", "text": "部署放到周五。"}])
+    desk.round("all")
+    (first,) = desk.history()
+    desk.write([{**first, "createdAt": spelled, "text": "部署放到周四。"}])
+    assert desk.round("all").errors == {}
+    desk.write([{"id": "a", "role": "user", "text": "部署放到周四。"}])
+    assert desk.round("all").errors == {}
+    assert (
+        desk.history()[0]["createdAt"] == "2026-01-31T01:00:00.000Z" if isinstance(spelled, int) else "2026-01-31T02:00:00.000Z"
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"times": [["a", 5]]}',
+        b'{"times": [[1, "x"], ["a", "y"]]}',
+        b'{"back": [["a", "b"], [1, 2]]}',
+        b'{"written": [[1, 2], ["a", "b"]], "file": "2026-01-30-x.md"}',
+        b'{"known": [[1], ["a", 5]]}',
+    ],
+)
+def test_a_line_of_the_journal_with_values_of_other_kinds_stops_nothing(desk, line):
+    desk.write([message("a", "2026-01-31T09:00", "我对花生过敏。")])
+    desk.round("none")
+    desk.layout.seen.write_bytes(desk.layout.seen.read_bytes() + line + b"\n")
+    desk.reopen()
+    assert desk.round("all").errors == {}
+    desk.ws.seen.compact()
+    fsck(desk.ws)
+    assert texts(desk) == ["我对花生过敏。"]
+
+
+def test_of_messages_that_nobody_understands_ten_times_as_many_copies_are_kept_as_of_files(desk):
+    desk.reopen(desk.toml + "[care]\nquarantine_limit = 1\n")
+    desk.write([f"不懂的第 {n} 句" for n in range(12)])
+    meet(desk)
+    assert len(list(desk.layout.quarantine.iterdir())) == 10

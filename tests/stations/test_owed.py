@@ -194,15 +194,33 @@ def test_a_file_once_more_when_somebody_has_written_it_anew_in_the_same_inode(de
     assert disk.done == []
 
 
-def test_a_name_once_more_when_it_was_free_in_between(desk: Desk, disk: Watched) -> None:
+@pytest.mark.parametrize("freed", ["moved", "removed"])
+def test_a_name_once_more_when_it_was_free_in_between(desk: Desk, disk: Watched, freed: str) -> None:
     folder = desk.root / "新的"
     desk.reopen(disk=disk)
     first, second = folder / "一.json", folder / "二.json"
     desk.ws.files.make_folder(folder)
     first.write_text("一")
     desk.ws.files.settle(first)
-    desk.ws.files.move(first, second)
+    if freed == "moved":
+        desk.ws.files.move(first, second)
+    else:
+        second.hardlink_to(first)
+        desk.ws.files.remove(first)
     second.rename(first)  # the same inode, bytes and time; its name is new
     disk.done.clear()
     desk.ws.files.settle(first)
     assert disk.done == [("sync", first), ("sync", folder)]
+
+
+def test_the_journal_is_synced_once_by_who_writes_it_and_again_when_another_has_written(desk: Desk, disk: Watched) -> None:
+    desk.write([message("a", "2026-01-30T09:00")])
+    desk.reopen(disk=disk)
+    desk.round("all")
+    disk.done.clear()
+    desk.ws.files.settle(desk.layout.seen)
+    assert disk.done == []
+    with desk.layout.seen.open("ab") as file:
+        file.write('{"left": ["别的程序"]}\n'.encode())
+    desk.ws.files.settle(desk.layout.seen)
+    assert ("sync", desk.layout.seen) in disk.done

@@ -196,7 +196,7 @@ def test_the_file_can_be_deleted_or_damaged_and_only_its_owner_may_read_it(told,
 
 def test_the_oldest_leave_where_there_are_too_many(store, desk):
     desk.files.make_folder(desk.layout.state)
-    many = tuple(Canary(file=f"{n}.md", id=str(n), words=("甲", "乙")) for n in range(KEPT + 7))
+    many = tuple(Canary(file=f"2026-01-30-{n}.md", id=str(n), words=("甲", "乙")) for n in range(KEPT + 7))
     store.write(Kept(many, at("2026-01-30T10:00"), 0.5))
     kept = store.read()
     assert (kept.canaries, kept.until, kept.level) == (many[-KEPT:], at("2026-01-30T10:00"), 0.5)

@@ -113,6 +113,20 @@ def test_what_is_no_receipt_is_a_bad_file(store, desk, data):
         store.read()
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        *({"tokens": 5}, {"budgets": {"total": "多"}}, {"config": []}, {"memory": 5}, {"terms": [1]}, {"ms": "x"}),
+        *({"history": [5]}, {"messages": [{"role": 1}]}),
+        {"candidates": [{"path": "a.md", "start": 1, "end": 2, "score": "很好"}]},
+    ],
+)
+def test_a_receipt_with_a_value_of_another_kind_is_a_bad_file(odd):
+    found = json.loads(render_receipt(receipt()))
+    with pytest.raises(BadFile):
+        parse_receipt(json.dumps({**found, **odd}).encode(), "a.json")
+
+
 def test_a_newer_receipt_is_refused_and_unknown_keys_are_passed_over():
     found = json.loads(render_receipt(receipt()))
     assert parse_receipt(json.dumps({**found, "新": 1}).encode(), "a.json") == receipt()

@@ -225,6 +225,18 @@ def test_tasks_of_dead_workers_are_put_back_and_told(desk):
     assert reclaim(desk.ws) == 0
 
 
+def test_what_a_dead_worker_began_to_write_goes_with_its_tasks_and_a_living_one_s_stays(desk):
+    begun = [folder / ".day-2026-01-10.md.9-0.tmp" for folder in (desk.ws.spool.results, desk.layout.pieces)]
+    for path in begun:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("半")
+    with Files(RealDisk()).lock(desk.layout.worker_lock(3)):
+        reclaim(desk.ws)
+    assert all(path.exists() for path in begun)
+    reclaim(desk.ws)
+    assert not any(path.exists() for path in begun)
+
+
 def test_tasks_of_a_living_worker_are_left_to_it(desk):
     desk.write([on("2026-01-10")])
     desk.round("all")

@@ -512,6 +512,7 @@ def test_words_written_late_as_a_revision_reach_the_summary(desk):
     desk.settle()
     assert "改到周五" in desk.summary("2026-01-10")
     assert desk.filed()[1] == (f"1~{words_digest('改到周五')[:8]}", "改到周五")
+    assert desk.told.of("moved") == [{"files": 1}] * 2
 
 
 def test_where_a_person_wrote_into_one_of_two_such_files_both_stay_and_nothing_is_told_to_move(desk):

@@ -307,3 +307,17 @@ def test_a_clock_that_stays_ahead_is_believed_after_ten_minutes(desk):
     supervisor.tick(desk.clock())
     assert list(desk.ws.spool.in_flight()) == ["month-2026-01"]
     assert len(desk.told.of("clock_jump")) == 1
+
+
+@pytest.mark.parametrize("kind", ["link", "folder"])
+def test_another_file_that_can_not_be_read_is_no_damage_of_the_history(desk, kind):
+    desk.write([message("a", "2026-01-10T09:00", "我对花生过敏。")])
+    desk.round("all")
+    (task,) = (path.name for path in desk.ws.spool.queue.iterdir())
+    odd = desk.ws.spool.results / task
+    odd.symlink_to(desk.layout.history) if kind == "link" else odd.mkdir()
+    supervisor = Supervisor(desk.ws, desk.clock, None, lambda: 0.0)
+    supervisor.tick(desk.clock())
+    assert desk.told.of("history_invalid") == []
+    assert task in str(desk.told.of("degraded"))
+    assert not desk.layout.quarantine.exists()
