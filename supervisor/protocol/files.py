@@ -104,17 +104,20 @@ class Files:
         then nothing was written. OSError leaves the old file as it was.
         """
         temporary, stat = self._prepare(path, data, seen.stat if seen else None)
+        kept = None
         try:
-            if seen and keep:  # who wrote it may have synced nothing: one loss of power could take it and the new version
-                with suppress(FileNotFoundError):
-                    self._owed.settle_bytes(path, seen.stat)
+            if seen and keep:
+                kept = self._second_name(path, seen.stat, keep)
+            # subtle: nothing stands between the last look and the rename
             if not self._still(path, seen):
                 raise Changed(path)
-            if seen and keep:
-                self._keep(path, seen.stat, keep)
             self.disk.rename(temporary, path)
+            if kept and keep:
+                self.disk.rename(kept, keep)
         except BaseException:
             self._drop(temporary)
+            if kept:
+                self._drop(kept)
             raise
         self.disk.sync_folder(path.parent)
         self._owed.paid(path, stat)
@@ -146,7 +149,7 @@ class Files:
 
     def settle(self, path: Path) -> None:
         """
-        Make durable, once in this process, that *path* stands as it does; nothing happens where there is none.
+        Make durable, once for each version, that *path* stands as it does; nothing happens where there is none.
 
         For what is relied on and was made by another: that process may have been killed before its fsync.
         """
@@ -245,18 +248,17 @@ class Files:
         except FileNotFoundError:
             return False
 
-    def _keep(self, path: Path, stat: Stat, keep: Path) -> None:
-        """Let *keep* be a further name of the file as it stands, in place of what had that name."""
-        there = self.disk.stat(keep)
-        if there and there.inode == stat.inode:
-            return  # a write that came no further than this; a rename between two names of one file would do nothing
-        further = self._name(keep)
-        self.disk.link(path, further)
-        try:
-            self.disk.rename(further, keep)
-        except BaseException:
-            self._drop(further)
-            raise
+    def _second_name(self, path: Path, stat: Stat, keep: Path) -> Path | None:
+        """Give the version *stat* a temporary second name, which is to become *keep*; None where it has that already."""
+        with suppress(FileNotFoundError):  # then it is no longer what was seen
+            # who wrote it may have synced nothing: one loss of power could take it and the new version
+            self._owed.settle_bytes(path, stat)
+            there = self.disk.stat(keep)
+            if there is None or there.inode != stat.inode:  # else a rename between two names of one file would do nothing
+                second = self._name(keep)
+                self.disk.link(path, second)
+                return second
+        return None
 
     def _drop(self, temporary: Path) -> None:
         try:

@@ -74,7 +74,7 @@ MUTANTS = (
         "is gone from the conversation",
         ((HistoryStore, "_parse", faults.damaged_is_empty(_PARSE)),),
     ),
-    Mutant("no .bak", others.Damaged, "is gone from the conversation", ((Files, "_keep", faults.nothing),)),
+    Mutant("no .bak", others.Damaged, "is gone from the conversation", ((Files, "_second_name", faults.nothing),)),
     Mutant(
         "no copy of the damaged file",
         others.Damaged,
@@ -262,7 +262,7 @@ MUTANTS = (
     Mutant(
         "a result that comes back with the next power cut",
         working.Failure,
-        "but a task with its words is in flight",
+        "is asked for before",
         ((Spool, "settle", lambda _: None),),
     ),
     Mutant(
