@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from supervisor.protocol.clock import local
 from supervisor.text.tokens import estimate
 
 if TYPE_CHECKING:
@@ -57,11 +58,11 @@ def entries_of(blocks: Sequence[Block], zone: tzinfo, hide: Callable[[str], str]
 
 
 def _head(block: Block, zone: tzinfo, *, dates: bool) -> str:
-    local = block.created_at.astimezone(zone)
+    said_at = local(block.created_at, zone)
     role = block.role if _ROLE.fullmatch(block.role) else "other"
     if role in {"summary", "note"}:  # of a whole day: its noon means nothing
-        return f"{local:%Y-%m-%d} {role}"
-    return f"{local:%Y-%m-%d %H:%M} {role}" if dates else f"{local:%H:%M} {role}"
+        return f"{said_at:%Y-%m-%d} {role}"
+    return f"{said_at:%Y-%m-%d %H:%M} {role}" if dates else f"{said_at:%H:%M} {role}"
 
 
 def harmless(text: str) -> str:

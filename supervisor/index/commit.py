@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 
 from supervisor.index.bm25 import REACH
 from supervisor.index.catalogue import Group, render_catalogue
-from supervisor.protocol.errors import SupervisorError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -92,7 +91,7 @@ def commit(
                     units += 1
                     counts = [count + more for count, more in zip(counts, document.lengths, strict=True)]
                     yield document
-            except (OSError, SupervisorError) as error:
+            except Exception as error:  # noqa: BLE001 - a file that meets a bug of ours costs itself, not all of memory
                 unread.update(dict.fromkeys(members[name], type(error).__name__))
             # other contents than planned, where it could not be read: it is tried again
             is_whole = not unread.keys() & members[name].keys()

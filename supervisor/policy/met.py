@@ -77,7 +77,7 @@ class Met:
             fields = parse_json(one)
             verb, found = next(iter(fields.items()))
             if verb == "recalld":
-                self.format = max(self.format, found)
+                self.format = max(self.format, found if type(found) is int else 0)
             elif verb == "seen":
                 self._saw(found)
             elif verb == "written":
@@ -90,7 +90,7 @@ class Met:
                 for identity in found:
                     self.here.pop(identity, None)
             elif verb == "here":
-                self.here.update(dict.fromkeys(found))
+                self.here.update(dict.fromkeys(map(str, found)))
             elif verb == "back":
                 self.back.update((str(identity), str(words)) for identity, words in found)
             elif verb == "known":

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from supervisor.policy.hit import Unit
 from supervisor.policy.notes import cut_note
+from supervisor.protocol.clock import local_day
 from supervisor.protocol.frontmatter import read_head
 from supervisor.protocol.inbox import chat_of
 from supervisor.protocol.summary import MARKER, SOURCES
@@ -89,7 +90,7 @@ def of_dated(path: str, file: DatedFile, text: str, zone: tzinfo) -> list[Cut]:
 
 def _message(path: str, block: Block, lines: tuple[int, int], zone: tzinfo) -> Cut:
     chat = chat_of(block.fields)
-    day = block.created_at.astimezone(zone).date()
+    day = local_day(block.created_at, zone)
     unit = Unit(
         path=path,
         start=lines[0],
@@ -111,7 +112,7 @@ def _id_of(line: str) -> str:
     match = _MARK.match(line)
     try:
         return str(json.loads(match[1])["id"]) if match else ""
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return ""
 
 

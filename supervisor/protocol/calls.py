@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from supervisor.protocol.clock import from_wire, to_wire
+from supervisor.protocol.clock import from_wire, local, local_day, to_wire
 from supervisor.protocol.json_text import parse_json, render_json
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class CallLog:
         return True
 
     def _on_day_of(self, now: datetime, begun: list[datetime]) -> int:
-        return sum(at.date() == now.astimezone(self._zone).date() for at in begun)
+        return sum(at.date() == local_day(now, self._zone) for at in begun)
 
     def _begun(self) -> list[datetime]:
         """Return when each call began, in the zone; a line that can't be read says nothing."""
@@ -64,8 +64,8 @@ class CallLog:
         found = []
         for line in self._files.disk.read(self._path).splitlines():
             try:
-                found.append(from_wire(parse_json(line)["at"]).astimezone(self._zone))
-            except (ValueError, TypeError, LookupError, OverflowError):
+                found.append(local(from_wire(parse_json(line)["at"]), self._zone))
+            except (ValueError, TypeError, LookupError):
                 continue
         return found
 

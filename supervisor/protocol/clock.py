@@ -127,12 +127,17 @@ def _from_iso(text: str, zone: tzinfo) -> datetime | None:
     return local.astimezone(UTC)
 
 
+def local(t: datetime, zone: tzinfo) -> datetime:
+    """*t* (aware) as it is said in *zone*; at the ends of the calendar, where there is no such time, *t* itself."""
+    try:
+        return t.astimezone(zone)
+    except (OverflowError, ValueError):
+        return t
+
+
 def local_day(t: datetime, zone: tzinfo) -> date:
     """The calendar day of *t* (aware) in *zone*; at the ends of the calendar the nearest day there is."""
-    try:
-        return t.astimezone(zone).date()
-    except (OverflowError, ValueError):
-        return t.date()
+    return local(t, zone).date()
 
 
 def find_zone(name: str) -> ZoneInfo:

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence  # noqa: TC003 - dataclass fields
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.protocol.clock import from_wire, to_wire
+from supervisor.protocol.clock import from_wire, local, to_wire
 from supervisor.protocol.frontmatter import FORMAT, read_head, render_head
 from supervisor.protocol.message import OUR_FIELDS, ROLES, Key, Message, base_of, words_digest
 
@@ -169,8 +169,8 @@ def _render_block(block: Block, zone: tzinfo) -> str:
         comment = json.dumps(about, allow_nan=False).replace("\x7f", "\\u007f")
     comment = comment.replace(">", "\\u003e")
     shown = block.role if _SHOWN_ROLE.fullmatch(block.role) else "other"
-    local = block.created_at.astimezone(zone)
-    return f"<!-- {comment} -->\n**{local:%H:%M} {shown}**\n\n{_render_words(block.text)}"
+    said_at = local(block.created_at, zone)
+    return f"<!-- {comment} -->\n**{said_at:%H:%M} {shown}**\n\n{_render_words(block.text)}"
 
 
 def _render_words(text: str) -> str:

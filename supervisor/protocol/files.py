@@ -112,13 +112,16 @@ class Files:
             if not self._still(path, seen):
                 raise Changed(path)
             self.disk.rename(temporary, path)
-            if kept and keep:
-                self.disk.rename(kept, keep)
         except BaseException:
             self._drop(temporary)
             if kept:
                 self._drop(kept)
             raise
+        if kept and keep:
+            try:
+                self.disk.rename(kept, keep)
+            except OSError:  # the file is replaced: what is kept beside it is one version older
+                self._drop(kept)
         self.disk.sync_folder(path.parent)
         self._owed.paid(path, stat)
 
@@ -254,6 +257,8 @@ class Files:
             # who wrote it may have synced nothing: one loss of power could take it and the new version
             self._owed.settle_bytes(path, stat)
             there = self.disk.stat(keep)
+            if there and not modes.S_ISREG(there.mode):
+                raise OSError(errno.EINVAL, "it is no regular file", str(keep))
             if there is None or there.inode != stat.inode:  # else a rename between two names of one file would do nothing
                 second = self._name(keep)
                 self.disk.link(path, second)

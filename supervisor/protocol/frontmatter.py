@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 FORMAT: Final = 1
 _HEAD: Final = re.compile(r"\A---\n((?:[^\n]*\n){1,12}?)---\n")
 _NUMBER: Final = re.compile(r"[0-9]{1,9}")
+#: What no YAML may hold: our own head must be read again.
+_UNREADABLE: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ./_+-]*[A-Za-z0-9./_+-])?(?::[A-Za-z0-9./_+-]+)*")
 
 
@@ -54,6 +56,7 @@ def number_in(fields: Mapping[str, str], key: str) -> int | None:
 def _scalar(value: str) -> str:
     if _PLAIN.fullmatch(value):
         return value
+    value = _UNREADABLE.sub(" ", value)
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from datetime import date
@@ -165,11 +166,11 @@ def is_foreign(name: str) -> bool:
 def day_of_name(name: str) -> date | None:
     """Return the day of a dated file or of a person's note named like one; None for other names."""
     match = _ANY_DATED.fullmatch(name)
-    if not match or is_foreign(name) or len(name.encode(errors="replace")) > _LONGEST_NAME:
-        return None
     try:
+        if not match or is_foreign(name) or len(os.fsencode(name)) > _LONGEST_NAME:
+            return None
         return date.fromisoformat(match[1])
-    except ValueError:
+    except ValueError:  # no such day, or no name that a disk can hold
         return None
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from supervisor.protocol.dated import body_digest
 from supervisor.protocol.frontmatter import FORMAT, read_head, render_head
+from supervisor.protocol.layout import day_of_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,9 +52,18 @@ class Summary:
     kept: str = ""
 
 
+def can_stand(source: Source) -> bool:
+    """Tell whether a summary that names *source* would be read again as it was written."""
+    return day_of_name(source.name) is not None and _SOURCE.fullmatch(_line_of(source)) is not None
+
+
+def _line_of(source: Source) -> str:
+    return f"- {source.name} · {source.count} · {source.digest}"
+
+
 def render_summary(summary: Summary) -> bytes:
     """Return the file: kept bytes and marker where a person edited it, the head, the text, and its sources at the end."""
-    sources = "".join(f"- {s.name} · {s.count} · {s.digest}\n" for s in sorted(summary.sources))
+    sources = "".join(f"{_line_of(source)}\n" for source in sorted(summary.sources))
     # half a character, as a model may quote it, can't be written: a question mark stands for it
     text = summary.text.strip().encode("utf-8", "replace").decode()
     body = f"\n{text}\n\n{SOURCES}\n{sources}"

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from supervisor.protocol.clock import from_wire, to_wire
 from supervisor.protocol.json_text import parse_json, render_json
-from supervisor.protocol.summary import Source
+from supervisor.protocol.summary import Source, can_stand
 
 VERSION: Final = 1
 #: No group was tried so often.
@@ -216,6 +216,9 @@ def _one_of(raw: dict[str, Any], key: str, allowed: tuple[str, ...]) -> Any:
 def _sources(raw: dict[str, Any]) -> tuple[Source, ...]:
     listed = _list(raw, "sources")
     try:
-        return tuple(Source(str(s["name"]), str(s["digest"]), int(s.get("count", 0))) for s in listed)
+        found = tuple(Source(str(s["name"]), str(s["digest"]), int(s.get("count", 0))) for s in listed)
     except (TypeError, KeyError, ValueError, AttributeError):
         raise ValueError("sources are not {name, digest, count}") from None
+    if not all(map(can_stand, found)):
+        raise ValueError("sources are none that a summary could name")
+    return found

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from supervisor.protocol.clock import local
 from supervisor.text.chitchat import is_chitchat
 from worker.providers.cues import substance
 from worker.providers.sentences import clean, cut, told
@@ -116,7 +117,7 @@ def lines_of(blocks: Sequence[Block], zone: tzinfo, *, named: bool) -> list[Line
 def _bare_line(block: Block, zone: tzinfo) -> Line:
     """Return what a message without a word shows, so that it is not taken for nothing: rows of signs, an empty fence."""
     text = cut(" ".join(clean(block.text[:_BARE]).split()), _BARE) or "…"
-    return Line(0, 0, block.created_at.astimezone(zone), block.role, "", text, False, None, len(text) + _BULLET)
+    return Line(0, 0, local(block.created_at, zone), block.role, "", text, False, None, len(text) + _BULLET)
 
 
 def _question_before(lines: Sequence[Line], block: Block) -> Line | None:
@@ -144,26 +145,26 @@ def _leans(text: str, before: Line, asked: Line | None) -> bool:
 
 def _stamped(block: Block, words: str, zone: tzinfo) -> Iterator[tuple[datetime, str, bool]]:
     """Yield the sentences with local time and whether they are items; of an earlier summary, its bullets with their time."""
-    local = block.created_at.astimezone(zone)
+    said_at = local(block.created_at, zone)
     if block.role != "summary":
-        yield from ((local, text, item) for text, item in told(words))
+        yield from ((said_at, text, item) for text, item in told(words))
         return
     for line in words.split("\n"):
         if _NO_WORDS.match(line):
             continue
         bullet = line.lstrip("-* \t")
         stamp = _STAMP.match(bullet)
-        at = local
+        at = said_at
         if stamp:
             bullet = bullet[stamp.end() :]
-            at = _stamp(local, stamp)
+            at = _stamp(said_at, stamp)
         yield from ((at, text, item) for text, item in told(bullet))
 
 
-def _stamp(local: datetime, stamp: re.Match[str]) -> datetime:
+def _stamp(said_at: datetime, stamp: re.Match[str]) -> datetime:
     try:
         if stamp[1]:
-            return local.replace(hour=int(stamp[1]), minute=int(stamp[2]))
-        return local.replace(month=int(stamp[3]), day=int(stamp[4]))
+            return said_at.replace(hour=int(stamp[1]), minute=int(stamp[2]))
+        return said_at.replace(month=int(stamp[3]), day=int(stamp[4]))
     except ValueError:  # 25:99 is no time
-        return local
+        return said_at
