@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from supervisor.intake import know_written
 from supervisor.policy.coverage import covered
 from supervisor.policy.identity import identify
 from supervisor.policy.settle import Evidence, settle
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 def settle_flags(ws: Workspace, now: datetime) -> None:
     """Move every flag to where the files say that it has to be."""
     # gather
+    know_written(ws)  # where the journal can't be told of a file, its words would count as un-written
     files = ws.memory.dated()
     evidence = Evidence(
         file_of=ws.seen.file_of,

@@ -203,8 +203,10 @@ class World:
             # what a process could not sync, the next one can read and takes for durable: no disk is promised that fails, and
             # loses its power before the journal is written anew (docs/durability.md)
             self.forgetful = True
-            standing = {one.get("text") for one in self.history() or ()} | {text for _, text in self.filed()}
-            self.promised = [one for one in self.promised if one.text in standing]
+            named = {(str(one.get("id", "")), one.get("text")) for one in self.history() or ()} | set(self.filed())
+            texts = {text for _, text in named}
+            self.unseen += [one for one in self.promised if one.text in texts and (one.id, one.text) not in named]
+            self.promised = [one for one in self.promised if (one.id, one.text) in named]
             self.boxed = {path: said for path, said in self.boxed.items() if self.disk.has(path)}  # the rest was taken in
         self.disk.refuse = refuse
         self.watch.restarted()
