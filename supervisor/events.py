@@ -69,6 +69,8 @@ EVENTS: Final[Mapping[str, str]] = {
 
 #: Bytes at the end of the log in which an event is looked for that another process has told.
 _TAIL: Final = 10_000
+#: Days after which nothing is older: a hundred years.
+_FOR_EVER: Final = 36_500
 
 
 class EventLog:
@@ -170,7 +172,7 @@ class EventLog:
 
     def _forget(self, now: datetime) -> None:
         """Delete the oldest files beyond the days and bytes that are kept; their names say when they were put aside."""
-        kept, oldest = 0, f"log-{now - timedelta(days=self._limits.keep_days):%Y%m%dT%H%M%S}"
+        kept, oldest = 0, f"log-{now - timedelta(days=min(self._limits.keep_days, _FOR_EVER)):%Y%m%dT%H%M%S}"
         for path in sorted(self._path.parent.glob("log-*.jsonl.gz"), reverse=True):
             kept += path.stat().st_size
             if kept > self._limits.keep_bytes or path.name < oldest:

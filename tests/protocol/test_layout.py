@@ -116,3 +116,10 @@ def test_no_slug_leads_out_of_the_folder(slug, day):
 def test_a_name_that_no_disk_can_hold_has_no_day():
     assert day_of_name(f"2026-01-28-{'长' * 80}.md") is not None
     assert day_of_name(f"2026-01-28-{'长' * 81}.md") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"), [("2026-01-10-\ud800.md", False), ("2026-01-10-\udcff.md", True), ("2026-01-10-花.md", True)]
+)
+def test_a_name_that_no_disk_can_hold_is_no_dated_file_s(name, is_one):
+    assert (day_of_name(name) is not None) == is_one

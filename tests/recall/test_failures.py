@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import random
+import re
 import shutil
 import time
 from datetime import timedelta
@@ -418,3 +419,20 @@ def test_a_turn_without_an_index_over_many_days_finds_the_newest(told):
     found = asks(told, "nginx 的配置")
     assert found.hits
     assert found.hits[0].unit.day == max(hit.unit.day for hit in found.hits if hit.unit.day)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    ['"createdAt": "9999-12-31T23:59:59.000Z"', '"createdAt": "0001-01-01T00:00:00.000Z"', '"id": ' + "[" * 990 + "]" * 990],
+)
+def test_one_odd_block_does_not_make_all_of_memory_unfindable(desk, odd):
+    desk.write([message("a", "2026-01-30T09:00", "订单放在门口的柜子里。"), message("b", "2026-01-29T09:00", "我对花生过敏。")])
+    desk.settle()
+    path = next(path for path in desk.layout.memory.glob("2026-01-29-*.md"))
+    key = odd.partition(":")[0]
+    path.write_text(re.sub(rf'{key}: "[^"]*"', odd, path.read_text()))
+    for zone in ("Asia/Shanghai", "America/New_York"):
+        desk.reopen(desk.toml.replace("Asia/Shanghai", zone))
+        refresh(desk.ws)
+        found = recall(desk.ws, "订单放在哪里？", desk.clock())
+        assert any("柜子" in hit.unit.text for hit in found.hits), found

@@ -473,7 +473,9 @@ def two_tasks(desk: Desk) -> list[Task]:
     return [parse_task(path.read_bytes()) for path in sorted(desk.ws.spool.queue.iterdir())]
 
 
-@pytest.mark.parametrize("odd", ["\ud800", "x\n---\nrecalld: 9\n", "很长的名字" * 1000, " \t"])
+@pytest.mark.parametrize(
+    "odd", ["\ud800", "m\u0090x", "m\ufffe", "m\x07", "m\x7f", "m\u2028x", "x\n---\nrecalld: 9\n", "很长的名字" * 1000, " \t"]
+)
 def test_whatever_a_result_calls_its_model_the_head_of_its_summary_can_be_written_and_read(desk, odd):
     first, second = two_tasks(desk)
     for task in (first, second):
@@ -532,3 +534,16 @@ def test_an_answer_to_a_call_that_was_under_way_at_a_fault_ends_no_pause_in_what
     deliver(desk, replace(done(second, HONEST), started_at=""))
     desk.round()
     assert provider_state(desk.ws).next_at is not None
+
+
+@pytest.mark.parametrize("odd", [{"name": "\ud800"}, {"name": "../x.md"}, {"count": -1}, {"count": 10**10}, {"digest": "哼"}])
+def test_a_result_whose_sources_no_summary_could_name_is_set_aside(desk, odd):
+    desk.write([on("2026-01-10")])
+    desk.round("all")
+    task = the_task(desk)
+    data = json.loads(render_result(done(task, HONEST)))
+    data["sources"].append({"name": "2026-01-10-x.md", "digest": "0123456789abcdef", "count": 1, **odd})
+    (desk.ws.spool.results / f"{task.id}.json").write_text(json.dumps(data))
+    desk.settle()
+    assert len(desk.told.of("file_quarantined")) == 1
+    assert desk.summaries() == ["2026-01-10"]

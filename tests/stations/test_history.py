@@ -167,3 +167,24 @@ def test_a_second_process_sees_what_the_first_wrote(desk, tmp_path: Path):
     other = Desk(tmp_path, desk.clock())
     other.ws.history.change(without_first)
     assert len(desk.ws.history.read()) == 1
+
+
+def test_a_backup_that_is_no_file_has_nothing_written_and_one_that_can_not_be_renamed_costs_only_itself(desk):
+    desk.write([message("a", "2026-01-30T09:00", "我对花生过敏。")])
+    before = desk.layout.history.read_bytes()
+    desk.layout.history_backup.mkdir()
+    with pytest.raises(OSError, match="no regular file"):
+        desk.ws.history.change(lambda history: history[:0])
+    assert desk.layout.history.read_bytes() == before
+    desk.layout.history_backup.rmdir()
+
+    class Stubborn(RealDisk):
+        def rename(self, old, new):
+            if new.name.endswith(".bak"):
+                raise OSError(5, "it can't be renamed")
+            super().rename(old, new)
+
+    desk.reopen(disk=Stubborn())
+    desk.ws.history.change(lambda history: history[:0])
+    assert desk.history() == []
+    assert not list(desk.root.glob(".*.tmp"))

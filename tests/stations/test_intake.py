@@ -369,17 +369,22 @@ def test_a_time_that_a_program_spells_its_own_way_is_known_again_when_it_is_drop
         b'{"back": [["a", "b"], [1, 2]]}',
         b'{"written": [[1, 2], ["a", "b"]], "file": "2026-01-30-x.md"}',
         b'{"known": [[1], ["a", 5]]}',
+        b'{"here": [1, null]}',
+        b'{"left": [1]}',
+        b'{"recalld": 1.5}',
+        b'{"times": [["b", "9999-12-31T23:59:59Z"]]}',
     ],
 )
 def test_a_line_of_the_journal_with_values_of_other_kinds_stops_nothing(desk, line):
     desk.write([message("a", "2026-01-31T09:00", "我对花生过敏。")])
     desk.round("none")
     desk.layout.seen.write_bytes(desk.layout.seen.read_bytes() + line + b"\n")
+    desk.say({"role": "user", "text": "没有名字。"}, {"id": "b", "role": "user", "text": "没有时间。"})
     desk.reopen()
     assert desk.round("all").errors == {}
     desk.ws.seen.compact()
     fsck(desk.ws)
-    assert texts(desk) == ["我对花生过敏。"]
+    assert sorted(texts(desk)) == ["我对花生过敏。", "没有名字。", "没有时间。"]
 
 
 def test_of_messages_that_nobody_understands_ten_times_as_many_copies_are_kept_as_of_files(desk):

@@ -253,3 +253,18 @@ def test_a_mode_that_a_person_gave_history_stays(desk):
     desk.settle()
     assert desk.layout.history.stat().st_mode & 0o777 == 0o640
     assert [one.archived for one in desk.ws.history.read() if isinstance(one, Message)] == [Archived.YES]
+
+
+def test_no_flag_moves_while_the_journal_can_not_be_told_what_is_written(desk):
+    desk.write([on("2026-01-10")])
+    desk.round("all")
+    before = desk.flags()
+    desk.layout.seen.unlink()
+
+    class Full(RealDisk):
+        def open_append(self, path, mode):
+            raise OSError(28, "No space left on device", str(path))
+
+    desk.reopen(disk=Full())
+    assert "settle" in desk.round("all").errors
+    assert desk.flags() == before == ["pending"]
