@@ -128,7 +128,7 @@ class Careless(Workload):
         for one in self.said:
             if one.id in entries:
                 disk.ack(one)
-        if self.note.rpartition("/")[2] in disk.tree()[".recalld/seen.jsonl"].decode():  # "记" counts as written there
+        if self.note.rpartition("/")[2].encode() in disk.tree()[".recalld/seen.jsonl"]:  # "记" counts as written there
             disk.ack(Kept(self.note, self.noted))
 
     def _judge(self, disk: ModelDisk, acks: Sequence[object], *, calm: bool) -> list[str]:
