@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from supervisor.policy.coverage import MemoryFile
     from supervisor.workspace import Workspace
 
 
@@ -62,13 +63,15 @@ def intake(ws: Workspace, now: datetime) -> int:
     return len(fresh)
 
 
-def know_written(ws: Workspace) -> None:
-    """Let the journal know of every dated file. OSError when it can't: then nobody can tell what is un-written."""
+def know_written(ws: Workspace) -> Sequence[MemoryFile]:
+    """Let the journal know of every dated file; gives them. OSError when it can't: then nobody can tell what is un-written."""
     if ws.seen.is_doubtful:
         compact_journal(ws)
     ws.files.settle(ws.layout.seen)
     ws.seen.refresh()
-    _reconcile(ws)
+    files = ws.memory.dated()
+    _reconcile(ws, files)
+    return files
 
 
 def compact_journal(ws: Workspace) -> None:
@@ -85,9 +88,9 @@ def unwritten(ws: Workspace, history: History) -> list[Message]:
     return lost + here
 
 
-def _reconcile(ws: Workspace) -> None:
+def _reconcile(ws: Workspace, files: Sequence[MemoryFile]) -> None:
     """Tell the journal of dated files that it does not know: a crash fell between the two, or it was deleted."""
-    unknown = [file.name for file in ws.memory.dated() if file.ours and file.name not in ws.seen.names]
+    unknown = [file.name for file in files if file.ours and file.name not in ws.seen.names]
     ws.memory.settle_names(unknown)
     for name in unknown:
         ws.seen.wrote(name, ws.memory.blocks(name))

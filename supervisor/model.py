@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.policy.provider import ProviderState, after_fault, after_success, charged, may_ask
 from supervisor.policy.ripen import Maker
-from supervisor.protocol.clock import from_wire, to_wire
+from supervisor.protocol.clock import from_wire, to_the_millisecond, to_wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,7 +57,7 @@ def note_result(ws: Workspace, result: Result, now: datetime) -> None:
     """Charge what the result cost. A fault of the provider pauses it and takes back what is queued; an answer ends a pause."""
     if result.extract or ws.extracting:
         return
-    now = from_wire(to_wire(now))  # to the millisecond, as what was noted before
+    now = to_the_millisecond(now)  # as what was noted before
     before = provider_state(ws)
     after = charged(before, result.usage, ws.today(now).isoformat(), calls_today(ws, now))
     started = from_wire(result.started_at) if result.started_at else None

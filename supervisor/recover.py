@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 def settle_flags(ws: Workspace, now: datetime) -> None:
     """Move every flag to where the files say that it has to be."""
     # gather
-    know_written(ws)  # where the journal can't be told of a file, its words would count as un-written
-    files = ws.memory.dated()
+    files = know_written(ws)  # where the journal can't be told of a file, its words would count as un-written
     evidence = Evidence(
         file_of=ws.seen.file_of,
         present=frozenset(file.name for file in files),

@@ -70,6 +70,11 @@ def to_wire(t: datetime) -> str:
     return t.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
+def to_the_millisecond(t: datetime) -> datetime:
+    """The instant as it is read again from a file."""
+    return t.replace(microsecond=t.microsecond // 1000 * 1000)
+
+
 def from_wire(text: str) -> datetime:
     """The aware UTC instant that *text* (ISO 8601 with `Z` or an offset) names; anything else is a ValueError."""
     try:

@@ -41,6 +41,8 @@ ROLES: Final[Mapping[str, str]] = {"agent": "assistant", "teller": "assistant"}
 
 #: Fields that recalld itself writes into a message; all others are foreign and survive.
 OUR_FIELDS: Final = ("archived", "archiveAttempts", "archiveFailedAt", "archiveNextAt")
+#: No group was tried so often.
+ATTEMPTS_END: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +153,7 @@ def _flag_of(found: object) -> Archived:
 
 
 def _count_of(found: object) -> int:
-    return found if isinstance(found, int) and not isinstance(found, bool) and 0 <= found < 1_000_000 else 0
+    return found if isinstance(found, int) and not isinstance(found, bool) and 0 <= found < ATTEMPTS_END else 0
 
 
 def _time_of(found: object) -> datetime | None:

@@ -11,11 +11,12 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.protocol.clock import from_wire, to_wire
+from supervisor.protocol.clock import from_wire, to_the_millisecond, to_wire
 from supervisor.protocol.json_text import parse_json, render_json
 from supervisor.protocol.layout import SPOOL
+from supervisor.protocol.message import ATTEMPTS_END
 from supervisor.protocol.period import Period, period_of_group
-from supervisor.protocol.task import ATTEMPTS_END, Result, Task, parse_result, parse_task, render_result, render_task
+from supervisor.protocol.task import Result, Task, parse_result, parse_task, render_result, render_task
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -184,7 +185,8 @@ class Spool:
                 attempts, failed_at, next_at = raw["attempts"], from_wire(raw["failedAt"]), from_wire(raw["nextAt"])
                 if attempts in range(1, ATTEMPTS_END):
                     # to the millisecond, as it stands in history.json as well
-                    found[group] = int(attempts), from_wire(to_wire(failed_at)), from_wire(to_wire(next_at)), str(raw["reason"])
+                    times = to_the_millisecond(failed_at), to_the_millisecond(next_at)
+                    found[group] = int(attempts), *times, str(raw["reason"])
             except (ValueError, TypeError, KeyError):
                 continue
         return found

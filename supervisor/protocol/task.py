@@ -14,11 +14,10 @@ from typing import Any, Final, Literal, TypeAlias
 
 from supervisor.protocol.clock import from_wire, to_wire
 from supervisor.protocol.json_text import parse_json, render_json
+from supervisor.protocol.message import ATTEMPTS_END
 from supervisor.protocol.summary import Source, can_stand
 
 VERSION: Final = 1
-#: No group was tried so often.
-ATTEMPTS_END: Final = 1_000_000
 _LINE: Final = 200  # characters
 #: Longest wait that a server's Retry-After is believed: a day, as for a group that fails again and again.
 LONGEST_RETRY_S: Final = 86_400
