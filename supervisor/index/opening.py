@@ -10,8 +10,10 @@ from supervisor.index.engine import Engine
 from supervisor.index.fresh import Fresh
 from supervisor.index.sums import refuse_spoiled
 from supervisor.protocol.errors import BadFile
+from supervisor.protocol.json_text import parse_json
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from supervisor.index.catalogue import Catalogue
@@ -19,30 +21,54 @@ if TYPE_CHECKING:
     from supervisor.protocol.disk import Disk, Stat
 
 
-def open_commit(disk: Disk, commits: Path, stat: Stat, before: View) -> View:
+def open_commit(disk: Disk, commits: Path, stat: Stat, before: View) -> View | None:
     """
     Return what is searched once the last commit is opened, its list being *commits* as of *stat*; settings as *before*.
 
-    BadFile where it can't be read.
+    None where nothing has been committed yet: somebody is about to, or was killed before. BadFile where it can't be read.
     """
-    folder = commits.parent
-    refuse_spoiled(disk, folder, commits, stat)
-    engine = Engine(str(folder), new=False)
+    paths = _parts(disk, commits)
+    if paths is None:
+        return None
+    refuse_spoiled(disk, paths, stat)
+    engine = Engine(str(commits.parent), new=False)
     try:
         catalogue = parse_catalogue(engine.note())
     except ValueError:
-        raise BadFile(folder, "its catalogue is none") from None
-    return over(engine, catalogue, disk, commits, before)
+        raise BadFile(commits.parent, "its catalogue is none") from None
+    # as of before the opening: where another commit has come since, the next look sees that it is another
+    return _over(engine, catalogue, disk, paths, stat, before)
 
 
-def over(engine: Engine, catalogue: Catalogue, disk: Disk, commits: Path, before: View) -> View:
-    """Return what is searched once *engine* has the last commit."""
-    paths = (commits.parent / name for name in disk.names(commits.parent) if not name.startswith("."))
-    found = {path: disk.stat(path) for path in paths if path != commits}
+def made_commit(engine: Engine, catalogue: Catalogue, disk: Disk, commits: Path, before: View) -> View:
+    """Return what is searched once *engine* has made a commit; BadFile where its list is gone already."""
+    stat = disk.stat(commits)
+    return _over(engine, catalogue, disk, _parts(disk, commits) or (), stat, before)
+
+
+def _over(engine: Engine, catalogue: Catalogue, disk: Disk, paths: Iterable[Path], commit: Stat | None, before: View) -> View:
+    found = {path: disk.stat(path) for path in paths}
     segments = {path: stat for path, stat in found.items() if stat}
-    return replace(
-        before, engine=engine, catalogue=catalogue, fresh=Fresh(), commit=disk.stat(commits), segments=segments, is_ahead=False
-    )
+    return replace(before, engine=engine, catalogue=catalogue, fresh=Fresh(), commit=commit, segments=segments, is_ahead=False)
+
+
+def _parts(disk: Disk, commits: Path) -> list[Path] | None:
+    """
+    Return the files of the last commit that are there, by its list; None where nothing has been committed.
+
+    What another process is writing, to commit it next, is none of them.
+    """
+    try:
+        named = [(one["segment_id"].replace("-", ""), one["deletes"]) for one in parse_json(disk.read(commits))["segments"]]
+        deleted = {stem: f"{stem}.{deletes['opstamp']}.del" if deletes else "" for stem, deletes in named}
+    except (ValueError, TypeError, KeyError, AttributeError, FileNotFoundError):
+        raise BadFile(commits, "it is no list of a commit") from None
+
+    def belongs(name: str) -> bool:
+        stem = name.partition(".")[0]
+        return stem in deleted and (not name.endswith(".del") or name == deleted[stem])
+
+    return [commits.parent / name for name in disk.names(commits.parent) if belongs(name)] if deleted else None
 
 
 def refuse_cut_off(disk: Disk, view: View) -> None:

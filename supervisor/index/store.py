@@ -19,7 +19,7 @@ from supervisor.index.documents import documents
 from supervisor.index.engine import VERSION as SCHEMA
 from supervisor.index.engine import Engine
 from supervisor.index.holding import holding
-from supervisor.index.opening import has_changed, open_commit, over, refuse_cut_off
+from supervisor.index.opening import has_changed, made_commit, open_commit, refuse_cut_off
 from supervisor.index.scan import rescan, scan
 from supervisor.index.view import View
 from supervisor.policy.units import VERSION as CUT
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 #: What an index must be made with to be read.
 VERSION: Final = f"{SCHEMA}.{WORDS}.{CUT}"
+#: How often a commit is opened while others come; after that it is as if there were none.
+_OPENINGS: Final = 3
 
 
 class Index:
@@ -58,7 +60,7 @@ class Index:
         self, files: Files, layout: Layout, memory: MemoryStore, zone: tzinfo, k1: float = 1.2, b: float = 0.75
     ) -> None:
         self._files, self._layout, self._memory, self._zone = files, layout, memory, zone
-        self._folder = layout.state / "index"
+        self._folder, self._lock = layout.state / "index", layout.state / "index.lock"
         #: tantivy's own list of what is committed: another stat, another commit.
         self._commits = self._folder / "meta.json"
         self._view = View(k1=k1, b=b)
@@ -125,7 +127,7 @@ class Index:
                 return Changes(unread=found.unread)
             seen = view, found
         try:
-            with self._files.lock(self._layout.state / "index.lock", wait_s):
+            with self._files.lock(self._lock, wait_s):
                 return self._write(seen, anew=anew)
         except Busy:
             return self.freshen(deadline)
@@ -137,11 +139,13 @@ class Index:
         return self._hold(self._scan(self._view.catalogue), deadline)
 
     def forget(self) -> None:
-        """Take the index for damaged: the next update makes it anew, until then memory is searched."""
-        self._damaged = self._files.disk.stat(self._commits) or self._view.commit
+        """Take the commit that was searched for damaged: the next update makes another, until then memory is searched."""
+        self._damaged = self._damaged or self._view.commit
         self._view = View(catalogue=replace(self._view.catalogue, groups={}), k1=self._view.k1, b=self._view.b)
-        with contextlib.suppress(OSError):
-            self._files.remove(self._commits)  # so that other processes know
+        # so that other processes know; who holds the lock has taken it away already, or makes another that is not ours to lose
+        with contextlib.suppress(OSError, Busy), self._files.lock(self._lock, 0.0):
+            if self.on_disk() == self._damaged:
+                self._files.remove(self._commits)
 
     def _hold(self, found: Scan, deadline: Deadline) -> Changes:
         before = self._view.catalogue
@@ -153,6 +157,8 @@ class Index:
         view = self._opened()
         was = self._view
         there = [] if view else self._files.disk.names(self._folder)
+        # a list that is no damaged one names nothing yet: whoever began it was killed
+        rebuilt = not view and bool(was.commit or self._damaged or (there and self._commits.name not in there))
         for name in there:
             self._files.disk.unlink(self._folder / name)
         before = view.catalogue if view else replace(was.catalogue, groups={})
@@ -162,9 +168,8 @@ class Index:
             engine = (view and view.engine) or Engine(str(self._folder), new=True)
             after = Catalogue(VERSION, found.files, {} if anew else before.groups)
             after, unread = commit(engine, after, self._made, Course(self.should_stop, self.progress), clear=anew)
-            self._view = over(engine, after, self._files.disk, self._commits, self._view)
+            self._view, self._damaged = made_commit(engine, after, self._files.disk, self._commits, self._view), None
         self.left = 0
-        rebuilt = not view and bool(there or was.commit or self._damaged)
         changes = difference({} if anew else before.files, found.files)
         return replace(changes, new=not view and not rebuilt, rebuilt=rebuilt, unread={**found.unread, **unread})
 
@@ -183,25 +188,27 @@ class Index:
 
         BadFile where it can't be read, once; then it is as if there were none.
         """
-        stat = self._files.disk.stat(self._commits)
-        view = self._view
-        if stat is None or stat == self._damaged:
+        for _ in range(_OPENINGS):
+            stat, view = self.on_disk(), self._view
+            if stat is None or stat == self._damaged:
+                return None
+            if stat == view.commit:
+                return view
+            try:
+                found = open_commit(self._files.disk, self._commits, stat, view)
+            except BadFile:
+                if self.on_disk() != stat:
+                    continue  # another process has just made another, and taken the files of this one away
+                self._damaged = stat
+                raise
+            if found and found.catalogue.version == VERSION:
+                self._view, self._damaged, self.left = found, None, 0
+                return found
+            if found:
+                # what was open is searched on: the files that it was read from may be gone, but not for us
+                self._damaged = stat
             return None
-        if stat == view.commit:
-            return view
-        try:
-            found = open_commit(self._files.disk, self._commits, stat, self._view)
-        except BadFile:
-            if self._files.disk.stat(self._commits) != stat:
-                return None  # another process has just made another, and taken the files of this one away
-            self._damaged = stat
-            raise
-        if found.catalogue.version != VERSION:
-            # what was open is searched on: the files that it was read from may be gone, but not for us
-            self._damaged = stat
-            return None
-        self._view, self.left = found, 0
-        return found
+        return None
 
     def _opened_quietly(self) -> View | None:
         """Return the same, None where it can't be read: who searches or updates next hears of that."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import struct
 import zlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from supervisor.protocol.errors import BadFile
 from supervisor.protocol.json_text import parse_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
     from pathlib import Path
 
     from supervisor.protocol.disk import Disk, Stat
@@ -25,25 +25,12 @@ _END: Final = struct.Struct("<II")
 _MAGIC: Final = 1337
 
 
-def refuse_spoiled(disk: Disk, folder: Path, commits: Path, committed: Stat) -> None:
-    """Raise BadFile where *commits*, the list of a commit, or a file that it names is not as tantivy wrote it."""
-    names = disk.names(folder)
-    try:
-        named = list(_named(parse_json(disk.read(commits)), names))
-    except (ValueError, TypeError, KeyError, AttributeError):
-        raise BadFile(commits, "it is no list of a commit") from None
-    for name in named:
-        stat = disk.stat(folder / name)
-        if stat and stat.mtime_ns > committed.mtime_ns and not _is_whole(disk.read(folder / name)):
-            raise BadFile(folder / name, "its bytes are not those that were written")
-
-
-def _named(commit: Any, names: list[str]) -> Iterator[str]:
-    """Yield which of *names* belong to the commit; what another process is about to commit does not."""
-    for segment in commit["segments"]:
-        stem, deletes = segment["segment_id"].replace("-", ""), segment["deletes"]
-        ended = f"{stem}.{deletes['opstamp']}.del" if deletes else ""
-        yield from (name for name in names if name.startswith(f"{stem}.") and (name == ended or not name.endswith(".del")))
+def refuse_spoiled(disk: Disk, paths: Iterable[Path], committed: Stat) -> None:
+    """Raise BadFile where one of *paths*, which the list of a commit names, as of *committed*, is not as tantivy wrote it."""
+    for path in paths:
+        stat = disk.stat(path)
+        if stat and stat.mtime_ns > committed.mtime_ns and not _is_whole(disk.read(path)):
+            raise BadFile(path, "its bytes are not those that were written")
 
 
 def _is_whole(data: bytes) -> bool:

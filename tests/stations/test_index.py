@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,11 +17,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import supervisor.index.opening
 import supervisor.index.store
 from supervisor.deadline import within
 from supervisor.index.commit import Changes
+from supervisor.index.engine import Engine
 from supervisor.policy.query import ask
 from supervisor.protocol.disk import RealDisk
+from supervisor.protocol.errors import BadFile
 from supervisor.recall import recall, refresh
 from tests.conftest import WITHOUT_MODEL, Desk, at, message, talk
 
@@ -282,6 +286,97 @@ def test_a_thread_searches_undisturbed_while_another_updates_and_makes_anew(told
         reader.join()
     assert faults == []
     assert told.told.of("recall_failed") == []
+
+
+def test_who_searches_while_the_first_index_is_made_takes_it_for_none_and_leaves_it_alone(told):
+    shutil.rmtree(told.root / ".recalld/index")
+    told.reopen()
+    other, found = Desk(told.root, told.clock()), []
+    other.reopen(WITHOUT_MODEL)
+    told.ws.index.should_stop = lambda: found.append(paths(other, "花生")) or False  # its list is there, nothing is committed
+    assert refresh(told.ws).new
+    assert found
+    assert all(found)
+    assert paths(other, "花生")
+    assert other.ws.index.held == told.ws.index.on_disk()
+    assert told.told.of("index_damaged") == other.told.of("index_damaged") == []
+
+
+def test_a_first_index_whose_making_was_killed_is_made_and_not_told_as_damaged(told):
+    shutil.rmtree(told.root / ".recalld/index")
+    (told.root / ".recalld/index").mkdir(mode=0o700)
+    Engine(str(told.root / ".recalld/index"), new=True)
+    told.reopen()
+    assert paths(told, "花生")
+    assert refresh(told.ws).new
+    assert paths(told, "花生")
+    assert told.told.of("index_damaged") == []
+
+
+def test_a_commit_that_comes_while_the_one_before_is_opened_is_seen_by_the_next_search(told, monkeypatch):
+    other = Desk(told.root, told.clock())
+    other.reopen(WITHOUT_MODEL)
+
+    class Slow(Engine):
+        def note(self):
+            monkeypatch.setattr(supervisor.index.opening, "Engine", Engine)
+            note(told, "wishes.md", "- 买一台电钢琴\n")
+            refresh(told.ws)
+            return super().note()
+
+    monkeypatch.setattr(supervisor.index.opening, "Engine", Slow)
+    assert paths(other, "花生")
+    assert paths(other, "电钢琴") == ["memory/wishes.md"]
+    assert other.told.of("index_damaged") == []
+
+
+def test_a_commit_whose_parts_are_merged_away_while_it_is_opened_is_no_damage(told, monkeypatch):
+    other = Desk(told.root, told.clock())
+    other.reopen(WITHOUT_MODEL)
+
+    def gone(folder, *, new):
+        monkeypatch.setattr(supervisor.index.opening, "Engine", Engine)
+        refresh(told.ws, anew=True)
+        raise BadFile(folder, "ValueError in the index's library")
+
+    monkeypatch.setattr(supervisor.index.opening, "Engine", gone)
+    assert paths(other, "花生")
+    assert other.ws.index.held == told.ws.index.on_disk()
+    assert other.told.of("index_damaged") == []
+
+
+def test_a_part_that_another_process_is_writing_is_none_of_the_commit_that_is_searched(told):
+    part = told.root / ".recalld/index" / f"{'a' * 32}.store"
+    part.write_bytes("写到一半".encode())
+    told.reopen()
+    assert paths(told, "花生")
+    with part.open("ab") as growing:
+        growing.write("，还有一半".encode())
+    assert paths(told, "花生")
+    assert told.told.of("index_damaged") == []
+
+
+def test_who_finds_a_commit_damaged_leaves_the_one_that_was_made_in_its_place(told):
+    other = Desk(told.root, told.clock())
+    other.reopen(WITHOUT_MODEL)
+    assert paths(other, "花生")
+    note(told, "wishes.md", "- 买一台电钢琴\n")
+    refresh(told.ws, anew=True)
+    commits = told.ws.index.on_disk()
+    other.ws.index.forget()
+    assert told.ws.index.on_disk() == commits
+    assert paths(other, "电钢琴") == ["memory/wishes.md"]
+
+
+def test_the_list_of_commits_stays_as_it_is_while_somebody_writes(told):
+    commits = told.ws.index.on_disk()
+    with told.files.lock(told.root / ".recalld/index.lock"):
+        told.ws.index.forget()
+    assert told.ws.index.on_disk() == commits
+    assert paths(told, "花生")
+    told.ws.index.forget()
+    assert refresh(told.ws).rebuilt
+    assert paths(told, "花生")
 
 
 @pytest.mark.process
