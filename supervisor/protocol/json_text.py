@@ -8,22 +8,29 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
 
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
 
 
-def parse_json(data: bytes) -> Any:
+def parse_json(data: bytes, spare: int = 0) -> Any:
     """
     Return the JSON value in *data*: UTF-8, with or without BOM; ValueError with a reason when there is none.
 
     Nothing in it is lost, though standard JSON can't say it: NaN, infinities and numbers too large for a float become
-    strings of that spelling, and an earlier value of a key that stands twice is kept beside as ``key~1``.
+    strings of that spelling, and an earlier value of a key that stands twice is kept beside as ``key~1``. What is nested so
+    deeply that it could not be rendered by a caller who stands *spare* calls deeper is refused.
     """
     if not data.strip(b" \t\r\n\0"):
         raise ValueError("it is empty" if not data else "it holds nothing but blanks")
     try:
-        return _DECODER.decode(data.decode("utf-8-sig"))
+        return _with_spare(spare, partial(_DECODER.decode, data.decode("utf-8-sig")))
     except RecursionError:
         raise ValueError("its nesting is too deep") from None
     except UnicodeDecodeError as error:
@@ -32,8 +39,27 @@ def parse_json(data: bytes) -> Any:
         raise ValueError(f"it is not JSON at line {error.lineno}, column {error.colno}") from None
 
 
-def salvage(data: bytes) -> list[Any]:
-    """Return the elements of a JSON array that stand whole before the place where *data* is damaged; never raises."""
+def _with_spare(calls: int, decode: Callable[[], T]) -> T:
+    return _with_spare(calls - 1, decode) if calls else decode()
+
+
+def is_deeper(value: object, levels: int) -> bool:
+    """Tell whether arrays and objects stand in each other in *value* more than so many *levels* deep; however deep it is."""
+    layer = [value] if isinstance(value, (dict, list)) else []
+    for _ in range(levels):
+        inner = (one for outer in layer for one in (outer.values() if isinstance(outer, dict) else outer))
+        layer = [one for one in inner if isinstance(one, (dict, list))]
+        if not layer:
+            return False
+    return bool(layer)
+
+
+def salvage(data: bytes, spare: int = 0) -> list[Any]:
+    """
+    Return the elements of a JSON array that stand whole before the place where *data* is damaged; never raises.
+
+    *spare* is that of `parse_json`: an element that is nested too deeply ends them.
+    """
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -42,7 +68,7 @@ def salvage(data: bytes) -> list[Any]:
     at = _next(text, 0)
     while text[at : at + 1] in ((",",) if found else ("[",)):
         try:
-            element, at = _DECODER.raw_decode(text, _next(text, at + 1))
+            element, at = _with_spare(spare, partial(_DECODER.raw_decode, text, _next(text, at + 1)))
         except (ValueError, RecursionError):
             break
         found.append(element)

@@ -14,7 +14,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from supervisor.protocol.clock import from_wire, read_instant, to_wire
-from supervisor.protocol.json_text import parse_json, render_json
+from supervisor.protocol.json_text import is_deeper, parse_json, render_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,6 +43,10 @@ ROLES: Final[Mapping[str, str]] = {"agent": "assistant", "teller": "assistant"}
 OUR_FIELDS: Final = ("archived", "archiveAttempts", "archiveFailedAt", "archiveNextAt")
 #: No group was tried so often.
 ATTEMPTS_END: Final = 1_000_000
+#: Levels that a message may be nested: what is done with it goes through them, and Python ends at a thousand calls.
+_MOST_LEVELS: Final = 200
+#: Calls by which who renders a history may stand deeper than who parsed it.
+SPARE: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +112,8 @@ def read_message(raw: object, zone: tzinfo) -> Entry:
     """Return the message that *raw* is, or the Odd that it is; *zone* is that of times without an offset. Never raises."""
     if not isinstance(raw, dict):
         return Odd(raw, "it is not an object")
+    if is_deeper(raw, _MOST_LEVELS):
+        return Odd(raw, "its nesting is too deep")
     role = raw.get("role")
     if not isinstance(role, str) or not role.strip():
         return Odd(raw, "it has no role")
@@ -210,7 +216,7 @@ def dated(message: Message, at: datetime) -> Message:
 
 def parse_history(data: bytes, zone: tzinfo) -> History:
     """Return the messages in their order; ValueError with a reason when *data* is not a JSON array in UTF-8."""
-    array = parse_json(data)
+    array = parse_json(data, SPARE)
     if not isinstance(array, list):
         raise ValueError(f"it holds {_KINDS[type(array)]}, not an array")  # noqa: TRY004 - every fault of the bytes is one kind
     return tuple(read_message(raw, zone) for raw in array)

@@ -320,15 +320,25 @@ def test_any_bytes_are_read_or_refused(data):
     assert parse_json(render_json(value)) == value
 
 
-def test_what_can_just_be_read_is_refused_by_the_same_rule_everywhere():
+def calls_deeper(calls, what):
+    return calls_deeper(calls - 1, what) if calls else what()
+
+
+def test_what_can_just_be_read_can_be_written_also_by_who_stands_deeper_and_more_is_refused():
     """Nothing here may raise RecursionError: what it says is the same as of 100,000 levels."""
     found = ""
-    for depth in range(100, 100_000, 50):
+    for depth in (*range(100, 700, 50), *range(700, 1100), 100_000):
         data = b'[{"role": "user", "text": "", "x": ' + b"[" * depth + b"]" * depth + b"}]"
         try:
             history = parse_history(data, SHANGHAI)
         except ValueError as error:
             found = str(error)
             break
-        assert parse_history(render_history(history), SHANGHAI) == history
+        assert parse_history(calls_deeper(50, lambda history=history: render_history(history)), SHANGHAI) == history
     assert found == "its nesting is too deep"
+
+
+@pytest.mark.parametrize(("levels", "is_odd"), [(1, False), (199, False), (200, True), (700, True)])
+def test_a_message_whose_field_is_nested_two_hundred_levels_deep_is_odd(levels, is_odd):
+    entry = read_message({"role": "user", "text": "备份好了", "x": parse_json(b"[" * levels + b"]" * levels)}, SHANGHAI)
+    assert (entry.why if isinstance(entry, Odd) else "") == ("its nesting is too deep" if is_odd else "")
