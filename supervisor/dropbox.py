@@ -39,7 +39,7 @@ def _take_file(ws: Workspace, name: str, boxed: dict[Path, list[Key]]) -> None:
     try:
         messages = _dropped(ws, name, look.data, datetime.fromtimestamp(look.stat.mtime_ns / 1e9, UTC))
     except ValueError as error:
-        if ws.quarantine.keep("dropped", look.data):
+        if ws.quarantine.keep("dropped", look.data) == "new":
             ws.events.emit("file_quarantined", file=ws.layout.relative(path), why=str(error))
         return
     _take_in(ws, messages)

@@ -47,7 +47,7 @@ EVENTS: Final[Mapping[str, str]] = {
     "history_restored": "history.json was put together again from its backup and the seen journal",
     "put_back": "un-written messages that another program's rewrite had lost were put back",
     "message_odd": "a message can't be understood; it is skipped, and a copy is in quarantine",
-    "file_quarantined": "a file can't be read; a copy is in quarantine",
+    "file_quarantined": "a file can't be read; a copy is in quarantine, unless `copy` says that no more are kept",
     "task_put_back": "a task whose worker died or was silent went back to the queue",
     "index_stale": "the index can't be brought up to date; what is new in memory is not found until it is",
     "index_fresh": "the index is as the files are again",

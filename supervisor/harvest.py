@@ -165,6 +165,8 @@ def _all_chitchat(ws: Workspace, result: Result) -> bool:
 def _set_aside(ws: Workspace, path: Path, why: str) -> None:
     look = ws.files.look(path)
     if look:
-        ws.quarantine.keep("result", look.data)
-        ws.events.emit("file_quarantined", file=ws.layout.relative(path), why=why)
+        kept = ws.quarantine.keep("result", look.data)
+        ws.events.emit(
+            "file_quarantined", file=ws.layout.relative(path), why=why, **({"copy": False} if kept == "full" else {})
+        )
     ws.spool.discard(path)

@@ -164,5 +164,5 @@ def _lacks_ids(history: History) -> bool:
 
 def _set_odd_aside(ws: Workspace, history: History) -> None:
     for entry in history:
-        if isinstance(entry, Odd) and ws.quarantine.keep("message", render_json(entry.raw), times=10):
+        if isinstance(entry, Odd) and ws.quarantine.keep("message", render_json(entry.raw), times=10) == "new":
             ws.events.emit("message_odd", why=entry.why)

@@ -7,7 +7,7 @@ kind there are a few at most, so that a fault that never ends can't fill the dis
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from supervisor.protocol.files import digest_of
 
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.protocol.files import Files
+
+#: Whether there is a copy now: of this call, of an earlier one, or none, since there are as many as there may be.
+Kept: TypeAlias = Literal["new", "known", "full"]
 
 
 class Quarantine:
@@ -25,22 +28,15 @@ class Quarantine:
         self._folder = folder
         self._limit = limit
 
-    def keep(self, kind: str, data: bytes, times: int = 1) -> bool:
-        """Keep a copy of *data*, durably, with up to *times* as many of this kind; tell whether it is a new one."""
+    def keep(self, kind: str, data: bytes, times: int = 1) -> Kept:
+        """Keep a copy of *data*, durably, with up to *times* as many of this kind."""
         self._files.make_folder(self._folder, lasting=True)
-        path = self._path(kind, data)
+        path = self._folder / f"{kind}.{digest_of(data)[:12]}"
         names = [name for name in self._files.disk.names(self._folder) if name.startswith(f"{kind}.")]
         if path.name in names:
             self._files.settle(path)
-            return False
+            return "known"
         if len(names) >= self._limit * times:
-            return False
+            return "full"
         self._files.create(path, data)
-        return True
-
-    def holds(self, kind: str, data: bytes) -> bool:
-        """Tell whether there is a copy of *data*."""
-        return self._files.disk.stat(self._path(kind, data)) is not None
-
-    def _path(self, kind: str, data: bytes) -> Path:
-        return self._folder / f"{kind}.{digest_of(data)[:12]}"
+        return "new"

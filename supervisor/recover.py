@@ -107,10 +107,7 @@ def any_worker(ws: Workspace) -> bool:
 def keep_damaged(ws: Workspace) -> bool:
     """Keep a copy of a history.json that can't be read, once per content; tell whether there is one."""
     look = ws.files.look(ws.layout.history)
-    if look is None:
-        return True
-    ws.quarantine.keep("history.json", look.data)
-    return ws.quarantine.holds("history.json", look.data)
+    return look is None or ws.quarantine.keep("history.json", look.data) != "full"
 
 
 def restore_history(ws: Workspace, now: datetime, *, unknown: bool = False) -> int:

@@ -103,10 +103,7 @@ def _raw(block: Block) -> dict[str, Any]:
 def _keep(ws: Workspace, name: str) -> bool:
     """Keep a copy of a broken dated file in quarantine; tell whether there is one."""
     look = ws.files.look(ws.memory.path_of(name))
-    if look is None:
-        return False
-    ws.quarantine.keep(name, look.data)
-    return ws.quarantine.holds(name, look.data)
+    return look is not None and ws.quarantine.keep(name, look.data) != "full"
 
 
 def _take_double_away(ws: Workspace, name: str) -> bool:

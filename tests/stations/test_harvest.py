@@ -320,7 +320,20 @@ def test_a_result_that_is_none_is_set_aside_and_asked_for_anew(desk):
     desk.settle()
     assert desk.summaries() == ["2026-01-10"]
     assert [path.read_text() for path in desk.layout.quarantine.iterdir()] == ["[半个结果"]
-    assert [told["file"] for told in desk.told.of("file_quarantined")] == [f"worker/results/{task.id}.json"]
+    (told,) = desk.told.of("file_quarantined")
+    assert (told["file"], "copy" in told) == (f"worker/results/{task.id}.json", False)
+
+
+def test_a_result_that_is_none_goes_also_while_quarantine_is_full_and_it_is_told_that_no_copy_is_kept(desk):
+    desk.write([on("2026-01-10")])
+    desk.round("all")
+    task = the_task(desk)
+    for n in range(desk.ws.config.care.quarantine_limit):
+        desk.ws.quarantine.keep("result", f"[第 {n} 个坏结果".encode())
+    (desk.ws.spool.results / f"{task.id}.json").write_text("[半个结果")
+    desk.settle()
+    assert desk.summaries() == ["2026-01-10"]
+    assert [told["copy"] for told in desk.told.of("file_quarantined")] == [False]
 
 
 def test_a_task_that_a_person_broke_is_set_aside_and_asked_for_anew(desk):

@@ -29,21 +29,20 @@ def quarantine(folder: Path) -> Quarantine:
 
 def test_a_damaged_file_is_kept_once_however_often_it_is_met(quarantine: Quarantine, folder: Path) -> None:
     """H31."""
-    assert not quarantine.holds("history.json", TORN)
-    assert [quarantine.keep("history.json", TORN) for _ in range(3)] == [True, False, False]
+    assert [quarantine.keep("history.json", TORN) for _ in range(3)] == ["new", "known", "known"]
     (copy,) = folder.iterdir()
     assert copy.name == f"history.json.{sha256(TORN).hexdigest()[:12]}"
     assert copy.read_bytes() == TORN
-    assert quarantine.holds("history.json", TORN)
 
 
 def test_no_more_than_ten_copies_of_one_kind_are_kept(quarantine: Quarantine, folder: Path) -> None:
     kept = [quarantine.keep("history.json", f"坏了 {n}".encode()) for n in range(30)]
-    assert kept == [True] * 10 + [False] * 20
-    assert not quarantine.holds("history.json", "坏了 29".encode())
-    assert quarantine.keep("message", TORN)
+    assert kept == ["new"] * 10 + ["full"] * 20
+    assert quarantine.keep("history.json", "坏了 9".encode()) == "known"
+    assert quarantine.keep("message", TORN) == "new"
     assert len(list(folder.iterdir())) == 11
 
 
 def test_of_what_comes_one_by_one_more_copies_are_kept(quarantine: Quarantine) -> None:
-    assert [quarantine.keep("message", f"不懂 {n}".encode(), times=2) for n in range(21)] == [True] * 20 + [False]
+    kept = [quarantine.keep("message", f"不懂 {n}".encode(), times=2) for n in range(21)]
+    assert kept == ["new"] * 20 + ["full"]
