@@ -392,15 +392,3 @@ def test_of_messages_that_nobody_understands_ten_times_as_many_copies_are_kept_a
     desk.write([f"不懂的第 {n} 句" for n in range(12)])
     meet(desk)
     assert len(list(desk.layout.quarantine.iterdir())) == 10
-
-
-@pytest.mark.parametrize("levels", [500, 700])
-def test_a_message_nested_hundreds_of_levels_deep_stays_and_stops_no_other(desk, levels):
-    deep = b'{"id": "deep", "role": "user", "text": "", "x": ' + b"[" * levels + b"]" * levels + b"}"
-    other = json.dumps(message("1", "2026-01-28T09:00", "备份好了"), ensure_ascii=False).encode()
-    desk.layout.history.write_bytes(b"[" + deep + b"," + other + b"]")
-    desk.settle()
-    kept = desk.layout.history.read_bytes()
-    assert deep.replace(b" ", b"") in kept.replace(b" ", b"")
-    assert texts(desk) == ["备份好了"]
-    assert desk.told.of("error") == []
