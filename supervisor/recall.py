@@ -147,11 +147,15 @@ class _Search:
         least = settings.min_score
         if settings.originals == "always":
             return index.search(query, LIMIT, None, least, SHARE, deadline)
-        hits = index.search(query, LIMIT, _ORDINARY, least, SHARE, deadline)
-        if settings.originals == "fallback":
-            best = hits[0].score if hits else 0.0
+        while True:
+            hits = index.search(query, LIMIT, _ORDINARY, least, SHARE, deadline)
+            if settings.originals != "fallback":
+                return hits
+            commit, best = index.held, hits[0].score if hits else 0.0
             hits += index.search(query, LIMIT, _ORIGINAL, max(least, SHARE * best), SHARE, deadline)
-        return hits
+            # what the first of the two did not see may stand in a commit that came between them
+            if index.held == commit or deadline.is_over:
+                return hits
 
     def literal(self, query: Query, deadline: Deadline) -> list[Hit]:
         """Return the units in which a part of the question stands that is no word to the index."""

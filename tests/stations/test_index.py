@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import supervisor.index.holding
 import supervisor.index.opening
 import supervisor.index.store
 from supervisor.deadline import within
@@ -345,6 +346,27 @@ def test_a_commit_whose_parts_are_merged_away_while_it_is_opened_is_no_damage(to
     assert other.told.of("index_damaged") == []
 
 
+def test_a_commit_that_comes_between_the_search_of_memories_and_that_of_originals_is_searched_for_both(told, monkeypatch):
+    shutil.rmtree(told.root / ".recalld/index")
+    other, searched = Desk(told.root, told.clock()), []
+    index = other.reopen(WITHOUT_MODEL).index
+    monkeypatch.setattr(supervisor.index.holding, "_MOST", 0)  # more has changed than memory holds
+    told.reopen()
+    search = index.search
+
+    def slow(*how):
+        found = search(*how)
+        if not searched:
+            searched.append(index.left)
+            refresh(told.ws)
+        return found
+
+    index.search = slow
+    assert paths(other, "花生")
+    assert searched != [0]
+    assert other.told.of("recall_failed") == []
+
+
 def test_a_part_that_another_process_is_writing_is_none_of_the_commit_that_is_searched(told):
     part = told.root / ".recalld/index" / f"{'a' * 32}.store"
     part.write_bytes("写到一半".encode())
@@ -377,6 +399,41 @@ def test_the_list_of_commits_stays_as_it_is_while_somebody_writes(told):
     told.ws.index.forget()
     assert refresh(told.ws).rebuilt
     assert paths(told, "花生")
+
+
+def test_who_searches_beside_two_who_write_finds_all_that_they_say_is_committed(told):
+    shutil.rmtree(told.root / ".recalld/index")
+    written, faults, desks = {1: 0, 2: 0}, [], []
+
+    def another():
+        desk = Desk(told.root, told.clock())
+        desk.reopen(WITHOUT_MODEL)
+        desks.append(desk)
+        return desk
+
+    def write(who):
+        desk = another()
+        for n in range(1, 16):
+            note(desk, f"idea-{who}-{n}.md", f"第 {n} 个想法：电钢琴 zq{who}x{n}\n")
+            if not refresh(desk.ws, 5.0, anew=n % 7 == 0).shared:
+                written[who] = n
+
+    def search():
+        while any(writer.is_alive() for writer in writers):
+            desk = another()  # as a command does, and then as a service
+            for who, n in [one for _ in range(4) for one in written.items() if one[1]]:
+                if paths(desk, f"zq{who}x{n}") != [f"memory/idea-{who}-{n}.md"]:
+                    faults.append((who, n))
+
+    writers = [threading.Thread(target=write, args=(who,)) for who in written]
+    readers = [threading.Thread(target=search) for _ in range(2)]
+    for one in (*writers, *readers):
+        one.start()
+    for one in (*writers, *readers):
+        one.join()
+    assert faults == []
+    assert all(written.values())
+    assert [desk.told.of(event) for desk in desks for event in ("index_damaged", "recall_failed") if desk.told.of(event)] == []
 
 
 @pytest.mark.process
