@@ -91,14 +91,14 @@ def _flags(seen: Seen, given: Given) -> list[str]:
 
 def _contradictions(one: Mapping[str, Any], seen: Seen, given: Given) -> Iterator[str]:
     flag = one.get("archived", False)
-    files = {path.rpartition("/")[2] for path in seen.words.get((str(one.get("id", "")), text_of(one)), ())}
-    files |= seen.nameless.get((text_of(one), time_of(one)), set())
+    own = {path.rpartition("/")[2] for path in seen.words.get((str(one.get("id", "")), text_of(one)), ())}
+    files = own | seen.nameless.get((text_of(one), time_of(one)), set())
     if flag not in (True, False, "pending"):
         yield "there is no such flag"
     revised = not given.calm and str(one.get("id", "")) in seen.ids  # the words before these are written
     if flag is True and not files and not revised and one.get("id") not in given.deleted_ids:
         yield "its words are in no dated file"
-    if flag is False and files & seen.in_flight:
+    if flag is False and own & seen.in_flight:  # the same words met without an id are another message until it is adopted
         yield "a task with its words is in flight"
     if given.calm and flag == "pending":
         yield "nothing is in flight"

@@ -267,9 +267,14 @@ def heal(world: World) -> None:
 
 
 def kept(world: World) -> list[Said]:
-    """Return what is promised and that no person has deleted."""
+    """Return what is promised and that no person has deleted; what was once stripped of its id, under whatever id."""
     gone_texts = {text for _, text in world.deleted}
-    return [one for one in world.promised if (one.id, one.text) not in world.deleted and (one.id or one.text not in gone_texts)]
+    return [
+        one
+        for one in world.promised
+        if (one.id, one.text) not in world.deleted
+        and ((one.id and one.text not in world.nameless) or one.text not in gone_texts)
+    ]
 
 
 def _words(data: bytes) -> list[tuple[str, str]]:
