@@ -17,7 +17,7 @@ from supervisor.policy.trim import trim
 from supervisor.protocol.errors import BadFile, BadRequest, Busy, NotFound
 from supervisor.protocol.json_text import salvage
 from supervisor.protocol.layout import WORKERS
-from supervisor.protocol.message import SPARE, Message, parse_history, read_message, render_history
+from supervisor.protocol.message import Message, parse_history, read_message, render_history
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -174,7 +174,7 @@ def _known_history(ws: Workspace, now: datetime) -> History:
 def _saved(ws: Workspace, damaged: bytes, history: History, now: datetime) -> History:
     """Return the messages that stand before the damage and whose words are neither in *history* nor in a dated file."""
     keys = {entry.key for entry in history if isinstance(entry, Message)}
-    found = _named(ws, tuple(read_message(raw, ws.zone) for raw in salvage(damaged, SPARE)), now)
+    found = _named(ws, tuple(read_message(raw, ws.zone) for raw in salvage(damaged)), now)
     return tuple(e for e in found if isinstance(e, Message) and e.key not in keys and ws.seen.file_of(e.key) is None)
 
 

@@ -8,39 +8,32 @@ from __future__ import annotations
 
 import json
 import re
-from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-T = TypeVar("T")
+#: Levels of arrays and objects that a history may have: what can be read a little deeper could, by who stands elsewhere in the
+#: program, not be written again.
+DEEPEST: Final = 500
 
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
 
 
-def parse_json(data: bytes, spare: int = 0) -> Any:
+def parse_json(data: bytes) -> Any:
     """
     Return the JSON value in *data*: UTF-8, with or without BOM; ValueError with a reason when there is none.
 
     Nothing in it is lost, though standard JSON can't say it: NaN, infinities and numbers too large for a float become
-    strings of that spelling, and an earlier value of a key that stands twice is kept beside as ``key~1``. What is nested so
-    deeply that it could not be rendered by a caller who stands *spare* calls deeper is refused.
+    strings of that spelling, and an earlier value of a key that stands twice is kept beside as ``key~1``.
     """
     if not data.strip(b" \t\r\n\0"):
         raise ValueError("it is empty" if not data else "it holds nothing but blanks")
     try:
-        return _with_spare(spare, partial(_DECODER.decode, data.decode("utf-8-sig")))
+        return _DECODER.decode(data.decode("utf-8-sig"))
     except RecursionError:
         raise ValueError("its nesting is too deep") from None
     except UnicodeDecodeError as error:
         raise ValueError(f"it is not UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:
         raise ValueError(f"it is not JSON at line {error.lineno}, column {error.colno}") from None
-
-
-def _with_spare(calls: int, decode: Callable[[], T]) -> T:
-    return _with_spare(calls - 1, decode) if calls else decode()
 
 
 def is_deeper(value: object, levels: int) -> bool:
@@ -54,12 +47,8 @@ def is_deeper(value: object, levels: int) -> bool:
     return bool(layer)
 
 
-def salvage(data: bytes, spare: int = 0) -> list[Any]:
-    """
-    Return the elements of a JSON array that stand whole before the place where *data* is damaged; never raises.
-
-    *spare* is that of `parse_json`: an element that is nested too deeply ends them.
-    """
+def salvage(data: bytes) -> list[Any]:
+    """Return the elements of a JSON array that stand whole before the place where *data* is damaged; never raises."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -68,8 +57,10 @@ def salvage(data: bytes, spare: int = 0) -> list[Any]:
     at = _next(text, 0)
     while text[at : at + 1] in ((",",) if found else ("[",)):
         try:
-            element, at = _with_spare(spare, partial(_DECODER.raw_decode, text, _next(text, at + 1)))
+            element, at = _DECODER.raw_decode(text, _next(text, at + 1))
         except (ValueError, RecursionError):
+            break
+        if is_deeper(element, DEEPEST):
             break
         found.append(element)
         at = _next(text, at)

@@ -14,7 +14,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from supervisor.protocol.clock import from_wire, read_instant, to_wire
-from supervisor.protocol.json_text import is_deeper, parse_json, render_json
+from supervisor.protocol.json_text import DEEPEST, is_deeper, parse_json, render_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,8 +45,6 @@ OUR_FIELDS: Final = ("archived", "archiveAttempts", "archiveFailedAt", "archiveN
 ATTEMPTS_END: Final = 1_000_000
 #: Levels that a message may be nested: what is done with it goes through them, and Python ends at a thousand calls.
 _MOST_LEVELS: Final = 200
-#: Calls by which who renders a history may stand deeper than who parsed it.
-SPARE: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,10 +214,13 @@ def dated(message: Message, at: datetime) -> Message:
 
 def parse_history(data: bytes, zone: tzinfo) -> History:
     """Return the messages in their order; ValueError with a reason when *data* is not a JSON array in UTF-8."""
-    array = parse_json(data, SPARE)
+    array = parse_json(data)
     if not isinstance(array, list):
         raise ValueError(f"it holds {_KINDS[type(array)]}, not an array")  # noqa: TRY004 - every fault of the bytes is one kind
-    return tuple(read_message(raw, zone) for raw in array)
+    history = tuple(read_message(raw, zone) for raw in array)
+    if any(isinstance(entry, Odd) and is_deeper(entry.raw, DEEPEST) for entry in history):
+        raise ValueError("its nesting is too deep")
+    return history
 
 
 def render_history(history: History) -> bytes:

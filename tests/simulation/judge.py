@@ -162,8 +162,9 @@ def settled(world: World) -> list[str]:
         world.disk.remove(path)  # a model that was not has answered them, and the next text may be refused for it
     world.configure(RECALLD_LLM_MAX_CALLS_PER_DAY="100000", RECALLD_ARCHIVE_MAX_QUEUED="100000")
     world.work(100_000)  # what is under way may still fail of what was wrong when it was asked for
-    for hours in (9, 9, 9, 24):  # what was damaged is restored after a quiet minute, every wait is over
-        # one of before the clock was set back begins again as it comes to that time
+    # what was damaged is restored after a quiet minute, every wait is over; one from before the clock was set back begins
+    # anew when the clock comes to where it was
+    for hours in (9, 9, 9, 24) if world.was_set_back else (9, 9, 9):
         world.advance(timedelta(hours=hours))
         world.tick()
         if _is_paused(world):  # that the server is back is known when the one task that asks has come home

@@ -97,6 +97,7 @@ class World:
         self.rounds = 0
         self.promised: list[Said] = []
         self.unseen: list[Said] = []  # written by programs that take no lock, and not met yet
+        self.was_set_back = False
         self.nameless: set[str] = set()  # words that some program wrote without an id: they may be known under another
         self.boxed: dict[str, list[Said]] = {}
         self.deleted: set[tuple[str, str]] = set()  # words that a person deleted
@@ -132,6 +133,7 @@ class World:
         """Set the wall clock to another time; the monotonic one knows nothing of it."""
         self.note(f"- the clock jumps by {span}")
         self.now += span
+        self.was_set_back = self.was_set_back or span < timedelta()
         self.watch.jumped()
 
     def _now_ns(self) -> int:
