@@ -18,7 +18,7 @@ from supervisor.protocol.errors import BadFile, as_ours
 from supervisor.text.words import tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from supervisor.deadline import Deadline
@@ -34,7 +34,12 @@ _MOST_LITERAL: Final = 20
 #: What scores less than this share of the best is noise.
 SHARE: Final = 0.1
 _ORDINARY: Final[tuple[Tier, ...]] = ("long_term", "dated", "summary")
-_ORIGINAL: Final[tuple[Tier, ...]] = ("original",)
+#: What is searched, one behind the other, as `[recall] originals` says; None is all in one.
+_TIERS: Final[Mapping[str, tuple[tuple[Tier, ...] | None, ...]]] = {
+    "always": (None,),
+    "fallback": (_ORDINARY, ("original",)),
+    "never": (_ORDINARY,),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,17 +150,7 @@ class _Search:
         """Return what the index finds, the originals as `[recall] originals` says."""
         index, settings = self._ws.index, self._ws.config.recall
         least = settings.min_score
-        if settings.originals == "always":
-            return index.search(query, LIMIT, None, least, SHARE, deadline)
-        while True:
-            hits = index.search(query, LIMIT, _ORDINARY, least, SHARE, deadline)
-            if settings.originals != "fallback":
-                return hits
-            commit, best = index.held, hits[0].score if hits else 0.0
-            hits += index.search(query, LIMIT, _ORIGINAL, max(least, SHARE * best), SHARE, deadline)
-            # what the first of the two did not see may stand in a commit that came between them
-            if index.held == commit or deadline.is_over:
-                return hits
+        return index.search(query, LIMIT, _TIERS[settings.originals], least, SHARE, deadline)
 
     def literal(self, query: Query, deadline: Deadline) -> list[Hit]:
         """Return the units in which a part of the question stands that is no word to the index."""

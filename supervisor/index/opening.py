@@ -13,7 +13,7 @@ from supervisor.protocol.errors import BadFile
 from supervisor.protocol.json_text import parse_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping
     from pathlib import Path
 
     from supervisor.index.catalogue import Catalogue
@@ -27,32 +27,30 @@ def open_commit(disk: Disk, commits: Path, stat: Stat, before: View) -> View | N
 
     None where nothing has been committed yet: somebody is about to, or was killed before. BadFile where it can't be read.
     """
-    paths = _parts(disk, commits)
-    if paths is None:
+    parts = _parts(disk, commits)
+    if parts is None:
         return None
-    refuse_spoiled(disk, paths, stat)
+    refuse_spoiled(disk, parts, stat)
     engine = Engine(str(commits.parent), new=False)
     try:
         catalogue = parse_catalogue(engine.note())
     except ValueError:
         raise BadFile(commits.parent, "its catalogue is none") from None
-    # as of before the opening: where another commit has come since, the next look sees that it is another
-    return _over(engine, catalogue, disk, paths, stat, before)
+    # as of before the opening: where another commit or another file has come since, the next look sees that it is another
+    return _over(engine, catalogue, parts, stat, before)
 
 
 def made_commit(engine: Engine, catalogue: Catalogue, disk: Disk, commits: Path, before: View) -> View:
     """Return what is searched once *engine* has made a commit; BadFile where its list is gone already."""
     stat = disk.stat(commits)
-    return _over(engine, catalogue, disk, _parts(disk, commits) or (), stat, before)
+    return _over(engine, catalogue, _parts(disk, commits) or {}, stat, before)
 
 
-def _over(engine: Engine, catalogue: Catalogue, disk: Disk, paths: Iterable[Path], commit: Stat | None, before: View) -> View:
-    found = {path: disk.stat(path) for path in paths}
-    segments = {path: stat for path, stat in found.items() if stat}
-    return replace(before, engine=engine, catalogue=catalogue, fresh=Fresh(), commit=commit, segments=segments, is_ahead=False)
+def _over(engine: Engine, catalogue: Catalogue, parts: Mapping[Path, Stat], commit: Stat | None, before: View) -> View:
+    return replace(before, engine=engine, catalogue=catalogue, fresh=Fresh(), commit=commit, segments=parts, is_ahead=False)
 
 
-def _parts(disk: Disk, commits: Path) -> list[Path] | None:
+def _parts(disk: Disk, commits: Path) -> dict[Path, Stat] | None:
     """
     Return the files of the last commit that are there, by its list; None where nothing has been committed.
 
@@ -68,7 +66,8 @@ def _parts(disk: Disk, commits: Path) -> list[Path] | None:
         stem = name.partition(".")[0]
         return stem in deleted and (not name.endswith(".del") or name == deleted[stem])
 
-    return [commits.parent / name for name in disk.names(commits.parent) if belongs(name)] if deleted else None
+    found = disk.stats(commits.parent) if deleted else {}
+    return {commits.parent / name: stat for name, stat in found.items() if belongs(name)} if deleted else None
 
 
 def refuse_cut_off(disk: Disk, view: View) -> None:

@@ -27,7 +27,7 @@ from supervisor.protocol.errors import BadFile, Busy
 from supervisor.text.words import VERSION as WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import tzinfo
 
     from supervisor.deadline import Deadline
@@ -139,13 +139,14 @@ class Index:
         return self._hold(self._scan(self._view.catalogue), deadline)
 
     def forget(self) -> None:
-        """Take the commit that was searched for damaged: the next update makes another, until then memory is searched."""
-        self._damaged = self._damaged or self._view.commit
+        """Do without the commit that was found damaged: the next update makes another, until then memory is searched."""
+        stat = self.on_disk()
+        if stat and stat == self._view.commit != self._damaged:
+            return  # another thread has made another already
         self._view = View(catalogue=replace(self._view.catalogue, groups={}), k1=self._view.k1, b=self._view.b)
-        # so that other processes know; who holds the lock has taken it away already, or makes another that is not ours to lose
-        with contextlib.suppress(OSError, Busy), self._files.lock(self._lock, 0.0):
-            if self.on_disk() == self._damaged:
-                self._files.remove(self._commits)
+        if stat == self._damaged:
+            with contextlib.suppress(OSError):
+                self._files.remove(self._commits)  # so that other processes know
 
     def _hold(self, found: Scan, deadline: Deadline) -> Changes:
         before = self._view.catalogue
@@ -154,24 +155,36 @@ class Index:
 
     def _write(self, seen: tuple[View, Scan] | None, *, anew: bool) -> Changes:
         """Commit what has changed; *seen* is what was found over a view, looked at again where another has committed since."""
-        view = self._opened()
-        was = self._view
+        view, was = self._opened(), self._view
         there = [] if view else self._files.disk.names(self._folder)
+        has_parts = any(not name.startswith(".") for name in there)
         # a list that is no damaged one names nothing yet: whoever began it was killed
-        rebuilt = not view and bool(was.commit or self._damaged or (there and self._commits.name not in there))
-        for name in there:
+        rebuilt = not view and bool(was.commit or self._damaged or (has_parts and self._commits.name not in there))
+        for name in sorted(there, key=lambda name: name != self._commits.name):  # the list first: it names no file that is gone
             self._files.disk.unlink(self._folder / name)
         before = view.catalogue if view else replace(was.catalogue, groups={})
         found = seen[1] if seen and seen[0] is view else self._scan(before)
         unread: dict[str, str] = {}
         if anew or not view or view.is_ahead or found.files != before.files:
-            engine = (view and view.engine) or Engine(str(self._folder), new=True)
-            after = Catalogue(VERSION, found.files, {} if anew else before.groups)
-            after, unread = commit(engine, after, self._made, Course(self.should_stop, self.progress), clear=anew)
-            self._view, self._damaged = made_commit(engine, after, self._files.disk, self._commits, self._view), None
+            unread = self._commit(view, Catalogue(VERSION, found.files, {} if anew else before.groups), clear=anew)
         self.left = 0
         changes = difference({} if anew else before.files, found.files)
         return replace(changes, new=not view and not rebuilt, rebuilt=rebuilt, unread={**found.unread, **unread})
+
+    def _commit(self, view: View | None, after: Catalogue, *, clear: bool) -> dict[str, str]:
+        """Make a commit on that of *view*, or the first one; returns by path what could not be read."""
+        disk, engine = self._files.disk, (view and view.engine) or Engine(str(self._folder), new=True)
+        try:
+            if view:
+                refuse_cut_off(disk, view)
+            after, unread = commit(engine, after, self._made, Course(self.should_stop, self.progress), clear=clear)
+            if view:
+                refuse_cut_off(disk, view)  # else the new list would vouch for what was cut off meanwhile
+            self._view, self._damaged = made_commit(engine, after, disk, self._commits, self._view), None
+        except BadFile:
+            self._damaged = self.on_disk()
+            raise
+        return unread
 
     def _made(self, group: str, members: Mapping[str, Record]) -> Iterator[Document]:
         return documents(self._files, self._layout, group, members, self._zone)
@@ -224,30 +237,34 @@ class Index:
         self,
         query: Query,
         limit: int,
-        tiers: Collection[Tier] | None = None,
+        tiers: Sequence[Collection[Tier] | None] = (None,),
         least: float = 0.0,
         share: float = 0.0,
         deadline: Deadline = NEVER,
     ) -> list[Hit]:
         """
-        Return what answers, best first, ties in 003's order of tiers, the newest first; *tiers* None searches all.
+        Return what answers, best first, ties in 003's order of tiers, the newest first.
 
-        What scores below *least*, or below that *share* of the best, is left out, and what a file no longer says. BadFile
-        where the index is damaged.
+        *tiers* come one behind the other, at most *limit* of each; None are all. What scores below *least*, or below that
+        *share* of the best, is left out, and what a file no longer says. BadFile where the index is damaged.
         """
         with contextlib.suppress(OSError):
             self._opened()
         if self._view.engine is None:
             self.freshen(deadline)
         view = self._view
-        refuse_cut_off(self._files.disk, view)
-        found = view.ranked(query, tiers, limit, least, share)
-        if changed := self._changed(view, found):
-            self._hold(rescan(self._files, self._layout, view.catalogue.files, changed), deadline)
-            view = self._view
-            found = view.ranked(query, tiers, limit, least, share)
-            changed = self._changed(view, found)
-        return [view.hit(query, one, path) for one, path in found if path not in changed]
+        try:
+            refuse_cut_off(self._files.disk, view)
+            found = view.found(query, tiers, limit, least, share)
+            if changed := self._changed(view, found):
+                self._hold(rescan(self._files, self._layout, view.catalogue.files, changed), deadline)
+                view = self._view
+                found = view.found(query, tiers, limit, least, share)
+                changed = self._changed(view, found)
+            return [view.hit(query, one, path) for one, path in found if path not in changed]
+        except BadFile:
+            self._damaged = view.commit
+            raise
 
     def frequency(self, word: str) -> int:
         """Return in how many units the word stands; BadFile where the index is damaged."""

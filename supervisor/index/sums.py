@@ -15,7 +15,7 @@ from supervisor.protocol.errors import BadFile
 from supervisor.protocol.json_text import parse_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping
     from pathlib import Path
 
     from supervisor.protocol.disk import Disk, Stat
@@ -25,12 +25,18 @@ _END: Final = struct.Struct("<II")
 _MAGIC: Final = 1337
 
 
-def refuse_spoiled(disk: Disk, paths: Iterable[Path], committed: Stat) -> None:
-    """Raise BadFile where one of *paths*, which the list of a commit names, as of *committed*, is not as tantivy wrote it."""
-    for path in paths:
-        stat = disk.stat(path)
-        if stat and stat.mtime_ns > committed.mtime_ns and not _is_whole(disk.read(path)):
+def refuse_spoiled(disk: Disk, parts: Mapping[Path, Stat], committed: Stat) -> None:
+    """Raise BadFile where one of *parts*, which the list of a commit names, as of *committed*, is not as tantivy wrote it."""
+    for path, stat in parts.items():
+        if stat.mtime_ns > committed.mtime_ns and not _is_whole(_read(disk, path)):
             raise BadFile(path, "its bytes are not those that were written")
+
+
+def _read(disk: Disk, path: Path) -> bytes:
+    try:
+        return disk.read(path)
+    except FileNotFoundError:
+        raise BadFile(path, "it is gone") from None
 
 
 def _is_whole(data: bytes) -> bool:

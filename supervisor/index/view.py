@@ -93,6 +93,16 @@ class View:
             self._places[path] = root / path
         return self._places[path]
 
+    def found(
+        self, query: Query, tiers: Sequence[Collection[Tier] | None], limit: int, least: float, share: float
+    ) -> list[tuple[Scored, str]]:
+        """Return what is ranked of each of *tiers*, one behind the other; *share* is of the best of those before."""
+        found: list[tuple[Scored, str]] = []
+        for some in tiers:
+            floor = max(least, share * found[0][0].score) if found else least
+            found += self.ranked(query, some, limit, floor, share)
+        return found
+
     def ranked(
         self, query: Query, tiers: Collection[Tier] | None, limit: int, least: float, share: float
     ) -> list[tuple[Scored, str]]:

@@ -23,6 +23,7 @@ import supervisor.index.store
 from supervisor.deadline import within
 from supervisor.index.commit import Changes
 from supervisor.index.engine import Engine
+from supervisor.index.view import View
 from supervisor.policy.query import ask
 from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.errors import BadFile
@@ -341,30 +342,32 @@ def test_a_commit_whose_parts_are_merged_away_while_it_is_opened_is_no_damage(to
         raise BadFile(folder, "ValueError in the index's library")
 
     monkeypatch.setattr(supervisor.index.opening, "Engine", gone)
+    assert other.ws.index.inventory().files == 2  # of what was made meanwhile, at the first look
     assert paths(other, "花生")
-    assert other.ws.index.held == told.ws.index.on_disk()
     assert other.told.of("index_damaged") == []
 
 
-def test_a_commit_that_comes_between_the_search_of_memories_and_that_of_originals_is_searched_for_both(told, monkeypatch):
+def test_a_commit_that_comes_between_the_search_of_memories_and_that_of_originals_is_for_the_next_search(told, monkeypatch):
+    """Else the one would be searched in what memory holds, not all, and the other in a commit; and nothing would tell it."""
     shutil.rmtree(told.root / ".recalld/index")
-    other, searched = Desk(told.root, told.clock()), []
-    index = other.reopen(WITHOUT_MODEL).index
+    other, left = Desk(told.root, told.clock()), []
+    other.reopen(WITHOUT_MODEL)
     monkeypatch.setattr(supervisor.index.holding, "_MOST", 0)  # more has changed than memory holds
     told.reopen()
-    search = index.search
 
-    def slow(*how):
-        found = search(*how)
-        if not searched:
-            searched.append(index.left)
+    def slow(view, *how):
+        found = ranked(view, *how)
+        if not left:
+            left.append(other.ws.index.left)
             refresh(told.ws)
         return found
 
-    index.search = slow
+    ranked = View.ranked
+    monkeypatch.setattr(View, "ranked", slow)
+    recall(other.ws, "花生", other.clock())
+    assert left[0]
+    assert ["not all that has changed" in told["why"] for told in other.told.of("recall_failed")] == [True]
     assert paths(other, "花生")
-    assert searched != [0]
-    assert other.told.of("recall_failed") == []
 
 
 def test_a_part_that_another_process_is_writing_is_none_of_the_commit_that_is_searched(told):
@@ -390,15 +393,59 @@ def test_who_finds_a_commit_damaged_leaves_the_one_that_was_made_in_its_place(to
     assert paths(other, "电钢琴") == ["memory/wishes.md"]
 
 
-def test_the_list_of_commits_stays_as_it_is_while_somebody_writes(told):
-    commits = told.ws.index.on_disk()
+def cut_off(desk):
+    """Cut a part of the index off, as a fault of the disk does."""
+    part = next(path for path in sorted((desk.root / ".recalld/index").glob("*.store")))
+    os.truncate(part, part.stat().st_size // 3)
+
+
+def test_damage_that_is_found_while_another_holds_the_lock_is_healed_by_who_keeps_the_index(told):
+    keeper, other = told, Desk(told.root, told.clock())
+    other.reopen(WITHOUT_MODEL)
+    assert paths(other, "花生")
+    cut_off(told)
     with told.files.lock(told.root / ".recalld/index.lock"):
-        told.ws.index.forget()
-    assert told.ws.index.on_disk() == commits
-    assert paths(told, "花生")
-    told.ws.index.forget()
-    assert refresh(told.ws).rebuilt
-    assert paths(told, "花生")
+        assert paths(other, "花生")
+    assert refresh(keeper.ws).rebuilt  # though it has that commit open, and no file of memory is another
+    assert paths(other, "花生")
+    assert other.ws.index.held == keeper.ws.index.on_disk()
+
+
+def test_an_index_that_is_damaged_again_and_again_is_told_and_healed_each_time(told):
+    for times in (1, 2, 3):
+        assert paths(told, "花生")
+        cut_off(told)
+        assert paths(told, "花生")
+        assert len(told.told.of("index_damaged")) == 2 * times - 1
+        assert refresh(told.ws).rebuilt
+        assert told.ws.index.held == told.ws.index.on_disk()
+
+
+def test_no_commit_is_made_on_one_that_is_damaged(told):
+    """Its list would be newer than the damage, which nobody would look for then."""
+    note(told, "wishes.md", "- 买一台电钢琴\n")
+    cut_off(told)
+    refresh(told.ws)
+    assert len(told.told.of("index_damaged")) == 1
+    other = Desk(told.root, told.clock())
+    other.reopen(WITHOUT_MODEL)
+    assert paths(other, "花生")
+    assert paths(other, "电钢琴") == ["memory/wishes.md"]
+    assert other.told.of("index_damaged") == []
+
+
+def test_a_commit_that_is_damaged_while_another_is_made_on_it_vouches_for_nothing(told):
+    note(told, "wishes.md", "- 买一台电钢琴\n")
+    (part,) = (told.root / ".recalld/index").glob("*.store")
+    looks = []
+    told.ws.index.should_stop = lambda: bool(looks.append(part.exists() and part.write_bytes(part.read_bytes())))
+    refresh(told.ws)
+    assert looks
+    assert len(told.told.of("index_damaged")) == 1
+    other = Desk(told.root, told.clock())
+    other.reopen(WITHOUT_MODEL)
+    assert paths(other, "花生")
+    assert other.told.of("index_damaged") == []
 
 
 def test_who_searches_beside_two_who_write_finds_all_that_they_say_is_committed(told):
