@@ -140,11 +140,8 @@ class Index:
 
     def forget(self) -> None:
         """Do without the commit that was found damaged: the next update makes another, until then memory is searched."""
-        stat = self.on_disk()
-        if stat and stat == self._view.commit != self._damaged:
-            return  # another thread has made another already
         self._view = View(catalogue=replace(self._view.catalogue, groups={}), k1=self._view.k1, b=self._view.b)
-        if stat == self._damaged:
+        if self.on_disk() == self._damaged:
             with contextlib.suppress(OSError):
                 self._files.remove(self._commits)  # so that other processes know
 
@@ -176,11 +173,11 @@ class Index:
         disk, engine = self._files.disk, (view and view.engine) or Engine(str(self._folder), new=True)
         try:
             if view:
-                refuse_cut_off(disk, view)
+                refuse_cut_off(disk, view)  # a merge would read it, and that could end the process
             after, unread = commit(engine, after, self._made, Course(self.should_stop, self.progress), clear=clear)
             if view:
                 refuse_cut_off(disk, view)  # else the new list would vouch for what was cut off meanwhile
-            self._view, self._damaged = made_commit(engine, after, disk, self._commits, self._view), None
+            self._view = made_commit(engine, after, disk, self._commits, self._view)
         except BadFile:
             self._damaged = self.on_disk()
             raise
@@ -215,7 +212,7 @@ class Index:
                 self._damaged = stat
                 raise
             if found and found.catalogue.version == VERSION:
-                self._view, self._damaged, self.left = found, None, 0
+                self._view, self.left = found, 0
                 return found
             if found:
                 # what was open is searched on: the files that it was read from may be gone, but not for us

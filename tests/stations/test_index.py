@@ -393,6 +393,32 @@ def test_who_finds_a_commit_damaged_leaves_the_one_that_was_made_in_its_place(to
     assert paths(other, "电钢琴") == ["memory/wishes.md"]
 
 
+def test_an_index_whose_list_is_gone_is_made_anew_and_told_also_by_who_never_had_it_open(told):
+    (told.root / ".recalld/index/meta.json").unlink()
+    told.reopen()
+    assert refresh(told.ws).rebuilt
+    assert len(told.told.of("index_damaged")) == 1
+    assert paths(told, "花生")
+
+
+def test_who_made_a_commit_notices_what_is_cut_off_of_it(told):
+    assert told.ws.index.held  # it has made the commit itself, and never opened it
+    cut_off(told)
+    assert paths(told, "花生")
+    assert len(told.told.of("index_damaged")) == 1
+
+
+def test_deletes_that_another_process_is_writing_are_none_of_the_commit_that_is_searched(told):
+    (part,) = (told.root / ".recalld/index").glob("*.store")
+    deletes = part.with_suffix(".999.del")
+    deletes.write_bytes(b"1")
+    told.reopen()
+    assert paths(told, "花生")
+    deletes.write_bytes(b"12")
+    assert paths(told, "花生")
+    assert told.told.of("index_damaged") == []
+
+
 def cut_off(desk):
     """Cut a part of the index off, as a fault of the disk does."""
     part = next(path for path in sorted((desk.root / ".recalld/index").glob("*.store")))
