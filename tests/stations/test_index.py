@@ -12,6 +12,7 @@ import threading
 from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -24,7 +25,7 @@ from supervisor.deadline import within
 from supervisor.index.commit import Changes
 from supervisor.index.engine import Engine
 from supervisor.index.view import View
-from supervisor.policy.query import ask
+from supervisor.policy.query import Query, ask
 from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.errors import BadFile
 from supervisor.recall import recall, refresh
@@ -368,6 +369,19 @@ def test_a_commit_that_comes_between_the_search_of_memories_and_that_of_original
     assert left[0]
     assert ["not all that has changed" in told["why"] for told in other.told.of("recall_failed")] == [True]
     assert paths(other, "花生")
+
+
+def test_what_is_searched_second_is_measured_by_the_best_of_what_was_searched_first():
+    asked = []
+
+    class Ranking(View):
+        def ranked(self, query, tiers, limit, least, share):
+            asked.append((tiers, least))
+            return [(SimpleNamespace(score=8.0 if tiers == ("dated",) else 1.0), f"memory/{tiers[0]}.md")]
+
+    found = Ranking().found(Query({}), (("dated",), ("original",)), 100, 0.2, 0.25)
+    assert asked == [(("dated",), 0.2), (("original",), 2.0)]
+    assert [path for _, path in found] == ["memory/dated.md", "memory/original.md"]
 
 
 def test_a_part_that_another_process_is_writing_is_none_of_the_commit_that_is_searched(told):
