@@ -64,6 +64,7 @@ class Index:
         #: tantivy's own list of what is committed: another stat, another commit.
         self._commits = self._folder / "meta.json"
         self._view = View(k1=k1, b=b)
+        #: The commit that was found damaged, or made by another version: it is not opened again.
         self._damaged: Stat | None = None
         #: How many groups of files have changed and are not searched: time was up, or they are too many to be held.
         self.left = 0
