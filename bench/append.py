@@ -25,7 +25,7 @@ def main() -> None:
     found = options.parse_args()
     lines = "".join(json.dumps(message, ensure_ascii=False) + "\n" for message in talk(found.messages, 30))
     with tempfile.TemporaryDirectory(prefix="append-") as root:
-        command = [sys.executable, "-m", "supervisor.adapters.cli", "-w", root, "append"]
+        command = [sys.executable, "-m", "recalld", "-w", root, "append"]
         began = time.monotonic()
         done = subprocess.run([*command, "--jsonl"], input=lines.encode(), capture_output=True, check=True)
         took_s = time.monotonic() - began

@@ -29,7 +29,7 @@ def main() -> None:
     found = options.parse_args()
     with tempfile.TemporaryDirectory(prefix="idle-") as folder:
         root = found.workspace or folder
-        command = [sys.executable, "-m", "supervisor.adapters.cli", "-w", root]
+        command = [sys.executable, "-m", "recalld", "-w", root]
         subprocess.run([*command, "init"], check=True, stdout=subprocess.DEVNULL)
         process = subprocess.Popen([*command, "run"], stdout=subprocess.DEVNULL)
         try:

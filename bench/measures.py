@@ -12,8 +12,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from bench.pieces import NUMBER, bare, in_digits, number, pieces, plain, shaped
-from supervisor.text.rarity import rarity
-from supervisor.text.words import tokens
+from supervisor.text.tokenizer import tokens
+from supervisor.text.word_frequency import rarity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 #: Characters of a message that are looked for as one, and the share of them that counts as the whole.
 SHINGLE: Final = 10
 WHOLE: Final = 0.9
-#: From here on a word tells what a message is about (supervisor.text.rarity).
+#: From here on a word tells what a message is about (supervisor.text.word_frequency).
 TELLING: Final = 0.6
 _SENTENCE: Final = re.compile(r"(?<=[。！？!?])|(?<=[.;；])\s|\n+")
 #: What closes a sentence or opens a line of Markdown: an extract quotes without it.

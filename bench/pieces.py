@@ -9,8 +9,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from supervisor.text.chinese import han_frequency
-from supervisor.text.rarity import rarity
-from supervisor.text.words import HAN, spelled, tokens
+from supervisor.text.tokenizer import HAN, spelled, tokens
+from supervisor.text.word_frequency import rarity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -29,12 +29,12 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from supervisor.inject import gather, inject
-from supervisor.policy.pack import pack  # noqa: F401 - a broken packing should fail here, not question by question
+from supervisor.context.build import gather, inject
+from supervisor.context.memory_block import pack  # noqa: F401 - a broken packing should fail here, not question by question
 from supervisor.protocol.clock import from_wire, frozen
 from supervisor.protocol.message import Message, read_message
-from supervisor.recall import recall, refresh
-from supervisor.text.tokens import estimate
+from supervisor.recall.search import recall, refresh
+from supervisor.text.token_count import estimate
 from supervisor.workspace import Workspace, open_workspace
 
 HERE = Path(__file__).parent
@@ -78,7 +78,7 @@ def prepare(history: Path, root: Path, layout: str, zone: ZoneInfo, asked_at: st
         command = [
             sys.executable,
             "-m",
-            "supervisor.adapters.cli",
+            "recalld",
             "-w",
             str(root),
             "--now",

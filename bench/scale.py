@@ -59,7 +59,7 @@ def main() -> None:
         now = write_history(root / "history.json", found.messages, found.days)
         print(f"{found.messages} messages of {found.days} days, {(root / 'history.json').stat().st_size / 1e6:.1f} MB")
         environ = {**os.environ, "RECALLD_NOW": now.isoformat()}
-        recalld = [sys.executable, "-m", "supervisor.adapters.cli", "-w", str(root), "run", "--until-settled", "--json"]
+        recalld = [sys.executable, "-m", "recalld", "-w", str(root), "run", "--until-settled", "--json"]
         for what, command in (("verbatim", [*recalld, "--no-worker"]), ("extracts", recalld), ("again", recalld)):
             wall_s, peak_mb, printed = measured(command, environ)
             kept = len(json.loads((root / "history.json").read_text()))

@@ -70,7 +70,7 @@ class Served:
 @contextlib.contextmanager
 def served(root: Path, **environ: str) -> Iterator[Served]:
     """Have a supervisor run over the workspace, without a worker, once its socket answers."""
-    command = [sys.executable, "-m", "supervisor.adapters.front", "-w", str(root), "run", "--no-worker"]
+    command = [sys.executable, "-m", "recalld", "-w", str(root), "run", "--no-worker"]
     process = subprocess.Popen(command, env={**ENVIRON, **environ}, stdout=subprocess.DEVNULL)
     here = Served(root, process)
     try:

@@ -36,12 +36,12 @@ from zoneinfo import ZoneInfo
 from served import served
 from talk import talk
 
-from supervisor.inject import gather, inject, record
+from supervisor.context.build import gather, inject, record
 from supervisor.protocol.clock import frozen
-from supervisor.protocol.dated import block_of, render_dated
+from supervisor.protocol.dated_file import block_of, render_dated
 from supervisor.protocol.message import Message, read_message
-from supervisor.recall import LIMIT, recall, refresh
-from supervisor.text.words import tokens
+from supervisor.recall.search import LIMIT, recall, refresh
+from supervisor.text.tokenizer import tokens
 from supervisor.workspace import open_workspace
 
 if TYPE_CHECKING:

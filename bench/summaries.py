@@ -33,13 +33,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench.measures import WHOLE, Ground, Said, covered, says_a_sentence, told
 from bench.pieces import bare, pieces
-from supervisor.memory import MemoryStore
+from supervisor.archive.memory_folder import MemoryStore
 from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.files import Files
-from supervisor.protocol.layout import Layout
-from supervisor.protocol.spool import Spool
-from supervisor.text.tokens import estimate
-from supervisor.text.words import tokens
+from supervisor.protocol.paths import Layout
+from supervisor.protocol.queue import Spool
+from supervisor.text.token_count import estimate
+from supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -84,7 +84,7 @@ class Tally:
 
 def archive(root: Path, now: datetime, environ: Mapping[str, str]) -> int:
     """Let the product archive and summarise all that is due at *now*; returns its exit code."""
-    command = [sys.executable, "-P", "-m", "supervisor.adapters.cli", "-w", str(root), "run", "--until-settled"]
+    command = [sys.executable, "-P", "-m", "recalld", "-w", str(root), "run", "--until-settled"]
     return subprocess.run(
         command, env={**environ, "RECALLD_NOW": now.isoformat()}, stdout=subprocess.DEVNULL, check=False
     ).returncode

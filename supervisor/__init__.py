@@ -9,7 +9,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # not from typing, which costs the thin command (adapters/front.py) more than all the rest of it
 if TYPE_CHECKING:
-    from supervisor.adapters.api import Memory as Memory
+    from supervisor.interfaces.api import Memory as Memory
     from supervisor.protocol.errors import SupervisorError as SupervisorError
 
 __all__ = ["Memory", "SupervisorError"]
@@ -17,7 +17,7 @@ __all__ = ["Memory", "SupervisorError"]
 
 def __getattr__(name: str) -> object:
     if name == "Memory":
-        from supervisor.adapters.api import Memory
+        from supervisor.interfaces.api import Memory
 
         return Memory
     if name == "SupervisorError":

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.protocol.clock import Clock
-    from supervisor.protocol.keys_archive import Log
+    from supervisor.protocol.config_keys import Log
 
 #: Every event there is, and what it says.
 EVENTS: Final[Mapping[str, str]] = {

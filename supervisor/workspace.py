@@ -4,30 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from supervisor.backends.backend import Rescoring, backend_of
+from supervisor.archive.history import HistoryStore
+from supervisor.archive.journal import SeenJournal
+from supervisor.archive.memory_folder import MemoryStore
+from supervisor.archive.restore import Quarantine
 from supervisor.events import EventLog
-from supervisor.history import HistoryStore
-from supervisor.index.store import Index
-from supervisor.memory import MemoryStore
-from supervisor.protocol.calls import CallLog
+from supervisor.index.index import Index
 from supervisor.protocol.clock import machine_zone
 from supervisor.protocol.config import load, render_default
 from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.errors import BadRequest
 from supervisor.protocol.files import Files
-from supervisor.protocol.ground import check_ground
-from supervisor.protocol.layout import Layout
-from supervisor.protocol.spool import Spool
-from supervisor.quarantine import Quarantine
-from supervisor.seen import SeenJournal
+from supervisor.protocol.llm import CallLog
+from supervisor.protocol.paths import Layout, check_ground
+from supervisor.protocol.queue import Spool
+from supervisor.recall.rerank import Rescoring, backend_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import date, datetime
     from pathlib import Path
 
-    from supervisor.policy.settle import Failure
-    from supervisor.policy.trim import Caps
+    from supervisor.archive.flags import Caps, Failure
     from supervisor.protocol.clock import Clock
     from supervisor.protocol.config import Config
 
@@ -86,7 +84,7 @@ class Workspace:
     @property
     def caps(self) -> Caps:
         """The limits of history.json."""
-        from supervisor.policy.trim import Caps
+        from supervisor.archive.flags import Caps
 
         history = self.config.history
         return Caps(history.soft_cap, history.hard_cap, history.hard_bytes, self.config.archive.keep_newest)
@@ -99,7 +97,7 @@ class Workspace:
 
     def failures(self) -> dict[str, Failure]:
         """Return the last failure of each group that waits."""
-        from supervisor.policy.settle import Failure
+        from supervisor.archive.flags import Failure
 
         return {group: Failure(*fields) for group, fields in self.spool.failures().items()}
 

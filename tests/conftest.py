@@ -14,12 +14,12 @@ from hypothesis import settings
 from supervisor.events import EVENTS, EventLog
 from supervisor.protocol.clock import to_wire
 from supervisor.protocol.config import load
-from supervisor.protocol.dated import Block, parse_dated
+from supervisor.protocol.config_keys import Log
+from supervisor.protocol.dated_file import Block, parse_dated
 from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.files import Files
-from supervisor.protocol.keys_archive import Log
-from supervisor.recover import reclaim, sweep
-from supervisor.round import Round, run_round
+from supervisor.service.lock import reclaim, sweep
+from supervisor.service.round import Round, run_round
 from supervisor.workspace import Workspace
 from worker.loop import Worker
 

@@ -13,24 +13,24 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from supervisor.adapters import cli
-from supervisor.adapters.show import wire
+from supervisor.archive.intake import intake
+from supervisor.archive.journal import SeenJournal
 from supervisor.events import EVENTS
-from supervisor.fsck import fsck
-from supervisor.intake import intake
-from supervisor.model import provider_state
+from supervisor.interfaces.cli.main import commands
+from supervisor.interfaces.cli.output import wire
 from supervisor.protocol import config as configuration
 from supervisor.protocol import errors
 from supervisor.protocol.clock import find_zone, frozen
 from supervisor.protocol.config import Config
-from supervisor.protocol.dated import body_digest, parse_dated, render_dated
+from supervisor.protocol.dated_file import body_digest, parse_dated, render_dated
 from supervisor.protocol.frontmatter import read_head
 from supervisor.protocol.message import Message, parse_history, render_history
 from supervisor.protocol.settings import dotted, keys
-from supervisor.protocol.summary import parse_summary, render_summary
+from supervisor.protocol.summary_file import parse_summary, render_summary
 from supervisor.protocol.task import REASONS, parse_result, parse_task, render_result, render_task
-from supervisor.report import plan, status
-from supervisor.seen import SeenJournal
+from supervisor.service.fsck import fsck
+from supervisor.service.status import plan, status
+from supervisor.summaries.llm_state import provider_state
 from supervisor.workspace import make_workspace, open_workspace
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _leaves(group: typer.core.TyperGroup, before: str = "") -> dict[str, typer.c
     return found
 
 
-COMMANDS = _leaves(cli.commands())
+COMMANDS = _leaves(commands())
 
 
 def test_every_command_has_a_heading_and_every_heading_a_command():
@@ -115,7 +115,7 @@ def test_every_exit_code_is_described_and_no_other():
 
 
 def test_every_line_of_the_seen_journal_is_described():
-    verbs = set(re.findall(r'verb == "(\w+)"', (ROOT / "supervisor/policy/met.py").read_text(encoding="utf-8")))
+    verbs = set(re.findall(r'verb == "(\w+)"', (ROOT / "supervisor/archive/journal.py").read_text(encoding="utf-8")))
     assert verbs
     assert set(re.findall(r'^\| `\{"(\w+)"', PROTOCOL, re.MULTILINE)) == verbs
 
@@ -246,13 +246,12 @@ def test_decisions_are_numbered_without_gaps_and_half_a_page_long():
         assert len(text.split()) < 300
 
 
-def test_the_modules_of_the_floors_are_the_ones_there_are():
+def test_the_packages_of_the_architecture_are_the_ones_there_are():
     text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
-    floors = text.partition("| floor | modules |")[2].partition("\n\n")[0]
-    modules = [path for path in (ROOT / "supervisor").glob("*.py") if path.name != "__init__.py"]
-    packages = [path.parent for path in (ROOT / "supervisor").glob("*/__init__.py")]
-    assert [path.stem for path in modules if f"`{path.stem}`" not in floors] == []
-    assert [path.name for path in packages if f"`supervisor/{path.name}/`" not in floors] == []
+    named = re.findall(r"^\| `supervisor/(\w+)/` \|", text, re.MULTILINE)
+    assert sorted(named) == sorted(path.parent.name for path in (ROOT / "supervisor").glob("*/__init__.py"))
+    modules = {path.name for path in (ROOT / "supervisor").glob("*.py") if path.name != "__init__.py"}
+    assert [name for name in modules if f"`{name}`" not in text] == []
 
 
 def test_every_test_that_a_document_names_is_there():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.adapters import cli
+from supervisor.interfaces.cli import main
 
 ROOT = Path(__file__).parent.parent
 ENGLISH = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -24,14 +24,14 @@ def commands(text: str) -> list[str]:
     ]
 
 
-def modules(text: str) -> list[str]:
-    """The modules of the tables, in their order."""
-    return re.findall(r"^\| `([\w/]+\.py)` \|", text, re.MULTILINE)
+def packages(text: str) -> list[str]:
+    """The packages of the table, in their order."""
+    return re.findall(r"^\| `([\w/]+)/` \|", text, re.MULTILINE)
 
 
 def test_both_show_the_same_commands_modules_and_sections():
     assert commands(ENGLISH) == commands(CHINESE) != []
-    assert modules(ENGLISH) == modules(CHINESE)
+    assert packages(ENGLISH) == packages(CHINESE)
     shape = re.compile(r"^(#+|    [├└│]|\* |\| |    )", re.MULTILINE)
     assert shape.findall(ENGLISH) == shape.findall(CHINESE)
     assert re.findall(r"\]\((?!README)([^)]+)\)", ENGLISH) == re.findall(r"\]\((?!README)([^)]+)\)", CHINESE)
@@ -39,7 +39,7 @@ def test_both_show_the_same_commands_modules_and_sections():
 
 @BOTH
 def test_every_command_that_is_named_exists(text):
-    known = set(cli.commands().commands)
+    known = set(main.commands().commands)
     named = set(
         re.findall(r"\brecalld (?:-w \S+ )?([a-z]+)\b", "\n".join([*commands(text), *re.findall(r"`([^`\n]+)`", text)]))
     )
@@ -51,10 +51,9 @@ def test_every_command_that_is_named_exists(text):
 
 
 @BOTH
-def test_every_module_is_named_and_every_name_is_a_module(text):
-    packages = [path for package in ("supervisor", "worker") for path in (ROOT / package).rglob("*.py")]
-    there = sorted(path.relative_to(ROOT).as_posix() for path in packages if path.name != "__init__.py")
-    assert sorted(modules(text)) == there
+def test_every_package_is_named_and_every_name_is_a_package(text):
+    inner = sorted(path.parent.name for path in (ROOT / "supervisor").glob("*/__init__.py"))
+    assert sorted(packages(text)) == sorted(["prompts", "recalld", "worker", *(f"supervisor/{name}" for name in inner)])
 
 
 @BOTH

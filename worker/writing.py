@@ -1,4 +1,9 @@
 """
+Finished pieces of a summary that is not finished: `.recalld/pieces/<group>.<digest>.md`, each made once.
+
+A piece is found by what was asked for it, so that a killed or doubled worker, and the next attempt, pay for none of them again
+(protocol.md, 6). They go when their task is done; what a crash leaves is bounded, and may be deleted at any moment.
+
 A model's summary of a task: the right wording, the material quoted, and piece by piece where it is more than the context holds.
 
 Each piece is read together with the summary so far. The bill is kept whatever comes of it, since a failure has cost as well.
@@ -7,32 +12,81 @@ Source: protocol.md, 6; holes.md A13 (a day may be larger than any context).
 
 from __future__ import annotations
 
+import hashlib
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
-from supervisor.protocol.calls import CallLog
 from supervisor.protocol.errors import Busy
-from supervisor.text.chitchat import is_chitchat
+from supervisor.protocol.llm import CallLog
+from supervisor.protocol.period import period_of_group
 from supervisor.text.language import Language, language_of
-from supervisor.text.nothing import says_nothing
 from supervisor.text.redact import redacted
-from supervisor.text.tokens import estimate
-from worker.pieces import Pieces
-from worker.providers.completion import NoCall, ProviderError, Usage
-from worker.quoted import Entry, entries_of, quote, take
-from worker.wording import Wording, load, version_of
+from supervisor.text.small_talk import is_chitchat, says_nothing
+from supervisor.text.token_count import estimate
+from worker.prompts import Entry, Wording, entries_of, load, quote, take, version_of
+from worker.providers import NoCall, ProviderError, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from supervisor.protocol.clock import Clock
     from supervisor.protocol.config import Config
-    from supervisor.protocol.dated import Block
+    from supervisor.protocol.dated_file import Block
     from supervisor.protocol.files import Files
-    from supervisor.protocol.layout import Layout
+    from supervisor.protocol.paths import Layout
     from supervisor.protocol.task import Task
-    from worker.providers.completion import Model
+    from worker.providers import Model
+
+#: Pieces that are kept at most, of all groups together; the oldest go first.
+MOST: Final = 512
+_DIGITS: Final = 24
+
+
+class Pieces:
+    """The pieces of one group."""
+
+    def __init__(self, files: Files, layout: Layout, group: str) -> None:
+        if period_of_group(group) is None:
+            raise ValueError(f"{group!r} is no group")
+        self._files = files
+        self._folder = layout.pieces
+        self._group = group
+
+    def find(self, asked: str) -> str | None:
+        """Return what was answered to *asked* before, None when nothing was."""
+        look = self._files.look(self._path(asked))
+        return look.data.decode("utf-8", "replace") if look else None
+
+    def keep(self, asked: str, answer: str) -> None:
+        """Keep the answer. A disk that can't costs a piece on the next try, not the work at hand."""
+        with suppress(OSError):  # FileExistsError among them: another worker was faster
+            self._files.make_folder(self._folder)
+            self._make_room()
+            self._files.create(self._path(asked), answer.encode("utf-8", "replace"))
+
+    def clear(self) -> None:
+        """Delete the group's pieces, and what a crash left of them: its summary is done."""
+        with suppress(OSError):
+            for name in self._files.disk.names(self._folder):
+                if name.removeprefix(".").startswith(f"{self._group}."):
+                    self._files.remove(self._folder / name)
+
+    def _make_room(self) -> None:
+        names = self._files.disk.names(self._folder)
+        if len(names) < MOST:
+            return
+        stats = {name: self._files.disk.stat(self._folder / name) for name in names}
+        oldest = sorted((stat.mtime_ns, name) for name, stat in stats.items() if stat)
+        for _, name in oldest[: len(names) - MOST + 1]:
+            self._files.remove(self._folder / name)
+
+    def _path(self, asked: str) -> Path:
+        digest = hashlib.sha256(asked.encode("utf-8", "replace")).hexdigest()[:_DIGITS]
+        return self._folder / f"{self._group}.{digest}.md"
+
 
 #: Tokens kept for the answer: this part of the context, at most so many. A model that thinks may use more where there is room.
 _ANSWER: Final = 4

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from supervisor.index.bm25 import REACH
-from supervisor.index.catalogue import Group, render_catalogue
+from supervisor.index.manifest import Group, render_catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from supervisor.index.catalogue import Catalogue, Record
     from supervisor.index.documents import Document
     from supervisor.index.engine import Engine
+    from supervisor.index.manifest import Catalogue, Record
 
 #: Groups from which on an update takes long enough to be watched.
 _LONG: Final = 50

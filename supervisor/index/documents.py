@@ -14,21 +14,21 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.index.bm25 import REACH, Candidate, numbers
+from supervisor.index.chunking import Cut, decoded, neighbours, of_dated, of_note, of_summary
+from supervisor.index.hit import Unit
 from supervisor.index.scan import PATIENCE_S
-from supervisor.policy.hit import Unit
-from supervisor.policy.units import Cut, decoded, neighbours, of_dated, of_note, of_summary
 from supervisor.protocol.clock import from_wire, to_wire
-from supervisor.protocol.dated import parse_dated
-from supervisor.text.words import tokens
+from supervisor.protocol.dated_file import parse_dated
+from supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import tzinfo
 
-    from supervisor.index.catalogue import Record
-    from supervisor.policy.hit import Tier
+    from supervisor.index.hit import Tier
+    from supervisor.index.manifest import Record
     from supervisor.protocol.files import Files
-    from supervisor.protocol.layout import Layout
+    from supervisor.protocol.paths import Layout
 
 #: Characters of one unit that are searched: a message of megabytes must not hold up the others.
 _MOST_CHARS: Final = 50_000

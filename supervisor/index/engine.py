@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.index.bm25 import REACH
 from supervisor.index.documents import Document, candidate
-from supervisor.index.scoring import AFTER, SHORT
+from supervisor.index.ranking import AFTER, SHORT
 from supervisor.protocol.errors import BadFile, SupervisorError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from supervisor.index.bm25 import Candidate
-    from supervisor.policy.days import Days
+    from supervisor.query.calendar import Days
 
 #: Part of the index's version: another number means that fields or stored bytes are others.
 VERSION: Final = 4

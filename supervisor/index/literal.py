@@ -15,23 +15,22 @@ import subprocess
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from supervisor.deadline import NEVER
 from supervisor.index.documents import cut_file
-from supervisor.policy.hit import Hit
+from supervisor.index.hit import Hit
+from supervisor.protocol.clock import NEVER
 from supervisor.protocol.errors import SupervisorError
-from supervisor.text.stopwords import CHINESE, ENGLISH
-from supervisor.text.words import HAN
+from supervisor.text.tokenizer import CHINESE, ENGLISH, HAN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import tzinfo
 
-    from supervisor.deadline import Deadline
-    from supervisor.index.catalogue import Record
-    from supervisor.policy.hit import Tier
-    from supervisor.policy.units import Cut
+    from supervisor.index.chunking import Cut
+    from supervisor.index.hit import Tier
+    from supervisor.index.manifest import Record
+    from supervisor.protocol.clock import Deadline
     from supervisor.protocol.files import Files
-    from supervisor.protocol.layout import Layout
+    from supervisor.protocol.paths import Layout
 
 #: Characters of a part that is worth looking for.
 _LATIN, _CHINESE = 4, 2

@@ -11,21 +11,21 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from supervisor.index.catalogue import Record
-from supervisor.policy.coverage import MemoryFile, covered, covered_days
+from supervisor.archive.coverage import MemoryFile, covered, covered_days
+from supervisor.index.manifest import Record
 from supervisor.protocol.errors import SupervisorError
 from supervisor.protocol.files import digest_of
 from supervisor.protocol.frontmatter import read_head
-from supervisor.protocol.layout import day_of_name, is_foreign, period_of_name
+from supervisor.protocol.paths import day_of_name, is_foreign, period_of_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
-    from supervisor.index.catalogue import Kind
-    from supervisor.policy.coverage import Standing
+    from supervisor.archive.coverage import Standing
+    from supervisor.index.manifest import Kind
     from supervisor.protocol.files import Files
-    from supervisor.protocol.layout import Layout
+    from supervisor.protocol.paths import Layout
     from supervisor.protocol.period import Period
 
 #: Hex digits of a file's digest, as summaries name it.

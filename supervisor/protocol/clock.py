@@ -4,6 +4,11 @@ Instants and days: the one reader of the clock, the wire form, and the tolerant 
 Stored times are UTC with milliseconds and `Z`; a day is a calendar day in the workspace's zone (architecture.md, rule
 9). Who needs the time is handed a `Clock`. What Python's own parser refuses or lets through to a later crash:
 durability.md 2.6 (leap seconds, years 1 and 9999, milliseconds taken for seconds).
+
+How long a turn may wait: a moment of the monotonic clock, after which every step ends with what it has so far.
+
+Steps look at it between two files, two groups, two answers; nothing is interrupted, so each piece between two looks is small.
+Source: design of recall; config recall.timeout_ms.
 """
 
 from __future__ import annotations
@@ -12,6 +17,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -189,3 +195,30 @@ def _target(link: Path) -> str:
         return str(link.readlink())
     except OSError:
         return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """The moment *ends_at* of the clock *now*, in seconds."""
+
+    ends_at: float
+    now: Callable[[], float] = time.monotonic
+
+    @property
+    def left_s(self) -> float:
+        """Seconds that are left, never below 0."""
+        return max(0.0, self.ends_at - self.now())
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no time is left."""
+        return self.now() >= self.ends_at
+
+
+#: For work that nobody waits for.
+NEVER: Final = Deadline(float("inf"))
+
+
+def within(seconds: float, now: Callable[[], float] = time.monotonic) -> Deadline:
+    """Return the moment *seconds* from now."""
+    return Deadline(now() + seconds, now)

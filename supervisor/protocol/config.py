@@ -13,13 +13,29 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from supervisor.protocol.clock import find_zone
+from supervisor.protocol.config_keys import (
+    Archive,
+    Care,
+    Context,
+    Conversation,
+    Embeddings,
+    History,
+    Llm,
+    Log,
+    Privacy,
+    Recall,
+    Serve,
+    Summarize,
+    Tokens,
+    Tools,
+    Turns,
+    Worker,
+)
 from supervisor.protocol.errors import BadConfig
-from supervisor.protocol.keys_archive import Archive, Care, History, Llm, Log, Privacy, Tokens, Worker
-from supervisor.protocol.keys_turn import Context, Conversation, Embeddings, Recall, Serve, Summarize, Tools, Turns
-from supervisor.protocol.kinds import choice
 from supervisor.protocol.settings import (
     Place,
     applied,
+    choice,
     dotted,
     gather,
     keys,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from supervisor.protocol.json_text import parse_json
+from supervisor.protocol.lenient_json import parse_json
 from supervisor.protocol.message import Message, Odd, read_message
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from supervisor.protocol.clock import from_wire, read_instant, to_wire
-from supervisor.protocol.json_text import DEEPEST, is_deeper, parse_json, render_json
+from supervisor.protocol.lenient_json import DEEPEST, is_deeper, parse_json, render_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

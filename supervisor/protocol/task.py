@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
 from supervisor.protocol.clock import from_wire, to_wire
-from supervisor.protocol.json_text import parse_json, render_json
+from supervisor.protocol.lenient_json import parse_json, render_json
 from supervisor.protocol.message import ATTEMPTS_END
-from supervisor.protocol.summary import Source, can_stand
+from supervisor.protocol.summary_file import Source, can_stand
 
 VERSION: Final = 1
 _LINE: Final = 200  # characters

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.protocol.clock import from_wire, to_wire
 from supervisor.protocol.errors import BadFile, NewerFormat
-from supervisor.protocol.json_text import parse_json, render_json
+from supervisor.protocol.lenient_json import parse_json, render_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

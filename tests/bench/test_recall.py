@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from bench.recall import HERE, ask, prepare, questions_of, share
 from supervisor.protocol.clock import frozen
-from supervisor.recall import refresh
+from supervisor.recall.search import refresh
 from supervisor.workspace import open_workspace
 
 HISTORY = HERE.parent / "workspace" / "history.json"

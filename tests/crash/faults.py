@@ -7,16 +7,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from supervisor.dropbox import _dropped, _take_in
-from supervisor.policy.settle import Evidence
-from supervisor.policy.trim import Caps, trim
+from supervisor.archive.flags import Caps, Evidence, trim
+from supervisor.archive.intake import _dropped, _take_in
 from supervisor.protocol.errors import BadFile
 from supervisor.protocol.message import Archived, Message, flagged
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from supervisor.history import HistoryStore
+    from supervisor.archive.history import HistoryStore
 
 
 def nothing(*_: object, **__: object) -> None:
@@ -162,10 +161,10 @@ def everything(files: Any, _: Any) -> frozenset[str]:
 
 def written_first(original: Callable[..., Any]) -> Callable[..., Any]:
     """Tell the journal that words are written before they are."""
-    from supervisor.protocol.dated import parse_dated
+    from supervisor.protocol.dated_file import parse_dated
 
     def write_dated(self: Any, name: str, data: bytes) -> None:
-        from supervisor.seen import SeenJournal
+        from supervisor.archive.journal import SeenJournal
 
         found = parse_dated(data, Path(name))
         assert found

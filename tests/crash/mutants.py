@@ -8,29 +8,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import supervisor.archive
-import supervisor.dropbox
-import supervisor.harvest
-import supervisor.intake
-import supervisor.policy.identity
-import supervisor.policy.ripen
+import supervisor.archive.identity
+import supervisor.archive.intake
+import supervisor.archive.restore
+import supervisor.archive.run
 import supervisor.protocol.files
-import supervisor.recover
-import supervisor.rollup
-import supervisor.round
-from supervisor.history import HistoryStore
-from supervisor.memory import MemoryStore
-from supervisor.policy.met import Met
-from supervisor.protocol.files import Files
-from supervisor.protocol.owed import Owed
-from supervisor.protocol.spool import Spool
-from supervisor.protocol.summary import Summary
-from supervisor.quarantine import Quarantine
-from supervisor.receipts import ReceiptStore
-from supervisor.seen import SeenJournal
+import supervisor.service.lock
+import supervisor.service.round
+import supervisor.summaries.collect
+import supervisor.summaries.schedule
+import supervisor.summaries.submit
+from supervisor.archive.history import HistoryStore
+from supervisor.archive.journal import Met, SeenJournal
+from supervisor.archive.memory_folder import MemoryStore
+from supervisor.archive.restore import Quarantine
+from supervisor.context.receipts import ReceiptStore
+from supervisor.protocol.files import Files, Owed
+from supervisor.protocol.queue import Spool
+from supervisor.protocol.summary_file import Summary
 from tests.crash import faults, others, people, talking, working
 from tests.crash.model_disk import ModelDisk
-from worker.lease import Lease
+from worker.loop import Lease
 
 if TYPE_CHECKING:
     from tests.crash.workload import Workload
@@ -46,7 +44,7 @@ class Mutant(NamedTuple):
     survives: str = ""
 
 
-_WORK_ON = faults.only_fresh(supervisor.policy.ripen.work_on)
+_WORK_ON = faults.only_fresh(supervisor.summaries.schedule.work_on)
 _PARSE = HistoryStore._parse
 
 MUTANTS = (
@@ -79,11 +77,14 @@ MUTANTS = (
         "no copy of the damaged file",
         others.Damaged,
         "no copy was kept of the damaged file",
-        ((Quarantine, "keep", faults.nothing), (supervisor.recover, "keep_damaged", lambda _: True)),
+        ((Quarantine, "keep", faults.nothing), (supervisor.archive.restore, "keep_damaged", lambda _: True)),
     ),
     Mutant("append tells no journal", others.Lost, "LOST: 三", ((SeenJournal, "note", faults.nothing),)),
     Mutant(
-        "the journal is not asked for lost words", others.Lost, "LOST: 一", ((supervisor.intake, "_put_back", faults.nothing),)
+        "the journal is not asked for lost words",
+        others.Lost,
+        "LOST: 一",
+        ((supervisor.archive.intake, "_put_back", faults.nothing),),
     ),
     Mutant(
         "the journal is emptied before it is written",
@@ -95,13 +96,13 @@ MUTANTS = (
         "drop-box emptied before the history has it",
         others.DropBox,
         "LOST: 门",
-        ((supervisor.dropbox, "_take_file", faults.removed_before_history(supervisor.dropbox._take_file)),),
+        ((supervisor.archive.intake, "_take_file", faults.removed_before_history(supervisor.archive.intake._take_file)),),
     ),
     Mutant(
         "drop-box emptied before the journal has it",
         others.Swiped,
         "LOST: 门",
-        ((supervisor.dropbox, "_take_file", faults.removed_before_journal(supervisor.dropbox._take_file)),),
+        ((supervisor.archive.intake, "_take_file", faults.removed_before_journal(supervisor.archive.intake._take_file)),),
     ),
     Mutant(
         "a dropped file that waits already is relied on as it lies",
@@ -125,33 +126,33 @@ MUTANTS = (
         "a message without a name is never known again",
         others.Nameless,
         "was said 1 times, and is written 2 times",
-        ((supervisor.policy.identity, "_known_id", lambda *_, **__: ""),),
+        ((supervisor.archive.identity, "_known_id", lambda *_, **__: ""),),
     ),
     Mutant(
         "words in the event seen",
         talking.Archive,
         "the event seen holds the words",
-        ((supervisor.intake, "_adopt", faults.telling("seen", supervisor.intake._adopt)),),
+        ((supervisor.archive.intake, "_adopt", faults.telling("seen", supervisor.archive.intake._adopt)),),
     ),
     Mutant(
         "words in the event put_back",
         others.Lost,
         "the event put_back holds the words",
-        ((supervisor.intake, "_put_back", faults.telling("put_back", supervisor.intake._put_back)),),
+        ((supervisor.archive.intake, "_put_back", faults.telling("put_back", supervisor.archive.intake._put_back)),),
     ),
-    Mutant("trim what is not written", talking.Trim, "LOST: 多", ((supervisor.recover, "trim", faults.trim_anything),)),
+    Mutant("trim what is not written", talking.Trim, "LOST: 多", ((supervisor.archive.run, "trim", faults.trim_anything),)),
     Mutant(
         "trim the newest",
         talking.Trim,
         "was said last and has left history.json",
-        ((supervisor.recover, "trim", faults.trim_newest),),
+        ((supervisor.archive.run, "trim", faults.trim_newest),),
     ),
     # ── the archive run ──
     Mutant(
         "flag before file",
         talking.Archive,
         "its words are in no dated file",
-        ((supervisor.archive, "mark_pending", faults.mark_archived),),
+        ((supervisor.archive.run, "mark_pending", faults.mark_archived),),
     ),
     Mutant(
         "journal before file",
@@ -160,25 +161,28 @@ MUTANTS = (
         ((MemoryStore, "write_dated", faults.written_first(MemoryStore.write_dated)),),
     ),
     Mutant(
-        "written files unknown after a crash", talking.Archive, "DOUBLE: ", ((supervisor.intake, "_reconcile", faults.nothing),)
+        "written files unknown after a crash",
+        talking.Archive,
+        "DOUBLE: ",
+        ((supervisor.archive.intake, "_reconcile", faults.nothing),),
     ),
     Mutant(
         "pending is never mended",
         talking.Archive,
         "nothing is in flight",
-        ((supervisor.round, "settle_flags", faults.nothing),),
+        ((supervisor.service.round, "settle_flags", faults.nothing),),
     ),
     Mutant(
         "recover resets groups in flight",
         talking.Archive,
         "a task with its words is in flight",
-        ((supervisor.recover, "Evidence", faults.reset),),
+        ((supervisor.archive.run, "Evidence", faults.reset),),
     ),
     Mutant(
         "names without an ordinal",
         talking.LateInDay,
         "with another digest",
-        ((supervisor.archive, "taken_names", lambda _: set()),),
+        ((supervisor.archive.run, "taken_names", lambda _: set()),),
     ),
     Mutant(
         "other words are the same message",
@@ -191,43 +195,46 @@ MUTANTS = (
         "tasks before pending",
         working.Failure,
         "a task with its words is in flight",
-        ((supervisor.rollup, "_mark", faults.nothing),),
+        ((supervisor.summaries.submit, "_mark", faults.nothing),),
     ),
     Mutant(
         "moved before covered",
         talking.DayRipens,
         "lies in originals/, and no summary names it",
-        ((supervisor.rollup, "covered", faults.everything),),
+        ((supervisor.summaries.submit, "covered", faults.everything),),
     ),
     Mutant(
         "covered by name alone",
         people.DatedEdited,
         "is old and no summary names it",
-        ((supervisor.policy.ripen, "covered", faults.by_name), (supervisor.policy.ripen, "covers", faults.covers_by_name)),
+        (
+            (supervisor.summaries.schedule, "covered", faults.by_name),
+            (supervisor.summaries.schedule, "covers", faults.covers_by_name),
+        ),
     ),
     Mutant(
         "a month hides what it does not name",
         talking.LateInMonth,
         "its words are written",
-        ((supervisor.policy.ripen, "covers", lambda s, _: s is not None),),
+        ((supervisor.summaries.schedule, "covers", lambda s, _: s is not None),),
     ),
     Mutant(
         "overwrite instead of merge",
         talking.LateInDay,
         "no summary names it",
-        ((supervisor.policy.ripen, "work_on", _WORK_ON), (supervisor.harvest, "widens", lambda *_, **__: True)),
+        ((supervisor.summaries.schedule, "work_on", _WORK_ON), (supervisor.summaries.collect, "widens", lambda *_, **__: True)),
     ),
     Mutant(
         "a narrower text takes the place",
         working.TwoWorkers,
         "no summary names it",
-        ((supervisor.harvest, "widens", lambda *_, **__: True), (Lease, "held", lambda _: True)),
+        ((supervisor.summaries.collect, "widens", lambda *_, **__: True), (Lease, "held", lambda _: True)),
     ),
     Mutant(
         "a person's words are not kept",
         people.Edited,
         "lost a person's words",
-        ((supervisor.harvest, "Summary", faults.no_words_kept(Summary)),),
+        ((supervisor.summaries.collect, "Summary", faults.no_words_kept(Summary)),),
     ),
     # ── the hand-off ──
     Mutant("no reclaim", talking.DayRipens, "is still there", ((Spool, "put_back", faults.nothing),)),
@@ -235,10 +242,13 @@ MUTANTS = (
         "a failure counts at each look",
         working.Failure,
         "one failure counts as 2",
-        ((supervisor.harvest, "_fail", faults.count_again(supervisor.harvest._fail)),),
+        ((supervisor.summaries.collect, "_fail", faults.count_again(supervisor.summaries.collect._fail)),),
     ),
     Mutant(
-        "no wait after a failure", working.Failure, "is asked for before", ((supervisor.rollup, "is_due", lambda *_: True),)
+        "no wait after a failure",
+        working.Failure,
+        "is asked for before",
+        ((supervisor.summaries.submit, "is_due", lambda *_: True),),
     ),
     Mutant(
         "a failure is never forgotten",
@@ -250,7 +260,7 @@ MUTANTS = (
         "the provider's fault is the group's",
         working.ProviderDown,
         "the provider is asked again at once",
-        ((supervisor.harvest, "note_result", faults.nothing),),
+        ((supervisor.summaries.collect, "note_result", faults.nothing),),
     ),
     Mutant("a receipt in place", working.Turn, "can't be read", ((ReceiptStore, "write", faults.torn_receipt),)),
     Mutant(
@@ -275,7 +285,7 @@ MUTANTS = (
         "the result deleted first",
         talking.DayRipens,
         "lies in originals/, and no summary names it",
-        ((supervisor.harvest, "_take_in", faults.result_first(supervisor.harvest._take_in)),),
+        ((supervisor.summaries.collect, "_take_in", faults.result_first(supervisor.summaries.collect._take_in)),),
     ),
     Mutant(
         "the running task is left",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from supervisor.append import append
+from supervisor.archive.append import append
 from supervisor.protocol.clock import from_wire
 from supervisor.protocol.errors import BadFile
 from tests.checker.checker import Acked
@@ -207,7 +207,7 @@ class Lost(Workload):
         life.write("一", "不能丢的话。", "2026-01-28T01:00:00.000Z")
         life.append("二", "后来的话。", "2026-01-28T02:00:00.000Z")
         life.start()
-        from supervisor.intake import intake
+        from supervisor.archive.intake import intake
 
         intake(life.ws, from_wire(self.now))
         life.append("三", "还没有看见就丢了。", "2026-01-28T03:00:00.000Z")

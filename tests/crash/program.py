@@ -8,13 +8,14 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from supervisor.append import append
+from supervisor.archive.append import append
+from supervisor.archive.restore import restore_history
 from supervisor.protocol.clock import from_wire, frozen, to_wire
 from supervisor.protocol.errors import BadFile
 from supervisor.protocol.files import Files
 from supervisor.protocol.message import Message, read_message
-from supervisor.recover import reclaim, restore_history, sweep
-from supervisor.round import Round, run_round
+from supervisor.service.lock import reclaim, sweep
+from supervisor.service.round import Round, run_round
 from supervisor.workspace import Workspace
 from tests.checker.checker import Acked
 from tests.checker.formats import read_dated, read_summary
@@ -22,13 +23,13 @@ from tests.checker.reading import DATED
 from tests.checker.spoken import strings
 from tests.crash.voice import Voice
 from worker.loop import Worker
-from worker.providers.completion import ProviderError, Usage
+from worker.providers import ProviderError, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from supervisor.protocol.config import Config
-    from supervisor.protocol.dated import Block
+    from supervisor.protocol.dated_file import Block
     from supervisor.protocol.task import Task
     from tests.crash.model_disk import ModelDisk
 

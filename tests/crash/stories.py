@@ -11,11 +11,11 @@ import json
 import random
 from typing import TYPE_CHECKING, Any
 
-from supervisor.inject import inject, record
-from supervisor.intake import intake
-from supervisor.policy.found import Nothing
+from supervisor.archive.intake import intake
+from supervisor.context.build import inject, record
+from supervisor.index.hit import Nothing
 from supervisor.protocol.clock import from_wire
-from supervisor.redo import redo
+from supervisor.summaries.submit import redo
 from tests.checker.checker import Acked
 from tests.checker.formats import Unreadable, read_dated
 from tests.crash.others import entries_of, rewrite

@@ -143,7 +143,7 @@ class Redo(Workload):
         return state
 
     def happen(self, life: Program) -> None:
-        from supervisor.redo import redo
+        from supervisor.summaries.submit import redo
 
         life.append("迟", "那天还说了这句。", "2026-01-20T09:00:00.000Z")
         life.settle(self.now)

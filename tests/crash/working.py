@@ -7,12 +7,12 @@ import json
 from typing import TYPE_CHECKING, ClassVar, Literal
 from unittest import mock
 
-from supervisor.inject import context, inject, record
-from supervisor.policy.found import Nothing
+from supervisor.context.build import context, inject, record
+from supervisor.context.prepared import Ready
+from supervisor.context.receipts import ReceiptStore
+from supervisor.index.hit import Nothing
 from supervisor.protocol.clock import from_wire, frozen
-from supervisor.ready import Ready
-from supervisor.receipts import ReceiptStore
-from supervisor.recover import reclaim
+from supervisor.service.lock import reclaim
 from tests.crash.program import Brief, Program, wait
 from tests.crash.talking import DECEMBER, JANUARY, MODEL
 from tests.crash.workload import Workload
@@ -161,7 +161,7 @@ class ReadyContext(Workload):
 
     def _look(self, life: Program) -> None:
         # the index lies outside the model: what recall finds is nothing to what is written here
-        with mock.patch("supervisor.ready.recall", return_value=Nothing(how="none")):
+        with mock.patch("supervisor.context.prepared.recall", return_value=Nothing(how="none")):
             Ready(life.ws, frozen(from_wire(self.now))).look()
 
     def judge(self, disk: ModelDisk, acks: Sequence[object]) -> list[str]:

@@ -13,32 +13,32 @@ import shutil
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from supervisor.fsck import fsck
-from supervisor.inject import context, gather, record
-from supervisor.lookup import get
+from supervisor.archive.restore import restore_history
+from supervisor.context.build import context, gather, record
+from supervisor.context.replay import why
 from supervisor.protocol.clock import to_wire
 from supervisor.protocol.config import load
 from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.errors import BadConfig, SupervisorError
 from supervisor.protocol.files import Files
-from supervisor.recall import recall, refresh
-from supervisor.recover import reclaim, restore_history, sweep
-from supervisor.repair import repair
-from supervisor.report import plan, status
-from supervisor.round import run_round
-from supervisor.why import why
+from supervisor.recall.lines import get
+from supervisor.recall.search import recall, refresh
+from supervisor.service.fsck import fsck, repair
+from supervisor.service.lock import reclaim, sweep
+from supervisor.service.round import run_round
+from supervisor.service.status import plan, status
 from supervisor.workspace import Workspace
 from tests.conftest import Clock, Desk, Scribe, Told, at, message
 from tests.fuzz.mutate import mutated
 from worker.loop import Worker
-from worker.providers.completion import ProviderError, Usage
+from worker.providers import ProviderError, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
     from pathlib import Path
 
-    from supervisor.protocol.dated import Block
+    from supervisor.protocol.dated_file import Block
     from supervisor.protocol.task import Task
 
 #: Each message, note and line has a word of its own, by which it is followed.

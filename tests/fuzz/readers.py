@@ -13,21 +13,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo
 
-from supervisor.model import calls_left, maker, note_result, provider_state
-from supervisor.policy import dates, gate, query, render, slug, units
-from supervisor.policy.backoff import LATER, STEPS, delay_after, is_due
-from supervisor.protocol.calls import CallLog
+from supervisor.archive import plan
+from supervisor.context import render
+from supervisor.index import chunking
 from supervisor.protocol.config import load, render_default
-from supervisor.protocol.dated import block_of, parse_dated, render_dated
+from supervisor.protocol.dated_file import block_of, parse_dated, render_dated
 from supervisor.protocol.errors import SupervisorError
 from supervisor.protocol.files import Files
 from supervisor.protocol.inbox import parse_inbox
-from supervisor.protocol.json_text import parse_json, render_json, salvage
-from supervisor.protocol.layout import Layout
+from supervisor.protocol.lenient_json import parse_json, render_json, salvage
+from supervisor.protocol.llm import CallLog
 from supervisor.protocol.message import Message, parse_history, read_message, render_history
-from supervisor.protocol.summary import Source, Summary, parse_summary, render_summary
+from supervisor.protocol.paths import Layout
+from supervisor.protocol.summary_file import Source, Summary, parse_summary, render_summary
 from supervisor.protocol.task import Result, Task, parse_result, parse_task, render_result, render_task
-from supervisor.text import chitchat, language, nothing, prose, redact, tokens, words
+from supervisor.query import dates, parse
+from supervisor.summaries import quality
+from supervisor.summaries.llm_state import calls_left, maker, note_result, provider_state
+from supervisor.summaries.retry import LATER, STEPS, delay_after, is_due
+from supervisor.text import language, llm_output, redact, small_talk, token_count, tokenizer
 from supervisor.workspace import Workspace
 from tests.crash.model_disk import ModelDisk
 
@@ -75,7 +79,7 @@ def history(data: bytes) -> None:
 def dated(data: bytes) -> None:
     found = parse_dated(data, HERE)
     if found:
-        for cut in units.of_dated(str(HERE), found, units.decoded(data), ZONE):
+        for cut in chunking.of_dated(str(HERE), found, chunking.decoded(data), ZONE):
             assert 1 <= cut.unit.start <= cut.unit.end
 
 
@@ -86,38 +90,38 @@ def summary(data: bytes) -> None:
     kept = found.kept.encode("utf-8", "surrogateescape")
     assert made.startswith(kept)
     assert kept in (data, data + b"\n") or data.startswith(kept)
-    text = units.decoded(data)
-    for cut in units.of_summary("memory/summary/2026-01-28.md", text, date(2026, 1, 28), HERE):
+    text = chunking.decoded(data)
+    for cut in chunking.of_summary("memory/summary/2026-01-28.md", text, date(2026, 1, 28), HERE):
         assert 1 <= cut.unit.start <= cut.unit.end <= text.count("\n") + 1
 
 
 def note(data: bytes) -> None:
-    text = units.decoded(data)
-    for cut in units.of_note("memory/笔记.md", text, None):
+    text = chunking.decoded(data)
+    for cut in chunking.of_note("memory/笔记.md", text, None):
         assert 1 <= cut.unit.start <= cut.unit.end <= text.count("\n") + 1
 
 
 def asked(data: bytes) -> None:
     text = data.decode("utf-8", "surrogatepass")
-    query.ask(text, date(2026, 1, 31), ["上次说的那个备份", text], 6)
+    parse.ask(text, date(2026, 1, 31), ["上次说的那个备份", text], 6)
     dates.spans(text, date(2026, 1, 31))
 
 
 def said(data: bytes) -> None:
     text = data.decode("utf-8", "surrogatepass")
-    words.tokens(text)
-    assert tokens.estimate(text) >= 0
+    tokenizer.tokens(text)
+    assert token_count.estimate(text) >= 0
     redact.redacted(text)
     language.language_of(text)
-    chitchat.is_chitchat(text)
-    slug.slug_of([text])
+    small_talk.is_chitchat(text)
+    plan.slug_of([text])
     assert "\n" not in render.shown(text, 300, ["备份"])
 
 
 def answered(data: bytes) -> None:
     text = data.decode("utf-8", "surrogatepass")
-    nothing.says_nothing(text)
-    gate.fault(prose.cleaned(text), material_language="zh", material="上次部署超时，改成 30 秒。")
+    small_talk.says_nothing(text)
+    quality.fault(llm_output.cleaned(text), material_language="zh", material="上次部署超时，改成 30 秒。")
 
 
 def jsons(data: bytes) -> None:

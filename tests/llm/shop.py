@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from supervisor.protocol.clock import to_wire
 from supervisor.protocol.config import load
-from supervisor.protocol.dated import Block, render_dated
+from supervisor.protocol.dated_file import Block, render_dated
 from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.files import Files, digest_of
-from supervisor.protocol.layout import Layout
+from supervisor.protocol.paths import Layout
 from supervisor.protocol.period import period_of_group
-from supervisor.protocol.spool import Spool
-from supervisor.protocol.summary import Source, Summary, render_summary
+from supervisor.protocol.queue import Spool
+from supervisor.protocol.summary_file import Source, Summary, render_summary
 from supervisor.protocol.task import Result, Task, parse_result, task_id
+from supervisor.service.workers import worker_command
 from tests.conftest import ZONE, at
 from worker.loop import Worker
 from worker.providers import choose
@@ -115,7 +116,7 @@ class Shop:
 
     def start(self, *, idle_s: float = 0.2, **environ: str) -> subprocess.Popen[str]:
         """Start a worker process."""
-        command = [sys.executable, "-P", "-m", "worker", "--workspace", str(self.root), "--idle", str(idle_s)]
+        command = [*worker_command(self.root), "--idle", str(idle_s)]
         path = os.pathsep.join(entry for entry in sys.path if entry)
         return subprocess.Popen(
             command,

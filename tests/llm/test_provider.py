@@ -11,8 +11,7 @@ import pytest
 from supervisor.protocol.config import load
 from supervisor.protocol.errors import BadConfig
 from tests.llm.server import ACTS, TEXT, Act, Server
-from worker.providers import choose
-from worker.providers.completion import Cancelled, ProviderError
+from worker.providers import Cancelled, ProviderError, choose
 from worker.providers.extractive import Extractive
 from worker.providers.openai import OpenAi
 

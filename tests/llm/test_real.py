@@ -16,9 +16,9 @@ from http.client import HTTPConnection
 
 import pytest
 
-from supervisor.text.tokens import estimate
+from supervisor.text.token_count import estimate
 from tests.llm.shop import Shop, long_day
-from worker.providers.completion import Cancelled, ProviderError, Usage
+from worker.providers import Cancelled, ProviderError, Usage
 from worker.providers.openai import OpenAi
 
 PYTHON, MODEL = os.environ.get("RECALLD_TEST_LLM", ""), os.environ.get("RECALLD_TEST_LLM_MODEL", "")

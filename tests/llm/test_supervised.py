@@ -13,14 +13,13 @@ import pytest
 from supervisor.protocol.config import load
 from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.files import Files
-from supervisor.protocol.spool import Spool
-from supervisor.report import status
-from supervisor.round import run_round
+from supervisor.protocol.queue import Spool
+from supervisor.service.round import run_round
+from supervisor.service.status import status
 from supervisor.workspace import Workspace
 from tests.llm.server import ACTS, Act, Server
 from worker.loop import Worker
-from worker.providers import choose
-from worker.providers.completion import NoCall
+from worker.providers import NoCall, choose
 
 NOW = datetime(2026, 2, 10, 4, tzinfo=UTC)
 SUMMARY = "## 备份\n\n备份脚本改到凌晨 4:15，端口 8443；王芳周五前续签证书。"

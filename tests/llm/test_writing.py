@@ -9,12 +9,12 @@ from importlib import resources
 
 import pytest
 
-from supervisor.protocol.calls import CallLog
 from supervisor.protocol.errors import BadConfig
+from supervisor.protocol.llm import CallLog
 from tests.llm.server import TEXT, Act, Server
 from tests.llm.shop import KEY, SENTENCES, ZONE, Shop, long_day
-from worker.providers.completion import NoCall
-from worker.wording import NEEDED, load
+from worker.prompts import NEEDED, load
+from worker.providers import NoCall
 
 TALK = ("把 nginx 的配置备份一下，放在 /srv/backup。", "好的，备份好了，端口改成 8443。", "周五前续签证书。")
 #: A context in which a day of 60 such messages is four pieces.
@@ -239,7 +239,7 @@ def test_every_prompt_leaves_room_for_the_answer(small):
     small.ask("day-2026-01-15", small.day("2026-01-15", long_day(60)))
     small.do()
 
-    from supervisor.text.tokens import estimate
+    from supervisor.text.token_count import estimate
 
     for body in small.server.seen.bodies:
         assert estimate(body["messages"][0]["content"]) + body["max_tokens"] <= 1400

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-import supervisor.intake
-import supervisor.seen
+import supervisor.archive.intake
+import supervisor.archive.journal
 from tests.machine.__main__ import main
 from tests.machine.machine import AnyOrder
 
@@ -40,8 +40,8 @@ def test_a_run_that_was_cut_off_goes_on_after_the_parts_that_are_written_down(tm
 
 
 MUTANTS = {
-    "forgets what is written": (supervisor.seen.SeenJournal, "wrote", lambda *_: None),
-    "puts nothing back": (supervisor.intake, "_put_back", lambda *_: None),
+    "forgets what is written": (supervisor.archive.journal.SeenJournal, "wrote", lambda *_: None),
+    "puts nothing back": (supervisor.archive.intake, "_put_back", lambda *_: None),
 }
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 #: Compiled modules are kept between the processes of all these tests, as they are where the package is installed.
 _COMPILED = str(Path(tempfile.gettempdir()) / f"recalld-tests-{os.getuid()}")
-_FRONT = ("-m", "supervisor.adapters.front")
+_FRONT = ("-m", "recalld")
 _DEADLINE_S = 30.0
 
 

@@ -22,11 +22,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-import supervisor.daemon
-import supervisor.workers
-import worker.__main__
-from supervisor.adapters import cli, opening
-from supervisor.adapters.exits import run_command
+import supervisor.service.daemon
+import supervisor.service.workers
+import worker.main
+from supervisor.interfaces.cli import app
+from supervisor.interfaces.cli.app import run_and_exit, run_command
+from supervisor.interfaces.cli.main import commands
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -119,21 +120,21 @@ def _become(environ: Mapping[str, str] | None, files: Sequence[int]) -> None:
     sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
     sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
     sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False, buffering=1)
-    opening.GIVEN.clear()
-    supervisor.workers.subprocess = SimpleNamespace(  # type: ignore[assignment]
+    app.GIVEN.clear()
+    supervisor.service.workers.subprocess = SimpleNamespace(  # type: ignore[assignment]
         Popen=_forked_worker, DEVNULL=subprocess.DEVNULL, TimeoutExpired=subprocess.TimeoutExpired
     )
 
 
 def _forked_worker(command: Sequence[str], env: Mapping[str, str] | None = None, **_: object) -> Child:
-    """Fork the worker that a supervisor wants to start by *command*: python -P -m worker …"""
-    return Child(lambda: work(command[4:]), env)
+    """Fork the worker that a supervisor wants to start by *command*: python -P …/worker/__main__.py …"""
+    return Child(lambda: work(command[3:]), env)
 
 
 def work(words: Sequence[str]) -> int:
-    """Be `python -m worker` with these arguments."""
+    """Be a worker process with these arguments."""
     sys.argv = ["worker", *words]
-    return worker.__main__.main()
+    return worker.main.main()
 
 
 def command(root: Path, *words: str) -> Callable[[], int]:
@@ -141,7 +142,7 @@ def command(root: Path, *words: str) -> Callable[[], int]:
 
     def life() -> int:
         sys.argv = ["recalld", "-w", str(root), *words]
-        cli.main()
+        run_and_exit(commands())
         return 0
 
     return life
@@ -206,18 +207,16 @@ def warm() -> None:
         )
         with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
             for words in (["init"], ["append", "--role", "user", "--text", line], ["run", "--until-settled", "--no-worker"]):
-                run_command(cli.commands(), ["-w", str(root), "--now", "2026-01-28T12:00:00Z", *words])
+                run_command(commands(), ["-w", str(root), "--now", "2026-01-28T12:00:00Z", *words])
             run(root, "append", "--jsonl", environ=plain_environ(), text=line)
-            run_command(
-                cli.commands(), ["-w", str(root), "--now", "2026-01-28T12:00:00Z", "run", "--until-settled", "--no-worker"]
-            )
+            run_command(commands(), ["-w", str(root), "--now", "2026-01-28T12:00:00Z", "run", "--until-settled", "--no-worker"])
             _work_once(root)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL if number == signal.SIGTERM else signal.default_int_handler)
         os.environ.clear()
         os.environ.update(before)
-        opening.GIVEN.clear()
-    cli.commands()  # else each child puts them together again
+        app.GIVEN.clear()
+    commands()  # else each child puts them together again
     gc.freeze()  # a child's collector must not copy every page
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from filelock import FileLock
 
-from supervisor.append import append
+from supervisor.archive.append import append
 from supervisor.protocol.clock import utc_now
 from supervisor.workspace import open_workspace
 from tests.process import foreign, forked

@@ -82,7 +82,7 @@ class Storm:
         try:
             if self.fork:
                 return forked.Child(forked.command(self.root, *words), self.environ, [given, out, err])
-            command = [sys.executable, "-m", "supervisor.adapters.cli", "-w", str(self.root), *words]
+            command = [sys.executable, "-m", "recalld", "-w", str(self.root), *words]
             return subprocess.Popen(command, stdin=given, stdout=out, stderr=err, env=self.environ)
         finally:
             for number in (given, out, err):

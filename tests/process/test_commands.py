@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.adapters import cli
+from supervisor.interfaces.cli.main import commands
 from tests.process.command import Command, Ended, ended
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ def test_every_command_has_a_json_answer_that_stands_in_this_table():
             for leaf in (leaves(one, f"{before}{name} ") if hasattr(one, "commands") else {before + name})
         }
 
-    assert leaves(cli.commands()) == set(ANSWERS)
+    assert leaves(commands()) == set(ANSWERS)
 
 
 def test_json_is_one_line_with_the_keys_that_programs_rely_on(talked):

@@ -11,7 +11,7 @@ import pytest
 #: Ten threads at once hold memory of the C library, so that each wants a pool of its own; the library then counts its pools.
 THREADS = """
 import ctypes, sys, threading
-from supervisor.adapters.heap import keep_one_pool
+from supervisor.interfaces.serve import keep_one_pool
 if sys.argv[1] == "one":
     keep_one_pool()
 libc = ctypes.CDLL(None)

@@ -66,12 +66,14 @@ def test_with_a_supervisor_the_command_loads_two_small_modules_of_ours_and_none_
         english = loaded("inject", "--query", "peanut butter", command=command) - bare
         chinese = loaded("inject", "--query", "花生 过敏", command=command) - bare
 
-    assert {name for name in english if name.startswith("supervisor")} == {
+    assert {name for name in english if name.startswith(("supervisor", "recalld"))} == {
+        "recalld",
         "supervisor",
-        "supervisor.adapters",
-        "supervisor.adapters.where",
+        "supervisor.interfaces",
+        "supervisor.interfaces.entry",
+        "supervisor.interfaces.locate",
     }
-    outside = {name.partition(".")[0] for name in english} - set(sys.stdlib_module_names) - {"supervisor"}
+    outside = {name.partition(".")[0] for name in english} - set(sys.stdlib_module_names) - {"recalld", "supervisor"}
     assert outside == set()
     assert english & DEAR == set()
     assert chinese == english

@@ -23,7 +23,7 @@ def test_no_file_of_a_workspace_can_be_read_by_others(tmp_path):
         (("run", "--until-settled"), ""),
         (("search", "nginx 备份"), ""),
     ):
-        command = [sys.executable, "-m", "supervisor.adapters.cli", "-w", str(root), *words]
+        command = [sys.executable, "-m", "recalld", "-w", str(root), *words]
         subprocess.run(command, input=text.encode(), env=environ, cwd=ROOT, check=True, capture_output=True, umask=0o022)
 
     found = [path for path in root.rglob("*") if not path.is_symlink()]

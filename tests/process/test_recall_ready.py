@@ -40,7 +40,7 @@ class Running:
         self.told = (root.parent / "told").open("w+b")
 
     def command(self, *words: str) -> list[str]:
-        return [sys.executable, "-m", "supervisor.adapters.cli", "-w", str(self.root), *words]
+        return [sys.executable, "-m", "recalld", "-w", str(self.root), *words]
 
     def start(self) -> None:
         self.process = subprocess.Popen(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from supervisor.protocol.dated import Block, block_of, parse_dated, render_dated
+from supervisor.protocol.dated_file import Block, block_of, parse_dated, render_dated
 from supervisor.protocol.message import (
     Archived,
     Message,
@@ -20,9 +20,9 @@ from supervisor.protocol.message import (
     read_message,
     render_history,
 )
-from supervisor.protocol.summary import parse_summary, render_summary
+from supervisor.protocol.summary_file import parse_summary, render_summary
 from supervisor.protocol.task import parse_result, parse_task, render_result, render_task
-from tests.protocol.test_summary import SUMMARY
+from tests.protocol.test_summary_file import SUMMARY
 from tests.protocol.test_task import RESULT, TASK
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.protocol.json_text import DEEPEST, parse_json, render_json
+from supervisor.protocol.lenient_json import DEEPEST, parse_json, render_json
 from supervisor.protocol.message import (
     MOVES,
     Archived,

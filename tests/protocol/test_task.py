@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.protocol.summary import Source
+from supervisor.protocol.summary_file import Source
 from supervisor.protocol.task import Result, Task, parse_result, parse_task, render_result, render_task, task_id
 from tests.protocol.values import JSON, TEXT
 

@@ -15,13 +15,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from supervisor.backends.backend import GROUP, added
-from supervisor.backends.vectors import Vectors, digest
-from supervisor.inject import inject
-from supervisor.learning import learn
-from supervisor.policy.hit import Hit, Unit
+from supervisor.context.build import inject
+from supervisor.index.hit import Hit, Unit
 from supervisor.protocol.config import load
-from supervisor.recall import recall, refresh
+from supervisor.recall.rerank import GROUP, added, learn
+from supervisor.recall.search import recall, refresh
+from supervisor.recall.vector_cache import Vectors, digest
 from tests.conftest import WITHOUT_MODEL, message
 from tests.recall.vectors import FAULTS, Server
 
@@ -125,7 +124,7 @@ def test_the_key_goes_to_the_server_and_into_no_event(told, server):
 
 
 def _made(desk, environ):
-    from supervisor.backends.backend import backend_of
+    from supervisor.recall.rerank import backend_of
 
     return backend_of(desk.ws.config, environ, desk.ws.files)
 

@@ -14,11 +14,11 @@ from statistics import mean
 import pytest
 from rank_bm25 import BM25Okapi
 
-from supervisor.index import scoring
+from supervisor.index import ranking
 from supervisor.index.documents import REACH
-from supervisor.policy.query import Query, ask
-from supervisor.recall import refresh
-from supervisor.text.words import tokens
+from supervisor.query.parse import Query, ask
+from supervisor.recall.search import refresh
+from supervisor.text.tokenizer import tokens
 from tests.conftest import WITHOUT_MODEL, Desk, at
 
 CHINESE = """
@@ -68,8 +68,8 @@ class Bare:
 
 @pytest.fixture
 def talk(tmp_path, monkeypatch):
-    for name in [name for name in vars(scoring) if name.endswith("_WORTH")]:
-        monkeypatch.setattr(scoring, name, 0.0)
+    for name in [name for name in vars(ranking) if name.endswith("_WORTH")]:
+        monkeypatch.setattr(ranking, name, 0.0)
     rng = random.Random(20260131)
     desk = Desk(tmp_path, at("2026-01-31T10:00"))
     desk.reopen(WITHOUT_MODEL)

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.deadline import Deadline, within
+from supervisor.context.build import inject
 from supervisor.events import EVENTS
 from supervisor.index.engine import Engine
 from supervisor.index.literal import look_up
-from supervisor.inject import inject
+from supervisor.protocol.clock import Deadline, within
 from supervisor.protocol.disk import RealDisk
-from supervisor.recall import recall, refresh
+from supervisor.recall.search import recall, refresh
 from tests.conftest import WITHOUT_MODEL, message, talk
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from supervisor.inject import inject
-from supervisor.policy.render import BETWEEN, HEADER, NOTE
-from supervisor.recall import recall, refresh
+from supervisor.context.build import inject
+from supervisor.context.render import BETWEEN, HEADER, NOTE
+from supervisor.recall.search import recall, refresh
 from tests.conftest import WITHOUT_MODEL, Desk, at, message
-from tests.policy.memories import TEXTS
-from tests.policy.test_render import FORGED, UNSEEN
+from tests.context.passages import TEXTS
+from tests.context.test_render import FORGED, UNSEEN
 
 TAG = re.compile(r"\[([^\[\]\n#]+)#L(\d+)(?:-L(\d+))?\] (.*)")
 #: Everything stored is about this, so that the question finds it.

@@ -6,8 +6,8 @@ import shutil
 
 import pytest
 
-from supervisor.inject import context, gather, inject
-from supervisor.recall import recall, refresh
+from supervisor.context.build import context, gather, inject
+from supervisor.recall.search import recall, refresh
 from tests.conftest import message
 
 SAID = [

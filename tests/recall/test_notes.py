@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.inject import inject
-from supervisor.recall import recall, refresh
+from supervisor.context.build import inject
+from supervisor.recall.search import recall, refresh
 from tests.conftest import WITHOUT_MODEL, Desk, at
 
 HERE = Path(__file__).parent

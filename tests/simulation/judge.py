@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from supervisor.recall import recall, refresh
-from supervisor.round import run_round
+from supervisor.recall.search import recall, refresh
+from supervisor.service.round import run_round
 from tests.checker.checker import Acked, Given, check
 from tests.simulation.disk import never
 from tests.simulation.others import empty_quarantine, heal, kept, mend

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.policy.gate_cases import BAD
-from worker.providers.completion import Completion, ProviderError, Usage
+from tests.summaries.quality_cases import BAD
+from worker.providers import Completion, ProviderError, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from random import Random
 
-    from supervisor.protocol.dated import Block
+    from supervisor.protocol.dated_file import Block
     from supervisor.protocol.task import Reason, Task
 
 #: What each kind of time is made of: how the model behaves, and how often.

@@ -7,10 +7,10 @@ import errno
 import json
 from typing import TYPE_CHECKING, Any
 
-from supervisor.append import append
+from supervisor.archive.append import append
+from supervisor.archive.restore import restore_history
 from supervisor.protocol.clock import to_wire
 from supervisor.protocol.errors import SupervisorError
-from supervisor.recover import restore_history
 from tests.checker.formats import Unreadable, read_dated
 from tests.simulation.disk import never
 from tests.simulation.talk import Said

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import supervisor.workers
-from supervisor.daemon import Supervisor
+import supervisor.service.workers
 from supervisor.protocol.disk import RealDisk
-from supervisor.workers import Workers
+from supervisor.service.daemon import Supervisor
+from supervisor.service.workers import Workers
 from tests.conftest import TOML, message, unreachable
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def test_a_journal_that_could_not_be_synced_is_written_anew_before_anything_reli
 def test_a_full_disk_does_not_end_the_supervisor_when_a_lease_runs_out(desk, monkeypatch):
     disk = Full()
     desk.reopen(disk=disk)
-    monkeypatch.setattr(supervisor.workers, "time", Steady())
+    monkeypatch.setattr(supervisor.service.workers, "time", Steady())
     desk.write([message("m1", "2026-01-10T09:00", "月饼订两盒。")])
     desk.round("all")
     desk.ws.spool.claim()

@@ -11,11 +11,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-import supervisor.archive
-import supervisor.harvest
-import supervisor.recover
-import supervisor.rollup
-from supervisor.protocol.dated import render_dated
+import supervisor.archive.restore
+import supervisor.archive.run
+import supervisor.service.lock
+import supervisor.summaries.collect
+import supervisor.summaries.submit
+from supervisor.protocol.dated_file import render_dated
 from tests.simulation import others
 from tests.simulation.__main__ import main
 from tests.simulation.judge import found_again, judge, searchable
@@ -141,11 +142,15 @@ def test_a_person_s_file_that_changes_is_noticed(world: World) -> None:
 
 #: Recalld with one step wrong: the years must show it.
 MUTANTS = {
-    "tries again at once": (supervisor.rollup, "is_due", lambda *_: True),
-    "writes all but the last": (supervisor.archive, "render_dated", lambda *about: render_dated(*about[:-1], about[-1][:1])),
-    "never trims": (supervisor.recover, "trim", lambda history, written, caps: history),
-    "takes any text": (supervisor.harvest, "_write", lambda *_, **__: None),
-    "never asks again": (supervisor.rollup, "is_due", lambda *_: False),
+    "tries again at once": (supervisor.summaries.submit, "is_due", lambda *_: True),
+    "writes all but the last": (
+        supervisor.archive.run,
+        "render_dated",
+        lambda *about: render_dated(*about[:-1], about[-1][:1]),
+    ),
+    "never trims": (supervisor.archive.run, "trim", lambda history, written, caps: history),
+    "takes any text": (supervisor.summaries.collect, "_write", lambda *_, **__: None),
+    "never asks again": (supervisor.summaries.submit, "is_due", lambda *_: False),
 }
 
 

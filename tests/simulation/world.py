@@ -19,17 +19,16 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-import supervisor.workers
-from supervisor.alone import alone
-from supervisor.daemon import Supervisor
+import supervisor.service.workers
 from supervisor.events import EVENTS, EventLog
 from supervisor.protocol.clock import to_wire
 from supervisor.protocol.config import Config, load
+from supervisor.protocol.config_keys import Log
 from supervisor.protocol.errors import Busy, LockLost, SupervisorError
 from supervisor.protocol.files import Files
-from supervisor.protocol.keys_archive import Log
-from supervisor.recover import reclaim
-from supervisor.workers import Workers
+from supervisor.service.daemon import Supervisor
+from supervisor.service.lock import alone, reclaim
+from supervisor.service.workers import Workers
 from supervisor.workspace import Workspace
 from tests.checker.formats import Unreadable, read_dated, read_history
 from tests.crash.ledger import PowerLoss
@@ -38,13 +37,13 @@ from tests.simulation.disk import SimulatedDisk
 from tests.simulation.model import Extracts, ScriptedModel, WorkerKilled
 from tests.simulation.watch import Watch
 from worker.loop import Worker
-from worker.providers.completion import NoCall
+from worker.providers import NoCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from supervisor.round import Round
+    from supervisor.service.round import Round
     from tests.simulation.talk import Said
 
 #: Settings of every life, small enough that caps and limits are met often.
@@ -443,9 +442,9 @@ class Life:
 @contextlib.contextmanager
 def cranked(world: World) -> Iterator[None]:
     """Have the leases live by the world's monotonic clock."""
-    real = supervisor.workers.time
-    supervisor.workers.time = SimpleNamespace(monotonic=lambda: world.mono)  # type: ignore[assignment]
+    real = supervisor.service.workers.time
+    supervisor.service.workers.time = SimpleNamespace(monotonic=lambda: world.mono)  # type: ignore[assignment]
     try:
         yield
     finally:
-        supervisor.workers.time = real
+        supervisor.service.workers.time = real

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from supervisor.daemon import Supervisor
-from supervisor.fsck import fsck
+from supervisor.service.daemon import Supervisor
+from supervisor.service.fsck import fsck
 from tests.conftest import Desk, at, message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from supervisor.protocol.dated import Block
+    from supervisor.protocol.dated_file import Block
     from supervisor.protocol.task import Task
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "month"

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.text.chinese import cut_for_search, han_frequency, simplified, slow_cut_for_search
-from supervisor.text.cut import around
-from supervisor.text.words import HAN, spelled, tokens
+from supervisor.text.snippet import around
+from supervisor.text.tokenizer import HAN, spelled, tokens
 
 #: What people write, and what cuts badly: names, ambiguous runs, words of one character, rare characters.
 WRITTEN = (

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from supervisor.protocol.config import load
-from supervisor.protocol.dated import Block
-from supervisor.protocol.summary import SOURCES, Source, Summary, parse_summary, render_summary
-from supervisor.text.chitchat import is_chitchat
+from supervisor.protocol.dated_file import Block
+from supervisor.protocol.summary_file import SOURCES, Source, Summary, parse_summary, render_summary
+from supervisor.text.small_talk import is_chitchat
 from worker.providers import choose
 from worker.providers.cues import substance
 from worker.providers.extractive import LIMITS, Extractive, extract

@@ -6,11 +6,11 @@ import pytest
 
 from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.files import Files
-from supervisor.protocol.layout import Layout
-from supervisor.protocol.spool import Spool
-from supervisor.protocol.summary import Source
+from supervisor.protocol.paths import Layout
+from supervisor.protocol.queue import Spool
+from supervisor.protocol.summary_file import Source
 from supervisor.protocol.task import Task, task_id
-from worker.lease import Lease
+from worker.loop import Lease
 
 SOURCES = (Source("2026-01-15-部署.md", "9f8a3c0012345678", 3),)
 

@@ -1,8 +1,12 @@
 """
+An answer as it streams in: words are collected, thinking is dropped, what it cost is read or estimated. No I/O.
+
+Nothing that a server sends is trusted to be of the type that it should be.
+
 Any server that speaks OpenAI's chat completions: Ollama, llama.cpp, vLLM, LM Studio, OpenAI, Anthropic's compatible endpoint.
 
 Streaming, since only a stream tells a slow answer from a dead server; without tools, ever; the client's own retries off. What a
-server's refusal means is decided in faults.py. Source: protocol.md, 6; the client's defaults were 600 s and two retries.
+server's refusal means is decided in http_errors.py. Source: protocol.md, 6; the client's defaults were 600 s and two retries.
 """
 
 from __future__ import annotations
@@ -14,15 +18,83 @@ from typing import TYPE_CHECKING, Any, Final
 import openai
 
 from supervisor.protocol.errors import BadConfig
-from supervisor.protocol.servers import NO_KEY, find_key, is_here, shown
-from worker.providers import faults
-from worker.providers.answer import Answer
-from worker.providers.completion import Cancelled, Completion, NoCall, ProviderError, Usage
+from supervisor.protocol.llm import NO_KEY, find_key, is_here, shown
+from supervisor.text.llm_output import spoken
+from supervisor.text.token_count import estimate
+from worker.providers import Cancelled, Completion, NoCall, ProviderError, Usage, http_errors
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
 
     from supervisor.protocol.config import Config
+
+#: Characters after which an answer that does not end is cut off: thinking included, more than any context holds of an answer.
+_MOST: Final = 400_000
+
+
+class Answer:
+    """A stream as far as it has come."""
+
+    def __init__(self, prompt: str, cjk_weight: float) -> None:
+        # what a server can't be sent: lone surrogates are in messages, not in UTF-8
+        self.prompt = prompt.encode("utf-8", "replace").decode()
+        self.calls = 1
+        self.began = False
+        self.is_mute = False  # the stream ended well, without a single chunk
+        self.is_too_long = False
+        self._cjk_weight = cjk_weight
+        self._parts: list[str] = []
+        self._length = 0
+        self._ending = ""
+        self._told: tuple[int, int] | None = None
+
+    def take(self, chunk: Any) -> None:
+        """Add one chunk, or the whole where nothing streamed. Of whatever a server sends only strings count as words."""
+        if not (hasattr(chunk, "choices") and isinstance(chunk.choices, list)):
+            raise ValueError("no chunk of a chat completion")
+        self.began = True
+        told = getattr(chunk, "usage", None)
+        if told is not None and isinstance(told.prompt_tokens, int) and isinstance(told.completion_tokens, int):
+            self._told = told.prompt_tokens, told.completion_tokens
+        for choice in chunk.choices[:1]:
+            delta = getattr(choice, "delta", None) or getattr(choice, "message", None)
+            words = getattr(delta, "content", None)
+            # reasoning_content is thinking, and dropped here; what it costs is in the server's figures
+            if isinstance(words, str):
+                self._parts.append(words)
+                self._length += len(words)
+            refusal = getattr(delta, "refusal", None)
+            if isinstance(refusal, str) and refusal:
+                self._ending = "refusal"
+            elif isinstance(choice.finish_reason, str) and self._ending != "refusal":
+                self._ending = choice.finish_reason
+        if self._length > _MOST:
+            self._ending, self.is_too_long = "length", True
+
+    @property
+    def text(self) -> str:
+        """What was said so far."""
+        return "".join(self._parts).encode("utf-8", "replace").decode()
+
+    @property
+    def usage(self) -> Usage:
+        """The server's own figures, else an estimate of both sides; no tokens where no answer began."""
+        if not self.began:
+            return Usage(self.calls)
+        told = self._told or (estimate(self.prompt, self._cjk_weight), estimate(self.text, self._cjk_weight))
+        return Usage(self.calls, *told)
+
+    def completion(self, before: Usage) -> Completion:
+        """Return the finished answer; ProviderError when it is none."""
+        usage = before + self.usage
+        text = spoken(self.text)
+        fault = http_errors.ENDINGS.get(self._ending) if self.began else http_errors.STRANGE
+        if fault is None and not text:
+            fault = http_errors.EMPTY
+        if fault:
+            raise ProviderError(fault.reason, fault.why, usage=usage)
+        return Completion(text, usage)
+
 
 OPENAI: Final = "https://api.openai.com/v1"
 CONNECT_S: Final = 10.0
@@ -98,7 +170,7 @@ class OpenAi:
                         await self._read_whole(answer, asked)
                 return answer.completion(usage)
             except openai.APIStatusError as error:
-                refused = faults.refused_parameter(error.status_code, _words(error), sent)
+                refused = http_errors.refused_parameter(error.status_code, _words(error), sent)
                 if not refused:
                     raise self._error(error, answer, usage) from None
                 self._refused.add(refused)
@@ -149,17 +221,17 @@ class OpenAi:
         about = ""
         match error:
             case openai.APIStatusError():
-                fault, headers = faults.sort(error.status_code, _words(error)), error.response.headers
+                fault, headers = http_errors.sort(error.status_code, _words(error)), error.response.headers
                 about = f" ({error.status_code} {_shown_words(error, fault)}".rstrip() + ")"
             case openai.APITimeoutError() | TimeoutError():
                 connecting = not answer.began and type(error.__cause__).__name__ == "ConnectTimeout"
-                fault = faults.UNREACHABLE if connecting else faults.SILENT
+                fault = http_errors.UNREACHABLE if connecting else http_errors.SILENT
             case openai.APIConnectionError():
-                fault = faults.BROKEN if answer.began else faults.UNREACHABLE
+                fault = http_errors.BROKEN if answer.began else http_errors.UNREACHABLE
             case openai.APIError():
-                fault = faults.sort(None, f"{error.code or ''} {_words(error)}")
+                fault = http_errors.sort(None, f"{error.code or ''} {_words(error)}")
             case _:
-                fault = faults.BROKEN if answer.began else faults.STRANGE
+                fault = http_errors.BROKEN if answer.began else http_errors.STRANGE
                 about = f" ({type(error).__name__})"
         why = f"{fault.why}: {self.model} at {shown(self.base_url)}{about}"
         if self.key != NO_KEY:
@@ -169,7 +241,7 @@ class OpenAi:
             " ".join(why.split())[:_WHY],
             usage=usage + answer.usage,
             overflow=fault.overflow,
-            retry_after_s=faults.retry_after(headers),
+            retry_after_s=http_errors.retry_after(headers),
         )
 
 
@@ -180,7 +252,7 @@ def _words(error: openai.APIError) -> str:
     return " ".join(found.split())[:500] if isinstance(found, str) else ""
 
 
-def _shown_words(error: openai.APIStatusError, fault: faults.Fault) -> str:
+def _shown_words(error: openai.APIStatusError, fault: http_errors.Fault) -> str:
     """Return what of the server's sentence may be shown: it may quote the prompt, a page, or a part of the key."""
     quoting = fault.reason != "provider" or error.status_code in {401, 403} or not isinstance(error.body, dict)
     return "" if quoting else _words(error)

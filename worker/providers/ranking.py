@@ -14,9 +14,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from supervisor.text.chitchat import is_chitchat
-from supervisor.text.rarity import rarity
-from supervisor.text.words import spelled
+from supervisor.text.small_talk import is_chitchat
+from supervisor.text.tokenizer import spelled
+from supervisor.text.word_frequency import rarity
 from worker.providers.cues import columns, look, substance
 
 if TYPE_CHECKING:

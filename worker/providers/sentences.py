@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from supervisor.text.words import HAN
+from supervisor.text.tokenizer import HAN
 from worker.providers.cues import data_shortened
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from supervisor.protocol.clock import local
-from supervisor.text.chitchat import is_chitchat
+from supervisor.text.small_talk import is_chitchat
 from worker.providers.cues import substance
 from worker.providers.sentences import clean, cut, told
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import date, datetime, tzinfo
 
-    from supervisor.protocol.dated import Block
+    from supervisor.protocol.dated_file import Block
 
 #: What a bullet costs beside its words: "- 09:02 " and the line break.
 _BULLET: Final = 9

@@ -15,8 +15,8 @@ from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Final
 
 from supervisor.text.chinese import is_noun
-from supervisor.text.rarity import is_known, rarity
-from supervisor.text.words import HAN, spelled
+from supervisor.text.tokenizer import HAN, spelled
+from supervisor.text.word_frequency import is_known, rarity
 from worker.providers.cues import columns, names_nothing, substance, topical
 
 if TYPE_CHECKING:

@@ -1,0 +1,48 @@
+"""
+recalld: the memory of a long-running local assistant, kept in files a person can read.
+
+`from recalld import Memory` is the Python API (docs/api.md), `SupervisorError` is what it raises. Both are loaded when they
+are first used. The code is in the packages `supervisor`, `worker` and `prompts` beside this one.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False  # `typing` would cost the command more than all its other imports
+if TYPE_CHECKING:
+    from supervisor import Memory as Memory
+    from supervisor import SupervisorError as SupervisorError
+
+__all__ = ["Memory", "SupervisorError"]
+
+#: The folder that holds this package and `supervisor`, `worker`, `prompts`.
+HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    refuse_foreign_supervisor()
+    import supervisor
+
+    return getattr(supervisor, name)
+
+
+def refuse_foreign_supervisor() -> None:
+    """Raise ImportError with one sentence when `supervisor` is, or would be, another package than recalld's."""
+    loaded = sys.modules.get("supervisor")
+    if loaded is None:
+        from importlib.util import find_spec
+
+        found = find_spec("supervisor")
+        path = found.origin if found else None
+    else:
+        path = getattr(loaded, "__file__", None)
+    own = os.path.join(HOME, "supervisor", "__init__.py")
+    if path is None or os.path.realpath(path) != os.path.realpath(own):
+        raise ImportError(
+            f"recalld needs its own package `supervisor`, but this process has another ({path or 'a folder without code'}): "
+            "rename that one, or install recalld in an environment of its own and use its command"
+        )

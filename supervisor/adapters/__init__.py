@@ -1,1 +1,0 @@
-"""Doors: each translates between recalld and one outside world, and decides nothing."""

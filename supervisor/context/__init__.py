@@ -1,0 +1,1 @@
+"""What is put before the assistant, and the receipt of it."""

@@ -1,0 +1,82 @@
+"""
+turns/: receipts and ready contexts, the newest 200 or 20 MB of them (docs/protocol.md, 7).
+
+Only files that bear the name of a turn are ever deleted.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from supervisor.protocol.errors import BadFile, NewerFormat, NotFound
+from supervisor.protocol.turn import ids, newest, parse_receipt, render_receipt
+
+if TYPE_CHECKING:
+    from supervisor.protocol.files import Files
+    from supervisor.protocol.paths import Layout
+    from supervisor.protocol.turn import Receipt
+
+KEPT: Final = 200  # files
+KEPT_BYTES: Final = 20_000_000
+
+
+class ReceiptStore:
+    """The folder, bounded by *kept* files and *kept_bytes* bytes."""
+
+    def __init__(self, files: Files, layout: Layout, kept: int = KEPT, kept_bytes: int = KEPT_BYTES) -> None:
+        self._files = files
+        self._folder = layout.turns
+        self._kept, self._kept_bytes = kept, kept_bytes
+
+    def write(self, receipt: Receipt) -> None:
+        """Write the receipt, durably, and let the oldest go where there are too many. Writing it twice is harmless."""
+        self._files.make_folder(self._folder)
+        try:
+            self._files.create(self._folder / f"{receipt.id}.json", render_receipt(receipt))
+        except FileExistsError:
+            return  # the same turn: its id is made of its content
+        self._rotate()
+
+    def put(self, context: Receipt) -> None:
+        """Write a ready context, durably, in the place of one that was made for an earlier inbox."""
+        self._files.make_folder(self._folder)
+        path = self._folder / f"{context.id}.json"
+        self._files.replace(path, render_receipt(context), self._files.look(path))
+        self._rotate()
+
+    def inbox_of(self, turn: str) -> str:
+        """Return the digest of the inbox that the context of *turn* was made for; "" where there is no such context."""
+        try:
+            return self.read(turn).inbox
+        except (NotFound, BadFile, NewerFormat):
+            return ""
+
+    def turns(self) -> list[str]:
+        """Return the ids of the turns, oldest first."""
+        return ids(self._files.disk.names(self._folder))
+
+    def read(self, turn: str | None = None) -> Receipt:
+        """
+        Return the receipt of *turn* (an id, or the beginning of one), of the newest without it.
+
+        NotFound where there is none, BadFile where it can't be read.
+        """
+        found = self.turns()
+        identity = newest([f"{one}.json" for one in found if one.startswith(turn or "")])
+        if identity is None:
+            raise NotFound(f"turns/{turn or ''}")
+        path = self._folder / f"{identity}.json"
+        look = self._files.look(path)
+        if look is None:
+            raise NotFound(f"turns/{identity}.json")
+        return parse_receipt(look.data, path)
+
+    def _rotate(self) -> None:
+        """Delete the oldest receipts beyond what is kept; the newest always stays."""
+        size = 0
+        for count, identity in enumerate(reversed(self.turns()), 1):
+            path = self._folder / f"{identity}.json"
+            stat = self._files.disk.stat(path)
+            size += stat.size if stat else 0
+            if count > 1 and (count > self._kept or size > self._kept_bytes):
+                self._files.remove(path)

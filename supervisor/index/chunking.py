@@ -1,0 +1,267 @@
+"""
+Cutting a person's own Markdown: each list item and each paragraph is a unit, each line of talk knows who said it.
+
+Lines of memory.md in the form YYYY-MM-DD|source|item；item know their day. Front matter, rules and comments are no units, a
+heading is the context of what stands below it, and a unit of its own only where nothing does.
+
+Cutting the files of memory into units: the messages of a dated file, the sections of a summary, the lines of memory.md.
+
+A unit stands in its file from line to line, so that it can be cited and read there. What goes before the assistant are the
+words alone; headings above them, which the search sees too, are the unit's *context*. A person's own notes are cut by list
+item and paragraph (notes). Source: design of recall, "Units"; docs/protocol.md, 4.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import TYPE_CHECKING, Final
+
+from supervisor.index.hit import Unit
+from supervisor.protocol.clock import local_day
+from supervisor.protocol.frontmatter import read_head
+from supervisor.protocol.inbox import chat_of
+from supervisor.protocol.message import ROLES
+from supervisor.protocol.summary_file import MARKER, SOURCES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import tzinfo
+    from pathlib import Path
+
+    from supervisor.index.hit import Tier
+    from supervisor.protocol.dated_file import Block, DatedFile
+
+_FRONT: Final = re.compile(r"\A---\n(?:[^\n]*\n){0,60}?---\n")
+_HEADING: Final = re.compile(r" {0,3}(#{1,6})\s+(.*?)\s*#*\s*")
+_ITEM: Final = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)、])\s+(?:\[[ xX]\]\s+)?")
+_RULE: Final = re.compile(r"\s*(?:[-*_=]\s*){3,}|\s*<!--.*-->\s*|\s*\|?[\s:|-]*-[\s:|-]*")
+_FENCE: Final = re.compile(r"\s*(`{3,}|~{3,})")
+_SPEAKERS: Final = {"user": "user", "assistant": "assistant", "system": "system", "tool": "tool", **ROLES}
+_CHINESE_SPEAKERS: Final = {"用户": "user", "我": "user", "助手": "assistant", "助理": "assistant"}
+_SAID: Final = re.compile(
+    r"(?:\**\[?(?:[01]?\d|2[0-3])[:：][0-5]\d(?:[:：][0-5]\d)?\]?\**\s*)?"
+    rf"(?:\**(?P<role>{'|'.join([*_SPEAKERS, *_CHINESE_SPEAKERS])})\**\s*[:：]\**\s*)?",
+    re.IGNORECASE,
+)
+_ENTRY: Final = re.compile(r"\s*(?:[-*+]\s+)?(\d{4}-\d\d-\d\d)\|([^|\n]*)\|\s*(.*)")
+_SHARED: Final = re.compile(r"(?<!\w)#(?:shared|共享)(?!\w)", re.IGNORECASE)
+#: Lines of one unit, at most: a file without breaks is no single unit.
+_MOST_LINES: Final = 12
+
+
+def cut_note(path: str, text: str, day: date | None, tier: Tier) -> Iterator[tuple[Unit, str]]:
+    """Yield each unit with the headings above it, in order."""
+    headings: dict[int, str] = {}
+    bare: tuple[int, str] | None = None  # a heading with nothing below it yet
+    for start, end, words, is_code in _pieces(text):
+        heading = None if is_code else _HEADING.fullmatch(words)
+        if heading and start == end:
+            level = len(heading[1])
+            headings = {depth: title for depth, title in headings.items() if depth < level} | {level: heading[2]}
+            if bare:
+                yield _unit(path, (bare[0], bare[0]), bare[1], day, tier), ""
+            bare = (start, heading[2]) if heading[2] else None
+            continue
+        bare = None
+        yield _unit(path, (start, end), words, day, tier), " ".join(headings.values())
+    if bare:
+        yield _unit(path, (bare[0], bare[0]), bare[1], day, tier), ""
+
+
+def _unit(path: str, lines: tuple[int, int], words: str, day: date | None, tier: Tier) -> Unit:
+    """Return the unit that the piece is: an entry of memory.md, something said, or plain words."""
+    role = ""
+    shared = bool(_SHARED.search(words))
+    entry = _ENTRY.fullmatch(words)
+    if entry:
+        words = entry[3]
+        try:
+            day = date.fromisoformat(entry[1])
+        except ValueError:
+            day = None
+    else:
+        item = _ITEM.match(words)
+        words = words[item.end() :] if item else words
+        said = _SAID.match(words)
+        if said and said["role"]:
+            role = _CHINESE_SPEAKERS.get(said["role"]) or _SPEAKERS[said["role"].lower()]
+        words = words[said.end() :] if said and role else words
+    return Unit(path=path, start=lines[0], end=lines[1], text=words.strip(), tier=tier, day=day, role=role, shared=shared)
+
+
+def _pieces(text: str) -> Iterator[tuple[int, int, str, bool]]:
+    """Yield first line, last line and words of each heading, item, paragraph, row and block of code, and whether it is one."""
+    front = _FRONT.match(text)
+    skipped = front[0].count("\n") if front else 0
+    held: list[str] = []
+    start, fence, is_code = 0, "", False
+    for number, line in enumerate(text.split("\n"), 1):
+        if number <= skipped:
+            continue
+        mark = _FENCE.match(line)
+        if mark and (not fence or mark[1].startswith(fence)):
+            fence = "" if fence else mark[1]
+            continue
+        breaks = not line.strip() or (not fence and bool(_RULE.fullmatch(line)))
+        opens = not fence and bool(
+            _HEADING.fullmatch(line) or _ITEM.match(line) or _ENTRY.fullmatch(line) or line.startswith("|")
+        )
+        # an entry is a line (protocol.md 1): what a person writes below it neither takes its day nor shares it
+        ends = bool(held) and not is_code and bool(_HEADING.fullmatch(held[0]) or _ENTRY.fullmatch(held[0]))
+        closes = bool(held) and (breaks or opens or ends or len(held) == _MOST_LINES)
+        if closes:
+            yield start, start + len(held) - 1, "\n".join(held), is_code
+            held = []
+        if not breaks:
+            start, is_code = (start, is_code) if held else (number, bool(fence))
+            held.append(line.strip() if not fence else line)
+    if held:
+        yield start, start + len(held) - 1, "\n".join(held), is_code
+
+
+#: Part of every index: another number means that units are cut differently, and that it has to be made anew.
+VERSION: Final = 2
+#: Characters of a section from which on its paragraphs and items are units of their own.
+_LONG_SECTION: Final = 600
+_MARK: Final = re.compile(r'<!-- (\{"id": .*\}) -->')
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """
+    A unit, the headings it stands under, and the talk it belongs to: units of one talk are one another's neighbours.
+
+    Talk "" is that of the file alone; None says that what stands around it says nothing of it (a line of memory.md).
+    """
+
+    unit: Unit
+    context: str = ""
+    talk: str | None = None
+
+
+def decoded(data: bytes) -> str:
+    """
+    Return the text of a person's file, whatever wrote it: UTF-8, UTF-16 with its mark, or GB18030 where that makes Chinese.
+
+    Bytes that are neither stand as U+FFFD. Lines end with a line feed.
+    """
+    try:
+        text = data.decode("utf-16" if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig")
+    except UnicodeDecodeError:
+        try:
+            text = data.decode("gb18030")
+        except UnicodeDecodeError:
+            text = ""
+        han = sum("\u4e00" <= char <= "\u9fff" for char in text)
+        if han * 2 < sum(char > "\x7f" for char in text) or not text:
+            text = data.decode("utf-8", "replace")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def of_dated(path: str, file: DatedFile, text: str, zone: tzinfo) -> list[Cut]:
+    """Return the messages of a dated file of ours; *text* is the file as `decoded`, in which its blocks are looked up."""
+    lines = text.split("\n")
+    marks = [(number, _id_of(line)) for number, line in enumerate(lines, 1) if line.startswith("<!-- {")]
+    found, at = [], 0
+    for block in file.blocks:
+        # a block that a person broke has its mark still, but is not among the blocks
+        while at < len(marks) and marks[at][1] != block.id:
+            at += 1
+        if at == len(marks):
+            break
+        start = marks[at][0] + 3
+        end = marks[at + 1][0] - 1 if at + 1 < len(marks) else len(lines)
+        while end > start and not lines[end - 1].strip():
+            end -= 1
+        found.append(_message(path, block, (min(start, end), end), zone))
+        at += 1
+    return found
+
+
+def _message(path: str, block: Block, lines: tuple[int, int], zone: tzinfo) -> Cut:
+    chat = chat_of(block.fields)
+    day = local_day(block.created_at, zone)
+    unit = Unit(
+        path=path,
+        start=lines[0],
+        end=lines[1],
+        text=block.text,
+        tier="dated",
+        day=day,
+        at=block.created_at,
+        role=block.role,
+        message=block.of or block.id,
+        session=chat.session,
+        chat=chat.kind,
+        shared=block.fields.get("shared") is True,
+    )
+    return Cut(unit, talk=chat.session)
+
+
+def _id_of(line: str) -> str:
+    match = _MARK.match(line)
+    try:
+        return str(json.loads(match[1])["id"]) if match else ""
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return ""
+
+
+def of_summary(path: str, text: str, day: date | None, file: Path) -> list[Cut]:
+    """Return the sections of a summary, and of what a person keeps above it; its list of sources is none."""
+    found, line = [], 1
+    for part in text.split(f"{MARKER}\n"):
+        _, body = read_head(part, file)
+        found += _sections(path, body.partition(f"{SOURCES}\n")[0], line + part.count("\n") - body.count("\n"), day)
+        line += part.count("\n") + 1
+    return found
+
+
+def _sections(path: str, body: str, first: int, day: date | None) -> list[Cut]:
+    found: list[Cut] = []
+    lines = body.split("\n")
+    starts = [n for n, line in enumerate(lines) if line.startswith("## ")]
+    bounds = [0, *starts, len(lines)]
+    for start, end in itertools.pairwise(bounds):
+        text = "\n".join(lines[start:end]).strip()
+        if not text:
+            continue
+        if len(text) > _LONG_SECTION:
+            found += of_note(path, "\n".join(lines[start:end]), day, "summary", first + start)
+            continue
+        filled = [n for n in range(start, end) if lines[n].strip()]
+        unit = Unit(path=path, start=first + filled[0], end=first + filled[-1], text=text, tier="summary", day=day)
+        found.append(Cut(unit, talk=None))
+    return found
+
+
+def of_note(path: str, text: str, day: date | None, tier: Tier = "dated", first: int = 1) -> list[Cut]:
+    """Return the items and paragraphs of a person's own Markdown; *first* is the number of its first line."""
+    talk = None if tier == "long_term" else ""
+    return [
+        Cut(replace(unit, start=unit.start + first - 1, end=unit.end + first - 1), context, talk)
+        for unit, context in cut_note(path, text, day, tier)
+    ]
+
+
+def neighbours(cuts: Sequence[Cut]) -> list[list[Cut]]:
+    """Return the cuts in their talks, each in the order of time; what stands alone is a talk of one."""
+    talks: dict[str, list[Cut]] = {}
+    alone = []
+    for cut in cuts:
+        if cut.talk is None:
+            alone.append([cut])
+        else:
+            talks.setdefault(cut.talk, []).append(cut)
+    for talk in talks.values():
+        if all(cut.unit.message for cut in talk):
+            talk.sort(key=_time)
+    return [*talks.values(), *alone]
+
+
+def _time(cut: Cut) -> tuple[float, str, int]:
+    at = cut.unit.at
+    return (at.timestamp() if at else 0.0, cut.unit.path, cut.unit.start)

@@ -1,0 +1,83 @@
+"""The commands that look after a workspace: status, plan, fsck, restore (docs/cli.md)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path  # noqa: TC003 - typer reads the annotations
+from typing import Annotated
+
+import typer
+
+from supervisor.interfaces.cli.app import Folder, Json, Now, opened
+from supervisor.interfaces.cli.output import as_json, as_text, wire
+from supervisor.protocol.errors import BadFile
+
+
+def status(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
+    """Show how the workspace stands."""
+    from supervisor.service.status import status as status_of
+
+    ws, at = opened(workspace, now)
+    found = status_of(ws, at)
+    print(as_json(found) if json else as_text(found))
+
+
+def plan(
+    at: Annotated[str | None, typer.Option("--at", help="the moment to plan for, ISO 8601")] = None,
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
+    """Show what the next run would do."""
+    from supervisor.service.status import plan as plan_of
+
+    ws, moment_now = opened(workspace, at or now)
+    found = plan_of(ws, moment_now)
+    print(as_json(found) if json else as_text(found))
+
+
+def fsck(
+    repair: Annotated[bool, typer.Option("--repair", help="mend what can be mended; no byte goes without a copy")] = False,
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
+    """Account for every message; 65 when one is lost or a file is damaged."""
+    from supervisor.service.fsck import fsck as account
+
+    ws, at = opened(workspace, now)
+    mended: dict[str, object] = {}
+    if repair:
+        from supervisor.service.fsck import repair as mend
+        from supervisor.service.lock import alone
+
+        with alone(ws):
+            mended = {"repaired": wire(asdict(mend(ws, at)))}
+    ledger = account(ws)
+    found = wire(asdict(ledger)) | mended
+    print(as_json(found) if json else as_text(found))
+    if not ledger.is_sound:
+        raise typer.Exit(BadFile.exit_code)
+
+
+def restore(
+    source: Annotated[Path | None, typer.Option("--from", help="a copy of history.json, damaged or not")] = None,
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
+    """Put a damaged or lost history.json together again, now; with --from, add what a copy of it has that is nowhere else."""
+    from supervisor.archive.restore import add_missing, restore_history
+
+    ws, at = opened(workspace, now)
+    ws.prepare()
+    found = {"restored": restore_history(ws, at, unknown=True)}
+    if source is not None:
+        found["added"] = add_missing(ws, source.expanduser().absolute(), at)
+    print(as_json(found) if json else as_text(found))
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    for command in (status, plan, fsck, restore):
+        app.command()(command)

@@ -1,0 +1,185 @@
+"""
+What every command begins with: which workspace, at which moment, with which environment.
+
+A command that the supervisor runs for somebody else finds that one's folder and variables here, in place of its own.
+
+How a command ends: whatever goes wrong is one sentence on standard error, and an exit code (docs/cli.md).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import datetime  # noqa: TC003 - typer reads the annotations
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from supervisor.interfaces.locate import workspace_of
+from supervisor.protocol.clock import Clock, frozen, read_instant, to_wire, utc_now
+from supervisor.protocol.errors import BadRequest, SupervisorError, from_os_error
+from supervisor.workspace import Workspace, open_workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Folder = Annotated[Path | None, typer.Option("-w", "--workspace", help="the workspace (RECALLD_WORKSPACE)")]
+Now = Annotated[str | None, typer.Option("--now", help="the clock, ISO 8601 (RECALLD_NOW)")]
+Json = Annotated[bool, typer.Option("--json", help="machine-readable output")]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A command asked for through the supervisor's door: the folder it named, its RECALLD_* variables, the open workspace."""
+
+    named: str
+    environ: Mapping[str, str]
+    served: Workspace
+
+
+#: The call that is being answered, None for a command of one's own.
+CALL: Final[ContextVar[Call | None]] = ContextVar("call", default=None)
+#: Whether the supervisor was asked for the command, and said nothing.
+MUTE: Final[ContextVar[bool]] = ContextVar("mute", default=False)
+#: Options that stood before the command.
+GIVEN: Final[dict[str, Any]] = {}
+
+
+def is_served() -> bool:
+    """Tell whether a running supervisor runs the command for somebody else."""
+    return CALL.get() is not None
+
+
+def environ() -> Mapping[str, str]:
+    """Return the variables of whoever asked."""
+    call = CALL.get()
+    return call.environ if call else os.environ
+
+
+def root_of(workspace: Path | None) -> Path:
+    """
+    Return the workspace's folder, absolute: the option, else what `workspace_of` finds.
+
+    ValueError where the parser reads another folder than the one whose supervisor was asked.
+    """
+    chosen = workspace or GIVEN.get("workspace")
+    if call := CALL.get():
+        root = call.served.layout.root
+        if chosen != (Path(call.named) if call.named else None):
+            raise ValueError("another workspace")
+        if chosen and chosen.is_absolute() and not (chosen.exists() and chosen.samefile(root)):
+            raise ValueError("another workspace's supervisor was asked")
+        return root
+    return Path(chosen or workspace_of([], os.environ)).expanduser().absolute()
+
+
+def moment(now: str | None) -> datetime | None:
+    """Return what --now or RECALLD_NOW says; None for the machine's own clock. BadRequest when it is no time."""
+    text = now or GIVEN.get("now") or environ().get("RECALLD_NOW")
+    if not text:
+        return None
+    found = read_instant(text, utc_now().tzinfo)  # type: ignore[arg-type]  # UTC is a zone
+    if found is None:
+        raise BadRequest("--now", f"{text!r} is no time; write it like 2026-01-31T08:00:00Z")
+    if CALL.get() is None:
+        os.environ["RECALLD_NOW"] = to_wire(found)  # workers inherit it
+    return found
+
+
+def opened(workspace: Path | None, now: str | None) -> tuple[Workspace, datetime]:
+    """Return an existing workspace and the moment of a one-shot command. BadRequest where there is none."""
+    at = moment(now)
+    clock: Clock = frozen(at) if at else utc_now
+    root = root_of(workspace)
+    if call := CALL.get():
+        return call.served, clock()
+    if not root.is_dir():
+        raise BadRequest("--workspace", f"{root} is not there; make it with `recalld init -w {root}`")
+    ws = open_workspace(root, os.environ, clock)
+    if MUTE.get():
+        ws.events.edge("supervisor_mute", True)
+    return ws, clock()
+
+
+def new_app() -> typer.Typer:
+    """Return a command line without commands: what stands before one, and --version."""
+    app = typer.Typer(
+        name="recalld",
+        help="The memory of a long-running local assistant, kept in files a person can read.",
+        add_completion=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    app.callback()(_before)
+    return app
+
+
+def _say_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        print(f"recalld {version('recalld')}")
+        raise typer.Exit
+
+
+Version = Annotated[bool, typer.Option("--version", callback=_say_version, is_eager=True, help="which version this is")]
+
+
+def _before(workspace: Folder = None, now: Now = None, _version: Version = False) -> None:
+    GIVEN.update(workspace=workspace, now=now)
+
+
+#: What typer raises for wrong arguments; older ones bring click's own, newer ones a copy of it.
+_USAGE: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+
+
+def run_and_exit(commands: Any, *, is_mute: bool = False) -> None:
+    """Run one of the *commands* by this process's arguments and end with its code; *is_mute* is told (`supervisor_mute`)."""
+    MUTE.set(is_mute)
+    os.umask(0o077)  # the engine of the index makes files of its own, and they hold what was said
+    code = run_command(commands, None)
+    try:
+        if sys.stdout:  # None where the caller has closed it
+            sys.stdout.flush()
+    except OSError as error:
+        code = unprinted(error)
+    sys.exit(code)
+
+
+def run_command(commands: Any, argv: list[str] | None) -> int:
+    """Run one of the *commands* by the command line *argv* (None: that of this process) and return its exit code."""
+    try:
+        ended_with = commands(args=argv, prog_name="recalld", standalone_mode=False)
+    except SupervisorError as error:
+        return _say(str(error), error.exit_code)
+    except typer.Exit as ended:
+        return ended.exit_code
+    except typer.Abort:
+        return _say("interrupted.", 130)
+    except _USAGE as error:
+        sentence = getattr(error, "format_message", error.__str__)().rstrip(".")
+        return _say(f"{sentence}. See `recalld --help`.", BadRequest.exit_code)
+    except SystemExit:
+        return 0  # so typer ends where the reader of the output has gone
+    except OSError as error:
+        return _refused(error, error.filename or "the workspace")
+    return ended_with if isinstance(ended_with, int) else 0
+
+
+def _refused(error: OSError, where: str) -> int:
+    refused = from_os_error(error, where)
+    return _say(str(refused), refused.exit_code)
+
+
+def _say(sentence: str, code: int) -> int:
+    print(f"recalld: {sentence}", file=sys.stderr)
+    return code
+
+
+def unprinted(error: OSError) -> int:
+    """Return the exit code where the output could not be printed: a reader that has heard enough is no fault."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still held goes there at the end of the process
+    return 0 if isinstance(error, BrokenPipeError) else _refused(error, "standard output")

@@ -1,0 +1,24 @@
+"""
+The command line (docs/cli.md): arguments in, one step called, its answer printed.
+
+Machine output goes to standard output, everything else to standard error. An error is one sentence with an exit code.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import typer
+
+from supervisor.interfaces.cli import admin, service, turn
+from supervisor.interfaces.cli.app import new_app
+
+
+@cache
+def commands() -> Any:
+    """Return all commands, put together once."""
+    app = new_app()
+    for group in (service, admin, turn):
+        group.register(app)
+    return typer.main.get_command(app)

@@ -1,0 +1,188 @@
+"""The commands by which memory is kept: init, run, worker, append, summary redo (docs/cli.md)."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import threading
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from supervisor.archive.append import append as append_messages
+from supervisor.archive.append import read_lines
+from supervisor.interfaces.cli.app import Folder, Json, Now, moment, opened, root_of
+from supervisor.interfaces.cli.output import as_json, as_text, tree
+from supervisor.protocol.clock import frozen, read_instant, starting_at, to_wire, utc_now
+from supervisor.protocol.errors import BadRequest
+from supervisor.service.workers import worker_command
+from supervisor.workspace import make_workspace, open_workspace
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from supervisor.workspace import Workspace
+
+summary = typer.Typer(help="Daily and monthly summaries.", rich_markup_mode=None)
+
+_BATCH: Final = 8_000_000  # bytes of --jsonl input that are appended in one write
+
+
+def init(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
+    """Make a workspace; what is there is never changed."""
+    moment(now)
+    root = root_of(workspace)
+    is_new = make_workspace(root, os.environ)
+    ws = open_workspace(root, os.environ, utc_now)
+    ws.prepare()
+    if json:
+        print(as_json({"workspace": str(root), "new": is_new, "timezone": ws.config.archive.timezone}))
+    else:
+        print(tree(root))
+
+
+def run(
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+    until_settled: Annotated[bool, typer.Option("--until-settled", help="do all that is due, and end")] = False,
+    no_worker: Annotated[bool, typer.Option("--no-worker", help="never start a worker")] = False,
+) -> None:
+    """Run the supervisor in the foreground."""
+    from supervisor.interfaces.cli.output import progress
+    from supervisor.interfaces.serve import serve
+    from supervisor.protocol.signals import on_signals
+    from supervisor.service.round import until_settled as settle
+    from supervisor.service.workers import Workers
+    from supervisor.summaries.llm_state import provider_state
+
+    at = moment(now)
+    root = root_of(workspace)
+    make_workspace(root, os.environ)
+    if not until_settled:
+        serve(root, utc_now if at is None else starting_at(at), json=json, has_worker=not no_worker)
+        return
+    clock = utc_now if at is None else frozen(at)
+    ws = open_workspace(root, os.environ, clock)
+    stop = threading.Event()
+    on_signals(stop.set)
+    with progress() as ws.progress:
+        total = settle(ws, clock(), None if no_worker else Workers(ws, clock, idle_s=1.0), stop)
+    waiting = ws.failures()
+    counts = {
+        "seen": total.seen,
+        "archived": total.archived,
+        "summaries": total.summaries,
+        "trimmed": total.trimmed,
+        "waitingForRetry": len(waiting),
+        "unfinished": total.unfinished,
+    }
+    print(as_json(counts) if json else as_text(counts))
+    if total.errors:
+        raise next(iter(total.errors.values()))
+    refused = provider_state(ws)
+    if refused.is_failing and refused.next_at and not total.summaries:
+        reason = f"the model refused ({refused.reason}); nothing is asked of it before {to_wire(refused.next_at)}."
+        print(f"recalld: {reason}", file=sys.stderr)
+        raise typer.Exit(69)
+    if total.unfinished and not no_worker:
+        sentence = (
+            f"{total.unfinished} summaries are unfinished: the worker ended without a result; `recalld worker` shows why."
+        )
+        print(f"recalld: {sentence}", file=sys.stderr)
+        raise typer.Exit(69)
+
+
+def worker(
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+    idle: Annotated[float | None, typer.Option("--idle", help="leave after so many seconds without work")] = None,
+) -> None:
+    """Run a worker alone; any number may run."""
+    moment(now)
+    command = worker_command(root_of(workspace))
+    options = [*(["--json"] if json else []), *([] if idle is None else ["--idle", str(idle)])]
+    os.execv(sys.executable, [*command, *options])  # noqa: S606 - itself
+
+
+def append(
+    role: Annotated[str | None, typer.Option("--role", help="user, assistant, system or tool")] = None,
+    text: Annotated[str | None, typer.Option("--text", help="the words; - reads standard input")] = None,
+    at: Annotated[str | None, typer.Option("--at", help="when it was said, ISO 8601")] = None,
+    session: Annotated[str | None, typer.Option("--session")] = None,
+    channel: Annotated[str | None, typer.Option("--channel")] = None,
+    chat: Annotated[str | None, typer.Option("--chat", help="direct, group or channel")] = None,
+    jsonl: Annotated[bool, typer.Option("--jsonl", help="many messages on standard input, a JSON object a line")] = False,
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
+    """Add a message, or many; prints each id once the message is safe."""
+    ws, moment_now = opened(workspace, now)
+    ws.files.make_folder(ws.layout.state)
+    if jsonl:
+        _append_lines(ws, moment_now, json=json)
+        return
+    if not role or text is None:
+        raise BadRequest("append", "it needs --role and --text, or --jsonl")
+    if chat not in (None, "direct", "group", "channel"):
+        raise BadRequest("--chat", f"{chat!r} is not direct, group or channel")
+    if at is not None and read_instant(at, ws.zone) is None:
+        raise BadRequest("--at", f"{at!r} is no time; write it like 2026-01-28T09:02:00+08:00")
+    words = sys.stdin.buffer.read().decode("utf-8", "surrogateescape") if text == "-" else text
+    fields = {"role": role, "text": words, "createdAt": at, "channel": channel, "session": session, "chat": chat}
+    raw = {key: value for key, value in fields.items() if value is not None}
+    for identity in append_messages(ws, [raw], moment_now, os.urandom(10)):
+        print(as_json({"id": identity}) if json else identity)
+
+
+def _append_lines(ws: Workspace, now: datetime, *, json: bool) -> None:
+    """Append standard input in batches as large as what is ready, so that one write carries many messages."""
+    rest, number = b"", 1
+    while True:
+        data, ended = _ready()
+        lines = (rest + data).split(b"\n")
+        rest = b"" if ended else lines.pop()
+        raws, fault = read_lines(lines, ws, number)
+        number += len(lines)
+        for identity in append_messages(ws, raws, now, os.urandom(10 * len(raws))) if raws else ():
+            print(as_json({"id": identity}) if json else identity)
+        sys.stdout.flush()
+        if fault:
+            raise BadRequest("--jsonl", f"{fault}; the lines before it were added")
+        if ended:
+            return
+
+
+def _ready() -> tuple[bytes, bool]:
+    """Return what can be read from standard input without waiting for more, and whether it has ended."""
+    found = os.read(0, 1 << 20)
+    ended = not found
+    while not ended and len(found) < _BATCH and select.select([0], [], [], 0.02)[0]:
+        more = os.read(0, 1 << 20)
+        found, ended = found + more, not more
+    return found, ended
+
+
+@summary.command("redo")
+def summary_redo(
+    period: Annotated[str, typer.Argument(help="a day like 2026-01-28, or a month like 2026-01")],
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
+    """Have a summary made anew; what stands is kept until the new one is there."""
+    from supervisor.summaries.submit import redo
+
+    ws, at = opened(workspace, now)
+    group = redo(ws, period, at)
+    print(as_json({"group": group, "queued": True}) if json else f"{group} is queued; a supervisor takes it in.")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    for command in (init, run, worker, append):
+        app.command()(command)
+    app.add_typer(summary, name="summary")

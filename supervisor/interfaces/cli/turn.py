@@ -1,0 +1,174 @@
+"""The commands around a turn: inject, context, search, get, why, index (docs/cli.md)."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import asdict
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from supervisor.interfaces.cli.app import Folder, Json, Now, is_served, new_app, opened
+from supervisor.interfaces.cli.output import as_json, as_text, replayed, told
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from supervisor.index.commit import Inventory
+    from supervisor.interfaces.api import Memory
+
+Query = Annotated[str | None, typer.Option("--query", help="the input; without it, what waits in inbox.json")]
+Session = Annotated[str, typer.Option("--session", help="the key of the talk in which it was asked")]
+Kind = Annotated[str, typer.Option("--chat", help="where: direct, group or channel; else as the session's key says")]
+
+index = typer.Typer(help="The search index, which can be deleted at any time.", rich_markup_mode=None)
+
+
+def inject(
+    query: Query = None,
+    session: Session = "",
+    chat: Kind = "",
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
+    """Print the memory block for an input, and nothing else."""
+    with _memory(workspace, now) as memory:
+        made = memory.inject(query, session=session, chat=chat)
+    if json:
+        hits = [_hit(hit) for hit in made.shown]
+        print(as_json({"turn": made.id, "text": made.memory, "tokens": made.memory_tokens, "hits": hits}))
+    elif made.memory:
+        print(made.memory.rstrip("\n"))
+
+
+def context(
+    query: Query = None,
+    system: Annotated[str, typer.Option("--system", help="the system prompt, which stays as it is")] = "",
+    text: Annotated[bool, typer.Option("--text", help="as text, in place of messages as JSON")] = False,
+    session: Session = "",
+    chat: Kind = "",
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
+    """Print the whole turn, memory and recent history in their budgets, as chat-completions messages."""
+    with _memory(workspace, now) as memory:
+        made = memory.context(query, system, session=session, chat=chat)
+    if text and not json:
+        print("\n\n".join(f"{message['role']}: {message['content']}" for message in made.messages))
+    else:
+        print(as_json(list(made.messages)))
+
+
+def search(
+    query: Annotated[str, typer.Argument(help="words, a sentence, a date")],
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="hits at most")] = 10,
+) -> None:
+    """Find memories: path, lines, score."""
+    with _memory(workspace, now) as memory:
+        hits = memory.search(query, limit)
+    if json:
+        print(as_json([_hit(hit) for hit in hits]))
+    for hit in () if json else hits:
+        one = _hit(hit)
+        line = " ".join(str(one["snippet"]).split())
+        print(f"{one['score']:6.2f}  {one['path']}#L{one['startLine']}-L{one['endLine']}  {line[:160]}")
+
+
+def get(
+    path: Annotated[str, typer.Argument(help="memory/2026-01-28-deploy.md, with or without #L4-L6")],
+    start: Annotated[int, typer.Option("--from", help="first line, from 1")] = 1,
+    lines: Annotated[int | None, typer.Option("--lines", help="how many")] = None,
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
+    """Print exact lines of a memory file."""
+    with _memory(workspace, now) as memory:
+        found = memory.get(path, start, lines)
+    print(as_json(asdict(found)) if json else found.text)
+
+
+def why(
+    turn: Annotated[str | None, typer.Argument(help="a turn's id; without it, the newest")] = None,
+    replay: Annotated[bool, typer.Option("--replay", help="what would be said now, beside what was")] = False,
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
+    """Show what was put before the assistant in a turn, what was not, and why."""
+    with _memory(workspace, now) as memory:
+        again = memory.replay(turn) if replay else None
+        receipt = again.receipt if again else memory.why(turn)
+    if json:
+        print(as_json(asdict(again or receipt)))
+    else:
+        print(replayed(again) if again else told(receipt))
+
+
+@index.command("status")
+def index_status(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
+    """Show what the index holds, and whether memory is as it says."""
+    with _memory(workspace, now) as memory:
+        found = memory.workspace.index.inventory()
+    if json:
+        print(as_json({**_held(found), "differing": found.differing}))
+    else:
+        state = f"{found.differing} differing from memory" if found.differing else "up to date"
+        print(as_text({**_held(found), "state": state}))
+
+
+@index.command("rebuild")
+def index_rebuild(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
+    """Make the index anew from the files, and the vectors that are lacking."""
+    from supervisor.recall.rerank import learn
+
+    with _memory(workspace, now) as memory:
+        changes = asdict(memory.rebuild())
+        learn(memory.workspace)
+        held = _held(memory.workspace.index.inventory())
+    odd = {name: changes[name] for name in ("shared", "unread") if changes[name]}
+    print(as_json({**changes, **held}) if json else as_text({**held, **odd}))
+
+
+def _held(found: Inventory) -> dict[str, int]:
+    return {"files": found.files, "units": found.units, "bytes": found.size_bytes}
+
+
+@contextlib.contextmanager
+def _memory(workspace: Path | None, now: str | None) -> Iterator[Memory]:
+    """Give the memory as of *now*; a running supervisor keeps its index fresh, a first index shows on a terminal."""
+    from supervisor.interfaces.api import Memory
+    from supervisor.interfaces.cli.output import progress
+
+    ws, at = opened(workspace, now)
+    with progress() as ws.progress:
+        yield Memory(ws, clock=lambda: at, keep_fresh=not is_served())
+
+
+def _hit(hit: Any) -> dict[str, Any]:
+    """Return a hit as 001's memory_search shows it, and why it is one."""
+    unit = hit.unit
+    shown = {"path": unit.path, "startLine": unit.start, "endLine": unit.end, "snippet": unit.text}
+    return {**shown, "score": round(hit.score, 4), "because": list(hit.because)}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    for command in (inject, context, search, get, why):
+        app.command()(command)
+    app.add_typer(index, name="index")
+
+
+@cache
+def commands() -> Any:
+    """Return these commands alone, put together once: a turn waits until they are loaded, and a supervisor runs them again."""
+    app = new_app()
+    register(app)
+    return typer.main.get_command(app)

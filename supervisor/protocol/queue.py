@@ -1,0 +1,230 @@
+"""
+The tasks of a workspace: ``queue/ → running/ → results/``, each step one durable rename, and ``failed/`` for what waits.
+
+Both processes use it. There is no table of jobs: a task is where its file lies, and its name says its group. The supervisor
+submits, discards and puts back; a worker claims, beats and finishes. Source: docs/protocol.md, 6; 003, Worker.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from supervisor.protocol.clock import from_wire, to_the_millisecond, to_wire
+from supervisor.protocol.lenient_json import parse_json, render_json
+from supervisor.protocol.message import ATTEMPTS_END
+from supervisor.protocol.paths import SPOOL
+from supervisor.protocol.period import Period, period_of_group
+from supervisor.protocol.task import Result, Task, parse_result, parse_task, render_result, render_task
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
+
+    from supervisor.protocol.files import Files
+    from supervisor.protocol.paths import Layout
+
+_TASK: Final = re.compile(r"(?P<group>(?:day|month)-[0-9-]+)-[0-9a-f]{10}-\d+\.json")
+
+
+class Spool:
+    """The four folders under ``worker/``."""
+
+    def __init__(self, files: Files, layout: Layout) -> None:
+        self._files = files
+        self.queue, self.running, self.results, self.failed = (layout.worker / name for name in SPOOL)
+
+    def prepare(self) -> None:
+        """Make the folders where they are absent."""
+        for folder in (self.queue, self.running, self.results, self.failed):
+            self._files.make_folder(folder, lasting=True)
+
+    def settle(self) -> None:
+        """Make durable what lies in the folders, and that what a killed process took out of them stays out."""
+        for folder in (self.queue, self.running, self.results, self.failed):
+            self._files.disk.sync_folder(folder)
+
+    # ── the supervisor's side ────────────────────────────────────────────────
+
+    def submit(self, task: Task) -> bool:
+        """Put the task into the queue; False when it is in the spool already."""
+        name = f"{task.id}.json"
+        if any(self._files.disk.stat(folder / name) for folder in (self.running, self.results)):
+            return False
+        try:
+            self._files.create(self.queue / name, render_task(task))
+        except FileExistsError:
+            return False
+        return True
+
+    def in_flight(self) -> dict[str, str]:
+        """Return the groups that have a task or a result here, each with the folder it lies in."""
+        found: dict[str, str] = {}
+        for folder in (self.queue, self.running, self.results):
+            for name in _names(self._files, folder):
+                found[_group(name)] = folder.name
+        return found
+
+    def waiting(self) -> int:
+        """Count the tasks in the queue."""
+        return len(_names(self._files, self.queue))
+
+    def finished(self) -> list[Path]:
+        """Return the result files, by name."""
+        return [self.results / name for name in _names(self._files, self.results)]
+
+    def read_result(self, path: Path) -> Result:
+        """Return the result; ValueError with a reason when it is none."""
+        look = self._files.look(path)
+        if look is None:
+            raise ValueError("it is gone")
+        result = parse_result(look.data)
+        if (path.name, result.group) != (f"{result.id}.json", _group(path.name)) or not result.id.endswith(
+            f"-{result.attempt}"
+        ):
+            raise ValueError("its name is not its id")
+        return result
+
+    def discard(self, path: Path) -> None:
+        """Delete a result that has been taken in, and whatever a crash left of its task; the result goes last."""
+        self._files.remove(self.running / path.name)
+        self._files.remove(self.queue / path.name)
+        self._files.remove(path)
+
+    def claimed(self) -> dict[str, int]:
+        """Return the running tasks by file name, each with the time of its last beat in nanoseconds."""
+        stats = {name: self._files.disk.stat(self.running / name) for name in _names(self._files, self.running)}
+        return {name: stat.mtime_ns for name, stat in stats.items() if stat}
+
+    def put_back(self, name: str) -> None:
+        """Return a running task to the queue; one that has its result already is over."""
+        if self._files.disk.stat(self.results / name):
+            self._files.settle(self.results / name)
+            self._files.remove(self.running / name)
+            return
+        try:
+            self._files.move(self.running / name, self.queue / name)
+        except FileExistsError:
+            self._files.remove(self.running / name)
+        except FileNotFoundError:
+            return
+
+    def withdraw(self, *, asked_too: bool = True) -> int:
+        """
+        Take back every task that nobody has claimed: it would only fail as the one before; returns how many.
+
+        Those that a person asked for only where *asked_too*.
+        """
+        names = [name for name in _names(self._files, self.queue) if asked_too or not self._is_asked(name)]
+        for name in names:
+            self._files.remove(self.queue / name)
+        return len(names)
+
+    def _is_asked(self, name: str) -> bool:
+        look = self._files.look(self.queue / name)
+        with suppress(ValueError):
+            return look is not None and parse_task(look.data).redo
+        return False
+
+    # ── the worker's side ────────────────────────────────────────────────────
+
+    def claim(self) -> Task | None:
+        """
+        Take the newest task into ``running/``; None when the queue is empty or others were faster.
+
+        A file that is no task is moved to ``results/`` as it is, for the supervisor to set aside.
+        """
+        for name in sorted(_names(self._files, self.queue), key=_recency, reverse=True):
+            try:
+                self._files.move(self.queue / name, self.running / name)
+            except (FileNotFoundError, FileExistsError):
+                continue
+            self._files.disk.touch(self.running / name)
+            look = self._files.look(self.running / name)
+            try:
+                if look is None:
+                    continue
+                task = parse_task(look.data)
+                if name != f"{task.id}.json":
+                    raise ValueError("its name is not its id")
+            except ValueError:
+                self._files.move(self.running / name, self.results / name)
+                continue
+            return task
+        return None
+
+    def beat(self, task: Task) -> None:
+        """Say that the task is being worked on; nothing happens when it was put back meanwhile."""
+        try:
+            self._files.disk.touch(self.running / f"{task.id}.json")
+        except FileNotFoundError:
+            return
+
+    def finish(self, result: Result) -> None:
+        """Deliver the result, once; then the running task is over."""
+        name = f"{result.id}.json"
+        try:
+            self._files.create(self.results / name, render_result(result))
+        except FileExistsError:  # a second worker was faster: the work is the same
+            self._files.settle(self.results / name)
+        self._files.remove(self.running / name)
+
+    # ── failures ─────────────────────────────────────────────────────────────
+
+    def failures(self) -> dict[str, tuple[int, datetime, datetime, str]]:
+        """Return by group: attempts, when it failed, when to try again, why. A file that can't be read counts as none."""
+        found = {}
+        for name in self._files.disk.names(self.failed):
+            group = name.removesuffix(".json")
+            look = self._files.look(self.failed / name) if period_of_group(group) else None
+            if look is None:
+                continue
+            try:
+                raw = parse_json(look.data)
+                attempts, failed_at, next_at = raw["attempts"], from_wire(raw["failedAt"]), from_wire(raw["nextAt"])
+                if attempts in range(1, ATTEMPTS_END):
+                    # to the millisecond, as it stands in history.json as well
+                    times = to_the_millisecond(failed_at), to_the_millisecond(next_at)
+                    found[group] = int(attempts), *times, str(raw["reason"])
+            except (ValueError, TypeError, KeyError):
+                continue
+        return found
+
+    def fail(self, group: str, attempts: int, failed_at: datetime, next_at: datetime, reason: str) -> None:
+        """Write down the group's last failure."""
+        path = self.failed / f"{group}.json"
+        fields = {"attempts": attempts, "failedAt": to_wire(failed_at), "nextAt": to_wire(next_at), "reason": reason}
+        self._files.replace(path, render_json(fields) + b"\n", self._files.look(path))
+
+    def provider(self) -> dict[str, Any]:
+        """Return what is written about the provider; nothing where there is no file or it can't be read."""
+        look = self._files.look(self.failed / "provider.json")
+        try:
+            raw = parse_json(look.data) if look else {}
+        except ValueError:
+            return {}
+        return raw if isinstance(raw, dict) else {}
+
+    def note_provider(self, fields: dict[str, Any]) -> None:
+        """Write down the provider's last fault and what the day has cost."""
+        path = self.failed / "provider.json"
+        self._files.replace(path, render_json(fields) + b"\n", self._files.look(path))
+
+    def clear(self, group: str) -> None:
+        """Forget the group's failure: it succeeded, or has nothing left to do."""
+        self._files.remove(self.failed / f"{group}.json")
+
+
+def _names(files: Files, folder: Path) -> list[str]:
+    return [name for name in files.disk.names(folder) if _TASK.fullmatch(name)]
+
+
+def _group(name: str) -> str:
+    match = _TASK.fullmatch(name)
+    return match["group"] if match else ""
+
+
+def _recency(name: str) -> str:
+    period: Period | None = period_of_group(_group(name))
+    return period.last_day if period else ""

@@ -1,0 +1,141 @@
+"""
+A summary, `memory/summary/2026-01-15.md` or `2025-12.md`: what a worker wrote, and by name and digest from what.
+
+A person may edit it: their bytes stay an exact prefix, and new machine text goes below one marker line, with a head of its
+own. What it was made from is the union over its machine parts; who wrote it is read from the last one. A file without any
+head of ours is such an edited summary too. Source: docs/protocol.md, 4 and 5; 003, 归档流程.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from supervisor.protocol.dated_file import body_digest
+from supervisor.protocol.frontmatter import FORMAT, read_head, render_head
+from supervisor.protocol.paths import day_of_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+#: The line under which new machine text stands in a file that a person edited.
+MARKER: Final = "<!-- recalld: below this line stands newer machine text; what is above was edited and is kept -->"
+SOURCES: Final = "<!-- recalld: made from -->"
+_SOURCE: Final = re.compile(r"- (.+) · ([0-9]{1,9}) · ([0-9a-f]{16})")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Source:
+    """A dated file as a summary names it: its *name* in the tree, the *digest* of its bytes, how many messages it holds."""
+
+    name: str
+    digest: str
+    count: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What a summary file says. *text* is the last machine part; *kept* a person's bytes before it, "" where untouched."""
+
+    period: str
+    zone: str
+    created: str
+    text: str
+    sources: tuple[Source, ...]
+    provider: str
+    model: str = ""
+    prompt: str = ""
+    extract: bool = False
+    empty: bool = False
+    kept: str = ""
+
+
+def can_stand(source: Source) -> bool:
+    """Tell whether a summary that names *source* would be read again as it was written."""
+    return day_of_name(source.name) is not None and _SOURCE.fullmatch(_line_of(source)) is not None
+
+
+def _line_of(source: Source) -> str:
+    return f"- {source.name} · {source.count} · {source.digest}"
+
+
+def render_summary(summary: Summary) -> bytes:
+    """Return the file: kept bytes and marker where a person edited it, the head, the text, and its sources at the end."""
+    sources = "".join(f"{_line_of(source)}\n" for source in sorted(summary.sources))
+    # half a character, as a model may quote it, can't be written: a question mark stands for it
+    text = summary.text.strip().encode("utf-8", "replace").decode()
+    body = f"\n{text}\n\n{SOURCES}\n{sources}"
+    head = {
+        "recalld": str(FORMAT),
+        "kind": "day" if len(summary.period) == len("2026-01-15") else "month",
+        "period": summary.period,
+        "zone": summary.zone,
+        "created": summary.created,
+        "count": str(sum(source.count for source in summary.sources)),
+        "provider": summary.provider,
+    }
+    optional = {
+        "model": summary.model,
+        "prompt": summary.prompt,
+        "extract": "true" if summary.extract else "",
+        "empty": "true" if summary.empty else "",
+    }
+    head.update({key: value for key, value in optional.items() if value})
+    head["digest"] = body_digest(render_head(head) + body)
+    kept = f"{summary.kept}{MARKER}\n" if summary.kept else ""
+    return (kept + render_head(head) + body).encode("utf-8", "surrogateescape")
+
+
+def parse_summary(data: bytes, period: str, path: Path) -> Summary:
+    """
+    Return what the file says; a file without a head of ours has no sources and is kept whole.
+
+    NewerFormat when a newer recalld wrote it.
+    """
+    # surrogateescape: a person's bytes come back exactly, whatever their encoding
+    whole = data.decode("utf-8", "surrogateescape")
+    parts = whole.split(f"{MARKER}\n")
+    heads = [read_head(part, path) for part in parts]
+    fields, body = heads[-1]
+    sources: dict[str, Source] = {}
+    for of_part, text in heads:
+        # an extract that a person edited vouches for nothing below which a model has since written
+        if of_part and of_part.get("extract", "") in ("", fields.get("extract", "")):
+            sources.update((source.name, source) for source in _sources_of(text))
+    intact = bool(fields) and parts[-1] == _as_written(parts[-1], fields.get("digest", ""))
+    kept = whole[: len(whole) - len(parts[-1])].removesuffix(f"{MARKER}\n") if intact else _ended(whole)
+    return Summary(
+        period=period,
+        zone=fields.get("zone", ""),
+        created=fields.get("created", ""),
+        text=body.partition(f"{SOURCES}\n")[0].strip(),
+        sources=tuple(sorted(sources.values())),
+        provider=fields.get("provider", ""),
+        model=fields.get("model", ""),
+        prompt=fields.get("prompt", ""),
+        extract=fields.get("extract") == "true",
+        empty=fields.get("empty") == "true",
+        kept=kept,
+    )
+
+
+def _as_written(part: str, digest: str) -> str:
+    """Return the machine part if its digest, the last line of its head, is that of all the rest; "" when a person edited it."""
+    line = f"digest: {digest}\n---\n"
+    head, mark, body = part.partition(line)
+    return part if mark and body_digest(f"{head}---\n{body}") == digest else ""
+
+
+def _ended(text: str) -> str:
+    """Return the text with a line break at its end, so that the marker stands on a line of its own."""
+    return text if not text or text.endswith("\n") else f"{text}\n"
+
+
+def _sources_of(body: str) -> Iterable[Source]:
+    _, mark, listed = body.rpartition(f"{SOURCES}\n")
+    if not mark:
+        return ()
+    found = (_SOURCE.fullmatch(line) for line in listed.split("\n"))
+    return tuple(Source(match[1], match[3], int(match[2])) for match in found if match)

@@ -1,0 +1,228 @@
+"""How Chinese names days: 2026年1月28日, 五月初, 去年六月, 昨天, 上周三, 三天前 (see dates)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from supervisor.query.calendar import (
+    Days,
+    ago,
+    day_of_month_back,
+    days_back,
+    feast_of,
+    latest,
+    latest_feast,
+    latest_month,
+    latest_season,
+    month_of,
+    months_back,
+    one,
+    part_of_year,
+    past,
+    season_of,
+    week_back,
+    weekday_back,
+    weekend_back,
+    year_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import date
+
+_DIGITS: Final = {
+    char: n for n, chars in enumerate(("〇零", "一", "二两", "三", "四", "五", "六", "七", "八", "九")) for char in chars
+}
+_N: Final = "(?:[0-9]{1,2}|[一二两三四五六七八九十廿]{1,3})"
+_YEAR: Final = "(?P<year>(?:[0-9]{4}|[〇零一二三四五六七八九]{4})年|今年|去年|前年|大前年)的?"
+_YEARS_BACK: Final = {"今年": 0, "去年": 1, "前年": 2, "大前年": 3}
+_PART: Final = {"初": "begin", "上旬": "early", "中旬": "mid", "中": "mid", "下旬": "late", "底": "end", "末": "end"}
+_SEASON: Final = {"春": "spring", "夏": "summer", "秋": "autumn", "冬": "winter"}
+_DAY: Final = {"今": 0, "昨": 1, "前": 2, "大前": 3}
+_WEEKS: Final = {"上上": 2, "上": 1, "这": 0, "本": 0, "": None}
+_WEEKDAY: Final = "一二三四五六日天"
+_FEASTS: Final = {
+    "元旦": "new year",
+    "情人节": "valentine",
+    "劳动节": "labour day",
+    "五一": "labour day",
+    "儿童节": "children",
+    "国庆": "national day",
+    "十一假期": "national day",
+    "万圣节": "halloween",
+    "平安夜": "christmas eve",
+    "圣诞": "christmas",
+    "跨年": "new year's eve",
+}
+_YEAR_PART: Final = {"初": "begin", "底": "end", "末": "end", "上半年": "first half", "下半年": "second half"}
+_UNIT: Final = {"天": "day", "日": "day", "周": "week", "星期": "week", "礼拜": "week", "月": "month", "年": "year"}
+
+
+def number(text: str) -> int:
+    """
+    Return what 28, 二十八 or 廿八 says.
+
+    >>> number("28"), number("二十八"), number("十"), number("廿一")
+    (28, 28, 10, 21)
+    """
+    if text.isascii():
+        return int(text)
+    text = text.replace("廿", "二十")
+    tens, ten, ones = text.rpartition("十")
+    return (_DIGITS.get(tens, 1) * 10 if ten else 0) + _DIGITS.get(ones, 0)
+
+
+def _year(match: re.Match[str], today: date) -> int | None:
+    text = match["year"]
+    if text is None:
+        return None
+    if text in _YEARS_BACK:
+        return today.year - _YEARS_BACK[text]
+    return int("".join(str(_DIGITS.get(char, char)) for char in text.removesuffix("年")))
+
+
+def _day(match: re.Match[str], today: date) -> Days | None:
+    year, month, day = _year(match, today), number(match["month"]), number(match["day"])
+    first = one(year, month, day) if year is not None else latest(month, day, today)
+    last = first and match.groupdict().get("to") and one(first.first.year, month, number(match["to"]))
+    return Days(first.first, last.first) if first and last and first.first <= last.first else first
+
+
+def _none(_match: re.Match[str], _today: date) -> Days | None:
+    """Of what lies ahead, and of the moon's calendar, nothing is remembered under these numbers."""
+    return None
+
+
+def _month(match: re.Match[str], today: date) -> Days | None:
+    year, month = _year(match, today), number(match["month"])
+    part = _PART.get(match["part"] or "", "whole")
+    return month_of(year, month, part) if year is not None else latest_month(month, today, part)
+
+
+def _day_of_near_month(match: re.Match[str], today: date) -> Days | None:
+    return day_of_month_back(today, _WEEKS[match["back"]] or 0, number(match["day"]))
+
+
+def _near_month(match: re.Match[str], today: date) -> Days | None:
+    found = months_back(today, _WEEKS[match["back"]] or 0)
+    return month_of(found.first.year, found.first.month, _PART.get(match["part"] or "", "whole")) if found else None
+
+
+def _season(match: re.Match[str], today: date) -> Days | None:
+    year, season = _year(match, today), _SEASON[match["season"]]
+    return season_of(year, season) if year else latest_season(season, today)
+
+
+def _whole_year(match: re.Match[str], today: date) -> Days | None:
+    year = _year(match, today)
+    return year_of(year) if year else None
+
+
+def _feast(match: re.Match[str], today: date) -> Days | None:
+    year, feast = _year(match, today), _FEASTS[match["feast"]]
+    return feast_of(year, feast) if year is not None else latest_feast(feast, today)
+
+
+def _year_part(match: re.Match[str], today: date) -> Days | None:
+    year, part = _year(match, today), _YEAR_PART[match["part"]]
+    found = part_of_year(today.year if year is None else year, part)
+    return found if year is not None or (found and found.first <= today) else part_of_year(today.year - 1, part)
+
+
+def _same_day(match: re.Match[str], today: date) -> Days | None:
+    return one(today.year - _YEARS_BACK[match["year"]], today.month, today.day)
+
+
+def _past(match: re.Match[str], today: date) -> Days | None:
+    return past(today, 5 if match["n"] == "几" else number(match["n"]), _UNIT[match["unit"]])
+
+
+def _number_only(match: re.Match[str], today: date) -> Days | None:
+    day = number(match["day"])
+    found = one(today.year, today.month, day)
+    return found if found and found.first <= today else day_of_month_back(today, 1, day)
+
+
+def _near_day(match: re.Match[str], today: date) -> Days | None:
+    return days_back(today, _DAY[match["back"]])
+
+
+def _few_days(_match: re.Match[str], today: date) -> Days | None:
+    far, near = days_back(today, 7), days_back(today, 2)
+    return Days(far.first, near.last) if far and near else None
+
+
+def _weekday(match: re.Match[str], today: date) -> Days | None:
+    return weekday_back(today, min(_WEEKDAY.index(match["weekday"]), 6), _WEEKS[match["back"] or ""])
+
+
+def _weekend(match: re.Match[str], today: date) -> Days | None:
+    return weekend_back(today, _WEEKS[match["back"] or ""])
+
+
+def _week(match: re.Match[str], today: date) -> Days | None:
+    return week_back(today, _WEEKS[match["back"]] or 0)
+
+
+def _ago(match: re.Match[str], today: date) -> Days | None:
+    if match["half"]:
+        return days_back(today, 15, around=4) if match["half"].endswith("月") else months_back(today, 6)
+    return ago(today, number(match["n"]), _UNIT[match["unit"]])
+
+
+_BACK: Final = "(?P<back>上上|上|这|本)"
+_WEEK: Final = "个?(?:周|星期|礼拜)"
+#: Every Wednesday, and the next one, are no day that is remembered.
+_NO_HABIT: Final = "(?<![每下逢隔])(?<![每下]个)(?<![两双单])"
+RULES: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Days | None]], ...]] = (
+    (
+        re.compile(
+            f"(?:明年|大?后年|来年)的?(?:{_N}月份?(?:{_N}[日号]?)?|[春夏秋冬][天季]|{'|'.join(_FEASTS)}|年?[初底末]|[上下]半年)?"
+        ),
+        _none,
+    ),
+    (re.compile(f"下下?个?月的?(?:{_N}[日号]|[初底末])?|下下?{_WEEK}的?(?:{_WEEK})?[{_WEEKDAY}末]?"), _none),
+    (re.compile(f"(?:农历|阴历)(?:(?:{_N}|正|冬|腊)月)?(?:初?{_N}[日号]?)?"), _none),
+    (re.compile(f"(?:{_YEAR})?(?P<month>{_N})月份?(?P<day>{_N})[日号]?(?:到|至|[-~—]+)(?P<to>{_N})[日号](?!线)"), _day),
+    (re.compile(f"(?:{_YEAR})?(?P<month>{_N})月份?(?P<day>{_N})[日号](?!线)"), _day),
+    (re.compile(f"(?:{_YEAR})?(?P<month>{_N})月(?P<day>[0-9]{{1,2}})(?![0-9.:个多几万元块次点斤%]|[a-z])"), _day),
+    (
+        re.compile(f"(?:{_YEAR})?(?<![0-9个])(?P<month>{_N})月(?:份|(?P<part>初|上旬|中旬|下旬|底|末|中(?!国)))?(?!饼|亮|球)"),
+        _month,
+    ),
+    (re.compile(f"{_BACK}个?月的?(?P<day>{_N})[日号](?!线)"), _day_of_near_month),
+    (re.compile(f"{_BACK}个?月(?P<part>初|上旬|中旬|下旬|底|末|中)?"), _near_month),
+    (re.compile(f"(?:{_YEAR})?(?P<season>[春夏秋冬])(?:天|季)"), _season),
+    (re.compile(f"(?:{_YEAR})?(?P<feast>{'|'.join(_FEASTS)})(?:节|假期|期间|那天)?"), _feast),
+    (re.compile("(?P<year>去年|前年|大前年)的?(?:今天|今日|这一?天)"), _same_day),
+    (
+        re.compile(
+            f"(?:{_YEAR}(?:年(?=[初底末]))?|(?<![0-9一二三四五六七八九十百几半多每同全明今去前])年(?=[初底末]))(?P<part>[初底末])"
+        ),
+        _year_part,
+    ),
+    (re.compile(f"(?:{_YEAR})?(?P<part>[上下]半年)"), _year_part),
+    (re.compile(_YEAR), _whole_year),
+    (re.compile(f"(?:最近|过去|近)这?(?P<n>{_N}|几)个?(?P<unit>天|日|周|星期|礼拜|月|年)(?![前号])"), _past),
+    (re.compile("(?<![早之以目提从])(?P<back>大前|前|昨|今)(?:天|日|晚|夜|早)(?!子|报)"), _near_day),
+    (re.compile("(?<![提以])前[几些两]天|[几两]天前"), _few_days),
+    (re.compile(f"{_NO_HABIT}{_BACK}?{_WEEK}末"), _weekend),
+    (
+        re.compile(
+            f"{_NO_HABIT}(?<![到至]){_BACK}?(?:(?<=[上这本]){_WEEK}的?)?{_WEEK}(?P<weekday>[{_WEEKDAY}])(?!到|至|个|起|次|直)"
+        ),
+        _weekday,
+    ),
+    (re.compile(f"{_BACK}{_WEEK}"), _week),
+    (
+        re.compile(
+            f"(?:(?P<half>半个?[月年])|(?<![0-9一二三四五六七八九十百千万.])(?P<n>[0-9]{{1,3}}|{_N})个?(?P<unit>天|日|周|星期|礼拜|月|年))(?:之|以)?前"
+        ),
+        _ago,
+    ),
+    (
+        re.compile(f"(?<![0-9第.:年月一二三四五六七八九十-])(?P<day>{_N})号(?!线|楼|院|店|馆|码|机|位|桌|房|门|馆|字)"),
+        _number_only,
+    ),
+)

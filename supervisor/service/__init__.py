@@ -1,0 +1,1 @@
+"""Runs recalld: daemon, round, threads, workers; and checks it: status, fsck."""

@@ -1,0 +1,105 @@
+"""
+Being the one supervisor of a workspace: its lock, and what the one before left is tidied up.
+
+Settling, each round and after a crash: flags follow the evidence of the files, and what a crash left is tidied up.
+
+No plan has to be remembered (docs/protocol.md, 3, Settling; holes.md A8 to A10, B9).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Final
+
+from supervisor.protocol.errors import AlreadyRuns, Busy, LockLost
+from supervisor.protocol.paths import WORKERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from supervisor.protocol.disk import Stat
+    from supervisor.workspace import Workspace
+
+#: How long to wait for the lock: `status` holds it for a moment, to see whether a supervisor runs. In seconds.
+_LOCK_WAIT_S: Final = 1.0
+
+
+class Alone:
+    """The supervisor's lock, held."""
+
+    def __init__(self, ws: Workspace) -> None:
+        self._ws = ws
+        self._lock = self._stat()
+
+    def check(self) -> None:
+        """Raise LockLost when the lock that is held is no longer the one at its place: the state was deleted or moved away."""
+        now = self._stat()
+        if self._lock is None or now is None or now.inode != self._lock.inode:
+            raise LockLost(self._ws.layout.root)
+
+    def _stat(self) -> Stat | None:
+        return self._ws.files.disk.stat(self._ws.layout.supervisor_lock)
+
+
+@contextlib.contextmanager
+def alone(ws: Workspace) -> Iterator[Alone]:
+    """Hold the supervisor's lock, and tidy up what a crash left; AlreadyRuns when another holds it."""
+    ws.prepare()
+    try:
+        held = contextlib.ExitStack()
+        held.enter_context(ws.files.lock(ws.layout.supervisor_lock, wait_s=_LOCK_WAIT_S))
+    except Busy:
+        raise AlreadyRuns(ws.layout.root) from None
+    with held:
+        mine = Alone(ws)
+        sweep(ws)
+        reclaim(ws)
+        ws.events.emit("started")
+        try:
+            yield mine
+        finally:
+            ws.events.emit("stopped")
+
+
+def sweep(ws: Workspace) -> int:
+    """Delete the temporary files that a crash left where only the supervisor writes, and settle the spool; returns how many."""
+    layout = ws.layout
+    folders = [layout.memory, layout.summaries, layout.state, layout.previous, layout.quarantine]
+    folders += ws.memory.month_folders()
+    folders += [ws.spool.queue, ws.spool.failed]
+    swept = sum(ws.files.sweep(folder) for folder in folders)
+    ws.spool.settle()
+    with ws.files.lock(layout.history_lock):
+        return swept + ws.files.sweep(layout.root)
+
+
+def sweep_shared(ws: Workspace, now: datetime) -> int:
+    """Delete the temporary files where any command or worker writes, if their writers must be dead; returns how many."""
+    folders = (ws.layout.drop_box, ws.layout.turns, ws.layout.pieces, ws.spool.results)
+    return sum(ws.files.sweep(folder, now=now) for folder in folders)
+
+
+def reclaim(ws: Workspace) -> int:
+    """Put running tasks back whose workers are all dead; returns how many. A living worker's lease is watched elsewhere."""
+    running = list(ws.spool.claimed())  # before the look at the locks: who starts later can't have claimed these
+    if any_worker(ws):
+        return 0
+    for folder in (ws.spool.results, ws.layout.pieces):
+        ws.files.sweep(folder)  # what its worker did not finish writing
+    for name in running:
+        ws.spool.put_back(name)
+    if running:
+        ws.events.emit("task_put_back", tasks=len(running))
+    return len(running)
+
+
+def any_worker(ws: Workspace) -> bool:
+    """Tell whether any worker lives: each holds one of the worker locks for life."""
+    for slot in range(WORKERS):
+        try:
+            with ws.files.lock(ws.layout.worker_lock(slot), wait_s=0):
+                pass
+        except Busy:
+            return True
+    return False

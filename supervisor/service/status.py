@@ -1,0 +1,152 @@
+"""How the workspace stands, and what the next run would do: answers for `status` and `plan`. Changes nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from supervisor.archive.coverage import covered, covered_days
+from supervisor.archive.identity import identify
+from supervisor.archive.intake import unwritten
+from supervisor.archive.plan import plan_days, take
+from supervisor.archive.run import taken_names, why_due
+from supervisor.protocol.clock import to_wire
+from supervisor.protocol.errors import BadFile, Busy
+from supervisor.protocol.message import Archived, History, Message, Odd
+from supervisor.recall.canaries import CanaryStore, rate
+from supervisor.summaries.llm_state import BYTES_A_TOKEN, bytes_by_group, calls_for, calls_today, maker, provider_state
+from supervisor.summaries.retry import is_due
+from supervisor.summaries.schedule import groups, ripe
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from supervisor.workspace import Workspace
+
+
+def status(ws: Workspace, now: datetime) -> dict[str, Any]:
+    """Return counts, lags, the queue, the last run and what waits; keys are stable, times are wire times or None."""
+    ws.seen.refresh()
+    files, summaries = ws.memory.dated(), ws.memory.summaries()
+    trouble = ""
+    try:
+        history = ws.history.read()
+    except BadFile as error:
+        history, trouble = (), str(error)
+    waiting = unwritten(ws, history)
+    named = covered(files, summaries)
+    ripe_files = [f for members in groups(files, ws.today(now), ws.config.archive.recent_days).values() for f in members]
+    behind = sorted(file.day for file in ripe_files if file.name not in named)
+    flying = list(ws.spool.in_flight().values())
+    made = [file.created for file in files if file.created]
+    return {
+        "workspace": str(ws.layout.root),
+        "now": to_wire(now),
+        "timezone": ws.config.archive.timezone,
+        "supervisor": "running" if _is_running(ws) else "not running",
+        "history": _flags(history),
+        "unwritten": len(waiting),
+        "oldestUnwritten": _oldest(waiting),
+        "oldestUnsummarised": behind[0].isoformat() if behind else None,
+        "datedFiles": len(files),
+        "covered": len(named),
+        "dailySummaries": sum(period.kind == "day" for period in summaries),
+        "dailySummariesMerged": len(covered_days(files, summaries)),
+        "monthlySummaries": sum(period.kind == "month" for period in summaries),
+        "extracts": sum(standing.extract for standing in summaries.values()),
+        "provider": "extractive" if ws.extracting else "openai",
+        "queue": {folder: flying.count(folder) for folder in ("queue", "running", "results")},
+        "today": _cost(ws, now),
+        "waitingForRetry": {
+            group: {"attempts": f.attempts, "nextAt": to_wire(f.next_at), "reason": f.reason}
+            for group, f in sorted(ws.failures().items())
+        },
+        "canaries": _canaries(ws),
+        "lastRun": to_wire(max(made)) if made else None,
+        "trouble": trouble or None,
+    }
+
+
+def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str, Any]:
+    """Return what a run at *now* would do: why it is due, the dated files, the groups in their order, what waits."""
+    ws.seen.refresh()
+    files, summaries = ws.memory.dated(), ws.memory.summaries()
+    archive = ws.config.archive
+    waiting = unwritten(ws, identify(ws.history.read(), ws.seen.known, now, archive.future_limit))
+    chosen = waiting if everything else take(waiting, now, archive.exchange_wait)
+    days = plan_days(chosen, ws.zone, taken_names(ws), ws.seen.has_words, archive.slug_chars)
+    failures = ws.failures()
+    flying = ws.spool.in_flight()
+    work = ripe(files, summaries, ws.today(now), archive.recent_days, maker(ws))
+    sizes = bytes_by_group(work, files)
+    return {
+        "at": to_wire(now),
+        "today": ws.today(now).isoformat(),
+        "due": why_due(ws, now),
+        "unwritten": len(waiting),
+        "dated": [{"file": day.name, "messages": len(day.blocks)} for day in days],
+        "providerPausedUntil": _paused_until(ws, now),
+        "summaries": [
+            {
+                "group": one.period.group,
+                "files": len(one.sources),
+                "messages": sum(source.count for source in one.sources),
+                "calls": calls_for(ws, sizes[one.period.group]),
+                "tokens": 0 if ws.extracting else sizes[one.period.group] // BYTES_A_TOKEN,
+                "inFlight": one.period.group in flying,
+                "waitsUntil": to_wire(failure.next_at)
+                if (failure := failures.get(one.period.group)) and not is_due(failure.failed_at, failure.next_at, now)
+                else None,
+            }
+            for one in work
+        ],
+    }
+
+
+def _cost(ws: Workspace, now: datetime) -> dict[str, Any]:
+    """Return what the model was asked today, and until when it is paused."""
+    state = provider_state(ws)
+    today = state.day == ws.today(now).isoformat()
+    return {
+        "calls": calls_today(ws, now),
+        "maxCalls": ws.config.llm.max_calls_per_day,
+        "promptTokens": state.prompt_tokens if today else 0,
+        "completionTokens": state.completion_tokens if today else 0,
+        "pausedUntil": _paused_until(ws, now),
+    }
+
+
+def _canaries(ws: Workspace) -> dict[str, Any]:
+    """Return how much of what was archived is found when it is asked for; no rate where nothing was asked yet."""
+    now = rate(CanaryStore(ws.files, ws.layout).read().canaries)
+    return {"kept": now.kept, "asked": now.asked, "found": now.found, "rate": round(now.value, 4) if now.asked else None}
+
+
+def _paused_until(ws: Workspace, now: datetime) -> str | None:
+    state = provider_state(ws)
+    return to_wire(state.next_at) if state.next_at and state.next_at > now else None
+
+
+def _flags(history: History) -> dict[str, int]:
+    messages = [entry for entry in history if isinstance(entry, Message)]
+    return {
+        "messages": len(messages),
+        "false": sum(m.archived is Archived.NO for m in messages),
+        "pending": sum(m.archived is Archived.PENDING for m in messages),
+        "true": sum(m.archived is Archived.YES for m in messages),
+        "odd": sum(isinstance(entry, Odd) for entry in history),
+    }
+
+
+def _oldest(waiting: list[Message]) -> str | None:
+    times = [message.created_at for message in waiting if message.created_at]
+    return to_wire(min(times)) if times else None
+
+
+def _is_running(ws: Workspace) -> bool:
+    if ws.files.disk.stat(ws.layout.state) is None:
+        return False
+    try:
+        with ws.files.lock(ws.layout.supervisor_lock, wait_s=0):
+            return False
+    except Busy:
+        return True

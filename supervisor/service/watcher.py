@@ -1,0 +1,110 @@
+"""
+File events, as hints: something in the workspace was written, moved or deleted, so look now and not in a second.
+
+What was only opened or read counts for nothing, nor does the machine's own state; whatever is missed here, the poll finds.
+
+Whether files have changed since the last look, by their stats: the poll that is the truth where file events are hints.
+"""
+
+from __future__ import annotations
+
+import stat as modes
+from typing import TYPE_CHECKING, TypeAlias
+
+from watchdog.events import (
+    FileClosedEvent,
+    FileCreatedEvent,
+    FileDeletedEvent,
+    FileModifiedEvent,
+    FileMovedEvent,
+    FileSystemEvent,
+    FileSystemEventHandler,
+)
+from watchdog.observers import Observer
+
+from supervisor.protocol.paths import is_foreign
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from supervisor.protocol.disk import Disk, Stat
+    from supervisor.protocol.paths import Layout
+    from supervisor.protocol.queue import Spool
+
+#: A closed-without-write or opened event is our own reading; acting on it would wake us for ever.
+_CHANGES = [FileClosedEvent, FileCreatedEvent, FileDeletedEvent, FileModifiedEvent, FileMovedEvent]
+
+
+class _Hints(FileSystemEventHandler):
+    def __init__(self, hint: Callable[[str], None]) -> None:
+        self._hint = hint
+
+    def on_any_event(self, event: FileSystemEvent) -> None:
+        """Pass a change on, unless it is one of the machine's own files or an editor's."""
+        for path in (str(event.src_path), str(event.dest_path)):
+            name = path.rsplit("/", 1)[-1]
+            if path and not is_foreign(name) and not name.endswith((".lock", ".bak", ".jsonl", ".gz")):
+                self._hint(name)
+
+
+def watch(layout: Layout, hint: Callable[[str], None]) -> Callable[[], None]:
+    """
+    Call *hint* with a file's name after every change below the workspace, but .recalld; returns what ends it.
+
+    OSError where it can't.
+    """
+    observer = Observer()
+    handler = _Hints(hint)
+    for folder, recursive in ((layout.root, False), (layout.memory, True), (layout.drop_box, False)):
+        observer.schedule(handler, str(folder), recursive=recursive, event_filter=_CHANGES)
+    observer.schedule(handler, str(layout.worker / "results"), recursive=False, event_filter=_CHANGES)
+    observer.daemon = True
+    observer.start()
+
+    def stop() -> None:
+        observer.stop()
+        observer.join(2)
+
+    return stop
+
+
+Signature: TypeAlias = "tuple[tuple[Path, Stat | None], ...]"
+
+
+class Look:
+    """What the files of a workspace looked like when they were last looked at; the first look finds that all has changed."""
+
+    def __init__(self, disk: Disk, layout: Layout, spool: Spool) -> None:
+        self._disk = disk
+        self._layout = layout
+        self._near = (layout.history, layout.drop_box, spool.results)
+        self._near_before: Signature = ()
+        self._tree_before: Signature = ()
+
+    def near_changed(self) -> bool:
+        """Tell whether the history, the drop-box or the results have changed: a few stats."""
+        before, self._near_before = self._near_before, tuple((path, self._disk.stat(path)) for path in self._near)
+        return before != self._near_before
+
+    def tree_changed(self) -> bool:
+        """Tell whether any file of memory has changed, came or went: a stat for each."""
+        before, self._tree_before = self._tree_before, tuple(self._memory())
+        return before != self._tree_before
+
+    def _memory(self) -> Iterator[tuple[Path, Stat | None]]:
+        """Yield the long-term files, and every Markdown file and folder below memory/."""
+        long_term = (self._layout.root / "memory.md", self._layout.root / "MEMORY.md")
+        yield from ((path, self._disk.stat(path)) for path in long_term)
+        folders = [self._layout.memory]
+        while folders:
+            folder = folders.pop()
+            for name in self._disk.names(folder):
+                if is_foreign(name):
+                    continue
+                path, found = folder / name, self._disk.stat(folder / name)
+                if name.endswith(".md"):
+                    yield path, found
+                elif found and modes.S_ISDIR(found.mode):
+                    yield path, found
+                    folders.append(path)

@@ -1,0 +1,303 @@
+"""
+Texts of a model that talks instead of summarising.
+
+It thinks aloud, greets, answers somebody in the material, goes on with the talk, or says its own prompt. Only what is plain is
+taken for that: the way a text begins, a line that nothing but a template has.
+
+Texts in which a server speaks and no model: error pages, sentences of gateways, data where Markdown was asked for.
+
+An error says nothing beyond the words of errors. A summary of an outage says what was done about it, and passes.
+
+Refusals and apologies, in Chinese and English: short texts that begin by declining the work or by asking for the material.
+
+A summary *about* a refusal tells of it in words of its own, is longer, or has headings, and passes. The phrases are collected
+from what models say; a new one is a line here and a case in the table of the tests.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from supervisor.text.llm_output import HEADING, opening, outside_code, own_words
+from supervisor.text.small_talk import is_chitchat
+from supervisor.text.tokenizer import HAN
+
+GREETING: Final = 160  # characters of a greeting
+
+_ABOUT_IT: Final = (
+    r"[^.\n]{0,60}\b(?:conversation|messages?|transcript|dialogue|chat|material|text|summary|summari[sz]\w*|user|prompt"
+    r"|instructions?)\b"
+)
+_ABOUT_IT_ZH: Final = r"[^。\n《]{0,16}(?:对话|消息|聊天|这段|以上|上面|给定|用户|要求|摘要|总结)"
+_THINKING: Final = re.compile(
+    r"(?:(?:okay|ok|alright|hmm+|well|so|right|first)\b[,.:…\s]{0,4})?(?:(?:so )?the user "
+    r"(?:wants|is asking|asked|has asked|needs|would like) me to (?:summar|read|write a summ|create|produce|condense|extract)"
+    r"|(?:(?:i|we) (?:need to|have to|should|will)|i['’]ll|let me|let['’]s)(?: first| start by| now)? "
+    rf"(?:summar|read|look|go through|analy|parse|see|write|produce|think|figure){_ABOUT_IT}"
+    r"|(?:let['’]s|let me) (?:see|think)\b[.,:…]|the user (?:provided|gave|shared) (?:a|the|me|some)\b"
+    r"|thinking process\b|my task is to\b)"
+    r"|(?:(?:好的|好|嗯+|首先|那么|现在)[，,。…\s]{0,2})?(?:用户(?:让|要|想|希望|需要|要求)我(?:总结|概括|整理|把|对)"
+    r"|(?:我们?|让我)(?:现在)?(?:需要|得|要|应该|来|先){0,3}(?:仔细)?(?:总结|阅读|看|分析|理解|通读|梳理|整理|读|提取)"
+    rf"{_ABOUT_IT_ZH}|思考过程|我的任务是)",
+    re.IGNORECASE,
+)
+_TAG: Final = r"(?:think|thinking|thought|reasoning)>"
+_THOUGHT: Final = re.compile(rf"\s*</?{_TAG}|.*</{_TAG}\s*$", re.IGNORECASE)
+_OPENED: Final = re.compile(rf"<{_TAG}", re.IGNORECASE)
+_CLOSED: Final = re.compile(rf"</{_TAG}", re.IGNORECASE)
+_ANSWER: Final = re.compile(
+    r"(?:sure|certainly|of course|absolutely|great question|good question|no problem|happy to help|glad to help)\b[^\w\n]{1,4}"
+    r"(?:i(?:['’]d| would| can|['’]ll| will)|you(?: can| could| should|['’]ll|['’]re| need)"
+    r"|to (?:fix|do|solve|get|set|run|install|make|change|use|create|move|check)|here(?:['’]s| is| are)|first"
+    r"|just|try|let(?:['’]s| me)|the easiest)\b"
+    r"|(?:当然(?:可以|了)?|没问题|没有问题|好的|好问题|可以的|很高兴为[您你][^\n，。]{0,8})[！!，,。～~]{1,2}\s*"
+    r"(?:[你您]|我(?:来|建议|会|可以|帮)|让我|如果您|没问题|没有问题|首先|先|请|要|试试|下面|以下|这里|这个问题|建议|可以|根据)",
+    re.IGNORECASE,
+)
+_GREETING: Final = re.compile(
+    r"(?:(?:hi|hello|hey|greetings|good (?:morning|evening|afternoon))\b|你好|您好|嗨|哈喽|大家好|早上好|晚上好)"
+    r"(?:\W{0,8}(?:呀|啊)?\W{0,8}\Z"
+    r"|.{0,60}?(?:how (?:can|may) i (?:help|assist)|what (?:can i (?:do|help)|would you like to (?:talk|do|know))"
+    r"|here to help|(?:glad|happy|ready) to help"
+    r"|有什么[^。\n]{0,8}(?:帮|可以)|很高兴|需要我?帮|我可以帮))",
+    re.IGNORECASE | re.DOTALL,
+)
+_DONE: Final = re.compile(
+    r"(?:the )?(?:summary|task|it)?(?: is| has been)? ?(?:done|completed?|finished|ready)"
+    r"|(?:as requested, )?i(?:['’]ll| will| can) (?:now )?summari[sz]e (?:the|this|your)\b[^.\n]{0,40}"
+    r"|(?:正在)?(?:总结|整理)中.{0,12}"
+    r"|null|none|undefined|nil|nan|n/?a|todo|tbd|end|eof|no content|empty|object object|无|暂无|没有|空|无内容|略|待补充"
+    r"|i have summari[sz]ed (?:the|your) \w+(?: above)?"
+    r"|我?(?:已经?)?(?:全部)?(?:总结|整理|归纳|任务|处理)已?(?:好|完|完成|完毕|结束)了?|已(?:完成|总结|整理)好?(?:总结|整理|对话|任务)?了?",
+    re.IGNORECASE,
+)
+_EDGES: Final = ' \t\n-.。!！…()（）[]【】"“”`'
+_PROMPT: Final = re.compile(
+    r"you are (?:an?|the)\b[^.\n]{0,80}\b(?:assistant|summari[sz]er|archivist|model)\b"
+    r"|(?:please )?(?:summari[sz]e|condense) (?:the (?:following|conversation|dialogue|messages)|this)\b"
+    r"|(?:system prompt|my (?:system )?(?:instructions|prompt))\b.{0,10}[:：]"
+    r"|(?:my|the) (?:system )?(?:instructions|prompt) (?:are|is|says?)\b"
+    r"|你是(?:一[个名位])?[^。\n]{0,30}(?:助手|模型|归档员|摘要员|机器人)"
+    r"|请你?(?:帮我)?(?:总结|概括|归纳)[^。\n]{0,20}(?:对话|消息|内容|聊天)"
+    r"|请你?(?:对|将|把|根据)(?:以下|下面|上面)的?(?:对话|消息|内容|聊天)"
+    r"|(?:系统提示词?|我的(?:系统)?(?:指令|提示词))[^。\n]{0,10}(?:是|如下|：|:)",
+    re.IGNORECASE,
+)
+_PLACEHOLDER: Final = re.compile(r"[ \t>*#-]*(?:\{(?:messages|date|month|daily_summaries|previous)\}[ \t:：]*)+")
+_SPEAKER: Final = re.compile(
+    r"(?:\*\*)?(?:(?P<them>user|human|用户|人类)|(?P<us>assistant|ai|bot|助手|助理|机器人))(?:\*\*)?[ \t]*[:：]", re.IGNORECASE
+)
+_TURN: Final = re.compile(r"\*\*\d\d:\d\d [a-z_-]+\*\*[ \t]*$")
+_TEMPLATE: Final = re.compile(
+    r"\s*(?:<\|[a-z_]{2,24}\|>|\[/?INST\]|<</?SYS>>|<(?:start|end)_of_turn>|#{2,3} (?:Instruction|Response|Human|Assistant):)"
+    r"|.*(?:<\|[a-z_]{2,24}\|>|\[/?INST\])\s*$",
+)
+
+
+def thinks(text: str) -> bool:
+    """Tell whether the text thinks aloud about its task, or holds a thought's tag at either end of a line."""
+    return bool(_THINKING.match(opening(text))) or any(_THOUGHT.match(line) for line in own_words(text))
+
+
+def thinks_on(text: str) -> bool:
+    """Tell whether a thought is begun and never ended."""
+    lines = own_words(text)
+    words = "\n".join(lines)
+    return any(map(_THOUGHT.match, lines)) and len(_OPENED.findall(words)) > len(_CLOSED.findall(words))
+
+
+def says_hello(text: str) -> bool:
+    """Tell whether the text is a greeting, a courtesy, a word that stands for nothing, or the news that work is done."""
+    body = opening(text)
+    greets = len(body) <= GREETING and bool(_GREETING.match(body))
+    return greets or is_chitchat(body) or bool(_DONE.fullmatch(body.strip(_EDGES)))
+
+
+def answers(text: str) -> bool:
+    """Tell whether the text plainly answers somebody in the material, or goes on with the talk in both roles."""
+    if _ANSWER.match(opening(text)):
+        return True
+    lines = outside_code(text)[0]
+    speakers = {said.lastgroup for line in lines if (said := _SPEAKER.match(line))}
+    return len(speakers) > 1 or any(_TURN.match(line) or _TEMPLATE.match(line) for line in lines)
+
+
+def is_prompt(text: str) -> bool:
+    """Tell whether the text begins as a prompt does, or has a line that is a placeholder and nothing more."""
+    return bool(_PROMPT.match(opening(text))) or any(_PLACEHOLDER.fullmatch(line) for line in outside_code(text)[0])
+
+
+LONGEST_ERROR_PAGE: Final = 400  # characters of an error's sentences
+#: Share of the letters of a text that belong to words of errors, from which it is one.
+_SHARE: Final = 0.8
+_HAN_WORTH: Final = 3  # letters of a Latin word that a Han character is worth
+
+_PAGE: Final = re.compile(r"<(?:!doctype|html|head|body|\?xml|error|tool_call|function|invoke)\b|<\?xml", re.IGNORECASE)
+_DATA: Final = re.compile(
+    r"(?:json\s*)?(?:\{\s*(?:[\"'][^\"'\n]{0,80}[\"']\s*:|\}\s*\Z)|\[\s*(?:[{\"]|\]\s*\Z))", re.IGNORECASE
+)
+#: How errors begin that tell more than their name; no Chinese stands in them.
+_BEGINS: Final = re.compile(
+    r"error code: \d{3}\b|curl: \(\d+\)|(?:[a-z_]\w*\.)+\w*(?:error|exception)\s*:|upstream connect error"
+    r"|http/[\d.]+ [45]\d\d\b"
+    r"|error: (?:upstream|connect|failed|request|model|http|\d)|model ['\"“][^'\"”]+['\"”] not found|incorrect api key"
+    r"|this model['’]s maximum context|the (?:request|prompt|input) (?:is too long|exceeds)|prompt is too long",
+    re.IGNORECASE,
+)
+_TRACEBACK: Final = "Traceback (most recent call last)"
+_NAMES: Final = re.compile(
+    r"\b[45]\d\d\b|bad gateway|service (?:is )?(?:temporarily |currently )?unavailable|gateway time-?out|internal server error"
+    r"|too many requests|rate[ _-]?limit(?:ed)?|quota|unauthori[sz]ed|forbidden|invalid[ _](?:api[ _]key|request|token)"
+    r"|connection (?:refused|reset|timed out|error|closed)|timed? ?-?out|overloaded|no healthy upstream|something went wrong"
+    r"|unexpected error|an error (?:has )?occurred|fatal|context length"
+    r"|请求过于频繁|服务器|服务(?:暂时|暂)?不可用|网络(?:连接)?(?:错误|异常|超时)|系统(?:繁忙|错误|异常)|余额不足|欠费|超时|错误|过长|密钥无效|额度",
+    re.IGNORECASE,
+)
+_WORDS: Final = re.compile(
+    r"\b(?:\w*(?:error|exception)|code|http|status|server|requests?|message|model|please|try|again|later|in|an?|the|few|seconds?|minutes?|moments?|s"
+    r"|is|are|was|has|have|been|be|exceed(?:ed|s)|reached|failed|nginx|openresty|cloudflare|openai|upstream|proxy|type|null|your?|our"
+    r"|we|it|current|check|plan|and|billing|details|retry|after|to|of|from|while|processing|contact|support|id|api|key|at|on|or|this"
+    r"|page|path|url|status code"
+    r"|with|too|many|limit|connect|not|found|available|could|load|invalid|\d[\d.]*s?)\b"
+    r"|请|您|你|的|稍后|再试|重试|再|后|秒|分钟|输入|内容|超出|超过|模型|上下文|长度|限制|最大|内部|连接|失败|发生|出现|了|当前|已|用尽|代码"
+    r"|检查|账户|暂时|响应|接口|调用|请求|频率|未知|充值|上限|达到|状态码",
+    re.IGNORECASE,
+)
+_TOO_LONG: Final = re.compile(
+    r"context[ _](?:length|window|size)|(?:prompt|input|request) (?:is )?too long|too many tokens"
+    r"|上下文|(?:输入|内容)[^。\n]{0,6}(?:过长|太长)",
+    re.IGNORECASE,
+)
+_HAN: Final = re.compile(f"[{HAN}]")
+_WORD: Final = re.compile(r"\w")
+
+
+def is_error(text: str) -> bool:
+    r"""
+    Tell whether the text is a page, a traceback, or sentences made of nothing but the words of errors.
+
+    >>> is_error("502 Bad Gateway\n\nnginx/1.24.0"), is_error("502 的原因是上游没有启动，重启后好了。")
+    (True, False)
+    """
+    body = opening(text)
+    if _PAGE.match(body) or body.startswith(_TRACEBACK):
+        return True
+    if len(body) > LONGEST_ERROR_PAGE:
+        return False
+    if _BEGINS.match(body) and not _HAN.search(body):
+        return True
+    rest = _WORDS.sub(" ", _NAMES.sub(" ", body))
+    return bool(_NAMES.search(body)) and _letters(rest) <= (1 - _SHARE) * _letters(body)
+
+
+def is_data(text: str) -> bool:
+    """Tell whether the text is a JSON object or array, whole or cut, or nothing but fenced code."""
+    lines, in_code = outside_code(text)
+    return bool(_DATA.match(opening(text))) or not (in_code or any(_WORD.search(line) for line in lines))
+
+
+def says_too_long(text: str) -> bool:
+    """Tell of an error whether it complains of too much material: asking again with as much would be in vain."""
+    return bool(_TOO_LONG.search(text[:LONGEST_ERROR_PAGE]))
+
+
+def _letters(text: str) -> int:
+    return sum(char.isalnum() for char in text) + (_HAN_WORTH - 1) * len(_HAN.findall(text))
+
+
+LONGEST_REFUSAL: Final = 600  # characters of a refusal
+
+_NOT: Final = r"n['’]?t\b"
+_SORRY: Final = (
+    r"(?:(?:i['’]?m|i am|we['’]re|we are) (?:\w+ )?(?:sorry|afraid)|sorry|(?:my |our )?apologies|i apologi[sz]e|unfortunately"
+    r"|regrettably|as an? (?:ai|artificial|large|language)\b[^,.\n]{0,60})"
+)
+_UNABLE: Final = (
+    rf"(?:(?:i|we) ?(?:['’]m|am|['’]re|are)? ?(?:ca{_NOT}|cannot|can not|could(?:{_NOT}| not)|wo{_NOT}|will not|not able to"
+    rf"|unable to|(?:must|have to|need to) (?:decline|refuse)|do(?:{_NOT}| not) (?:have|see|feel comfortable|think i)"
+    r"|not (?:permitted|allowed|comfortable)|decline)|(?:that|this) (?:is|['’]s) not something i can)"
+)
+_DO: Final = (
+    r"(?:help|assist|provide|summari[sz]|comply|fulfil|continue|creat|process|complet|access|read|view|discuss|shar|generat|produc"
+    r"|engag|do (?:that|this|so)|answer|write|record|support|conversation|messages|text|content|request|information)"
+)
+_MATERIAL: Final = r"(?:conversation|messages?|text|content|transcript|dialogue|chat|material|input|notes)\b"
+#: What is said before the no.
+_THANKS: Final = (
+    r"(?:(?:thank you|thanks|i (?:understand|appreciate))\b[^.!\n]{0,80}[.!,]\s*(?:(?:however|but|unfortunately),? )?)?"
+)
+_THANKS_ZH: Final = (
+    r"(?:(?:我理解|感谢|谢谢|由于|出于|因为)[^。！\n]{0,30}?[，。！]\s*(?:但是?|不过|然而|可是)?，?)?"
+    r"(?:[这该此]个?(?:问题|请求|任务|内容))?"
+)
+_ENGLISH: Final = (
+    rf"{_SORRY}[^.!\n]{{0,60}}?[,.!:;—-]?\s*(?:but )?{_UNABLE}[^.\n]{{0,60}}?\b{_DO}",
+    rf"{_THANKS}{_UNABLE}[^.\n]{{0,24}}?\b{_DO}",
+    r"i(?:['’]m| am) not sure (?:what|which|how) (?:you|to)\b",
+    # nothing but an apology
+    rf"{_SORRY}(?: about that| for (?:the|any) \w+|,? (?:but )?(?:\w+ ){{0,3}}went wrong)?[.!]*\s*\Z",
+    # where is the material
+    (
+        r"(?:(?:i['’]m )?sorry[,.] )?(?:please|could you(?: please)?|can you) "
+        rf"(?:provide|share|paste|send|give)\b[^.\n]{{0,40}}\b{_MATERIAL}"
+    ),
+    (
+        r"it (?:looks|seems|appears) (?:like |that )[^.\n]{0,60}"
+        rf"(?:\bno\b|empty|did(?:{_NOT}| not)|missing|have(?:{_NOT}| not))[^.\n]{{0,40}}\b{_MATERIAL}"
+    ),
+    (
+        r"(?:there (?:is|are)|i (?:see|have)|you (?:gave|provided)) no\b"
+        rf"[^.\n]{{0,20}}\b{_MATERIAL}[^.\n]{{0,20}}\b(?:summari|process|provided)"
+    ),
+    # whose policy
+    (
+        r"(?:this|the|your) (?:content|request|conversation|prompt|response|topic)\b[^.\n]{0,30}"
+        r"\b(?:violates?|goes against|(?:was|has been|is|were) (?:flagged|filtered|blocked))\b"
+    ),
+    r"\[?(?:content|response) (?:was )?(?:filtered|blocked|removed)\b",
+)
+_SORRY_ZH: Final = (
+    r"(?:(?:非常|很|十分|实在|真的)?(?:抱歉|对不起|不好意思|遗憾)"
+    r"|作为[^，。\n]{0,12}(?:AI|人工智能|语言模型|大模型|助手)[^，。\n]{0,10})"
+)
+_UNABLE_ZH: Final = (
+    r"(?:无法|无权|不能|没法|没有办法|没办法|不便|拒绝|不可以|不提供|不具备|没有(?:看到|收到|找到|权限|能力|足够))"
+)
+_DO_ZH: Final = (
+    r"(?:帮|协助|提供|完成|总结|处理|继续|满足|回答|生成|参与|给出|概括|支持[您你]|[这那][样么]做|(?:执行|讨论)[该此这您你]"
+    r"|(?:访问|查看|读取|记录)[^。\n]{0,10}(?:内容|链接|文件|对话|信息|互联网|请求)|需要(?:总结|处理)|任何(?:对话|内容|消息))"
+)
+_MATERIAL_ZH: Final = r"(?:对话|消息|聊天|内容|文本|记录|材料)"
+_CHINESE: Final = (
+    rf"{_SORRY_ZH}[^。\n]{{0,30}}?[，。,]?\s*[^。\n]{{0,30}}?{_UNABLE_ZH}[^。\n]{{0,20}}?{_DO_ZH}",
+    r"我不太?(?:明白|理解|清楚)[您你]",
+    rf"{_THANKS_ZH}我们?(?:暂时|目前|现在|恐怕)?{_UNABLE_ZH}[^。，\n]{{0,10}}?{_DO_ZH}",
+    r"(?:暂时|目前)?无法(?:[为给][您你]|总结|概括|生成|满足|继续[该此这对]|回答|完成[该此这您你])",
+    (
+        r"(?:非常|很|十分)?(?:抱歉|对不起|不好意思)"
+        r"(?:[，,]?(?:给您带来不便|让您久等了?|打扰了|(?:系统)?出(?:错|了点问题)了?|我不知道|我不明白))?[。！!.]*\s*\Z"
+    ),
+    rf"请[您你]?(?:先|再)?(?:提供|发送|粘贴|分享|给出|上传|告诉我)[^。\n]{{0,24}}{_MATERIAL_ZH}",
+    rf"我?(?:没有|未|并未)(?:看到|收到|找到|发现)(?:任何|您|你|需要|要)[^。\n]{{0,12}}{_MATERIAL_ZH}",
+    rf"[您你](?:没有|还没有?|未)(?:提供|给出|发送)[^。\n]{{0,12}}{_MATERIAL_ZH}",
+    (
+        r"(?:该|此|这些|这个|您的|你的|当前|本次)(?:内容|请求|问题|话题|对话|输入)[^。\n]{0,20}"
+        r"(?:违反|涉及敏感|涉嫌|不符合|不合规|被(?:过滤|拦截|屏蔽))"
+    ),
+    r"(?:内容|请求|回复)已?被(?:安全策略|系统|平台|内容)?(?:过滤|拦截|屏蔽)",
+)
+_REFUSAL: Final = re.compile("|".join((*_ENGLISH, *_CHINESE)), re.IGNORECASE)
+
+
+def refuses(text: str) -> bool:
+    """
+    Tell whether the text declines to summarise, only apologises, or asks for the material.
+
+    >>> refuses("抱歉，我无法协助处理该请求。"), refuses("助手说“抱歉，我无法协助”，用户便换了一家。")
+    (True, False)
+    """
+    body = opening(text)
+    if len(body) > LONGEST_REFUSAL or any(HEADING.match(line) for line in body.split("\n")):
+        return False
+    return bool(_REFUSAL.match(body))

@@ -1,0 +1,127 @@
+"""
+How long a group waits after a failure (003, 失败与退避).
+
+When the model may be asked: its faults pause it on the same waits as a group's, with one probe, and a day has its cap.
+
+A fault of the provider costs no group an attempt (docs/protocol.md, 3, Failure); holes.md tells of 94 sessions in an hour and
+61 million tokens in a day, which is what the cap is for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+STEPS: Final = tuple(timedelta(minutes=m) for m in (10, 30, 120, 360, 720))
+LATER: Final = timedelta(days=1)  # past the last step: one try a day
+
+
+def delay_after(attempts: int, steps: Sequence[timedelta] = STEPS, later: timedelta = LATER) -> timedelta:
+    """
+    Return the wait before the next try, after *attempts* failures.
+
+    *attempts* counts from 1. Past the last step it is *later*, one day.
+
+    >>> delay_after(1), delay_after(5), delay_after(6)
+    (datetime.timedelta(seconds=600), datetime.timedelta(seconds=43200), datetime.timedelta(days=1))
+    """
+    return steps[attempts - 1] if attempts <= len(steps) else later
+
+
+def jittered(delay: timedelta, share: float, of: str) -> timedelta:
+    """Return the delay moved by up to ± *share* of it, always the same for the same *of* (a group and its attempt)."""
+    unit = int.from_bytes(hashlib.sha256(of.encode()).digest()[:4]) / 2**31 - 1
+    return delay * (1 + share * unit)
+
+
+def is_due(failed_at: datetime, next_at: datetime, now: datetime) -> bool:
+    """
+    Tell whether the wait from *failed_at* to *next_at* is over.
+
+    A failure that lies ahead was written before the clock was moved back: its wait counts as over (holes.md A12).
+    """
+    return next_at <= now or failed_at > now
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderState:
+    """What worker/failed/provider.json holds: the last fault, none where attempts is 0, and what the day has cost so far."""
+
+    attempts: int = 0
+    failed_at: datetime | None = None
+    next_at: datetime | None = None
+    reason: str = ""
+    day: str = ""  # local, "2026-01-28"
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether the last call was refused: what is asked next is a probe."""
+        return self.attempts > 0
+
+    def was_under_way(self, started_at: datetime | None, now: datetime) -> bool:
+        """Tell whether a call begun at *started_at*, and told of *now*, was under way when the last fault was noted."""
+        if self.failed_at is None:
+            return False
+        return self.failed_at == now or (started_at or now) <= self.failed_at <= now
+
+
+def charged(state: ProviderState, usage: Mapping[str, int], today: str, calls: int) -> ProviderState:
+    """Return the state when the day has had *calls*, and *usage* {promptTokens, completionTokens} more."""
+    if state.day != today:
+        state = replace(state, day=today, calls=0, prompt_tokens=0, completion_tokens=0)
+    return replace(
+        state,
+        calls=calls,
+        prompt_tokens=state.prompt_tokens + usage.get("promptTokens", 0),
+        completion_tokens=state.completion_tokens + usage.get("completionTokens", 0),
+    )
+
+
+def after_fault(
+    state: ProviderState,
+    started_at: datetime | None,
+    now: datetime,
+    reason: str,
+    retry_after: timedelta,
+    waits: tuple[Sequence[timedelta], timedelta, float],
+) -> ProviderState:
+    """
+    Return the state after a fault of the provider in a call begun at *started_at*.
+
+    Calls that were under way when the provider failed count as one failure. *waits* are the steps, the wait past them, and
+    the share of jitter; a longer *retry_after*, which the server asked for, is respected.
+    """
+    if state.was_under_way(started_at, now):
+        return state
+    steps, later, jitter = waits
+    attempts = state.attempts + 1
+    delay = max(jittered(delay_after(attempts, steps, later), jitter, f"provider-{attempts}"), retry_after)
+    return replace(state, attempts=attempts, failed_at=now, next_at=now + delay, reason=reason)
+
+
+def after_success(state: ProviderState, started_at: datetime | None, now: datetime) -> ProviderState:
+    """Return the state after an answer to a call begun at *started_at*; one that was under way at the fault ends no pause."""
+    if state.was_under_way(started_at, now):
+        return state
+    return replace(state, attempts=0, failed_at=None, next_at=None, reason="")
+
+
+def may_ask(state: ProviderState, now: datetime, spent: int, max_calls: int, under_way: int) -> int:
+    """
+    Return how many more calls may be begun now, the day having had *spent* and *under_way* being those that are.
+
+    0 while the provider is paused, 1 as a probe when the pause is over, else what is left of the day's cap.
+    """
+    left = max(0, max_calls - spent)
+    if state.is_failing and state.failed_at and state.next_at:
+        return 0 if under_way or not is_due(state.failed_at, state.next_at, now) else min(1, left)
+    return max(0, left - under_way)

@@ -1,0 +1,137 @@
+"""
+Which messages are courtesy and nothing else: they are filed like all others, but nothing is to be recorded of them.
+
+To those that only greet or thank nothing is to be remembered either.
+
+The many spellings of "nothing to record" (000, 无需记录; docs/protocol.md, 6).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING, Final
+
+from supervisor.text.llm_output import HEADING, cleaned
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+#: Seed 000, `MessageAnalyzer._SKIP_PREFIXES`, to the letter.
+SKIP_PREFIXES: Final = (
+    "好的", "知道了", "明白", "收到", "谢谢", "好", "行",
+    "嗯", "哦", "ok", "OK", "Ok", "嗯嗯", "哦哦", "好好",
+    "了解", "可以", "没问题", "对", "是的", "没错", "确实",
+    "哈哈", "呵呵", "嘻嘻", "666", "👍", "🙏", "感谢",
+    "thanks", "thx", "yes", "no", "yep", "nope", "sure",
+    "got it", "noted", "fine", "cool", "nice",
+)  # fmt: skip
+
+#: What people say when they come and go, and goes on from a courtesy; ours.
+GREETINGS: Final = (
+    "你好", "您好", "你们好", "大家好", "早安", "早上好", "上午好", "中午好", "下午好", "晚上好", "晚安", "早", "再见",
+    "拜拜", "在吗", "在不在", "嗨", "哈喽", "hello", "hi", "hey", "good morning", "good afternoon", "good evening",
+    "good night", "bye", "goodbye", "see you", "thank you", "there", "so much", "very much", "a lot", "everyone",
+)  # fmt: skip
+
+#: Characters, after folding; seed 000.
+SKIP_CHARS: Final = 8
+_MOST_CHARS: Final = 80  # of small talk; ours
+_PARTICLES: Final = frozenset("的了呢啊呀吧啦哦噢喔哈嘛呵嘻哟耶咯哒滴呐嗷你您")
+
+
+def is_chitchat(text: str) -> bool:
+    """
+    Tell whether *text* is blank, or at most 8 characters that are courtesies and what may trail them.
+
+    A courtesy is one of SKIP_PREFIXES, in any case or width; punctuation, particles, emoji and further courtesies may follow.
+    (Seed 000 asks for the prefix alone, which also drops 对花生过敏 and "no dairy".)
+
+    >>> [is_chitchat(t) for t in ("好的呢！", "Thanks!", "谢谢你🙏", "对花生过敏", "no dairy")]
+    [True, True, True, False, False]
+    """
+    folded = unicodedata.normalize("NFKC", text).casefold().strip()
+    return not folded or (len(folded) <= SKIP_CHARS and bool(_COURTESIES.match(folded)) and not _trail(folded, _COURTESIES))
+
+
+def is_small_talk(text: str) -> bool:
+    """
+    Tell whether *text* asks and tells nothing: it is blank, or greetings, courtesies and what may trail them, however many.
+
+    >>> [is_small_talk(t) for t in ("你好呀", "Good morning, thank you!", "？！", "早上好，会议几点")]
+    [True, True, True, False]
+    """
+    folded = unicodedata.normalize("NFKC", text[: _MOST_CHARS + 1]).casefold().strip()
+    return len(folded) <= _MOST_CHARS and not _trail(folded, _SMALL_TALK)
+
+
+def _trail(folded: str, courtesies: re.Pattern[str]) -> str:
+    """Return what is left when courtesies, particles, punctuation and emoji are taken away from the front."""
+    rest = folded
+    while rest:
+        courtesy = courtesies.match(rest)
+        if courtesy:
+            rest = rest[courtesy.end() :]
+        elif rest[0] in _PARTICLES or _is_decoration(rest[0]):
+            rest = rest[1:]
+        else:
+            break
+    return rest
+
+
+def _is_decoration(char: str) -> bool:
+    """Tell whether *char* is punctuation, space, a symbol or emoji, or what joins and colours emoji; money is none."""
+    return unicodedata.category(char)[0] in "PZM" or unicodedata.category(char) in {"So", "Sk", "Sm", "Cf"}
+
+
+def _any_of(said: Iterable[str]) -> re.Pattern[str]:
+    """Return a pattern of these, longest first. A Latin one ends where its word ends: "no" is not in "north"."""
+    longest = sorted({one.casefold() for one in said}, key=lambda one: (-len(one), one))
+    return re.compile("|".join(re.escape(one) + (r"(?![a-z0-9])" if one[0].isascii() else "") for one in longest))
+
+
+_COURTESIES: Final = _any_of(SKIP_PREFIXES)
+_SMALL_TALK: Final = _any_of((*SKIP_PREFIXES, *GREETINGS))
+
+
+LONGEST: Final = 400  # characters of one spelling, with headings and a reason
+_LINES: Final = 6  # a heading and the words under it, three times
+
+_WORD: Final = re.compile(r"\w")
+_ZH: Final = (
+    r"(?:(?:今天|今日|当天|当日|本日|本月|当月|这一?天)的?)?(?:(?:对话|聊天|消息)(?:中|里)?)?"
+    r"(?:[無无][需須须]|不需要?|不用|不必|(?:并?[没沒]有?|[无無]|暂无)(?:任何|什么|什麼)?(?:需要|值得|要|可供?|必要)?)"
+    r"(?:被|特别)?(?:[记記][录錄]|归档|总结|總結)的?(?:内容|內容|信息|事项|事項|必要|东西|價值|价值)?"
+)
+_EN: Final = (
+    r"(?:there (?:is|was|are|were) )?nothing "
+    r"(?:(?:new|else|of note|important|significant|notable|here|in particular|substantial|worth|that) ?)*"
+    r"(?:(?:that )?(?:needs?|worth|has|is|was)? ?(?:to be|to|being)? ?(?:record|not|summari[sz]|report|remember|sav)\w*)?"
+    r"(?: (?:today|here|for today))?"
+    r"|no (?:records?|summary|notes?|entry|recording) (?:(?:is|are|was|were) )?(?:needed|required|necessary)"
+    r"|no need (?:to|for a) (?:record|summar|not)\w*(?: anything)?"
+)
+#: What a model may add: that there were courtesies only.
+_WHY: Final = (
+    r"\W{1,4}(?:因为)?(?:今天|当天|当日|对话|内容|消息|本日)?(?:中|里)?(?:只有|仅有?|全是|都是|只是|均为)[^。\n]{0,30}"
+    r"(?:问候|寒暄|闲聊|客套|招呼|道谢|测试|礼貌)[^。\n]{0,12}"
+    r"|\W{1,4}(?:because |as |since )?"
+    r"(?:only|just|(?:the |this )?(?:conversation|message|day|exchange|chat)s?\b|it (?:was|is)|there (?:was|were))"
+    r"[^.\n]{0,80}(?:greeting|small talk|pleasantr|courtes|chit-?chat|thanks|test message)[^.\n]{0,30}"
+)
+_NOTHING: Final = re.compile(
+    rf"\W*(?:(?:总结|摘要|结果|summary)\s?[:：]\W*)?(?:{_ZH}|{_EN})(?:\W+(?:{_ZH}|{_EN}))?(?:{_WHY})?\W*", re.IGNORECASE
+)
+
+
+def says_nothing(text: str) -> bool:
+    r"""
+    Tell whether the text is one of the spellings of "nothing to record", with or without headings above it.
+
+    >>> says_nothing("## 总结\n\n（无需记录）"), says_nothing("无需记录的事很多")
+    (True, False)
+    """
+    bare = cleaned(text)
+    told = [line for line in bare.split("\n") if _WORD.search(line)] if len(bare) <= LONGEST else []
+    said = [bool(_NOTHING.fullmatch(line)) for line in told]
+    return len(told) <= _LINES and any(said) and all(s or HEADING.match(t) for s, t in zip(said, told, strict=True))

@@ -1,0 +1,55 @@
+"""
+How many tokens a text costs, without a tokeniser: a little too many rather than too few.
+
+The weights were fitted on Qwen's tokeniser, against Chinese and English conversation and code; a server's own usage figures
+say by how much a Chinese character may weigh less. Source: design of recall, "Tokens are estimated"; 003, 上下文预算.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Final
+
+from supervisor.text.tokenizer import HAN, KANA
+
+#: Letters of a Latin word that one token surely holds; common words hold more, names and slang hardly.
+_WORD_LETTERS: Final = 5
+_KEY_LETTERS: Final = 1.5  # the same for letters between digits: hex, keys, ids
+_ASCII_MARK: Final = 0.8  # a bracket, operator or comma; two of them are often one token
+_LINE_BREAK: Final = 1.0  # with blank lines around it; an indent is one more
+_LETTER: Final = 1.0  # of another script
+_SIGN: Final = 3.0  # an emoji, a control character: up to one token a byte
+_PIECE: Final = re.compile(
+    rf"(?P<cjk>[{HAN}{KANA}\u3000-\u303f\uff00-\uffef\uac00-\ud7a3]+)|(?P<key>(?<=[0-9])[A-Za-z]+|[A-Za-z]+(?=[0-9]))|(?P<word>[A-Za-z]+)|(?P<digits>[0-9]+)"
+    # one blank before a word is part of the word's token, before a digit or a Han character it is not
+    r"|(?P<lines>[ \t]*\n\s*)|(?P<blank>[ \t]{2,}|[ \t](?=[^\x21-\x2f\x3a-\x7e]))|(?P<mark>[!-/:-@\[-`{-~]+)"
+    r"|(?P<letter>[^\W\d_])|(?P<sign>[^\x00-\x20\x7f])",
+)
+
+
+def estimate(text: str, cjk_weight: float = 1.0) -> int:
+    """Return about how many tokens *text* is; *cjk_weight* is the cost of one Chinese, Japanese or Korean character."""
+    total = 0.0
+    for match in _PIECE.finditer(text):
+        length = match.end() - match.start()
+        match match.lastgroup:
+            case "cjk":
+                total += length * cjk_weight
+            case "word":
+                total += max(1.0, length / _WORD_LETTERS)
+            case "key":
+                total += max(1.0, length / _KEY_LETTERS)
+            case "digits":
+                total += length
+            case "mark":
+                total += max(1.0, length * _ASCII_MARK)
+            case "lines":
+                total += _LINE_BREAK + match[0].endswith("  ")
+            case "blank":
+                total += 1
+            case "letter":
+                total += _LETTER
+            case _:
+                total += _SIGN
+    return math.ceil(total)

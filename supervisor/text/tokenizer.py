@@ -1,0 +1,200 @@
+"""
+Words that stand in nearly every text and find nothing: Chinese, and English without apostrophes' tails. Our own lists.
+
+The one tokeniser: index, query, slugs and extracts see the same words, or they would not find each other.
+
+Unicode NFKC and casefold; runs of Han characters, traditional as simplified, through jieba's search mode (chinese); Latin
+words without accents, stemmed; scripts without spaces and hangul as pairs of characters; stop words of Chinese and English
+dropped. jieba and PyStemmer are loaded at first use, jieba only where there is a Han character. Source: design "Tokens" of
+recall; 003, 检索.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from supervisor.text.chinese import cut_for_search, cut_whole, simplified
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CHINESE: Final[frozenset[str]] = frozenset(
+    """
+    的 了 着 过 地 得 之 是 在 有 和 与 及 或 而 但 但是 可是 不过 然而 而且 并 并且 并不 也 都 就 还 又 再 才 很 太 更
+    最 挺 蛮 被 把 给 让 向 往 从 到 对 对于 关于 由 由于 因 因为 所以 因此 如果 要是 假如 虽然 尽管 即使 只要 只有
+    除了 以及 以 于 为 为了 为什么 比 跟 同 则 且 若 即 亦 其 某 我 你 您 他 她 它 我们 你们 他们 她们 它们 咱 咱们
+    自己 大家 别人 人家 这 那 这个 那个 这些 那些 这里 那里 这儿 那儿 这样 那样 这么 那么 这种 那种 此 该 各 每 什么
+    怎么 怎样 怎么样 怎么办 如何 哪 哪个 哪些 哪里 哪儿 谁 几 多少 何 何时 吗 呢 吧 啊 呀 啦 嘛 哦 噢 哈 嗯 唉 诶 喔 哇
+    嘿 呵 么 没 没有 不 不是 会 能 能够 可以 可能 应该 要 想 想要 请 请问 一下 一个 一些 一点 一种 有点 有些 所 等 等等
+    已 已经 曾 曾经 正在 正 将 刚 刚刚 刚才 仍 仍然 就是 还是 还有 也是 只是 而是 于是 然后 接着 其实 比如 例如 只 仅
+    仅仅 真 真的 非常 特别 十分 一样 一直 一定 起来 下来 出来 上 下 里 时候 时 之后 以后 之前 以前 个 们 罢 哎 呗 咯 嘞
+    喽 一 说 好 来 去 做 看 多
+    """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
+)
+
+ENGLISH: Final[frozenset[str]] = frozenset(
+    """
+    a about above after again against all also am an and any are aren't as at be because been before being below
+    between both but by can can't cannot could couldn't d did didn't do does doesn't doing don't down during each few
+    for from further had hadn't has hasn't have haven't having he her here hers herself him himself his how i if in
+    into is isn't it its itself just ll m me might mightn't more most must mustn't my myself no nor not now o of off on
+    once only or other ought our ours ourselves out over own re s same shall shan't she should shouldn't so some such t
+    than that the their theirs them themselves then there these they this those through to too under until up upon us
+    ve very was wasn't we were weren't what when where whether which while who whom whose why will with won't would
+    wouldn't y you your yours yourself yourselves ain't
+    """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
+)
+
+
+#: Part of every index made with these words: another number means that it has to be made anew.
+VERSION: Final = 4
+
+#: Han characters with 々 and 〇, for use in a character class.
+HAN: Final = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+#: Hiragana and katakana with the long-vowel mark.
+KANA: Final = "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
+#: Hangul; Thai and Lao, Burmese, Khmer: written without spaces, or with endings grown to the word.
+_PAIRED: Final = KANA + "\u1100-\u11ff\uac00-\ud7a3\u0e01-\u0e3a\u0e40-\u0eff\u1000-\u109f\u1780-\u17d3"
+#: Signs that belong to a word but are no letters to `re`: accents, Hebrew and Arabic points, Indic vowels.
+_MARKS: Final = "\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0966-\u0dff"
+_LETTER: Final = f"(?:[^\\W_{HAN}{_PAIRED}]|[{_MARKS}])"
+_PIECE: Final = re.compile(
+    f"(?P<han>[{HAN}]+)|(?P<paired>[{_PAIRED}]+)"
+    r"|(?P<thousands>(?<![\d.,])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,]))"
+    # gpt-4o-mini, 3.11, node_modules, don't; C++ and C# keep their tail
+    rf"|(?P<word>{_LETTER}+(?:(?:[.'’\-]|_+){_LETTER}+)*(?:\+\+|\#(?!\w))?)",
+)
+_JOINTS: Final = re.compile(r"[.'\-_]+")
+_CAMEL: Final = re.compile(r"[a-z][a-z0-9]*(?:[A-Z][a-z0-9]+)+")
+_HUMP: Final = re.compile(r"[A-Z]?[a-z0-9]+")
+_ACCENTS: Final = re.compile("(?<=[a-z])[\u0300-\u036f]+")
+_VERSION_LIKE: Final = re.compile(r"v?\d+(?:[.-]\d+)+")  # its digits alone say nothing
+_HYPHENED: Final = re.compile(r"[a-z]{1,8}-[a-z]{1,8}")  # Wi-Fi, e-mail, check-in: some write them as one word
+_NUMBERED: Final = re.compile(r"([a-z]{2,})(\d{1,4})")  # iPhone15, PostgreSQL16: others put a blank between
+_CLITIC: Final = re.compile(r"'(?:s|m|re|ve|ll|d)$")
+
+
+def tokens(text: str) -> list[str]:
+    """
+    Return the words of *text* as index and query know them: in order, duplicates kept, stop words dropped.
+
+    >>> tokens("Deployed gpt-4o-mini with Python 3.11")
+    ['deploy', 'gpt-4o-mini', 'gpt', '4o', 'mini', 'python', '3.11']
+    """
+    return [token for _, token in _spelled(text, whole=False)]
+
+
+def spelled(text: str) -> Iterator[tuple[str, str]]:
+    """
+    Yield every word as it is written in *text* (NFKC) together with its token, for showing and weighing, not for finding.
+
+    Chinese words are whole here, and a name that no dictionary has is one word where jieba's guess makes it one. Index and
+    query don't guess: the guess hangs on the words around it, and single characters always meet.
+    """
+    return _spelled(text, whole=True)
+
+
+def _spelled(text: str, *, whole: bool) -> Iterator[tuple[str, str]]:
+    for match in _PIECE.finditer(unicodedata.normalize("NFKC", text)):
+        found = match[0]
+        match match.lastgroup:
+            case "han":
+                yield from _han_words(found, whole=whole)
+            case "paired":
+                yield from ((found, pair) for pair in _pairs(found))
+            case "thousands":
+                yield found, found.replace(",", "")
+            case _:
+                yield from ((found, token) for i, token in enumerate(_latin_tokens(found)) if not (whole and i))
+
+
+def latin_words(text: str) -> list[str]:
+    """
+    Return the Latin words and identifiers of *text*: ASCII, lower case, not stemmed, in order, duplicates kept.
+
+    Stop words and bare numbers are left out. Loads neither jieba nor PyStemmer.
+
+    >>> latin_words("把 Café 部署到 Cloudflare Workers, the 3.11 way")
+    ['cafe', 'cloudflare', 'workers', 'way']
+    """
+    pieces = (m for m in _PIECE.finditer(unicodedata.normalize("NFKC", text)) if m.lastgroup == "word")
+    words = (_CLITIC.sub("", _fold(m[0])) for m in pieces)
+    return [word for word in words if word.isascii() and re.search("[a-z]", word) and word not in ENGLISH]
+
+
+def stem(word: str) -> str:
+    """Return the stem of a lower-case English word."""
+    return _stem(word)
+
+
+def _fold(word: str) -> str:
+    """Return the word in lower case, Latin letters without their accents, apostrophes straight."""
+    low = word.casefold().replace("’", "'")
+    if low.isascii():
+        return low
+    bare = _ACCENTS.sub("", unicodedata.normalize("NFD", low))
+    return unicodedata.normalize("NFKC", bare)
+
+
+def _latin_tokens(found: str) -> Iterator[str]:
+    """Yield the word's token, and then for a compound those of its parts."""
+    word = _CLITIC.sub("", _fold(found))
+    if word in ENGLISH:
+        return
+    parts = _JOINTS.split(word)
+    if _CAMEL.fullmatch(found):
+        parts = [hump.lower() for hump in _HUMP.findall(found)]
+    compound = len(parts) > 1
+    yield _stemmed(word)
+    if _VERSION_LIKE.fullmatch(word):
+        if word.startswith("v"):
+            yield word[1:]
+    elif compound and "'" not in word:
+        yield from (_stemmed(part) for part in parts if len(part) > 1 and part not in ENGLISH)
+        if _HYPHENED.fullmatch(word):
+            yield _stemmed("".join(parts))
+    numbered = _NUMBERED.fullmatch(word)
+    if numbered and numbered[1] not in ENGLISH:
+        yield _stemmed(numbered[1])
+        yield numbered[2]
+
+
+def _stemmed(word: str) -> str:
+    return _stem(word) if word.isascii() and word.isalpha() else word
+
+
+def _pairs(run: str) -> list[str]:
+    """Return overlapping pairs of characters, or the one character."""
+    folded = _fold(run)
+    return [folded[i : i + 2] for i in range(len(folded) - 1)] or [folded]
+
+
+def _han_words(run: str, *, whole: bool) -> Iterator[tuple[str, str]]:
+    """Yield the words of a run as they are written and as they are known, which differ where it is traditional."""
+    known = simplified(run)
+    at = 0
+    for word in cut_whole(known) if whole else cut_for_search(known):
+        written = run[at : at + len(word)] if whole and len(known) == len(run) else word
+        at += len(written)
+        if word not in CHINESE:
+            yield written, word
+
+
+_stemming: Final = threading.Lock()  # a Stemmer must not be entered twice at a time
+
+
+@cache
+def _stemmer() -> Any:
+    import Stemmer
+
+    return Stemmer.Stemmer("english", 0)
+
+
+@lru_cache(maxsize=50_000)
+def _stem(word: str) -> str:
+    with _stemming:
+        return str(_stemmer().stemWord(word))

@@ -1,0 +1,77 @@
+"""Messages, files and summaries as values, for the rules."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+from hypothesis import strategies as st
+
+from supervisor.archive.coverage import MemoryFile, Standing
+from supervisor.protocol.clock import to_wire
+from supervisor.protocol.message import Entry, Message, Odd, read_message
+from supervisor.protocol.period import Period
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+SHANGHAI = ZoneInfo("Asia/Shanghai")
+NOON = datetime(2026, 1, 31, 4, tzinfo=UTC)  # 12:00 in Shanghai
+FLAGS: tuple[object, ...] = (False, "pending", True)
+
+
+def entry(raw: object) -> Entry:
+    return read_message(raw, SHANGHAI)
+
+
+def message(
+    identity: str,
+    text: str = "记住：花生过敏",
+    when: datetime | None = NOON,
+    archived: object = False,
+    role: str = "user",
+    **more: Any,
+) -> Message:
+    raw: dict[str, Any] = {"id": identity, "role": role, "text": text}
+    if when:
+        raw["createdAt"] = to_wire(when)
+    found = entry({**raw, "archived": archived, **more})
+    assert isinstance(found, Message)
+    return found
+
+
+ODD = Odd("一句没有角色的话", "it is not an object")
+
+
+def file(name: str, digest: str = "d", *, ours: bool = True, original: bool = False) -> MemoryFile:
+    return MemoryFile(
+        name=name,
+        digest=f"{digest:0>16}",
+        day=date.fromisoformat(name[:10]),
+        count=2,
+        size=600,
+        ours=ours,
+        original=original,
+        created=NOON if ours else None,
+    )
+
+
+def standing(
+    label: str, files: Iterable[MemoryFile], *, extract: bool = False, edited: bool = False, text: str = "## 摘要"
+) -> dict[Period, Standing]:
+    period = Period(label)
+    sources = frozenset(one.source for one in files)
+    return {period: Standing(period=period, sources=sources, text=text, extract=extract, edited=edited, digest=f"of-{label}")}
+
+
+MOMENTS = st.datetimes(datetime(2025, 10, 1), datetime(2026, 3, 1), timezones=st.just(UTC))  # noqa: DTZ001
+MESSAGES = st.builds(
+    message,
+    st.integers(0, 12).map("m{}".format),
+    st.sampled_from(["好的", "花生过敏", "deploy 到 staging", ""]),
+    MOMENTS,
+    st.sampled_from(FLAGS),
+    st.sampled_from(["user", "assistant", "tool"]),
+)
+HISTORIES = st.lists(MESSAGES | st.just(ODD), max_size=30).map(tuple)

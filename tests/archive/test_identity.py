@@ -1,0 +1,230 @@
+"""Who a message is when its writer does not say."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.archive.identity import Known, identify
+from supervisor.protocol.clock import to_wire
+from supervisor.protocol.message import History, Message, base_of
+from tests.archive.states import HISTORIES, NOON, ODD, entry, message
+
+TIME = to_wire(NOON)
+
+
+def said(text: str, **fields: Any) -> Any:
+    return entry({"role": "user", "text": text, **fields})
+
+
+def ids(history: History) -> list[str]:
+    return [one.id for one in history if isinstance(one, Message)]
+
+
+def known_of(history: History, here: History | None = None) -> Known:
+    """What a journal knows after it has met *history*, of which *here* is still there."""
+    by_base: defaultdict[str, list[str]] = defaultdict(list)
+    times = {}
+    for one in history:
+        if isinstance(one, Message):
+            for base in one.bases:
+                if one.id not in by_base[base]:
+                    by_base[base].append(one.id)
+            if "createdAtFound" in one.raw:
+                times[one.id] = str(one.raw["createdAt"])
+    return Known(by_base, ids(history if here is None else here), times, ids(history))
+
+
+# ── the first look ───────────────────────────────────────────────────────────
+
+
+def test_an_id_that_is_given_wins():
+    history = (message("01JKXY2Z"), message("m-1"))
+    assert identify(history, Known(), NOON) is history
+
+
+def test_an_id_is_made_of_the_time_as_found_the_role_and_the_words():
+    (found,) = identify((said("花生过敏", createdAt=TIME),), Known(), NOON)
+    assert found.id == f"m-{base_of(TIME, 'user', '花生过敏')}"
+    assert len(found.id) == 18
+    assert list(found.raw) == ["id", "role", "text", "createdAt"]
+
+
+def test_equal_words_in_one_array_are_told_apart_by_a_number():
+    base = f"m-{base_of(TIME, 'user', '好的')}"
+    history = tuple(said("好的", createdAt=TIME) for _ in range(3))
+    assert ids(identify(history, Known(), NOON)) == [base, f"{base}-2", f"{base}-3"]
+
+
+def test_a_made_id_never_meets_one_that_was_given():
+    base = f"m-{base_of(TIME, 'user', '好的')}"
+    history = (said("好的", createdAt=TIME), message(base, "别的话"))
+    assert ids(identify(history, Known(), NOON)) == [f"{base}-2", base]
+
+
+def test_a_missing_time_becomes_the_time_of_first_sight():
+    (found,) = identify((said("花生过敏"),), Known(), NOON)
+    assert found.created_at == NOON
+    assert found.raw["createdAt"] == TIME
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        "昨天",
+        "",
+        None,
+        0,
+        -1,
+        True,
+        [],
+        {},
+        "1999-12-31T00:00:00Z",
+        "9999-12-31T23:59:59Z",
+        1e99,
+        "2026-02-30",
+        "2026-02-02T04:00:00Z",
+    ],
+)
+def test_an_impossible_time_becomes_that_of_first_sight_and_the_value_found_stays_beside_it(time):
+    """A34, H39."""
+    (found,) = identify((message("m0", when=None, createdAt=time),), Known(), NOON)
+    assert found.created_at == NOON
+    assert found.raw["createdAtFound"] == time
+
+
+def test_a_time_of_tomorrow_is_possible():
+    history = (message("m0", when=NOON + timedelta(hours=23)),)
+    assert identify(history, Known(), NOON) is history
+
+
+def test_a_time_that_was_judged_once_is_not_judged_again_when_the_clock_goes_back():
+    history = (message("m0", when=NOON),)
+    assert identify(history, known_of(history), NOON - timedelta(days=300)) is history
+
+
+def test_what_cannot_be_understood_gets_no_name():
+    assert identify((ODD, message("m0")), Known(), NOON)[0] is ODD
+
+
+# ── a writer that strips ids ─────────────────────────────────────────────────
+
+
+def stripped(history: History, *also: str) -> History:
+    """The same array, written by a program that knows neither our ids nor our fields."""
+    drop = {"id", "createdAtFound", "archived", *also}
+    return tuple(
+        entry({k: v for k, v in one.raw.items() if k not in drop}) if isinstance(one, Message) else one for one in history
+    )
+
+
+def talk(*texts: str, timed: bool) -> History:
+    times = {"createdAt": TIME} if timed else {}
+    return tuple(said(text, **times) for text in texts)
+
+
+@pytest.mark.parametrize("timed", [True, False])
+def test_a_message_is_known_again_when_its_writer_strips_the_id(timed):
+    met = identify(talk("早", "好的", "好的", timed=timed), Known(), NOON)
+    also = () if timed else ("createdAt",)
+    again = identify(stripped(met, *also), known_of(met), NOON + timedelta(hours=1))
+    assert ids(again) == ids(met)
+    assert [one.created_at for one in again if isinstance(one, Message)] == [NOON] * 3
+
+
+@pytest.mark.parametrize("timed", [True, False])
+def test_what_a_writer_without_ids_adds_is_new(timed):
+    met = identify(talk("早", "好的", timed=timed), Known(), NOON)
+    more = (*stripped(met, *(() if timed else ("createdAt",))), *talk("好的", timed=timed))
+    again = identify(more, known_of(met), NOON + timedelta(hours=1))
+    assert ids(again)[:2] == ids(met)
+    assert ids(again)[2] not in ids(met)
+
+
+def test_words_without_a_time_that_stand_behind_the_last_known_are_new_though_they_were_said_before():
+    """4H, 13: 'good morning' of today is not that of last month, which has been trimmed."""
+    met = identify(talk("早", "好的", "晚安", timed=False), Known(), NOON)
+    left = met[1:]
+    again = identify((*stripped(left, "createdAt"), *talk("早", timed=False)), known_of(met, left), NOON)
+    assert ids(again)[:2] == ids(left)
+    assert ids(again)[2] == f"{ids(met)[0]}-2"
+
+
+def test_a_writer_that_holds_what_was_trimmed_brings_no_new_messages():
+    """4H, 13: ids from an ordinal after a trim; the same message was written again at each turn."""
+    met = identify(talk("早", "好的", "好的", "晚安", timed=False), Known(), NOON)
+    again = identify(stripped(met, "createdAt"), known_of(met, met[2:]), NOON)
+    assert set(ids(again)) == set(ids(met))
+
+
+def test_a_trimmed_message_with_its_time_is_known_again_wherever_it_stands():
+    met = identify(talk("早", "好的", timed=True), Known(), NOON)
+    again = identify(stripped((met[1], met[0])), known_of(met, met[1:]), NOON)
+    assert ids(again) == [ids(met)[1], ids(met)[0]]
+
+
+def test_the_time_of_first_sight_comes_back_with_the_message():
+    met = identify(talk("早", timed=False), Known(), NOON)
+    (again,) = identify(stripped(met, "createdAt"), known_of(met), NOON + timedelta(days=9))
+    assert again.created_at == NOON
+
+
+def test_a_writer_that_keeps_our_time_but_not_our_id_is_known_again():
+    met = identify(talk("早", timed=False), Known(), NOON)
+    (again,) = identify(stripped(met), known_of(met), NOON + timedelta(days=9))
+    assert (again.id, again.created_at) == (met[0].id, NOON)
+
+
+# ── always ───────────────────────────────────────────────────────────────────
+
+STRIPPED = HISTORIES.flatmap(
+    lambda history: st.tuples(*(st.sampled_from([(), ("id",), ("id", "createdAt"), ("createdAt",)]) for _ in history)).map(
+        lambda drops: tuple(
+            entry({k: v for k, v in one.raw.items() if k not in drop}) if isinstance(one, Message) else one
+            for one, drop in zip(history, drops, strict=True)
+        )
+    )
+)
+
+
+@given(STRIPPED)
+def test_after_the_first_look_every_message_has_an_id_of_its_own_and_a_possible_time(history):
+    met = identify(history, Known(), NOON + timedelta(days=60))
+    given_ids = [one.id for one in history if isinstance(one, Message)]
+    for before, after in zip(history, met, strict=True):
+        if not isinstance(before, Message):
+            assert after is before
+            continue
+        assert isinstance(after, Message)
+        assert after.id
+        assert after.created_at is not None
+        assert after.text == before.text
+        assert before.id in {"", after.id}
+        if not before.id:
+            assert ids(met).count(after.id) == 1
+            assert after.id not in given_ids
+    assert identify(met, known_of(met), NOON + timedelta(days=60)) is met
+
+
+@given(STRIPPED, st.booleans(), st.integers(0, 30))
+def test_a_writer_that_strips_ids_makes_no_second_message_whatever_was_trimmed(history, timed, trimmed):
+    """It may hold all it ever wrote, or what recalld left; the newest is never trimmed, and here it was said once only."""
+    also = () if timed else ("createdAt",)
+    met = identify(stripped((*history, message("last", "今天就到这里")), *also), Known(), NOON + timedelta(days=60))
+    left = met[min(trimmed, len(met) - 1) :]
+    for written in (met, left):
+        again = identify(stripped(written, *also), known_of(met, left), NOON + timedelta(days=61))
+        assert set(ids(again)) <= set(ids(met))
+
+
+def test_words_without_a_time_that_were_said_twice_are_rather_doubled_than_lost():
+    """Whether the first of two is back or a third was said can't be told, where one is left of both."""
+    met = identify(talk("好的", "好的", timed=False), Known(), NOON)
+    again = identify(talk("好的", "好的", timed=False), known_of(met, met[1:]), NOON)
+    assert len(set(ids(again))) == 2
+    assert ids(again)[0] == ids(met)[1]

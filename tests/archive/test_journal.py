@@ -1,0 +1,218 @@
+"""The seen journal: what was met, where its words stand, and what another program has lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.archive.journal import SeenJournal
+from supervisor.protocol.dated_file import block_of
+from supervisor.protocol.disk import RealDisk
+from supervisor.protocol.errors import NewerFormat
+from supervisor.protocol.files import Files
+from supervisor.protocol.message import Message, dated, read_message
+from supervisor.protocol.paths import Layout
+from tests.conftest import ZONE, at, message
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAME = "2026-01-30-nginx.md"
+
+
+def read(raw: dict[str, Any]) -> Message:
+    found = read_message(raw, ZONE)
+    assert isinstance(found, Message)
+    return found
+
+
+ONE, TWO = read(message("1", "2026-01-30T09:00", "花生过敏")), read(message("2", "2026-01-30T09:01", "记住了"))
+UNTIMED = dated(read({"id": "m-1", "role": "user", "text": "早"}), at("2026-01-31T10:00"))
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    (tmp_path / ".recalld").mkdir()
+    return Layout(tmp_path)
+
+
+def open_journal(layout: Layout) -> SeenJournal:
+    journal = SeenJournal(Files(RealDisk()), layout, ZONE)
+    journal.refresh()
+    return journal
+
+
+def answers(journal: SeenJournal) -> dict[str, Any]:
+    known = journal.known
+    return {
+        "written": dict(journal.written),
+        "unwritten": {key: dict(one.raw) for key, one in journal.unwritten.items()},
+        "by base": {base: sorted(ids) for base, ids in known.by_base.items() if ids},
+        "here": set(known.here),
+        "times": dict(known.times),
+        "ids": set(known.ids),
+        "back": set(journal.back),
+        "names": set(journal.names),
+        "has words": {one for one in known.ids if journal.has_words(one)},
+    }
+
+
+def test_words_that_were_met_are_unwritten_until_a_file_holds_them(layout):
+    journal = open_journal(layout)
+    journal.saw([ONE, TWO])
+    assert list(journal.unwritten) == [ONE.key, TWO.key]
+    assert (journal.file_of(ONE.key), journal.knows("1"), journal.has_words("1")) == (None, True, False)
+    journal.wrote(NAME, [block_of(ONE)])
+    assert list(journal.unwritten) == [TWO.key]
+    assert (journal.file_of(ONE.key), journal.has_words("1"), journal.names) == (NAME, True, {NAME})
+
+
+def test_the_journal_holds_the_words_of_unwritten_messages_alone(layout):
+    journal = open_journal(layout)
+    journal.wrote(NAME, [block_of(ONE)])
+    journal.saw([TWO])
+    text = layout.seen.read_text()
+    assert "记住了" in text
+    assert "花生" not in text
+
+
+def test_a_new_process_gives_the_same_answers(layout):
+    journal = open_journal(layout)
+    journal.saw([ONE, TWO, UNTIMED])
+    journal.wrote(NAME, [block_of(ONE), block_of(UNTIMED)])
+    journal.looked([TWO])
+    journal.put_back([TWO.key])
+    assert answers(open_journal(layout)) == answers(journal)
+
+
+def test_what_another_process_adds_is_read_at_the_next_look(layout):
+    ours, theirs = open_journal(layout), open_journal(layout)
+    theirs.note([ONE])
+    assert ONE.key not in ours.unwritten
+    ours.refresh()
+    assert ONE.key in ours.unwritten
+
+
+def test_a_line_that_a_crash_cut_off_says_nothing_and_spoils_no_other(layout):
+    journal = open_journal(layout)
+    journal.saw([ONE])
+    with layout.seen.open("ab") as file:
+        file.write(b'{"seen": {"id": "3", "ro')
+    again = open_journal(layout)
+    assert list(again.unwritten) == [ONE.key]
+    again.saw([TWO])
+    assert list(open_journal(layout).unwritten) == [ONE.key, TWO.key]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(b"{}", b"[]", b"7", b"\xff", b'{"seen": 7}', b'{"seen": {"role": "user"}}', b'{"written": [["1"]], "file": "x"}'),
+        *(b'{"written": 7}', b'{"here": 7}', b'{"back": [7]}', b'{"dropped": null}', b'{"recalld": "x"}', b'{"unknown": 1}'),
+        *(b"[" * 10_000, b'{"left": {}}', b'{"written": [["1", "2"]]}'),
+    ],
+)
+def test_a_line_that_a_person_broke_says_nothing(layout, line):
+    journal = open_journal(layout)
+    journal.saw([ONE])
+    with layout.seen.open("ab") as file:
+        file.write(line + b"\n")
+    journal.saw([TWO])
+    assert list(open_journal(layout).unwritten) == [ONE.key, TWO.key]
+
+
+def test_a_journal_of_a_newer_recalld_is_refused(layout):
+    layout.seen.write_text('{"recalld": 2}\n')
+    with pytest.raises(NewerFormat):
+        open_journal(layout)
+
+
+def test_a_journal_that_is_gone_or_another_is_read_anew(layout):
+    journal = open_journal(layout)
+    journal.saw([ONE])
+    layout.seen.unlink()
+    journal.refresh()
+    assert answers(journal) == answers(open_journal(layout))
+    assert journal.unwritten == {}
+    layout.seen.write_text('{"recalld": 1}\n')
+    journal.saw([TWO])
+    assert list(journal.unwritten) == [TWO.key]
+
+
+def test_words_are_written_where_they_were_written_first(layout):
+    journal = open_journal(layout)
+    journal.wrote(NAME, [block_of(ONE)])
+    journal.wrote("2026-01-30-other.md", [block_of(ONE)])
+    assert journal.file_of(ONE.key) == NAME
+
+
+def test_newer_words_of_an_unwritten_message_take_the_place_of_the_old(layout):
+    journal = open_journal(layout)
+    journal.saw([ONE])
+    journal.drop([ONE.key])
+    assert answers(open_journal(layout))["unwritten"] == {}
+
+
+# ── keeping it small ─────────────────────────────────────────────────────────
+
+
+def acts() -> st.SearchStrategy[list[tuple[str, list[int]]]]:
+    verbs = st.sampled_from(["saw", "wrote", "adopted", "looked", "put_back"])
+    return st.lists(st.tuples(verbs, st.lists(st.integers(0, 5), min_size=1, max_size=3, unique=True)), max_size=12)
+
+
+POOL = [
+    ONE,
+    TWO,
+    UNTIMED,
+    read(message("1", "2026-01-30T09:00", "改了")),
+    read(message("4", "2026-01-30T09:00", "花生过敏", "agent")),
+]
+POOL.append(dated(read({"id": "m-2", "role": "user", "text": "早", "createdAt": "昨天"}), at("2026-01-31T11:00")))
+
+
+@given(acts())
+def test_a_compacted_journal_gives_the_same_answers(tmp_path_factory, story):
+    layout = Layout(tmp_path_factory.mktemp("journal"))
+    (layout.root / ".recalld").mkdir()
+    journal = open_journal(layout)
+    for n, (verb, numbers) in enumerate(story):
+        chosen = [POOL[number] for number in numbers]
+        match verb:
+            case "saw":
+                journal.saw(chosen)
+            case "wrote":
+                journal.wrote(f"2026-01-30-x-{n}.md", [block_of(one) for one in chosen])
+            case "adopted":
+                journal.adopted(f"2026-01-30-note-{n}.md", chosen)
+            case "looked":
+                journal.looked(chosen)
+            case _:
+                journal.put_back([one.key for one in chosen if one.key in journal.unwritten])
+    before = answers(journal)
+    journal.compact()
+    assert answers(journal) == before
+    assert answers(open_journal(layout)) == before
+
+
+def test_a_name_is_remembered_by_a_compacted_journal_though_its_words_stand_elsewhere(layout):
+    journal = open_journal(layout)
+    journal.wrote(NAME, [block_of(ONE)])
+    journal.wrote("2026-01-30-copy.md", [block_of(ONE)])  # a person's copy of the file
+    journal.wrote("2026-01-30-empty.md", [])  # of which a person deleted every block
+    journal.compact()
+    assert journal.names == {NAME, "2026-01-30-copy.md", "2026-01-30-empty.md"}
+
+
+def test_a_journal_of_which_most_says_nothing_any_more_is_bloated(layout):
+    journal = open_journal(layout)
+    for _ in range(1_100):
+        journal.looked([ONE])
+        journal.looked([])
+    assert journal.is_bloated()
+    journal.compact()
+    assert not journal.is_bloated()
+    assert len(layout.seen.read_bytes().splitlines()) <= 2

@@ -1,0 +1,221 @@
+"""When an archive run is due, what it takes, and which dated file each message goes to (003, 触发与归档)."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.archive.plan import due, plan_days, take
+from supervisor.protocol.clock import local_day
+from supervisor.protocol.message import Key, Message
+from tests.archive.states import HISTORIES, MOMENTS, NOON, SHANGHAI, message
+
+HOUR, MINUTE, MS = timedelta(hours=1), timedelta(minutes=1), timedelta(milliseconds=1)
+ZONES = ("Asia/Shanghai", "America/New_York", "Australia/Lord_Howe")
+
+
+def never(_identity: str) -> bool:
+    return False
+
+
+def messages(count: int, when: datetime = NOON) -> list[Message]:
+    return [message(f"m{n}", f"第 {n} 句", when) for n in range(count)]
+
+
+# ── due ──────────────────────────────────────────────────────────────────────
+
+
+def test_a_hundred_unwritten_messages_can_wait_and_one_more_can_not():
+    assert due(messages(100), NOON, NOON) is None
+    assert due(messages(101), NOON, NOON) == "count"
+
+
+def test_a_run_is_due_six_hours_after_the_last_one_and_not_a_moment_before():
+    old = messages(2, NOON - 30 * HOUR)
+    assert due(old, NOON, NOON + 6 * HOUR - MS) is None
+    assert due(old, NOON, NOON + 6 * HOUR) == "interval"
+
+
+def test_where_nothing_was_ever_archived_the_six_hours_run_from_the_oldest_message():
+    """A7, B5: with 'none archived' the rule never began."""
+    assert due([*messages(1), *messages(1, NOON - 6 * HOUR)], None, NOON) == "interval"
+    assert due(messages(1, NOON - 6 * HOUR + MS), None, NOON) is None
+
+
+def test_a_talk_after_a_pause_is_not_cut_after_its_first_words():
+    """B5: after a night the first message was archived alone, and its answer six hours later in another file."""
+    last_night = NOON - 14 * HOUR
+    assert due(messages(1), last_night, NOON + MINUTE) is None
+    assert due(messages(1), last_night, NOON + 6 * HOUR) == "interval"
+
+
+def test_a_last_run_in_the_future_counts_for_nothing():
+    """4H, 11: `created` in the future, and the six hours never came."""
+    assert due(messages(1, NOON - 6 * HOUR), NOON + 900 * HOUR, NOON) == "interval"
+
+
+def test_a_message_of_the_future_does_not_hold_a_run_back():
+    assert due([*messages(1, NOON - 6 * HOUR), *messages(1, NOON + HOUR)], None, NOON) == "interval"
+
+
+def test_with_nothing_unwritten_no_run_is_due():
+    assert due([], NOON - 900 * HOUR, NOON) is None
+
+
+def test_an_overflow_is_due_at_once():
+    assert due(messages(1), NOON, NOON, overflowing=True) == "overflow"
+
+
+def test_other_limits_are_heeded():
+    assert due(messages(3), NOON, NOON, limit=2) == "count"
+    assert due(messages(1, NOON - HOUR), None, NOON, interval=HOUR) == "interval"
+
+
+# ── whole exchanges ──────────────────────────────────────────────────────────
+
+
+def exchange(*said: tuple[str, float], session: str | None = None) -> list[Message]:
+    more = {"session": session} if session else {}
+    return [
+        message(f"{session}{n}", f"第 {n} 句", NOON - minutes * MINUTE, role=role, **more)
+        for n, (role, minutes) in enumerate(said)
+    ]
+
+
+def test_a_question_less_than_ten_minutes_old_waits_for_its_answer():
+    """A35."""
+    said = exchange(("user", 30), ("assistant", 29), ("user", 9.99))
+    assert take(said, NOON) == tuple(said[:2])
+    assert take(said, NOON + timedelta(seconds=1)) == tuple(said)
+
+
+def test_an_answered_question_does_not_wait():
+    said = exchange(("user", 2), ("assistant", 1))
+    assert take(said, NOON) == tuple(said)
+
+
+def test_several_questions_in_a_row_wait_together():
+    said = exchange(("user", 9), ("user", 8), ("user", 1))
+    assert take(said, NOON) == ()
+
+
+def test_the_answer_of_another_session_is_no_answer():
+    ours, theirs = exchange(("user", 3), session="家"), exchange(("user", 3), ("assistant", 1), session="群")
+    assert take([*ours, *theirs], NOON) == tuple(theirs)
+
+
+def test_an_answer_that_came_before_the_question_is_no_answer():
+    said = exchange(("assistant", 9), ("user", 1))
+    assert take(said, NOON) == tuple(said[:1])
+
+
+@given(HISTORIES, MOMENTS)
+def test_what_is_taken_keeps_its_order_and_only_young_questions_stay(history, now):
+    said = [one for one in history if isinstance(one, Message)]
+    taken = take(said, now)
+    places = [next(n for n, one in enumerate(said) if one is chosen) for chosen in taken]
+    assert places == sorted(places)
+    for one in said:
+        if not any(one is chosen for chosen in taken):
+            assert one.role == "user"
+            assert one.created_at is not None
+            assert now - one.created_at < 10 * MINUTE
+
+
+# ── days ─────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("zone_name", ZONES)
+def test_words_of_half_past_midnight_lie_in_their_local_day(zone_name):
+    """B15: 00:30 in Shanghai is still yesterday in UTC."""
+    zone = ZoneInfo(zone_name)
+    midnight = datetime(2026, 2, 1, tzinfo=zone).astimezone(UTC)
+    said = [message("夜", "跨年了", midnight - 30 * MINUTE), message("晨", "新年好", midnight + 30 * MINUTE)]
+    assert [(f.day, [b.id for b in f.blocks]) for f in plan_days(said, zone, (), never)] == [
+        (date(2026, 1, 31), ["夜"]),
+        (date(2026, 2, 1), ["晨"]),
+    ]
+
+
+def test_a_day_without_an_hour_and_a_day_that_never_was_part_no_message_from_its_day():
+    """durability.md 2.6: Samoa had no 30 December 2011; Lord Howe moves its clocks by half an hour."""
+    apia = ZoneInfo("Pacific/Apia")
+    said = [
+        message("前", "昨天", datetime(2011, 12, 30, 9, tzinfo=UTC)),
+        message("后", "今天", datetime(2011, 12, 30, 11, tzinfo=UTC)),
+    ]
+    assert [file.day for file in plan_days(said, apia, (), never)] == [date(2011, 12, 29), date(2011, 12, 31)]
+
+
+def test_every_day_has_one_file_and_its_messages_in_the_order_of_the_history():
+    days = [NOON - timedelta(days=n) for n in (3, 0, 3, 1)]
+    said = [message(f"m{n}", f"nginx 第 {n} 句", when) for n, when in enumerate(days)]
+    plan = plan_days(said, SHANGHAI, (), never)
+    assert [(file.name, [block.id for block in file.blocks]) for file in plan] == [
+        ("2026-01-28-nginx.md", ["m0", "m2"]),
+        ("2026-01-30-nginx.md", ["m3"]),
+        ("2026-01-31-nginx.md", ["m1"]),
+    ]
+
+
+def test_a_name_that_was_ever_taken_is_not_used_again():
+    plan = plan_days([message("m0", "重启 nginx")], SHANGHAI, {"2026-01-31-nginx.md"}, never)
+    assert [file.name for file in plan] == ["2026-01-31-nginx-2.md"]
+
+
+def test_a_day_without_latin_words_is_named_by_its_first_message():
+    plan = plan_days([message("01JKXY2ZABCD", "我对花生过敏")], SHANGHAI, (), never)
+    assert [file.name for file in plan] == ["2026-01-31-mem-01jkxy2z.md"]
+
+
+def test_the_same_words_under_the_same_id_are_one_message():
+    plan = plan_days([message("m0", "好的"), message("m0", "好的")], SHANGHAI, (), never)
+    assert [block.id for block in plan[0].blocks] == ["m0"]
+
+
+def test_a_message_that_is_sent_again_with_another_time_stands_in_one_file():
+    """A26: the same id and text are the same message, whatever the time of the second says."""
+    plan = plan_days([message("m0", "好的", NOON - timedelta(days=1)), message("m0", "好的", NOON)], SHANGHAI, (), never)
+    assert [[block.id for block in file.blocks] for file in plan] == [["m0"]]
+
+
+def test_the_same_words_under_two_ids_are_two_messages():
+    """A26: two true 'ok' in the same second."""
+    plan = plan_days([message("m0", "好的"), message("m1", "好的")], SHANGHAI, (), never)
+    assert [block.id for block in plan[0].blocks] == ["m0", "m1"]
+
+
+def test_other_words_under_a_written_id_are_filed_as_a_revision():
+    said = message("m0", "改到周五")
+    plan = plan_days([said], SHANGHAI, (), lambda identity: identity == "m0")
+    assert [block.id for block in plan[0].blocks] == [f"m0~{said.words[:8]}"]
+    assert plan[0].keys == {said.key}
+
+
+def test_two_texts_under_one_id_in_one_run_are_both_kept():
+    first, second = message("m0", "周四"), message("m0", "周五")
+    plan = plan_days([first, second], SHANGHAI, (), never)
+    assert plan[0].keys == {first.key, second.key}
+    assert re.fullmatch(r"m0~[0-9a-f]{8}", plan[0].blocks[1].id)
+
+
+@given(HISTORIES, st.sampled_from(ZONES), st.sets(st.sampled_from(["m1", "m2", "m3"])))
+def test_the_plan_parts_the_messages_by_local_day_and_loses_and_doubles_none(history, zone_name, written):
+    zone = ZoneInfo(zone_name)
+    said = [one for one in history if isinstance(one, Message)]
+    first: dict[Key, Message] = {}
+    for one in said:
+        first.setdefault(one.key, one)
+    plan = plan_days(said, zone, {"2026-01-31-deploy-staging.md"}, written.__contains__)
+    days = {block.key: file.day for file in plan for block in file.blocks}
+    assert days == {key: local_day(one.created_at, zone) for key, one in first.items()}  # type: ignore[arg-type]
+    assert sum(len(file.blocks) for file in plan) == len(first)
+    assert len({file.name for file in plan}) == len(plan) == len({file.day for file in plan})
+    assert all(file.name.startswith(file.day.isoformat()) for file in plan)
+    assert [file.day for file in plan] == sorted(file.day for file in plan)
+    assert "2026-01-31-deploy-staging.md" not in {file.name for file in plan}

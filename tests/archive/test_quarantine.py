@@ -1,0 +1,48 @@
+"""The copies of what can't be read: once each, few of a kind."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+import pytest
+
+from supervisor.archive.restore import Quarantine
+from supervisor.protocol.disk import RealDisk
+from supervisor.protocol.files import Files
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TORN = '[{"id": "半", "text": "写到一'.encode()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "quarantine"
+
+
+@pytest.fixture
+def quarantine(folder: Path) -> Quarantine:
+    return Quarantine(Files(RealDisk()), folder, limit=10)
+
+
+def test_a_damaged_file_is_kept_once_however_often_it_is_met(quarantine: Quarantine, folder: Path) -> None:
+    """H31."""
+    assert [quarantine.keep("history.json", TORN) for _ in range(3)] == ["new", "known", "known"]
+    (copy,) = folder.iterdir()
+    assert copy.name == f"history.json.{sha256(TORN).hexdigest()[:12]}"
+    assert copy.read_bytes() == TORN
+
+
+def test_no_more_than_ten_copies_of_one_kind_are_kept(quarantine: Quarantine, folder: Path) -> None:
+    kept = [quarantine.keep("history.json", f"坏了 {n}".encode()) for n in range(30)]
+    assert kept == ["new"] * 10 + ["full"] * 20
+    assert quarantine.keep("history.json", "坏了 9".encode()) == "known"
+    assert quarantine.keep("message", TORN) == "new"
+    assert len(list(folder.iterdir())) == 11
+
+
+def test_of_what_comes_one_by_one_more_copies_are_kept(quarantine: Quarantine) -> None:
+    kept = [quarantine.keep("message", f"不懂 {n}".encode(), times=2) for n in range(21)]
+    assert kept == ["new"] * 20 + ["full"]

@@ -1,0 +1,54 @@
+"""Lost messages go back to their places, in the order of their times and of the first sight, whatever else is there."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.archive.identity import put_back
+from supervisor.protocol.clock import to_wire
+from supervisor.protocol.message import Message, read_message
+
+START = datetime(2026, 1, 31, 9, tzinfo=UTC)
+
+
+def said(number: int, minute: int | None) -> Message:
+    at = {} if minute is None else {"createdAt": to_wire(START + timedelta(minutes=minute))}
+    found = read_message({"id": f"话{number}", "role": "user", "text": f"第 {number} 句", **at}, ZoneInfo("Asia/Shanghai"))
+    assert isinstance(found, Message)
+    return found
+
+
+def one_by_one(history: list[Message], lost: list[Message], met: list[str]) -> list[Message]:
+    """The rule as it is said: each before the first that is later, of one moment before the first that was met after it."""
+    found = list(history)
+    for one in sorted(lost, key=lambda one: (one.created_at, met.index(one.id))):
+        here = one.created_at, met.index(one.id)
+        later = (n for n, e in enumerate(found) if e.created_at is not None and (e.created_at, met.index(e.id)) > here)
+        found.insert(next(later, len(found)), one)
+    return found
+
+
+@given(st.lists(st.tuples(st.one_of(st.none(), st.integers(0, 5)), st.booleans()), max_size=12), st.randoms())
+def test_what_is_put_back_stands_where_the_rule_says_in_any_history(minutes, pick):
+    messages = [said(number, minute) for number, (minute, _) in enumerate(minutes)]
+    met = [one.id for one in messages]
+    history = [one for one, (_, is_lost) in zip(messages, minutes, strict=True) if not is_lost]
+    lost = [one for one, (minute, is_lost) in zip(messages, minutes, strict=True) if is_lost and minute is not None]
+    pick.shuffle(history)
+    pick.shuffle(lost)
+    assert list(put_back(tuple(history), lost, met)) == one_by_one(history, lost, met)
+
+
+def test_what_is_there_and_what_has_no_time_is_left_out():
+    there, timeless, lost = said(1, 3), said(2, None), said(3, 1)
+    assert put_back((there,), [there, timeless, lost], ["话1", "话2", "话3"]) == (lost, there)
+
+
+def test_ten_thousand_lost_messages_are_put_back_in_one_pass():
+    """Looking through the history for each of them took minutes, under the lock that writers wait for."""
+    messages = [said(number, number) for number in range(20_000)]
+    assert list(put_back(tuple(messages[::2]), messages[1::2], [one.id for one in messages])) == messages

@@ -1,0 +1,100 @@
+"""The words in a dated file's name (003, slug 规则)."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.archive.plan import short_id, slug_of, unique
+from supervisor.protocol.paths import dated_name, day_of_name
+
+SLUG = re.compile(r"[a-z0-9-]{1,32}")
+DAY = date(2026, 1, 28)
+TEXTS = st.lists(
+    st.text()
+    | st.text("abcXYZ019 -_.~/'\u0301\u2010\uff41\u0130", max_size=80)
+    | st.text(st.characters(categories=["Cs", "Lu"]))
+)
+
+
+def name_of(slug: str) -> str:
+    return dated_name(DAY, slug)
+
+
+@pytest.mark.parametrize(
+    ("texts", "slug"),
+    [
+        (["上次用 Cloudflare Workers 部署超时了"], "cloudflare-workers"),
+        (["pnpm install 失败了", "清掉 pnpm 的缓存再试"], "pnpm-install"),
+        (["我对花生过敏"], ""),
+        (["好的 ok", "嗯", "1 2 3"], ""),
+        ([], ""),
+    ],
+)
+def test_a_slug_is_made_of_the_latin_words_that_tell_most(texts, slug):
+    assert slug_of(texts) == slug
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "我的 password: hunter2-demo-xyz",
+        "口令是 opensesame-42",
+        "token sk-abcdefghijklmnopqrstuvwx",
+        "数据库在 postgres://admin:letmein@db.example.com/x",
+        "发到 xiaowang@example.com",
+    ],
+)
+def test_no_secret_comes_into_a_file_name(secret):
+    """A18, B20."""
+    slug = slug_of([secret, "再说一遍"])
+    for piece in ("hunter2", "opensesame", "abcdefgh", "letmein", "xiaowang"):
+        assert piece not in slug
+
+
+def test_what_has_no_latin_word_is_named_by_the_first_eight_letters_and_digits_of_its_id():
+    assert short_id("01JKXY2Z-ABCDEFGH") == "01jkxy2z"
+    assert short_id("m-4f3a") == "m4f3a"
+    assert SLUG.fullmatch(short_id("编号"))
+    assert short_id("") == "0"
+
+
+def test_a_second_file_of_the_day_gets_a_number():
+    taken = {"2026-01-28-deploy.md"}
+    assert unique(name_of, "deploy", taken) == "2026-01-28-deploy-2.md"
+    assert unique(name_of, "deploy", taken | {"2026-01-28-deploy-2.md"}) == "2026-01-28-deploy-3.md"
+    assert unique(name_of, "nginx", taken) == "2026-01-28-nginx.md"
+
+
+def test_a_numbered_slug_is_no_longer_than_others():
+    long = "cloudflare-workers-configuration"
+    assert len(long) == 32
+    name = unique(name_of, long, {name_of(long)})
+    assert name.endswith("-2.md")
+    assert SLUG.fullmatch(name.removeprefix("2026-01-28-").removesuffix(".md"))
+
+
+@given(TEXTS, st.integers(12, 32))
+def test_every_slug_is_kebab_case_and_short_whatever_the_texts(texts, length):
+    slug = slug_of(texts, length)
+    assert slug == "" or re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", slug)
+    assert len(slug) <= length
+
+
+@given(st.text() | st.text(st.characters(categories=["Cs"])), st.sets(st.integers(2, 30)))
+def test_every_name_is_free_and_reads_as_its_day_whatever_the_id(identity, numbers):
+    slug = f"mem-{short_id(identity)}"
+    taken = {name_of(slug)} | {name_of(f"{slug}-{n}") for n in numbers}
+    name = unique(name_of, slug, taken)
+    assert name not in taken
+    assert day_of_name(name) == DAY
+    assert SLUG.fullmatch(name[len("2026-01-28-") : -len(".md")])
+
+
+@given(TEXTS)
+def test_the_same_texts_always_make_the_same_slug(texts):
+    assert slug_of(texts) == slug_of(list(texts))

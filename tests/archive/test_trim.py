@@ -1,0 +1,123 @@
+"""Which messages leave history.json so that it keeps its size (003, 长度限制, 容量兜底)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.archive.flags import Caps, overflows, trim
+from supervisor.protocol.lenient_json import render_json
+from supervisor.protocol.message import Archived, History, Message
+from tests.archive.states import HISTORIES, NOON, ODD, message
+
+
+def talk(count: int, archived: object = True, first: int = 0, text: str = "第 {} 句") -> list[Message]:
+    return [message(f"m{n}", text.format(n), NOON + timedelta(minutes=n), archived) for n in range(first, first + count)]
+
+
+def everything(_message: Message) -> bool:
+    return True
+
+
+def nothing(_message: Message) -> bool:
+    return False
+
+
+def ids(history: History) -> list[str]:
+    return [entry.id for entry in history if isinstance(entry, Message)]
+
+
+def test_two_hundred_messages_may_stay_and_of_one_more_the_oldest_leaves():
+    assert trim(tuple(talk(200)), everything, Caps()) == tuple(talk(200))
+    assert ids(trim(tuple(talk(201)), everything, Caps())) == ids(tuple(talk(200, first=1)))
+
+
+@pytest.mark.parametrize("archived", [False, "pending"])
+def test_over_the_soft_cap_only_what_is_flagged_true_leaves(archived):
+    history = (*talk(150, archived), *talk(150, first=150))
+    left = trim(history, everything, Caps())
+    assert ids(left) == [*(f"m{n}" for n in range(150)), *(f"m{n}" for n in range(250, 300))]
+
+
+@pytest.mark.parametrize("archived", [False, "pending"])
+def test_over_the_hard_cap_written_ones_leave_though_their_summary_is_still_to_come(archived):
+    """A dead model never makes history grow: the words are in dated files."""
+    left = trim(tuple(talk(350, archived)), everything, Caps())
+    assert ids(left) == [f"m{n}" for n in range(50, 350)]
+
+
+def test_true_ones_leave_before_any_other_whatever_their_age():
+    history = (*talk(250, "pending"), *talk(60, first=250), *talk(20, "pending", first=310))
+    left = trim(history, everything, Caps())
+    assert [entry.archived for entry in left if isinstance(entry, Message)] == [Archived.PENDING] * 270
+    assert len(left) == 270
+
+
+@pytest.mark.parametrize("archived", [False, "pending", True])
+def test_what_is_not_written_never_leaves_whatever_its_flag_says(archived):
+    history = tuple(talk(400, archived))
+    assert trim(history, nothing, Caps(hard_bytes=1_000)) is history
+
+
+def test_the_newest_twenty_stay_even_when_they_alone_are_too_many_bytes():
+    """4H, 10: every new exchange left at once."""
+    history = tuple(talk(25, text="第 {} 句" + "长" * 400))
+    left = trim(history, everything, Caps(hard_bytes=1_000))
+    assert ids(left) == [f"m{n}" for n in range(5, 25)]
+
+
+def test_ten_megabytes_are_counted_in_bytes_as_they_are_serialized():
+    history = tuple(talk(30, text="第 {} 句" + "长" * 133_300))  # three bytes a character, 400 KB each: 12 MB
+    left = trim(history, everything, Caps())
+    assert sum(len(render_json(m.raw)) + 2 for m in left if isinstance(m, Message)) <= 10_000_000
+    assert ids(left) == [f"m{n}" for n in range(30 - len(left), 30)]
+    assert len(left) == 24
+
+
+def test_three_hundred_old_messages_and_a_dead_model_do_not_push_out_what_was_said_last():
+    """4H, 10."""
+    history = (*talk(300, "pending"), *talk(4, first=300))
+    left = trim(history, everything, Caps())
+    assert ids(left)[-4:] == ["m300", "m301", "m302", "m303"]
+    assert len(left) == 300
+
+
+def test_what_cannot_be_understood_stays_in_its_place_and_counts_for_nothing():
+    history = (ODD, *talk(100), ODD, *talk(100, first=100), ODD)
+    assert trim(history, everything, Caps()) is history
+    longer = (*history, *talk(1, first=200))
+    left = trim(longer, everything, Caps())
+    assert [n for n, entry in enumerate(left) if entry is ODD] == [0, 100, 201]
+    assert ids(left)[0] == "m1"
+
+
+def test_only_unwritten_messages_can_overflow():
+    assert not overflows(talk(300, False), Caps())
+    assert overflows(talk(301, False), Caps())
+    assert overflows(talk(2, False, text="第 {} 句" + "长" * 2_000_000), Caps())
+    assert not overflows([], Caps())
+
+
+@given(HISTORIES, st.sets(st.integers(0, 12)), st.integers(1, 6), st.integers(0, 6), st.integers(0, 5), st.integers(50, 3_000))
+def test_nothing_unwritten_is_ever_trimmed_and_order_is_kept(history, numbers, soft, more, newest, size):
+    caps = Caps(soft, soft + more, size, newest)
+
+    def written(one: Message) -> bool:
+        return int(one.id[1:]) in numbers
+
+    left = trim(history, written, caps)
+    places = iter(enumerate(history))
+    kept = {next(n for n, entry in places if entry is one) for one in left}  # order: each is found behind the one before
+    messages = [n for n, entry in enumerate(history) if isinstance(entry, Message)]
+    gone = set(range(len(history))) - kept
+    assert gone <= set(messages)
+    assert all(written(history[n]) for n in gone)  # type: ignore[arg-type]
+    assert not gone & set(messages[max(0, len(messages) - newest) :])
+    assert trim(left, written, caps) == left
+    rest = [n for n in messages if n not in gone]
+    might = [n for n in rest if written(history[n]) and n not in messages[max(0, len(messages) - newest) :]]  # type: ignore[arg-type]
+    assert len(rest) <= caps.hard or not might
+    assert len(rest) <= caps.soft or not [n for n in might if history[n].archived is Archived.YES]  # type: ignore[union-attr]

@@ -1,0 +1,142 @@
+"""Which of the last messages stand before the assistant, and how much of each (003, 历史会话)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from supervisor.context.history_window import CUT, MESSAGE_TOKENS, Window, WindowLimits, window
+from supervisor.text.token_count import estimate
+from tests.archive.states import NOON, message
+
+if TYPE_CHECKING:
+    from supervisor.protocol.message import Message
+
+LIMITS = WindowLimits()
+
+
+def talk(
+    count: int, user: str = "第 {} 个问题：花生能吃吗？", assistant: str = "第 {} 个回答：不能，你过敏。"
+) -> list[Message]:
+    roles = ("user", "assistant")
+    return [
+        message(f"m{n}", (user, assistant)[n % 2].format(n), NOON + timedelta(minutes=n), role=roles[n % 2])
+        for n in range(count)
+    ]
+
+
+def ids(found: Window) -> list[str]:
+    return [said.id for said in found.said]
+
+
+def test_the_newest_twenty_stand_in_the_order_in_which_they_were_said():
+    assert ids(window(talk(50), LIMITS)) == [f"m{n}" for n in range(30, 50)]
+
+
+def test_fewer_than_five_are_all_that_there_is():
+    assert ids(window(talk(3), LIMITS)) == ["m0", "m1", "m2"]
+    assert window([], LIMITS) == Window()
+
+
+def test_the_assistants_long_messages_are_always_cut_and_the_users_are_not_while_there_is_room():
+    found = window(talk(2, user="问" * 900, assistant="答" * 501), LIMITS)
+    assert [(said.text, said.is_whole) for said in found.said] == [("问" * 900, True), ("答" * 500 + CUT, False)]
+
+
+def test_five_hundred_characters_are_whole():
+    assert window(talk(2, assistant="答" * 500), LIMITS).said[1].is_whole
+
+
+def test_the_users_oldest_long_messages_are_cut_before_any_message_is_lost():
+    found = window(talk(10, user="问" * 900, assistant="答" * 100), LIMITS)
+    assert [said.is_whole for said in found.said if said.role == "user"] == [False, False, False, True, True]
+    assert len(found.said) == 10
+
+
+def test_where_cut_messages_do_not_fit_the_oldest_are_left_out_and_five_stay():
+    found = window(talk(20, user="问" * 600, assistant="答" * 600), LIMITS)
+    assert ids(found) == [f"m{n}" for n in range(12, 20)]
+    assert all(len(said.text) == 500 + len(CUT) for said in found.said)
+
+
+@pytest.mark.parametrize("tokens", [160, 300, 1000, 2000])
+def test_five_hold_by_being_cut_shorter_the_assistants_first(tokens):
+    found = window(talk(20, user="问" * 600, assistant="答" * 600), replace(LIMITS, tokens=tokens))
+    assert ids(found) == [f"m{n}" for n in range(15, 20)]
+    assert found.tokens <= tokens
+    lengths = {said.role: len(said.text) for said in found.said}
+    assert lengths["assistant"] < lengths["user"] or tokens == 160  # there both are at their least
+
+
+def test_where_nothing_would_be_left_of_five_there_are_fewer():
+    found = window(talk(20, user="问" * 600, assistant="答" * 600), replace(LIMITS, tokens=70))
+    assert ids(found) == ["m18", "m19"]
+    assert window(talk(20), replace(LIMITS, tokens=0)) == Window()
+
+
+def test_one_message_stands_once_whether_by_id_or_by_time_and_words():
+    first, again = message("m1", "花生过敏"), message("m1", "花生过敏，还有虾", NOON + timedelta(minutes=1))
+    same = message("", "记住了", NOON + timedelta(minutes=2), role="assistant")
+    found = window([first, again, same, same], LIMITS)
+    assert [said.text for said in found.said] == ["花生过敏，还有虾", "记住了"]
+
+
+def test_the_same_words_at_another_time_are_another_message():
+    found = window([message("m1", "好的"), message("m2", "好的", NOON + timedelta(seconds=1))], LIMITS)
+    assert ids(found) == ["m1", "m2"]
+
+
+def test_tools_systems_and_empty_messages_are_no_talk():
+    rest = [message("t", "结果", role="tool"), message("s", "提示", role="system"), message("e", " \n", NOON + timedelta(1))]
+    assert ids(window([*talk(2), *rest], LIMITS)) == ["m0", "m1"]
+
+
+@pytest.mark.parametrize("cluster", ["👨‍👩‍👧‍👦", "e\u0301", "🇨🇳"])
+def test_a_message_is_never_cut_inside_a_character(cluster):
+    (said,) = window([message("m", cluster * 400, role="assistant")], replace(LIMITS, message_chars=99)).said
+    words = said.text.removesuffix(CUT)
+    assert words == cluster * (len(words) // len(cluster))
+
+
+def test_a_message_of_megabytes_is_cut_without_being_counted():
+    (said,) = window([message("m", "花" * 5_000_000)], LIMITS).said
+    assert said.text == "花" * 500 + CUT
+
+
+MESSAGES = st.lists(
+    st.builds(
+        lambda identity, text, minute, role: message(identity, text, minute and NOON + timedelta(minutes=minute), role=role),
+        st.sampled_from(("", "a", "b", "c", "d", "e", "f", "g")),
+        st.one_of(st.text(max_size=30), st.text("花生过敏 \n", max_size=900), st.sampled_from(("\ud800", "👨‍👩‍👧" * 90))),
+        st.integers(0, 5),
+        st.sampled_from(("user", "assistant", "tool")),
+    ),
+    max_size=24,
+)
+WINDOWS = st.builds(
+    WindowLimits,
+    tokens=st.integers(0, 1500),
+    least=st.integers(0, 5),
+    most=st.integers(5, 20),
+    message_chars=st.integers(20, 500),
+    cjk_weight=st.sampled_from((0.5, 1.0)),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(MESSAGES, WINDOWS)
+def test_any_block_keeps_its_ceilings_its_order_and_its_minimum(messages, limits):
+    found = window(messages, limits)
+    assert sum(estimate(said.text, limits.cjk_weight) + MESSAGE_TOKENS for said in found.said) == found.tokens <= limits.tokens
+    assert len(found.said) <= limits.most
+    assert all(said.text.encode() for said in found.said)
+    talk = window(messages, replace(limits, tokens=10**6))
+    assert ids(talk)[len(talk.said) - len(found.said) :] == ids(found)
+    room = limits.least * (MESSAGE_TOKENS + 3 * (20 + len(CUT)))  # 20 characters of the dearest kind, and the mark
+    if limits.tokens >= room:
+        assert len(found.said) >= min(limits.least, len(talk.said))

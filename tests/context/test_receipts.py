@@ -1,0 +1,142 @@
+"""turns/: a receipt for each turn, newest kept (docs/protocol.md, 7)."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.context.receipts import ReceiptStore
+from supervisor.protocol.errors import BadFile, NewerFormat, NotFound
+from supervisor.protocol.turn import TURN_ID, Candidate, Receipt, parse_receipt, render_receipt, turn_id
+from tests.conftest import at
+
+NOW = at("2026-01-31T10:00")
+
+
+def receipt(minute: int = 0, question: str = "花生呢？", **more: object) -> Receipt:
+    when = NOW + timedelta(minutes=minute)
+    fields: dict[str, object] = {
+        "id": turn_id(when, question),
+        "at": when,
+        "question": question,
+        "terms": ("花生",),
+        "candidates": (
+            Candidate(path="memory.md", start=3, end=3, score=2.5, because=("words: 花生",), shown=True),
+            Candidate(path="memory/a.md", start=4, end=6, score=1.0, why="tokens"),
+        ),
+        "memory": "## Memory\n[memory.md#L3] 我对花生过敏。\n",
+        "history": ({"id": "m1", "role": "user", "content": "你好", "whole": True},),
+        "messages": ({"role": "user", "content": question},),
+        "tokens": {"memory": 40, "history": 6},
+        "budgets": {"memory": 2048, "history": 4096},
+        "config": {"recall": {"max_hits": 5}},
+        **more,
+    }
+    return Receipt(**fields)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def store(desk) -> ReceiptStore:
+    return ReceiptStore(desk.files, desk.layout)
+
+
+def test_a_receipt_is_read_back_as_it_was_written_and_nobody_else_may_read_it(store, desk):
+    store.write(receipt())
+    (path,) = (desk.root / "turns").iterdir()
+    assert store.read(receipt().id) == receipt()
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    assert "花生呢？" in path.read_text(encoding="utf-8")
+
+
+def test_without_an_id_the_newest_is_read_and_the_beginning_of_an_id_is_enough(store):
+    for minute in (0, 2, 1):
+        store.write(receipt(minute))
+    assert store.read() == receipt(2)
+    assert store.read(receipt(1).id[:16]) == receipt(1)
+    assert store.turns() == [receipt(n).id for n in range(3)]
+
+
+def test_what_is_not_there_is_said_not_to_be(store):
+    with pytest.raises(NotFound):
+        store.read()
+    store.write(receipt())
+    with pytest.raises(NotFound):
+        store.read("20250101")
+    with pytest.raises(NotFound):
+        store.read("../history")
+
+
+def test_writing_a_turn_twice_is_harmless(store):
+    store.write(receipt())
+    store.write(receipt())
+    assert len(store.turns()) == 1
+
+
+def test_the_oldest_leave_beyond_the_number_that_is_kept(desk):
+    store = ReceiptStore(desk.files, desk.layout, kept=3)
+    for minute in range(5):
+        store.write(receipt(minute))
+    assert store.turns() == [receipt(n).id for n in (2, 3, 4)]
+
+
+def test_the_oldest_leave_beyond_the_bytes_that_are_kept_and_the_newest_always_stays(desk):
+    size = len(render_receipt(receipt()))
+    store = ReceiptStore(desk.files, desk.layout, kept_bytes=2 * size + 9)
+    for minute in range(4):
+        store.write(receipt(minute))
+    assert store.turns() == [receipt(n).id for n in (2, 3)]
+    huge = receipt(9, question="花生" * size)
+    store.write(huge)
+    assert store.turns() == [huge.id]
+
+
+def test_a_persons_files_in_the_folder_are_never_deleted_nor_taken_for_turns(desk):
+    store = ReceiptStore(desk.files, desk.layout, kept=1)
+    store.write(receipt())
+    for name in ("笔记.json", "20260131T100000000Z-nothex.json", "a.txt"):
+        (desk.root / "turns" / name).write_text("我的")
+    store.write(receipt(1))
+    assert store.turns() == [receipt(1).id]
+    assert len(list((desk.root / "turns").iterdir())) == 4
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b"{}", b'{"version": 1, "id": "x"}', b"\xff", b'{"version": 1, "at": 5}'])
+def test_what_is_no_receipt_is_a_bad_file(store, desk, data):
+    store.write(receipt())
+    (desk.root / "turns" / f"{receipt().id}.json").write_bytes(data)
+    with pytest.raises(BadFile):
+        store.read()
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        *({"tokens": 5}, {"budgets": {"total": "多"}}, {"config": []}, {"memory": 5}, {"terms": [1]}, {"ms": "x"}),
+        *({"history": [5]}, {"messages": [{"role": 1}]}),
+        {"candidates": [{"path": "a.md", "start": 1, "end": 2, "score": "很好"}]},
+    ],
+)
+def test_a_receipt_with_a_value_of_another_kind_is_a_bad_file(odd):
+    found = json.loads(render_receipt(receipt()))
+    with pytest.raises(BadFile):
+        parse_receipt(json.dumps({**found, **odd}).encode(), "a.json")
+
+
+def test_a_newer_receipt_is_refused_and_unknown_keys_are_passed_over():
+    found = json.loads(render_receipt(receipt()))
+    assert parse_receipt(json.dumps({**found, "新": 1}).encode(), "a.json") == receipt()
+    with pytest.raises(NewerFormat):
+        parse_receipt(json.dumps({**found, "version": 2}).encode(), "a.json")
+
+
+@given(st.datetimes(at("2001-01-01").replace(tzinfo=None), at("2100-01-01").replace(tzinfo=None)), st.text(), st.text())
+def test_an_id_sorts_by_time_is_safe_as_a_name_and_tells_turns_apart(when, one, other):
+    moment = at(when.isoformat())
+    assert TURN_ID.fullmatch(turn_id(moment, one))
+    assert turn_id(moment, one) < turn_id(moment + timedelta(milliseconds=1), other)
+    assert (turn_id(moment, one) == turn_id(moment, other)) == (one == other)

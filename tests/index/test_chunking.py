@@ -1,0 +1,117 @@
+"""How files of memory are cut: messages, sections, entries of memory.md, the items and paragraphs of a person's notes."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.index.chunking import Cut, decoded, neighbours, of_note, of_summary
+
+DAY = date(2026, 1, 28)
+NOTE = """---
+tags: 花生
+---
+# 家里
+
+- 我对花生过敏
+- [x] **09:15** user: 交了房租
+- assistant: 记下了
+
+猫的疫苗九月打，
+要带本子。
+
+## 空的
+
+| 日期 | 事情 |
+|------|------|
+| 周三 | 瑜伽 |
+
+```
+# 代码里的井号
+```
+<!-- 看不见 -->
+"""
+
+
+def _cut(text, tier="dated"):
+    return [
+        (cut.unit.start, cut.unit.end, cut.unit.text, cut.unit.role, cut.context)
+        for cut in of_note("memory/a.md", text, DAY, tier)
+    ]
+
+
+def test_items_paragraphs_rows_and_code_of_a_note_are_units_with_their_lines_speakers_and_headings():
+    assert _cut(NOTE) == [
+        (6, 6, "我对花生过敏", "", "家里"),
+        (7, 7, "交了房租", "user", "家里"),
+        (8, 8, "记下了", "assistant", "家里"),
+        (10, 11, "猫的疫苗九月打，\n要带本子。", "", "家里"),
+        (15, 15, "| 日期 | 事情 |", "", "家里 空的"),
+        (17, 17, "| 周三 | 瑜伽 |", "", "家里 空的"),
+        (20, 20, "# 代码里的井号", "", "家里 空的"),
+    ]
+
+
+def test_a_line_of_memory_md_knows_its_day_and_has_no_neighbours():
+    cuts = of_note(
+        "memory.md", "2026-01-20|web-chat|我对花生过敏；不吃香菜\n2026-99-99|user|坏日子\n自由的一行 #共享", None, "long_term"
+    )
+    assert [(cut.unit.day, cut.unit.text, cut.unit.shared) for cut in cuts] == [
+        (date(2026, 1, 20), "我对花生过敏；不吃香菜", False),
+        (None, "坏日子", False),
+        (None, "自由的一行 #共享", True),
+    ]
+    assert [len(talk) for talk in neighbours(cuts)] == [1, 1, 1]
+
+
+def test_a_line_below_an_entry_neither_takes_its_day_nor_shares_it():
+    cuts = of_note("memory.md", "2026-01-20|user|门锁密码 4071\n周末 #共享 的菜单", None, "long_term")
+    assert [(cut.unit.day, cut.unit.shared) for cut in cuts] == [(date(2026, 1, 20), False), (None, True)]
+
+
+def test_a_heading_with_nothing_below_it_is_a_unit_itself():
+    assert [text for _, _, text, _, _ in _cut("# 花生过敏\n# 空\n- 一\n# 尾")] == ["花生过敏", "一", "尾"]
+
+
+def test_a_summary_is_cut_at_its_headings_and_its_sources_are_no_text():
+    text = "---\nrecalld: '1'\n---\n\n## 部署\n\n超时改成 30 秒。\n\n## 家里\n\n交了房租。\n"
+    cuts = of_summary("memory/summary/2026-01-15.md", text, DAY, Path("memory/summary/2026-01-15.md"))
+    assert [(cut.unit.start, cut.unit.end, cut.unit.tier) for cut in cuts] == [(5, 7, "summary"), (9, 11, "summary")]
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ("花生\r\n过敏\r".encode(), "花生\n过敏\n"),
+        ("花生".encode("utf-8-sig"), "花生"),
+        ("我对花生过敏".encode("gb18030"), "我对花生过敏"),
+        (b"caf\xe9 au lait", "caf\ufffd au lait"),
+        ("信用卡丢了\r\n".encode("utf-16"), "信用卡丢了\n"),
+        (b"\xff\xfe\xff", "\ufffd\ufffd\ufffd"),
+        (b"", ""),
+    ],
+)
+def test_a_file_is_read_whatever_wrote_it(data, text):
+    assert decoded(data) == text
+
+
+LINES = st.lists(
+    st.one_of(
+        st.sampled_from(["# 标题", "- 花生", "```", "---", "", "2026-01-20|user|过敏", "| 表 |", "user: 好"]),
+        st.text(max_size=12),
+    )
+)
+
+
+@given(LINES.map("\n".join))
+def test_units_stand_in_the_file_in_order_and_none_overlaps_another(text):
+    lines = text.split("\n")
+    last = 0
+    for cut in of_note("memory/a.md", text, DAY):
+        assert isinstance(cut, Cut)
+        assert last < cut.unit.start <= cut.unit.end <= len(lines)
+        last = cut.unit.end

@@ -1,0 +1,567 @@
+"""The index follows the files: new, changed, moved, gone; made anew in one commit; shared by processes."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from datetime import date, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import supervisor.index.index
+import supervisor.index.snapshot
+from supervisor.index.commit import Changes
+from supervisor.index.engine import Engine
+from supervisor.index.snapshot import View
+from supervisor.protocol.clock import within
+from supervisor.protocol.disk import RealDisk
+from supervisor.protocol.errors import BadFile
+from supervisor.query.parse import Query, ask
+from supervisor.recall.search import recall, refresh
+from tests.conftest import WITHOUT_MODEL, Desk, at, message, talk
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def told(desk):
+    desk.reopen(WITHOUT_MODEL)
+    desk.write(
+        [
+            message("1", "2026-01-30T09:00", "我对花生过敏，点外卖要备注。"),
+            message("2", "2026-01-29T10:00", "猫的疫苗九月十二号打。"),
+        ]
+    )
+    desk.settle()
+    refresh(desk.ws)
+    return desk
+
+
+def note(desk, name, text):
+    path = desk.root / "memory" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def paths(desk, question):
+    return [hit.unit.path for hit in recall(desk.ws, question, desk.clock()).hits]
+
+
+# ── one process ──────────────────────────────────────────────────────────────
+
+
+def test_a_first_index_reads_every_file_and_the_next_look_none(desk):
+    note(desk, "2026-01-28-idea.md", "买一台电钢琴。\n")
+    (desk.root / "memory.md").write_text("2026-01-20|web-chat|喜欢喝普洱\n", encoding="utf-8")
+    assert refresh(desk.ws) == Changes(read=2, new=True)
+    assert refresh(desk.ws) == Changes()
+    assert refresh(desk.reopen()) == Changes()
+
+
+def test_a_look_at_what_has_not_changed_reads_no_file_and_commits_nothing(told):
+    class Counting(RealDisk):
+        reads = 0
+
+        def read(self, path, offset=0):
+            self.reads += 1
+            return super().read(path, offset)
+
+    disk = Counting()
+    told.reopen(disk=disk)
+    refresh(told.ws)
+    disk.reads = 0
+    commits = (told.root / ".recalld/index/meta.json").stat()
+    refresh(told.ws)
+    assert disk.reads == 0
+    assert (told.root / ".recalld/index/meta.json").stat() == commits
+
+
+def test_what_is_new_changed_and_gone_is_found_as_it_is_now(told):
+    path = note(told, "wishes.md", "- 买一台电钢琴\n")
+    assert refresh(told.ws) == Changes(read=1)
+    assert paths(told, "电钢琴") == ["memory/wishes.md"]
+    path.write_text("- 买一把小提琴\n", encoding="utf-8")
+    assert refresh(told.ws) == Changes(read=1)
+    assert (paths(told, "电钢琴"), paths(told, "小提琴")) == ([], ["memory/wishes.md"])
+    path.unlink()
+    assert refresh(told.ws) == Changes(gone=1)
+    assert paths(told, "小提琴") == []
+
+
+def test_a_file_that_is_saved_by_rename_is_a_changed_one(told):
+    path = note(told, "wishes.md", "- 买一台电钢琴\n")
+    refresh(told.ws)
+    new = path.with_name(".wishes.md.swp")
+    new.write_text("- 买一把小提琴\n", encoding="utf-8")
+    new.replace(path)
+    refresh(told.ws)
+    assert paths(told, "小提琴") == ["memory/wishes.md"]
+
+
+def test_a_file_that_is_moved_is_cited_where_it_lies_now(told):
+    path = note(told, "wishes.md", "- 买一台电钢琴\n")
+    refresh(told.ws)
+    (told.root / "memory/old").mkdir()
+    path.rename(told.root / "memory/old/wishes.md")
+    assert refresh(told.ws) == Changes(moved=1)
+    assert paths(told, "电钢琴") == ["memory/old/wishes.md"]
+
+
+def test_a_dated_file_that_goes_to_originals_is_found_there_before_the_next_update(told):
+    (path,) = (told.root / "memory").glob("2026-01-30-*.md")
+    target = told.layout.original(path.name)
+    target.parent.mkdir(parents=True)
+    path.rename(target)
+    assert paths(told, "花生") == [told.layout.relative(target)]
+
+
+def test_two_files_of_the_same_words_are_both_found_and_one_stays(told):
+    first, second = (note(told, name, "- 买一台电钢琴\n") for name in ("a.md", "b.md"))
+    refresh(told.ws)
+    assert sorted(paths(told, "电钢琴")) == ["memory/a.md", "memory/b.md"]
+    first.unlink()
+    refresh(told.ws)
+    assert paths(told, "电钢琴") == ["memory/b.md"]
+    second.unlink()
+    refresh(told.ws)
+    assert paths(told, "电钢琴") == []
+
+
+def test_an_index_of_another_version_is_made_anew_and_told(told, monkeypatch):
+    monkeypatch.setattr(supervisor.index.index, "VERSION", "other")
+    told.reopen()
+    assert paths(told, "花生")  # from memory, meanwhile
+    assert refresh(told.ws).rebuilt
+    assert len(told.told.of("index_damaged")) == 1
+    assert paths(told, "花生")
+    assert not refresh(told.reopen()).rebuilt
+
+
+def test_an_index_made_anew_on_request_holds_the_same(told):
+    note(told, "wishes.md", "- 买一台电钢琴\n")
+    refresh(told.ws)
+    before = recall(told.ws, "花生", told.clock()).hits
+    refresh(told.ws, anew=True)
+    assert recall(told.ws, "花生", told.clock()).hits == before
+    assert paths(told, "电钢琴") == ["memory/wishes.md"]
+    assert told.told.of("index_damaged") == []
+
+
+def test_progress_is_told_of_a_long_update_alone(told):
+    seen = []
+    told.ws.progress = lambda *step: seen.append(step)
+    note(told, "wishes.md", "- 买一台电钢琴\n")
+    refresh(told.ws)
+    assert seen == []
+    for n in range(60):
+        note(told, f"idea-{n}.md", f"第 {n} 个想法\n")
+    refresh(told.ws)
+    assert seen[0] == ("index", 0, 60)
+    assert seen[-1] == ("index", 59, 60)
+
+
+def test_an_update_that_is_told_to_stop_leaves_the_last_commit(told):
+    for n in range(60):
+        note(told, f"idea-{n}.md", f"第 {n} 个想法\n")
+    asked = iter(range(100))
+    told.ws.index.should_stop = lambda: next(asked) == 30
+    with pytest.raises(InterruptedError):
+        refresh(told.ws)
+    told.reopen()
+    assert paths(told, "花生")
+    assert refresh(told.ws) == Changes(read=60)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 10**6))
+def test_after_any_changes_the_index_is_as_one_made_anew(tmp_path_factory, seed):
+    pick = random.Random(seed)
+    desk = Desk(tmp_path_factory.mktemp("desk"), at("2026-01-31T10:00"))
+    (desk.root / "memory").mkdir(exist_ok=True)
+    words = ("花生", "电钢琴", "部署", "backup", "猫", "普洱", "nginx", "疫苗")
+    names = ("2026-01-28-a.md", "2026-01-28-b.md", "note.md", "trips/japan.md", "2026-01-27.md")
+    for _ in range(8):
+        path = note(desk, pick.choice(names), "x")
+        match pick.randrange(5):
+            case 0:
+                path.unlink()
+            case 1:
+                path.replace(path.with_name(f"moved-{path.name}"))
+            case _:
+                path.write_text("".join(f"- {' '.join(pick.choices(words, k=3))}\n" for _ in range(3)), encoding="utf-8")
+        match pick.randrange(4):
+            case 0:
+                desk.reopen()
+            case 1:
+                desk.ws.index.freshen()
+            case 2:
+                recall(desk.ws, "花生 部署", desk.clock())
+        refresh(desk.ws)
+    query = ask("花生 电钢琴 backup", date(2026, 1, 31))
+    followed = {(hit.unit.path, hit.unit.start, hit.unit.text) for hit in desk.ws.index.search(query, 100)}
+    refresh(desk.reopen(), anew=True)
+    assert {(hit.unit.path, hit.unit.start, hit.unit.text) for hit in desk.ws.index.search(query, 100)} == followed
+
+
+# ── several ──────────────────────────────────────────────────────────────────
+
+
+def test_another_process_sees_a_commit_at_its_next_search(told):
+    other = Desk(told.root, told.clock())
+    other.reopen(WITHOUT_MODEL)
+    assert paths(other, "花生")
+    note(told, "wishes.md", "- 买一台电钢琴\n")
+    refresh(told.ws)
+    assert paths(other, "电钢琴") == ["memory/wishes.md"]
+
+
+def test_who_does_not_get_the_lock_searches_what_has_changed_in_memory_and_writes_nothing(told):
+    note(told, "wishes.md", "- 买一台电钢琴\n")
+    commits = (told.root / ".recalld/index/meta.json").read_bytes()
+    with told.files.lock(told.root / ".recalld/index.lock"):
+        assert refresh(told.ws).shared
+        assert paths(told, "电钢琴") == ["memory/wishes.md"]
+    assert (told.root / ".recalld/index/meta.json").read_bytes() == commits
+    refresh(told.ws)
+    told.reopen()
+    assert paths(told, "电钢琴") == ["memory/wishes.md"]
+
+
+def test_what_is_scored_in_memory_is_scored_as_in_the_index(told):
+    told.write([one for n in (25, 26, 27) for one in talk(f"2026-01-{n}T09:00", 12, timedelta(minutes=1))])
+    told.settle()
+    refresh(told.ws, anew=True)
+    indexed = recall(told.ws, "nginx 配置 备份", told.clock()).hits
+    told.reopen()
+    (told.root / ".recalld/index/meta.json").unlink()
+    held = recall(told.ws, "nginx 配置 备份", told.clock(), (), within(60)).hits
+    assert [(hit.unit.message, hit.score) for hit in held] == [(hit.unit.message, hit.score) for hit in indexed]
+
+
+@pytest.mark.parametrize(
+    "question", ["上周", "上周我做了什么", "last week", "这周我们聊了哪些事", "上个月", "这个月", "in January", "去年"]
+)
+def test_of_days_alone_the_same_is_found_in_the_index_and_in_memory_and_something_of_them(told, question):
+    days = ("2025-12-08", "2025-12-30", *(f"2026-01-{n}" for n in ("05", 19, 20, 21, 22, 23, 24, 25)))
+    told.write([one for day in days for one in talk(f"{day}T09:00", 3, timedelta(minutes=1))])
+    told.settle()
+    refresh(told.ws, anew=True)
+    indexed = recall(told.ws, question, told.clock()).hits
+    told.reopen()
+    (told.root / ".recalld/index/meta.json").unlink()
+    held = recall(told.ws, question, told.clock(), (), within(60)).hits
+    named = ask(question, told.ws.today(told.clock())).days
+    assert {hit.unit.day for hit in indexed if hit.unit.day in named[0]}
+    assert {(hit.unit.message, hit.score) for hit in held} == {(hit.unit.message, hit.score) for hit in indexed}
+
+
+def test_a_thread_searches_undisturbed_while_another_updates_and_makes_anew(told):
+    faults, ended = [], threading.Event()
+
+    def search():
+        while not ended.is_set():
+            try:
+                if not paths(told, "花生"):
+                    faults.append("nothing found")
+            except BaseException as error:
+                faults.append(repr(error))
+
+    readers = [threading.Thread(target=search) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for n in range(12):
+        note(told, f"idea-{n}.md", f"第 {n} 个想法：电钢琴\n")
+        refresh(told.ws, anew=n % 4 == 0)
+    ended.set()
+    for reader in readers:
+        reader.join()
+    assert faults == []
+    assert told.told.of("recall_failed") == []
+
+
+def test_who_searches_while_the_first_index_is_made_takes_it_for_none_and_leaves_it_alone(told):
+    shutil.rmtree(told.root / ".recalld/index")
+    told.reopen()
+    other, found = Desk(told.root, told.clock()), []
+    other.reopen(WITHOUT_MODEL)
+    told.ws.index.should_stop = lambda: found.append(paths(other, "花生")) or False  # its list is there, nothing is committed
+    assert refresh(told.ws).new
+    assert found
+    assert all(found)
+    assert paths(other, "花生")
+    assert other.ws.index.held == told.ws.index.on_disk()
+    assert told.told.of("index_damaged") == other.told.of("index_damaged") == []
+
+
+def test_a_first_index_whose_making_was_killed_is_made_and_not_told_as_damaged(told):
+    shutil.rmtree(told.root / ".recalld/index")
+    (told.root / ".recalld/index").mkdir(mode=0o700)
+    Engine(str(told.root / ".recalld/index"), new=True)
+    told.reopen()
+    assert paths(told, "花生")
+    assert refresh(told.ws).new
+    assert paths(told, "花生")
+    assert told.told.of("index_damaged") == []
+
+
+def test_a_commit_that_comes_while_the_one_before_is_opened_is_seen_by_the_next_search(told, monkeypatch):
+    other = Desk(told.root, told.clock())
+    other.reopen(WITHOUT_MODEL)
+
+    class Slow(Engine):
+        def note(self):
+            monkeypatch.setattr(supervisor.index.snapshot, "Engine", Engine)
+            note(told, "wishes.md", "- 买一台电钢琴\n")
+            refresh(told.ws)
+            return super().note()
+
+    monkeypatch.setattr(supervisor.index.snapshot, "Engine", Slow)
+    assert paths(other, "花生")
+    assert paths(other, "电钢琴") == ["memory/wishes.md"]
+    assert other.told.of("index_damaged") == []
+
+
+def test_a_commit_whose_parts_are_merged_away_while_it_is_opened_is_no_damage(told, monkeypatch):
+    other = Desk(told.root, told.clock())
+    other.reopen(WITHOUT_MODEL)
+
+    def gone(folder, *, new):
+        monkeypatch.setattr(supervisor.index.snapshot, "Engine", Engine)
+        refresh(told.ws, anew=True)
+        raise BadFile(folder, "ValueError in the index's library")
+
+    monkeypatch.setattr(supervisor.index.snapshot, "Engine", gone)
+    assert other.ws.index.inventory().files == 2  # of what was made meanwhile, at the first look
+    assert paths(other, "花生")
+    assert other.told.of("index_damaged") == []
+
+
+def test_a_commit_that_comes_between_the_search_of_memories_and_that_of_originals_is_for_the_next_search(told, monkeypatch):
+    """Else the one would be searched in what memory holds, not all, and the other in a commit; and nothing would tell it."""
+    shutil.rmtree(told.root / ".recalld/index")
+    other, left = Desk(told.root, told.clock()), []
+    other.reopen(WITHOUT_MODEL)
+    monkeypatch.setattr(supervisor.index.snapshot, "_MOST", 0)  # more has changed than memory holds
+    told.reopen()
+
+    def slow(view, *how):
+        found = ranked(view, *how)
+        if not left:
+            left.append(other.ws.index.left)
+            refresh(told.ws)
+        return found
+
+    ranked = View.ranked
+    monkeypatch.setattr(View, "ranked", slow)
+    recall(other.ws, "花生", other.clock())
+    assert left[0]
+    assert ["not all that has changed" in told["why"] for told in other.told.of("recall_failed")] == [True]
+    assert paths(other, "花生")
+
+
+def test_what_is_searched_second_is_measured_by_the_best_of_what_was_searched_first():
+    asked = []
+
+    class Ranking(View):
+        def ranked(self, query, tiers, limit, least, share):
+            asked.append((tiers, least))
+            return [(SimpleNamespace(score=8.0 if tiers == ("dated",) else 1.0), f"memory/{tiers[0]}.md")]
+
+    found = Ranking().found(Query({}), (("dated",), ("original",)), 100, 0.2, 0.25)
+    assert asked == [(("dated",), 0.2), (("original",), 2.0)]
+    assert [path for _, path in found] == ["memory/dated.md", "memory/original.md"]
+
+
+def test_a_part_that_another_process_is_writing_is_none_of_the_commit_that_is_searched(told):
+    part = told.root / ".recalld/index" / f"{'a' * 32}.store"
+    part.write_bytes("写到一半".encode())
+    told.reopen()
+    assert paths(told, "花生")
+    with part.open("ab") as growing:
+        growing.write("，还有一半".encode())
+    assert paths(told, "花生")
+    assert told.told.of("index_damaged") == []
+
+
+def test_who_finds_a_commit_damaged_leaves_the_one_that_was_made_in_its_place(told):
+    other = Desk(told.root, told.clock())
+    other.reopen(WITHOUT_MODEL)
+    assert paths(other, "花生")
+    note(told, "wishes.md", "- 买一台电钢琴\n")
+    refresh(told.ws, anew=True)
+    commits = told.ws.index.on_disk()
+    other.ws.index.forget()
+    assert told.ws.index.on_disk() == commits
+    assert paths(other, "电钢琴") == ["memory/wishes.md"]
+
+
+def test_an_index_whose_list_is_gone_is_made_anew_and_told_also_by_who_never_had_it_open(told):
+    (told.root / ".recalld/index/meta.json").unlink()
+    told.reopen()
+    assert refresh(told.ws).rebuilt
+    assert len(told.told.of("index_damaged")) == 1
+    assert paths(told, "花生")
+
+
+def test_who_made_a_commit_notices_what_is_cut_off_of_it(told):
+    assert told.ws.index.held  # it has made the commit itself, and never opened it
+    cut_off(told)
+    assert paths(told, "花生")
+    assert len(told.told.of("index_damaged")) == 1
+
+
+def test_deletes_that_another_process_is_writing_are_none_of_the_commit_that_is_searched(told):
+    (part,) = (told.root / ".recalld/index").glob("*.store")
+    deletes = part.with_suffix(".999.del")
+    deletes.write_bytes(b"1")
+    told.reopen()
+    assert paths(told, "花生")
+    deletes.write_bytes(b"12")
+    assert paths(told, "花生")
+    assert told.told.of("index_damaged") == []
+
+
+def cut_off(desk):
+    """Cut a part of the index off, as a fault of the disk does."""
+    part = next(path for path in sorted((desk.root / ".recalld/index").glob("*.store")))
+    os.truncate(part, part.stat().st_size // 3)
+
+
+def test_damage_that_is_found_while_another_holds_the_lock_is_healed_by_who_keeps_the_index(told):
+    keeper, other = told, Desk(told.root, told.clock())
+    other.reopen(WITHOUT_MODEL)
+    assert paths(other, "花生")
+    cut_off(told)
+    with told.files.lock(told.root / ".recalld/index.lock"):
+        assert paths(other, "花生")
+    assert refresh(keeper.ws).rebuilt  # though it has that commit open, and no file of memory is another
+    assert paths(other, "花生")
+    assert other.ws.index.held == keeper.ws.index.on_disk()
+
+
+def test_an_index_that_is_damaged_again_and_again_is_told_and_healed_each_time(told):
+    for times in (1, 2, 3):
+        assert paths(told, "花生")
+        cut_off(told)
+        assert paths(told, "花生")
+        assert len(told.told.of("index_damaged")) == 2 * times - 1
+        assert refresh(told.ws).rebuilt
+        assert told.ws.index.held == told.ws.index.on_disk()
+
+
+def test_no_commit_is_made_on_one_that_is_damaged(told):
+    """Its list would be newer than the damage, which nobody would look for then."""
+    note(told, "wishes.md", "- 买一台电钢琴\n")
+    cut_off(told)
+    refresh(told.ws)
+    assert len(told.told.of("index_damaged")) == 1
+    other = Desk(told.root, told.clock())
+    other.reopen(WITHOUT_MODEL)
+    assert paths(other, "花生")
+    assert paths(other, "电钢琴") == ["memory/wishes.md"]
+    assert other.told.of("index_damaged") == []
+
+
+def test_a_commit_that_is_damaged_while_another_is_made_on_it_vouches_for_nothing(told):
+    note(told, "wishes.md", "- 买一台电钢琴\n")
+    (part,) = (told.root / ".recalld/index").glob("*.store")
+    looks = []
+    told.ws.index.should_stop = lambda: bool(looks.append(part.exists() and part.write_bytes(part.read_bytes())))
+    refresh(told.ws)
+    assert looks
+    assert len(told.told.of("index_damaged")) == 1
+    other = Desk(told.root, told.clock())
+    other.reopen(WITHOUT_MODEL)
+    assert paths(other, "花生")
+    assert other.told.of("index_damaged") == []
+
+
+def test_who_searches_beside_two_who_write_finds_all_that_they_say_is_committed(told):
+    shutil.rmtree(told.root / ".recalld/index")
+    written, faults, desks = {1: 0, 2: 0}, [], []
+
+    def another():
+        desk = Desk(told.root, told.clock())
+        desk.reopen(WITHOUT_MODEL)
+        desks.append(desk)
+        return desk
+
+    def write(who):
+        desk = another()
+        for n in range(1, 16):
+            note(desk, f"idea-{who}-{n}.md", f"第 {n} 个想法：电钢琴 zq{who}x{n}\n")
+            if not refresh(desk.ws, 5.0, anew=n % 7 == 0).shared:
+                written[who] = n
+
+    def search():
+        while any(writer.is_alive() for writer in writers):
+            desk = another()  # as a command does, and then as a service
+            for who, n in [one for _ in range(4) for one in written.items() if one[1]]:
+                if paths(desk, f"zq{who}x{n}") != [f"memory/idea-{who}-{n}.md"]:
+                    faults.append((who, n))
+
+    writers = [threading.Thread(target=write, args=(who,)) for who in written]
+    readers = [threading.Thread(target=search) for _ in range(2)]
+    for one in (*writers, *readers):
+        one.start()
+    for one in (*writers, *readers):
+        one.join()
+    assert faults == []
+    assert all(written.values())
+    assert [desk.told.of(event) for desk in desks for event in ("index_damaged", "recall_failed") if desk.told.of(event)] == []
+
+
+@pytest.mark.process
+def test_an_interrupt_in_the_middle_leaves_the_old_index_and_the_next_command_goes_on(told):
+    for n in range(4000):
+        note(told, f"ideas/idea-{n}.md", f"第 {n} 个想法：电钢琴，备份到 /srv/data/{n}。\n")
+    before = (told.root / ".recalld/index/meta.json").read_bytes()
+    # it stops itself, as Control-C would, after the thousandth group
+    program = (
+        "import os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from supervisor.protocol.clock import utc_now\n"
+        "from supervisor.workspace import open_workspace\n"
+        "from supervisor.recall.search import refresh\n"
+        f"ws = open_workspace(Path({str(told.root)!r}), {{}}, utc_now)\n"
+        "ws.progress = lambda what, done, of: os.kill(os.getpid(), signal.SIGINT) if done == 1000 else None\n"
+        "refresh(ws)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, timeout=60, check=False)
+    assert done.returncode == -signal.SIGINT or b"KeyboardInterrupt" in done.stderr
+    assert (told.root / ".recalld/index/meta.json").read_bytes() == before
+    assert refresh(told.reopen(), 5.0) == Changes(read=4000)
+    assert not told.told.of("index_damaged")
+
+
+@pytest.mark.process
+def test_two_commands_at_once_both_answer_and_one_of_them_indexes(told):
+    for n in range(200):
+        note(told, f"ideas/idea-{n}.md", f"第 {n} 个想法：电钢琴 zz{n:03d}a。\n")
+    command = [sys.executable, "-P", "-m", "recalld", "-w", str(told.root), "search", "zz007a", "--json"]
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ) for _ in range(2)]
+    answers = [one.communicate(timeout=60) for one in both]
+    assert all(one.returncode == 0 for one in both)
+    assert any(b"idea-7.md" in out for out, _ in answers)
+    assert all(err == b"" for _, err in answers)
+
+
+def test_a_record_of_the_catalogue_says_of_a_file_whether_it_has_changed(told):
+    (path,) = (told.root / "memory").glob("2026-01-30-*.md")
+    record = told.ws.index.records()[told.layout.relative(path)]
+    stat = RealDisk().stat(path)
+    assert record.is_as(stat)
+    assert not record.is_as(stat._replace(mtime_ns=stat.mtime_ns + 1))
+    assert replace(record, original=True).tier == "original"

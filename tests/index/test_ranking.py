@@ -1,0 +1,61 @@
+"""What beside its words speaks for a memory: several questions in one, and what a message begins with (docs/recall.md)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from typing import TYPE_CHECKING
+
+import pytest
+
+from supervisor.index.bm25 import Candidate, Corpus, numbers
+from supervisor.index.ranking import rank
+from supervisor.query.parse import ask
+from supervisor.text.tokenizer import tokens
+
+if TYPE_CHECKING:
+    from supervisor.query.parse import Query
+
+TODAY = date(2026, 1, 31)
+
+
+def candidate(text: str, n: int) -> Candidate:
+    words = tokens(text)
+    size = len(words)
+    return Candidate((numbers(words), b"", b""), " ".join(words), (size, size, size), str(n), TODAY, "user", text)
+
+
+def ranked(query: Query, texts: list[str]) -> dict[str, float]:
+    """Return the texts as they answer, best first, each of a day of its own and without neighbours, with its share of the best."""
+    documents = [set(tokens(text)) for text in texts]
+    average = sum(map(len, documents)) / len(documents)
+    corpus = Corpus(len(texts), average, lambda word: sum(word in words for words in documents))
+    found = rank(query, [candidate(text, n) for n, text in enumerate(texts)], [corpus] * 3, 1.2, 0.75)
+    return {one.candidate.source: one.score / found[0].score for one in found}
+
+
+BACKUP = ["凌晨的备份脚本把日志写进文件", "备份脚本凌晨写日志", "备份脚本凌晨又写满了日志"]
+
+
+def test_of_two_questions_in_one_each_has_its_say():
+    answer = "医院的单子上写着煤球对牛肉过敏"
+    query = ask("凌晨的备份脚本把日志写进哪个文件？另外，煤球对什么过敏？", TODAY)
+    assert len(query.asked) == 2
+    of_each, as_one = ranked(query, [*BACKUP, answer]), ranked(replace(query, asked=()), [*BACKUP, answer])
+    assert list(of_each)[:2] == [BACKUP[0], answer]
+    assert of_each[answer] > 1.1 * as_one[answer]
+
+
+@pytest.mark.parametrize(
+    ("question", "about", "beside"),
+    [
+        ("林一苇喜欢什么？", "林一苇：喜欢甲龙和恐龙模型", "小满：喜欢甲龙，和林一苇一样"),
+        ("What does Caroline paint?", "Caroline: I paint sunsets mostly", "Melanie: those sunsets you paint, Caroline!"),
+    ],
+)
+def test_who_speaks_comes_before_who_is_spoken_to(question, about, beside):
+    assert ranked(ask(question, TODAY), [beside, about]).popitem()[0] == beside
+
+
+def test_what_nobody_said_is_not_found_by_one_of_several_questions():
+    assert ranked(ask("量子色动力学是什么？另外，胶子的质量是多少？", TODAY), BACKUP) == {}

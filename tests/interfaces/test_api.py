@@ -1,0 +1,169 @@
+"""The Python API: the same steps as the commands, over the same files."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from supervisor import Memory, SupervisorError
+from supervisor.interfaces.cli.output import replayed, told
+from supervisor.protocol.errors import BadRequest, NotFound
+from tests.conftest import Desk, message
+
+
+@pytest.fixture
+def memory(desk: Desk) -> Memory:
+    """A settled workspace in which a few things were said, as a program opens it."""
+    desk.write(
+        [
+            message("1", "2026-01-28T09:00", "备份放在书房的 NAS 上，每天凌晨三点跑。"),
+            message("2", "2026-01-28T09:01", "Noted: the backup runs on the NAS at 3 am.", "assistant"),
+            message("3", "2026-01-29T09:00", "我对花生过敏。"),
+        ]
+    )
+    desk.settle()
+    (desk.root / "recalld.toml").write_text(desk.toml)
+    return Memory(desk.root, environ={}, clock=desk.clock)
+
+
+def test_a_turn_gets_the_memory_that_answers_and_leaves_a_receipt(memory):
+    made = memory.inject("备份在哪台机器上？")
+    assert "书房的 NAS" in made.memory
+    assert "花生" not in made.memory
+    receipt = memory.why()
+    assert (receipt.id, receipt.question, receipt.memory) == (made.id, "备份在哪台机器上？", made.memory)
+    assert memory.why(made.id[:20]) == receipt
+    assert memory.replay().difference == ()
+
+
+def test_a_whole_turn_begins_with_the_client_s_own_system_prompt_and_ends_with_the_question(memory):
+    messages = memory.context("有什么不能吃的？过敏", system="你是家里的助手。").messages
+    assert messages[0] == {"role": "system", "content": "你是家里的助手。"}
+    assert messages[-1] == {"role": "user", "content": "有什么不能吃的？过敏"}
+    assert any("花生" in one["content"] for one in messages[1:-1])
+
+
+def test_a_search_cites_lines_that_get_gives_back_word_for_word(memory):
+    hit = memory.search("花生", limit=1)[0]
+    found = memory.get(f"{hit.unit.path}#L{hit.unit.start}-L{hit.unit.end}")
+    assert found.text == "我对花生过敏。"
+    assert (found.start, found.end) == (hit.unit.start, hit.unit.end)
+
+
+def test_what_is_appended_is_in_history_when_the_call_returns_and_is_found_by_the_next_talk(memory, desk):
+    [identity] = memory.append([{"role": "user", "text": "车停在 B2 的 117 号。"}])
+    assert desk.history()[-1]["id"] == identity
+    desk.settle()
+    assert [hit.unit.text for hit in memory.search("车停在哪")] == ["车停在 B2 的 117 号。"]
+
+
+def test_a_file_saved_between_two_questions_is_found(memory, desk):
+    assert memory.search("绣球花") == ()
+    (desk.root / "memory" / "花园.md").write_text("# 花园\n\n绣球花三天浇一次水。\n", encoding="utf-8")
+    assert memory.search("绣球花")[0].unit.path == "memory/花园.md"
+    memory.rebuild()
+    assert memory.search("绣球花")[0].unit.path == "memory/花园.md"
+
+
+@pytest.mark.parametrize(
+    ("call", "kind"),
+    [
+        (lambda memory: memory.get("../history.json"), BadRequest),
+        (lambda memory: memory.get("memory/2026-01-01-nothing.md"), NotFound),
+        (lambda memory: memory.search("花生", limit=0), BadRequest),
+        (lambda memory: memory.append([{"role": "user"}]), BadRequest),
+        (lambda memory: memory.why("没有这一轮"), NotFound),
+        (lambda memory: Memory("/没有/这个文件夹"), BadRequest),
+    ],
+)
+def test_a_fault_is_one_sentence_with_the_exit_code_of_the_command(memory, desk, call, kind):
+    before = desk.history()
+    with pytest.raises(kind) as caught:
+        call(memory)
+    assert isinstance(caught.value, SupervisorError)
+    assert str(caught.value).endswith(".")
+    assert "\n" not in str(caught.value)
+    assert caught.value.exit_code == 64
+    assert desk.history() == before
+
+
+@pytest.fixture
+def overheard(desk: Desk) -> Memory:
+    """Something told in confidence, and something said in a group on the same day."""
+    desk.write(
+        [
+            message("1", "2026-01-28T09:00", "工资条的密码是生日，车牌 A12345。"),
+            message("2", "2026-01-28T10:00", "周五烧烤，密码锁的钥匙在老王那里。", session="tg:group:-1", chat="group"),
+        ]
+    )
+    desk.settle()
+    (desk.root / "recalld.toml").write_text(desk.toml + "[recall]\nhonest_miss = true\n")
+    return Memory(desk.root, environ={}, clock=desk.clock)
+
+
+@pytest.mark.parametrize("heard", [{"session": "tg:group:-1"}, {"session": "tg:group:-1", "chat": "group"}])
+def test_a_question_heard_in_a_group_gets_what_the_group_heard_and_no_name_that_tells_more(overheard, heard):
+    block = overheard.inject("密码", **heard).memory
+    assert "老王" in block
+    assert "生日" not in block
+    assert "[memory/2026-01-28-….md]" in block
+    assert "生日" in overheard.inject("密码").memory
+    assert "2026-01-28-…" not in overheard.inject("密码").memory
+
+
+def test_a_group_is_not_told_that_there_is_something_it_may_not_hear(overheard):
+    assert overheard.inject("车牌", session="tg:group:-1", chat="group").memory == ""
+    assert "车牌" in overheard.inject("车牌").memory
+
+
+def test_who_hears_a_question_is_one_of_three(overheard):
+    with pytest.raises(BadRequest, match="'family' is not direct, group or channel"):
+        overheard.context("密码", chat="family")
+
+
+@pytest.mark.parametrize("wrong", [5, b"\xe8\x8a\xb1", ["花生"], {}])
+def test_what_is_no_text_is_refused_by_name_in_every_call(memory, wrong):
+    for field, call in (
+        ("question", memory.inject),
+        ("question", memory.context),
+        ("query", memory.search),
+        ("path", memory.get),
+    ):
+        with pytest.raises(BadRequest, match=f"{field}: it must be text"):
+            call(wrong)
+
+
+def test_a_citation_that_ends_before_it_begins_is_told_so_and_a_path_that_is_not_there_too(memory, desk):
+    (desk.root / "notes.md").write_text("不是记忆\n", encoding="utf-8")
+    (desk.root / "memory.md").write_text("一\n二\n三\n", encoding="utf-8")
+    assert memory.get("memory.md#L2-L2").text == "二"
+    with pytest.raises(BadRequest, match="says already which lines"):
+        memory.get("memory.md#L2", 1, 1)
+    with pytest.raises(BadRequest, match="#L3-L2 ends before it begins"):
+        memory.get("memory.md#L3-L2")
+    with pytest.raises(NotFound, match=r"nosuch\.md is not there"):
+        memory.get("nosuch.md")
+    with pytest.raises(BadRequest, match="no memory file"):
+        memory.get("notes.md")
+
+
+def test_importing_the_package_loads_nothing_until_it_is_asked_for():
+    code = "import sys, supervisor; print([m for m in sys.modules if m.startswith('supervisor.')]); supervisor.Memory; print(len(sys.modules))"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert json.loads(said[0].replace("'", '"')) == []
+
+
+def test_why_reads_as_what_was_asked_what_was_shown_and_what_was_not(memory, desk):
+    made = memory.inject("花生和备份在哪？")
+    text = told(memory.why())
+    assert made.memory.rstrip() in text
+    assert "asked     花生和备份在哪？" in text
+    head, _, rest = text.partition("\nshown\n")
+    assert made.id in head
+    assert "words: 花生" in rest.partition("not shown")[0]
+    assert replayed(memory.replay()).endswith("Asked now, it would get the same.")
+    (desk.root / "memory.md").write_text("- 花生酱在柜子里\n", encoding="utf-8")
+    assert replayed(memory.replay()).rstrip().endswith("+[memory.md#L1] 花生酱在柜子里")

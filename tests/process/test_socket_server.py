@@ -1,0 +1,292 @@
+"""The supervisor's socket: whatever is sent there the next request is served, and one that says nothing costs a turn a moment."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import signal
+import socket
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from supervisor.interfaces import entry
+from supervisor.interfaces.socket_server import open_door
+from tests.conftest import message
+from tests.process.command import Command
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from supervisor.interfaces.socket_server import Request
+
+pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
+GOOD = {"version": 1, "argv": ["search", "花生"], "env": {"RECALLD_X": "是"}}
+#: What is no request, and what is said of it ("": nothing, since nothing is wrong with who asks so).
+REFUSED = {
+    "no keys": (b'{"version":1}\n', "argv"),
+    "argv is a text": (b'{"version":1,"argv":"search","env":{}}\n', "argv"),
+    "argv holds a number": (b'{"version":1,"argv":["search",5],"env":{}}\n', "argv"),
+    "no env": (b'{"version":1,"argv":["search"]}\n', "env"),
+    "env is a list": (b'{"version":1,"argv":["search"],"env":[]}\n', "env"),
+    "env holds null": (b'{"version":1,"argv":["search"],"env":{"A":null}}\n', "env"),
+    "deep": (b"[" * 100_000 + b"\n", "no JSON"),
+    "huge": (b'"' + b"x" * (2 << 20) + b'"\n', "too long"),
+    "binary": (bytes(range(256)).replace(b"\n", b"") + b"\n", "no JSON"),
+    "a list": (b"[1]\n", "object"),
+    "a number": (b"1" * 5000 + b"\n", "no JSON"),
+    "half a line": ('{"version":1,"argv":["花'.encode(), "no end"),
+    "two lines": (json.dumps(GOOD).encode() + b"\n{}\n", "no JSON"),
+    "nothing": (b"", ""),
+    "another version": (b'{"version":2,"question":"?"}\n', ""),
+    "what is refused": (json.dumps({**GOOD, "argv": ["another"]}).encode() + b"\n", ""),
+    "a bug": (json.dumps({**GOOD, "argv": ["bug"]}).encode() + b"\n", "KeyError"),
+}
+
+
+def answer(request: Request) -> dict[str, Any]:
+    if request.argv == ["another"]:
+        raise ValueError("another workspace")
+    if request.argv == ["bug"]:
+        raise KeyError("花生")
+    return {"out": " ".join(request.argv) + str(dict(request.environ)), "err": "", "code": 0}
+
+
+@pytest.fixture
+def told() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def door(desk, told) -> Iterator[Callable[[], socket.socket]]:
+    """Connects to a door that is open."""
+    with open_door(desk.layout, desk.files, answer, told.append), contextlib.ExitStack() as stack:
+
+        def connect() -> socket.socket:
+            line = stack.enter_context(socket.socket(socket.AF_UNIX))
+            line.settimeout(20)
+            line.connect(str(desk.layout.state / "socket"))
+            return line
+
+        yield connect
+
+
+def said(line: socket.socket, data: bytes) -> bytes:
+    """All that comes back for *data*."""
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        line.sendall(data)
+        line.shutdown(socket.SHUT_WR)
+    with contextlib.suppress(ConnectionResetError):
+        return b"".join(iter(lambda: line.recv(1 << 16), b""))
+    return b""
+
+
+def is_served(line: socket.socket) -> bool:
+    found = said(line, json.dumps(GOOD).encode() + b"\n")
+    return json.loads(found) == {"out": "search 花生{'RECALLD_X': '是'}", "err": "", "code": 0}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_request_that_is_none_is_left_without_an_answer_and_the_next_one_is_served(door, told, name):
+    data, why = REFUSED[name]
+    for _ in range(20):
+        assert said(door(), data).strip() == b""
+    assert is_served(door())
+    assert len(told) == (20 if why else 0)
+    assert all(why in one and "花生" not in one for one in told)
+
+
+def test_a_request_is_acknowledged_before_the_work_is_done(desk, told):
+    free = threading.Event()
+
+    def slow(request: Request) -> dict[str, Any]:
+        assert free.wait(20)
+        return answer(request)
+
+    with open_door(desk.layout, desk.files, slow, told.append), socket.socket(socket.AF_UNIX) as line:
+        line.settimeout(20)
+        line.connect(str(desk.layout.state / "socket"))
+        line.sendall(json.dumps(GOOD).encode() + b"\n")
+        assert line.recv(100) == b"\n"
+        free.set()
+        assert json.loads(line.recv(1000))["code"] == 0
+    assert told == []
+
+
+def test_clients_that_say_nothing_hold_nobody_up(door):
+    silent = [door() for _ in range(15)]
+    began = time.monotonic()
+    assert is_served(door())
+    assert time.monotonic() - began < 2
+    assert [line.recv(1) for line in silent] == [b""] * 15
+    silent = [door() for _ in range(40)]
+    assert is_served(door())
+
+
+def test_a_door_that_is_closed_leaves_no_socket_and_no_thread(desk, told):
+    with open_door(desk.layout, desk.files, answer, told.append):
+        assert (desk.layout.state / "socket").stat().st_mode & 0o777 == 0o600
+    assert not (desk.layout.state / "socket").exists()
+    assert "door" not in [one.name for one in threading.enumerate()]
+
+
+def test_a_disk_that_has_no_room_for_a_socket_ends_nothing_and_it_is_made_when_there_is(desk, told, monkeypatch):
+    monkeypatch.setattr("supervisor.interfaces.socket_server._OPEN_AGAIN_S", 0.02)
+    refused = threading.Event()
+    has_room = threading.Event()
+    bind = socket.socket.bind
+
+    class Unable(socket.socket):
+        def bind(self, where) -> None:
+            if not has_room.is_set():
+                refused.set()
+                raise OSError(errno.ENOSPC, "磁盘满了")
+            bind(self, where)
+
+    monkeypatch.setattr("supervisor.interfaces.socket_server.socket.socket", Unable)
+    with open_door(desk.layout, desk.files, answer, told.append):
+        assert refused.is_set()
+        assert told[0] == "the socket can't be made: 磁盘满了"
+        has_room.set()
+        path = desk.layout.state / "socket"
+        with socket.socket(socket.AF_UNIX) as line:
+            line.settimeout(20)
+            until = time.monotonic() + 20
+            while line.connect_ex(str(path)) and time.monotonic() < until:
+                threading.Event().wait(0.01)
+            assert is_served(line)
+    assert not path.exists()
+
+
+# ── who asks ─────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def listening(desk) -> Iterator[socket.socket]:
+    """A socket in the supervisor's place at which nobody accepts, as with one that is stopped."""
+    with socket.socket(socket.AF_UNIX) as found:
+        found.bind(str(desk.layout.state / "socket"))
+        found.listen(1)
+        yield found
+
+
+def test_a_supervisor_that_says_nothing_costs_a_turn_a_quarter_of_a_second(desk, listening):
+    began = time.monotonic()
+    assert entry._asked(["-w", str(desk.root), "inject", "--query", "花生"]) == (None, True)
+    assert 0.2 < time.monotonic() - began < 1.5
+
+
+def test_a_supervisor_at_which_too_many_wait_costs_nothing(desk, listening):
+    with contextlib.ExitStack() as stack:
+        for _ in range(2):
+            stack.enter_context(socket.socket(socket.AF_UNIX)).connect(str(desk.layout.state / "socket"))
+        assert entry._asked(["-w", str(desk.root), "get", "memory.md"]) == (None, True)
+
+
+def test_one_that_has_understood_is_waited_for(desk, listening, monkeypatch):
+    monkeypatch.setattr(entry, "_SIGN_S", 0.5)
+    pause = threading.Event()
+
+    def serve() -> None:
+        line, _ = listening.accept()
+        with line:
+            line.recv(10_000)
+            line.sendall(b"\n")
+            pause.wait(0.8)
+            line.sendall(json.dumps({"out": "慢慢来", "err": "", "code": 0}).encode())
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    assert entry._asked(["-w", str(desk.root), "get", "memory.md"]) == (("慢慢来", "", 0), False)
+    thread.join(20)
+
+
+def test_one_that_refuses_is_not_mute(desk, listening):
+    def refuse() -> None:
+        listening.accept()[0].close()
+
+    thread = threading.Thread(target=refuse)
+    thread.start()
+    assert entry._asked(["-w", str(desk.root), "get", "memory.md"]) == (None, False)
+    thread.join(20)
+
+
+def test_a_socket_of_somebody_else_is_told_no_question(desk, listening, monkeypatch):
+    stat = os.lstat
+
+    def strange(path: str) -> os.stat_result:
+        found = list(stat(path))
+        found[4] += 1
+        return os.stat_result(found)
+
+    monkeypatch.setattr("supervisor.interfaces.locate.os.lstat", strange)
+    assert entry._asked(["-w", str(desk.root), "inject", "--query", "花生"]) == (None, False)
+
+
+# ── the real ones ────────────────────────────────────────────────────────────
+
+
+def test_a_stopped_supervisor_costs_no_turn_and_is_told_once(tmp_path):
+    recalld = Command(tmp_path / "workspace", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
+    assert recalld("init").code == 0
+    (recalld.root / "memory.md").write_text("2026-01-20|聊天|用户对榛子过敏\n", encoding="utf-8")
+    history = [message("猫-1", "2026-01-28T09:00", "猫的疫苗约在九月。")]
+    (recalld.root / "history.json").write_text(json.dumps(history), encoding="utf-8")
+    log = recalld.root / "log.jsonl"
+    with recalld.supervised() as process:
+        with socket.socket(socket.AF_UNIX) as line:
+            line.connect(str(recalld.root / ".recalld" / "socket"))
+            assert said(line, b'{"version":1}\n') == b""
+        assert "榛子" in recalld("inject", "--query", "榛子过敏吗？").out
+        process.send_signal(signal.SIGSTOP)
+        try:
+            found = [recalld("inject", "--query", "榛子过敏吗？") for _ in range(3)]
+        finally:
+            process.send_signal(signal.SIGCONT)
+        assert all("榛子" in one.out and one.code == 0 for one in found)
+        assert log.read_text(encoding="utf-8").count("supervisor_mute") == 1
+        assert "argv" in log.read_text(encoding="utf-8")
+        assert process.poll() is None
+    assert process.returncode == 0
+
+
+# ── where the path is long ───────────────────────────────────────────────────
+
+
+@pytest.fixture
+def far(desk, tmp_path, monkeypatch) -> Path:
+    """The folder of sockets of a workspace whose own path is too long for one."""
+    monkeypatch.setattr("supervisor.interfaces.socket_server._LONGEST", 0)
+    runtime = tmp_path / "run"
+    runtime.mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    return runtime
+
+
+def test_a_long_path_has_its_socket_in_a_folder_that_is_ours_alone(desk, far, told):
+    with open_door(desk.layout, desk.files, answer, told.append):
+        asked = entry._asked(["-w", str(desk.root), "get", "memory.md"])
+        assert asked[0] is not None
+        assert (far / "recalld").stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("harm", ["others may write", "a link", "others may look in"])
+def test_a_folder_that_is_not_ours_alone_is_refused(desk, far, told, harm):
+    match harm:
+        case "others may write":
+            far.chmod(0o777)
+        case "a link":
+            elsewhere = far.with_name("elsewhere")
+            elsewhere.mkdir(mode=0o700)
+            (far / "recalld").symlink_to(elsewhere)
+        case "others may look in":
+            (far / "recalld").mkdir()
+            (far / "recalld").chmod(0o755)
+    with pytest.raises(PermissionError, match="others may look"), open_door(desk.layout, desk.files, answer, told.append):
+        pass
+    assert list(far.rglob("*.sock")) == []

@@ -1,0 +1,125 @@
+"""Where everything lies, and how files are named."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.protocol.errors import BadRequest
+from supervisor.protocol.paths import Layout, dated_name, day_of_name, is_foreign, period_of_name
+from supervisor.protocol.period import Period
+
+LAYOUT = Layout(Path("家"))
+JAN_28 = date(2026, 1, 28)
+
+
+def test_the_tree_of_the_protocol():
+    paths = [
+        (LAYOUT.history, "history.json"),
+        (LAYOUT.history_lock, "history.json.lock"),
+        (LAYOUT.history_backup, "history.json.bak"),
+        (LAYOUT.inbox, "inbox.json"),
+        (LAYOUT.drop_box, "inbox.d/new"),
+        (LAYOUT.dated("2026-01-28-nginx.md"), "memory/2026-01-28-nginx.md"),
+        (LAYOUT.original("2026-01-28-nginx.md"), "memory/originals/2026-01/2026-01-28-nginx.md"),
+        (LAYOUT.summary(Period("2026-01-15")), "memory/summary/2026-01-15.md"),
+        (LAYOUT.summary(Period("2025-12")), "memory/summary/2025-12.md"),
+        (LAYOUT.worker, "worker"),
+        (LAYOUT.config, "recalld.toml"),
+        (LAYOUT.log, "log.jsonl"),
+        (LAYOUT.seen, ".recalld/seen.jsonl"),
+        (LAYOUT.quarantine, ".recalld/quarantine"),
+        (LAYOUT.previous, ".recalld/previous"),
+        (LAYOUT.supervisor_lock, ".recalld/supervisor.lock"),
+        (LAYOUT.worker_lock(2), ".recalld/worker-2.lock"),
+    ]
+    assert [LAYOUT.relative(path) for path, _ in paths] == [name for _, name in paths]
+
+
+@pytest.mark.parametrize(
+    ("name", "day"),
+    [
+        ("2026-01-28-nginx.md", JAN_28),
+        ("2026-01-28-mem-01jkxy2z-2.md", JAN_28),
+        ("2026-01-28-随手记.md", JAN_28),
+        ("2026-01-28-My Note.md", JAN_28),
+        ("2026-01-28-旅行 · 1 · 2.md", JAN_28),
+        ("2026-01-28-evil\n- 2026-01-28-x.md", None),
+        ("2026-01-28.md", date(2026, 1, 28)),
+        ("2026-02-30-x.md", None),
+        ("2026-01-28-x.txt", None),
+        ("my-note.md", None),
+        ("2026-01-28-a/b.md", None),
+        ("2026-01-28-x.md~", None),
+        (".2026-01-28-x.md.123-4.tmp", None),
+        ("2026-01-28-x (conflicted copy).md", None),
+        ("2026-01-28-x.sync-conflict-20260128-1.md", None),
+    ],
+)
+def test_a_name_tells_its_day_or_is_none_of_ours(name, day):
+    """A28: swap files, conflict copies and notes."""
+    assert day_of_name(name) == day
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(".x.swp", "x.md.swp", "x.SWX", "4913", "#x#", "x~", ".git", "x.tmp", ".DS_Store", "x (Conflicted Copy).md"),
+        *("2026-01-28-x (小明 的冲突副本 2026-01-29).md", "想法 (王 的衝突複本).md", "x (Case Conflict 1).md"),
+        *("2026-01-28-a\n- 2026-01-28-b.md", "a\x1b[2J.md", "a\u2028b.md"),
+    ],
+)
+def test_what_editors_and_synchronisers_leave_is_foreign(name):
+    assert is_foreign(name)
+
+
+@pytest.mark.parametrize("name", ["2026-01-28-nginx.md", "2025-12.md", "想法.md", "49130", "history.json"])
+def test_what_people_and_we_write_is_not(name):
+    assert not is_foreign(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("2026-01-15.md", "2026-01-15"),
+        ("2025-12.md", "2025-12"),
+        ("2025-13.md", None),
+        ("2025-12.txt", None),
+        ("2025-12.md~", None),
+        ("README.md", None),
+    ],
+)
+def test_the_name_of_a_summary_tells_its_period(name, label):
+    assert period_of_name(name) == (Period(label) if label else None)
+
+
+@pytest.mark.parametrize("slug", ["", "A", "花生", "a b", "../x", "a/b", "a.b", "a\n", "x" * 41])
+def test_a_slug_of_other_characters_makes_no_name(slug):
+    with pytest.raises(BadRequest, match="slug"):
+        dated_name(JAN_28, slug)
+
+
+@given(st.text(), st.dates(date(1000, 1, 1)))
+def test_no_slug_leads_out_of_the_folder(slug, day):
+    try:
+        name = dated_name(day, slug)
+    except BadRequest:
+        return
+    assert Path(name).name == name
+    assert day_of_name(name) == day
+
+
+def test_a_name_that_no_disk_can_hold_has_no_day():
+    assert day_of_name(f"2026-01-28-{'长' * 80}.md") is not None
+    assert day_of_name(f"2026-01-28-{'长' * 81}.md") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"), [("2026-01-10-\ud800.md", False), ("2026-01-10-\udcff.md", True), ("2026-01-10-花.md", True)]
+)
+def test_a_name_that_no_disk_can_hold_is_no_dated_file_s(name, is_one):
+    assert (day_of_name(name) is not None) == is_one

@@ -1,0 +1,90 @@
+"""Where a day belongs, seen from today: the table and both examples of the seed."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.protocol.clock import local_day
+from supervisor.protocol.period import Period, home
+
+JAN_31, FEB_1 = date(2026, 1, 31), date(2026, 2, 1)
+DAYS = st.dates(date(2000, 1, 1), date(2100, 12, 31))
+ZONES = ("Asia/Shanghai", "America/New_York", "Australia/Lord_Howe")
+
+#: today, the day of the message, the label of its summary (None: the dated file is its home).
+TABLE = [
+    (JAN_31, "2026-01-31", None),
+    (JAN_31, "2026-01-26", None),  # five days ago
+    (JAN_31, "2026-01-25", "2026-01-25"),  # six
+    (JAN_31, "2026-01-01", "2026-01-01"),
+    (JAN_31, "2025-12-31", "2025-12-31"),
+    (JAN_31, "2025-12-01", "2025-12-01"),
+    (JAN_31, "2025-11-30", "2025-11"),
+    (JAN_31, "2024-01-31", "2024-01"),
+    (FEB_1, "2026-01-27", None),
+    (FEB_1, "2026-01-26", "2026-01-26"),
+    (FEB_1, "2026-01-01", "2026-01-01"),
+    (FEB_1, "2025-12-31", "2025-12"),
+    (FEB_1, "2025-12-01", "2025-12"),
+    (date(2026, 1, 1), "2025-12-27", None),  # last month, yet recent: A6
+    (date(2026, 1, 1), "2025-12-26", "2025-12-26"),
+    (date(2026, 1, 1), "2025-12-01", "2025-12-01"),
+    (date(2026, 1, 1), "2025-11-30", "2025-11"),
+    (date(2026, 3, 5), "2026-02-28", None),
+    (date(2026, 3, 5), "2026-02-27", "2026-02-27"),
+    (date(2026, 3, 31), "2026-02-01", "2026-02-01"),
+    (date(2026, 3, 31), "2026-01-31", "2026-01"),
+    (date(2024, 2, 29), "2024-02-24", None),
+    (date(2026, 1, 31), "2026-02-03", None),  # tomorrow's words are no old ones
+]
+
+
+@pytest.mark.parametrize(("today", "day", "label"), TABLE)
+def test_a_day_is_recent_then_daily_then_monthly(today, day, label):
+    assert home(date.fromisoformat(day), today) == (Period(label) if label else None)
+
+
+@pytest.mark.parametrize("zone_name", ZONES)
+def test_december_is_daily_until_the_last_local_second_of_january_and_monthly_from_the_next_on(zone_name):
+    zone = ZoneInfo(zone_name)
+    midnight = datetime(2026, 2, 1, tzinfo=zone).astimezone(UTC)
+    before, after = local_day(midnight - timedelta(seconds=1), zone), local_day(midnight, zone)
+    assert (before, after) == (JAN_31, FEB_1)
+    for day in (date(2025, 12, 1), date(2025, 12, 31)):
+        assert home(day, before) == Period(day.isoformat())
+        assert home(day, after) == Period("2025-12")
+
+
+@pytest.mark.parametrize("zone_name", ZONES)
+def test_days_are_counted_by_the_calendar_not_in_hours(zone_name):
+    """The 120th hour changes nothing; midnight does, even in a week in which the clocks are changed."""
+    zone = ZoneInfo(zone_name)
+    for changed in (date(2026, 3, 8), date(2026, 4, 5), date(2026, 10, 4), date(2026, 11, 1)):
+        late = datetime(changed.year, changed.month, changed.day, 23, 59, tzinfo=zone)
+        written = local_day(late.astimezone(UTC), zone)
+        assert home(written, written + timedelta(days=5)) is None
+        assert home(written, written + timedelta(days=6)) == Period(written.isoformat())
+
+
+def test_another_number_of_recent_days_is_heeded():
+    assert home(date(2026, 1, 30), JAN_31, recent_days=0) == Period("2026-01-30")
+    assert home(date(2025, 11, 1), JAN_31, recent_days=100) is None
+
+
+@given(DAYS, DAYS, st.integers(0, 400))
+def test_a_home_never_grows_younger(day, today, later):
+    rank = {None: 0, "day": 1, "month": 2}
+    then, now = home(day, today), home(day, today + timedelta(days=later))
+    assert rank[then and then.kind] <= rank[now and now.kind]
+
+
+@given(DAYS, DAYS, st.integers(0, 60))
+def test_a_home_holds_its_day(day, today, recent):
+    found = home(day, today, recent)
+    assert (found is None) == ((today - day).days <= recent)
+    assert found is None or found.holds(day)

@@ -1,0 +1,156 @@
+"""Which days a question names: a table in both languages, seen from Saturday, 31 January 2026."""
+
+from __future__ import annotations
+
+import time
+from datetime import date
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.query.calendar import Days
+from supervisor.query.dates import spans
+
+TODAY = date(2026, 1, 31)
+
+CHINESE = """
+    今天 2026-01-31 | 昨天 2026-01-30 | 昨晚 2026-01-30 | 昨日 2026-01-30 | 前天 2026-01-29 | 前晚 2026-01-29 | 大前天 2026-01-28
+    3天前 2026-01-28 | 三天前 2026-01-28 | 十五天前 2026-01-16 | 100天前 2025-10-23 | 几天前 2026-01-24..2026-01-29
+    前几天 2026-01-24..2026-01-29 | 上周 2026-01-19..2026-01-25 | 上上周二 2026-01-13 | 上周三 2026-01-21
+    上星期四 2026-01-22 | 礼拜五 2026-01-30 | 周三 2026-01-28 | 星期天 2026-01-25 | 这周五 2026-01-30 | 本周一 2026-01-26
+    这周末 2026-01-31..2026-02-01 | 上周末 2026-01-24..2026-01-25 | 两周前 2026-01-14..2026-01-20
+    半个月前 2026-01-12..2026-01-20 | 上个月 2025-12-01..2025-12-31 | 上个月底 2025-12-25..2025-12-31
+    这个月 2026-01-01..2026-01-31 | 本月初 2026-01-01..2026-01-07 | 两个月前 2025-11-01..2025-11-30
+    半年前 2025-07-01..2025-07-31 | 三年前 2023-01-01..2023-12-31 | 最近三天 2026-01-28..2026-01-31
+    过去两周 2026-01-17..2026-01-31 | 五月初 2025-05-01..2025-05-07 | 五月 2025-05-01..2025-05-31
+    1月 2026-01-01..2026-01-31 | 12月中旬 2025-12-11..2025-12-20 | 去年六月 2025-06-01..2025-06-30
+    二〇二五年三月 2025-03-01..2025-03-31 | 去年夏天 2025-06-01..2025-08-31 | 夏天 2025-06-01..2025-08-31
+    前年冬天 2024-12-01..2025-02-28 | 去年 2025-01-01..2025-12-31 | 大前年 2023-01-01..2023-12-31
+    去年底 2025-11-01..2025-12-31 | 去年年底 2025-11-01..2025-12-31 | 年初 2026-01-01..2026-02-28
+    去年下半年 2025-07-01..2025-12-31 | 去年的今天 2025-01-31 | 5月2号 2025-05-02 | 五月二十一日 2025-05-21
+    1月30 2026-01-30 | 去年6月1号 2025-06-01 | 2025年12月3日 2025-12-03 | 3号 2026-01-03 | 二月29号 2024-02-29
+    国庆 2025-10-01..2025-10-07 | 元旦 2026-01-01..2026-01-03 | 去年圣诞节 2025-12-24..2025-12-26
+    1月3号到5号 2026-01-03..2026-01-05 | 1月3日至1月5日 2026-01-03..2026-01-05 | 3月至5月 2025-03-01..2025-05-31
+    上个月20号 2025-12-20 | 上个月的5号 2025-12-05 | 这个月5号 2026-01-05 | 上周的周五 2026-01-23 | 上上周的星期三 2026-01-14
+    ２０２５年５月２日 2025-05-02 | 2025/5/2 2025-05-02 | 2025.5.2 2025-05-02 | 在5/2那天 2025-05-02
+"""
+ENGLISH = """
+    today 2026-01-31 | tonight 2026-01-31 | yesterday 2026-01-30 | last night 2026-01-30 | the day before yesterday 2026-01-29
+    day before yesterday 2026-01-29 | a couple of days ago 2026-01-29 | eleven days ago 2026-01-20
+    a few days ago 2026-01-24..2026-01-29 | last Tuesday 2026-01-27 | on Monday 2026-01-26 | Wednesday 2026-01-28
+    last Saturday 2026-01-24 | Tuesday last week 2026-01-20 | last week 2026-01-19..2026-01-25
+    two weeks ago 2026-01-14..2026-01-20 | the week before last 2026-01-12..2026-01-18 | last weekend 2026-01-24..2026-01-25
+    last month 2025-12-01..2025-12-31 | three months ago 2025-10-01..2025-10-31 | half a year ago 2025-07-01..2025-07-31
+    last year 2025-01-01..2025-12-31 | twenty years ago 2006-01-01..2006-12-31 | in the last 2 weeks 2026-01-17..2026-01-31
+    in June 2025-06-01..2025-06-30 | in June 2023 2023-06-01..2023-06-30 | June 2023 2023-06-01..2023-06-30
+    in January 2026-01-01..2026-01-31 | early May 2025-05-01..2025-05-10 | mid-June 2025-06-11..2025-06-20
+    end of July 2025-07-25..2025-07-31 | last summer 2025-06-01..2025-08-31 | in the summer of 2022 2022-06-01..2022-08-31
+    in 2021 2021-01-01..2021-12-31 | on May 2nd 2025-05-02 | May 2 2025-05-02 | 2nd of May 2025-05-02
+    May 2, 2023 2023-05-02 | 2 May 2023 2023-05-02 | Sept. 5th 2025-09-05 | on the 15th? 2026-01-15
+    last Christmas 2025-12-24..2025-12-26 | New Year’s Eve 2025-12-31 | May 2 to May 4 2025-05-02..2025-05-04
+    2023-05-02 2023-05-02 | 2023-05 2023-05-01..2023-05-31
+    last month on the 5th 2025-12-05 | the 5th of last month 2025-12-05 | last January 2025-01-01..2025-01-31
+    the Friday before last 2026-01-23 | a year ago today 2025-01-31
+    5/2 2025-05-02 | 03/04 2025-03-04 | 13/4 2025-04-13 | 5/2/2023 2023-05-02 | 2/5/23 2023-02-05 | on 1/2 2026-01-02
+"""
+
+
+def _cases(table):
+    cells = [cell.strip() for line in table.strip().splitlines() for cell in line.split("|")]
+    return [tuple(cell.rsplit(maxsplit=1)) for cell in cells]
+
+
+@pytest.mark.parametrize(("said", "days"), [*_cases(CHINESE), *_cases(ENGLISH)])
+def test_what_people_call_a_day_is_that_day(said, days):
+    assert [span.days.label for span in spans(said, TODAY)] == [days]
+
+
+@pytest.mark.parametrize("said", [case for case, _ in _cases(CHINESE)])
+def test_a_chinese_day_is_named_in_the_middle_of_a_question_too(said):
+    alone = spans(said, TODAY)[0].days
+    assert alone in [span.days for span in spans(f"我{said}说了什么？", TODAY)]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *("2月30日", "13月5日", "4月31号", "0000年1月1日", "2025-13-01", "2025-02-30", "Feb 30", "April 31st 2023", "13/13"),
+        *("明天", "下周三", "下周末", "下个周五", "next Friday", "next week"),
+        *("明年三月", "后年春天", "下个月5号", "农历八月初六", "in May next year", "next May", "May 5 next year", "next month"),
+        *("每周三晚上几点上课", "每个周末", "every Friday", "Black Friday", "周一到周五"),
+        *("3号线", "5号楼", "12个月", "第3天", "三月饼", "5月饼", "目前", "以前", "提前天", "今后", "号码", "100号"),
+        *("may I", "march on", "the sun", "I wed her", "1/2 cup", "3/4 of it", "24/7", "$5/2", "v1.2.3", "192.168.1.2"),
+        *("3.11", "10:30", "555-1234", "12-25", "5.2", "on the 3rd floor", "花生", "", "春节"),
+    ],
+)
+def test_what_is_no_day_of_the_past_or_of_the_calendar_is_none(said):
+    assert spans(said, TODAY) == ()
+
+
+def test_of_an_ambiguous_date_the_first_number_is_the_month():
+    assert spans("03/04", TODAY)[0].days.label == "2025-03-04"
+
+
+def test_a_day_without_a_year_is_the_last_that_has_begun():
+    assert spans("1月31号", TODAY)[0].days.label == "2026-01-31"
+    assert spans("2月1号", TODAY)[0].days.label == "2025-02-01"
+    assert spans("February 29", TODAY)[0].days.label == "2024-02-29"
+
+
+def test_the_first_and_the_last_years_of_the_calendar_have_days_too():
+    assert spans("9999年12月31日", TODAY)[0].days.label == "9999-12-31"
+    assert spans("3年前", date(2, 1, 1)) == ()
+    assert spans("去年", date(1, 1, 1)) == ()
+    assert spans("昨天", date(1, 1, 1)) == ()
+    assert spans("yesterday", date.max)[0].days.last < date.max
+
+
+def test_days_stand_in_the_order_of_the_text_with_their_places():
+    text = "上周三和 in June 2025，还有5月2号"
+    assert [text[span.start : span.end] for span in spans(text, TODAY)] == ["上周三", "June 2025", "5月2号"]
+
+
+@pytest.mark.parametrize(
+    ("today", "said", "days"),
+    [
+        (date(2026, 1, 1), "昨天", "2025-12-31"),
+        (date(2026, 3, 1), "昨天", "2026-02-28"),
+        (date(2026, 1, 26), "上周日", "2026-01-25"),
+        (date(2026, 1, 26), "周一", "2026-01-26"),
+        (date(2026, 1, 26), "last Monday", "2026-01-19"),
+        (date(2024, 2, 29), "去年的今天", None),
+        (date(2026, 3, 31), "31号", "2026-03-31"),
+        (date(2026, 3, 30), "31号", None),
+        (date(2026, 1, 15), "上个月", "2025-12-01..2025-12-31"),
+    ],
+)
+def test_the_day_of_the_question_is_what_counts(today, said, days):
+    assert [span.days.label for span in spans(said, today)] == ([days] if days else [])
+
+
+WORDS = """
+    去年 今年 前年 上 下 这 个 周 星期 三 日 天 月 年 号 初 底 末 12 30 2 0 99 2025 / - . 到 至 前 几 半 夏天 国庆 last next the of on in
+    May march 2nd 31st week weekend ago two few Friday Christmas 's , ２ 廿 十
+"""
+PIECES = st.sampled_from([*WORDS.split(), "\0", "\ud800"])
+
+
+@given(st.one_of(st.text(), st.lists(PIECES).map("".join), st.lists(PIECES).map(" ".join)), st.dates())
+def test_no_text_on_any_day_breaks_it_and_every_stretch_begins_before_it_ends(text, today):
+    found = spans(text, today)
+    assert all(isinstance(span.days, Days) and span.days.first <= span.days.last for span in found)
+    assert all(one.end <= other.start for one, other in pairwise(found))
+
+
+@pytest.mark.parametrize(
+    "piece", ["1", "一", "去年", "5月", "5/2 ", "last ", "the ", "May ", "a ", "2025-", "上个", "\n", "到至", "in "]
+)
+def test_a_megabyte_is_read_in_time_that_grows_with_its_length_alone(piece):
+    def took(size):
+        began = time.process_time()
+        spans(piece * (size // len(piece)), TODAY)
+        return time.process_time() - began
+
+    assert took(1_000_000) < 40 * took(62_500) + 0.5  # 16 times as long; a square would be 256

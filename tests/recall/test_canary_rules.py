@@ -1,0 +1,195 @@
+"""Which question a message can be asked for by, when it is asked, what counts as found, and when the rate has fallen."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.index.hit import Hit, Unit
+from supervisor.recall.canaries import (
+    A_RUN,
+    WORDS,
+    Canary,
+    Rate,
+    answered,
+    choose,
+    due,
+    is_found,
+    level,
+    question_of,
+    rate,
+    sample,
+    stands,
+)
+from supervisor.text.tokenizer import tokens
+from tests.conftest import at
+
+NOW = at("2026-01-31T10:00")
+PEANUT = Canary(file="2026-01-28-peanut.md", id="花生-1", words=("花生", "过敏"))
+
+
+def rare(_: str) -> int:
+    return 1
+
+
+def hit(message: str = "", path: str = "memory/2026-01-28-peanut.md") -> Hit:
+    return Hit(Unit(path=path, start=3, end=4, text="我对花生过敏。", tier="dated", message=message), 1.0)
+
+
+# ── the question ─────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("我昨天把 rsync 的备份脚本改到了凌晨，端口是 8443。", ["rsync", "8443"]),
+        ("The Cloudflare deploy timed out again in Wolfsburg.", ["Cloudflare", "Wolfsburg"]),
+    ],
+)
+def test_a_question_is_the_telling_words_of_the_message_as_they_stand_there(text, words):
+    found = question_of(text, rare)
+    assert [word for word in found if word in words] == words
+    assert sorted(found, key=text.index) == list(found)
+
+
+@pytest.mark.parametrize("text", ["好的，谢谢！", "今天天气不错，我们觉得很开心。", "花生", ""])
+def test_a_message_that_says_little_gives_no_question_nor_does_a_single_word(text):
+    assert question_of(text, rare) == ()
+
+
+def test_a_word_that_many_messages_have_tells_none_of_them_apart():
+    text = "rsync 备份到 Wolfsburg 的 nas 上了"
+    assert "rsync" in question_of(text, rare)
+    assert "rsync" not in question_of(text, lambda word: 500 if word == "rsync" else 1)
+
+
+def test_of_a_file_the_message_with_the_rarest_words_is_chosen():
+    said = [("1", "好的"), ("2", "部署 nginx 的配置"), ("3", "给 Wolfsburg 寄 quokka 的合同"), ("4", "部署 nginx 超时")]
+    common = dict.fromkeys(tokens("部署 nginx 的配置 超时"), 15)
+    chosen = choose("2026-01-28-x.md", said, lambda word: common.get(word, 1))
+    assert (chosen.id, chosen.file, chosen.asked) == ("3", "2026-01-28-x.md", None)
+    assert choose("x.md", [("1", "好的"), ("2", "嗯嗯")], rare) is None
+    assert choose("x.md", [], rare) is None
+
+
+@given(st.text(max_size=200))
+def test_whatever_is_said_the_question_stands_in_it(text):
+    words = question_of(text, rare)
+    assert len(words) <= WORDS
+    assert len(words) != 1
+    assert stands(Canary(file="x.md", id="1", words=words), [("1", text)]) or not words
+
+
+@given(st.lists(st.integers()), st.integers(min_value=2, max_value=9))
+def test_a_sample_is_spread_over_all_in_order(of, most):
+    found = sample(list(enumerate(of)), most)
+    assert len(found) == min(most, len(of))
+    assert found == sorted(found, key=lambda one: one[0])
+    assert len({n for n, _ in found}) == len(found)
+    if of:
+        assert (found[0][0], found[-1][0]) == (0, len(of) - 1)
+
+
+def test_a_run_gives_three_at_most():
+    assert len(sample(list("一二三四五"))) == A_RUN == 3
+
+
+# ── found, gone ──────────────────────────────────────────────────────────────
+
+
+def test_the_message_itself_is_found_wherever_its_file_lies():
+    assert is_found(PEANUT, [hit("别的"), hit("花生-1", "memory/originals/2026-01/2026-01-28-peanut.md")], ())
+    assert not is_found(PEANUT, [hit("别的"), hit("")], ())
+    assert not is_found(PEANUT, [], ())
+
+
+def test_a_summary_that_covers_its_file_is_found_for_it_and_no_other_summary():
+    covering = {"memory/summary/2026-01-28.md"}
+    assert is_found(PEANUT, [hit("", "memory/summary/2026-01-28.md")], covering)
+    assert not is_found(PEANUT, [hit("", "memory/summary/2026-01-27.md")], covering)
+
+
+@pytest.mark.parametrize(
+    ("said", "still"),
+    [
+        ([("花生-1", "我对花生过敏。")], True),
+        ([("花生-0", "你好"), ("花生-1", "对花生，我过敏了")], True),
+        ([("花生-2", "我对花生过敏。")], False),
+        ([("花生-1", "我对榛子过敏。")], False),
+        ([], False),
+    ],
+)
+def test_a_canary_whose_message_is_gone_or_rewritten_stands_no_more(said, still):
+    assert stands(PEANUT, said) is still
+
+
+# ── when ─────────────────────────────────────────────────────────────────────
+
+
+def asked(hours: float, identity: str = "1") -> Canary:
+    return Canary(file="x.md", id=identity, words=("甲", "乙"), asked=NOW - timedelta(hours=hours))
+
+
+def test_each_is_asked_at_most_once_a_day_and_the_new_and_the_longest_waiting_first():
+    new = Canary(file="x.md", id="new", words=("甲", "乙"))
+    canaries = [asked(30, "a"), asked(23.9, "b"), new, asked(24, "c"), asked(50, "d")]
+    assert [one.id for one in due(canaries, NOW, 9)] == ["new", "d", "a", "c"]
+    assert [one.id for one in due(canaries, NOW, 2)] == ["new", "d"]
+    assert due([answered(one, NOW, found=True) for one in canaries], NOW, 9) == []
+
+
+def test_a_clock_that_was_set_back_for_years_does_not_silence_them():
+    assert due([asked(-24 * 365)], NOW, 9)
+
+
+# ── the rate ─────────────────────────────────────────────────────────────────
+
+
+def test_the_rate_is_of_those_that_were_asked():
+    canaries = [answered(PEANUT, NOW, found=True), answered(PEANUT, NOW, found=False), PEANUT]
+    assert rate(canaries) == Rate(kept=3, asked=2, found=1)
+    assert rate(canaries).value == 0.5
+    assert rate([]).value == rate([PEANUT]).value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("before", "asked", "found", "fell"),
+    [
+        (1.0, 1, 0, False),  # one alone may be bad luck
+        (1.0, 2, 0, True),
+        (1.0, 20, 19, False),  # 0.95
+        (1.0, 40, 38, False),
+        (1.0, 40, 37, True),
+        (1.0, 200, 191, False),  # more than one, but above 0.95
+        (1.0, 200, 189, True),
+        (0.9, 200, 180, False),  # as bad as it was
+        (0.9, 200, 179, False),
+        (0.9, 200, 178, True),
+        (0.5, 10, 8, False),
+        (1.0, 0, 0, False),
+    ],
+)
+def test_it_has_fallen_when_more_than_one_is_missing_and_less_than_95_of_100_are_found(before, asked, found, fell):
+    after, has_fallen = level(before, Rate(asked, asked, found))
+    assert has_fallen is fell
+    assert after == (found / asked if fell else max(before, found / asked if asked else 1.0))
+
+
+def test_a_fall_is_told_once_and_the_next_one_again():
+    told, expected = [], 1.0
+    for found in (40, 37, 37, 36, 35, 40, 39, 36):
+        expected, fell = level(expected, Rate(40, 40, found))
+        told.append(fell)
+    assert told == [False, True, False, False, True, False, False, True]
+
+
+@given(st.lists(st.integers(min_value=0, max_value=40), max_size=40))
+def test_it_can_not_go_down_unseen_one_by_one(rates):
+    expected = 1.0
+    for found in rates:
+        now = Rate(40, 40, found)
+        expected, _ = level(expected, now)
+        assert now.value >= 0.95 or expected * 40 - found <= 1

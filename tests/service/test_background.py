@@ -1,0 +1,276 @@
+"""The index kept as the files are beside the rounds: what fails is told once, tried again, and stops nothing."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from supervisor.protocol.disk import RealDisk
+from supervisor.recall.search import recall, refresh
+from supervisor.service.background import Beside, Freshness, Keeper
+from supervisor.service.daemon import Supervisor
+from supervisor.service.status import status
+from supervisor.workspace import Workspace
+from tests.conftest import message
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+#: Far above what anything here takes: reached only when something is broken.
+DEADLINE_S = 30.0
+
+
+class Refusing(RealDisk):
+    """A disk without room for the index, as long as *refuses* holds."""
+
+    refuses = False
+
+    def mkdir(self, folder: Path) -> None:
+        if self.refuses and folder.name == "index":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
+        super().mkdir(folder)
+
+
+@pytest.fixture
+def told(desk):
+    desk.write([message("猫-1", "2026-01-30T09:00", "猫的三联疫苗约在宠物医院，九月十二号。")])
+    desk.settle()
+    return desk
+
+
+def found(desk, word: str) -> bool:
+    return any(word in hit.unit.text for hit in recall(desk.ws, word, desk.clock()).hits)
+
+
+def test_a_step_makes_the_index_and_asks_what_was_archived(told):
+    wait_s = Freshness(told.ws, told.clock).step()
+    assert wait_s > 1
+    assert found(told, "疫苗")
+    assert status(told.ws, told.clock())["canaries"]["found"] == 1
+
+
+def test_where_something_else_is_wanted_no_canary_is_asked(told):
+    told.ws.should_stop = lambda: True
+    assert Freshness(told.ws, told.clock).step() == 0
+    assert found(told, "疫苗")
+    assert status(told.ws, told.clock())["canaries"]["kept"] == 0
+
+
+def test_canaries_are_looked_at_once_a_minute_however_often_files_change(told, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("supervisor.service.background.time.monotonic", lambda: now[0])
+    fresh = Freshness(told.ws, told.clock)
+    assert fresh.step() == 60
+    told.layout.canaries.unlink()
+    now[0] = 59
+    assert fresh.step() == 1
+    assert not told.layout.canaries.exists()
+    now[0] = 60
+    assert fresh.step() == 60
+    assert told.layout.canaries.exists()
+
+
+def test_a_full_disk_is_told_on_the_edge_and_tried_again_ever_later(told):
+    disk = Refusing()
+    fresh = Freshness(told.reopen(disk=disk), told.clock)
+    disk.refuses = True
+    waits = [fresh.step() for _ in range(10)]
+    assert waits[:4] == [0.5, 1, 2, 4]
+    assert waits[-1] == 60
+    assert len(told.told.of("index_stale")) == 1
+    disk.refuses = False
+    fresh.step()
+    assert (len(told.told.of("index_stale")), len(told.told.of("index_fresh"))) == (1, 1)
+    assert found(told, "疫苗")
+    disk.refuses = True
+    assert [name for name, _ in told.told.all if name.startswith("index_")] == ["index_stale", "index_made", "index_fresh"]
+
+
+def test_another_program_at_the_index_is_waited_for_and_told_where_it_lasts(told, monkeypatch):
+    monkeypatch.setattr("supervisor.service.background._LOCK_WAIT", type(told.ws.config.care.poll)(0))
+    fresh = Freshness(told.ws, told.clock)
+    told.files.make_folder(told.layout.state / "index")
+    with told.files.lock(told.layout.state / "index.lock"):
+        assert fresh.step() == 0.5
+    (why,) = told.told.of("index_stale")
+    assert "index.lock" in why["why"]
+    assert fresh.step() > 1
+    assert len(told.told.of("index_fresh")) == 1
+
+
+def test_told_to_stop_in_the_middle_of_an_index_it_stops_and_says_nothing(told):
+    ws = told.ws
+    asked = []
+
+    def stop() -> bool:
+        asked.append(1)
+        return True
+
+    ws.index.should_stop = stop
+    Freshness(ws, told.clock).step()
+    assert asked
+    assert told.told.of("index_stale") == []
+    told.reopen()
+    Freshness(told.ws, told.clock).step()
+    assert found(told, "疫苗")
+
+
+# ── the threads ──────────────────────────────────────────────────────────────
+
+
+def again(desk) -> Workspace:
+    """One more workspace over the same files, as each thread has its own."""
+    return Workspace(desk.root, desk.ws.config, desk.files, desk.told)
+
+
+def test_a_thread_does_its_step_when_it_is_woken_and_ends_when_it_is_told(desk):
+    done = threading.Semaphore(0)
+    seen = []
+
+    def step() -> float:
+        seen.append(threading.current_thread().name)
+        done.release()
+        return 3600.0
+
+    thread = Beside(again(desk), "索引", step)
+    thread.start()
+    assert done.acquire(timeout=DEADLINE_S)
+    thread.wake()
+    assert done.acquire(timeout=DEADLINE_S)
+    thread.stop()
+    thread.join(DEADLINE_S)
+    assert set(seen) == {"索引"}
+    assert not any(one.name == "索引" for one in threading.enumerate())
+
+
+def test_a_bug_in_a_step_is_told_once_and_the_thread_lives(desk):
+    done = threading.Semaphore(0)
+    faults = [KeyError("花生"), KeyError("花生"), None]
+
+    def step() -> float:
+        done.release()
+        fault = faults.pop(0)
+        if fault:
+            raise fault
+        return 3600.0
+
+    thread = Beside(again(desk), "索引", step)
+    thread.start()
+    for _ in range(2):
+        assert done.acquire(timeout=DEADLINE_S)
+        thread.wake()
+    assert done.acquire(timeout=DEADLINE_S)
+    thread.stop()
+    thread.join(DEADLINE_S)
+    assert [("花生" in fields["why"], "KeyError" in fields["why"]) for fields in desk.told.of("error")] == [(False, True)]
+
+
+def test_the_keeper_hears_of_files_by_their_names(desk, monkeypatch):
+    keeper = Keeper(lambda: again(desk), desk.clock)
+    woken = []
+    monkeypatch.setattr(keeper._fresh, "wake", lambda: woken.append("index"))
+    monkeypatch.setattr(keeper._ready, "wake", lambda: woken.append("context"))
+    for name in ("inbox.json", "想法 2.md", "history.json", "2026-01-28-nas.md", "inbox.json.tmp"):
+        keeper.hint(name)
+    keeper.memory_changed()
+    assert woken == ["context", "index", "index", "index"]
+
+
+@pytest.mark.parametrize("harm", ["deleted", "written over", "made by another"])
+def test_the_keeper_sees_that_the_index_is_another_and_wakes_once(told, monkeypatch, harm):
+    keeper = Keeper(lambda: again(told), told.clock)
+    woken = []
+    monkeypatch.setattr(keeper._fresh, "wake", lambda: woken.append("index"))
+    index = told.layout.state / "index"
+    refresh(keeper._learning._ws)  # another's, as is each thread's
+    keeper.look()
+    assert woken == ["index"]
+    keeper._fresh._step()
+    for _ in range(3):
+        keeper.look()
+    assert woken == ["index"]
+    match harm:
+        case "deleted":
+            shutil.rmtree(index)
+        case "written over":
+            (index / "meta.json").write_text("{", encoding="utf-8")
+        case "made by another":
+            refresh(again(told), anew=True)
+    for _ in range(3):
+        keeper.look()
+    assert woken == ["index", "index"]
+    keeper._fresh._step()
+    keeper.look()
+    assert (index / "meta.json").stat().st_size > 100
+    assert len(told.told.of("index_damaged")) == (0 if harm == "made by another" else 1)
+
+
+def test_an_index_that_is_deleted_again_while_it_is_made_anew_is_made_once_more(told, monkeypatch):
+    keeper = Keeper(lambda: again(told), told.clock)
+    keeper._fresh._step()
+    keeper.look()
+    woken = []
+    monkeypatch.setattr(keeper._fresh, "wake", lambda: woken.append("index"))
+    shutil.rmtree(told.layout.state / "index")
+    keeper.look()
+    keeper._fresh._step()
+    shutil.rmtree(told.layout.state / "index")  # before the next look: nothing lay there then, and nothing lies there now
+    keeper.look()
+    assert woken == ["index", "index"]
+    keeper._fresh._step()
+    keeper.look()
+    assert woken == ["index", "index"]
+
+
+def test_who_finds_the_index_damaged_has_it_made_anew(told):
+    refresh(told.ws)
+    lost = []
+    told.ws.index_lost = lambda: lost.append("索引")
+    assert found(told, "疫苗")
+    assert lost == []
+    for path in (told.layout.state / "index").iterdir():
+        if path.suffix != ".json":
+            os.truncate(path, path.stat().st_size // 3)
+    assert found(told, "疫苗")
+    assert lost == ["索引"]
+
+
+class Heard:
+    """A keeper that writes down what it is told."""
+
+    def __init__(self) -> None:
+        self.hints: list[str] = []
+        self.changes = 0
+
+    def hint(self, name: str) -> None:
+        self.hints.append(name)
+
+    def memory_changed(self) -> None:
+        self.changes += 1
+
+
+def test_without_any_file_event_the_supervisors_own_look_tells_of_changed_memory(desk):
+    heard = Heard()
+    supervisor = Supervisor(desk.ws, desk.clock, None, keeper=heard)
+    supervisor._tree_changed()
+    before = heard.changes
+    supervisor._tree_changed()
+    assert heard.changes == before
+    (desk.root / "memory" / "想法 2.md").write_text("换成 rsync", encoding="utf-8")
+    supervisor._tree_changed()
+    assert heard.changes == before + 1
+
+
+def test_a_hint_about_the_inbox_begins_no_round_and_others_do(desk):
+    heard = Heard()
+    supervisor = Supervisor(desk.ws, desk.clock, None, keeper=heard)
+    supervisor.hint("inbox.json")
+    assert not supervisor._wake.is_set()
+    supervisor.hint("history.json")
+    assert supervisor._wake.is_set()
+    assert heard.hints == ["inbox.json", "history.json"]

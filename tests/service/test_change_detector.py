@@ -1,0 +1,70 @@
+"""What the poll sees without any file event: the history, the drop-box, results, and every file of memory."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+from supervisor.service.watcher import Look
+
+
+@pytest.fixture
+def look(desk):
+    (desk.root / "memory.md").write_text("2026-01-20|聊天|用户对花生过敏\n", encoding="utf-8")
+    for path in ("memory/项目/部署.md", "memory/2026-01-28-nas.md", "memory/originals/2025-12/2025-12-01-cat.md"):
+        file = desk.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("备份在 nas 上。", encoding="utf-8")
+        os.utime(file, (1_700_000_000, 1_700_000_000))  # a clock with coarse ticks could hide a quick edit
+    found = Look(desk.files.disk, desk.layout, desk.ws.spool)
+    assert (found.tree_changed(), found.near_changed()) == (True, True)
+    assert (found.tree_changed(), found.near_changed()) == (False, False)
+    return found
+
+
+CHANGES = {
+    "a new note of any name": lambda root: (root / "memory/想法 2.md").write_text("换成 rsync", encoding="utf-8"),
+    "a note in a new folder": lambda root: (
+        (root / "memory/读书").mkdir(),
+        (root / "memory/读书/三体.md").write_text("第三章", encoding="utf-8"),
+    ),
+    "an edit": lambda root: (root / "memory/项目/部署.md").write_text("改到凌晨四点。", encoding="utf-8"),
+    "an edit of as many bytes": lambda root: (root / "memory/2026-01-28-nas.md").write_text(
+        "备份在 nbs 上。", encoding="utf-8"
+    ),
+    "a save by rename": lambda root: (
+        (root / "memory/项目/.部署.md.swp").write_text("改到凌晨四点。", encoding="utf-8"),
+        os.replace(root / "memory/项目/.部署.md.swp", root / "memory/项目/部署.md"),
+    ),
+    "another name": lambda root: os.rename(root / "memory/项目/部署.md", root / "memory/项目/上线.md"),
+    "a folder of another name": lambda root: os.rename(root / "memory/项目", root / "memory/工作"),
+    "a deleted file": lambda root: (root / "memory/originals/2025-12/2025-12-01-cat.md").unlink(),
+    "a deleted folder": lambda root: shutil.rmtree(root / "memory/项目"),
+    "the long-term file": lambda root: (root / "memory.md").write_text("2026-01-21|聊天|养了一只猫\n", encoding="utf-8"),
+    "the other spelling of it": lambda root: (root / "MEMORY.md").write_text("笔记", encoding="utf-8"),
+    "a summary": lambda root: (root / "memory/summary/2026-01-15.md").write_text("## 备份", encoding="utf-8"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_it_sees_once(desk, look, change):
+    CHANGES[change](desk.root)
+    assert look.tree_changed()
+    assert not look.tree_changed()
+    assert not look.near_changed()
+
+
+@pytest.mark.parametrize("name", ["memory/.git", "memory/部署.md~", "memory/.部署.md.swp", "memory/图.png", "turns"])
+def test_what_is_no_memory_is_nothing_to_it(desk, look, name):
+    path = desk.root / name
+    path.write_bytes(b"x")
+    assert not look.tree_changed()
+
+
+def test_the_inbox_is_no_reason_for_a_round(desk, look):
+    (desk.root / "inbox.json").write_text('["花生呢？"]', encoding="utf-8")
+    assert not look.near_changed()
+    desk.write([])
+    assert look.near_changed()

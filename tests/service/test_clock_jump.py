@@ -1,0 +1,38 @@
+"""A clock that was moved is not believed at once."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.service.daemon import LONG_WAIT, WAIT, Reading, caution, jump
+from tests.conftest import at
+
+NOON = Reading(at("2026-01-31T12:00"), 1_000.0)
+
+
+@pytest.mark.parametrize(
+    ("moved", "wait"),
+    [
+        (timedelta(), timedelta()),
+        (timedelta(seconds=40), timedelta()),
+        (timedelta(hours=-1), timedelta()),  # somebody keeps local time in the machine's clock
+        (timedelta(hours=1, seconds=1), WAIT),
+        (timedelta(hours=-8), WAIT),
+        (timedelta(days=1), WAIT),
+        (timedelta(days=1, seconds=1), LONG_WAIT),
+        (timedelta(days=-20_000), LONG_WAIT),  # 1970
+        (timedelta(days=3_650), LONG_WAIT),
+    ],
+)
+def test_the_further_the_clock_was_moved_the_longer_what_goes_by_age_waits(moved, wait):
+    assert caution(moved) == wait
+
+
+@given(st.timedeltas(timedelta(), timedelta(days=400)), st.timedeltas(timedelta(days=-9_000), timedelta(days=9_000)))
+def test_a_jump_is_what_the_wall_clock_moved_more_than_time_went_by(passed, moved):
+    after = Reading(NOON.wall + passed + moved, NOON.steady_s + passed.total_seconds())
+    assert abs(jump(NOON, after) - moved) < timedelta(milliseconds=1)

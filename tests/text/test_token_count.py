@@ -1,0 +1,38 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.text.token_count import estimate
+
+# counted with the tokenisers of Qwen (7B) and Qwen 3.6; the larger number of the two
+COUNTED = [
+    ("现在租的锦枫里 8 月 31 日到期，房东方阿姨说下一年要从 5200 涨到 5600。", 39),
+    ("Switching to SQLite, better-sqlite3, WAL mode. Decided.", 17),
+    ("restic 0.16.4 to a USB disk at /mnt/usb-bak, cron at 03:30", 29),
+    ("export function key(h: Highlight): string {\n  return `${h.bookId}:${h.page}`;\n}\n", 24),
+    ("备份挂了：Fatal: unable to create lock in backend，PID 81342", 20),
+]
+
+
+@pytest.mark.parametrize(("text", "counted"), COUNTED)
+def test_the_estimate_is_not_low_and_not_twice_as_high(text, counted):
+    assert counted <= estimate(text) <= 2 * counted
+
+
+def test_a_chinese_character_is_one_token_unless_the_servers_usage_allows_less():
+    assert estimate("备份脚本改成") == 6
+    assert estimate("备份脚本改成", cjk_weight=0.5) == 3
+
+
+def test_nothing_costs_nothing():
+    assert estimate("") == 0
+
+
+@given(st.text(), st.text())
+def test_more_text_never_costs_less_by_more_than_a_seam(a, b):
+    assert estimate(a + b) >= estimate(a) - 2
+
+
+@given(st.text(min_size=1, alphabet="备份过敏花生，。"))
+def test_chinese_is_never_counted_low(text):
+    assert estimate(text) >= len(text)

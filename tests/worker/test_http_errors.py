@@ -1,0 +1,101 @@
+"""What refusals of real servers mean, as they word them."""
+
+from __future__ import annotations
+
+import pytest
+
+from worker.providers.http_errors import refused_parameter, retry_after, sort
+
+TOO_LONG = (
+    (400, "This model's maximum context length is 2048 tokens, however you requested 3011 tokens"),  # OpenAI, vLLM
+    (400, "the request exceeds the available context size. try increasing the context size"),  # llama.cpp
+    (500, "the request exceeds the available context size"),  # llama.cpp, older
+    (400, "prompt is too long: 208310 tokens > 200000 maximum"),  # Anthropic
+    (
+        400,
+        "Trying to keep the first 9000 tokens when context overflows; model loaded with context length of only 4096",
+    ),  # LM Studio
+    (429, "Request too large for gpt-4o on tokens per min (TPM): Limit 10000, Requested 12001"),  # OpenAI
+    (413, ""),
+    (422, "Input validation error: `inputs` must have less than 4096 tokens; too many input tokens"),  # TGI
+    (None, "context length exceeded"),
+)
+BLAME = (
+    (400, "API key not valid. Please pass a valid API key.", "provider"),  # Gemini
+    (401, "Incorrect API key provided", "provider"),
+    (402, "Insufficient Balance", "provider"),  # DeepSeek
+    (403, "Country, region, or territory not supported", "provider"),
+    (404, 'model "qwen3:8b" not found, try pulling it first', "provider"),  # Ollama
+    (404, "The model `gpt-9` does not exist", "provider"),
+    (405, "Method Not Allowed", "provider"),
+    (400, "No models loaded. Please load a model in the developer page", "provider"),  # LM Studio
+    (400, "qwen/qwen3 is not a valid model ID", "provider"),  # OpenRouter
+    (400, "The response was filtered due to the prompt triggering Azure OpenAI's content management policy", "refused"),
+    (400, "Conversation roles must alternate user/assistant", "input"),
+    (422, "", "input"),
+    (408, "", "timeout"),
+    (429, "You exceeded your current quota, please check your plan and billing details", "provider"),
+    (500, "Internal Server Error", "provider"),
+    (503, "Loading model", "provider"),
+    (529, "Overloaded", "provider"),
+    (None, "model runner has unexpectedly stopped", "timeout"),
+    (None, "Rate limit reached", "provider"),
+    (302, "", "provider"),
+)
+
+
+@pytest.mark.parametrize(("status", "words"), TOO_LONG)
+def test_too_long_is_to_be_split_and_nobody_waits(status, words):
+    fault = sort(status, words)
+
+    assert (fault.reason, fault.overflow) == ("input", True)
+
+
+@pytest.mark.parametrize(("status", "words", "reason"), BLAME)
+def test_every_other_refusal_has_one_to_blame_and_is_not_split(status, words, reason):
+    fault = sort(status, words)
+
+    assert (fault.reason, fault.overflow) == (reason, False)
+
+
+@pytest.mark.parametrize("status", [None, *range(300, 600)])
+def test_every_status_is_sorted(status):
+    assert sort(status, "出错了").reason in {"provider", "input", "timeout"}
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "37"}, 37),
+        ({"retry-after": "0.4"}, 1),
+        ({"retry-after": " 20 "}, 20),
+        ({"retry-after": "Sat, 31 Jan 2026 10:00:30 GMT", "date": "Sat, 31 Jan 2026 10:00:00 GMT"}, 30),
+        ({"retry-after": "Sat, 31 Jan 2026 10:00:30 GMT"}, 0),
+        ({"retry-after": "Sat, 31 Jan 2026 09:00:00 GMT", "date": "Sat, 31 Jan 2026 10:00:00 GMT"}, 0),
+        ({"retry-after": "9999999"}, 86_400),
+        ({"retry-after": "inf"}, 86_400),
+        ({"retry-after": "nan"}, 0),
+        ({"retry-after": "-5"}, 0),
+        ({"retry-after": "稍后"}, 0),
+        ({}, 0),
+    ],
+)
+def test_how_long_a_server_asks_to_wait(headers, seconds):
+    assert retry_after(headers) == seconds
+
+
+@pytest.mark.parametrize(
+    ("words", "sent", "refused"),
+    [
+        ("Unsupported value: 'temperature' does not support 0.3 with this model.", ("temperature",), "temperature"),
+        ("Unrecognized request argument supplied: stream_options", ("stream_options", "temperature"), "stream_options"),
+        ("Use 'max_completion_tokens' instead of 'max_tokens'", ("max_completion_tokens",), "max_completion_tokens"),
+        ("'max_tokens' is not supported. Use 'max_completion_tokens' instead.", ("max_tokens",), "max_tokens"),
+        ("Unsupported value: 'temperature'", (), ""),
+        ("max_tokens is over the maximum context length is 4096 tokens", ("max_tokens",), ""),
+        ("把温度调低", ("temperature",), ""),
+    ],
+)
+def test_which_parameter_a_server_does_not_take(words, sent, refused):
+    assert refused_parameter(400, words, dict.fromkeys(sent, 1)) == refused
+    assert not refused_parameter(500, words, dict.fromkeys(sent, 1))
