@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from supervisor.context.history_window import MESSAGE_TOKENS, Budgets, Said, Window, WindowLimits, share, window
-from supervisor.context.memory_block import Block, Limits, pack
+from supervisor.context.memory_block import BlockLimits, PackedBlock, pack
 from supervisor.context.receipts import ReceiptStore
 from supervisor.context.render import miss
 from supervisor.context.request import Asked, Sight, admit, ask
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 def receipt_of(
     asked: Asked,
     found: Found,
-    memory: Block,
+    memory: PackedBlock,
     history: Window,
     messages: Sequence[Mapping[str, str]],
     budgets: Budgets,
@@ -153,7 +153,7 @@ def record(ws: Workspace, injection: Injection) -> bool:
     return _attempt(ws, "receipt", write, otherwise=False)
 
 
-def remember(ws: Workspace, asked: Asked, found: Found, tokens: int, shown: frozenset[str]) -> Block:
+def remember(ws: Workspace, asked: Asked, found: Found, tokens: int, shown: frozenset[str]) -> PackedBlock:
     """Return the memory block in at most *tokens*; *shown* are ids of messages that the turn holds anyway."""
     recall, cjk_weight = ws.config.recall, ws.config.tokens.cjk_weight
     questions = frozenset({asked.question.strip(), *(one.text.strip() for one in asked.inputs)} - {""})
@@ -161,7 +161,7 @@ def remember(ws: Workspace, asked: Asked, found: Found, tokens: int, shown: froz
     sight = Sight(chat=asked.chat, in_groups=recall.in_groups, messages=ids, questions=questions)
     hits, hidden = admit(found.hits, sight)
     language = ws.config.language if ws.config.language != "auto" else language_of(asked.question)
-    limits = Limits(
+    limits = BlockLimits(
         tokens=tokens,
         max_hits=recall.max_hits,
         hit=recall.hit,
@@ -177,7 +177,7 @@ def remember(ws: Workspace, asked: Asked, found: Found, tokens: int, shown: froz
         line = miss(found.terms, found.files, language, cjk_weight) + "\n"
         size = estimate(line, cjk_weight)
         fits = size <= tokens and (not limits.max_chars or len(line) <= limits.max_chars)
-        block = Block(line, size) if fits else block
+        block = PackedBlock(line, size) if fits else block
     return replace(block, left_out=(*hidden, *block.left_out))
 
 
@@ -188,14 +188,14 @@ def _decide(ws: Workspace, asked: Asked, history: Window, now: datetime, found: 
     budgets = _budgets(ws, asked, system)
     shown = frozenset(said.id for said in history.said if said.is_whole and said.id)
     made = _attempt(ws, "memory block", lambda: remember(ws, asked, found, budgets.memory, shown), None)
-    memory = made or Block()
+    memory = made or PackedBlock()
     said = [(one.role, one.text) for one in history.said]
     turn = [("system", system), ("system", memory.text), *said, ("user", asked.question)]
     messages = tuple({"role": role, "content": text} for role, text in turn if text.strip())
     config = {"recall": asdict(ws.config.recall), "context": asdict(ws.config.context)}
     config["llm"], config["tokens"] = {"context_tokens": ws.config.llm.context_tokens}, asdict(ws.config.tokens)
 
-    def account(found: Found, memory: Block) -> Receipt:
+    def account(found: Found, memory: PackedBlock) -> Receipt:
         return receipt_of(asked, found, memory, history, messages, budgets, config, now)
 
     bare = account(Nothing(how="failed"), replace(memory, shown=(), left_out=()))

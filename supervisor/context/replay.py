@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from supervisor.context.memory_block import Block
+    from supervisor.context.memory_block import PackedBlock
     from supervisor.index.hit import Found
     from supervisor.protocol.turn import Receipt
     from supervisor.workspace import Workspace
@@ -35,7 +35,7 @@ class Replay:
     """A turn asked again: its receipt, the block of now, and the lines in which they differ (unified, empty: none)."""
 
     receipt: Receipt
-    now: Block
+    now: PackedBlock
     difference: tuple[str, ...]
 
 

@@ -30,6 +30,23 @@ _PIECE: Final = re.compile(
 
 def estimate(text: str, cjk_weight: float = 1.0) -> int:
     """Return about how many tokens *text* is; *cjk_weight* is the cost of one Chinese, Japanese or Korean character."""
+    return whole_tokens(token_cost(text, cjk_weight))
+
+
+def whole_tokens(cost: float) -> int:
+    """Return the cost rounded up, but not for the error of adding floats."""
+    return math.ceil(round(cost, 6))
+
+
+def token_cost(text: str, cjk_weight: float = 1.0) -> float:
+    """
+    Return the estimate before it is rounded, so that the parts of a text can be added.
+
+    The cost of a text is the sum of the costs of its parts if each but the first begins with a single blank.
+
+    >>> round(token_cost("Gruyère") + token_cost(" 3 kg") - token_cost("Gruyère 3 kg"), 6)
+    0.0
+    """
     total = 0.0
     for match in _PIECE.finditer(text):
         length = match.end() - match.start()
@@ -52,4 +69,4 @@ def estimate(text: str, cjk_weight: float = 1.0) -> int:
                 total += _LETTER
             case _:
                 total += _SIGN
-    return math.ceil(total)
+    return total

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from supervisor.context.memory_block import Limits, pack
+from supervisor.context.memory_block import BlockLimits, pack
 from supervisor.context.render import HEADER, NOTE
 from supervisor.text.token_count import estimate
 from tests.context.passages import HITS, TERMS, hit
@@ -20,9 +20,9 @@ from tests.context.passages import HITS, TERMS, hit
 if TYPE_CHECKING:
     from supervisor.index.hit import Hit
 
-ZH = Limits(language="zh")
+ZH = BlockLimits(language="zh")
 LIMITS = st.builds(
-    Limits,
+    BlockLimits,
     tokens=st.integers(0, 900),
     max_hits=st.integers(0, 4),
     hit=st.sampled_from(("file", "line")),
@@ -56,7 +56,7 @@ def test_the_block_has_the_form_of_003():
 
 
 def test_nothing_found_is_no_block():
-    assert pack([], ["花生"], ZH) == pack([], [], Limits())
+    assert pack([], ["花生"], ZH) == pack([], [], BlockLimits())
     assert pack([], [], ZH).text == ""
 
 
@@ -153,7 +153,7 @@ def test_the_budget_is_filled_to_the_last_line(tokens, files):
     block = pack(hits, [], replace(ZH, tokens=tokens))
     smallest = 24 + 18  # a tag and a line of these
     assert tokens - smallest <= block.tokens <= tokens
-    assert estimate(block.text) <= block.tokens <= estimate(block.text) + block.entries
+    assert block.tokens == estimate(block.text)
 
 
 @pytest.mark.parametrize("every", [1, 2, 5])
@@ -163,11 +163,11 @@ def test_the_budget_holds_to_the_token_however_runs_grow_and_join(every):
     ]
     for tokens in range(80, 420):
         block = pack(hits, [], replace(ZH, tokens=tokens))
-        assert estimate(block.text) <= block.tokens <= tokens
+        assert block.tokens == estimate(block.text) <= tokens
 
 
 def test_in_files_a_long_message_is_whole_where_it_takes_no_more_than_a_quarter_of_the_budget():
-    long, longer = "花生" * 240, "花生" * 244  # 512 tokens with its tag
+    long, longer = "花生" * 244, "花生" * 245  # 512 tokens with its tag
     assert long in pack([hit(9, long)], [], ZH).text
     assert "[truncated]" in pack([hit(9, longer)], [], ZH).text
     assert "[truncated]" in pack([hit(9, long)], [], replace(ZH, hit="line")).text
@@ -202,6 +202,24 @@ def test_the_same_words_of_one_day_stand_once_and_those_of_two_days_twice():
     assert [(one.score, why) for one, why in block.left_out] == [(8, "same words")]
 
 
+def test_a_message_with_nothing_to_see_is_left_out_as_empty():
+    hits = [hit(9, "\u200b\u2066", start=4), hit(8, " \n", start=5), hit(7, start=4)]
+    block = pack(hits, [], ZH)
+    assert [one.score for one in block.shown] == [7]
+    assert [(one.score, why) for one, why in block.left_out] == [(9, "empty"), (8, "empty")]
+
+
+def test_the_clamp_ends_the_block_even_where_a_smaller_line_would_fit():
+    hits = [hit(9, start=4), hit(8, "长" * 250, start=20), hit(7, "花生酱" * 20, start=3), hit(6, "虾", start=5)]
+    limits = replace(ZH, tokens=200, max_chars=len(pack(hits[:1], [], ZH).text) + 10)
+    assert [one.score for one in pack([hits[0], hits[3]], [], limits).shown] == [9, 6]
+    assert [(one.score, why) for one, why in pack(hits, [], limits).left_out] == [
+        (8, "tokens"),
+        (7, "characters"),
+        (6, "characters"),
+    ]
+
+
 def test_without_citations_the_tag_is_the_path():
     assert body(pack([hit(9)], [], replace(ZH, citations=False)).text) == ["[memory/2026-01-28-allergy.md] 我对花生过敏。"]
 
@@ -211,7 +229,7 @@ def test_without_citations_the_tag_is_the_path():
 def test_any_block_keeps_its_ceilings_and_says_what_it_is(hits, terms, limits):
     block = pack(hits, terms, limits)
     assert sorted(map(repr, (*block.shown, *(one for one, _ in block.left_out)))) == sorted(map(repr, hits))
-    assert estimate(block.text, limits.cjk_weight) <= block.tokens <= limits.tokens
+    assert block.tokens == estimate(block.text, limits.cjk_weight) <= limits.tokens
     assert not limits.max_chars or len(block.text) <= limits.max_chars
     if not block.text:
         assert (block.entries, block.tokens, block.shown) == (0, 0, ())
@@ -232,6 +250,17 @@ def test_any_block_keeps_its_ceilings_and_says_what_it_is(hits, terms, limits):
             assert (path, int(found[3] or found[2])) in ends
     groups = {one.unit.path if limits.hit == "file" else (one.unit.path, one.unit.start, one.unit.end) for one in block.shown}
     assert not limits.max_hits or len(groups) <= limits.max_hits
+
+
+@settings(max_examples=100, deadline=None)
+@given(HITS, TERMS, LIMITS)
+def test_the_block_is_measured_to_the_character(hits, terms, limits):
+    """A clamp as long as the block changes nothing; one that is a character shorter does."""
+    limits = replace(limits, hit="line", max_chars=0)  # runs of files may be longer before they join
+    block = pack(hits, terms, limits)
+    if block.text:
+        assert pack(hits, terms, replace(limits, max_chars=len(block.text))) == block
+        assert len(pack(hits, terms, replace(limits, max_chars=len(block.text) - 1)).text) < len(block.text)
 
 
 @settings(max_examples=60, deadline=None)
@@ -280,5 +309,5 @@ GOLDEN = {
 @pytest.mark.parametrize("language", ["zh", "en"])
 @pytest.mark.parametrize("kind", ["file", "line"])
 def test_the_block_as_the_assistant_sees_it(language, kind, golden):
-    block = pack(GOLDEN[language], ["timeout", "超时"], Limits(language=language, hit=kind))
+    block = pack(GOLDEN[language], ["timeout", "超时"], BlockLimits(language=language, hit=kind))
     golden(f"inject/memory.{kind}.{language}.md", block.text.encode())

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.text.token_count import estimate
+from supervisor.text.token_count import estimate, token_cost, whole_tokens
 
 # counted with the tokenisers of Qwen (7B) and Qwen 3.6; the larger number of the two
 COUNTED = [
@@ -31,6 +31,14 @@ def test_nothing_costs_nothing():
 @given(st.text(), st.text())
 def test_more_text_never_costs_less_by_more_than_a_seam(a, b):
     assert estimate(a + b) >= estimate(a) - 2
+
+
+@given(
+    st.lists(st.text(min_size=1).map(lambda text: " ".join(text.split())).filter(bool), min_size=1), st.sampled_from((0.3, 1.0))
+)
+def test_costs_of_parts_between_blanks_add_up_to_the_cost_of_the_text(parts, cjk_weight):
+    cost = sum(token_cost(part if not n else f" {part}", cjk_weight) for n, part in enumerate(parts))
+    assert whole_tokens(cost) == estimate(" ".join(parts), cjk_weight)
 
 
 @given(st.text(min_size=1, alphabet="备份过敏花生，。"))
