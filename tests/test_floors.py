@@ -40,6 +40,7 @@ HOMES: Final = {
     "rjieba": {"supervisor.text.chinese"},
     "opencc": {"supervisor.text.chinese"},
     "Stemmer": {"supervisor.text.tokenizer"},
+    "regex": {"supervisor.text.snippet"},
     "tantivy": {"supervisor.index.engine"},
     "rank_bm25": {"supervisor.index.bm25"},
     "numpy": {"supervisor.index.bm25", "supervisor.recall.embeddings", "supervisor.recall.rerank"},

@@ -1,8 +1,8 @@
 """
 Where a text may be cut: never inside what a person sees as one character, and around the words that matter.
 
-Clusters follow Unicode's rules (UAX 29) as far as people write them: accents, emoji with their modifiers and joiners, flags,
-hangul. Positions are code points.
+That is a grapheme cluster of Unicode (UAX 29), as the library regex knows them. It is loaded only for a place where characters
+may join. Positions are code points.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from supervisor.text.tokenizer import HAN
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-_JOINER: Final = "\u200d"
-_NO_JOINER: Final = "\u200c"
-_GROWS: Final = frozenset({"Mn", "Me", "Mc"})
+    import regex
+
+#: Categories of characters that join no neighbour of these categories: cased letters, numbers, punctuation, blanks, controls.
+_SEPARATE: Final = frozenset("Lu Ll Lt Nd Nl No Pc Pd Ps Pe Pi Pf Po Sc Sm Zs Zl Zp Cc".split())  # noqa: SIM905 - read as a list
 #: Full-width forms and the one letter whose lower case is longer than itself, so that positions stay.
 _FOLDED: Final[Mapping[int, int | str]] = {**{code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}, 0x130: "i"}
 _LATIN: Final = re.compile(r"[A-Za-z0-9]+")
@@ -30,28 +31,25 @@ _WORD_CHARS: Final = 15
 _FINDS: Final = 40
 
 
-def is_seam(text: str, at: int) -> bool:
+def is_grapheme_boundary(text: str, at: int) -> bool:
     r"""
     Tell whether *text* may be cut before position *at* without splitting a character.
 
-    >>> is_seam("e\u0301a", 1), is_seam("e\u0301a", 2), is_seam("花生", 1)
+    The two halves of a surrogate pair, as lenient JSON may leave them, stay together too.
+
+    >>> is_grapheme_boundary("e\u0301a", 1), is_grapheme_boundary("e\u0301a", 2), is_grapheme_boundary("花生", 1)
     (False, True, True)
     """
     if not 0 < at < len(text):
         return True
     before, here = text[at - 1], text[at]
-    if here < "\u0300" and before != _JOINER:
+    if _is_separate(before) and _is_separate(here):
         return not (before == "\r" and here == "\n")
-    if unicodedata.category(here) in _GROWS or here in {_JOINER, _NO_JOINER} or before == _JOINER or _is_modifier(here):
-        return False
     if "\ud800" <= before <= "\udbff" and "\udc00" <= here <= "\udfff":
         return False
-    if _is_flag(before) and _is_flag(here):
-        start = at - 1
-        while start and _is_flag(text[start - 1]):
-            start -= 1
-        return (at - start) % 2 == 0
-    return not _is_syllable(before, here)
+    # subtle: it looks back beyond where it begins, so that flags are counted from the first of their row
+    cluster = _grapheme().match(text, at - 1, at + 1)
+    return cluster is not None and cluster.end() == at
 
 
 def around(text: str, chars: int, terms: Sequence[str] = ()) -> tuple[int, int]:
@@ -74,9 +72,9 @@ def around(text: str, chars: int, terms: Sequence[str] = ()) -> tuple[int, int]:
         start = max(0, min(first - max(0, chars - (last - first)) // 4, len(text) - chars))
         start = _word_start(text, start, min(first, start + _WORD_CHARS))
     end = min(len(text), start + chars)
-    while start < end and not is_seam(text, start):
+    while start < end and not is_grapheme_boundary(text, start):
         start += 1
-    while end > start and not is_seam(text, end):
+    while end > start and not is_grapheme_boundary(text, end):
         end -= 1
     return start, end
 
@@ -136,23 +134,14 @@ def _densest(finds: list[tuple[int, int, str]], chars: int) -> tuple[int, int]:
     return best
 
 
-def _is_modifier(sign: str) -> bool:
-    """Tell a skin tone, or a tag of a flag."""
-    return "\U0001f3fb" <= sign <= "\U0001f3ff" or "\U000e0020" <= sign <= "\U000e007f"
+def _is_separate(char: str) -> bool:
+    """Tell a character that joins no other such: most of them, Chinese and kana included, so that regex is seldom needed."""
+    category = unicodedata.category(char)
+    return category in _SEPARATE or ("\u3041" <= char <= "\u9fff" and category in {"Lo", "Lm"})
 
 
-def _is_flag(sign: str) -> bool:
-    return "\U0001f1e6" <= sign <= "\U0001f1ff"
+@cache
+def _grapheme() -> regex.Pattern[str]:
+    import regex  # 9 ms, which few commands need
 
-
-def _is_syllable(before: str, here: str) -> bool:
-    """Tell whether two hangul letters stand in one syllable."""
-    if not ("\u1100" <= here <= "\u11ff" or "\uac00" <= here <= "\ud7a3"):
-        return False
-    leading = "\u1100" <= before <= "\u115f"
-    open_syllable = "\u1160" <= before <= "\u11a7" or ("\uac00" <= before <= "\ud7a3" and (ord(before) - 0xAC00) % 28 == 0)
-    if "\u11a8" <= here <= "\u11ff":
-        return "\u1160" <= before <= "\u11ff" or "\uac00" <= before <= "\ud7a3"
-    if "\u1160" <= here <= "\u11a7":
-        return leading or open_syllable
-    return leading
+    return regex.compile(r"\X")

@@ -27,6 +27,7 @@ HEAVY = {
     "httpx2",
     "watchdog",
     "rich",
+    "regex",
     "pytest",
     "asyncio",
     "unittest",

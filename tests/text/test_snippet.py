@@ -1,0 +1,117 @@
+"""Where a text is cut: outside grapheme clusters, within a length, around the words that matter."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from itertools import accumulate, permutations
+
+import pytest
+import regex
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.text.snippet import _is_separate, around, is_grapheme_boundary
+
+#: What a person sees as one character, each by a rule of UAX 29.
+CLUSTERS = {
+    "CR LF (GB3)": "\r\n",
+    "hangul jamo, L V T (GB6, GB7, GB8)": "\u1100\u1161\u11a8",
+    "hangul, LV with a trailing T (GB7)": "가\u11a8",
+    "an accent (GB9)": "e\u0301",
+    "many accents (GB9)": "e" + "\u0301\u0323" * 10,
+    "kana with a voiced mark (GB9)": "か\u3099",
+    "half-width kana with a voiced mark (GB9)": "ｶ\uff9e",
+    "Chinese with a variation selector (GB9)": "㐂\ufe00",
+    "Chinese with a variation selector of the supplement (GB9)": "葛\U000e0100",
+    "a keycap (GB9)": "1\ufe0f\u20e3",
+    "a heart in colour (GB9)": "❤\ufe0f",
+    "a skin tone (GB9)": "👍🏽",
+    "the flag of Scotland, of tags (GB9)": "🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f",
+    "a letter with a joiner behind it (GB9)": "ب\u200d",
+    "a vowel sign of Devanagari (GB9a)": "नि",
+    "a vowel sign of Tamil (GB9a)": "நி",
+    "am of Thai (GB9a)": "กำ",
+    "a number sign of Arabic before its digit (GB9b)": "\u0600\u0661",
+    "a conjunct of Devanagari (GB9c)": "क्षि",
+    "a family (GB11)": "👨‍👩‍👧‍👦",
+    "a rainbow flag (GB11)": "🏳\ufe0f‍🌈",
+    "the flag of China (GB12)": "🇨🇳",
+    "a surrogate pair, by our own rule": "\ud83d\ude00",
+    "an ordinary letter": "a",
+    "an ordinary Chinese character": "花",
+    "an astral Chinese character": "𠮷",
+    "a lone surrogate": "\ud83d",
+}
+MADE_OF_CLUSTERS = st.lists(st.sampled_from(list(CLUSTERS.values())), max_size=40)
+
+
+def boundaries(clusters):
+    return set(accumulate(map(len, clusters), initial=0))
+
+
+@pytest.mark.parametrize("cluster", CLUSTERS.values(), ids=CLUSTERS)
+def test_a_boundary_is_at_both_ends_of_a_cluster_and_nowhere_inside(cluster):
+    for clusters in (["花", cluster, "a"], ["🇺🇸", cluster, "🇺🇸"], [cluster] * 5):
+        text = "".join(clusters)
+        assert {at for at in range(len(text) + 1) if is_grapheme_boundary(text, at)} == boundaries(clusters)
+
+
+def test_a_boundary_is_between_any_two_clusters():
+    wrong = [pair for pair in permutations(CLUSTERS, 2) if not _is_between(*pair)]
+    assert wrong == []
+
+
+def _is_between(one, other):
+    return is_grapheme_boundary(CLUSTERS[one] + CLUSTERS[other], len(CLUSTERS[one]))
+
+
+@given(MADE_OF_CLUSTERS, st.integers(0, 60), st.lists(st.sampled_from(["花", "a", "1", "e", "👍", "国"]), max_size=3))
+def test_a_cut_is_short_enough_and_never_inside_a_cluster(clusters, chars, terms):
+    text = "".join(clusters)
+    start, end = around(text, chars, terms)
+    assert {start, end} <= boundaries(clusters)
+    assert 0 <= start <= end <= len(text)
+    assert end - start <= chars
+    assert end - start == len(text) or len(text) > chars
+
+
+@given(MADE_OF_CLUSTERS, MADE_OF_CLUSTERS, st.sampled_from(["花生", "peanut"]), st.integers(0, 40))
+def test_a_cut_holds_the_term_that_is_not_longer_than_it(before, after, term, more):
+    text = "".join((*before, term, *after))
+    start, end = around(text, len(term) + more, [term])
+    assert term in text[start:end]
+
+
+def test_a_cluster_longer_than_the_cut_leaves_nothing():
+    assert around("e" + "\u0301" * 1000, 100) == (0, 0)
+
+
+@given(st.text(st.characters(), max_size=30), st.integers(0, 30), st.integers(0, 20), st.text(max_size=2))
+def test_any_text_is_cut_somewhere(text, at, chars, term):
+    start, end = around(text, chars, [term])
+    assert 0 <= start <= end <= len(text)
+    assert isinstance(is_grapheme_boundary(text, at), bool)
+
+
+def test_what_is_cut_without_the_library_joins_no_neighbour():
+    separate = [char for char in map(chr, range(sys.maxunicode + 1)) if _is_separate(char)]
+    text = "".join(f"a{char}花{char}{char}" for char in separate if char not in "\r\n")
+    assert {"a", "花", "か", "Я", "é", "，", " ", "\n"} < set(separate)
+    assert len(regex.findall(r"\X", text)) == len(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "loads"),
+    [
+        ("I am allergic to peanuts, said the doctor.\n" * 9, False),
+        ("我对花生过敏，医生说的。\n" * 30, False),
+        ("アレルギーがあります。" * 30, False),
+        ("Аллергия на арахис. " * 30, False),
+        ("👨‍👩‍👧‍👦" * 50, True),
+    ],
+)
+def test_the_library_is_loaded_only_where_characters_may_join(text, loads):
+    probe = "import sys; from supervisor.text.snippet import around; around(sys.argv[1], 100); print('regex' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", probe, text], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{loads}\n"
