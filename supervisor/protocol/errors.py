@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 if TYPE_CHECKING:
@@ -25,9 +26,16 @@ _NO_FILE: Final = frozenset({errno.ELOOP, errno.EISDIR, errno.EINVAL})
 
 
 class SupervisorError(Exception):
-    """Any error of ours: `except SupervisorError` catches all; only the kinds below are ever raised."""
+    """
+    Any error of ours: `except SupervisorError` catches all; only the kinds below are ever raised.
+
+    Each kind is a dataclass of its fields, which says itself in one sentence. It is not frozen, since Python sets the
+    traceback of an error while it is handled, and equal to itself alone.
+    """
 
     exit_code: ClassVar[int]
+    #: What `str` returns, a format of the fields.
+    sentence: ClassVar[str]
 
     def __new__(cls, *_fields: object, **_named: object) -> Self:
         """Refuse the base itself: who raises must say what kind of fault it is."""
@@ -35,158 +43,133 @@ class SupervisorError(Exception):
             raise TypeError("raise one of the kinds of SupervisorError, not the base")
         return super().__new__(cls)
 
+    def __post_init__(self) -> None:
+        self.args = tuple(vars(self).values())  # pickle makes the copy from these
 
+    def __str__(self) -> str:
+        return self.sentence.format(self=self)
+
+
+@dataclass(eq=False, repr=False)
 class BadConfig(SupervisorError):
     """The configuration is wrong; *key* is "section.key", a variable's name, or the file. Never retried."""
 
     exit_code = 78
-
-    def __init__(self, key: str, why: str) -> None:
-        super().__init__(key, why)
-        self.key, self.why = key, why
-
-    def __str__(self) -> str:
-        return f"{self.key}: {self.why}."
+    sentence = "{self.key}: {self.why}."
+    key: str
+    why: str
 
 
+@dataclass(eq=False, repr=False)
 class BadRequest(SupervisorError):
     """A caller's argument is wrong (command line, tool, REST 400); *field* names it."""
 
     exit_code = 64
-
-    def __init__(self, field: str, why: str) -> None:
-        super().__init__(field, why)
-        self.field, self.why = field, why
-
-    def __str__(self) -> str:
-        return f"{self.field}: {self.why}."
+    sentence = "{self.field}: {self.why}."
+    field: str
+    why: str
 
 
+@dataclass(eq=False, repr=False)
 class NotFound(SupervisorError):
     """What was asked for is not there (REST 404)."""
 
     exit_code = 64
-
-    def __init__(self, path: PurePath | str) -> None:
-        super().__init__(path)
-        self.path = path
-
-    def __str__(self) -> str:
-        return f"{self.path} is not there; check the path, relative to the workspace."
+    sentence = "{self.path} is not there; check the path, relative to the workspace."
+    path: PurePath | str
 
 
+@dataclass(eq=False, repr=False)
 class BadFile(SupervisorError):
     """Bytes that do not parse; a copy goes to quarantine and the rest goes on."""
 
     exit_code = 65
-
-    def __init__(self, path: PurePath | str, why: str) -> None:
-        super().__init__(path, why)
-        self.path, self.why = path, why
-
-    def __str__(self) -> str:
-        return f"{self.path} can't be read: {self.why}; mend it or move it away, nothing was written over it."
+    sentence = "{self.path} can't be read: {self.why}; mend it or move it away, nothing was written over it."
+    path: PurePath | str
+    why: str
 
 
+@dataclass(eq=False, repr=False)
 class Busy(SupervisorError):
     """A lock was not obtained within *waited* (REST 503); the next tick tries again."""
 
     exit_code = 75
+    sentence = "{self.path} is held by another program after {self.waited_s:g} s of waiting; try again."
+    path: PurePath | str
+    waited: timedelta
 
-    def __init__(self, path: PurePath | str, waited: timedelta) -> None:
-        super().__init__(path, waited)
-        self.path, self.waited = path, waited
-
-    def __str__(self) -> str:
-        return f"{self.path} is held by another program after {self.waited.total_seconds():g} s of waiting; try again."
+    @property
+    def waited_s(self) -> float:
+        """Seconds that were waited."""
+        return self.waited.total_seconds()
 
 
+@dataclass(eq=False, repr=False)
 class AlreadyRuns(SupervisorError):
     """Another supervisor has the workspace at *root*."""
 
     exit_code = 75
-
-    def __init__(self, root: PurePath | str) -> None:
-        super().__init__(root)
-        self.root = root
-
-    def __str__(self) -> str:
-        return f"a supervisor already runs in {self.root}; use that one, or stop it first."
+    sentence = "a supervisor already runs in {self.root}; use that one, or stop it first."
+    root: PurePath | str
 
 
+@dataclass(eq=False, repr=False)
 class LockLost(SupervisorError):
     """The state of the workspace at *root* was deleted or moved away under a running supervisor: another may run by now."""
 
     exit_code = 75
-
-    def __init__(self, root: PurePath | str) -> None:
-        super().__init__(root)
-        self.root = root
-
-    def __str__(self) -> str:
-        return f"{self.root}/.recalld was deleted or moved away while the supervisor ran; it ends, start it again."
+    sentence = "{self.root}/.recalld was deleted or moved away while the supervisor ran; it ends, start it again."
+    root: PurePath | str
 
 
+@dataclass(eq=False, repr=False)
 class Changed(SupervisorError):
     """The target is not what was read any more. Internal: read again, apply again."""
 
     exit_code = 75
-
-    def __init__(self, path: PurePath | str) -> None:
-        super().__init__(path)
-        self.path = path
-
-    def __str__(self) -> str:
-        return f"{self.path} was changed by another program meanwhile; try again."
+    sentence = "{self.path} was changed by another program meanwhile; try again."
+    path: PurePath | str
 
 
+@dataclass(eq=False, repr=False)
 class NewerFormat(SupervisorError):
     """A file of a newer recalld; *found* is the format it states. Never rewritten by this one."""
 
     exit_code = 78
-
-    def __init__(self, path: PurePath | str, found: str | int) -> None:
-        super().__init__(path, found)
-        self.path, self.found = path, found
-
-    def __str__(self) -> str:
-        return f"{self.path} has format {self.found}, of a newer recalld; upgrade recalld to open it."
+    sentence = "{self.path} has format {self.found}, of a newer recalld; upgrade recalld to open it."
+    path: PurePath | str
+    found: str | int
 
 
+@dataclass(eq=False, repr=False)
 class DiskTrouble(SupervisorError):
     """Reading or writing failed: full, gone, broken. Nothing was replaced by half."""
 
     exit_code = 74
-
-    def __init__(self, path: PurePath | str, why: str) -> None:
-        super().__init__(path, why)
-        self.path, self.why = path, why
-
-    def __str__(self) -> str:
-        return f"{self.path} could not be read or written: {self.why}; check the disk and its free space."
+    sentence = "{self.path} could not be read or written: {self.why}; check the disk and its free space."
+    path: PurePath | str
+    why: str
 
 
+@dataclass(eq=False, repr=False)
 class NoPermission(SupervisorError):
     """The file may not be touched by this user, or lies on a read-only disk."""
 
     exit_code = 77
-
-    def __init__(self, path: PurePath | str, why: str) -> None:
-        super().__init__(path, why)
-        self.path, self.why = path, why
-
-    def __str__(self) -> str:
-        return f"{self.path} may not be touched: {self.why}; check its owner and mode."
+    sentence = "{self.path} may not be touched: {self.why}; check its owner and mode."
+    path: PurePath | str
+    why: str
 
 
+@dataclass(eq=False, repr=False)
 class Unforeseen(SupervisorError):
     """A bug: *step* failed with an exception of *kind* at *where*. Its text is left out, since it may quote a message."""
 
     exit_code = 1
-
-    def __init__(self, step: str, kind: str, where: str) -> None:
-        super().__init__(step, kind, where)
-        self.step, self.kind, self.where = step, kind, where
+    sentence = "{self.step} failed in a way that nobody foresaw ({self.kind} at {self.where}); please report it."
+    step: str
+    kind: str
+    where: str
 
     @classmethod
     def of(cls, step: str, error: Exception) -> Self:
@@ -196,9 +179,6 @@ class Unforeseen(SupervisorError):
             trace = trace.tb_next
         where = f"{trace.tb_frame.f_code.co_filename.rpartition('/')[2]}:{trace.tb_lineno}" if trace else "an unknown place"
         return cls(step, type(error).__name__, where)
-
-    def __str__(self) -> str:
-        return f"{self.step} failed in a way that nobody foresaw ({self.kind} at {self.where}); please report it."
 
 
 def as_ours(error: Exception, step: str, path: PurePath | str) -> SupervisorError:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import errno
 import os
 import pickle
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 import pytest
 
 from supervisor.protocol import errors as e
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ONE_OF_EACH = {
     e.BadConfig("recall.max_hits", "'五' is not allowed"): 78,
@@ -43,7 +49,28 @@ def test_an_error_has_its_exit_code_and_one_sentence_with_its_fields(error: e.Su
     assert said.endswith(".")
     assert "\n" not in said
     assert str(error.args[0]) in said
-    assert str(pickle.loads(pickle.dumps(error))) == said  # noqa: S301
+
+
+@pytest.mark.parametrize("error", ONE_OF_EACH, ids=lambda v: type(v).__name__)
+def test_an_error_is_copied_with_its_fields_however_it_was_made(error: e.SupervisorError) -> None:
+    named = type(error)(**vars(error))
+    assert named.args == error.args == tuple(vars(error).values())
+    for copied in (pickle.loads(pickle.dumps(named)), copy.copy(named)):  # noqa: S301
+        assert (type(copied), vars(copied), str(copied)) == (type(error), vars(error), str(error))
+    assert named != error
+
+
+def test_what_passes_for_a_field_in_the_text_of_a_field_is_left_as_it_is() -> None:
+    assert str(e.BadRequest("{self.why}", "{0} and {")) == "{self.why}: {0} and {."
+
+
+def test_an_error_passes_through_a_context_manager() -> None:
+    @contextlib.contextmanager
+    def busy() -> Iterator[None]:
+        yield
+
+    with pytest.raises(e.Changed), busy():
+        raise e.Changed("history.json")
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS])
