@@ -19,7 +19,7 @@ from supervisor.context.memory_block import BlockLimits, PackedBlock, pack
 from supervisor.context.receipts import ReceiptStore
 from supervisor.context.render import miss
 from supervisor.context.request import Asked, Sight, admit, ask
-from supervisor.index.hit import Nothing
+from supervisor.index.hit import SearchResult
 from supervisor.protocol.errors import BadFile, SupervisorError, Unforeseen, as_ours
 from supervisor.protocol.inbox import DIRECT, parse_inbox
 from supervisor.protocol.turn import Candidate, Receipt, turn_id
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from supervisor.index.hit import Found, Hit
+    from supervisor.index.hit import Hit
     from supervisor.protocol.inbox import Chat
     from supervisor.protocol.message import History, Message
     from supervisor.workspace import Workspace
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 def receipt_of(
     asked: Asked,
-    found: Found,
+    found: SearchResult,
     memory: PackedBlock,
     history: Window,
     messages: Sequence[Mapping[str, str]],
@@ -54,10 +54,10 @@ def receipt_of(
         question=asked.question,
         chat=asked.chat.kind,
         session=asked.chat.session,
-        terms=tuple(found.terms),
-        dates=tuple(str(day) for day in found.dates),
-        how=str(found.how),
-        files=int(found.files),
+        terms=found.terms,
+        dates=found.dates,
+        how=found.how,
+        files=found.files,
         ms=_finite(found.ms),
         candidates=tuple(sorted(candidates, key=lambda one: (not one.shown, -one.score))),
         memory=memory.text,
@@ -118,7 +118,7 @@ def gather(ws: Workspace, question: str | None, chat: Chat = DIRECT) -> Asked:
     return ask(question, inbox, history, chat)
 
 
-def inject(ws: Workspace, question: str | Asked | None, now: datetime, found: Found) -> Injection:
+def inject(ws: Workspace, question: str | Asked | None, now: datetime, found: SearchResult) -> Injection:
     """
     Return the memory block for the question (None: for inbox.json), beside a history that the client sends itself.
 
@@ -128,7 +128,7 @@ def inject(ws: Workspace, question: str | Asked | None, now: datetime, found: Fo
     return _decide(ws, asked, Window(), now, found, "")
 
 
-def context(ws: Workspace, question: str | Asked | None, now: datetime, found: Found, system: str = "") -> Injection:
+def context(ws: Workspace, question: str | Asked | None, now: datetime, found: SearchResult, system: str = "") -> Injection:
     """Return the whole turn: the client's *system* prompt as given, then memory, the last of the talk, the question."""
     asked = question if isinstance(question, Asked) else gather(ws, question)
     limits = ws.config.context
@@ -153,7 +153,7 @@ def record(ws: Workspace, injection: Injection) -> bool:
     return _attempt(ws, "receipt", write, otherwise=False)
 
 
-def remember(ws: Workspace, asked: Asked, found: Found, tokens: int, shown: frozenset[str]) -> PackedBlock:
+def remember(ws: Workspace, asked: Asked, found: SearchResult, tokens: int, shown: frozenset[str]) -> PackedBlock:
     """Return the memory block in at most *tokens*; *shown* are ids of messages that the turn holds anyway."""
     recall, cjk_weight = ws.config.recall, ws.config.tokens.cjk_weight
     questions = frozenset({asked.question.strip(), *(one.text.strip() for one in asked.inputs)} - {""})
@@ -184,7 +184,7 @@ def remember(ws: Workspace, asked: Asked, found: Found, tokens: int, shown: froz
 # ── how it is put together ───────────────────────────────────────────────────
 
 
-def _decide(ws: Workspace, asked: Asked, history: Window, now: datetime, found: Found, system: str) -> Injection:
+def _decide(ws: Workspace, asked: Asked, history: Window, now: datetime, found: SearchResult, system: str) -> Injection:
     budgets = _budgets(ws, asked, system)
     shown = frozenset(said.id for said in history.said if said.is_whole and said.id)
     made = _attempt(ws, "memory block", lambda: remember(ws, asked, found, budgets.memory, shown), None)
@@ -195,10 +195,10 @@ def _decide(ws: Workspace, asked: Asked, history: Window, now: datetime, found: 
     config = {"recall": asdict(ws.config.recall), "context": asdict(ws.config.context)}
     config["llm"], config["tokens"] = {"context_tokens": ws.config.llm.context_tokens}, asdict(ws.config.tokens)
 
-    def account(found: Found, memory: PackedBlock) -> Receipt:
+    def account(found: SearchResult, memory: PackedBlock) -> Receipt:
         return receipt_of(asked, found, memory, history, messages, budgets, config, now)
 
-    bare = account(Nothing(how="failed"), replace(memory, shown=(), left_out=()))
+    bare = account(SearchResult(how="failed"), replace(memory, shown=(), left_out=()))
 
     return Injection(
         memory=memory.text,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from supervisor.context.memory_block import PackedBlock
-    from supervisor.index.hit import Found
+    from supervisor.index.hit import SearchResult
     from supervisor.protocol.turn import Receipt
     from supervisor.workspace import Workspace
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Recall(Protocol):
     """The engine."""
 
-    def __call__(self, ws: Workspace, question: str, now: datetime, recent: Sequence[Message]) -> Found:
+    def __call__(self, ws: Workspace, question: str, now: datetime, recent: Sequence[Message]) -> SearchResult:
         """Return what answers the question, asked at *now* after the *recent* messages."""
         ...
 

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, datetime  # noqa: TC003 - dataclass fields
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from typing import Literal, TypeAlias
 
 #: memory.md; a dated file that no summary covers; a summary no wider one covers; a covered file in originals/.
 Tier: TypeAlias = Literal["long_term", "dated", "summary", "original"]
@@ -44,47 +41,13 @@ class Hit:
     because: tuple[str, ...] = ()  # "words: 备份, nas", "day 2026-01-28", "role assistant", "window", "literal"
 
 
-class Found(Protocol):
-    """What was found."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult:
+    """What was found for a question; without hits, *how* is the reason."""
 
-    @property
-    def hits(self) -> Sequence[Hit]:
-        """The units that answer, the best first."""
-        ...
-
-    @property
-    def terms(self) -> Sequence[str]:
-        """The words that were searched for, as the tokeniser spells them."""
-        ...
-
-    @property
-    def dates(self) -> Sequence[object]:
-        """The days that the question names."""
-        ...
-
-    @property
-    def files(self) -> int:
-        """How many files were searched."""
-        ...
-
-    @property
-    def how(self) -> str:
-        """The way it was found."""
-        ...
-
-    @property
-    def ms(self) -> float:
-        """Milliseconds that it took."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Nothing:
-    """A recall that brought nothing; *how* says why."""
-
-    how: str
-    hits: tuple[Hit, ...] = ()
-    terms: tuple[str, ...] = ()
-    dates: tuple[object, ...] = ()
-    files: int = 0
-    ms: float = 0.0
+    hits: tuple[Hit, ...] = ()  # best first
+    terms: tuple[str, ...] = ()  # the words that were searched for, as the tokeniser spells them
+    dates: tuple[str, ...] = ()  # the days that the question names, as labels
+    files: int = 0  # that were searched
+    how: str = "none"  # the backend that scored, or "literal"; "none": nothing was found, "failed": nothing could be
+    ms: float = 0.0  # milliseconds that it took

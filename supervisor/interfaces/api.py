@@ -29,12 +29,11 @@ if TYPE_CHECKING:
     from supervisor.context.replay import Replay
     from supervisor.context.request import Asked
     from supervisor.index.commit import Changes
-    from supervisor.index.hit import Hit
+    from supervisor.index.hit import Hit, SearchResult
     from supervisor.protocol.clock import Clock
     from supervisor.protocol.inbox import Chat
     from supervisor.protocol.turn import Receipt
     from supervisor.recall.lines import Lines
-    from supervisor.recall.search import Found
 
 
 class Memory:
@@ -140,7 +139,7 @@ class Memory:
 
         return refresh(self.workspace, wait_s, anew=True)
 
-    def _recalled(self, question: str | None, session: str, chat: str) -> tuple[Asked, datetime, Found]:
+    def _recalled(self, question: str | None, session: str, chat: str) -> tuple[Asked, datetime, SearchResult]:
         """Return what is asked, when, and what is remembered for it."""
         from supervisor.context.build import gather
         from supervisor.recall.search import recall

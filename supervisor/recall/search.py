@@ -8,9 +8,10 @@ broken, the literal search. No failure here costs a turn: within its time it end
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from supervisor.index.hit import SearchResult
 from supervisor.index.literal import look_up, parts
 from supervisor.protocol.clock import within
 from supervisor.protocol.errors import BadFile, as_ours
@@ -42,25 +43,9 @@ _TIERS: Final[Mapping[str, tuple[tuple[Tier, ...] | None, ...]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """
-    Hits, best first; the words searched for; the days named, as labels; files searched; how; milliseconds.
-
-    *how* is the backend that scored, "literal", "none" where nothing was found, "failed" where nothing could be.
-    """
-
-    hits: tuple[Hit, ...] = ()
-    terms: tuple[str, ...] = ()
-    dates: tuple[str, ...] = ()
-    files: int = 0
-    how: str = "none"
-    ms: float = 0.0
-
-
 def recall(
     ws: Workspace, question: str, now: datetime, recent: Sequence[Message] = (), deadline: Deadline | None = None
-) -> Found:
+) -> SearchResult:
     """
     Return what answers *question*, asked at *now* after the messages *recent*, oldest first.
 
@@ -83,7 +68,7 @@ def recall(
         hits = search.attempt(lambda: search.literal(query, deadline), [])
         how = "literal" if hits else "none"
     search.tell(hits)
-    return Found(
+    return SearchResult(
         hits=tuple(hits),
         terms=tuple(query.words),
         dates=tuple(days.label for days in query.days),

@@ -12,19 +12,18 @@ from hypothesis import strategies as st
 
 from supervisor.context.build import context, gather, inject, record
 from supervisor.context.replay import replay, why
-from supervisor.index.hit import Hit, Nothing, Unit
+from supervisor.index.hit import Hit, SearchResult, Unit
 from supervisor.text.token_count import estimate
 from tests.conftest import TOML, Desk, message, talk
 from tests.context.passages import HITS, TERMS, hit
 
 GROUP = "telegram:group:一家人"
-FOUND = Nothing(
-    "bm25",
-    (hit(9, "我对花生过敏。", message="m1"), hit(5, "虾也不行。", start=20, message="m2")),
-    ("花生", "过敏"),
-    (),
-    12,
-    3.5,
+FOUND = SearchResult(
+    hits=(hit(9, "我对花生过敏。", message="m1"), hit(5, "虾也不行。", start=20, message="m2")),
+    terms=("花生", "过敏"),
+    files=12,
+    how="bm25",
+    ms=3.5,
 )
 
 
@@ -65,7 +64,7 @@ def test_without_a_question_the_inbox_is_asked_and_left_alone(desk):
 
 
 def test_nothing_found_is_nothing_injected_unless_the_miss_is_to_be_said(desk):
-    nothing = Nothing("bm25", terms=("花生", "过敏"), files=12)
+    nothing = SearchResult(how="bm25", terms=("花生", "过敏"), files=12)
     assert inject(desk.ws, "我能吃花生吗？", desk.clock(), nothing).memory == ""
     told = inject(configured(desk, honest_miss=True), "我能吃花生吗？", desk.clock(), nothing)
     assert told.memory == "记忆：在 12 个文件中没有找到：花生、过敏\n"
@@ -76,7 +75,7 @@ def test_nothing_found_is_nothing_injected_unless_the_miss_is_to_be_said(desk):
 def test_what_the_history_shows_is_no_miss(desk):
     ws = configured(desk, honest_miss=True)
     desk.write([message("m1", "2026-01-31T09:00", "我对花生过敏。")])
-    only = Nothing("bm25", FOUND.hits[:1], ("花生",), files=12)
+    only = SearchResult(how="bm25", hits=FOUND.hits[:1], terms=("花生",), files=12)
     assert context(ws, "花生酱呢？", desk.clock(), only).memory == ""
 
 
@@ -161,7 +160,7 @@ def test_a_damaged_history_costs_the_history_and_not_the_turn(desk, data):
 
 def test_a_damaged_inbox_asks_nothing_and_is_told(desk):
     (desk.root / "inbox.json").write_bytes(b"[{")
-    found = context(desk.ws, None, desk.clock(), Nothing("none"))
+    found = context(desk.ws, None, desk.clock(), SearchResult())
     assert found.messages == ()
     assert "inbox.json" in str(desk.told.of("degraded"))
 
@@ -170,24 +169,24 @@ def test_what_lasts_is_told_once_however_many_turns_and_again_when_it_changes_or
     inbox = desk.root / "inbox.json"
     for data in (b"[{", b"[{", b"[{", b"[]", b"[]", b"[{", b"[{"):
         inbox.write_bytes(data)
-        context(desk.ws, None, desk.clock(), Nothing("none"))
+        context(desk.ws, None, desk.clock(), SearchResult())
     names = [name for name, _ in desk.told.all]
     assert names == ["degraded", "recovered", "degraded"]
     desk.write(b"{")  # another thing, which is told beside it
     for _ in range(2):
-        context(desk.ws, None, desk.clock(), Nothing("none"))
+        context(desk.ws, None, desk.clock(), SearchResult())
     assert ["history.json" in str(fields) for _, fields in desk.told.all[3:]] == [True]
 
 
 def test_a_bug_that_lasts_is_told_once(desk):
-    rubbish = Nothing("bm25", (Hit(None, 3.0),))  # type: ignore[arg-type]
+    rubbish = SearchResult(how="bm25", hits=(Hit(None, 3.0),))  # type: ignore[arg-type]
     for _ in range(3):
         context(desk.ws, "花生酱呢？", desk.clock(), rubbish)
     assert len(desk.told.of("error")) == 1
 
 
 def test_a_recall_that_brings_rubbish_ends_in_a_turn_without_memory_and_an_event(desk):
-    rubbish = Nothing("bm25", (Hit(None, 3.0),))  # type: ignore[arg-type]
+    rubbish = SearchResult(how="bm25", hits=(Hit(None, 3.0),))  # type: ignore[arg-type]
     found = context(desk.ws, "花生酱呢？", desk.clock(), rubbish)
     assert found.memory == ""
     assert found.messages[-1]["content"] == "花生酱呢？"
@@ -231,7 +230,9 @@ def test_whatever_is_stored_the_turn_is_made_and_within_its_budgets(desk, hits, 
     desk.told.all.clear()
     desk.write(history)
     waits(desk, *inbox)
-    found = context(desk.ws, question if asks else None, desk.clock(), Nothing("bm25", hits, tuple(terms)), "提示")
+    found = context(
+        desk.ws, question if asks else None, desk.clock(), SearchResult(how="bm25", hits=hits, terms=tuple(terms)), "提示"
+    )
     assert found.memory_tokens <= 2048
     assert found.history_tokens <= 4096
     assert json.dumps(found.messages)
@@ -289,6 +290,6 @@ def test_a_replay_shows_what_stood_cut_in_the_history_as_the_turn_did(desk):
 def test_a_replay_in_a_group_hears_what_the_group_hears(desk):
     waits(desk, {"id": "i1", "text": "花生呢？", "session": GROUP})
     shared = Unit(path="memory/a.md", start=4, end=4, text="大家都知道花生过敏", tier="dated", shared=True)
-    found = Nothing("bm25", (Hit(shared, 4.0), *FOUND.hits), ("花生",))
+    found = SearchResult(how="bm25", hits=(Hit(shared, 4.0), *FOUND.hits), terms=("花生",))
     record(desk.ws, inject(desk.ws, None, desk.clock(), found))
     assert replay(desk.ws, why(desk.ws), lambda *_: found).difference == ()

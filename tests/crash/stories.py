@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from supervisor.archive.intake import intake
 from supervisor.context.build import inject, record
-from supervisor.index.hit import Nothing
+from supervisor.index.hit import SearchResult
 from supervisor.protocol.clock import from_wire
 from supervisor.summaries.submit import redo
 from tests.checker.checker import Acked
@@ -149,7 +149,7 @@ class Story(Workload):
             redo(life.ws, label, from_wire(now))
 
     def _turn(self, life: Program, now: str) -> None:
-        record(life.ws, inject(life.ws, "上次说了什么？", from_wire(now), Nothing(how="none")))
+        record(life.ws, inject(life.ws, "上次说了什么？", from_wire(now), SearchResult()))
 
     def _compact(self, life: Program, _: str) -> None:
         life.ws.prepare()

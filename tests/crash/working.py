@@ -10,7 +10,7 @@ from unittest import mock
 from supervisor.context.build import context, inject, record
 from supervisor.context.prepared import Ready
 from supervisor.context.receipts import ReceiptStore
-from supervisor.index.hit import Nothing
+from supervisor.index.hit import SearchResult
 from supervisor.protocol.clock import from_wire, frozen
 from supervisor.service.lock import reclaim
 from tests.crash.program import Brief, Program, wait
@@ -116,7 +116,7 @@ class Turn(Workload):
 
     def work(self, disk: ModelDisk) -> None:
         life = self.life(disk)
-        nothing = Nothing(how="none")
+        nothing = SearchResult()
         for n, question in enumerate((None, "后来呢？", "还有吗？")):
             now = from_wire(wait(self.now, seconds=n))
             made = context(life.ws, question, now, nothing) if n % 2 else inject(life.ws, question, now, nothing)
@@ -161,7 +161,7 @@ class ReadyContext(Workload):
 
     def _look(self, life: Program) -> None:
         # the index lies outside the model: what recall finds is nothing to what is written here
-        with mock.patch("supervisor.context.prepared.recall", return_value=Nothing(how="none")):
+        with mock.patch("supervisor.context.prepared.recall", return_value=SearchResult()):
             Ready(life.ws, frozen(from_wire(self.now))).look()
 
     def judge(self, disk: ModelDisk, acks: Sequence[object]) -> list[str]:
