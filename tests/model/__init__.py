@@ -1,1 +1,0 @@
-"""An abstract, executable statement of the file protocol; it imports nothing of the product."""
