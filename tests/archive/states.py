@@ -25,7 +25,7 @@ def entry(raw: object) -> Entry:
     return read_message(raw, SHANGHAI)
 
 
-def message(
+def parsed_message(
     identity: str,
     text: str = "记住：花生过敏",
     when: datetime | None = NOON,
@@ -67,7 +67,7 @@ def standing(
 
 MOMENTS = st.datetimes(datetime(2025, 10, 1), datetime(2026, 3, 1), timezones=st.just(UTC))  # noqa: DTZ001
 MESSAGES = st.builds(
-    message,
+    parsed_message,
     st.integers(0, 12).map("m{}".format),
     st.sampled_from(["好的", "花生过敏", "deploy 到 staging", ""]),
     MOMENTS,

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from supervisor.archive.append import append, new_id, read_lines
-from supervisor.archive.restore import restore_history
 from supervisor.protocol.errors import BadRequest, NewerFormat
-from tests.conftest import Desk, at, message, talk
+from tests.world import World, at, message, talk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
 NOW = at("2026-01-31T10:00")
 
 
-def add(desk: Desk, *raws: dict[str, Any]) -> list[str]:
-    return append(desk.ws, raws, desk.clock(), bytes(range(10 * len(raws))))
+def add(world: World, *raws: dict[str, Any]) -> list[str]:
+    return append(world.ws, raws, world.clock(), bytes(range(10 * len(raws))))
 
 
 def say(text: str = "我对花生过敏", **more: Any) -> dict[str, Any]:
@@ -34,138 +33,138 @@ def test_an_id_is_26_characters_and_sorts_by_time():
     assert new_id(NOW, bytes(10)) != new_id(NOW, bytes(9) + b"\1")
 
 
-def test_a_message_gets_an_id_a_time_and_its_flag(desk):
-    (identity,) = add(desk, say())
-    assert desk.history() == [
+def test_a_message_gets_an_id_a_time_and_its_flag(world):
+    (identity,) = add(world, say())
+    assert world.history() == [
         {"id": identity, "role": "user", "text": "我对花生过敏", "createdAt": "2026-01-31T02:00:00.000Z", "archived": False}
     ]
 
 
-def test_what_its_writer_gave_stays(desk):
+def test_what_its_writer_gave_stays(world):
     raw = message("我的编号", "2026-01-30T09:00", session="家", content_type="x")
-    assert add(desk, raw) == ["我的编号"]
-    assert desk.history() == [{**raw, "archived": False}]
+    assert add(world, raw) == ["我的编号"]
+    assert world.history() == [{**raw, "archived": False}]
 
 
-def test_messages_come_behind_what_is_there_in_their_order(desk):
-    desk.write(talk("2026-01-31T09:00", 2))
-    identities = add(desk, say("一"), say("二"), say("三"))
-    assert [raw["text"] for raw in desk.history()][2:] == ["一", "二", "三"]
+def test_messages_come_behind_what_is_there_in_their_order(world):
+    world.write(talk("2026-01-31T09:00", 2))
+    identities = add(world, say("一"), say("二"), say("三"))
+    assert [raw["text"] for raw in world.history()][2:] == ["一", "二", "三"]
     assert len(set(identities)) == 3
 
 
-def test_the_same_message_twice_is_one(desk):
+def test_the_same_message_twice_is_one(world):
     raw = message("1", "2026-01-30T09:00")
-    assert add(desk, raw) == add(desk, raw) == ["1"]
-    assert len(desk.history()) == 1
+    assert add(world, raw) == add(world, raw) == ["1"]
+    assert len(world.history()) == 1
 
 
 @pytest.mark.parametrize("raw", [{}, {"role": "user"}, {"text": "好"}, {"role": "user", "text": 7}, say(id=[1])])
-def test_what_is_no_message_is_refused_and_nothing_is_written(desk, raw):
+def test_what_is_no_message_is_refused_and_nothing_is_written(world, raw):
     with pytest.raises(BadRequest):
-        add(desk, say(), raw)
-    assert not desk.layout.history.exists()
+        add(world, say(), raw)
+    assert not world.layout.history.exists()
 
 
-def test_words_that_were_added_survive_another_program_s_rewrite(desk):
+def test_words_that_were_added_survive_another_program_s_rewrite(world):
     """The id was printed: it is in the journal, under the lock."""
     before = talk("2026-01-31T09:00", 2)
-    desk.write(before)
-    (identity,) = add(desk, say())
-    desk.write(before)
-    desk.round()
-    assert desk.history()[-1]["id"] == identity
+    world.write(before)
+    (identity,) = add(world, say())
+    world.write(before)
+    world.round()
+    assert world.history()[-1]["id"] == identity
 
 
-def test_while_history_is_damaged_messages_wait_in_the_drop_box(desk):
-    desk.write(talk("2026-01-31T08:00", 2))
-    desk.round()
-    desk.write(b"[")
-    (identity,) = add(desk, say())
-    assert desk.layout.history.read_bytes() == b"["
-    restore_history(desk.ws, desk.clock())
-    desk.round()
-    assert identity in [raw["id"] for raw in desk.history()]
-    assert list(desk.layout.drop_box.iterdir()) == []
+def test_while_history_is_damaged_messages_wait_in_the_drop_box(world):
+    world.write(talk("2026-01-31T08:00", 2))
+    world.round()
+    world.write(b"[")
+    (identity,) = add(world, say())
+    assert world.layout.history.read_bytes() == b"["
+    world.restore()
+    world.round()
+    assert identity in [raw["id"] for raw in world.history()]
+    assert list(world.layout.drop_box.iterdir()) == []
 
 
-def test_while_another_program_rewrites_history_again_and_again_messages_wait_in_the_drop_box(desk, monkeypatch):
+def test_while_another_program_rewrites_history_again_and_again_messages_wait_in_the_drop_box(world, monkeypatch):
     """Each time that we were about to write, the file was another: the words must not wait for their luck."""
-    replace, count = desk.ws.files.replace, itertools.count()
+    replace, count = world.ws.files.replace, itertools.count()
 
     def too_late(path: Path, *rest: Any, **more: Any) -> None:
-        if path == desk.layout.history:
-            desk.write([message(f"别人-{next(count)}", "2026-01-31T09:00")])
+        if path == world.layout.history:
+            world.write([message(f"别人-{next(count)}", "2026-01-31T09:00")])
         replace(path, *rest, **more)
 
     with monkeypatch.context() as patched:
-        patched.setattr(desk.ws.files, "replace", too_late)
-        (identity,) = add(desk, say())
+        patched.setattr(world.ws.files, "replace", too_late)
+        (identity,) = add(world, say())
     assert next(count) > 2
-    assert identity not in [raw["id"] for raw in desk.history()]
-    desk.round()
-    assert identity in [raw["id"] for raw in desk.history()]
+    assert identity not in [raw["id"] for raw in world.history()]
+    world.round()
+    assert identity in [raw["id"] for raw in world.history()]
 
 
-def test_to_a_journal_of_a_newer_recalld_nothing_is_added_and_history_stays(desk):
-    desk.write(before := talk("2026-01-31T09:00", 2))
-    desk.layout.seen.write_text('{"recalld": 2}\n')
+def test_to_a_journal_of_a_newer_recalld_nothing_is_added_and_history_stays(world):
+    world.write(before := talk("2026-01-31T09:00", 2))
+    world.layout.seen.write_text('{"recalld": 2}\n')
     with pytest.raises(NewerFormat):
-        add(desk, say())
-    assert desk.layout.seen.read_text() == '{"recalld": 2}\n'
-    assert [raw["id"] for raw in desk.history()] == [raw["id"] for raw in before]
+        add(world, say())
+    assert world.layout.seen.read_text() == '{"recalld": 2}\n'
+    assert [raw["id"] for raw in world.history()] == [raw["id"] for raw in before]
 
 
-def test_a_journal_that_a_newer_recalld_made_anew_is_refused_by_a_program_that_lives_on(desk):
-    add(desk, say())
-    add(desk, say())
-    desk.layout.seen.unlink()
-    desk.layout.seen.write_text('{"recalld": 2}\n')  # ext4 gives it the inode of the old one
+def test_a_journal_that_a_newer_recalld_made_anew_is_refused_by_a_program_that_lives_on(world):
+    add(world, say())
+    add(world, say())
+    world.layout.seen.unlink()
+    world.layout.seen.write_text('{"recalld": 2}\n')  # ext4 gives it the inode of the old one
     with pytest.raises(NewerFormat):
-        add(desk, say())
-    assert desk.layout.seen.read_text() == '{"recalld": 2}\n'
+        add(world, say())
+    assert world.layout.seen.read_text() == '{"recalld": 2}\n'
 
 
 @pytest.mark.parametrize("time", ["9999-12-31T23:59:59.999Z", "2027-01-01T00:00:00Z", 253402300799, "昨天"])
-def test_a_message_of_an_impossible_time_has_that_of_first_sight(desk, time):
-    add(desk, say(createdAt=time))
-    desk.settle()
-    assert [path[7:17] for path in desk.dated()] == ["2026-01-31"]
-    assert desk.history()[0]["createdAtFound"] == time
-    assert desk.flags() == [True]
+def test_a_message_of_an_impossible_time_has_that_of_first_sight(world, time):
+    add(world, say(createdAt=time))
+    world.settle()
+    assert [path[7:17] for path in world.dated_files()] == ["2026-01-31"]
+    assert world.history()[0]["createdAtFound"] == time
+    assert world.flags() == [True]
 
 
 @pytest.mark.parametrize("identity", ["../../../越界", "/tmp/越界", "a/b", "有\0的", "长" * 200, "\ud800", "."])
-def test_no_id_leads_out_of_the_drop_box(desk, identity):
+def test_no_id_leads_out_of_the_drop_box(world, identity):
     """Security S1: an id is another program's text."""
-    desk.write(b"[")
-    before = set(desk.root.parent.iterdir())
-    assert add(desk, say(id=identity)) == [identity]
-    assert set(desk.root.parent.iterdir()) == before
-    assert len(list(desk.layout.drop_box.iterdir())) == 1
-    desk.write([])
-    desk.round()
-    assert [raw["id"] for raw in desk.history()] == [identity]
+    world.write(b"[")
+    before = set(world.root.parent.iterdir())
+    assert add(world, say(id=identity)) == [identity]
+    assert set(world.root.parent.iterdir()) == before
+    assert len(list(world.layout.drop_box.iterdir())) == 1
+    world.write([])
+    world.round()
+    assert [raw["id"] for raw in world.history()] == [identity]
 
 
-def test_the_same_id_twice_while_history_is_damaged_is_no_error(desk):
-    desk.write(b"[")
-    assert add(desk, say(id="1")) == add(desk, say(id="1")) == ["1"]
-    assert add(desk, say("别的话", id="1")) == ["1"]
-    desk.write([])
-    desk.settle()
-    assert sorted(text for _, text in desk.filed()) == ["别的话", "我对花生过敏"]
+def test_the_same_id_twice_while_history_is_damaged_is_no_error(world):
+    world.write(b"[")
+    assert add(world, say(id="1")) == add(world, say(id="1")) == ["1"]
+    assert add(world, say("别的话", id="1")) == ["1"]
+    world.write([])
+    world.settle()
+    assert sorted(text for _, text in world.archived()) == ["别的话", "我对花生过敏"]
 
 
-def test_adding_nothing_is_no_error_even_while_history_is_damaged(desk):
-    desk.write(b"[")
-    assert add(desk) == []
+def test_adding_nothing_is_no_error_even_while_history_is_damaged(world):
+    world.write(b"[")
+    assert add(world) == []
 
 
 # ── lines ────────────────────────────────────────────────────────────────────
 
 
-def test_lines_are_read_up_to_the_first_bad_one(desk):
+def test_lines_are_read_up_to_the_first_bad_one(world):
     lines = [
         b'{"role": "user", "text": "a"}\n',
         b"\n",
@@ -173,12 +172,12 @@ def test_lines_are_read_up_to_the_first_bad_one(desk):
         b"[",
         b'{"role": "user", "text": "c"}',
     ]
-    found, fault = read_lines(lines, desk.ws, 1)
+    found, fault = read_lines(lines, world.ws, 1)
     assert [raw["text"] for raw in found] == ["a", "b"]
     assert fault.startswith("line 4 can't be read: it is not JSON")
 
 
-def test_a_line_that_is_no_message_is_named_by_its_number(desk):
-    assert read_lines([b'{"role": "user"}'], desk.ws, 41) == ([], "line 41 is no message: it has no text")
-    assert read_lines([b"\xff"], desk.ws, 1)[1].startswith("line 1 can't be read")
-    assert read_lines([], desk.ws, 1) == ([], "")
+def test_a_line_that_is_no_message_is_named_by_its_number(world):
+    assert read_lines([b'{"role": "user"}'], world.ws, 41) == ([], "line 41 is no message: it has no text")
+    assert read_lines([b"\xff"], world.ws, 1)[1].startswith("line 1 can't be read")
+    assert read_lines([], world.ws, 1) == ([], "")

@@ -10,30 +10,17 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from supervisor.archive.restore import restore_history
-from supervisor.protocol.disk import RealDisk
-from supervisor.service.fsck import fsck
-from tests.conftest import TOML, Desk, at, message, unreachable
+from tests.world import WITH_MODEL, UnsyncedDisk, World, at, message, unreachable
 
-SMALL = TOML + "[history]\nsoft_cap = 24\nhard_cap = 28\n"
+SMALL = WITH_MODEL + "[history]\nsoft_cap = 24\nhard_cap = 28\n"
 
 
-class Quick(RealDisk):
-    """A real disk that need not survive a power cut: what a test asks here is not durability."""
-
-    def sync(self, handle: int) -> None:
-        """Leave it to the system."""
-
-    def sync_folder(self, folder: Path) -> None:
-        """Leave it to the system."""
-
-
-class World:
+class Tracked:
     """A workspace, and what everybody has done to it."""
 
     def __init__(self, root: Path) -> None:
-        self.desk = Desk(root, at("2026-01-25T10:00"))
-        self.desk.reopen(SMALL, Quick())
+        self.world = World(root, at("2026-01-25T10:00"))
+        self.world.reopen(SMALL, UnsyncedDisk())
         self.said = 0
         self.met: set[str] = set()  # texts that a round has seen
         self.deleted: set[str] = set()  # texts whose file a person deleted
@@ -46,89 +33,89 @@ class World:
         new = []
         for _ in range(count):
             self.said += 1
-            when = self.desk.clock() - timedelta(days=days_ago, minutes=-self.said % 7)
+            when = self.world.clock() - timedelta(days=days_ago, minutes=-self.said % 7)
             raw = message(
                 f"m{self.said}", when.isoformat(), f"第 {self.said} 句：花生过敏", "user" if self.said % 2 else "assistant"
             )
             new.append(raw if named else {k: v for k, v in raw.items() if k != "id"})
-        self.desk.say(*new)
+        self.world.add(*new)
 
     def drop(self, content: int) -> None:
         self.said += 1
         raw = {"role": "user", "text": f"第 {self.said} 句：从手机来"}
-        (self.desk.layout.drop_box / f"{content}-{self.said}.json").write_text(json.dumps(raw))
+        (self.world.layout.drop_box / f"{content}-{self.said}.json").write_text(json.dumps(raw))
 
     def lose(self, count: int) -> None:
         """Another program writes back an older array."""
-        self.desk.write(self.desk.history()[: max(0, len(self.desk.history()) - count)])
+        self.world.write(self.world.history()[: max(0, len(self.world.history()) - count)])
 
     def cap(self, count: int) -> None:
         """Another program has a cap of its own."""
-        self.desk.write(self.desk.history()[-count:])
+        self.world.write(self.world.history()[-count:])
 
     def strip(self) -> None:
         """Another program knows none of our fields."""
-        self.desk.write([{k: v for k, v in raw.items() if k in {"role", "text", "createdAt"}} for raw in self.desk.history()])
+        self.world.write([{k: v for k, v in raw.items() if k in {"role", "text", "createdAt"}} for raw in self.world.history()])
 
     def delete_file(self, number: int) -> None:
-        names = sorted(self.desk.dated())
+        names = sorted(self.world.dated_files())
         if names:
             name = names[number % len(names)]
-            self.deleted |= {block.text for block in self.desk.dated()[name]}
+            self.deleted |= {block.text for block in self.world.dated_files()[name]}
             self.names[Path(name).name] = None
-            (self.desk.root / name).unlink()
+            (self.world.root / name).unlink()
 
     def damage(self, part: int) -> None:
         """A crash of another program cuts history.json off; after a quiet minute it is restored."""
-        data = self.desk.layout.history.read_bytes() if self.desk.layout.history.exists() else b""
-        if self.desk.ws.seen.names and self.desk.layout.history_backup.exists():
-            self.desk.write(data[: len(data) * part // 41])
-            restore_history(self.desk.ws, self.desk.clock())
+        data = self.world.layout.history.read_bytes() if self.world.layout.history.exists() else b""
+        if self.world.ws.seen.names and self.world.layout.history_backup.exists():
+            self.world.write(data[: len(data) * part // 41])
+            self.world.restore()
 
     def delete_summary(self, number: int) -> None:
-        labels = self.desk.summaries()
+        labels = self.world.summaries()
         if labels:
-            path = self.desk.layout.summaries / f"{labels[number % len(labels)]}.md"
+            path = self.world.layout.summaries / f"{labels[number % len(labels)]}.md"
             self.edited.pop(path, None)
             path.unlink()
 
     def edit_summary(self, number: int) -> None:
-        labels = self.desk.summaries()
+        labels = self.world.summaries()
         if labels:
-            path = self.desk.layout.summaries / f"{labels[number % len(labels)]}.md"
+            path = self.world.layout.summaries / f"{labels[number % len(labels)]}.md"
             path.write_text(path.read_text().replace("花生", "花生和芒果") + f"我补一句 {number}\n")
             self.edited[path] = path.read_bytes()
 
     def model(self, answers: bool) -> None:
-        self.desk.scribe.script = type(self.desk.scribe)().script if answers else unreachable
+        self.world.model.script = type(self.world.model)().script if answers else unreachable
 
     def time(self, hours: int) -> None:
-        self.desk.clock.forward(hours=hours)
+        self.world.clock.forward(hours=hours)
 
     def round(self, runs: str, work: bool) -> None:
-        there = {raw["text"] for raw in self.desk.history()}
-        dropped = {json.loads(path.read_text())["text"] for path in self.desk.layout.drop_box.iterdir()}
-        self.desk.round(runs)
+        there = {raw["text"] for raw in self.world.history()}
+        dropped = {json.loads(path.read_text())["text"] for path in self.world.layout.drop_box.iterdir()}
+        self.world.round(runs)
         self.met |= there | dropped
         if work:
-            self.desk.work()
+            self.world.work()
         self.check()
 
     def restart(self) -> None:
-        self.desk.reopen(disk=Quick())
+        self.world.reopen(disk=UnsyncedDisk())
 
     # ── what must hold ───────────────────────────────────────────────────────
 
     def check(self) -> None:
-        files = self.desk.dated()
+        files = self.world.dated_files()
         filed = [block.text for blocks in files.values() for block in blocks]
         assert len(filed) == len(set(filed)), "no message stands in two files"
-        unwritten = {one.text for one in self.desk.ws.seen.unwritten.values()}
-        here = {raw["text"] for raw in self.desk.history()}
+        unwritten = {one.text for one in self.world.ws.seen.unwritten.values()}
+        here = {raw["text"] for raw in self.world.history()}
         assert self.met <= set(filed) | here | unwritten | self.deleted, "nothing is lost"
-        assert not self.desk.told.of("error")
+        assert not self.world.events.of("error")
         for path in files:
-            name, data = Path(path).name, (self.desk.root / path).read_bytes()
+            name, data = Path(path).name, (self.world.root / path).read_bytes()
             assert self.names.setdefault(name, data) == data, "a dated file never changes, its name is never used again"
         for path, data in self.edited.items():
             assert path.read_bytes().startswith(data), "a person's bytes stay an exact prefix"
@@ -138,20 +125,20 @@ class World:
         self.model(answers=True)
         self.round("all", work=True)
         for days in (1, 70, 2):
-            self.desk.clock.forward(days=days)
-            self.desk.settle()
+            self.world.clock.forward(days=days)
+            self.world.settle()
         self.check()
-        filed = {text for _, text in self.desk.filed()}
+        filed = {text for _, text in self.world.archived()}
         assert self.met - self.deleted <= filed
-        assert set(self.desk.flags()) <= {True}
-        assert all("/originals/" in path for path in self.desk.dated()), "every old file is named by a summary"
-        assert not self.desk.ws.failures()
-        assert not fsck(self.desk.ws).damage
-        before = self.desk.tree()
-        self.desk.settle()
+        assert set(self.world.flags()) <= {True}
+        assert all("/originals/" in path for path in self.world.dated_files()), "every old file is named by a summary"
+        assert not self.world.ws.failures()
+        assert not self.world.fsck().damage
+        before = self.world.tree()
+        self.world.settle()
         self.restart()
-        self.desk.settle()
-        assert self.desk.tree() == before, "a second run changes no byte"
+        self.world.settle()
+        assert self.world.tree() == before, "a second run changes no byte"
 
 
 NUMBERS = st.integers(0, 40)
@@ -177,7 +164,7 @@ ACTS = st.one_of(
 @given(st.lists(ACTS, min_size=4, max_size=18))
 def test_no_message_that_was_met_is_ever_lost_or_doubled_and_everything_comes_to_rest(acts):
     with TemporaryDirectory() as folder:
-        world = World(Path(folder))
+        tracked = Tracked(Path(folder))
         for act, *about in acts:
-            getattr(world, act)(*about)
-        world.calm()
+            getattr(tracked, act)(*about)
+        tracked.calm()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from supervisor.archive.identity import Known, identify
 from supervisor.protocol.clock import to_wire
 from supervisor.protocol.message import History, Message, base_of
-from tests.archive.states import HISTORIES, NOON, ODD, entry, message
+from tests.archive.states import HISTORIES, NOON, ODD, entry, parsed_message
 
 TIME = to_wire(NOON)
 
@@ -44,7 +44,7 @@ def known_of(history: History, here: History | None = None) -> Known:
 
 
 def test_an_id_that_is_given_wins():
-    history = (message("01JKXY2Z"), message("m-1"))
+    history = (parsed_message("01JKXY2Z"), parsed_message("m-1"))
     assert identify(history, Known(), NOON) is history
 
 
@@ -63,7 +63,7 @@ def test_equal_words_in_one_array_are_told_apart_by_a_number():
 
 def test_a_made_id_never_meets_one_that_was_given():
     base = f"m-{base_of(TIME, 'user', '好的')}"
-    history = (said("好的", createdAt=TIME), message(base, "别的话"))
+    history = (said("好的", createdAt=TIME), parsed_message(base, "别的话"))
     assert ids(identify(history, Known(), NOON)) == [f"{base}-2", base]
 
 
@@ -93,23 +93,23 @@ def test_a_missing_time_becomes_the_time_of_first_sight():
 )
 def test_an_impossible_time_becomes_that_of_first_sight_and_the_value_found_stays_beside_it(time):
     """A34, H39."""
-    (found,) = identify((message("m0", when=None, createdAt=time),), Known(), NOON)
+    (found,) = identify((parsed_message("m0", when=None, createdAt=time),), Known(), NOON)
     assert found.created_at == NOON
     assert found.raw["createdAtFound"] == time
 
 
 def test_a_time_of_tomorrow_is_possible():
-    history = (message("m0", when=NOON + timedelta(hours=23)),)
+    history = (parsed_message("m0", when=NOON + timedelta(hours=23)),)
     assert identify(history, Known(), NOON) is history
 
 
 def test_a_time_that_was_judged_once_is_not_judged_again_when_the_clock_goes_back():
-    history = (message("m0", when=NOON),)
+    history = (parsed_message("m0", when=NOON),)
     assert identify(history, known_of(history), NOON - timedelta(days=300)) is history
 
 
 def test_what_cannot_be_understood_gets_no_name():
-    assert identify((ODD, message("m0")), Known(), NOON)[0] is ODD
+    assert identify((ODD, parsed_message("m0")), Known(), NOON)[0] is ODD
 
 
 # ── a writer that strips ids ─────────────────────────────────────────────────
@@ -215,7 +215,7 @@ def test_after_the_first_look_every_message_has_an_id_of_its_own_and_a_possible_
 def test_a_writer_that_strips_ids_makes_no_second_message_whatever_was_trimmed(history, timed, trimmed):
     """It may hold all it ever wrote, or what recalld left; the newest is never trimmed, and here it was said once only."""
     also = () if timed else ("createdAt",)
-    met = identify(stripped((*history, message("last", "今天就到这里")), *also), Known(), NOON + timedelta(days=60))
+    met = identify(stripped((*history, parsed_message("last", "今天就到这里")), *also), Known(), NOON + timedelta(days=60))
     left = met[min(trimmed, len(met) - 1) :]
     for written in (met, left):
         again = identify(stripped(written, *also), known_of(met, left), NOON + timedelta(days=61))

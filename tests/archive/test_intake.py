@@ -7,357 +7,335 @@ from typing import Any
 
 import pytest
 
-from supervisor.archive.intake import intake, unwritten
 from supervisor.protocol.message import words_digest
-from supervisor.service.fsck import fsck
-from tests.conftest import Desk, message, talk
-
-
-def meet(desk: Desk) -> int:
-    return intake(desk.ws, desk.clock())
-
-
-def without(raws: list[Any], *fields: str) -> list[Any]:
-    return [{k: v for k, v in raw.items() if k not in fields} for raw in raws]
-
-
-def texts(desk: Desk) -> list[str]:
-    return [text for _, text in desk.filed()]
-
+from tests.world import World, message, talk, without
 
 # ── names ────────────────────────────────────────────────────────────────────
 
 
-def test_a_message_without_id_and_time_gets_both_once(desk):
-    desk.write([{"role": "user", "text": "我对花生过敏"}])
-    assert meet(desk) == 1
-    (first,) = desk.history()
+def test_a_message_without_id_and_time_gets_both_once(world):
+    world.write([{"role": "user", "text": "我对花生过敏"}])
+    assert world.intake() == 1
+    (first,) = world.history()
     assert (first["id"][:2], first["createdAt"], first["createdAtFound"]) == ("m-", "2026-01-31T02:00:00.000Z", None)
-    desk.clock.forward(hours=1)
-    assert meet(desk) == 0
-    assert desk.history() == [first]
-    assert desk.told.of("seen") == [{"messages": 1, "written_elsewhere": 0}]
+    world.clock.forward(hours=1)
+    assert world.intake() == 0
+    assert world.history() == [first]
+    assert world.events.of("seen") == [{"messages": 1, "written_elsewhere": 0}]
 
 
 @pytest.mark.parametrize("timed", [True, False])
-def test_a_writer_that_strips_ids_at_every_turn_has_every_message_written_once(desk, timed):
+def test_a_writer_that_strips_ids_at_every_turn_has_every_message_written_once(world, timed):
     """It holds its own list in memory, and trims it never; recalld trims."""
-    desk.reopen(desk.toml + "[history]\nsoft_cap = 30\nhard_cap = 40\n")
+    world.reopen(world.toml + "[history]\nsoft_cap = 30\nhard_cap = 40\n")
     held: list[Any] = []
     for turn in range(40):
-        now = desk.clock.forward(hours=7)
+        now = world.clock.forward(hours=7)
         pair = [{"role": "user", "text": f"第 {turn} 个问题"}, {"role": "assistant", "text": "好的。"}]
         held += [{**raw, "createdAt": now.isoformat()} for raw in pair] if timed else pair
-        desk.write(held)
-        desk.round("all")
-    questions = [text for text in texts(desk) if text.startswith("第")]
+        world.write(held)
+        world.round("all")
+    questions = [text for text in world.archived_texts() if text.startswith("第")]
     assert sorted(questions) == sorted(f"第 {turn} 个问题" for turn in range(40))
-    assert texts(desk).count("好的。") == 40
+    assert world.archived_texts().count("好的。") == 40
 
 
-def test_a_writer_that_reads_back_what_recalld_left_adds_to_it(desk):
-    desk.reopen(desk.toml + "[history]\nsoft_cap = 30\nhard_cap = 40\n")
+def test_a_writer_that_reads_back_what_recalld_left_adds_to_it(world):
+    world.reopen(world.toml + "[history]\nsoft_cap = 30\nhard_cap = 40\n")
     for turn in range(40):
-        desk.clock.forward(hours=7)
-        left = without(desk.history(), "id", "createdAt", "createdAtFound", "archived")
-        desk.write([*left, {"role": "user", "text": "早"}, {"role": "assistant", "text": f"第 {turn} 天好。"}])
-        desk.round("all")
-    assert texts(desk).count("早") == 40
-    assert len(set(texts(desk))) == 41
+        world.clock.forward(hours=7)
+        left = without(world.history(), "id", "createdAt", "createdAtFound", "archived")
+        world.write([*left, {"role": "user", "text": "早"}, {"role": "assistant", "text": f"第 {turn} 天好。"}])
+        world.round("all")
+    assert world.archived_texts().count("早") == 40
+    assert len(set(world.archived_texts())) == 41
 
 
-def test_equal_ids_with_other_words_are_all_kept(desk):
-    desk.write(
+def test_equal_ids_with_other_words_are_all_kept(world):
+    world.write(
         [
             message("1", "2026-01-31T09:00", "周四"),
             message("1", "2026-01-31T09:01", "周五"),
             message("1", "2026-01-31T09:02", "周四"),
         ]
     )
-    desk.settle()
-    assert desk.filed() == [("1", "周四"), (f"1~{words_digest('周五')[:8]}", "周五")]
-    assert desk.flags() == [True, True, True]
+    world.settle()
+    assert world.archived() == [("1", "周四"), (f"1~{words_digest('周五')[:8]}", "周五")]
+    assert world.flags() == [True, True, True]
 
 
-def test_an_assistant_that_streams_is_written_once_as_it_ended(desk):
+def test_an_assistant_that_streams_is_written_once_as_it_ended(world):
     """4H, 14: a revision at each look."""
     question = message("q", "2026-01-31T09:59", "怎么备份？")
     for text in ("用", "用 rsync", "用 rsync，每天三点。"):
-        desk.write([question, message("a", "2026-01-31T10:00", text, "assistant")])
-        desk.round()
-    desk.settle()
-    assert desk.filed() == [("a", "用 rsync，每天三点。"), ("q", "怎么备份？")]
+        world.write([question, message("a", "2026-01-31T10:00", text, "assistant")])
+        world.round()
+    world.settle()
+    assert world.archived() == [("a", "用 rsync，每天三点。"), ("q", "怎么备份？")]
 
 
-def test_words_that_change_after_they_were_written_are_a_revision_and_history_keeps_its_id(desk):
+def test_words_that_change_after_they_were_written_are_a_revision_and_history_keeps_its_id(world):
     """H14."""
-    desk.write([message("1", "2026-01-31T09:00", "改到周四")])
-    desk.settle()
-    desk.write([{**desk.history()[0], "text": "改到周五"}])
-    desk.settle()
-    assert desk.filed() == [("1", "改到周四"), (f"1~{words_digest('改到周五')[:8]}", "改到周五")]
-    assert [raw["id"] for raw in desk.history()] == ["1"]
-    desk.settle()
-    assert len(desk.filed()) == 2
+    world.write([message("1", "2026-01-31T09:00", "改到周四")])
+    world.settle()
+    world.write([{**world.history()[0], "text": "改到周五"}])
+    world.settle()
+    assert world.archived() == [("1", "改到周四"), (f"1~{words_digest('改到周五')[:8]}", "改到周五")]
+    assert [raw["id"] for raw in world.history()] == ["1"]
+    world.settle()
+    assert len(world.archived()) == 2
 
 
-def test_an_id_that_looks_like_a_revision_is_an_id_like_any_other(desk):
+def test_an_id_that_looks_like_a_revision_is_an_id_like_any_other(world):
     text = "我对花生过敏"
-    desk.write([message(f"1~{words_digest(text)[:8]}", "2026-01-31T09:00", text)])
-    desk.settle()
-    desk.clock.forward(hours=7)
-    desk.settle()
-    assert len(desk.filed()) == 1
-    assert desk.flags() == [True]
+    world.write([message(f"1~{words_digest(text)[:8]}", "2026-01-31T09:00", text)])
+    world.settle()
+    world.clock.forward(hours=7)
+    world.settle()
+    assert len(world.archived()) == 1
+    assert world.flags() == [True]
 
 
 # ── lost and put back ────────────────────────────────────────────────────────
 
 
-def test_unwritten_words_that_another_program_loses_are_put_back_once_in_their_place(desk):
+def test_unwritten_words_that_another_program_loses_are_put_back_once_in_their_place(world):
     """H27."""
     raws = talk("2026-01-31T09:00", 4)
-    desk.write(raws)
-    meet(desk)
-    desk.write([raws[0], raws[3]])
-    meet(desk)
-    assert [raw["id"] for raw in desk.history()] == [raw["id"] for raw in raws]
-    assert desk.told.of("put_back")[0]["messages"] == 2
-    desk.write([raws[0], raws[3]])
-    meet(desk)
-    assert [raw["id"] for raw in desk.history()] == [raws[0]["id"], raws[3]["id"]]
-    assert len(desk.told.of("put_back")) == 1
+    world.write(raws)
+    world.intake()
+    world.write([raws[0], raws[3]])
+    world.intake()
+    assert [raw["id"] for raw in world.history()] == [raw["id"] for raw in raws]
+    assert world.events.of("put_back")[0]["messages"] == 2
+    world.write([raws[0], raws[3]])
+    world.intake()
+    assert [raw["id"] for raw in world.history()] == [raws[0]["id"], raws[3]["id"]]
+    assert len(world.events.of("put_back")) == 1
 
 
-def test_words_of_one_moment_go_back_in_the_order_in_which_they_were_met(desk):
+def test_words_of_one_moment_go_back_in_the_order_in_which_they_were_met(world):
     raws = [message(f"话-{n}", "2026-01-31T09:00", f"同一刻的第 {n} 句") for n in range(4)]
-    desk.write(raws)
-    meet(desk)
-    desk.write([raws[1], raws[3]])
-    meet(desk)
-    assert [raw["id"] for raw in desk.history()] == [raw["id"] for raw in raws]
+    world.write(raws)
+    world.intake()
+    world.write([raws[1], raws[3]])
+    world.intake()
+    assert [raw["id"] for raw in world.history()] == [raw["id"] for raw in raws]
 
 
-def test_words_that_are_lost_again_are_archived_from_the_journal_s_copy(desk):
+def test_words_that_are_lost_again_are_archived_from_the_journal_s_copy(world):
     raws = talk("2026-01-31T09:00", 4)
-    desk.write(raws)
-    meet(desk)
+    world.write(raws)
+    world.intake()
     for _ in range(3):
-        desk.write(raws[:1])
-        meet(desk)
-    assert len(unwritten(desk.ws, desk.ws.history.read())) == 4
-    desk.settle()
-    assert sorted(texts(desk)) == sorted(raw["text"] for raw in raws)
-    assert len(desk.history()) == 1
+        world.write(raws[:1])
+        world.intake()
+    assert len(world.unwritten()) == 4
+    world.settle()
+    assert sorted(world.archived_texts()) == sorted(raw["text"] for raw in raws)
+    assert len(world.history()) == 1
 
 
-def test_what_was_written_and_trimmed_by_another_program_is_not_put_back(desk):
+def test_what_was_written_and_trimmed_by_another_program_is_not_put_back(world):
     """4H, 12: a loop with a program that has a cap of its own."""
     raws = talk("2026-01-31T09:00", 6)
-    desk.write(raws)
-    desk.settle()
-    before = desk.filed()
-    desk.write(desk.history()[-2:])
-    desk.settle()
-    assert len(desk.history()) == 2
-    assert desk.told.of("put_back") == []
-    assert desk.filed() == before
+    world.write(raws)
+    world.settle()
+    before = world.archived()
+    world.write(world.history()[-2:])
+    world.settle()
+    assert len(world.history()) == 2
+    assert world.events.of("put_back") == []
+    assert world.archived() == before
 
 
-def test_a_crash_between_the_journal_and_history_costs_no_words(desk):
+def test_a_crash_between_the_journal_and_history_costs_no_words(world):
     raws = talk("2026-01-31T09:00", 2)
-    desk.write(raws)
-    meet(desk)
-    desk.write([])
-    desk.ws.seen.refresh()
-    desk.ws.seen.put_back(list(desk.ws.seen.unwritten))  # and dead before it was done
-    desk.reopen()
-    desk.settle()
-    assert sorted(texts(desk)) == sorted(raw["text"] for raw in raws)
+    world.write(raws)
+    world.intake()
+    world.write([])
+    world.ws.seen.refresh()
+    world.ws.seen.put_back(list(world.ws.seen.unwritten))  # and dead before it was done
+    world.reopen()
+    world.settle()
+    assert sorted(world.archived_texts()) == sorted(raw["text"] for raw in raws)
 
 
 # ── what cannot be understood ────────────────────────────────────────────────
 
 
-def test_a_message_that_cannot_be_understood_stays_is_told_once_and_stops_nothing(desk):
+def test_a_message_that_cannot_be_understood_stays_is_told_once_and_stops_nothing(world):
     """A34, I6."""
     odd: list[Any] = [None, 7, "一句话", [], {}, {"role": "user", "text": None}, {"id": [], "role": "user", "text": "好"}]
     raws = talk("2026-01-31T09:00", 2)
-    desk.write([*odd[:3], raws[0], *odd[3:], raws[1]])
+    world.write([*odd[:3], raws[0], *odd[3:], raws[1]])
     for _ in range(3):
-        desk.settle()
-    assert [raw for raw in desk.history() if raw in odd] == odd
-    assert [raw["archived"] for raw in desk.history() if isinstance(raw, dict) and "createdAt" in raw] == [True, True]
-    assert len(desk.told.of("message_odd")) == len(odd)
-    copies = [path.read_text() for path in desk.layout.quarantine.iterdir()]
+        world.settle()
+    assert [raw for raw in world.history() if raw in odd] == odd
+    assert [raw["archived"] for raw in world.history() if isinstance(raw, dict) and "createdAt" in raw] == [True, True]
+    assert len(world.events.of("message_odd")) == len(odd)
+    copies = [path.read_text() for path in world.layout.quarantine.iterdir()]
     assert sorted(copies) == sorted(json.dumps(raw, ensure_ascii=False) for raw in odd)
 
 
 # ── a workspace that another program kept ────────────────────────────────────
 
 
-def adopted(desk: Desk, note: str, text: str = "我对花生过敏") -> None:
-    (desk.layout.memory / "2026-01-30-allergy.md").write_text(note)
-    desk.write(
+def adopted(world: World, note: str, text: str = "我对花生过敏") -> None:
+    world.note("2026-01-30-allergy.md", note)
+    world.write(
         [
             message("1", "2026-01-30T09:00", text, archived=True),
             message("2", "2026-01-30T09:01", "好的，记住了", "assistant", archived=True),
         ]
     )
-    desk.settle()
+    world.settle()
 
 
-def test_a_true_message_that_stands_in_a_file_of_its_day_counts_as_written(desk):
-    adopted(desk, "# 过敏\n\n- user: 我对花生过敏\n- assistant: 好的，记住了\n")
-    assert desk.filed() == []
-    assert desk.flags() == [True, True]
-    assert desk.told.of("seen") == [{"messages": 2, "written_elsewhere": 2}]
+def test_a_true_message_that_stands_in_a_file_of_its_day_counts_as_written(world):
+    adopted(world, "# 过敏\n\n- user: 我对花生过敏\n- assistant: 好的，记住了\n")
+    assert world.archived() == []
+    assert world.flags() == [True, True]
+    assert world.events.of("seen") == [{"messages": 2, "written_elsewhere": 2}]
 
 
-def test_a_true_message_that_stands_nowhere_is_written_once_and_stays_true(desk):
-    adopted(desk, "# 过敏\n\n- user: 我对花生过敏\n")
-    assert texts(desk) == ["好的，记住了"]
-    assert desk.flags() == [True, True]
-    desk.settle()
-    assert texts(desk) == ["好的，记住了"]
+def test_a_true_message_that_stands_nowhere_is_written_once_and_stays_true(world):
+    adopted(world, "# 过敏\n\n- user: 我对花生过敏\n")
+    assert world.archived_texts() == ["好的，记住了"]
+    assert world.flags() == [True, True]
+    world.settle()
+    assert world.archived_texts() == ["好的，记住了"]
 
 
-def test_adoption_is_decided_once_whatever_happens_to_the_note(desk):
-    adopted(desk, "- 我对花生过敏\n- 好的，记住了\n")
-    (desk.layout.memory / "2026-01-30-allergy.md").unlink()
-    desk.settle()
-    assert desk.filed() == []
+def test_adoption_is_decided_once_whatever_happens_to_the_note(world):
+    adopted(world, "- 我对花生过敏\n- 好的，记住了\n")
+    (world.layout.memory / "2026-01-30-allergy.md").unlink()
+    world.settle()
+    assert world.archived() == []
 
 
-def test_a_note_of_another_day_adopts_nothing(desk):
-    (desk.layout.memory / "2026-01-29-allergy.md").write_text("- 我对花生过敏\n")
-    desk.write([message("1", "2026-01-30T09:00", "我对花生过敏", archived=True)])
-    desk.settle()
-    assert texts(desk) == ["我对花生过敏"]
+def test_a_note_of_another_day_adopts_nothing(world):
+    world.note("2026-01-29-allergy.md", "- 我对花生过敏\n")
+    world.write([message("1", "2026-01-30T09:00", "我对花生过敏", archived=True)])
+    world.settle()
+    assert world.archived_texts() == ["我对花生过敏"]
 
 
-def test_the_note_itself_is_never_written_or_moved(desk):
+def test_the_note_itself_is_never_written_or_moved(world):
     note = "# 过敏\n\n- user: 我对花生过敏\n"
-    adopted(desk, note)
-    desk.clock.forward(days=60)
-    desk.settle()
-    assert (desk.layout.memory / "2026-01-30-allergy.md").read_text() == note
-    assert "2026-01-30-allergy.md" in desk.summary("2026-01")
+    adopted(world, note)
+    world.clock.forward(days=60)
+    world.settle()
+    assert (world.layout.memory / "2026-01-30-allergy.md").read_text() == note
+    assert "2026-01-30-allergy.md" in world.summary("2026-01")
 
 
 # ── the drop-box ─────────────────────────────────────────────────────────────
 
 
-def drop(desk: Desk, name: str, content: Any) -> None:
-    data = content if isinstance(content, bytes) else json.dumps(content, ensure_ascii=False).encode()
-    (desk.layout.drop_box / name).write_bytes(data)
+def test_a_message_in_the_drop_box_comes_into_history_and_its_file_goes(world):
+    world.drop("手机.json", message("1", "2026-01-31T09:00"))
+    world.round()
+    assert ([raw["id"] for raw in world.history()], world.dropped()) == (["1"], [])
 
 
-def left(desk: Desk) -> list[str]:
-    return sorted(path.name for path in desk.layout.drop_box.iterdir())
+def test_an_array_comes_in_its_order_and_behind_what_is_there(world):
+    world.write([message("0", "2026-01-31T08:00")])
+    world.drop("a.json", talk("2026-01-31T09:00", 4))
+    world.round()
+    assert [raw["text"] for raw in world.history()][1:] == [raw["text"] for raw in talk("2026-01-31T09:00", 4)]
 
 
-def test_a_message_in_the_drop_box_comes_into_history_and_its_file_goes(desk):
-    drop(desk, "手机.json", message("1", "2026-01-31T09:00"))
-    desk.round()
-    assert ([raw["id"] for raw in desk.history()], left(desk)) == (["1"], [])
-
-
-def test_an_array_comes_in_its_order_and_behind_what_is_there(desk):
-    desk.write([message("0", "2026-01-31T08:00")])
-    drop(desk, "a.json", talk("2026-01-31T09:00", 4))
-    desk.round()
-    assert [raw["text"] for raw in desk.history()][1:] == [raw["text"] for raw in talk("2026-01-31T09:00", 4)]
-
-
-def test_a_file_without_ids_that_a_crash_brings_twice_is_taken_once(desk):
+def test_a_file_without_ids_that_a_crash_brings_twice_is_taken_once(world):
     content = [{"role": "user", "text": "好的"}, {"role": "user", "text": "好的"}]
-    drop(desk, "a.json", content)
-    desk.round()
-    drop(desk, "a.json", content)
-    desk.reopen()
-    desk.round()
-    assert (len(desk.history()), left(desk)) == (2, [])
+    world.drop("a.json", content)
+    world.round()
+    world.drop("a.json", content)
+    world.reopen()
+    world.round()
+    assert (len(world.history()), world.dropped()) == (2, [])
 
 
-def test_a_message_that_is_known_is_not_taken_again_though_it_has_left_history(desk):
-    drop(desk, "a.json", message("1", "2026-01-31T09:00"))
-    desk.settle()
-    desk.write([])
-    drop(desk, "b.json", message("1", "2026-01-31T09:00"))
-    desk.settle()
-    assert (desk.history(), left(desk), len(desk.filed())) == ([], [], 1)
+def test_a_message_that_is_known_is_not_taken_again_though_it_has_left_history(world):
+    world.drop("a.json", message("1", "2026-01-31T09:00"))
+    world.settle()
+    world.write([])
+    world.drop("b.json", message("1", "2026-01-31T09:00"))
+    world.settle()
+    assert (world.history(), world.dropped(), len(world.archived())) == ([], [], 1)
 
 
-def test_other_words_of_a_known_message_are_not_thrown_away(desk):
-    drop(desk, "a.json", message("1", "2026-01-31T09:00", "改到周四"))
-    desk.settle()
-    drop(desk, "b.json", message("1", "2026-01-31T09:05", "改到周五"))
-    desk.settle()
-    assert sorted(texts(desk)) == ["改到周五", "改到周四"]
-    assert not list(desk.layout.drop_box.iterdir())
+def test_other_words_of_a_known_message_are_not_thrown_away(world):
+    world.drop("a.json", message("1", "2026-01-31T09:00", "改到周四"))
+    world.settle()
+    world.drop("b.json", message("1", "2026-01-31T09:05", "改到周五"))
+    world.settle()
+    assert sorted(world.archived_texts()) == ["改到周五", "改到周四"]
+    assert not list(world.layout.drop_box.iterdir())
 
 
 @pytest.mark.parametrize(
     "data",
     [b"", b"[", b'"\xe5\xa5\xbd"', b"7", b'{"role": "user"}', b'[{"role": "user", "text": "x"}, 7]', b"\xff", b"[" * 100_000],
 )
-def test_a_damaged_file_in_the_drop_box_stays_is_told_once_and_stops_nothing(desk, data):
-    drop(desk, "坏.json", data)
-    drop(desk, "z.json", message("1", "2026-01-31T09:00"))
+def test_a_damaged_file_in_the_drop_box_stays_is_told_once_and_stops_nothing(world, data):
+    world.drop("坏.json", data)
+    world.drop("z.json", message("1", "2026-01-31T09:00"))
     for _ in range(3):
-        desk.settle()
-    assert ([raw["id"] for raw in desk.history()], left(desk)) == (["1"], ["坏.json"])
-    (told,) = desk.told.of("file_quarantined")
+        world.settle()
+    assert ([raw["id"] for raw in world.history()], world.dropped()) == (["1"], ["坏.json"])
+    (told,) = world.events.of("file_quarantined")
     assert told["file"] == "inbox.d/new/坏.json"
-    assert [path.read_bytes() for path in desk.layout.quarantine.iterdir()] == [data]
+    assert [path.read_bytes() for path in world.layout.quarantine.iterdir()] == [data]
 
 
-def test_what_is_no_plain_file_in_the_drop_box_stops_nothing(desk):
-    (desk.layout.drop_box / "folder.json").mkdir()
-    (desk.layout.drop_box / "link.json").symlink_to(desk.root / "别处.json")
-    drop(desk, "z.json", message("1", "2026-01-31T09:00"))
-    desk.settle()
-    assert desk.flags() == [True]
+def test_what_is_no_plain_file_in_the_drop_box_stops_nothing(world):
+    (world.layout.drop_box / "folder.json").mkdir()
+    (world.layout.drop_box / "link.json").symlink_to(world.root / "别处.json")
+    world.drop("z.json", message("1", "2026-01-31T09:00"))
+    world.settle()
+    assert world.flags() == [True]
 
 
-def test_unfinished_and_foreign_files_are_left_alone(desk):
+def test_unfinished_and_foreign_files_are_left_alone(world):
     for name in (".x.json", "x.json.tmp", "x.json~", "x.txt"):
-        drop(desk, name, message("1", "2026-01-31T09:00"))
-    desk.round()
-    assert (len(left(desk)), desk.history()) == (4, [])
+        world.drop(name, message("1", "2026-01-31T09:00"))
+    world.round()
+    assert (len(world.dropped()), world.history()) == (4, [])
 
 
-def test_a_dropped_message_without_a_time_has_that_of_its_file(desk):
+def test_a_dropped_message_without_a_time_has_that_of_its_file(world):
     import os
 
-    drop(desk, "a.json", {"role": "user", "text": "离线时写的"})
-    os.utime(desk.layout.drop_box / "a.json", (1_769_562_120, 1_769_562_120))
-    desk.round()
-    assert desk.history()[0]["createdAt"] == "2026-01-28T01:02:00.000Z"
+    world.drop("a.json", {"role": "user", "text": "离线时写的"})
+    os.utime(world.layout.drop_box / "a.json", (1_769_562_120, 1_769_562_120))
+    world.round()
+    assert world.history()[0]["createdAt"] == "2026-01-28T01:02:00.000Z"
 
 
-def test_the_drop_box_waits_while_history_is_damaged(desk):
-    desk.write(b"[")
-    drop(desk, "a.json", message("1", "2026-01-31T09:00"))
-    desk.round()
-    assert left(desk) == ["a.json"]
-    desk.write([])
-    desk.round()
-    assert [raw["id"] for raw in desk.history()] == ["1"]
+def test_the_drop_box_waits_while_history_is_damaged(world):
+    world.write(b"[")
+    world.drop("a.json", message("1", "2026-01-31T09:00"))
+    world.round()
+    assert world.dropped() == ["a.json"]
+    world.write([])
+    world.round()
+    assert [raw["id"] for raw in world.history()] == ["1"]
 
 
 @pytest.mark.parametrize("spelled", [1769821200000, "2026-01-31 10:00"])
-def test_a_time_that_a_program_spells_its_own_way_is_known_again_when_it_is_dropped(desk, spelled):
-    desk.write([{"id": "a", "role": "user", "text": "部署放到周五。"}])
-    desk.round("all")
-    (first,) = desk.history()
-    desk.write([{**first, "createdAt": spelled, "text": "部署放到周四。"}])
-    assert desk.round("all").errors == {}
-    desk.write([{"id": "a", "role": "user", "text": "部署放到周四。"}])
-    assert desk.round("all").errors == {}
+def test_a_time_that_a_program_spells_its_own_way_is_known_again_when_it_is_dropped(world, spelled):
+    world.write([{"id": "a", "role": "user", "text": "部署放到周五。"}])
+    world.round("all")
+    (first,) = world.history()
+    world.write([{**first, "createdAt": spelled, "text": "部署放到周四。"}])
+    assert world.round("all").errors == {}
+    world.write([{"id": "a", "role": "user", "text": "部署放到周四。"}])
+    assert world.round("all").errors == {}
     assert (
-        desk.history()[0]["createdAt"] == "2026-01-31T01:00:00.000Z" if isinstance(spelled, int) else "2026-01-31T02:00:00.000Z"
+        world.history()[0]["createdAt"] == "2026-01-31T01:00:00.000Z"
+        if isinstance(spelled, int)
+        else "2026-01-31T02:00:00.000Z"
     )
 
 
@@ -375,20 +353,20 @@ def test_a_time_that_a_program_spells_its_own_way_is_known_again_when_it_is_drop
         b'{"times": [["b", "9999-12-31T23:59:59Z"]]}',
     ],
 )
-def test_a_line_of_the_journal_with_values_of_other_kinds_stops_nothing(desk, line):
-    desk.write([message("a", "2026-01-31T09:00", "我对花生过敏。")])
-    desk.round("none")
-    desk.layout.seen.write_bytes(desk.layout.seen.read_bytes() + line + b"\n")
-    desk.say({"role": "user", "text": "没有名字。"}, {"id": "b", "role": "user", "text": "没有时间。"})
-    desk.reopen()
-    assert desk.round("all").errors == {}
-    desk.ws.seen.compact()
-    fsck(desk.ws)
-    assert sorted(texts(desk)) == ["我对花生过敏。", "没有名字。", "没有时间。"]
+def test_a_line_of_the_journal_with_values_of_other_kinds_stops_nothing(world, line):
+    world.write([message("a", "2026-01-31T09:00", "我对花生过敏。")])
+    world.round("none")
+    world.layout.seen.write_bytes(world.layout.seen.read_bytes() + line + b"\n")
+    world.add({"role": "user", "text": "没有名字。"}, {"id": "b", "role": "user", "text": "没有时间。"})
+    world.reopen()
+    assert world.round("all").errors == {}
+    world.ws.seen.compact()
+    world.fsck()
+    assert sorted(world.archived_texts()) == ["我对花生过敏。", "没有名字。", "没有时间。"]
 
 
-def test_of_messages_that_nobody_understands_ten_times_as_many_copies_are_kept_as_of_files(desk):
-    desk.reopen(desk.toml + "[care]\nquarantine_limit = 1\n")
-    desk.write([f"不懂的第 {n} 句" for n in range(12)])
-    meet(desk)
-    assert len(list(desk.layout.quarantine.iterdir())) == 10
+def test_of_messages_that_nobody_understands_ten_times_as_many_copies_are_kept_as_of_files(world):
+    world.reopen(world.toml + "[care]\nquarantine_limit = 1\n")
+    world.write([f"不懂的第 {n} 句" for n in range(12)])
+    world.intake()
+    assert len(list(world.layout.quarantine.iterdir())) == 10

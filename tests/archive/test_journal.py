@@ -15,7 +15,7 @@ from supervisor.protocol.errors import NewerFormat
 from supervisor.protocol.files import Files
 from supervisor.protocol.message import Message, dated, read_message
 from supervisor.protocol.paths import Layout
-from tests.conftest import ZONE, at, message
+from tests.world import ZONE, at, message
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from supervisor.archive.plan import due, plan_days, take
 from supervisor.protocol.clock import local_day
 from supervisor.protocol.message import Key, Message
-from tests.archive.states import HISTORIES, MOMENTS, NOON, SHANGHAI, message
+from tests.archive.states import HISTORIES, MOMENTS, NOON, SHANGHAI, parsed_message
 
 HOUR, MINUTE, MS = timedelta(hours=1), timedelta(minutes=1), timedelta(milliseconds=1)
 ZONES = ("Asia/Shanghai", "America/New_York", "Australia/Lord_Howe")
@@ -24,7 +24,7 @@ def never(_identity: str) -> bool:
 
 
 def messages(count: int, when: datetime = NOON) -> list[Message]:
-    return [message(f"m{n}", f"第 {n} 句", when) for n in range(count)]
+    return [parsed_message(f"m{n}", f"第 {n} 句", when) for n in range(count)]
 
 
 # ── due ──────────────────────────────────────────────────────────────────────
@@ -82,7 +82,7 @@ def test_other_limits_are_heeded():
 def exchange(*said: tuple[str, float], session: str | None = None) -> list[Message]:
     more = {"session": session} if session else {}
     return [
-        message(f"{session}{n}", f"第 {n} 句", NOON - minutes * MINUTE, role=role, **more)
+        parsed_message(f"{session}{n}", f"第 {n} 句", NOON - minutes * MINUTE, role=role, **more)
         for n, (role, minutes) in enumerate(said)
     ]
 
@@ -135,7 +135,7 @@ def test_words_of_half_past_midnight_lie_in_their_local_day(zone_name):
     """B15: 00:30 in Shanghai is still yesterday in UTC."""
     zone = ZoneInfo(zone_name)
     midnight = datetime(2026, 2, 1, tzinfo=zone).astimezone(UTC)
-    said = [message("夜", "跨年了", midnight - 30 * MINUTE), message("晨", "新年好", midnight + 30 * MINUTE)]
+    said = [parsed_message("夜", "跨年了", midnight - 30 * MINUTE), parsed_message("晨", "新年好", midnight + 30 * MINUTE)]
     assert [(f.day, [b.id for b in f.blocks]) for f in plan_days(said, zone, (), never)] == [
         (date(2026, 1, 31), ["夜"]),
         (date(2026, 2, 1), ["晨"]),
@@ -146,15 +146,15 @@ def test_a_day_without_an_hour_and_a_day_that_never_was_part_no_message_from_its
     """durability.md 2.6: Samoa had no 30 December 2011; Lord Howe moves its clocks by half an hour."""
     apia = ZoneInfo("Pacific/Apia")
     said = [
-        message("前", "昨天", datetime(2011, 12, 30, 9, tzinfo=UTC)),
-        message("后", "今天", datetime(2011, 12, 30, 11, tzinfo=UTC)),
+        parsed_message("前", "昨天", datetime(2011, 12, 30, 9, tzinfo=UTC)),
+        parsed_message("后", "今天", datetime(2011, 12, 30, 11, tzinfo=UTC)),
     ]
     assert [file.day for file in plan_days(said, apia, (), never)] == [date(2011, 12, 29), date(2011, 12, 31)]
 
 
 def test_every_day_has_one_file_and_its_messages_in_the_order_of_the_history():
     days = [NOON - timedelta(days=n) for n in (3, 0, 3, 1)]
-    said = [message(f"m{n}", f"nginx 第 {n} 句", when) for n, when in enumerate(days)]
+    said = [parsed_message(f"m{n}", f"nginx 第 {n} 句", when) for n, when in enumerate(days)]
     plan = plan_days(said, SHANGHAI, (), never)
     assert [(file.name, [block.id for block in file.blocks]) for file in plan] == [
         ("2026-01-28-nginx.md", ["m0", "m2"]),
@@ -164,41 +164,43 @@ def test_every_day_has_one_file_and_its_messages_in_the_order_of_the_history():
 
 
 def test_a_name_that_was_ever_taken_is_not_used_again():
-    plan = plan_days([message("m0", "重启 nginx")], SHANGHAI, {"2026-01-31-nginx.md"}, never)
+    plan = plan_days([parsed_message("m0", "重启 nginx")], SHANGHAI, {"2026-01-31-nginx.md"}, never)
     assert [file.name for file in plan] == ["2026-01-31-nginx-2.md"]
 
 
 def test_a_day_without_latin_words_is_named_by_its_first_message():
-    plan = plan_days([message("01JKXY2ZABCD", "我对花生过敏")], SHANGHAI, (), never)
+    plan = plan_days([parsed_message("01JKXY2ZABCD", "我对花生过敏")], SHANGHAI, (), never)
     assert [file.name for file in plan] == ["2026-01-31-mem-01jkxy2z.md"]
 
 
 def test_the_same_words_under_the_same_id_are_one_message():
-    plan = plan_days([message("m0", "好的"), message("m0", "好的")], SHANGHAI, (), never)
+    plan = plan_days([parsed_message("m0", "好的"), parsed_message("m0", "好的")], SHANGHAI, (), never)
     assert [block.id for block in plan[0].blocks] == ["m0"]
 
 
 def test_a_message_that_is_sent_again_with_another_time_stands_in_one_file():
     """A26: the same id and text are the same message, whatever the time of the second says."""
-    plan = plan_days([message("m0", "好的", NOON - timedelta(days=1)), message("m0", "好的", NOON)], SHANGHAI, (), never)
+    plan = plan_days(
+        [parsed_message("m0", "好的", NOON - timedelta(days=1)), parsed_message("m0", "好的", NOON)], SHANGHAI, (), never
+    )
     assert [[block.id for block in file.blocks] for file in plan] == [["m0"]]
 
 
 def test_the_same_words_under_two_ids_are_two_messages():
     """A26: two true 'ok' in the same second."""
-    plan = plan_days([message("m0", "好的"), message("m1", "好的")], SHANGHAI, (), never)
+    plan = plan_days([parsed_message("m0", "好的"), parsed_message("m1", "好的")], SHANGHAI, (), never)
     assert [block.id for block in plan[0].blocks] == ["m0", "m1"]
 
 
 def test_other_words_under_a_written_id_are_filed_as_a_revision():
-    said = message("m0", "改到周五")
+    said = parsed_message("m0", "改到周五")
     plan = plan_days([said], SHANGHAI, (), lambda identity: identity == "m0")
     assert [block.id for block in plan[0].blocks] == [f"m0~{said.words[:8]}"]
     assert plan[0].keys == {said.key}
 
 
 def test_two_texts_under_one_id_in_one_run_are_both_kept():
-    first, second = message("m0", "周四"), message("m0", "周五")
+    first, second = parsed_message("m0", "周四"), parsed_message("m0", "周五")
     plan = plan_days([first, second], SHANGHAI, (), never)
     assert plan[0].keys == {first.key, second.key}
     assert re.fullmatch(r"m0~[0-9a-f]{8}", plan[0].blocks[1].id)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from supervisor.archive.flags import Evidence, Failure, mark_pending, settle
 from supervisor.protocol.clock import to_wire
 from supervisor.protocol.message import Archived, Message, flagged
-from tests.archive.states import FLAGS, HISTORIES, NOON, ODD, message
+from tests.archive.states import FLAGS, HISTORIES, NOON, ODD, parsed_message
 
 TODAY = date(2026, 1, 31)
 YOUNG, OLD, OLDER = "2026-01-30-nginx.md", "2026-01-15-nginx.md", "2025-11-03-nginx.md"
@@ -27,7 +27,7 @@ def evidence(name: str | None, **more: object) -> Evidence:
 
 
 def settled(archived: object, found: Evidence, **more: object) -> Message:
-    (entry,) = settle((message("m0", archived=archived, **more),), found, TODAY, 5)
+    (entry,) = settle((parsed_message("m0", archived=archived, **more),), found, TODAY, 5)
     assert isinstance(entry, Message)
     return entry
 
@@ -114,7 +114,7 @@ def test_what_cannot_be_understood_is_left_as_it_is():
 
 
 def test_only_false_messages_of_the_plan_are_marked_pending():
-    history = (*(message(f"m{n}", archived=flag) for n, flag in enumerate((*FLAGS, False))), ODD)
+    history = (*(parsed_message(f"m{n}", archived=flag) for n, flag in enumerate((*FLAGS, False))), ODD)
     keys = {entry.key for entry in history[:3] if isinstance(entry, Message)}
     flags = [entry.archived.value for entry in mark_pending(history, keys) if isinstance(entry, Message)]
     assert flags == ["pending", "pending", True, False]

@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from supervisor.archive.restore import restore_history
 from supervisor.protocol.message import words_digest
-from supervisor.service.daemon import Supervisor
-from tests.conftest import Desk, message, talk
+from tests.world import message, talk
 
 DAMAGED = {
     "empty": b"",
@@ -22,146 +20,141 @@ DAMAGED = {
 }
 
 
-def ids(desk: Desk) -> list[str]:
-    return [raw["id"] for raw in desk.history()]
-
-
 @pytest.mark.parametrize("data", DAMAGED.values(), ids=DAMAGED)
-def test_a_damaged_history_is_told_once_is_left_alone_and_stops_no_other_step(desk, data):
+def test_a_damaged_history_is_told_once_is_left_alone_and_stops_no_other_step(world, data):
     """A32, H30: nothing is written over a file that a person may still be editing."""
-    desk.write(talk("2026-01-10T09:00", 2))
-    desk.round("all")
-    desk.write(data)
+    world.write(talk("2026-01-10T09:00", 2))
+    world.round("all")
+    world.write(data)
     for _ in range(3):
-        desk.round("all")
-        desk.work()
-    assert desk.layout.history.read_bytes() == data
-    assert len(desk.told.of("history_invalid")) == 1
-    assert desk.summaries() == ["2026-01-10"]
+        world.round("all")
+        world.work()
+    assert world.layout.history.read_bytes() == data
+    assert len(world.events.of("history_invalid")) == 1
+    assert world.summaries() == ["2026-01-10"]
 
 
 @pytest.mark.parametrize("data", DAMAGED.values(), ids=DAMAGED)
-def test_a_damaged_history_is_restored_from_backup_and_journal_and_its_bytes_are_kept(desk, data):
-    desk.write(talk("2026-01-30T09:00", 4))
-    desk.settle()
-    desk.say(*talk("2026-01-31T09:00", 2))
-    desk.round()
-    expected = ids(desk)
-    desk.write(data)
-    assert restore_history(desk.ws, desk.clock()) == 6
-    assert ids(desk) == expected
-    assert [path.read_bytes() for path in desk.layout.quarantine.iterdir()] == [data]
-    assert desk.told.of("history_restored")[0]["messages"] == 6
-    desk.settle()
-    assert len(desk.filed()) == 6
-    assert set(desk.flags()) == {True}
+def test_a_damaged_history_is_restored_from_backup_and_journal_and_its_bytes_are_kept(world, data):
+    world.write(talk("2026-01-30T09:00", 4))
+    world.settle()
+    world.add(*talk("2026-01-31T09:00", 2))
+    world.round()
+    expected = world.ids()
+    world.write(data)
+    assert world.restore() == 6
+    assert world.ids() == expected
+    assert [path.read_bytes() for path in world.layout.quarantine.iterdir()] == [data]
+    assert world.events.of("history_restored")[0]["messages"] == 6
+    world.settle()
+    assert len(world.archived()) == 6
+    assert set(world.flags()) == {True}
 
 
-def test_a_history_that_is_gone_is_restored(desk):
-    desk.write(talk("2026-01-30T09:00", 4))
-    desk.settle()
-    expected = ids(desk)
-    desk.layout.history.unlink()
-    assert restore_history(desk.ws, desk.clock()) == 4
-    assert ids(desk) == expected
+def test_a_history_that_is_gone_is_restored(world):
+    world.write(talk("2026-01-30T09:00", 4))
+    world.settle()
+    expected = world.ids()
+    world.layout.history.unlink()
+    assert world.restore() == 4
+    assert world.ids() == expected
 
 
-def test_what_can_be_read_is_not_restored(desk):
-    desk.write(talk("2026-01-30T09:00", 4))
-    desk.settle()
-    before = desk.tree()
-    assert restore_history(desk.ws, desk.clock()) == 0
-    assert desk.tree() == before
+def test_what_can_be_read_is_not_restored(world):
+    world.write(talk("2026-01-30T09:00", 4))
+    world.settle()
+    before = world.tree()
+    assert world.restore() == 0
+    assert world.tree() == before
 
 
-def test_without_a_backup_the_words_that_were_met_come_back_from_the_journal(desk):
-    desk.write(talk("2026-01-31T09:00", 2))
-    desk.round()
-    desk.write(b"[")
-    desk.layout.history_backup.unlink(missing_ok=True)
-    restore_history(desk.ws, desk.clock())
-    assert ids(desk) == [raw["id"] for raw in talk("2026-01-31T09:00", 2)]
+def test_without_a_backup_the_words_that_were_met_come_back_from_the_journal(world):
+    world.write(talk("2026-01-31T09:00", 2))
+    world.round()
+    world.write(b"[")
+    world.layout.history_backup.unlink(missing_ok=True)
+    world.restore()
+    assert world.ids() == [raw["id"] for raw in talk("2026-01-31T09:00", 2)]
 
 
-def test_a_backup_that_is_damaged_as_well_is_no_reason_to_fail(desk):
-    desk.write(talk("2026-01-31T09:00", 2))
-    desk.round()
-    desk.write(b"[")
-    desk.layout.history_backup.write_bytes(b"{")
-    restore_history(desk.ws, desk.clock())
-    assert len(ids(desk)) == 2
+def test_a_backup_that_is_damaged_as_well_is_no_reason_to_fail(world):
+    world.write(talk("2026-01-31T09:00", 2))
+    world.round()
+    world.write(b"[")
+    world.layout.history_backup.write_bytes(b"{")
+    world.restore()
+    assert len(world.ids()) == 2
 
 
-def test_a_first_history_that_is_damaged_and_of_which_nothing_is_known_is_left_as_it_is(desk):
+def test_a_first_history_that_is_damaged_and_of_which_nothing_is_known_is_left_as_it_is(world):
     data = '[{"role": "user", "text": "二十年的对话，最后少了一个括号"}'.encode()
-    desk.write(data)
-    restore_history(desk.ws, desk.clock())
-    assert desk.layout.history.read_bytes() == data
+    world.write(data)
+    world.restore()
+    assert world.layout.history.read_bytes() == data
 
 
-def test_a_damaged_history_of_which_no_copy_can_be_kept_is_left_as_it_is(desk):
-    desk.write(talk("2026-01-30T09:00", 2))
-    desk.settle()
+def test_a_damaged_history_of_which_no_copy_can_be_kept_is_left_as_it_is(world):
+    world.write(talk("2026-01-30T09:00", 2))
+    world.settle()
     for n in range(12):
         data = f"[坏了 {n}".encode()
-        desk.write(data)
-        restore_history(desk.ws, desk.clock())
-        kept = [path.read_bytes() for path in desk.layout.quarantine.iterdir()]
-        assert data in kept or desk.layout.history.read_bytes() == data
+        world.write(data)
+        world.restore()
+        kept = [path.read_bytes() for path in world.layout.quarantine.iterdir()]
+        assert data in kept or world.layout.history.read_bytes() == data
 
 
-def test_a_revision_that_was_met_and_not_written_is_restored_with_its_newest_words(desk):
-    desk.write([message("1", "2026-01-30T09:00", "改到周四")])
-    desk.settle()
-    desk.write([{**desk.history()[0], "text": "改到周五"}])
-    desk.round()
-    desk.write(b"[")
-    restore_history(desk.ws, desk.clock())
-    desk.settle()
-    assert ("1~" + words_digest("改到周五")[:8], "改到周五") in desk.filed()
+def test_a_revision_that_was_met_and_not_written_is_restored_with_its_newest_words(world):
+    world.write([message("1", "2026-01-30T09:00", "改到周四")])
+    world.settle()
+    world.write([{**world.history()[0], "text": "改到周五"}])
+    world.round()
+    world.write(b"[")
+    world.restore()
+    world.settle()
+    assert ("1~" + words_digest("改到周五")[:8], "改到周五") in world.archived()
 
 
-def test_a_message_without_an_id_in_the_backup_is_not_doubled_by_the_journal_s_copy(desk):
-    desk.write(talk("2026-01-30T09:00", 2))
-    desk.settle()
+def test_a_message_without_an_id_in_the_backup_is_not_doubled_by_the_journal_s_copy(world):
+    world.write(talk("2026-01-30T09:00", 2))
+    world.settle()
     said = message("x", "2026-01-31T09:59", "备份在哪？")
     del said["id"]
-    desk.say(said)
-    desk.round()  # it gets its id: the version before, without it, is the backup
-    desk.write(b"[")
-    restore_history(desk.ws, desk.clock())
-    desk.settle()
-    assert [text for _, text in desk.filed()].count("备份在哪？") == 1
-    assert len(desk.history()) == 3
+    world.add(said)
+    world.round()  # it gets its id: the version before, without it, is the backup
+    world.write(b"[")
+    world.restore()
+    world.settle()
+    assert [text for _, text in world.archived()].count("备份在哪？") == 1
+    assert len(world.history()) == 3
 
 
 # ── the supervisor waits until it is quiet ───────────────────────────────────
 
 
-def test_the_supervisor_restores_only_after_a_minute_of_quiet(desk):
-    monotonic = [1_000.0]
-    desk.write(talk("2026-01-30T09:00", 2))
-    desk.settle()
-    expected = desk.history()
-    supervisor = Supervisor(desk.ws, desk.clock, None, lambda: monotonic[0])
+def test_the_supervisor_restores_only_after_a_minute_of_quiet(world):
+    world.write(talk("2026-01-30T09:00", 2))
+    world.settle()
+    expected = world.history()
+    supervisor = world.supervisor()
     for data in (b"[", b"[1,", b"[1,2"):  # a person is typing
-        desk.write(data)
+        world.write(data)
         for _ in range(2):
-            supervisor.tick(desk.clock())
-            monotonic[0] += 29.0
-            assert desk.layout.history.read_bytes() == data
-    monotonic[0] += 31.0
-    supervisor.tick(desk.clock())
-    supervisor.tick(desk.clock())
-    assert desk.history() == expected
+            supervisor.tick(world.clock())
+            world.clock.seconds += 29.0
+            assert world.layout.history.read_bytes() == data
+    world.clock.seconds += 31.0
+    supervisor.tick(world.clock())
+    supervisor.tick(world.clock())
+    assert world.history() == expected
 
 
-def test_a_file_that_is_gone_is_restored_at_once(desk):
-    desk.write(talk("2026-01-30T09:00", 2))
-    desk.settle()
-    desk.layout.history.unlink()
-    Supervisor(desk.ws, desk.clock, None).tick(desk.clock())
-    assert len(desk.history()) == 2
+def test_a_file_that_is_gone_is_restored_at_once(world):
+    world.write(talk("2026-01-30T09:00", 2))
+    world.settle()
+    world.layout.history.unlink()
+    world.supervisor().tick(world.clock())
+    assert len(world.history()) == 2
 
 
 # ── strange, yet readable ────────────────────────────────────────────────────
@@ -194,28 +187,28 @@ def strange() -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("data", strange().values(), ids=strange())
-def test_whatever_can_be_read_is_archived_without_loss_and_comes_to_rest(desk, data):
-    desk.write(data)
+def test_whatever_can_be_read_is_archived_without_loss_and_comes_to_rest(world, data):
+    world.write(data)
     raws = [raw for raw in json.loads(data.decode("utf-8-sig"), parse_int=str) if isinstance(raw, dict)]
     said = {raw["text"] for raw in raws if "text" in raw and isinstance(raw.get("id", ""), str)}
-    desk.settle()
-    desk.clock.forward(days=40)
-    desk.settle()
-    assert {text for _, text in desk.filed()} == said
-    assert all(raw["archived"] is True for raw in desk.history() if isinstance(raw, dict) and "createdAt" in raw)
-    assert not desk.told.of("error")
-    assert not desk.told.of("history_invalid")
-    before = desk.tree()
-    desk.settle()
-    assert desk.tree() == before
+    world.settle()
+    world.clock.forward(days=40)
+    world.settle()
+    assert {text for _, text in world.archived()} == said
+    assert all(raw["archived"] is True for raw in world.history() if isinstance(raw, dict) and "createdAt" in raw)
+    assert not world.events.of("error")
+    assert not world.events.of("history_invalid")
+    before = world.tree()
+    world.settle()
+    assert world.tree() == before
 
 
-def test_a_history_of_twenty_megabytes_is_archived_and_trimmed_to_ten(desk):
+def test_a_history_of_twenty_megabytes_is_archived_and_trimmed_to_ten(world):
     raws = talk("2026-01-30T01:00", 60)
     for raw in raws:
         raw["text"] += "很长的一段话。" * 16_000
-    desk.write(json.dumps(raws, ensure_ascii=False).encode())
-    assert desk.layout.history.stat().st_size > 20_000_000
-    desk.settle()
-    assert desk.layout.history.stat().st_size <= 10_000_100
-    assert len(desk.filed()) == 60
+    world.write(json.dumps(raws, ensure_ascii=False).encode())
+    assert world.layout.history.stat().st_size > 20_000_000
+    world.settle()
+    assert world.layout.history.stat().st_size <= 10_000_100
+    assert len(world.archived()) == 60

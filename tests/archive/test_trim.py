@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from supervisor.archive.flags import Caps, overflows, trim
 from supervisor.protocol.lenient_json import render_json
 from supervisor.protocol.message import Archived, History, Message
-from tests.archive.states import HISTORIES, NOON, ODD, message
+from tests.archive.states import HISTORIES, NOON, ODD, parsed_message
 
 
 def talk(count: int, archived: object = True, first: int = 0, text: str = "第 {} 句") -> list[Message]:
-    return [message(f"m{n}", text.format(n), NOON + timedelta(minutes=n), archived) for n in range(first, first + count)]
+    return [parsed_message(f"m{n}", text.format(n), NOON + timedelta(minutes=n), archived) for n in range(first, first + count)]
 
 
 def everything(_message: Message) -> bool:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from supervisor.context.history_window import CUT, MESSAGE_TOKENS, Window, WindowLimits, window
 from supervisor.text.token_count import estimate
-from tests.archive.states import NOON, message
+from tests.archive.states import NOON, parsed_message
 
 if TYPE_CHECKING:
     from supervisor.protocol.message import Message
@@ -25,7 +25,7 @@ def talk(
 ) -> list[Message]:
     roles = ("user", "assistant")
     return [
-        message(f"m{n}", (user, assistant)[n % 2].format(n), NOON + timedelta(minutes=n), role=roles[n % 2])
+        parsed_message(f"m{n}", (user, assistant)[n % 2].format(n), NOON + timedelta(minutes=n), role=roles[n % 2])
         for n in range(count)
     ]
 
@@ -80,37 +80,43 @@ def test_where_nothing_would_be_left_of_five_there_are_fewer():
 
 
 def test_one_message_stands_once_whether_by_id_or_by_time_and_words():
-    first, again = message("m1", "花生过敏"), message("m1", "花生过敏，还有虾", NOON + timedelta(minutes=1))
-    same = message("", "记住了", NOON + timedelta(minutes=2), role="assistant")
+    first, again = parsed_message("m1", "花生过敏"), parsed_message("m1", "花生过敏，还有虾", NOON + timedelta(minutes=1))
+    same = parsed_message("", "记住了", NOON + timedelta(minutes=2), role="assistant")
     found = window([first, again, same, same], LIMITS)
     assert [said.text for said in found.said] == ["花生过敏，还有虾", "记住了"]
 
 
 def test_the_same_words_at_another_time_are_another_message():
-    found = window([message("m1", "好的"), message("m2", "好的", NOON + timedelta(seconds=1))], LIMITS)
+    found = window([parsed_message("m1", "好的"), parsed_message("m2", "好的", NOON + timedelta(seconds=1))], LIMITS)
     assert ids(found) == ["m1", "m2"]
 
 
 def test_tools_systems_and_empty_messages_are_no_talk():
-    rest = [message("t", "结果", role="tool"), message("s", "提示", role="system"), message("e", " \n", NOON + timedelta(1))]
+    rest = [
+        parsed_message("t", "结果", role="tool"),
+        parsed_message("s", "提示", role="system"),
+        parsed_message("e", " \n", NOON + timedelta(1)),
+    ]
     assert ids(window([*talk(2), *rest], LIMITS)) == ["m0", "m1"]
 
 
 @pytest.mark.parametrize("cluster", ["👨‍👩‍👧‍👦", "e\u0301", "🇨🇳"])
 def test_a_message_is_never_cut_inside_a_character(cluster):
-    (said,) = window([message("m", cluster * 400, role="assistant")], replace(LIMITS, message_chars=99)).said
+    (said,) = window([parsed_message("m", cluster * 400, role="assistant")], replace(LIMITS, message_chars=99)).said
     words = said.text.removesuffix(CUT)
     assert words == cluster * (len(words) // len(cluster))
 
 
 def test_a_message_of_megabytes_is_cut_without_being_counted():
-    (said,) = window([message("m", "花" * 5_000_000)], LIMITS).said
+    (said,) = window([parsed_message("m", "花" * 5_000_000)], LIMITS).said
     assert said.text == "花" * 500 + CUT
 
 
 MESSAGES = st.lists(
     st.builds(
-        lambda identity, text, minute, role: message(identity, text, minute and NOON + timedelta(minutes=minute), role=role),
+        lambda identity, text, minute, role: parsed_message(
+            identity, text, minute and NOON + timedelta(minutes=minute), role=role
+        ),
         st.sampled_from(("", "a", "b", "c", "d", "e", "f", "g")),
         st.one_of(st.text(max_size=30), st.text("花生过敏 \n", max_size=900), st.sampled_from(("\ud800", "👨‍👩‍👧" * 90))),
         st.integers(0, 5),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from supervisor.context.receipts import ReceiptStore
 from supervisor.protocol.errors import BadFile, NewerFormat, NotFound
 from supervisor.protocol.turn import TURN_ID, Candidate, Receipt, parse_receipt, render_receipt, turn_id
-from tests.conftest import at
+from tests.world import at
 
 NOW = at("2026-01-31T10:00")
 
@@ -40,13 +40,13 @@ def receipt(minute: int = 0, question: str = "花生呢？", **more: object) -> 
 
 
 @pytest.fixture
-def store(desk) -> ReceiptStore:
-    return ReceiptStore(desk.files, desk.layout)
+def store(world) -> ReceiptStore:
+    return ReceiptStore(world.files, world.layout)
 
 
-def test_a_receipt_is_read_back_as_it_was_written_and_nobody_else_may_read_it(store, desk):
+def test_a_receipt_is_read_back_as_it_was_written_and_nobody_else_may_read_it(store, world):
     store.write(receipt())
-    (path,) = (desk.root / "turns").iterdir()
+    (path,) = (world.root / "turns").iterdir()
     assert store.read(receipt().id) == receipt()
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
@@ -77,16 +77,16 @@ def test_writing_a_turn_twice_is_harmless(store):
     assert len(store.turns()) == 1
 
 
-def test_the_oldest_leave_beyond_the_number_that_is_kept(desk):
-    store = ReceiptStore(desk.files, desk.layout, kept=3)
+def test_the_oldest_leave_beyond_the_number_that_is_kept(world):
+    store = ReceiptStore(world.files, world.layout, kept=3)
     for minute in range(5):
         store.write(receipt(minute))
     assert store.turns() == [receipt(n).id for n in (2, 3, 4)]
 
 
-def test_the_oldest_leave_beyond_the_bytes_that_are_kept_and_the_newest_always_stays(desk):
+def test_the_oldest_leave_beyond_the_bytes_that_are_kept_and_the_newest_always_stays(world):
     size = len(render_receipt(receipt()))
-    store = ReceiptStore(desk.files, desk.layout, kept_bytes=2 * size + 9)
+    store = ReceiptStore(world.files, world.layout, kept_bytes=2 * size + 9)
     for minute in range(4):
         store.write(receipt(minute))
     assert store.turns() == [receipt(n).id for n in (2, 3)]
@@ -95,20 +95,20 @@ def test_the_oldest_leave_beyond_the_bytes_that_are_kept_and_the_newest_always_s
     assert store.turns() == [huge.id]
 
 
-def test_a_persons_files_in_the_folder_are_never_deleted_nor_taken_for_turns(desk):
-    store = ReceiptStore(desk.files, desk.layout, kept=1)
+def test_a_persons_files_in_the_folder_are_never_deleted_nor_taken_for_turns(world):
+    store = ReceiptStore(world.files, world.layout, kept=1)
     store.write(receipt())
     for name in ("笔记.json", "20260131T100000000Z-nothex.json", "a.txt"):
-        (desk.root / "turns" / name).write_text("我的")
+        (world.root / "turns" / name).write_text("我的")
     store.write(receipt(1))
     assert store.turns() == [receipt(1).id]
-    assert len(list((desk.root / "turns").iterdir())) == 4
+    assert len(list((world.root / "turns").iterdir())) == 4
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"{}", b'{"version": 1, "id": "x"}', b"\xff", b'{"version": 1, "at": 5}'])
-def test_what_is_no_receipt_is_a_bad_file(store, desk, data):
+def test_what_is_no_receipt_is_a_bad_file(store, world, data):
     store.write(receipt())
-    (desk.root / "turns" / f"{receipt().id}.json").write_bytes(data)
+    (world.root / "turns" / f"{receipt().id}.json").write_bytes(data)
     with pytest.raises(BadFile):
         store.read()
 

@@ -8,14 +8,14 @@ import pytest
 
 from supervisor.context.request import Sight, admit, ask
 from supervisor.protocol.inbox import Chat
-from tests.archive.states import NOON, ODD, message
+from tests.archive.states import NOON, ODD, parsed_message
 from tests.context.passages import hit
 
 GROUP, OTHER = "telegram:group:一家人", "telegram:group:同事"
 
 
 def said(identity: str, text: str, minute: int = 0, role: str = "user", **more: str):
-    return message(identity, text, NOON + timedelta(minutes=minute), role=role, **more)
+    return parsed_message(identity, text, NOON + timedelta(minutes=minute), role=role, **more)
 
 
 # ── the question ─────────────────────────────────────────────────────────────
@@ -31,7 +31,7 @@ def test_an_input_that_also_stands_in_history_stands_before_the_assistant_once()
     """A27: the assistant appends it before it answers."""
     waiting = said("i1", "花生呢？", 5)
     assert ask(None, [waiting], (said("m1", "你好"), waiting)).before == (said("m1", "你好"),)
-    without_id = message("", "花生呢？", NOON + timedelta(minutes=5))
+    without_id = parsed_message("", "花生呢？", NOON + timedelta(minutes=5))
     assert [m.id for m in ask(None, [without_id], (said("m1", "你好"), said("x", "花生呢？", 5))).before] == ["m1"]
     assert [m.id for m in ask("花生呢？", [], (said("m1", "你好"), said("x", " 花生呢？", 5))).before] == ["m1"]
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from supervisor.archive.append import append
-from supervisor.protocol.clock import from_wire
 from supervisor.protocol.errors import BadFile
 from tests.checker.checker import Acked
 from tests.crash.talking import JANUARY, TOLD
 from tests.crash.workload import Dropped, Kept, Workload
+from tests.world import message
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,9 +70,7 @@ class SaidAgain(Workload):
         one, disk = self.said, life.disk
         life.voice.said.add(one.text)
         disk.held_by_others.add("history.json.lock")
-        append(
-            life.ws, [{"id": one.id, "role": "user", "text": one.text, "createdAt": one.created_at}], from_wire(self.now), b""
-        )
+        life.at(self.now).append(message(one.id, one.created_at, one.text))
         disk.held_by_others.clear()
         (path,) = (path for path in disk.tree() if path.startswith("inbox.d/new/append-"))
         disk.ack(Dropped(path, one))
@@ -101,14 +98,8 @@ class Careless(Workload):
     noted: ClassVar = "# 周二\n\n- 我对花生过敏。\n".encode()
 
     def happen(self, life: Program) -> None:
-        dropped, written = ({"id": one.id, "role": "user", "text": one.text, "createdAt": one.created_at} for one in self.said)
-        filed = {
-            "id": "记",
-            "role": "user",
-            "text": "我对花生过敏。",
-            "createdAt": "2026-01-27T01:00:00.000Z",
-            "archived": True,
-        }
+        dropped, written = (message(one.id, one.created_at, one.text) for one in self.said)
+        filed = message("记", "2026-01-27T01:00:00.000Z", archived=True)
         life.voice.said.update((self.said[0].text, self.said[1].text, "我对花生过敏。"))
         entries = entries_of(life.disk)
         life.disk.leave("inbox.d/new/门.json", json.dumps(dropped).encode())
@@ -170,10 +161,10 @@ class Meanwhile(Workload):
         def talk(_: str) -> None:
             n = next(said, None)
             if n is not None and not any("history" in held for held in life.disk.locks.held):
-                say = assistant.write if n % 2 else assistant.append
+                say = assistant.say_under_lock if n % 2 else assistant.say
                 say(f"边{n}", f"一边说 {n}", f"2026-01-28T0{n}:00:00.000Z", "assistant")
 
-        life.append("起", "开始。", "2026-01-28T00:00:00.000Z")
+        life.say("起", "开始。", "2026-01-28T00:00:00.000Z")
         life.events.then = talk
 
 
@@ -183,14 +174,14 @@ class Between(Workload):
     before: ClassVar = (JANUARY,)
 
     def happen(self, life: Program) -> None:
-        life.append("起", "开始。", "2026-01-28T00:00:00.000Z")
+        life.say("起", "开始。", "2026-01-28T00:00:00.000Z")
         disk, said = life.disk, iter(range(3))
 
         def add(text: str) -> None:
             if text.startswith("sync .history.json") and (n := next(said, None)) is not None:
                 one = Acked(f"插{n}", f"不用锁的第 {n} 句。", f"2026-01-28T0{n + 1}:00:00.000Z")
                 life.voice.said.add(one.text)
-                said_here = {"id": one.id, "role": "user", "text": one.text, "createdAt": one.created_at}
+                said_here = message(one.id, one.created_at, one.text)
                 rewrite(disk, [*entries_of(disk), said_here])
                 disk.ack(one)
 
@@ -204,13 +195,11 @@ class Lost(Workload):
     ordered = False
 
     def happen(self, life: Program) -> None:
-        life.write("一", "不能丢的话。", "2026-01-28T01:00:00.000Z")
-        life.append("二", "后来的话。", "2026-01-28T02:00:00.000Z")
+        life.say_under_lock("一", "不能丢的话。", "2026-01-28T01:00:00.000Z")
+        life.say("二", "后来的话。", "2026-01-28T02:00:00.000Z")
         life.start()
-        from supervisor.archive.intake import intake
-
-        intake(life.ws, from_wire(self.now))
-        life.append("三", "还没有看见就丢了。", "2026-01-28T03:00:00.000Z")
+        life.at(self.now).intake()
+        life.say("三", "还没有看见就丢了。", "2026-01-28T03:00:00.000Z")
         rewrite(life.disk, [one for one in entries_of(life.disk) if one["id"] not in ("一", "三")])
 
 
@@ -241,13 +230,13 @@ class Damaged(Workload):
     torn: ClassVar = '[{"id": "半", "role": "user", "te'.encode()
 
     def happen(self, life: Program) -> None:
-        life.append("零", "已经写下的话。", "2026-01-28T00:00:00.000Z")
-        life.settle("2026-01-28T00:30:00.000Z")
-        life.append("一", "不能丢的话。", "2026-01-28T01:00:00.000Z")
-        life.append("二", "也不能丢。", "2026-01-28T02:00:00.000Z")
+        life.say("零", "已经写下的话。", "2026-01-28T00:00:00.000Z")
+        life.at("2026-01-28T00:30:00.000Z").settle()
+        life.say("一", "不能丢的话。", "2026-01-28T01:00:00.000Z")
+        life.say("二", "也不能丢。", "2026-01-28T02:00:00.000Z")
         life.disk.plant("history.json", self.torn)
         life.disk.ack("torn")
-        life.append("三", "坏了以后说的。", "2026-01-28T03:00:00.000Z")
+        life.say("三", "坏了以后说的。", "2026-01-28T03:00:00.000Z")
 
     def judge(self, disk: ModelDisk, acks: Sequence[object]) -> list[str]:
         ids = {one.get("id") for one in entries_of(disk)}
@@ -263,5 +252,5 @@ class Missing(Damaged):
     torn: ClassVar = b""
 
     def happen(self, life: Program) -> None:
-        life.append("一", "不能丢的话。", "2026-01-28T01:00:00.000Z")
+        life.say("一", "不能丢的话。", "2026-01-28T01:00:00.000Z")
         life.disk.remove("history.json")

@@ -28,7 +28,7 @@ class Edited(Workload):
         theirs = life.disk.tree()[path].replace("## 摘要".encode(), "## 我改的摘要\n\n其实是周三。".encode())
         life.disk.plant(path, theirs)
         life.disk.ack(Kept(path, theirs))
-        life.append("迟", "那天还说了这句。", "2026-01-20T09:00:00.000Z")
+        life.say("迟", "那天还说了这句。", "2026-01-20T09:00:00.000Z")
 
 
 class SummaryDeleted(Workload):
@@ -64,8 +64,8 @@ class Notes(Workload):
 
     def happen(self, life: Program) -> None:
         theirs = "# 周二\n\n又改了一笔。\n".encode()
-        life.append("一", "今天的话。", "2026-01-28T01:00:00.000Z")
-        life.settle(self.now)
+        life.say("一", "今天的话。", "2026-01-28T01:00:00.000Z")
+        life.at(self.now).settle()
         path = "memory/2026-01-20-my-note.md"
         life.disk.plant(path, theirs)
         life.disk.ack(Kept(path, theirs))
@@ -84,7 +84,7 @@ class DatedEdited(Workload):
         life.disk.ack(Kept(path, begin))
         for one in [one for one in self.promised if isinstance(one, Acked)]:
             life.disk.ack(Deleted(one.id))
-        life.append("一", "今天的话。", "2026-01-28T01:00:00.000Z")
+        life.say("一", "今天的话。", "2026-01-28T01:00:00.000Z")
 
 
 class DatedDeleted(Workload):
@@ -98,4 +98,4 @@ class DatedDeleted(Workload):
         life.disk.ack(Gone(path))
         for one in [one for one in self.promised if isinstance(one, Acked)]:
             life.disk.ack(Deleted(one.id))
-        life.append("迟", "周二的报告改期了。", "2026-01-20T09:00:00.000Z")
+        life.say("迟", "周二的报告改期了。", "2026-01-20T09:00:00.000Z")

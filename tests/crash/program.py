@@ -6,23 +6,18 @@ import hashlib
 import json
 import re
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from random import Random
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
-from supervisor.archive.append import append
-from supervisor.archive.restore import restore_history
-from supervisor.protocol.clock import from_wire, frozen, to_wire
+from supervisor.protocol.clock import from_wire, to_wire
 from supervisor.protocol.errors import BadFile
-from supervisor.protocol.files import Files
 from supervisor.protocol.message import Message, read_message
-from supervisor.service.lock import reclaim, sweep
-from supervisor.service.round import Round, run_round
-from supervisor.workspace import Workspace
 from tests.checker.checker import Acked
 from tests.checker.formats import read_dated, read_summary
 from tests.checker.reading import DATED
 from tests.checker.spoken import strings
 from tests.crash.voice import Voice
-from worker.loop import Worker
+from tests.world import Clock, World, message
 from worker.providers import ProviderError, Usage
 
 if TYPE_CHECKING:
@@ -31,6 +26,7 @@ if TYPE_CHECKING:
     from supervisor.protocol.config import Config
     from supervisor.protocol.dated_file import Block
     from supervisor.protocol.task import Task
+    from supervisor.service.round import Round
     from tests.crash.model_disk import ModelDisk
 
 #: Rounds after which a workspace that still finds something to do is no longer waited for.
@@ -114,40 +110,48 @@ class Replaced(NamedTuple):
     text: str
 
 
-class Program:
+class Program(World):
     """One life of recalld on *disk*; a mutant changes its parts."""
 
+    model: Brief
+    events: Sink
+
     def __init__(
-        self, disk: ModelDisk, found: Config, provider: Brief | None = None, voice: Voice | None = None, called: str = "life"
+        self, disk: ModelDisk, found: Config, model: Brief | None = None, voice: Voice | None = None, called: str = "life"
     ) -> None:
-        self.disk = disk
+        self.root = disk.root
+        self.clock = Clock(_LATEST)
+        self.random = Random(0)
         self.voice = voice or Voice()
         self.events = Sink(disk, self.voice.said)
-        self.config = found
-        self.provider = provider or Brief()
-        self.provider.asked = self._asked
-        self.files = Files(disk, token=called, pause=lambda _: None)
-        self.ws = Workspace(disk.root, found, self.files, self.events)
-        self.now = _LATEST
+        self.model = model or Brief()
+        self.model.asked = self._asked
+        self.open(found, disk, called)
+
+    def at(self, now: str) -> Self:
+        """Set the clock."""
+        when = from_wire(now)
+        self.model.is_down = self.model.is_down and when == self.clock()
+        self.clock.now = when
+        return self
 
     # ── what others say ──────────────────────────────────────────────────────
 
-    def append(self, identity: str, text: str, created_at: str, role: str = "user", **fields: object) -> None:
+    def say(self, identity: str, text: str, created_at: str, role: str = "user") -> None:
         """Add a message as `recalld append` does, and acknowledge it; some seeds let another say something too."""
-        self._append(identity, text, created_at, role, **fields)
+        self._say(identity, text, created_at, role)
         if self.voice.also(identity):
-            self._append(f"{identity}-旁", f"旁边的人也说了一句，听到 {identity}。", created_at, role)
+            self._say(f"{identity}-旁", f"旁边的人也说了一句，听到 {identity}。", created_at, role)
 
-    def _append(self, identity: str, text: str, created_at: str, role: str, **fields: object) -> None:
+    def _say(self, identity: str, text: str, created_at: str, role: str) -> None:
         text = self.voice.words(identity, text)
-        raw = {"id": identity, "role": role, "text": text, "createdAt": created_at, **fields}
-        append(self.ws, [raw], _LATEST, b"")
+        self.append(message(identity, created_at, text, role), now=_LATEST)
         self.disk.ack(Acked(identity, text, created_at, role))
 
-    def write(self, identity: str, text: str, created_at: str, role: str = "user", **fields: object) -> None:
+    def say_under_lock(self, identity: str, text: str, created_at: str, role: str = "user", **fields: object) -> None:
         """Add a message as a program does that takes the lock and rewrites history.json, and acknowledge it."""
         text = self.voice.words(identity, text)
-        raw = {"id": identity, "role": role, "text": text, "createdAt": created_at, **fields}
+        raw = message(identity, created_at, text, role, **fields)
         self.ws.history.change(lambda history: (*history, read_message(raw, self.ws.zone)))
         self.disk.ack(Acked(identity, text, created_at, role))
 
@@ -172,17 +176,11 @@ class Program:
 
     # ── what recalld does ────────────────────────────────────────────────────
 
-    def start(self) -> None:
-        """What a supervisor does first."""
-        self.ws.prepare()
-        sweep(self.ws)
-        reclaim(self.ws)
-
-    def round(self, now: datetime, runs: Literal["due", "all"] = "all") -> Round:
+    def round(self, runs: Literal["due", "all"] = "all") -> Round:
         """One round; a damaged history is restored as after a quiet minute, any other error is raised."""
-        done = run_round(self.ws, now, runs)
+        done = super().round(runs)
         damaged = [error for error in done.errors.values() if isinstance(error, BadFile)]
-        if damaged and not restore_history(self.ws, now):
+        if damaged and not self.restore():
             raise damaged[0]
         done.seen += len(damaged)  # there is more to do
         for error in done.errors.values():
@@ -190,28 +188,19 @@ class Program:
                 raise error
         return done
 
-    def work(self, now: datetime) -> None:
-        """Let a worker do what is queued."""
-        self.provider.is_down = self.provider.is_down and now == self.now
-        self.now = now
-        worker = Worker(self.files, self.ws.layout, self.config, self.provider, frozen(now))
-        while (result := worker.run_once()) and result.reason != "provider":
-            pass
-
-    def settle(self, now: str) -> None:
-        """Start, and go on until nothing is left to do at *now*, as `run --until-settled`; time never goes back on a disk."""
-        now = max(now, clock_of(self.disk))
-        self.disk.plant(_CLOCK, now.encode())
-        at = from_wire(now)
-        with self.files.lock(self.ws.layout.supervisor_lock, wait_s=0):
+    def settle(self, runs: Literal["due", "all"] = "all") -> None:
+        """Start, and go on until nothing is left to do, as `run --until-settled`; time never goes back on a disk."""
+        now = max(to_wire(self.clock()), clock_of(self.disk))
+        self.at(now).put(_CLOCK, now)
+        with self.files.lock(self.layout.supervisor_lock, wait_s=0):
             self.start()
             self.disk.bare()  # a start tidies up, and keeps nothing in mind
             for _ in range(_CALM):
-                done = self.round(at)
-                self.work(at)
+                done = self.round(runs)
+                self.work()
                 if not done.did and not self.ws.spool.in_flight():
                     return
-        raise NotCalm(f"not calm after {_CALM} rounds at {to_wire(at)}: {self.events.told[-8:]}")
+        raise NotCalm(f"not calm after {_CALM} rounds at {now}: {self.events.told[-8:]}")
 
     # ── whether the model is asked in vain ───────────────────────────────────
 
@@ -220,12 +209,12 @@ class Program:
         tree = self.disk.tree()
         standing = read_summary(tree.get(f"memory/summary/{task.period}.md", b""))
         stands = all(standing.sources.get(source.name) == source.digest for source in task.sources)
-        if stands and not task.redo and (self.provider.extract or standing.head.get("extract") != "true"):
+        if stands and not task.redo and (self.model.extract or standing.head.get("extract") != "true"):
             raise AssertionError(f"the model is asked again for {task.group}, which stands")
         failed = json.loads(tree.get(f"worker/failed/{task.group}.json", b"{}"))
-        if self.provider.is_down:
+        if self.model.is_down:
             raise AssertionError("the provider is asked again at once")
-        if failed and from_wire(failed["nextAt"]) > self.now and not task.redo:
+        if failed and from_wire(failed["nextAt"]) > self.clock() and not task.redo:
             raise AssertionError(f"{task.group} is asked for before {failed['nextAt']}")
 
 

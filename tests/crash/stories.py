@@ -11,17 +11,14 @@ import json
 import random
 from typing import TYPE_CHECKING, Any
 
-from supervisor.archive.intake import intake
-from supervisor.context.build import inject, record
 from supervisor.index.hit import SearchResult
-from supervisor.protocol.clock import from_wire
-from supervisor.summaries.submit import redo
 from tests.checker.checker import Acked
 from tests.checker.formats import Unreadable, read_dated
 from tests.crash.others import entries_of, rewrite
 from tests.crash.program import Brief, Program, wait
 from tests.crash.talking import MODEL
 from tests.crash.workload import Deleted, Dropped, Gone, Kept, Workload
+from tests.world import message
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,51 +106,51 @@ class Story(Workload):
     def _said(self, life: Program, at: str, role: str = "user") -> None:
         identity = f"话{len(self.said)}"
         self.said.append(identity)
-        life.append(identity, f"{at[:10]} 说的第 {len(self.said)} 句话。", at, role)
+        life.say(identity, f"{at[:10]} 说的第 {len(self.said)} 句话。", at, role)
 
     def _revise(self, life: Program, now: str) -> None:
         there = [str(one["id"]) for one in self._entries(life) if one.get("id") in self.said]
         if there:
             life.revise(self.rng.choice(there), f"{now[:10]} 改口了。")
-            intake(life.ws, from_wire(now))
+            life.at(now).intake()
 
     def _drop(self, life: Program, now: str) -> None:
         one = Acked(f"门{now}", life.voice.words(now, "从门外来的话。"), now)
-        said = {"id": one.id, "role": "user", "text": one.text, "createdAt": one.created_at}
+        said = message(one.id, one.created_at, one.text)
         life.disk.plant(f"inbox.d/new/{now[:13]}.json", json.dumps(said).encode())
         life.disk.ack(Dropped(f"inbox.d/new/{now[:13]}.json", one))
 
     def _leave(self, life: Program, now: str) -> None:
         one = Acked(f"留{now}", life.voice.words(f"留{now}", "留在门口，没有落盘。"), now)
         self.left.append(one)
-        said = {"id": one.id, "role": "user", "text": one.text, "createdAt": one.created_at}
+        said = message(one.id, one.created_at, one.text)
         life.disk.leave(f"inbox.d/new/left-{now[:13]}.json", json.dumps(said).encode())
 
     # ── what recalld does ────────────────────────────────────────────────────
 
     def _settle(self, life: Program, now: str) -> None:
-        life.settle(now)
+        life.at(now).settle()
 
     def _round(self, life: Program, now: str) -> None:
-        life.round(from_wire(now), "due")
+        life.at(now).round("due")
 
     def _fail(self, life: Program, now: str) -> None:
-        life.provider.fails = 1
-        life.provider.fault = self.rng.choice(("input", "empty") if self.extract else ("input", "provider", "empty"))
-        life.settle(now)
+        life.model.fails = 1
+        life.model.fault = self.rng.choice(("input", "empty") if self.extract else ("input", "provider", "empty"))
+        life.at(now).settle()
 
     def _redo(self, life: Program, now: str) -> None:
         found = [path for path in life.disk.tree() if path.startswith("memory/summary/2")]
         label = self.rng.choice(sorted(found))[len("memory/summary/") : -len(".md")] if found else ""
         if any(path.rpartition("/")[2].startswith(label) for path in life.disk.tree() if "/summary/" not in path) and label:
-            redo(life.ws, label, from_wire(now))
+            life.at(now).redo(label)
 
     def _turn(self, life: Program, now: str) -> None:
-        record(life.ws, inject(life.ws, "上次说了什么？", from_wire(now), SearchResult()))
+        life.save_receipt(life.at(now).inject("上次说了什么？", SearchResult()))
 
     def _compact(self, life: Program, _: str) -> None:
         life.ws.prepare()
-        with life.files.lock(life.ws.layout.history_lock):
+        with life.files.lock(life.layout.history_lock):
             life.ws.seen.compact()
 
     # ── what people and programs do ──────────────────────────────────────────

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, ClassVar
 
-from supervisor.protocol.clock import from_wire
 from tests.checker.checker import Acked
 from tests.crash.program import Brief, Program, wait
 from tests.crash.workload import Workload
@@ -34,19 +33,19 @@ class Archive(Workload):
     """A first talk of three days goes to its dated files; one day is old already. Two doors: the command, and the lock."""
 
     def happen(self, life: Program) -> None:
-        life.append("一", "明天部署 v2 到生产环境。", "2026-01-27T02:00:00.000Z")
-        life.append("二", "记住了。\n\n```\nv2\n", "2026-01-27T02:00:05.000Z", "assistant")
-        life.write("三", "今天部署好了。", "2026-01-28T02:00:00.000Z", session="终端")
-        life.write("四", "上周三说过的话。", "2026-01-21T02:00:00.000Z")
+        life.say("一", "明天部署 v2 到生产环境。", "2026-01-27T02:00:00.000Z")
+        life.say("二", "记住了。\n\n```\nv2\n", "2026-01-27T02:00:05.000Z", "assistant")
+        life.say_under_lock("三", "今天部署好了。", "2026-01-28T02:00:00.000Z", session="终端")
+        life.say_under_lock("四", "上周三说过的话。", "2026-01-21T02:00:00.000Z")
 
 
 class Revision(Workload):
     """Messages come again after the first were settled, and one that is written is said in other words."""
 
     def happen(self, life: Program) -> None:
-        life.append("一", "先说一句。", "2026-01-27T02:00:00.000Z")
-        life.settle("2026-01-27T13:00:00.000Z")
-        life.append("二", "再说一句。", "2026-01-27T14:00:00.000Z")
+        life.say("一", "先说一句。", "2026-01-27T02:00:00.000Z")
+        life.at("2026-01-27T13:00:00.000Z").settle()
+        life.say("二", "再说一句。", "2026-01-27T14:00:00.000Z")
         life.revise("一", "先说一句，说完了。")
 
 
@@ -70,7 +69,7 @@ class LateInDay(Workload):
 
     def happen(self, life: Program) -> None:
         # its file would have the name of the one that is there
-        life.append("2026-01-20-迟", "那天还说了这句。", "2026-01-20T09:00:00.000Z")
+        life.say("2026-01-20-迟", "那天还说了这句。", "2026-01-20T09:00:00.000Z")
 
 
 class LateInMonth(Workload):
@@ -82,8 +81,8 @@ class LateInMonth(Workload):
     before: ClassVar = (NOVEMBER, DECEMBER, ("2026-02-02T13:00:00.000Z", ()))
 
     def happen(self, life: Program) -> None:
-        life.append("迟一", "十二月还有一句。", "2025-12-10T09:00:00.000Z")
-        life.append("迟二", "十二月别的日子。", "2025-12-11T09:00:00.000Z")
+        life.say("迟一", "十二月还有一句。", "2025-12-10T09:00:00.000Z")
+        life.say("迟二", "十二月别的日子。", "2025-12-11T09:00:00.000Z")
 
 
 class Trim(Workload):
@@ -98,12 +97,12 @@ class Trim(Workload):
     before: ClassVar = (JANUARY,)
 
     def happen(self, life: Program) -> None:
-        life.append("先", "先说的话。", "2026-01-28T11:40:00.000Z")
-        life.settle("2026-01-28T11:55:00.000Z")
+        life.say("先", "先说的话。", "2026-01-28T11:40:00.000Z")
+        life.at("2026-01-28T11:55:00.000Z").settle()
         for n in range(7):
-            life.append(f"多{n}", f"第 {n} 句话。" * 15, f"2026-01-28T11:5{n}:00.000Z", "user" if n % 2 else "assistant")
+            life.say(f"多{n}", f"第 {n} 句话。" * 15, f"2026-01-28T11:5{n}:00.000Z", "user" if n % 2 else "assistant")
         # too much for any cap, but a run was a moment ago: what is not written may not leave
-        life.round(from_wire(self.now), "due")
+        life.at(self.now).round("due")
 
     def judge(self, disk: ModelDisk, acks: Sequence[object]) -> list[str]:
         ids = [one["id"] for one in json.loads(disk.tree().get("history.json", b"[]"))]
@@ -124,9 +123,9 @@ class HardCap(Workload):
     def work(self, disk: ModelDisk) -> None:
         life = self.life(disk, Brief(extract=False, fails=100))
         for n in range(9):
-            life.append(f"旧{n}", f"很久以前的第 {n} 句。", f"2026-01-1{n}T02:00:00.000Z")
-        life.settle(self.now)
-        self.life(disk).settle(wait(self.now, minutes=30))
+            life.say(f"旧{n}", f"很久以前的第 {n} 句。", f"2026-01-1{n}T02:00:00.000Z")
+        life.at(self.now).settle()
+        self.life(disk).at(wait(self.now, minutes=30)).settle()
 
 
 class Redo(Workload):
@@ -143,12 +142,10 @@ class Redo(Workload):
         return state
 
     def happen(self, life: Program) -> None:
-        from supervisor.summaries.submit import redo
-
-        life.append("迟", "那天还说了这句。", "2026-01-20T09:00:00.000Z")
-        life.settle(self.now)
+        life.say("迟", "那天还说了这句。", "2026-01-20T09:00:00.000Z")
+        life.at(self.now).settle()
         day = min(path for path in life.disk.tree() if path.startswith("memory/summary/"))
-        redo(life.ws, day[len("memory/summary/") : -len(".md")], from_wire(self.now))
+        life.at(self.now).redo(day[len("memory/summary/") : -len(".md")])
 
 
 class Weeks(Workload):
@@ -164,10 +161,10 @@ class Weeks(Workload):
 
     def happen(self, life: Program) -> None:
         for day in self.days:
-            life.append(f"{day}-问", f"{day} 要做什么？", f"{day}T02:00:00.000Z")
-            life.append(f"{day}-答", f"{day} 要交报告。", f"{day}T02:01:00.000Z", "assistant")
-            life.settle(f"{day}T13:00:00.000Z")
-        life.append("迟", "十二月还有一句。", "2025-12-10T09:00:00.000Z")
+            life.say(f"{day}-问", f"{day} 要做什么？", f"{day}T02:00:00.000Z")
+            life.say(f"{day}-答", f"{day} 要交报告。", f"{day}T02:01:00.000Z", "assistant")
+            life.at(f"{day}T13:00:00.000Z").settle()
+        life.say("迟", "十二月还有一句。", "2025-12-10T09:00:00.000Z")
 
 
 class WeeksWithModel(Weeks):

@@ -115,8 +115,8 @@ def log_and_disk() -> str:
         told: list[str] = []
 
         class Told(Program):
-            def settle(self, now: str) -> None:
-                super().settle(now)
+            def settle(self, runs: str = "all") -> None:
+                super().settle(runs)
                 told.extend(self.events.told)  # noqa: B023 - used up before the next turn
 
         workload.program = Told

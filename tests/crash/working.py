@@ -7,12 +7,8 @@ import json
 from typing import TYPE_CHECKING, ClassVar, Literal
 from unittest import mock
 
-from supervisor.context.build import context, inject, record
-from supervisor.context.prepared import Ready
 from supervisor.context.receipts import ReceiptStore
 from supervisor.index.hit import SearchResult
-from supervisor.protocol.clock import from_wire, frozen
-from supervisor.service.lock import reclaim
 from tests.crash.program import Brief, Program, wait
 from tests.crash.talking import DECEMBER, JANUARY, MODEL
 from tests.crash.workload import Workload
@@ -32,9 +28,9 @@ class Failure(Workload):
 
     def work(self, disk: ModelDisk) -> None:
         life = self.life(disk, Brief(extract=self.extract, fails=1, fault=self.fault))
-        life.append("旧", "上周的话。", "2026-01-20T09:00:00.000Z")
-        life.settle(self.now)
-        life.settle(wait(self.now, minutes=30))
+        life.say("旧", "上周的话。", "2026-01-20T09:00:00.000Z")
+        life.at(self.now).settle()
+        life.at(wait(self.now, minutes=30)).settle()
 
     def _judge(self, disk: ModelDisk, acks: Sequence[object], *, calm: bool) -> list[str]:
         tree = disk.tree()
@@ -77,16 +73,16 @@ class TwoWorkers(Workload):
 
         def meanwhile(_: object) -> None:
             slow.before = lambda _: None
-            reclaim(rival.ws)
-            rival.work(from_wire(self.now))
-            rival.round(from_wire(self.now))
-            life.append("迟", "那天还说了这句。", "2026-01-21T09:00:00.000Z")
+            rival.reclaim()
+            rival.at(self.now).work()
+            rival.at(self.now).round()
+            life.say("迟", "那天还说了这句。", "2026-01-21T09:00:00.000Z")
             for _ in range(3):
-                rival.round(from_wire(self.now))
-                rival.work(from_wire(self.now))
+                rival.at(self.now).round()
+                rival.at(self.now).work()
 
         slow.before = meanwhile
-        life.settle(self.now)
+        life.at(self.now).settle()
 
 
 class Compact(Workload):
@@ -96,12 +92,12 @@ class Compact(Workload):
     before: ClassVar = (JANUARY,)
 
     def happen(self, life: Program) -> None:
-        life.append("一", "不能丢的话。", "2026-01-28T01:00:00.000Z")
-        life.append("二", "后来的话。", "2026-01-28T02:00:00.000Z")
-        life.round(from_wire("2026-01-28T02:00:30.000Z"), "due")
+        life.say("一", "不能丢的话。", "2026-01-28T01:00:00.000Z")
+        life.say("二", "后来的话。", "2026-01-28T02:00:00.000Z")
+        life.at("2026-01-28T02:00:30.000Z").round("due")
         rest = [one for one in json.loads(life.disk.tree()["history.json"]) if one["id"] != "一"]
         life.disk.plant("history.json", json.dumps(rest).encode())
-        with life.files.lock(life.ws.layout.history_lock):
+        with life.files.lock(life.layout.history_lock):
             life.ws.seen.compact()
 
 
@@ -118,14 +114,14 @@ class Turn(Workload):
         life = self.life(disk)
         nothing = SearchResult()
         for n, question in enumerate((None, "后来呢？", "还有吗？")):
-            now = from_wire(wait(self.now, seconds=n))
-            made = context(life.ws, question, now, nothing) if n % 2 else inject(life.ws, question, now, nothing)
+            life.at(wait(self.now, seconds=n))
+            made = life.context(question, nothing) if n % 2 else life.inject(question, nothing)
             if n == 0:
-                record(life.ws, made)
+                life.save_receipt(made)
             else:
-                ReceiptStore(life.files, life.ws.layout, kept=2).write(made.receipt)
+                ReceiptStore(life.files, life.layout, kept=2).write(made.receipt)
             disk.ack(f"turns/{made.id}.json")
-        life.settle(self.now)
+        life.at(self.now).settle()
 
     def _judge(self, disk: ModelDisk, acks: Sequence[object], *, calm: bool) -> list[str]:
         turns = [path for path in disk.tree() if path.startswith("turns/")]
@@ -152,7 +148,7 @@ class ReadyContext(Workload):
         for inbox in self.inboxes:
             disk.plant("inbox.json", inbox)
             self._look(life)
-        life.settle(self.now)
+        life.at(self.now).settle()
 
     def recover(self, disk: ModelDisk) -> None:
         super().recover(disk)
@@ -162,7 +158,7 @@ class ReadyContext(Workload):
     def _look(self, life: Program) -> None:
         # the index lies outside the model: what recall finds is nothing to what is written here
         with mock.patch("supervisor.context.prepared.recall", return_value=SearchResult()):
-            Ready(life.ws, frozen(from_wire(self.now))).look()
+            life.at(self.now).ready().look()
 
     def judge(self, disk: ModelDisk, acks: Sequence[object]) -> list[str]:
         tree = disk.tree()

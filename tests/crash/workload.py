@@ -86,8 +86,8 @@ class Workload:
         life.start()
         for now, said in self.before:
             for n, (created_at, text) in enumerate(said):
-                life.append(f"{created_at[:10]}-{n}", text, created_at, "assistant" if n % 2 else "user")
-            life.settle(now)
+                life.say(f"{created_at[:10]}-{n}", text, created_at, "assistant" if n % 2 else "user")
+            life.at(now).settle()
         self.prepare(disk)
         self.promised = list(disk.acks)
         return settle(disk.inodes, disk.live)
@@ -98,16 +98,16 @@ class Workload:
     def work(self, disk: ModelDisk) -> None:
         life = self.life(disk)
         self.happen(life)
-        life.settle(self.now)
+        life.at(self.now).settle()
 
     def happen(self, life: Program) -> None:
         """What happens before the supervisor settles it."""
 
     def recover(self, disk: ModelDisk) -> None:
         """Go on from the time of the crash; and after each of *waits*, so that what failed is tried again."""
-        self.life(disk).settle(self.now)
+        self.life(disk).at(self.now).settle()
         for minutes in self.waits:
-            self.life(disk).settle(wait(clock_of(disk), minutes=minutes))
+            self.life(disk).at(wait(clock_of(disk), minutes=minutes)).settle()
 
     def judge(self, disk: ModelDisk, acks: Sequence[object]) -> list[str]:
         return self._judge(disk, acks, calm=True)

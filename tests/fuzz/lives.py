@@ -13,29 +13,15 @@ import shutil
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from supervisor.archive.restore import restore_history
-from supervisor.context.build import context, gather, record
-from supervisor.context.replay import why
 from supervisor.protocol.clock import to_wire
 from supervisor.protocol.config import load
-from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.errors import BadConfig, SupervisorError
-from supervisor.protocol.files import Files
-from supervisor.recall.lines import get
-from supervisor.recall.search import recall, refresh
-from supervisor.service.fsck import fsck, repair
-from supervisor.service.lock import reclaim, sweep
-from supervisor.service.round import run_round
-from supervisor.service.status import plan, status
-from supervisor.workspace import Workspace
-from tests.conftest import Clock, Desk, Scribe, Told, at, message
 from tests.fuzz.mutate import mutated
-from worker.loop import Worker
+from tests.world import IN_SHANGHAI, UnsyncedDisk, World, at, message
 from worker.providers import ProviderError, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from supervisor.protocol.dated_file import Block
@@ -47,20 +33,10 @@ TOKEN = re.compile(rb"Q[0-9]{4}Z")
 A_PERSONS = re.compile(r"memory\.md|recalld\.toml|inbox\.json|prompts/.*|memory/[^/]*\.md|memory/originals/.*")
 
 
-class UnsyncedDisk(RealDisk):
-    """The disk of this machine without waiting for it: what is asked here is not whether power may fail."""
-
-    def sync(self, handle: int) -> None:
-        """Do not wait."""
-
-    def sync_folder(self, folder: Path) -> None:
-        """Do not wait."""
-
-
 def template(root: Path) -> Path:
     """Make the workspace that every case starts from: a closed month, old and young days, edits, notes, work that waits."""
     root.mkdir(parents=True)
-    desk = Desk(root, at("2026-01-03T10:00"))
+    world = World(root, at("2026-01-03T10:00"))
     words = iter(f"Q{n:04}Z" for n in range(1_000))
 
     def talk(day: str, count: int) -> list[dict[str, object]]:
@@ -69,31 +45,31 @@ def template(root: Path) -> Path:
             for n in range(count)
         ]  # fmt: skip
 
-    desk.write(talk("2025-12-08", 4) + talk("2025-12-28", 3))
-    desk.settle()
-    desk.clock.now = at("2026-01-31T10:00")
-    desk.say(*talk("2026-01-20", 4), *talk("2026-01-29", 3), *talk("2026-01-30", 3))
-    desk.settle()
+    world.write(talk("2025-12-08", 4) + talk("2025-12-28", 3))
+    world.settle()
+    world.clock.now = at("2026-01-31T10:00")
+    world.add(*talk("2026-01-20", 4), *talk("2026-01-29", 3), *talk("2026-01-30", 3))
+    world.settle()
     summary = root / "memory/summary/2026-01-20.md"
     summary.write_text(f"# 我改过 {next(words)}\n\n{summary.read_text(encoding='utf-8')}", encoding="utf-8")
-    desk.say(*talk("2026-01-16", 2), *talk("2026-01-19", 2), *talk("2026-01-31", 2))
-    desk.round("all")  # a task waits in the queue
+    world.add(*talk("2026-01-16", 2), *talk("2026-01-19", 2), *talk("2026-01-31", 2))
+    world.round("all")  # a task waits in the queue
     (root / "memory.md").write_text(f"- 我对花生过敏 {next(words)}\n- prefers pnpm {next(words)}\n", encoding="utf-8")
     (root / "memory" / "花园.md").write_text(f"# 花园\n\n绣球花 {next(words)} 三天浇一次水\n", encoding="utf-8")
     (root / "inbox.json").write_text(json.dumps([message("q", "2026-01-31T09:59", "备份搬到哪里了？")]), encoding="utf-8")
     (root / "inbox.d/new/app.json").write_text(
         json.dumps(message("d", "2026-01-31T09:30", f"{next(words)} 从别处来")), encoding="utf-8"
     )
-    (root / "recalld.toml").write_text(desk.toml, encoding="utf-8")
+    (root / "recalld.toml").write_text(world.toml, encoding="utf-8")
     (root / "prompts").mkdir(exist_ok=True)
-    refresh(desk.ws)
-    record(desk.ws, context(desk.ws, "备份", desk.clock(), recall(desk.ws, "备份", desk.clock())))
-    desk.ws.spool.fail("day-2026-01-19", 2, desk.clock(), desk.clock(), "timeout")
-    desk.scribe.script = _unreachable  # what came of the task waits to be taken in
-    assert Worker(desk.files, desk.layout, desk.ws.config, desk.scribe, desk.clock).run_once()
-    paused = {"attempts": 1, "failedAt": to_wire(desk.clock()), "nextAt": to_wire(desk.clock() + timedelta(hours=1))}
-    desk.ws.spool.note_provider({**paused, "reason": "429", "day": "2026-01-31", "calls": 3, "promptTokens": 900})
-    assert desk.ws.calls.begin(desk.clock(), None)
+    world.refresh()
+    world.save_receipt(world.context("备份", world.search("备份")))
+    world.ws.spool.fail("day-2026-01-19", 2, world.clock(), world.clock(), "timeout")
+    world.model.script = _unreachable  # what came of the task waits to be taken in
+    assert world.worker().run_once()
+    paused = {"attempts": 1, "failedAt": to_wire(world.clock()), "nextAt": to_wire(world.clock() + timedelta(hours=1))}
+    world.ws.spool.note_provider({**paused, "reason": "429", "day": "2026-01-31", "calls": 3, "promptTokens": 900})
+    assert world.ws.calls.begin(world.clock(), None)
     return root
 
 
@@ -115,62 +91,57 @@ def live(start: Path, root: Path, seed: int) -> str:
         path.write_bytes(mutated(path.read_bytes(), pick))
     names = ", ".join(sorted({path.relative_to(root).as_posix() for path in spoiled}))
     before = _tree(root)
-    desk = Desk.__new__(Desk)
     try:
-        _day(desk, root)
+        world = _day(root)
     except Exception as error:
         raise AssertionError(f"seed {seed}, {names}: {type(error).__name__}: {error}") from error
-    bugs = [fields for name, fields in desk.told.all if name == "error"]
+    bugs = world.events.of("error")
     assert not bugs, f"seed {seed}, {names}: {bugs}"
     _account(before, _tree(root), f"seed {seed}, {names}")
     return names
 
 
-def _day(desk: Desk, root: Path) -> None:
-    """What happens to the workspace: every step may refuse in one sentence of ours, and by no other way."""
-    desk.root, desk.clock, desk.scribe = root, Clock(at("2026-01-31T10:00")), Scribe()
-    desk.told = Told(desk.clock)
-    files = Files(UnsyncedDisk(), pause=lambda _: None)
-    look = files.look(root / "recalld.toml")
+def _open(root: Path) -> World:
+    toml = (root / "recalld.toml").read_bytes()
     try:
-        config = load(look.data if look else None, {})
+        load(toml, {})
     except BadConfig:
-        config = load(b'[archive]\ntimezone = "Asia/Shanghai"\n', {})  # as a person mends it
-    ws = Workspace(root, config, files, desk.told)
-    ws.prepare()
-    sweep(ws)
-    reclaim(ws)
+        toml = f"[archive]\n{IN_SHANGHAI}\n".encode()  # as a person mends it
+    return World(root, at("2026-01-31T10:00"), toml, UnsyncedDisk())
 
-    def attempt(step: object, *arguments: object) -> None:
+
+def _day(root: Path) -> World:
+    """What happens to the workspace: every step may refuse in one sentence of ours, and by no other way."""
+    world = _open(root)
+
+    def attempt(step: Callable[..., object], *arguments: object) -> None:
         try:
-            step(*arguments)  # type: ignore[operator]
+            step(*arguments)
         except SupervisorError as error:
             if not str(error).endswith(".") or "\n" in str(error):
                 raise AssertionError(f"{error!r} is not one sentence") from error
 
     for hours in (0, 7, 24):
-        desk.clock.forward(hours=hours)
-        now = desk.clock()
-        attempt(run_round, ws, now, "all")
-        attempt(lambda: Worker(files, ws.layout, ws.config, desk.scribe, desk.clock).run_once())
-        attempt(fsck, ws)
-        for command in (status, plan):
-            attempt(command, ws, now)
-        attempt(refresh, ws)
-        attempt(_turn, ws, now)
-        attempt(why, ws)
-        attempt(get, ws, "memory/花园.md")
+        world.clock.forward(hours=hours)
+        attempt(world.round, "all")
+        attempt(world.worker().run_once)
+        for command in (world.fsck, world.status, world.plan, world.refresh):
+            attempt(command)
+        attempt(_turn, world)
+        attempt(world.why)
+        attempt(world.get, "memory/花园.md")
         if hours == 7:
-            attempt(_mend, ws, now)
+            attempt(_mend, world)
+    return world
 
 
-def _turn(ws: Workspace, now: datetime) -> None:
-    record(ws, context(ws, gather(ws, None), now, recall(ws, "备份搬到 /srv 哪里？", now)))
+def _turn(world: World) -> None:
+    world.save_receipt(world.context(world.read_input(None), world.search("备份搬到 /srv 哪里？")))
 
 
-def _mend(ws: Workspace, now: datetime) -> None:
-    restore_history(ws, now, unknown=True)
-    repair(ws, now)
+def _mend(world: World) -> None:
+    world.restore(unknown=True)
+    world.repair()
 
 
 def _tree(root: Path) -> dict[str, bytes]:

@@ -15,6 +15,7 @@ from tests.fuzz.lives import live, template
 from tests.fuzz.mutate import mutated
 from tests.fuzz.parts import read_one
 from tests.fuzz.readers import READERS
+from tests.world import World
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -39,10 +40,7 @@ def test_a_word_that_goes_and_a_person_s_file_that_is_changed_are_noticed(tmp_pa
     start = template(tmp_path / "start")
 
     def spoil(change):
-        def round_and_spoil(ws, now, runs):
-            change(ws.layout.memory / "花园.md")
-
-        monkeypatch.setattr("tests.fuzz.lives.run_round", round_and_spoil)
+        monkeypatch.setattr(World, "round", lambda world, _runs: change(world.layout.memory / "花园.md"))
         with pytest.raises(AssertionError, match=r"are gone|was changed"):
             live(start, tmp_path / "case", 1)
 

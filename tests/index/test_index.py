@@ -27,172 +27,153 @@ from supervisor.protocol.clock import within
 from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.errors import BadFile
 from supervisor.query.parse import Query, ask
-from supervisor.recall.search import recall, refresh
-from tests.conftest import WITHOUT_MODEL, Desk, at, message, talk
+from tests.world import WITHOUT_MODEL, FaultyDisk, World, at, message, talk
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def told(desk):
-    desk.reopen(WITHOUT_MODEL)
-    desk.write(
+def filled(world):
+    world.reopen(WITHOUT_MODEL)
+    world.write(
         [
             message("1", "2026-01-30T09:00", "我对花生过敏，点外卖要备注。"),
             message("2", "2026-01-29T10:00", "猫的疫苗九月十二号打。"),
         ]
     )
-    desk.settle()
-    refresh(desk.ws)
-    return desk
-
-
-def note(desk, name, text):
-    path = desk.root / "memory" / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-def paths(desk, question):
-    return [hit.unit.path for hit in recall(desk.ws, question, desk.clock()).hits]
+    world.settle()
+    world.refresh()
+    return world
 
 
 # ── one process ──────────────────────────────────────────────────────────────
 
 
-def test_a_first_index_reads_every_file_and_the_next_look_none(desk):
-    note(desk, "2026-01-28-idea.md", "买一台电钢琴。\n")
-    (desk.root / "memory.md").write_text("2026-01-20|web-chat|喜欢喝普洱\n", encoding="utf-8")
-    assert refresh(desk.ws) == Changes(read=2, new=True)
-    assert refresh(desk.ws) == Changes()
-    assert refresh(desk.reopen()) == Changes()
+def test_a_first_index_reads_every_file_and_the_next_look_none(world):
+    world.note("2026-01-28-idea.md", "买一台电钢琴。\n")
+    world.put("memory.md", "2026-01-20|web-chat|喜欢喝普洱\n")
+    assert world.refresh() == Changes(read=2, new=True)
+    assert world.refresh() == Changes()
+    assert world.reopen().refresh() == Changes()
 
 
-def test_a_look_at_what_has_not_changed_reads_no_file_and_commits_nothing(told):
-    class Counting(RealDisk):
-        reads = 0
-
-        def read(self, path, offset=0):
-            self.reads += 1
-            return super().read(path, offset)
-
-    disk = Counting()
-    told.reopen(disk=disk)
-    refresh(told.ws)
-    disk.reads = 0
-    commits = (told.root / ".recalld/index/meta.json").stat()
-    refresh(told.ws)
-    assert disk.reads == 0
-    assert (told.root / ".recalld/index/meta.json").stat() == commits
+def test_a_look_at_what_has_not_changed_reads_no_file_and_commits_nothing(filled):
+    disk = FaultyDisk()
+    filled.reopen(disk=disk)
+    filled.refresh()
+    disk.made.clear()
+    commits = (filled.root / ".recalld/index/meta.json").stat()
+    filled.refresh()
+    assert disk.count("read") == 0
+    assert (filled.root / ".recalld/index/meta.json").stat() == commits
 
 
-def test_what_is_new_changed_and_gone_is_found_as_it_is_now(told):
-    path = note(told, "wishes.md", "- 买一台电钢琴\n")
-    assert refresh(told.ws) == Changes(read=1)
-    assert paths(told, "电钢琴") == ["memory/wishes.md"]
+def test_what_is_new_changed_and_gone_is_found_as_it_is_now(filled):
+    path = filled.note("wishes.md", "- 买一台电钢琴\n")
+    assert filled.refresh() == Changes(read=1)
+    assert filled.found_paths("电钢琴") == ["memory/wishes.md"]
     path.write_text("- 买一把小提琴\n", encoding="utf-8")
-    assert refresh(told.ws) == Changes(read=1)
-    assert (paths(told, "电钢琴"), paths(told, "小提琴")) == ([], ["memory/wishes.md"])
+    assert filled.refresh() == Changes(read=1)
+    assert (filled.found_paths("电钢琴"), filled.found_paths("小提琴")) == ([], ["memory/wishes.md"])
     path.unlink()
-    assert refresh(told.ws) == Changes(gone=1)
-    assert paths(told, "小提琴") == []
+    assert filled.refresh() == Changes(gone=1)
+    assert filled.found_paths("小提琴") == []
 
 
-def test_a_file_that_is_saved_by_rename_is_a_changed_one(told):
-    path = note(told, "wishes.md", "- 买一台电钢琴\n")
-    refresh(told.ws)
+def test_a_file_that_is_saved_by_rename_is_a_changed_one(filled):
+    path = filled.note("wishes.md", "- 买一台电钢琴\n")
+    filled.refresh()
     new = path.with_name(".wishes.md.swp")
     new.write_text("- 买一把小提琴\n", encoding="utf-8")
     new.replace(path)
-    refresh(told.ws)
-    assert paths(told, "小提琴") == ["memory/wishes.md"]
+    filled.refresh()
+    assert filled.found_paths("小提琴") == ["memory/wishes.md"]
 
 
-def test_a_file_that_is_moved_is_cited_where_it_lies_now(told):
-    path = note(told, "wishes.md", "- 买一台电钢琴\n")
-    refresh(told.ws)
-    (told.root / "memory/old").mkdir()
-    path.rename(told.root / "memory/old/wishes.md")
-    assert refresh(told.ws) == Changes(moved=1)
-    assert paths(told, "电钢琴") == ["memory/old/wishes.md"]
+def test_a_file_that_is_moved_is_cited_where_it_lies_now(filled):
+    path = filled.note("wishes.md", "- 买一台电钢琴\n")
+    filled.refresh()
+    (filled.root / "memory/old").mkdir()
+    path.rename(filled.root / "memory/old/wishes.md")
+    assert filled.refresh() == Changes(moved=1)
+    assert filled.found_paths("电钢琴") == ["memory/old/wishes.md"]
 
 
-def test_a_dated_file_that_goes_to_originals_is_found_there_before_the_next_update(told):
-    (path,) = (told.root / "memory").glob("2026-01-30-*.md")
-    target = told.layout.original(path.name)
+def test_a_dated_file_that_goes_to_originals_is_found_there_before_the_next_update(filled):
+    (path,) = (filled.root / "memory").glob("2026-01-30-*.md")
+    target = filled.layout.original(path.name)
     target.parent.mkdir(parents=True)
     path.rename(target)
-    assert paths(told, "花生") == [told.layout.relative(target)]
+    assert filled.found_paths("花生") == [filled.layout.relative(target)]
 
 
-def test_two_files_of_the_same_words_are_both_found_and_one_stays(told):
-    first, second = (note(told, name, "- 买一台电钢琴\n") for name in ("a.md", "b.md"))
-    refresh(told.ws)
-    assert sorted(paths(told, "电钢琴")) == ["memory/a.md", "memory/b.md"]
+def test_two_files_of_the_same_words_are_both_found_and_one_stays(filled):
+    first, second = (filled.note(name, "- 买一台电钢琴\n") for name in ("a.md", "b.md"))
+    filled.refresh()
+    assert sorted(filled.found_paths("电钢琴")) == ["memory/a.md", "memory/b.md"]
     first.unlink()
-    refresh(told.ws)
-    assert paths(told, "电钢琴") == ["memory/b.md"]
+    filled.refresh()
+    assert filled.found_paths("电钢琴") == ["memory/b.md"]
     second.unlink()
-    refresh(told.ws)
-    assert paths(told, "电钢琴") == []
+    filled.refresh()
+    assert filled.found_paths("电钢琴") == []
 
 
-def test_an_index_of_another_version_is_made_anew_and_told(told, monkeypatch):
+def test_an_index_of_another_version_is_made_anew_and_told(filled, monkeypatch):
     monkeypatch.setattr(supervisor.index.index, "VERSION", "other")
-    told.reopen()
-    assert paths(told, "花生")  # from memory, meanwhile
-    assert refresh(told.ws).rebuilt
-    assert len(told.told.of("index_damaged")) == 1
-    assert paths(told, "花生")
-    assert not refresh(told.reopen()).rebuilt
+    filled.reopen()
+    assert filled.found_paths("花生")  # from memory, meanwhile
+    assert filled.refresh().rebuilt
+    assert len(filled.events.of("index_damaged")) == 1
+    assert filled.found_paths("花生")
+    assert not filled.reopen().refresh().rebuilt
 
 
-def test_an_index_made_anew_on_request_holds_the_same(told):
-    note(told, "wishes.md", "- 买一台电钢琴\n")
-    refresh(told.ws)
-    before = recall(told.ws, "花生", told.clock()).hits
-    refresh(told.ws, anew=True)
-    assert recall(told.ws, "花生", told.clock()).hits == before
-    assert paths(told, "电钢琴") == ["memory/wishes.md"]
-    assert told.told.of("index_damaged") == []
+def test_an_index_made_anew_on_request_holds_the_same(filled):
+    filled.note("wishes.md", "- 买一台电钢琴\n")
+    filled.refresh()
+    before = filled.search("花生").hits
+    filled.refresh(anew=True)
+    assert filled.search("花生").hits == before
+    assert filled.found_paths("电钢琴") == ["memory/wishes.md"]
+    assert filled.events.of("index_damaged") == []
 
 
-def test_progress_is_told_of_a_long_update_alone(told):
+def test_progress_is_told_of_a_long_update_alone(filled):
     seen = []
-    told.ws.progress = lambda *step: seen.append(step)
-    note(told, "wishes.md", "- 买一台电钢琴\n")
-    refresh(told.ws)
+    filled.ws.progress = lambda *step: seen.append(step)
+    filled.note("wishes.md", "- 买一台电钢琴\n")
+    filled.refresh()
     assert seen == []
     for n in range(60):
-        note(told, f"idea-{n}.md", f"第 {n} 个想法\n")
-    refresh(told.ws)
+        filled.note(f"idea-{n}.md", f"第 {n} 个想法\n")
+    filled.refresh()
     assert seen[0] == ("index", 0, 60)
     assert seen[-1] == ("index", 59, 60)
 
 
-def test_an_update_that_is_told_to_stop_leaves_the_last_commit(told):
+def test_an_update_that_is_told_to_stop_leaves_the_last_commit(filled):
     for n in range(60):
-        note(told, f"idea-{n}.md", f"第 {n} 个想法\n")
+        filled.note(f"idea-{n}.md", f"第 {n} 个想法\n")
     asked = iter(range(100))
-    told.ws.index.should_stop = lambda: next(asked) == 30
+    filled.ws.index.should_stop = lambda: next(asked) == 30
     with pytest.raises(InterruptedError):
-        refresh(told.ws)
-    told.reopen()
-    assert paths(told, "花生")
-    assert refresh(told.ws) == Changes(read=60)
+        filled.refresh()
+    filled.reopen()
+    assert filled.found_paths("花生")
+    assert filled.refresh() == Changes(read=60)
 
 
 @settings(max_examples=12, deadline=None)
 @given(st.integers(0, 10**6))
 def test_after_any_changes_the_index_is_as_one_made_anew(tmp_path_factory, seed):
     pick = random.Random(seed)
-    desk = Desk(tmp_path_factory.mktemp("desk"), at("2026-01-31T10:00"))
-    (desk.root / "memory").mkdir(exist_ok=True)
+    world = World(tmp_path_factory.mktemp("world"), at("2026-01-31T10:00"))
+    (world.root / "memory").mkdir(exist_ok=True)
     words = ("花生", "电钢琴", "部署", "backup", "猫", "普洱", "nginx", "疫苗")
     names = ("2026-01-28-a.md", "2026-01-28-b.md", "note.md", "trips/japan.md", "2026-01-27.md")
     for _ in range(8):
-        path = note(desk, pick.choice(names), "x")
+        path = world.note(pick.choice(names), "x")
         match pick.randrange(5):
             case 0:
                 path.unlink()
@@ -202,77 +183,76 @@ def test_after_any_changes_the_index_is_as_one_made_anew(tmp_path_factory, seed)
                 path.write_text("".join(f"- {' '.join(pick.choices(words, k=3))}\n" for _ in range(3)), encoding="utf-8")
         match pick.randrange(4):
             case 0:
-                desk.reopen()
+                world.reopen()
             case 1:
-                desk.ws.index.freshen()
+                world.ws.index.freshen()
             case 2:
-                recall(desk.ws, "花生 部署", desk.clock())
-        refresh(desk.ws)
+                world.search("花生 部署")
+        world.refresh()
     query = ask("花生 电钢琴 backup", date(2026, 1, 31))
-    followed = {(hit.unit.path, hit.unit.start, hit.unit.text) for hit in desk.ws.index.search(query, 100)}
-    refresh(desk.reopen(), anew=True)
-    assert {(hit.unit.path, hit.unit.start, hit.unit.text) for hit in desk.ws.index.search(query, 100)} == followed
+    followed = {(hit.unit.path, hit.unit.start, hit.unit.text) for hit in world.ws.index.search(query, 100)}
+    world.reopen().refresh(anew=True)
+    assert {(hit.unit.path, hit.unit.start, hit.unit.text) for hit in world.ws.index.search(query, 100)} == followed
 
 
 # ── several ──────────────────────────────────────────────────────────────────
 
 
-def test_another_process_sees_a_commit_at_its_next_search(told):
-    other = Desk(told.root, told.clock())
-    other.reopen(WITHOUT_MODEL)
-    assert paths(other, "花生")
-    note(told, "wishes.md", "- 买一台电钢琴\n")
-    refresh(told.ws)
-    assert paths(other, "电钢琴") == ["memory/wishes.md"]
+def test_another_process_sees_a_commit_at_its_next_search(filled):
+    other = filled.another()
+    assert other.found_paths("花生")
+    filled.note("wishes.md", "- 买一台电钢琴\n")
+    filled.refresh()
+    assert other.found_paths("电钢琴") == ["memory/wishes.md"]
 
 
-def test_who_does_not_get_the_lock_searches_what_has_changed_in_memory_and_writes_nothing(told):
-    note(told, "wishes.md", "- 买一台电钢琴\n")
-    commits = (told.root / ".recalld/index/meta.json").read_bytes()
-    with told.files.lock(told.root / ".recalld/index.lock"):
-        assert refresh(told.ws).shared
-        assert paths(told, "电钢琴") == ["memory/wishes.md"]
-    assert (told.root / ".recalld/index/meta.json").read_bytes() == commits
-    refresh(told.ws)
-    told.reopen()
-    assert paths(told, "电钢琴") == ["memory/wishes.md"]
+def test_who_does_not_get_the_lock_searches_what_has_changed_in_memory_and_writes_nothing(filled):
+    filled.note("wishes.md", "- 买一台电钢琴\n")
+    commits = (filled.root / ".recalld/index/meta.json").read_bytes()
+    with filled.files.lock(filled.root / ".recalld/index.lock"):
+        assert filled.refresh().shared
+        assert filled.found_paths("电钢琴") == ["memory/wishes.md"]
+    assert (filled.root / ".recalld/index/meta.json").read_bytes() == commits
+    filled.refresh()
+    filled.reopen()
+    assert filled.found_paths("电钢琴") == ["memory/wishes.md"]
 
 
-def test_what_is_scored_in_memory_is_scored_as_in_the_index(told):
-    told.write([one for n in (25, 26, 27) for one in talk(f"2026-01-{n}T09:00", 12, timedelta(minutes=1))])
-    told.settle()
-    refresh(told.ws, anew=True)
-    indexed = recall(told.ws, "nginx 配置 备份", told.clock()).hits
-    told.reopen()
-    (told.root / ".recalld/index/meta.json").unlink()
-    held = recall(told.ws, "nginx 配置 备份", told.clock(), (), within(60)).hits
+def test_what_is_scored_in_memory_is_scored_as_in_the_index(filled):
+    filled.write([one for n in (25, 26, 27) for one in talk(f"2026-01-{n}T09:00", 12, timedelta(minutes=1))])
+    filled.settle()
+    filled.refresh(anew=True)
+    indexed = filled.search("nginx 配置 备份").hits
+    filled.reopen()
+    (filled.root / ".recalld/index/meta.json").unlink()
+    held = filled.search("nginx 配置 备份", (), within(60)).hits
     assert [(hit.unit.message, hit.score) for hit in held] == [(hit.unit.message, hit.score) for hit in indexed]
 
 
 @pytest.mark.parametrize(
     "question", ["上周", "上周我做了什么", "last week", "这周我们聊了哪些事", "上个月", "这个月", "in January", "去年"]
 )
-def test_of_days_alone_the_same_is_found_in_the_index_and_in_memory_and_something_of_them(told, question):
+def test_of_days_alone_the_same_is_found_in_the_index_and_in_memory_and_something_of_them(filled, question):
     days = ("2025-12-08", "2025-12-30", *(f"2026-01-{n}" for n in ("05", 19, 20, 21, 22, 23, 24, 25)))
-    told.write([one for day in days for one in talk(f"{day}T09:00", 3, timedelta(minutes=1))])
-    told.settle()
-    refresh(told.ws, anew=True)
-    indexed = recall(told.ws, question, told.clock()).hits
-    told.reopen()
-    (told.root / ".recalld/index/meta.json").unlink()
-    held = recall(told.ws, question, told.clock(), (), within(60)).hits
-    named = ask(question, told.ws.today(told.clock())).days
+    filled.write([one for day in days for one in talk(f"{day}T09:00", 3, timedelta(minutes=1))])
+    filled.settle()
+    filled.refresh(anew=True)
+    indexed = filled.search(question).hits
+    filled.reopen()
+    (filled.root / ".recalld/index/meta.json").unlink()
+    held = filled.search(question, (), within(60)).hits
+    named = ask(question, filled.ws.today(filled.clock())).days
     assert {hit.unit.day for hit in indexed if hit.unit.day in named[0]}
     assert {(hit.unit.message, hit.score) for hit in held} == {(hit.unit.message, hit.score) for hit in indexed}
 
 
-def test_a_thread_searches_undisturbed_while_another_updates_and_makes_anew(told):
+def test_a_thread_searches_undisturbed_while_another_updates_and_makes_anew(filled):
     faults, ended = [], threading.Event()
 
     def search():
         while not ended.is_set():
             try:
-                if not paths(told, "花生"):
+                if not filled.found_paths("花生"):
                     faults.append("nothing found")
             except BaseException as error:
                 faults.append(repr(error))
@@ -281,93 +261,91 @@ def test_a_thread_searches_undisturbed_while_another_updates_and_makes_anew(told
     for reader in readers:
         reader.start()
     for n in range(12):
-        note(told, f"idea-{n}.md", f"第 {n} 个想法：电钢琴\n")
-        refresh(told.ws, anew=n % 4 == 0)
+        filled.note(f"idea-{n}.md", f"第 {n} 个想法：电钢琴\n")
+        filled.refresh(anew=n % 4 == 0)
     ended.set()
     for reader in readers:
         reader.join()
     assert faults == []
-    assert told.told.of("recall_failed") == []
+    assert filled.events.of("recall_failed") == []
 
 
-def test_who_searches_while_the_first_index_is_made_takes_it_for_none_and_leaves_it_alone(told):
-    shutil.rmtree(told.root / ".recalld/index")
-    told.reopen()
-    other, found = Desk(told.root, told.clock()), []
-    other.reopen(WITHOUT_MODEL)
-    told.ws.index.should_stop = lambda: found.append(paths(other, "花生")) or False  # its list is there, nothing is committed
-    assert refresh(told.ws).new
+def test_who_searches_while_the_first_index_is_made_takes_it_for_none_and_leaves_it_alone(filled):
+    shutil.rmtree(filled.root / ".recalld/index")
+    filled.reopen()
+    other, found = filled.another(), []
+    filled.ws.index.should_stop = lambda: (
+        found.append(other.found_paths("花生")) or False
+    )  # its list is there, nothing is committed
+    assert filled.refresh().new
     assert found
     assert all(found)
-    assert paths(other, "花生")
-    assert other.ws.index.held == told.ws.index.on_disk()
-    assert told.told.of("index_damaged") == other.told.of("index_damaged") == []
+    assert other.found_paths("花生")
+    assert other.ws.index.held == filled.ws.index.on_disk()
+    assert filled.events.of("index_damaged") == other.events.of("index_damaged") == []
 
 
-def test_a_first_index_whose_making_was_killed_is_made_and_not_told_as_damaged(told):
-    shutil.rmtree(told.root / ".recalld/index")
-    (told.root / ".recalld/index").mkdir(mode=0o700)
-    Engine(str(told.root / ".recalld/index"), new=True)
-    told.reopen()
-    assert paths(told, "花生")
-    assert refresh(told.ws).new
-    assert paths(told, "花生")
-    assert told.told.of("index_damaged") == []
+def test_a_first_index_whose_making_was_killed_is_made_and_not_told_as_damaged(filled):
+    shutil.rmtree(filled.root / ".recalld/index")
+    (filled.root / ".recalld/index").mkdir(mode=0o700)
+    Engine(str(filled.root / ".recalld/index"), new=True)
+    filled.reopen()
+    assert filled.found_paths("花生")
+    assert filled.refresh().new
+    assert filled.found_paths("花生")
+    assert filled.events.of("index_damaged") == []
 
 
-def test_a_commit_that_comes_while_the_one_before_is_opened_is_seen_by_the_next_search(told, monkeypatch):
-    other = Desk(told.root, told.clock())
-    other.reopen(WITHOUT_MODEL)
+def test_a_commit_that_comes_while_the_one_before_is_opened_is_seen_by_the_next_search(filled, monkeypatch):
+    other = filled.another()
 
     class Slow(Engine):
         def note(self):
             monkeypatch.setattr(supervisor.index.snapshot, "Engine", Engine)
-            note(told, "wishes.md", "- 买一台电钢琴\n")
-            refresh(told.ws)
+            filled.note("wishes.md", "- 买一台电钢琴\n")
+            filled.refresh()
             return super().note()
 
     monkeypatch.setattr(supervisor.index.snapshot, "Engine", Slow)
-    assert paths(other, "花生")
-    assert paths(other, "电钢琴") == ["memory/wishes.md"]
-    assert other.told.of("index_damaged") == []
+    assert other.found_paths("花生")
+    assert other.found_paths("电钢琴") == ["memory/wishes.md"]
+    assert other.events.of("index_damaged") == []
 
 
-def test_a_commit_whose_parts_are_merged_away_while_it_is_opened_is_no_damage(told, monkeypatch):
-    other = Desk(told.root, told.clock())
-    other.reopen(WITHOUT_MODEL)
+def test_a_commit_whose_parts_are_merged_away_while_it_is_opened_is_no_damage(filled, monkeypatch):
+    other = filled.another()
 
     def gone(folder, *, new):
         monkeypatch.setattr(supervisor.index.snapshot, "Engine", Engine)
-        refresh(told.ws, anew=True)
+        filled.refresh(anew=True)
         raise BadFile(folder, "ValueError in the index's library")
 
     monkeypatch.setattr(supervisor.index.snapshot, "Engine", gone)
     assert other.ws.index.inventory().files == 2  # of what was made meanwhile, at the first look
-    assert paths(other, "花生")
-    assert other.told.of("index_damaged") == []
+    assert other.found_paths("花生")
+    assert other.events.of("index_damaged") == []
 
 
-def test_a_commit_that_comes_between_the_search_of_memories_and_that_of_originals_is_for_the_next_search(told, monkeypatch):
+def test_a_commit_that_comes_between_the_search_of_memories_and_that_of_originals_is_for_the_next_search(filled, monkeypatch):
     """Else the one would be searched in what memory holds, not all, and the other in a commit; and nothing would tell it."""
-    shutil.rmtree(told.root / ".recalld/index")
-    other, left = Desk(told.root, told.clock()), []
-    other.reopen(WITHOUT_MODEL)
+    shutil.rmtree(filled.root / ".recalld/index")
+    other, left = filled.another(), []
     monkeypatch.setattr(supervisor.index.snapshot, "_MOST", 0)  # more has changed than memory holds
-    told.reopen()
+    filled.reopen()
 
     def slow(view, *how):
         found = ranked(view, *how)
         if not left:
             left.append(other.ws.index.left)
-            refresh(told.ws)
+            filled.refresh()
         return found
 
     ranked = View.ranked
     monkeypatch.setattr(View, "ranked", slow)
-    recall(other.ws, "花生", other.clock())
+    other.search("花生")
     assert left[0]
-    assert ["not all that has changed" in told["why"] for told in other.told.of("recall_failed")] == [True]
-    assert paths(other, "花生")
+    assert ["not all that has changed" in event["why"] for event in other.events.of("recall_failed")] == [True]
+    assert other.found_paths("花生")
 
 
 def test_what_is_searched_second_is_measured_by_the_best_of_what_was_searched_first():
@@ -383,132 +361,128 @@ def test_what_is_searched_second_is_measured_by_the_best_of_what_was_searched_fi
     assert [path for _, path in found] == ["memory/dated.md", "memory/original.md"]
 
 
-def test_a_part_that_another_process_is_writing_is_none_of_the_commit_that_is_searched(told):
-    part = told.root / ".recalld/index" / f"{'a' * 32}.store"
+def test_a_part_that_another_process_is_writing_is_none_of_the_commit_that_is_searched(filled):
+    part = filled.root / ".recalld/index" / f"{'a' * 32}.store"
     part.write_bytes("写到一半".encode())
-    told.reopen()
-    assert paths(told, "花生")
+    filled.reopen()
+    assert filled.found_paths("花生")
     with part.open("ab") as growing:
         growing.write("，还有一半".encode())
-    assert paths(told, "花生")
-    assert told.told.of("index_damaged") == []
+    assert filled.found_paths("花生")
+    assert filled.events.of("index_damaged") == []
 
 
-def test_who_finds_a_commit_damaged_leaves_the_one_that_was_made_in_its_place(told):
-    other = Desk(told.root, told.clock())
-    other.reopen(WITHOUT_MODEL)
-    assert paths(other, "花生")
-    note(told, "wishes.md", "- 买一台电钢琴\n")
-    refresh(told.ws, anew=True)
-    commits = told.ws.index.on_disk()
+def test_who_finds_a_commit_damaged_leaves_the_one_that_was_made_in_its_place(filled):
+    other = filled.another()
+    assert other.found_paths("花生")
+    filled.note("wishes.md", "- 买一台电钢琴\n")
+    filled.refresh(anew=True)
+    commits = filled.ws.index.on_disk()
     other.ws.index.forget()
-    assert told.ws.index.on_disk() == commits
-    assert paths(other, "电钢琴") == ["memory/wishes.md"]
+    assert filled.ws.index.on_disk() == commits
+    assert other.found_paths("电钢琴") == ["memory/wishes.md"]
 
 
-def test_an_index_whose_list_is_gone_is_made_anew_and_told_also_by_who_never_had_it_open(told):
-    (told.root / ".recalld/index/meta.json").unlink()
-    told.reopen()
-    assert refresh(told.ws).rebuilt
-    assert len(told.told.of("index_damaged")) == 1
-    assert paths(told, "花生")
+def test_an_index_whose_list_is_gone_is_made_anew_and_told_also_by_who_never_had_it_open(filled):
+    (filled.root / ".recalld/index/meta.json").unlink()
+    filled.reopen()
+    assert filled.refresh().rebuilt
+    assert len(filled.events.of("index_damaged")) == 1
+    assert filled.found_paths("花生")
 
 
-def test_who_made_a_commit_notices_what_is_cut_off_of_it(told):
-    assert told.ws.index.held  # it has made the commit itself, and never opened it
-    cut_off(told)
-    assert paths(told, "花生")
-    assert len(told.told.of("index_damaged")) == 1
+def test_who_made_a_commit_notices_what_is_cut_off_of_it(filled):
+    assert filled.ws.index.held  # it has made the commit itself, and never opened it
+    cut_off(filled)
+    assert filled.found_paths("花生")
+    assert len(filled.events.of("index_damaged")) == 1
 
 
-def test_deletes_that_another_process_is_writing_are_none_of_the_commit_that_is_searched(told):
-    (part,) = (told.root / ".recalld/index").glob("*.store")
+def test_deletes_that_another_process_is_writing_are_none_of_the_commit_that_is_searched(filled):
+    (part,) = (filled.root / ".recalld/index").glob("*.store")
     deletes = part.with_suffix(".999.del")
     deletes.write_bytes(b"1")
-    told.reopen()
-    assert paths(told, "花生")
+    filled.reopen()
+    assert filled.found_paths("花生")
     deletes.write_bytes(b"12")
-    assert paths(told, "花生")
-    assert told.told.of("index_damaged") == []
+    assert filled.found_paths("花生")
+    assert filled.events.of("index_damaged") == []
 
 
-def cut_off(desk):
+def cut_off(world):
     """Cut a part of the index off, as a fault of the disk does."""
-    part = next(path for path in sorted((desk.root / ".recalld/index").glob("*.store")))
+    part = next(path for path in sorted((world.root / ".recalld/index").glob("*.store")))
     os.truncate(part, part.stat().st_size // 3)
 
 
-def test_damage_that_is_found_while_another_holds_the_lock_is_healed_by_who_keeps_the_index(told):
-    keeper, other = told, Desk(told.root, told.clock())
-    other.reopen(WITHOUT_MODEL)
-    assert paths(other, "花生")
-    cut_off(told)
-    with told.files.lock(told.root / ".recalld/index.lock"):
-        assert paths(other, "花生")
-    assert refresh(keeper.ws).rebuilt  # though it has that commit open, and no file of memory is another
-    assert paths(other, "花生")
+def test_damage_that_is_found_while_another_holds_the_lock_is_healed_by_who_keeps_the_index(filled):
+    keeper, other = filled, filled.another()
+    assert other.found_paths("花生")
+    cut_off(filled)
+    with filled.files.lock(filled.root / ".recalld/index.lock"):
+        assert other.found_paths("花生")
+    assert keeper.refresh().rebuilt  # though it has that commit open, and no file of memory is another
+    assert other.found_paths("花生")
     assert other.ws.index.held == keeper.ws.index.on_disk()
 
 
-def test_an_index_that_is_damaged_again_and_again_is_told_and_healed_each_time(told):
+def test_an_index_that_is_damaged_again_and_again_is_told_and_healed_each_time(filled):
     for times in (1, 2, 3):
-        assert paths(told, "花生")
-        cut_off(told)
-        assert paths(told, "花生")
-        assert len(told.told.of("index_damaged")) == 2 * times - 1
-        assert refresh(told.ws).rebuilt
-        assert told.ws.index.held == told.ws.index.on_disk()
+        assert filled.found_paths("花生")
+        cut_off(filled)
+        assert filled.found_paths("花生")
+        assert len(filled.events.of("index_damaged")) == 2 * times - 1
+        assert filled.refresh().rebuilt
+        assert filled.ws.index.held == filled.ws.index.on_disk()
 
 
-def test_no_commit_is_made_on_one_that_is_damaged(told):
+def test_no_commit_is_made_on_one_that_is_damaged(filled):
     """Its list would be newer than the damage, which nobody would look for then."""
-    note(told, "wishes.md", "- 买一台电钢琴\n")
-    cut_off(told)
-    refresh(told.ws)
-    assert len(told.told.of("index_damaged")) == 1
-    other = Desk(told.root, told.clock())
-    other.reopen(WITHOUT_MODEL)
-    assert paths(other, "花生")
-    assert paths(other, "电钢琴") == ["memory/wishes.md"]
-    assert other.told.of("index_damaged") == []
+    filled.note("wishes.md", "- 买一台电钢琴\n")
+    cut_off(filled)
+    filled.refresh()
+    assert len(filled.events.of("index_damaged")) == 1
+    other = filled.another()
+    assert other.found_paths("花生")
+    assert other.found_paths("电钢琴") == ["memory/wishes.md"]
+    assert other.events.of("index_damaged") == []
 
 
-def test_a_commit_that_is_damaged_while_another_is_made_on_it_vouches_for_nothing(told):
-    note(told, "wishes.md", "- 买一台电钢琴\n")
-    (part,) = (told.root / ".recalld/index").glob("*.store")
+def test_a_commit_that_is_damaged_while_another_is_made_on_it_vouches_for_nothing(filled):
+    filled.note("wishes.md", "- 买一台电钢琴\n")
+    (part,) = (filled.root / ".recalld/index").glob("*.store")
     looks = []
-    told.ws.index.should_stop = lambda: bool(looks.append(part.exists() and part.write_bytes(part.read_bytes())))
-    refresh(told.ws)
+    filled.ws.index.should_stop = lambda: bool(looks.append(part.exists() and part.write_bytes(part.read_bytes())))
+    filled.refresh()
     assert looks
-    assert len(told.told.of("index_damaged")) == 1
-    other = Desk(told.root, told.clock())
-    other.reopen(WITHOUT_MODEL)
-    assert paths(other, "花生")
-    assert other.told.of("index_damaged") == []
+    assert len(filled.events.of("index_damaged")) == 1
+    other = filled.another()
+    assert other.found_paths("花生")
+    assert other.events.of("index_damaged") == []
 
 
-def test_who_searches_beside_two_who_write_finds_all_that_they_say_is_committed(told):
-    shutil.rmtree(told.root / ".recalld/index")
-    written, faults, desks = {1: 0, 2: 0}, [], []
+def test_who_searches_beside_two_who_write_finds_all_that_they_say_is_committed(filled):
+    shutil.rmtree(filled.root / ".recalld/index")
+    written, faults, worlds = {1: 0, 2: 0}, [], []
 
     def another():
-        desk = Desk(told.root, told.clock())
-        desk.reopen(WITHOUT_MODEL)
-        desks.append(desk)
-        return desk
+        world = filled.another()
+        world.reopen(WITHOUT_MODEL)
+        worlds.append(world)
+        return world
 
     def write(who):
-        desk = another()
+        world = another()
         for n in range(1, 16):
-            note(desk, f"idea-{who}-{n}.md", f"第 {n} 个想法：电钢琴 zq{who}x{n}\n")
-            if not refresh(desk.ws, 5.0, anew=n % 7 == 0).shared:
+            world.note(f"idea-{who}-{n}.md", f"第 {n} 个想法：电钢琴 zq{who}x{n}\n")
+            if not world.refresh(5.0, anew=n % 7 == 0).shared:
                 written[who] = n
 
     def search():
         while any(writer.is_alive() for writer in writers):
-            desk = another()  # as a command does, and then as a service
+            world = another()  # as a command does, and then as a service
             for who, n in [one for _ in range(4) for one in written.items() if one[1]]:
-                if paths(desk, f"zq{who}x{n}") != [f"memory/idea-{who}-{n}.md"]:
+                if world.found_paths(f"zq{who}x{n}") != [f"memory/idea-{who}-{n}.md"]:
                     faults.append((who, n))
 
     writers = [threading.Thread(target=write, args=(who,)) for who in written]
@@ -519,14 +493,16 @@ def test_who_searches_beside_two_who_write_finds_all_that_they_say_is_committed(
         one.join()
     assert faults == []
     assert all(written.values())
-    assert [desk.told.of(event) for desk in desks for event in ("index_damaged", "recall_failed") if desk.told.of(event)] == []
+    assert [
+        world.events.of(event) for world in worlds for event in ("index_damaged", "recall_failed") if world.events.of(event)
+    ] == []
 
 
 @pytest.mark.process
-def test_an_interrupt_in_the_middle_leaves_the_old_index_and_the_next_command_goes_on(told):
+def test_an_interrupt_in_the_middle_leaves_the_old_index_and_the_next_command_goes_on(filled):
     for n in range(4000):
-        note(told, f"ideas/idea-{n}.md", f"第 {n} 个想法：电钢琴，备份到 /srv/data/{n}。\n")
-    before = (told.root / ".recalld/index/meta.json").read_bytes()
+        filled.note(f"ideas/idea-{n}.md", f"第 {n} 个想法：电钢琴，备份到 /srv/data/{n}。\n")
+    before = (filled.root / ".recalld/index/meta.json").read_bytes()
     # it stops itself, as Control-C would, after the thousandth group
     program = (
         "import os, signal, sys\n"
@@ -534,22 +510,22 @@ def test_an_interrupt_in_the_middle_leaves_the_old_index_and_the_next_command_go
         "from supervisor.protocol.clock import utc_now\n"
         "from supervisor.workspace import open_workspace\n"
         "from supervisor.recall.search import refresh\n"
-        f"ws = open_workspace(Path({str(told.root)!r}), {{}}, utc_now)\n"
+        f"ws = open_workspace(Path({str(filled.root)!r}), {{}}, utc_now)\n"
         "ws.progress = lambda what, done, of: os.kill(os.getpid(), signal.SIGINT) if done == 1000 else None\n"
         "refresh(ws)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, timeout=60, check=False)
     assert done.returncode == -signal.SIGINT or b"KeyboardInterrupt" in done.stderr
-    assert (told.root / ".recalld/index/meta.json").read_bytes() == before
-    assert refresh(told.reopen(), 5.0) == Changes(read=4000)
-    assert not told.told.of("index_damaged")
+    assert (filled.root / ".recalld/index/meta.json").read_bytes() == before
+    assert filled.reopen().refresh(5.0) == Changes(read=4000)
+    assert not filled.events.of("index_damaged")
 
 
 @pytest.mark.process
-def test_two_commands_at_once_both_answer_and_one_of_them_indexes(told):
+def test_two_commands_at_once_both_answer_and_one_of_them_indexes(filled):
     for n in range(200):
-        note(told, f"ideas/idea-{n}.md", f"第 {n} 个想法：电钢琴 zz{n:03d}a。\n")
-    command = [sys.executable, "-P", "-m", "recalld", "-w", str(told.root), "search", "zz007a", "--json"]
+        filled.note(f"ideas/idea-{n}.md", f"第 {n} 个想法：电钢琴 zz{n:03d}a。\n")
+    command = [sys.executable, "-P", "-m", "recalld", "-w", str(filled.root), "search", "zz007a", "--json"]
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ) for _ in range(2)]
     answers = [one.communicate(timeout=60) for one in both]
@@ -558,9 +534,9 @@ def test_two_commands_at_once_both_answer_and_one_of_them_indexes(told):
     assert all(err == b"" for _, err in answers)
 
 
-def test_a_record_of_the_catalogue_says_of_a_file_whether_it_has_changed(told):
-    (path,) = (told.root / "memory").glob("2026-01-30-*.md")
-    record = told.ws.index.records()[told.layout.relative(path)]
+def test_a_record_of_the_catalogue_says_of_a_file_whether_it_has_changed(filled):
+    (path,) = (filled.root / "memory").glob("2026-01-30-*.md")
+    record = filled.ws.index.records()[filled.layout.relative(path)]
     stat = RealDisk().stat(path)
     assert record.is_as(stat)
     assert not record.is_as(stat._replace(mtime_ns=stat.mtime_ns + 1))

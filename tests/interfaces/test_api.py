@@ -11,22 +11,22 @@ import pytest
 from supervisor import Memory, SupervisorError
 from supervisor.interfaces.cli.output import replayed, told
 from supervisor.protocol.errors import BadRequest, NotFound
-from tests.conftest import Desk, message
+from tests.world import World, message
 
 
 @pytest.fixture
-def memory(desk: Desk) -> Memory:
+def memory(world: World) -> Memory:
     """A settled workspace in which a few things were said, as a program opens it."""
-    desk.write(
+    world.write(
         [
             message("1", "2026-01-28T09:00", "备份放在书房的 NAS 上，每天凌晨三点跑。"),
             message("2", "2026-01-28T09:01", "Noted: the backup runs on the NAS at 3 am.", "assistant"),
             message("3", "2026-01-29T09:00", "我对花生过敏。"),
         ]
     )
-    desk.settle()
-    (desk.root / "recalld.toml").write_text(desk.toml)
-    return Memory(desk.root, environ={}, clock=desk.clock)
+    world.settle()
+    world.put("recalld.toml", world.toml)
+    return Memory(world.root, environ={}, clock=world.clock)
 
 
 def test_a_turn_gets_the_memory_that_answers_and_leaves_a_receipt(memory):
@@ -53,16 +53,16 @@ def test_a_search_cites_lines_that_get_gives_back_word_for_word(memory):
     assert (found.start, found.end) == (hit.unit.start, hit.unit.end)
 
 
-def test_what_is_appended_is_in_history_when_the_call_returns_and_is_found_by_the_next_talk(memory, desk):
+def test_what_is_appended_is_in_history_when_the_call_returns_and_is_found_by_the_next_talk(memory, world):
     [identity] = memory.append([{"role": "user", "text": "车停在 B2 的 117 号。"}])
-    assert desk.history()[-1]["id"] == identity
-    desk.settle()
+    assert world.history()[-1]["id"] == identity
+    world.settle()
     assert [hit.unit.text for hit in memory.search("车停在哪")] == ["车停在 B2 的 117 号。"]
 
 
-def test_a_file_saved_between_two_questions_is_found(memory, desk):
+def test_a_file_saved_between_two_questions_is_found(memory, world):
     assert memory.search("绣球花") == ()
-    (desk.root / "memory" / "花园.md").write_text("# 花园\n\n绣球花三天浇一次水。\n", encoding="utf-8")
+    (world.root / "memory" / "花园.md").write_text("# 花园\n\n绣球花三天浇一次水。\n", encoding="utf-8")
     assert memory.search("绣球花")[0].unit.path == "memory/花园.md"
     memory.rebuild()
     assert memory.search("绣球花")[0].unit.path == "memory/花园.md"
@@ -79,29 +79,29 @@ def test_a_file_saved_between_two_questions_is_found(memory, desk):
         (lambda memory: Memory("/没有/这个文件夹"), BadRequest),
     ],
 )
-def test_a_fault_is_one_sentence_with_the_exit_code_of_the_command(memory, desk, call, kind):
-    before = desk.history()
+def test_a_fault_is_one_sentence_with_the_exit_code_of_the_command(memory, world, call, kind):
+    before = world.history()
     with pytest.raises(kind) as caught:
         call(memory)
     assert isinstance(caught.value, SupervisorError)
     assert str(caught.value).endswith(".")
     assert "\n" not in str(caught.value)
     assert caught.value.exit_code == 64
-    assert desk.history() == before
+    assert world.history() == before
 
 
 @pytest.fixture
-def overheard(desk: Desk) -> Memory:
+def overheard(world: World) -> Memory:
     """Something told in confidence, and something said in a group on the same day."""
-    desk.write(
+    world.write(
         [
             message("1", "2026-01-28T09:00", "工资条的密码是生日，车牌 A12345。"),
             message("2", "2026-01-28T10:00", "周五烧烤，密码锁的钥匙在老王那里。", session="tg:group:-1", chat="group"),
         ]
     )
-    desk.settle()
-    (desk.root / "recalld.toml").write_text(desk.toml + "[recall]\nhonest_miss = true\n")
-    return Memory(desk.root, environ={}, clock=desk.clock)
+    world.settle()
+    world.put("recalld.toml", world.toml + "[recall]\nhonest_miss = true\n")
+    return Memory(world.root, environ={}, clock=world.clock)
 
 
 @pytest.mark.parametrize("heard", [{"session": "tg:group:-1"}, {"session": "tg:group:-1", "chat": "group"}])
@@ -136,9 +136,9 @@ def test_what_is_no_text_is_refused_by_name_in_every_call(memory, wrong):
             call(wrong)
 
 
-def test_a_citation_that_ends_before_it_begins_is_told_so_and_a_path_that_is_not_there_too(memory, desk):
-    (desk.root / "notes.md").write_text("不是记忆\n", encoding="utf-8")
-    (desk.root / "memory.md").write_text("一\n二\n三\n", encoding="utf-8")
+def test_a_citation_that_ends_before_it_begins_is_told_so_and_a_path_that_is_not_there_too(memory, world):
+    world.put("notes.md", "不是记忆\n")
+    world.put("memory.md", "一\n二\n三\n")
     assert memory.get("memory.md#L2-L2").text == "二"
     with pytest.raises(BadRequest, match="says already which lines"):
         memory.get("memory.md#L2", 1, 1)
@@ -156,7 +156,7 @@ def test_importing_the_package_loads_nothing_until_it_is_asked_for():
     assert json.loads(said[0].replace("'", '"')) == []
 
 
-def test_why_reads_as_what_was_asked_what_was_shown_and_what_was_not(memory, desk):
+def test_why_reads_as_what_was_asked_what_was_shown_and_what_was_not(memory, world):
     made = memory.inject("花生和备份在哪？")
     text = told(memory.why())
     assert made.memory.rstrip() in text
@@ -165,5 +165,5 @@ def test_why_reads_as_what_was_asked_what_was_shown_and_what_was_not(memory, des
     assert made.id in head
     assert "words: 花生" in rest.partition("not shown")[0]
     assert replayed(memory.replay()).endswith("Asked now, it would get the same.")
-    (desk.root / "memory.md").write_text("- 花生酱在柜子里\n", encoding="utf-8")
+    world.put("memory.md", "- 花生酱在柜子里\n")
     assert replayed(memory.replay()).rstrip().endswith("+[memory.md#L1] 花生酱在柜子里")

@@ -1,4 +1,4 @@
-"""A workspace with tasks in its queue and a model behind a scripted server: a worker's whole world, without a supervisor."""
+"""A workspace whose model is a scripted server: tasks for the worker, and the worker as a process."""
 
 from __future__ import annotations
 
@@ -10,24 +10,21 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 from supervisor.protocol.clock import to_wire
-from supervisor.protocol.config import load
 from supervisor.protocol.dated_file import Block, render_dated
-from supervisor.protocol.disk import RealDisk
-from supervisor.protocol.files import Files, digest_of
-from supervisor.protocol.paths import Layout
+from supervisor.protocol.files import digest_of
 from supervisor.protocol.period import period_of_group
-from supervisor.protocol.queue import Spool
 from supervisor.protocol.summary_file import Source, Summary, render_summary
 from supervisor.protocol.task import Result, Task, parse_result, task_id
 from supervisor.service.workers import worker_command
-from tests.conftest import ZONE, at
-from worker.loop import Worker
+from tests.world import WITHOUT_MODEL, ZONE, World, at
 from worker.providers import choose
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
     from pathlib import Path
 
+    from supervisor.protocol.queue import Spool
     from tests.llm.server import Server
 
 KEY = "sk-test-4f9a1c77e2d84b0f"
@@ -40,24 +37,38 @@ SENTENCES = (
 )
 
 
-class Shop:
-    """The workspace at *root*; *toml* are lines of [llm]."""
+class ServedWorld(World):
+    """The workspace at *root*, whose model is the scripted *server*; *llm* are lines of [llm], *more* further tables."""
 
-    def __init__(self, root: Path, server: Server, toml: str = "", more: str = "") -> None:
-        self.root, self.server = root, server
-        self.now = NOW
+    def __init__(self, root: Path, server: Server, llm: str = "", more: str = "", now: datetime = NOW) -> None:
         root.mkdir(exist_ok=True)
-        self.files = Files(RealDisk())
-        self.layout = Layout(root)
-        self.spool = Spool(self.files, self.layout)
-        self.toml = (
-            f'[archive]\ntimezone = "Asia/Shanghai"\n[llm]\nbase_url = "{server.url}"\nmodel = "qwen-test"\n{toml}\n'
-            f'[worker]\nbeat = "200ms"\n{more}'
-        )
-        (root / "recalld.toml").write_text(self.toml, encoding="utf-8")
-        self.spool.prepare()
-        for folder in (self.layout.state, self.layout.summaries):
-            self.files.make_folder(folder)
+        self.root, self.server = root, server
+        super().__init__(root, now, self._toml(llm, more))
+
+    def configure(self, llm: str) -> None:
+        """Start a new process with other lines of [llm]."""
+        self.reopen(self._toml(llm))
+
+    def _toml(self, llm: str, more: str = "") -> str:
+        toml = f'{WITHOUT_MODEL}[llm]\nbase_url = "{self.server.url}"\nmodel = "qwen-test"\n{llm}\n[worker]\nbeat = "200ms"\n{more}'
+        (self.root / "recalld.toml").write_text(toml, encoding="utf-8")
+        return toml
+
+    @property
+    def spool(self) -> Spool:
+        return self.ws.spool
+
+    def provider(self) -> Any:
+        return choose(self.ws.config, {"OPENAI_API_KEY": KEY})
+
+    def settle(self, runs: Any = "all") -> None:
+        """Do all that is due now; no step may fail."""
+        for _ in range(60):
+            done = self.round(runs)
+            assert not done.errors
+            if not self.work() and not done.did and not self.spool.in_flight():
+                return
+        raise AssertionError("it never settles")
 
     # ── what a supervisor does ───────────────────────────────────────────────
 
@@ -68,7 +79,7 @@ class Shop:
             Block(f"{label}-{n}", "assistant" if n % 2 else "user", text, first + timedelta(minutes=n), {})
             for n, text in enumerate(texts)
         ]
-        data = render_dated(date.fromisoformat(label), "Asia/Shanghai", ZONE, NOW, blocks)
+        data = render_dated(date.fromisoformat(label), ZONE.key, ZONE, NOW, blocks)
         name = f"{label}-{slug}.md"
         self.files.create(self.layout.dated(name), data)
         return Source(name, digest_of(data)[:16], len(texts))
@@ -83,7 +94,7 @@ class Shop:
         self.files.create(self.layout.summary(period), render_summary(summary))
         return f"summary/{label}.md"
 
-    def ask(self, group: str, *sources: Source, attempt: int = 0, **more: Any) -> Task:
+    def submit_task(self, group: str, *sources: Source, attempt: int = 0, **more: Any) -> Task:
         """Submit the task of a group."""
         kind = "daily-summary" if group.startswith("day-") else "monthly-summary"
         fields: dict[str, Any] = {
@@ -103,18 +114,13 @@ class Shop:
 
     # ── the worker ───────────────────────────────────────────────────────────
 
-    @property
-    def worker(self) -> Worker:
-        config = load(self.toml.encode(), {})
-        return Worker(self.files, self.layout, config, choose(config, {"OPENAI_API_KEY": KEY}), lambda: self.now)
-
     def do(self) -> Result:
         """Let a worker in this process do one task; it must deliver."""
-        result = self.worker.run_once()
+        result = self.worker().run_once()
         assert result
         return result
 
-    def start(self, *, idle_s: float = 0.2, **environ: str) -> subprocess.Popen[str]:
+    def start_worker(self, *, idle_s: float = 0.2, **environ: str) -> subprocess.Popen[str]:
         """Start a worker process."""
         command = [*worker_command(self.root), "--idle", str(idle_s)]
         path = os.pathsep.join(entry for entry in sys.path if entry)
@@ -137,11 +143,6 @@ class Shop:
     def pieces(self) -> list[str]:
         folder = self.layout.state / "pieces"
         return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
-
-    def tree(self) -> dict[str, bytes]:
-        """Every file by its path, locks aside."""
-        paths = (path for path in self.root.rglob("*") if path.is_file() and path.suffix != ".lock")
-        return {path.relative_to(self.root).as_posix(): path.read_bytes() for path in paths}
 
 
 def _environ() -> dict[str, str]:

@@ -12,8 +12,9 @@ import pytest
 
 from tests.llm.injected import INJECTED
 from tests.llm.server import ACTS, TEXT, Act, Server
-from tests.llm.shop import KEY, Shop, long_day
+from tests.llm.shop import KEY, ServedWorld, long_day
 from tests.llm.test_writing import SMALL, TALK
+from tests.process.command import until
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -26,14 +27,7 @@ def server():
 
 @pytest.fixture
 def shop(tmp_path, server):
-    return Shop(tmp_path / "工作区", server)
-
-
-def wait(claim, seconds=15.0):
-    until = time.monotonic() + seconds
-    while not claim():
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    return ServedWorld(tmp_path / "工作区", server)
 
 
 def put_back(shop):
@@ -44,17 +38,17 @@ def put_back(shop):
 
 @pytest.mark.process
 def test_a_worker_killed_after_two_of_four_pieces_costs_four_calls_and_the_one_that_hung(tmp_path, server):
-    shop = Shop(tmp_path / "小", server, SMALL)
+    shop = ServedWorld(tmp_path / "小", server, SMALL)
     server.play("say", "say", "hang", "say")
-    shop.ask("day-2026-01-15", shop.day("2026-01-15", long_day(60)))
-    first = shop.start()
-    wait(lambda: server.seen.calls == 3)
+    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", long_day(60)))
+    first = shop.start_worker()
+    until(lambda: server.seen.calls == 3)
     os.kill(first.pid, signal.SIGKILL)
     first.communicate()
     assert len(shop.pieces()) == 2
     put_back(shop)
 
-    second = shop.start()
+    second = shop.start_worker()
     second.communicate(timeout=30)
 
     (result,) = shop.results()
@@ -68,9 +62,9 @@ def test_a_worker_killed_after_two_of_four_pieces_costs_four_calls_and_the_one_t
 @pytest.mark.parametrize("act", ["hang", "silent", "drip"])
 def test_sigterm_in_the_middle_of_a_stream_closes_it_and_puts_the_task_back(shop, server, act):
     server.play(act)
-    shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK))
-    worker = shop.start(idle_s=60)
-    wait(lambda: server.seen.at_once == 1)
+    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
+    worker = shop.start_worker(idle_s=60)
+    until(lambda: server.seen.at_once == 1)
     began = time.monotonic()
 
     os.kill(worker.pid, signal.SIGTERM)
@@ -80,20 +74,20 @@ def test_sigterm_in_the_middle_of_a_stream_closes_it_and_puts_the_task_back(shop
     assert (worker.returncode, err) == (0, "")
     assert shop.queued() == ["day-2026-01-15"]
     assert shop.results() == []
-    wait(lambda: server.seen.gone == 1)
+    until(lambda: server.seen.gone == 1)
     assert "day-2026-01-15" not in out
 
 
 @pytest.mark.process
 def test_a_worker_whose_task_was_put_back_stops_paying_for_it(shop, server):
     server.play("hang")
-    task = shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK))
-    worker = shop.start(idle_s=60)
-    wait(lambda: server.seen.at_once == 1)
+    task = shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
+    worker = shop.start_worker(idle_s=60)
+    until(lambda: server.seen.at_once == 1)
 
     shop.files.move(shop.spool.running / f"{task.id}.json", shop.root / "withdrawn.json")
 
-    wait(lambda: server.seen.gone == 1)
+    until(lambda: server.seen.gone == 1)
     os.kill(worker.pid, signal.SIGTERM)
     worker.communicate(timeout=10)
     assert shop.results() == []
@@ -111,12 +105,12 @@ def test_a_worker_suspended_past_its_lease_delivers_nothing_when_it_continues(sh
         return ACTS["say"]
 
     server.script = slow_first
-    shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK))
-    first = shop.start()
-    wait(lambda: server.seen.calls == 1)
+    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
+    first = shop.start_worker()
+    until(lambda: server.seen.calls == 1)
     os.kill(first.pid, signal.SIGSTOP)
     put_back(shop)
-    second = shop.start()
+    second = shop.start_worker()
     second.communicate(timeout=30)
     (result,) = shop.results()
     shop.spool.discard(shop.spool.results / f"{result.id}.json")  # the supervisor has taken it in
@@ -135,9 +129,9 @@ def test_two_workers_share_the_tasks_and_do_each_once(shop, server):
     server.script = lambda _number, _prompt: Act(pause_s=0.05)
     days = [f"2026-01-{day}" for day in range(10, 18)]
     for day in days:
-        shop.ask(f"day-{day}", shop.day(day, TALK))
+        shop.submit_task(f"day-{day}", shop.day(day, TALK))
 
-    workers = [shop.start(), shop.start()]
+    workers = [shop.start_worker(), shop.start_worker()]
     for worker in workers:
         worker.communicate(timeout=40)
 
@@ -149,13 +143,13 @@ def test_two_workers_share_the_tasks_and_do_each_once(shop, server):
 @pytest.mark.process
 def test_a_task_that_two_workers_hold_has_one_result_and_its_first_worker_lets_go(shop, server):
     server.play("hang", "say")
-    task = shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK))
-    first = shop.start(idle_s=60)
-    wait(lambda: server.seen.calls == 1)
+    task = shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
+    first = shop.start_worker(idle_s=60)
+    until(lambda: server.seen.calls == 1)
     shop.spool.put_back(f"{task.id}.json")  # the supervisor thinks that it died
-    shop.start().communicate(timeout=30)
+    shop.start_worker().communicate(timeout=30)
 
-    wait(lambda: server.seen.gone == 1)  # its next beat finds the file gone, or another's
+    until(lambda: server.seen.gone == 1)  # its next beat finds the file gone, or another's
 
     (result,) = shop.results()
     assert result.text == TEXT
@@ -168,25 +162,25 @@ def test_a_task_that_two_workers_hold_has_one_result_and_its_first_worker_lets_g
 @pytest.mark.parametrize("act", ["hang", "bad key"])
 def test_the_key_is_in_no_argument_output_or_file_of_a_worker(shop, server, act):
     server.play(Act(**{**ACTS[act].__dict__, "message": f"Incorrect API key provided: {KEY}"}))
-    shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK))
-    worker = shop.start(idle_s=60, OPENAI_LOG="debug")
-    wait(lambda: server.seen.calls == 1)
+    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
+    worker = shop.start_worker(idle_s=60, OPENAI_LOG="debug")
+    until(lambda: server.seen.calls == 1)
     assert KEY.encode() not in Path(f"/proc/{worker.pid}/cmdline").read_bytes()
-    wait(lambda: server.seen.at_once == (act == "hang"))
+    until(lambda: server.seen.at_once == (act == "hang"))
 
     time.sleep(0.3 if act == "bad key" else 0)
     os.kill(worker.pid, signal.SIGTERM)
     out, err = worker.communicate(timeout=10)
 
     assert KEY not in out + err
-    assert not [name for name, data in shop.tree().items() if KEY.encode() in data]
+    assert not [name for name, data in shop.tree(internal=True).items() if KEY.encode() in data]
 
 
 @pytest.mark.process
 def test_a_wrong_wording_ends_the_worker_with_78_and_says_which(shop):
     (shop.root / "prompts").mkdir()
     (shop.root / "prompts" / "merge-summary.en.md").write_text("{messages}")
-    worker = shop.start()
+    worker = shop.start_worker()
     _, err = worker.communicate(timeout=10)
 
     assert worker.returncode == 78
@@ -195,12 +189,12 @@ def test_a_wrong_wording_ends_the_worker_with_78_and_says_which(shop):
 
 @pytest.mark.process
 def test_a_wording_that_breaks_under_a_running_worker_ends_it_with_78_and_its_task_in_the_queue(shop, server):
-    worker = shop.start(idle_s=60)
-    shop.ask("day-2026-01-14", shop.day("2026-01-14", TALK))
-    wait(shop.results)
+    worker = shop.start_worker(idle_s=60)
+    shop.submit_task("day-2026-01-14", shop.day("2026-01-14", TALK))
+    until(shop.results)
     (shop.root / "prompts").mkdir()
     (shop.root / "prompts" / "daily-summary.zh.md").write_text("{date}")
-    shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK))
+    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
     _, err = worker.communicate(timeout=20)
 
     assert worker.returncode == 78
@@ -212,12 +206,12 @@ def test_a_wording_that_breaks_under_a_running_worker_ends_it_with_78_and_its_ta
 def test_an_injected_instruction_changes_no_file_but_the_result_even_with_an_obedient_model(shop, server, number):
     order = INJECTED[number]
     server.play(Act(text=order))
-    task = shop.ask("day-2026-01-15", shop.day("2026-01-15", (TALK[0], order, TALK[1])))
-    before = shop.tree()
+    task = shop.submit_task("day-2026-01-15", shop.day("2026-01-15", (TALK[0], order, TALK[1])))
+    before = shop.tree(internal=True)
 
     result = shop.do()
 
-    after = shop.tree()
+    after = shop.tree(internal=True)
     changed = {name for name in before | after if before.get(name) != after.get(name)}
     assert changed == {f"worker/queue/{task.id}.json", f"worker/results/{task.id}.json", ".recalld/calls.jsonl"}
     assert (result.id, result.group, result.sources, result.extract) == (task.id, task.group, task.sources, False)

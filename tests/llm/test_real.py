@@ -17,7 +17,7 @@ from http.client import HTTPConnection
 import pytest
 
 from supervisor.text.token_count import estimate
-from tests.llm.shop import Shop, long_day
+from tests.llm.shop import ServedWorld, long_day
 from worker.providers import Cancelled, ProviderError, Usage
 from worker.providers.openai import OpenAi
 
@@ -76,7 +76,7 @@ def server():
 def shop(tmp_path, server):
     if server.process.poll() is not None:
         server.start()
-    return Shop(tmp_path / "工作区", server, f"context_tokens = {CONTEXT}\ntemperature = 0")
+    return ServedWorld(tmp_path / "工作区", server, f"context_tokens = {CONTEXT}\ntemperature = 0")
 
 
 def provider(server, **more):
@@ -159,7 +159,7 @@ def test_a_model_that_is_not_known_or_a_server_that_is_not_there(server):
 
 
 def test_a_day_becomes_a_result(shop):
-    shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK))
+    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
     result = shop.do()
 
     assert result.status == "done", result.error
@@ -171,7 +171,7 @@ def test_a_day_beyond_the_context_is_read_in_pieces(shop):
     day = [f"{TALK[n % 3]} (number {n})" for n in range(150)]
     assert estimate("\n".join(day)) > CONTEXT
     _let_it_be_short(shop)
-    shop.ask("day-2026-01-15", shop.day("2026-01-15", day))
+    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", day))
     result = shop.do()
 
     assert result.status == "done", result.error
@@ -179,9 +179,9 @@ def test_a_day_beyond_the_context_is_read_in_pieces(shop):
 
 
 def test_a_context_that_is_smaller_than_we_were_told_is_found_out_by_halving(tmp_path, server):
-    shop = Shop(tmp_path / "w", server, "context_tokens = 6000\ntemperature = 0")
+    shop = ServedWorld(tmp_path / "w", server, "context_tokens = 6000\ntemperature = 0")
     _let_it_be_short(shop)
-    shop.ask("day-2026-01-15", shop.day("2026-01-15", [f"{TALK[n % 3]} (number {n})" for n in range(200)]))
+    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", [f"{TALK[n % 3]} (number {n})" for n in range(200)]))
     result = shop.do()
 
     assert result.status == "done", result.error
@@ -189,8 +189,8 @@ def test_a_context_that_is_smaller_than_we_were_told_is_found_out_by_halving(tmp
 
 
 def test_sigterm_in_the_middle_of_a_stream_puts_the_task_back_within_three_seconds(shop):
-    shop.ask("day-2026-01-15", shop.day("2026-01-15", long_day(40)))
-    worker = shop.start(idle_s=60)
+    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", long_day(40)))
+    worker = shop.start_worker(idle_s=60)
     _claimed(shop, worker)
     time.sleep(1)
     os.kill(worker.pid, signal.SIGTERM)
@@ -200,8 +200,8 @@ def test_sigterm_in_the_middle_of_a_stream_puts_the_task_back_within_three_secon
 
 
 def test_a_worker_killed_in_the_middle_of_a_stream_leaves_its_task_and_the_next_does_it(shop):
-    shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK))
-    worker = shop.start(idle_s=60)
+    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
+    worker = shop.start_worker(idle_s=60)
     _claimed(shop, worker)
     time.sleep(0.3)
     os.kill(worker.pid, signal.SIGKILL)
@@ -215,8 +215,8 @@ def test_a_worker_killed_in_the_middle_of_a_stream_leaves_its_task_and_the_next_
 
 
 def test_a_server_killed_in_the_middle_of_a_stream_is_a_fault_that_passes(shop, server):
-    shop.ask("day-2026-01-15", shop.day("2026-01-15", long_day(40)))
-    worker = shop.start(idle_s=1)
+    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", long_day(40)))
+    worker = shop.start_worker(idle_s=1)
     _claimed(shop, worker)
     time.sleep(1)
     server.kill()
@@ -227,7 +227,7 @@ def test_a_server_killed_in_the_middle_of_a_stream_is_a_fault_that_passes(shop, 
     shop.spool.discard(shop.spool.results / f"{result.id}.json")
 
     server.start()
-    shop.ask("day-2026-01-16", shop.day("2026-01-16", TALK))
+    shop.submit_task("day-2026-01-16", shop.day("2026-01-16", TALK))
     assert shop.do().status == "done"
 
 

@@ -12,7 +12,7 @@ import pytest
 from supervisor.protocol.errors import BadConfig
 from supervisor.protocol.llm import CallLog
 from tests.llm.server import TEXT, Act, Server
-from tests.llm.shop import KEY, SENTENCES, ZONE, Shop, long_day
+from tests.llm.shop import KEY, SENTENCES, ZONE, ServedWorld, long_day
 from worker.prompts import NEEDED, load
 from worker.providers import NoCall
 
@@ -29,12 +29,12 @@ def server():
 
 @pytest.fixture
 def shop(tmp_path, server):
-    return Shop(tmp_path / "工作区", server)
+    return ServedWorld(tmp_path / "工作区", server)
 
 
 @pytest.fixture
 def small(tmp_path, server):
-    return Shop(tmp_path / "小", server, SMALL)
+    return ServedWorld(tmp_path / "小", server, SMALL)
 
 
 def numbered(number, _prompt):
@@ -52,7 +52,7 @@ def material_of(prompt):
 
 def test_a_day_becomes_a_summary_by_the_wording_of_its_language(shop):
     source = shop.day("2026-01-15", TALK)
-    task = shop.ask("day-2026-01-15", source)
+    task = shop.submit_task("day-2026-01-15", source)
 
     result = shop.do()
 
@@ -82,7 +82,7 @@ def test_a_day_becomes_a_summary_by_the_wording_of_its_language(shop):
     ],
 )
 def test_the_wording_is_chosen_by_the_language_of_the_material(shop, texts, asked):
-    shop.ask("day-2026-01-15", shop.day("2026-01-15", texts))
+    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", texts))
     shop.do()
 
     assert asked in shop.server.seen.prompts[0]
@@ -91,7 +91,7 @@ def test_the_wording_is_chosen_by_the_language_of_the_material(shop, texts, aske
 def test_a_month_is_asked_for_by_theme_from_its_daily_summaries_and_the_files_beside_them(shop):
     daily = shop.daily("2025-12-03", "## 部署\n\n改到凌晨 4:15。")
     source = shop.day("2025-12-04", TALK[:1])
-    shop.ask("month-2025-12", source, material=(daily, source.name))
+    shop.submit_task("month-2025-12", source, material=(daily, source.name))
     shop.do()
 
     (prompt,) = shop.server.seen.prompts
@@ -102,7 +102,7 @@ def test_a_month_is_asked_for_by_theme_from_its_daily_summaries_and_the_files_be
 
 
 def test_a_late_message_joins_the_standing_summary(shop):
-    shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK[:1]), previous="## 证书\n\n周五前续签。")
+    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK[:1]), previous="## 证书\n\n周五前续签。")
     shop.do()
 
     (prompt,) = shop.server.seen.prompts
@@ -111,14 +111,14 @@ def test_a_late_message_joins_the_standing_summary(shop):
 
 
 def test_courtesies_alone_cost_no_call(shop):
-    shop.ask("day-2026-01-15", shop.day("2026-01-15", ("好的", "谢谢！")))
+    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", ("好的", "谢谢！")))
     result = shop.do()
 
     assert (result.status, result.text, result.usage["calls"], shop.server.seen.calls) == ("done", "无需记录", 0, 0)
 
 
 def test_late_courtesies_leave_the_standing_summary_as_it_is(shop):
-    shop.ask("day-2026-01-15", shop.day("2026-01-15", ("好的",)), previous="## 证书\n\n周五前续签。")
+    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", ("好的",)), previous="## 证书\n\n周五前续签。")
 
     assert shop.do().text == "## 证书\n\n周五前续签。"
     assert shop.server.seen.calls == 0
@@ -126,7 +126,7 @@ def test_late_courtesies_leave_the_standing_summary_as_it_is(shop):
 
 def test_braces_and_placeholders_in_a_dialogue_are_words(shop):
     text = "模板里写 {date} 和 {messages}，还有 {previous} {0} {{x}} }{ %s {"
-    shop.ask("day-2026-01-15", shop.day("2026-01-15", (text,)), previous="旧的 {messages}")
+    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", (text,)), previous="旧的 {messages}")
     shop.do()
 
     (prompt,) = shop.server.seen.prompts
@@ -138,7 +138,7 @@ def test_a_persons_own_wording_wins_and_its_digest_says_so(shop):
     (shop.root / "prompts").mkdir()
     own = "{date} 说了什么？只写三行。\n{messages}\n"
     (shop.root / "prompts" / "daily-summary.zh.md").write_text(own, encoding="utf-8")
-    shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK))
+    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
 
     assert shop.do().prompt == hashlib.sha256(own.encode()).hexdigest()[:12]
     assert shop.server.seen.prompts[0].startswith("2026-01-15 说了什么？只写三行。\n（围栏里是引用的材料")
@@ -148,7 +148,7 @@ def test_braces_in_a_persons_own_wording_are_words_too(shop):
     (shop.root / "prompts").mkdir()
     own = '{date}\n{messages}\n答成 {"话题": "……"} 也行，{} 和 {0} 不管。'
     (shop.root / "prompts" / "daily-summary.zh.md").write_text(own, encoding="utf-8")
-    shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK))
+    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
     shop.do()
 
     assert shop.server.seen.prompts[0].endswith('答成 {"话题": "……"} 也行，{} 和 {0} 不管。')
@@ -168,12 +168,12 @@ def test_a_wording_without_a_placeholder_is_refused_and_named(shop, name, lacks)
 
 
 def test_a_wording_that_breaks_while_the_worker_runs_costs_the_group_nothing(shop):
-    shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK))
+    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
     (shop.root / "prompts").mkdir()
     (shop.root / "prompts" / "daily-summary.zh.md").write_text("没有占位符", encoding="utf-8")
 
     with pytest.raises(BadConfig):
-        shop.worker.run_once()
+        shop.worker().run_once()
 
     assert shop.queued() == ["day-2026-01-15"]
     assert shop.results() == []
@@ -181,10 +181,10 @@ def test_a_wording_that_breaks_while_the_worker_runs_costs_the_group_nothing(sho
 
 def test_secrets_are_hidden_from_the_model(tmp_path, server):
     said = ("密码是 Hunter2demo，工号 QX-2291。",)
-    hiding = Shop(tmp_path / "a", server, more="[privacy]\npatterns = ['QX-\\d+']")
-    telling = Shop(tmp_path / "b", server, more='[privacy]\nredact = "off"')
+    hiding = ServedWorld(tmp_path / "a", server, more="[privacy]\npatterns = ['QX-\\d+']")
+    telling = ServedWorld(tmp_path / "b", server, more='[privacy]\nredact = "off"')
     for shop in (hiding, telling):
-        shop.ask("day-2026-01-15", shop.day("2026-01-15", said), previous="旧密码是 Hunter1demo")
+        shop.submit_task("day-2026-01-15", shop.day("2026-01-15", said), previous="旧密码是 Hunter1demo")
         shop.do()
 
     hidden, told = server.seen.prompts
@@ -199,7 +199,7 @@ def test_secrets_are_hidden_from_the_model(tmp_path, server):
 
 def test_an_extract_is_no_material_for_a_model(shop):
     daily = shop.daily("2025-12-03", "> 摘录：没有用模型", extract=True)
-    shop.ask("month-2025-12", shop.day("2025-12-03", TALK), material=(daily,))
+    shop.submit_task("month-2025-12", shop.day("2025-12-03", TALK), material=(daily,))
     result = shop.do()
 
     assert (result.status, result.reason, shop.server.seen.calls) == ("failed", "lost", 0)
@@ -207,7 +207,7 @@ def test_an_extract_is_no_material_for_a_model(shop):
 
 def test_a_file_that_has_changed_since_is_not_read(shop):
     source = shop.day("2026-01-15", TALK)
-    shop.ask("day-2026-01-15", source)
+    shop.submit_task("day-2026-01-15", source)
     path = shop.layout.dated(source.name)
     path.write_bytes(path.read_bytes().replace(b"8443", b"9443"))
 
@@ -220,7 +220,7 @@ def test_a_file_that_has_changed_since_is_not_read(shop):
 
 def test_a_day_beyond_the_context_is_read_in_pieces_with_the_summary_so_far(small):
     small.server.script = numbered
-    small.ask("day-2026-01-15", small.day("2026-01-15", long_day(60)))
+    small.submit_task("day-2026-01-15", small.day("2026-01-15", long_day(60)))
     result = small.do()
 
     prompts = small.server.seen.prompts
@@ -236,7 +236,7 @@ def test_a_day_beyond_the_context_is_read_in_pieces_with_the_summary_so_far(smal
 
 
 def test_every_prompt_leaves_room_for_the_answer(small):
-    small.ask("day-2026-01-15", small.day("2026-01-15", long_day(60)))
+    small.submit_task("day-2026-01-15", small.day("2026-01-15", long_day(60)))
     small.do()
 
     from supervisor.text.token_count import estimate
@@ -247,7 +247,7 @@ def test_every_prompt_leaves_room_for_the_answer(small):
 
 def test_one_message_larger_than_a_piece_is_cut_and_marked(small):
     text = "".join(f"{SENTENCES[0]}（第 {n} 句）" for n in range(60))
-    small.ask("day-2026-01-15", small.day("2026-01-15", (text, "就这些，谢谢王芳。")))
+    small.submit_task("day-2026-01-15", small.day("2026-01-15", (text, "就这些，谢谢王芳。")))
     small.do()
 
     prompts = small.server.seen.prompts
@@ -265,7 +265,7 @@ def test_a_server_that_finds_a_piece_too_long_gets_half_of_it(shop):
         return Act(status=400, message="maximum context length is 1024 tokens") if long else Act(text=TEXT)
 
     shop.server.script = narrow
-    shop.ask("day-2026-01-15", shop.day("2026-01-15", long_day(60)))
+    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", long_day(60)))
     result = shop.do()
 
     taken = [prompt for prompt in shop.server.seen.prompts if len(material_of(prompt)) <= 700]
@@ -276,7 +276,7 @@ def test_a_server_that_finds_a_piece_too_long_gets_half_of_it(shop):
 
 def test_a_server_that_finds_everything_too_long_fails_the_input_in_a_few_calls(shop):
     shop.server.play("too long")
-    shop.ask("day-2026-01-15", shop.day("2026-01-15", long_day(60)))
+    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", long_day(60)))
     result = shop.do()
 
     assert (result.status, result.reason) == ("failed", "input")
@@ -285,7 +285,7 @@ def test_a_server_that_finds_everything_too_long_fails_the_input_in_a_few_calls(
 
 def test_a_standing_summary_larger_than_the_context_is_read_in_pieces_as_well(small):
     previous = "".join(f"## 话题 {n}\n\n{SENTENCES[0]}\n\n" for n in range(60))
-    small.ask("day-2026-01-15", small.day("2026-01-15", TALK), previous=previous)
+    small.submit_task("day-2026-01-15", small.day("2026-01-15", TALK), previous=previous)
 
     assert small.do().status == "done"
     assert small.server.seen.calls > 1
@@ -295,14 +295,14 @@ def test_a_standing_summary_larger_than_the_context_is_read_in_pieces_as_well(sm
 
 def test_a_piece_with_nothing_in_it_leaves_the_summary_so_far(small):
     small.server.script = lambda number, _prompt: Act(text="无需记录。" if number % 2 else TEXT)
-    small.ask("day-2026-01-15", small.day("2026-01-15", long_day(60)))
+    small.submit_task("day-2026-01-15", small.day("2026-01-15", long_day(60)))
 
     assert small.do().text == TEXT
 
 
 def test_a_model_that_tells_only_what_is_new_does_not_cost_what_stood_before(shop):
     shop.server.play(Act(text="## 新\n\n证书。"))
-    shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK), previous=TEXT)
+    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK), previous=TEXT)
 
     assert shop.do().text == f"{TEXT}\n\n## 新\n\n证书。"
 
@@ -313,7 +313,7 @@ def test_a_model_that_tells_only_what_is_new_does_not_cost_what_stood_before(sho
 @pytest.mark.parametrize("fault", ["fault", "close", "slow down", "empty", "cut off"])
 def test_a_failure_keeps_the_finished_pieces_and_says_what_was_paid(small, fault):
     source = small.day("2026-01-15", long_day(60))
-    small.ask("day-2026-01-15", source)
+    small.submit_task("day-2026-01-15", source)
     small.server.play("say", "say", fault)
     failed = small.do()
     assert failed.status == "failed"
@@ -323,7 +323,7 @@ def test_a_failure_keeps_the_finished_pieces_and_says_what_was_paid(small, fault
     asked = small.server.seen.calls
 
     small.server.play("say")
-    small.ask("day-2026-01-15", source, attempt=1)
+    small.submit_task("day-2026-01-15", source, attempt=1)
     done = small.do()
 
     assert (done.status, done.usage["calls"], small.server.seen.calls - asked) == ("done", 2, 2)
@@ -331,51 +331,51 @@ def test_a_failure_keeps_the_finished_pieces_and_says_what_was_paid(small, fault
 
 
 def test_a_later_attempt_reads_what_has_changed_anew(small):
-    small.ask("day-2026-01-15", small.day("2026-01-15", long_day(60)))
+    small.submit_task("day-2026-01-15", small.day("2026-01-15", long_day(60)))
     small.server.play("say", "say", "fault")
     small.do()
     small.server.play("say")
-    small.ask("day-2026-01-15", small.day("2026-01-15", ["换了一天的话。", *long_day(59)], "new"))
+    small.submit_task("day-2026-01-15", small.day("2026-01-15", ["换了一天的话。", *long_day(59)], "new"))
 
     assert small.do().usage["calls"] == 4
 
 
 def test_a_day_never_has_more_calls_than_its_cap_and_the_task_goes_on_where_it_stopped(tmp_path, server):
-    shop = Shop(tmp_path / "w", server, f"{SMALL}\nmax_calls_per_day = 3")
-    shop.ask("day-2026-01-15", shop.day("2026-01-15", long_day(60)))
+    shop = ServedWorld(tmp_path / "w", server, f"{SMALL}\nmax_calls_per_day = 3")
+    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", long_day(60)))
     for _ in range(3):
         with pytest.raises(NoCall, match="the day's calls are used up"):
-            shop.worker.run_once()
+            shop.worker().run_once()
         assert shop.spool.in_flight() == {"day-2026-01-15": "queue"}
     assert server.seen.calls == 3
 
-    shop.now += timedelta(days=1)
+    shop.clock.now += timedelta(days=1)
     assert (shop.do().status, server.seen.calls) == ("done", 4)
 
 
 def test_what_a_person_asks_for_may_pass_the_day_s_cap_but_by_no_more_than_another_day(tmp_path, server):
-    shop = Shop(tmp_path / "w", server, f"{SMALL}\nmax_calls_per_day = 3")
+    shop = ServedWorld(tmp_path / "w", server, f"{SMALL}\nmax_calls_per_day = 3")
     source = shop.day("2026-01-15", long_day(60))
-    shop.ask("day-2026-01-15", source, redo=True)
+    shop.submit_task("day-2026-01-15", source, redo=True)
     result = shop.do()
     assert (result.reason, result.usage["calls"]) == ("input", 3)
-    assert CallLog(shop.files, shop.layout, ZONE).today(shop.now) == 3
+    assert CallLog(shop.files, shop.layout, ZONE).today(shop.clock()) == 3
 
-    shop.ask("day-2026-01-15", source, attempt=1, redo=True)
+    shop.submit_task("day-2026-01-15", source, attempt=1, redo=True)
     assert (shop.do().status, server.seen.calls) == ("done", 4)
 
 
 def test_each_request_is_counted_also_those_that_a_server_refuses_for_a_parameter(shop, server):
     server.script = lambda _n, _prompt: Act(refuses=("temperature", "max_tokens"))
-    shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK))
+    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
     shop.do()
-    assert CallLog(shop.files, shop.layout, ZONE).today(shop.now) == server.seen.calls > 1
+    assert CallLog(shop.files, shop.layout, ZONE).today(shop.clock()) == server.seen.calls > 1
 
 
 def test_a_full_disk_costs_a_piece_and_not_the_work(small, monkeypatch):
     source = small.day("2026-01-15", long_day(60))
-    small.ask("day-2026-01-15", source)
-    worker = small.worker
+    small.submit_task("day-2026-01-15", source)
+    worker = small.worker()
     create = worker.files.create
 
     def full(path, data):
@@ -395,16 +395,16 @@ def test_what_was_taken_over_while_the_model_wrote_is_not_delivered(shop):
         return Act(text=TEXT)
 
     shop.server.script = taken_over
-    shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK))
+    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
 
-    assert shop.worker.run_once() is None
+    assert shop.worker().run_once() is None
     assert shop.results() == []
     assert shop.queued() == ["day-2026-01-15"]
 
 
 def test_how_long_the_server_asks_to_wait_is_in_the_result(shop):
     shop.server.play("slow down")
-    shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK))
+    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
     result = shop.do()
 
     assert (result.status, result.reason, result.retry_after_s) == ("failed", "provider", 37)
@@ -413,7 +413,7 @@ def test_how_long_the_server_asks_to_wait_is_in_the_result(shop):
 
 def test_no_file_of_the_workspace_holds_the_key(shop):
     shop.server.play(Act(status=500, message=f"bad key {KEY}"))
-    shop.ask("day-2026-01-15", shop.day("2026-01-15", TALK))
+    shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
     shop.do()
 
-    assert not [name for name, data in shop.tree().items() if KEY.encode() in data]
+    assert not [name for name, data in shop.tree(internal=True).items() if KEY.encode() in data]

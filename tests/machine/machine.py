@@ -19,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from tests.simulation import others
 from tests.simulation.judge import judge, settled
 from tests.simulation.talk import Talker
-from tests.simulation.world import World, cranked
+from tests.simulation.world import SimulatedWorld, cranked
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -49,14 +49,14 @@ class AnyOrder(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.world: World
+        self.world: SimulatedWorld
         self.clock: AbstractContextManager[None]
         self.old: list[dict[str, Any]] = []
 
     @initialize(seed=st.integers(0, 1_000))
     def begin(self, seed: int) -> None:
         # nothing lies there: the index alone would, and no question is asked here
-        self.world = World(Path("/工作区"), str(seed), ZONE, _START)
+        self.world = SimulatedWorld(Path("/工作区"), str(seed), ZONE, _START)
         self.clock = cranked(self.world)
         self.clock.__enter__()
         self.talker = Talker(Random(seed))
@@ -64,7 +64,7 @@ class AnyOrder(RuleBasedStateMachine):
     # ── programs ─────────────────────────────────────────────────────────────
 
     def said(self, count: int, days_ago: int) -> list[Said]:
-        return self.talker.burst(self.world.now - timedelta(days=days_ago), count)
+        return self.talker.burst(self.world.clock() - timedelta(days=days_ago), count)
 
     @rule(count=st.integers(1, 8), days_ago=st.sampled_from((0, 0, 0, 3, 8, 40, 90)))
     def append(self, count: int, days_ago: int) -> None:

@@ -12,7 +12,7 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -45,7 +45,8 @@ class Command:
         *words: str,
         before: Sequence[str] = (),
         options: Sequence[str] = (),
-        stdout: int = subprocess.PIPE,
+        stdout: IO[Any] | int = subprocess.PIPE,
+        stderr: int = subprocess.PIPE,
         **environ: str,
     ) -> subprocess.Popen[str]:
         """Start `recalld` with these *words* alone; *before* it another program, *options* of Python."""
@@ -54,7 +55,7 @@ class Command:
             env={**self.environ, **environ},
             stdin=subprocess.PIPE,
             stdout=stdout,
-            stderr=subprocess.PIPE,
+            stderr=stderr,
             encoding="utf-8",
             cwd=self.root.parent,
         )
@@ -68,7 +69,7 @@ class Command:
         """Have a supervisor of the workspace running, once it answers."""
         process = self.start("-w", str(self.root), "run", "--no-worker", *words)
         try:
-            _await(lambda: _answers(self.root / ".recalld" / "socket"), process)
+            until(lambda: _answers(self.root / ".recalld" / "socket"), process)
             yield process
         finally:
             process.terminate()
@@ -80,12 +81,14 @@ def ended(process: subprocess.Popen[str], stdin: str = "") -> Ended:
     return Ended(process.returncode, out or "", err)
 
 
-def _await(is_so: Callable[[], bool], process: subprocess.Popen[str]) -> None:
-    until, turn = time.monotonic() + _DEADLINE_S, threading.Event()
-    while not is_so():
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < until, "the supervisor never answers"
-        turn.wait(0.02)
+def until(holds: Callable[[], Any], process: subprocess.Popen[str] | None = None, most_s: float = 50.0) -> Any:
+    """What *holds* returns once it is true; *process* has to live until then."""
+    deadline, turn = time.monotonic() + most_s, threading.Event()
+    while not (found := holds()):
+        assert process is None or process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline, f"it did not come in {most_s} s"
+        turn.wait(0.01)
+    return found
 
 
 def _answers(path: Path) -> bool:

@@ -10,56 +10,42 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
-import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.conftest import message
+from tests.process.command import Command, until
+from tests.world import message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Iterator
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
-#: Far above what anything here takes (tens of milliseconds): reached only when something is broken.
-DEADLINE_S = 60.0
-ENVIRON = {
-    **{key: value for key, value in os.environ.items() if not key.startswith("RECALLD_")},
-    "RECALLD_ARCHIVE_TIMEZONE": "Asia/Shanghai",
-}
 
 
-class Running:
+class Running(Command):
     """A supervisor in a process of its own."""
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.told = (root.parent / "told").open("w+b")
-
-    def command(self, *words: str) -> list[str]:
-        return [sys.executable, "-m", "recalld", "-w", str(self.root), *words]
-
-    def start(self) -> None:
-        self.process = subprocess.Popen(
-            self.command("run", "--no-worker", "--json"), stdout=self.told, stderr=subprocess.STDOUT, env=ENVIRON
-        )
+    def begin(self) -> None:
+        self.told = (self.root.parent / "told").open("w+b")
+        words = ("-w", str(self.root), "run", "--no-worker", "--json")
+        self.process = self.start(*words, stdout=self.told, stderr=subprocess.STDOUT)
         until(lambda: self.ask("get", "memory.md") is not None)
 
     def end(self) -> tuple[int, str]:
         """The exit code, and all that was said."""
         self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(DEADLINE_S)
+        code = self.process.wait(60)
         self.told.seek(0)
         said = self.told.read().decode()
         self.told.close()
+        self.process.stdin.close()
         return code, said
 
     def ask(self, *argv: str) -> dict[str, Any] | None:
         """What the supervisor answers at its socket, None where nobody is there."""
-        environ = {key: value for key, value in ENVIRON.items() if key.startswith("RECALLD_")}
+        environ = {key: value for key, value in self.environ.items() if key.startswith("RECALLD_")}
         request = {"version": 1, "argv": list(argv), "cwd": "/", "env": environ}
         with socket.socket(socket.AF_UNIX) as line, contextlib.suppress(OSError):
             line.connect(str(self.root / ".recalld" / "socket"))
@@ -88,23 +74,13 @@ class Running:
         return found if found["inbox"] == digest else None
 
 
-def until(holds: Callable[[], Any]) -> Any:
-    """What *holds* returns once it is true."""
-    pause, deadline = threading.Event(), time.monotonic() + DEADLINE_S
-    while time.monotonic() < deadline:
-        if found := holds():
-            return found
-        pause.wait(0.005)
-    raise AssertionError(f"it did not come in {DEADLINE_S} s")
-
-
 @pytest.fixture
 def running(tmp_path) -> Iterator[Running]:
-    found = Running(tmp_path / "workspace")
-    subprocess.run(found.command("init"), env=ENVIRON, check=True, stdout=subprocess.DEVNULL)
+    found = Running(tmp_path / "workspace", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
+    assert found("init").code == 0
     said = [message(f"旧-{n}", f"2026-01-2{n}T09:00", f"第 {n} 天：rsync 备份到 nas{n}。") for n in range(1, 9)]
     (found.root / "history.json").write_text(json.dumps(said), encoding="utf-8")
-    found.start()
+    found.begin()
     yield found
     if found.process.poll() is None:
         found.end()
@@ -176,9 +152,8 @@ def test_the_inbox_has_its_context_ready_and_stays_as_it_was(running):
 
 def test_what_waits_when_the_supervisor_starts_is_made_ready_and_a_broken_inbox_brings_nothing_down(running):
     running.end()
-    running.told = (running.root.parent / "told").open("w+b")
     running.save("inbox.json", "{")
-    running.start()
+    running.begin()
     until(lambda: "inbox_invalid" in (running.root / "log.jsonl").read_text(encoding="utf-8"))
     text, digest = inbox({"id": "in-2", "text": "花生呢？", "createdAt": "2026-01-31T02:00:00.000Z"})
     running.save("inbox.json", text)
@@ -214,12 +189,10 @@ def test_told_to_end_in_the_middle_of_a_first_index_it_ends_at_once_and_clean(ru
     for n in range(600):
         (folder / f"笔记 {n}.md").write_text("\n\n".join(f"第 {m} 段：把 nginx 的配置备份到 nas{n}。" for m in range(40)))
     shutil.rmtree(running.root / ".recalld" / "index", ignore_errors=True)  # there may be none yet
-    running.told = (running.root.parent / "told").open("w+b")
-    running.start()
+    running.begin()
     began = time.monotonic()
     code, said = running.end()
     assert (code, "Traceback" in said) == (0, False)
     assert time.monotonic() - began < 10
-    running.told = (running.root.parent / "told").open("w+b")
-    running.start()
+    running.begin()
     until(lambda: running.finds("nas599", "nas599"))

@@ -16,8 +16,8 @@ import pytest
 
 from supervisor.interfaces import entry
 from supervisor.interfaces.socket_server import open_door
-from tests.conftest import message
-from tests.process.command import Command
+from tests.process.command import Command, until
+from tests.world import message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,14 +63,14 @@ def told() -> list[str]:
 
 
 @pytest.fixture
-def door(desk, told) -> Iterator[Callable[[], socket.socket]]:
+def door(world, told) -> Iterator[Callable[[], socket.socket]]:
     """Connects to a door that is open."""
-    with open_door(desk.layout, desk.files, answer, told.append), contextlib.ExitStack() as stack:
+    with open_door(world.layout, world.files, answer, told.append), contextlib.ExitStack() as stack:
 
         def connect() -> socket.socket:
             line = stack.enter_context(socket.socket(socket.AF_UNIX))
             line.settimeout(20)
-            line.connect(str(desk.layout.state / "socket"))
+            line.connect(str(world.layout.state / "socket"))
             return line
 
         yield connect
@@ -101,16 +101,16 @@ def test_a_request_that_is_none_is_left_without_an_answer_and_the_next_one_is_se
     assert all(why in one and "花生" not in one for one in told)
 
 
-def test_a_request_is_acknowledged_before_the_work_is_done(desk, told):
+def test_a_request_is_acknowledged_before_the_work_is_done(world, told):
     free = threading.Event()
 
     def slow(request: Request) -> dict[str, Any]:
         assert free.wait(20)
         return answer(request)
 
-    with open_door(desk.layout, desk.files, slow, told.append), socket.socket(socket.AF_UNIX) as line:
+    with open_door(world.layout, world.files, slow, told.append), socket.socket(socket.AF_UNIX) as line:
         line.settimeout(20)
-        line.connect(str(desk.layout.state / "socket"))
+        line.connect(str(world.layout.state / "socket"))
         line.sendall(json.dumps(GOOD).encode() + b"\n")
         assert line.recv(100) == b"\n"
         free.set()
@@ -128,14 +128,14 @@ def test_clients_that_say_nothing_hold_nobody_up(door):
     assert is_served(door())
 
 
-def test_a_door_that_is_closed_leaves_no_socket_and_no_thread(desk, told):
-    with open_door(desk.layout, desk.files, answer, told.append):
-        assert (desk.layout.state / "socket").stat().st_mode & 0o777 == 0o600
-    assert not (desk.layout.state / "socket").exists()
+def test_a_door_that_is_closed_leaves_no_socket_and_no_thread(world, told):
+    with open_door(world.layout, world.files, answer, told.append):
+        assert (world.layout.state / "socket").stat().st_mode & 0o777 == 0o600
+    assert not (world.layout.state / "socket").exists()
     assert "door" not in [one.name for one in threading.enumerate()]
 
 
-def test_a_disk_that_has_no_room_for_a_socket_ends_nothing_and_it_is_made_when_there_is(desk, told, monkeypatch):
+def test_a_disk_that_has_no_room_for_a_socket_ends_nothing_and_it_is_made_when_there_is(world, told, monkeypatch):
     monkeypatch.setattr("supervisor.interfaces.socket_server._OPEN_AGAIN_S", 0.02)
     refused = threading.Event()
     has_room = threading.Event()
@@ -149,16 +149,14 @@ def test_a_disk_that_has_no_room_for_a_socket_ends_nothing_and_it_is_made_when_t
             bind(self, where)
 
     monkeypatch.setattr("supervisor.interfaces.socket_server.socket.socket", Unable)
-    with open_door(desk.layout, desk.files, answer, told.append):
+    with open_door(world.layout, world.files, answer, told.append):
         assert refused.is_set()
         assert told[0] == "the socket can't be made: 磁盘满了"
         has_room.set()
-        path = desk.layout.state / "socket"
+        path = world.layout.state / "socket"
         with socket.socket(socket.AF_UNIX) as line:
             line.settimeout(20)
-            until = time.monotonic() + 20
-            while line.connect_ex(str(path)) and time.monotonic() < until:
-                threading.Event().wait(0.01)
+            until(lambda: line.connect_ex(str(path)) == 0)
             assert is_served(line)
     assert not path.exists()
 
@@ -167,28 +165,28 @@ def test_a_disk_that_has_no_room_for_a_socket_ends_nothing_and_it_is_made_when_t
 
 
 @pytest.fixture
-def listening(desk) -> Iterator[socket.socket]:
+def listening(world) -> Iterator[socket.socket]:
     """A socket in the supervisor's place at which nobody accepts, as with one that is stopped."""
     with socket.socket(socket.AF_UNIX) as found:
-        found.bind(str(desk.layout.state / "socket"))
+        found.bind(str(world.layout.state / "socket"))
         found.listen(1)
         yield found
 
 
-def test_a_supervisor_that_says_nothing_costs_a_turn_a_quarter_of_a_second(desk, listening):
+def test_a_supervisor_that_says_nothing_costs_a_turn_a_quarter_of_a_second(world, listening):
     began = time.monotonic()
-    assert entry._asked(["-w", str(desk.root), "inject", "--query", "花生"]) == (None, True)
+    assert entry._asked(["-w", str(world.root), "inject", "--query", "花生"]) == (None, True)
     assert 0.2 < time.monotonic() - began < 1.5
 
 
-def test_a_supervisor_at_which_too_many_wait_costs_nothing(desk, listening):
+def test_a_supervisor_at_which_too_many_wait_costs_nothing(world, listening):
     with contextlib.ExitStack() as stack:
         for _ in range(2):
-            stack.enter_context(socket.socket(socket.AF_UNIX)).connect(str(desk.layout.state / "socket"))
-        assert entry._asked(["-w", str(desk.root), "get", "memory.md"]) == (None, True)
+            stack.enter_context(socket.socket(socket.AF_UNIX)).connect(str(world.layout.state / "socket"))
+        assert entry._asked(["-w", str(world.root), "get", "memory.md"]) == (None, True)
 
 
-def test_one_that_has_understood_is_waited_for(desk, listening, monkeypatch):
+def test_one_that_has_understood_is_waited_for(world, listening, monkeypatch):
     monkeypatch.setattr(entry, "_SIGN_S", 0.5)
     pause = threading.Event()
 
@@ -202,21 +200,21 @@ def test_one_that_has_understood_is_waited_for(desk, listening, monkeypatch):
 
     thread = threading.Thread(target=serve)
     thread.start()
-    assert entry._asked(["-w", str(desk.root), "get", "memory.md"]) == (("慢慢来", "", 0), False)
+    assert entry._asked(["-w", str(world.root), "get", "memory.md"]) == (("慢慢来", "", 0), False)
     thread.join(20)
 
 
-def test_one_that_refuses_is_not_mute(desk, listening):
+def test_one_that_refuses_is_not_mute(world, listening):
     def refuse() -> None:
         listening.accept()[0].close()
 
     thread = threading.Thread(target=refuse)
     thread.start()
-    assert entry._asked(["-w", str(desk.root), "get", "memory.md"]) == (None, False)
+    assert entry._asked(["-w", str(world.root), "get", "memory.md"]) == (None, False)
     thread.join(20)
 
 
-def test_a_socket_of_somebody_else_is_told_no_question(desk, listening, monkeypatch):
+def test_a_socket_of_somebody_else_is_told_no_question(world, listening, monkeypatch):
     stat = os.lstat
 
     def strange(path: str) -> os.stat_result:
@@ -225,7 +223,7 @@ def test_a_socket_of_somebody_else_is_told_no_question(desk, listening, monkeypa
         return os.stat_result(found)
 
     monkeypatch.setattr("supervisor.interfaces.locate.os.lstat", strange)
-    assert entry._asked(["-w", str(desk.root), "inject", "--query", "花生"]) == (None, False)
+    assert entry._asked(["-w", str(world.root), "inject", "--query", "花生"]) == (None, False)
 
 
 # ── the real ones ────────────────────────────────────────────────────────────
@@ -259,7 +257,7 @@ def test_a_stopped_supervisor_costs_no_turn_and_is_told_once(tmp_path):
 
 
 @pytest.fixture
-def far(desk, tmp_path, monkeypatch) -> Path:
+def far(world, tmp_path, monkeypatch) -> Path:
     """The folder of sockets of a workspace whose own path is too long for one."""
     monkeypatch.setattr("supervisor.interfaces.socket_server._LONGEST", 0)
     runtime = tmp_path / "run"
@@ -268,15 +266,15 @@ def far(desk, tmp_path, monkeypatch) -> Path:
     return runtime
 
 
-def test_a_long_path_has_its_socket_in_a_folder_that_is_ours_alone(desk, far, told):
-    with open_door(desk.layout, desk.files, answer, told.append):
-        asked = entry._asked(["-w", str(desk.root), "get", "memory.md"])
+def test_a_long_path_has_its_socket_in_a_folder_that_is_ours_alone(world, far, told):
+    with open_door(world.layout, world.files, answer, told.append):
+        asked = entry._asked(["-w", str(world.root), "get", "memory.md"])
         assert asked[0] is not None
         assert (far / "recalld").stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.parametrize("harm", ["others may write", "a link", "others may look in"])
-def test_a_folder_that_is_not_ours_alone_is_refused(desk, far, told, harm):
+def test_a_folder_that_is_not_ours_alone_is_refused(world, far, told, harm):
     match harm:
         case "others may write":
             far.chmod(0o777)
@@ -287,6 +285,6 @@ def test_a_folder_that_is_not_ours_alone_is_refused(desk, far, told, harm):
         case "others may look in":
             (far / "recalld").mkdir()
             (far / "recalld").chmod(0o755)
-    with pytest.raises(PermissionError, match="others may look"), open_door(desk.layout, desk.files, answer, told.append):
+    with pytest.raises(PermissionError, match="others may look"), open_door(world.layout, world.files, answer, told.append):
         pass
     assert list(far.rglob("*.sock")) == []

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.errors import Busy, Changed
 from supervisor.protocol.files import Files, Look, digest_of
+from tests.world import FaultyDisk
 
 OLD, NEW = "[旧]".encode(), "[新的]".encode()
 
@@ -29,18 +30,6 @@ class Meddled(RealDisk):
         if name == object.__getattribute__(self, "__dict__").get("before"):
             self.__dict__["before"] = ""
             self.__dict__["deed"]()
-        return super().__getattribute__(name)
-
-
-class Full(RealDisk):
-    """A disk that refuses one kind of call."""
-
-    def __init__(self, call: str, number: int) -> None:
-        self.call, self.number = call, number
-
-    def __getattribute__(self, name: str) -> Any:
-        if name == object.__getattribute__(self, "__dict__").get("call"):
-            raise OSError(self.number, os.strerror(self.number))
         return super().__getattribute__(name)
 
 
@@ -206,7 +195,7 @@ def test_a_file_that_appeared_meanwhile_is_not_written_over(path):
 def test_a_disk_that_refuses_leaves_the_old_file_and_no_litter(path, call, number):
     """H5, H6: the sync is not tried again on the same file."""
     with pytest.raises(OSError, match=os.strerror(number)):
-        files(Full(call, number)).replace(path, NEW, look(path))
+        files(FaultyDisk(call, number=number).break_down()).replace(path, NEW, look(path))
     assert path.read_bytes() == OLD
     assert names(path.parent) == ["history.json"]
 

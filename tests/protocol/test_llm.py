@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
@@ -17,6 +15,7 @@ from supervisor.protocol.files import Files
 from supervisor.protocol.llm import CallLog
 from supervisor.protocol.paths import Layout
 from tests.crash.model_disk import ModelDisk
+from tests.world import FaultyDisk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,12 +52,8 @@ def test_another_process_goes_on_counting_and_a_line_that_a_crash_broke_says_not
 
 
 def test_a_call_that_can_not_be_written_down_is_not_made(tmp_path):
-    class Full(RealDisk):
-        def write(self, handle: int, data: bytes) -> None:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
     with pytest.raises(OSError, match="No space"):
-        CallLog(Files(Full()), Layout(tmp_path), SHANGHAI).begin(NOON, 5)
+        CallLog(Files(FaultyDisk("write").break_down()), Layout(tmp_path), SHANGHAI).begin(NOON, 5)
 
 
 def test_old_days_are_dropped_when_there_are_many(calls, tmp_path, monkeypatch):

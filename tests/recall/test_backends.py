@@ -15,14 +15,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from supervisor.context.build import inject
 from supervisor.index.hit import Hit, Unit
 from supervisor.protocol.config import load
-from supervisor.recall.rerank import GROUP, added, learn
-from supervisor.recall.search import recall, refresh
+from supervisor.recall.rerank import GROUP, added
 from supervisor.recall.vector_cache import Vectors, digest
-from tests.conftest import WITHOUT_MODEL, message
 from tests.recall.vectors import FAULTS, Server
+from tests.world import WITHOUT_MODEL, message
 
 SAID = [
     message("1", "2026-01-29T09:00", "上个月买了一辆轿车，花了十二万。"),
@@ -47,13 +45,13 @@ def cache(tmp_path_factory, monkeypatch):
 
 
 @pytest.fixture
-def told(desk, server, cache):
-    desk.write(SAID)
-    desk.reopen(WITHOUT_MODEL)
-    desk.settle()
-    desk.reopen(hybrid(server.url))
-    refresh(desk.ws)
-    return desk
+def filled(world, server, cache):
+    world.write(SAID)
+    world.reopen(WITHOUT_MODEL)
+    world.settle()
+    world.reopen(hybrid(server.url))
+    world.refresh()
+    return world
 
 
 def hybrid(url, more=""):
@@ -67,97 +65,97 @@ def texts(found):
 # ── hybrid ───────────────────────────────────────────────────────────────────
 
 
-def test_what_means_the_same_comes_first_once_memory_has_its_vectors(told):
-    before = recall(told.ws, QUESTION, told.clock())
+def test_what_means_the_same_comes_first_once_memory_has_its_vectors(filled):
+    before = filled.search(QUESTION)
     assert before.how == "bm25"
-    assert learn(told.ws) == 1
-    found = recall(told.ws, QUESTION, told.clock())
+    assert filled.precompute_vectors() == 1
+    found = filled.search(QUESTION)
     assert (found.how, found.hits[0].unit.text) == ("hybrid", SAID[0]["text"])
     assert "meaning" in found.hits[0].because
     assert set(texts(found)) == set(texts(before))
 
 
-def test_that_no_vectors_were_made_yet_is_told_once_with_what_makes_them_and_is_over_when_they_are(told):
+def test_that_no_vectors_were_made_yet_is_told_once_with_what_makes_them_and_is_over_when_they_are(filled):
     for _ in range(3):
-        assert recall(told.ws, QUESTION, told.clock()).how == "bm25"
-    (event,) = told.told.of("backend_failed")
+        assert filled.search(QUESTION).how == "bm25"
+    (event,) = filled.events.of("backend_failed")
     assert "`recalld index rebuild` makes them" in event["why"]
     assert QUESTION not in str(event)
-    learn(told.reopen())
-    told.told.all.clear()
-    assert recall(told.ws, QUESTION, told.clock()).how == "hybrid"
-    (told.root / "memory/2026-01-30-note.md").write_text("买了电钢琴，花了六千。\n", encoding="utf-8")
-    refresh(told.ws)
-    assert recall(told.ws, "电钢琴", told.clock()).hits
-    assert told.told.of("backend_failed") == []
+    filled.reopen().precompute_vectors()
+    filled.events.all.clear()
+    assert filled.search(QUESTION).how == "hybrid"
+    filled.note("2026-01-30-note.md", "买了电钢琴，花了六千。\n")
+    filled.refresh()
+    assert filled.search("电钢琴").hits
+    assert filled.events.of("backend_failed") == []
 
 
-def test_vectors_are_made_once_for_each_content_and_never_in_a_turn(told, server):
-    recall(told.ws, QUESTION, told.clock())
+def test_vectors_are_made_once_for_each_content_and_never_in_a_turn(filled, server):
+    filled.search(QUESTION)
     assert server.asked == []
-    learn(told.ws)
+    filled.precompute_vectors()
     made = [text for batch in server.asked for text in batch]
     assert len(made) == len(SAID)
     server.asked.clear()
-    assert learn(told.reopen()) == 0
-    recall(told.ws, QUESTION, told.clock())
+    assert filled.reopen().precompute_vectors() == 0
+    filled.search(QUESTION)
     assert server.asked == [[QUESTION]]
 
 
-def test_secrets_stay_on_this_machine_unless_the_user_wants_it_otherwise(told, server):
-    learn(told.ws)
-    recall(told.ws, "我的密码是 hunter2-demo 花了多少", told.clock())
+def test_secrets_stay_on_this_machine_unless_the_user_wants_it_otherwise(filled, server):
+    filled.precompute_vectors()
+    filled.search("我的密码是 hunter2-demo 花了多少")
     assert "hunter2" not in str(server.asked)
-    told.reopen(f'{told.toml}[privacy]\nredact = "off"\n')
-    assert learn(told.ws) == 1  # other texts, other vectors
+    filled.reopen(f'{filled.toml}[privacy]\nredact = "off"\n')
+    assert filled.precompute_vectors() == 1  # other texts, other vectors
     assert "hunter2" in str(server.asked)
 
 
-def test_the_key_goes_to_the_server_and_into_no_event(told, server):
-    told.ws.rescoring.__init__(lambda: _made(told, {"OPENAI_API_KEY": "sk-demo-123"}))
-    learn(told.ws)
+def test_the_key_goes_to_the_server_and_into_no_event(filled, server):
+    filled.ws.rescoring.__init__(lambda: _made(filled, {"OPENAI_API_KEY": "sk-demo-123"}))
+    filled.precompute_vectors()
     assert server.headers[0]["authorization"] == "Bearer sk-demo-123"
     server.act = "bad key"
-    recall(told.ws, QUESTION, told.clock())
-    assert "sk-demo" not in str(told.told.all)
-    assert "401" in told.told.of("backend_failed")[0]["why"]
+    filled.search(QUESTION)
+    assert "sk-demo" not in str(filled.events.all)
+    assert "401" in filled.events.of("backend_failed")[0]["why"]
 
 
-def _made(desk, environ):
+def _made(world, environ):
     from supervisor.recall.rerank import backend_of
 
-    return backend_of(desk.ws.config, environ, desk.ws.files)
+    return backend_of(world.ws.config, environ, world.ws.files)
 
 
-def test_a_message_without_a_vector_keeps_the_score_of_its_words(told):
-    learn(told.ws)
-    (told.root / "memory/2026-01-30-note.md").write_text("买了电钢琴，花了六千。\n", encoding="utf-8")
-    refresh(told.ws)
-    found = {hit.unit.text: hit.score for hit in recall(told.ws, QUESTION, told.clock()).hits}
-    words = {hit.unit.text: hit.score for hit in _by_words(told)}
+def test_a_message_without_a_vector_keeps_the_score_of_its_words(filled):
+    filled.precompute_vectors()
+    filled.note("2026-01-30-note.md", "买了电钢琴，花了六千。\n")
+    filled.refresh()
+    found = {hit.unit.text: hit.score for hit in filled.search(QUESTION).hits}
+    words = {hit.unit.text: hit.score for hit in _by_words(filled)}
     new = "买了电钢琴，花了六千。"
     assert found[new] == words[new]
     assert found[SAID[0]["text"]] > words[SAID[0]["text"]]
 
 
-def _by_words(desk):
-    before = desk.toml
-    found = recall(desk.reopen(WITHOUT_MODEL), QUESTION, desk.clock()).hits
-    desk.reopen(before)
+def _by_words(world):
+    before = world.toml
+    found = world.reopen(WITHOUT_MODEL).search(QUESTION).hits
+    world.reopen(before)
     return found
 
 
-def test_vectors_lie_in_the_cache_of_the_user_and_are_nobody_elses_to_read(told, cache):
-    learn(told.ws)
+def test_vectors_lie_in_the_cache_of_the_user_and_are_nobody_elses_to_read(filled, cache):
+    filled.precompute_vectors()
     (file,) = cache.iterdir()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(cache.stat().st_mode) == 0o700
-    assert not any("sqlite" in name for name in told.tree(machine=True))
+    assert not any("sqlite" in name for name in filled.tree(internal=True))
 
 
 @pytest.mark.parametrize("harm", ["delete", "truncate", "rubbish"])
-def test_vectors_that_are_deleted_or_damaged_are_made_anew(told, cache, harm):
-    learn(told.ws)
+def test_vectors_that_are_deleted_or_damaged_are_made_anew(filled, cache, harm):
+    filled.precompute_vectors()
     (file,) = cache.iterdir()
     match harm:
         case "delete":
@@ -166,28 +164,28 @@ def test_vectors_that_are_deleted_or_damaged_are_made_anew(told, cache, harm):
             file.write_bytes(file.read_bytes()[:5000])
         case "rubbish":
             file.write_bytes(os.urandom(20_000))
-    assert texts(recall(told.ws, QUESTION, told.clock()))
-    assert learn(told.ws) == 1
-    assert recall(told.ws, QUESTION, told.clock()).how == "hybrid"
+    assert texts(filled.search(QUESTION))
+    assert filled.precompute_vectors() == 1
+    assert filled.search(QUESTION).how == "hybrid"
 
 
-def test_another_model_behind_the_same_name_has_its_vectors_made_anew(told, server, cache):
-    learn(told.ws)
+def test_another_model_behind_the_same_name_has_its_vectors_made_anew(filled, server, cache):
+    filled.precompute_vectors()
     (file,) = cache.iterdir()
     with sqlite3.connect(file) as base:
         base.execute("UPDATE vectors SET vector = x'00000000'")
     base.close()
-    assert recall(told.ws, QUESTION, told.clock()).how == "bm25"
-    assert "length" in told.told.of("backend_failed")[0]["why"]
-    (told.root / "memory/2026-01-30-note.md").write_text("买了电钢琴，花了六千。\n", encoding="utf-8")
-    refresh(told.reopen())
-    learn(told.ws)
-    assert learn(told.ws) == 1  # the others had gone
-    assert recall(told.ws, QUESTION, told.clock()).how == "hybrid"
+    assert filled.search(QUESTION).how == "bm25"
+    assert "length" in filled.events.of("backend_failed")[0]["why"]
+    filled.note("2026-01-30-note.md", "买了电钢琴，花了六千。\n")
+    filled.reopen().refresh()
+    filled.precompute_vectors()
+    assert filled.precompute_vectors() == 1  # the others had gone
+    assert filled.search(QUESTION).how == "hybrid"
 
 
-def test_the_cache_is_bounded_and_the_oldest_vectors_leave(desk, tmp_path):
-    vectors = Vectors(desk.files, tmp_path / "vectors", "bge-test", 200_000)
+def test_the_cache_is_bounded_and_the_oldest_vectors_leave(world, tmp_path):
+    vectors = Vectors(world.files, tmp_path / "vectors", "bge-test", 200_000)
     keys = [digest(f"第 {n} 条") for n in range(400)]
     for at in range(0, 400, 20):
         vectors.put({key: bytes(2048) for key in keys[at : at + 20]})
@@ -201,89 +199,89 @@ def test_the_cache_is_bounded_and_the_oldest_vectors_leave(desk, tmp_path):
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_server_that_fails_costs_the_turn_nothing_but_the_meaning(told, server, fault):
-    learn(told.ws)
-    words = _by_words(told)
-    told.reopen(hybrid(server.url).replace("3000", "400"))
-    told.ws.rescoring.backend()
+def test_a_server_that_fails_costs_the_turn_nothing_but_the_meaning(filled, server, fault):
+    filled.precompute_vectors()
+    words = _by_words(filled)
+    filled.reopen(hybrid(server.url).replace("3000", "400"))
+    filled.ws.rescoring.backend()
     server.act = fault
     began = time.monotonic()
-    found = recall(told.ws, QUESTION, told.clock())
+    found = filled.search(QUESTION)
     assert time.monotonic() - began < 5
     assert found.hits == words
     assert found.how == "bm25"
-    (event,) = told.told.of("backend_failed")
+    (event,) = filled.events.of("backend_failed")
     assert event["backend"] == "hybrid"
     assert QUESTION not in str(event)
-    assert inject(told.ws, QUESTION, told.clock(), found).memory.startswith("## Memory\n")
+    assert filled.inject(QUESTION, found).memory.startswith("## Memory\n")
 
 
-def test_answers_in_another_order_are_put_in_order(told, server):
+def test_answers_in_another_order_are_put_in_order(filled, server):
     server.act = "shuffled"
-    learn(told.ws)
-    assert recall(told.ws, QUESTION, told.clock()).hits[0].unit.text == SAID[0]["text"]
+    filled.precompute_vectors()
+    assert filled.search(QUESTION).hits[0].unit.text == SAID[0]["text"]
 
 
-def test_a_server_that_is_not_there_costs_nothing_but_the_meaning(told):
-    learn(told.ws)
-    words = _by_words(told)
+def test_a_server_that_is_not_there_costs_nothing_but_the_meaning(filled):
+    filled.precompute_vectors()
+    words = _by_words(filled)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
     # the same vectors, as if the server had gone
-    told.ws.rescoring.backend()._embeddings._url = f"{url}/embeddings"
-    assert recall(told.ws, QUESTION, told.clock()).hits == words
-    assert "could not be asked" in told.told.of("backend_failed")[0]["why"]
+    filled.ws.rescoring.backend()._embeddings._url = f"{url}/embeddings"
+    assert filled.search(QUESTION).hits == words
+    assert "could not be asked" in filled.events.of("backend_failed")[0]["why"]
 
 
-def test_one_that_fails_is_told_once_left_alone_for_a_while_and_asked_again(told, server):
-    learn(told.ws)
+def test_one_that_fails_is_told_once_left_alone_for_a_while_and_asked_again(filled, server):
+    filled.precompute_vectors()
     server.act = "fault"
     for _ in range(3):
-        recall(told.ws, QUESTION, told.clock())
-    assert len(told.told.of("backend_failed")) == 1
+        filled.search(QUESTION)
+    assert len(filled.events.of("backend_failed")) == 1
     assert server.asked.count([QUESTION]) == 1
     server.act = "well"
-    told.ws.rescoring._rested = replace(told.ws.rescoring._rested, ends_at=0.0)
-    assert recall(told.ws, QUESTION, told.clock()).how == "hybrid"
-    assert len(told.told.of("backend_back")) == 1
+    filled.ws.rescoring._rested = replace(filled.ws.rescoring._rested, ends_at=0.0)
+    assert filled.search(QUESTION).how == "hybrid"
+    assert len(filled.events.of("backend_back")) == 1
 
 
 @pytest.mark.parametrize("fault", ["fault", "garbage", "refuses all"])
-def test_what_could_not_be_learnt_is_learnt_later(told, server, fault):
-    learn(told.ws)
-    (told.root / "memory/2026-01-30-note.md").write_text("买了电钢琴，花了六千。\n", encoding="utf-8")
-    refresh(told.ws)
+def test_what_could_not_be_learnt_is_learnt_later(filled, server, fault):
+    filled.precompute_vectors()
+    filled.note("2026-01-30-note.md", "买了电钢琴，花了六千。\n")
+    filled.refresh()
     server.act = fault
-    assert learn(told.ws) == 0
-    assert len(told.told.of("backend_failed")) == 1
+    assert filled.precompute_vectors() == 0
+    assert len(filled.events.of("backend_failed")) == 1
     server.act = "well"
-    assert learn(told.ws) == 1
-    assert len(told.told.of("backend_back")) == 1
+    assert filled.precompute_vectors() == 1
+    assert len(filled.events.of("backend_back")) == 1
 
 
-def test_a_text_that_the_server_does_not_take_costs_no_other_its_vector(told, server):
-    (told.root / "memory/2026-01-30-note.md").write_text(
+def test_a_text_that_the_server_does_not_take_costs_no_other_its_vector(filled, server):
+    (filled.root / "memory/2026-01-30-note.md").write_text(
         "- 买了电钢琴，花了六千。\n- 不要买二手的。\n- 买琴凳。\n", encoding="utf-8"
     )
-    refresh(told.ws)
+    filled.refresh()
     server.act = "picky"
-    assert learn(told.ws) == 2  # the day and the note
+    assert filled.precompute_vectors() == 2  # the day and the note
     server.asked.clear()
     server.act = "well"
-    assert learn(told.ws) == 0
+    assert filled.precompute_vectors() == 0
     keys = [digest(text) for text in ("买了电钢琴，花了六千。", "不要买二手的。", "买琴凳。")]
-    assert set(told.ws.rescoring.backend()._vectors.get(keys)) == {keys[0], keys[2]}
+    assert set(filled.ws.rescoring.backend()._vectors.get(keys)) == {keys[0], keys[2]}
 
 
 @pytest.mark.parametrize("lines", ["", 'base_url = "http://127.0.0.1:9/v1"\n', 'model = "bge-test"\n'])
-def test_hybrid_without_server_or_model_is_bm25_and_says_so(told, lines):
-    told.reopen(f'{WITHOUT_MODEL}[recall]\nbackend = "hybrid"\n[embeddings]\n{lines}')
+def test_hybrid_without_server_or_model_is_bm25_and_says_so(filled, lines):
+    filled.reopen(f'{WITHOUT_MODEL}[recall]\nbackend = "hybrid"\n[embeddings]\n{lines}')
     for _ in range(2):
-        assert recall(told.ws, QUESTION, told.clock()).how == "bm25"
-    (event,) = told.told.of("backend_failed")
+        assert filled.search(QUESTION).how == "bm25"
+    (event,) = filled.events.of("backend_failed")
     assert "embeddings.base_url" in event["why"]
-    assert learn(told.ws) == 0
+    assert filled.precompute_vectors() == 0
 
 
 # ── of other packages ────────────────────────────────────────────────────────
@@ -334,18 +332,18 @@ class Broken:
     sys.modules.pop("bookish", None)
 
 
-def test_a_backend_of_another_package_scores_by_its_entry_point(told, package):
-    told.reopen(f'{WITHOUT_MODEL}[recall]\nbackend = "bookish"\n')
-    found = recall(told.ws, QUESTION, told.clock())
+def test_a_backend_of_another_package_scores_by_its_entry_point(filled, package):
+    filled.reopen(f'{WITHOUT_MODEL}[recall]\nbackend = "bookish"\n')
+    found = filled.search(QUESTION)
     assert (found.how, found.hits[0].unit.text) == ("bookish", SAID[1]["text"])
 
 
 @pytest.mark.parametrize("name", ["rude", "chatty", "short", "silent", "broken", "absent", "not-installed"])
-def test_a_backend_that_fails_or_is_not_there_costs_the_turn_nothing(told, package, name):
-    words = _by_words(told)
-    told.reopen(f'{WITHOUT_MODEL}[recall]\nbackend = "{name}"\n')
-    assert recall(told.ws, QUESTION, told.clock()).hits == words
-    (event,) = told.told.of("backend_failed")
+def test_a_backend_that_fails_or_is_not_there_costs_the_turn_nothing(filled, package, name):
+    words = _by_words(filled)
+    filled.reopen(f'{WITHOUT_MODEL}[recall]\nbackend = "{name}"\n')
+    assert filled.search(QUESTION).hits == words
+    (event,) = filled.events.of("backend_failed")
     assert QUESTION not in str(event)
 
 

@@ -25,7 +25,7 @@ from supervisor.recall.canaries import (
     stands,
 )
 from supervisor.text.tokenizer import tokens
-from tests.conftest import at
+from tests.world import at
 
 NOW = at("2026-01-31T10:00")
 PEANUT = Canary(file="2026-01-28-peanut.md", id="花生-1", words=("花生", "过敏"))

@@ -17,9 +17,8 @@ from rank_bm25 import BM25Okapi
 from supervisor.index import ranking
 from supervisor.index.documents import REACH
 from supervisor.query.parse import Query, ask
-from supervisor.recall.search import refresh
 from supervisor.text.tokenizer import tokens
-from tests.conftest import WITHOUT_MODEL, Desk, at
+from tests.world import WITHOUT_MODEL, World, at
 
 CHINESE = """
     花生 过敏 备份 脚本 部署 超时 地铁 房租 火锅 钢琴 牙医 疫苗 猫 药 护照 快递 洗衣机 月季 瑜伽 围棋 体检 尿酸 证书 日志 数据库 报销 合同
@@ -41,9 +40,9 @@ def _said(rng):
     return " ".join([*words, rng.choice(COMMON)])
 
 
-def _write(desk, day, said):
+def _write(world, day, said):
     text = "".join(f"- {9 + n}:15 user: {words}\n" for n, words in enumerate(said))
-    (desk.root / f"memory/{day}-talk.md").write_text(text, encoding="utf-8")
+    world.note(f"{day}-talk.md", text)
 
 
 class Bare:
@@ -71,31 +70,31 @@ def talk(tmp_path, monkeypatch):
     for name in [name for name in vars(ranking) if name.endswith("_WORTH")]:
         monkeypatch.setattr(ranking, name, 0.0)
     rng = random.Random(20260131)
-    desk = Desk(tmp_path, at("2026-01-31T10:00"))
-    desk.reopen(WITHOUT_MODEL)
+    world = World(tmp_path, at("2026-01-31T10:00"))
+    world.reopen(WITHOUT_MODEL)
     days = {}
     for n in range(DAYS):
         day = date(2025, 11, 20) + timedelta(days=n)
         said = dict.fromkeys(_said(rng) for _ in range(A_DAY))  # a message is known by its words
         days[day] = list(said)
-        _write(desk, day, days[day])
-    refresh(desk.ws)
+        _write(world, day, days[day])
+    world.refresh()
     questions = [sorted(set(rng.sample(f"{CHINESE} {ENGLISH}".split(), rng.randint(1, 5)))) for _ in range(QUESTIONS)]
-    return desk, days, [Query(dict.fromkeys(tokens(" ".join(words)), 1.0)) for words in questions]
+    return world, days, [Query(dict.fromkeys(tokens(" ".join(words)), 1.0)) for words in questions]
 
 
-def _ours(desk, query):
-    return [((hit.unit.day, hit.unit.text), hit.score) for hit in desk.ws.index.search(query, 1000)]
+def _ours(world, query):
+    return [((hit.unit.day, hit.unit.text), hit.score) for hit in world.ws.index.search(query, 1000)]
 
 
 def test_on_a_fresh_index_scores_and_order_are_those_of_bare_rank_bm25(talk):
-    desk, days, questions = talk
+    world, days, questions = talk
     bare = Bare(days)
     assert len(bare.messages) >= 500
     answered = 0
     for query in questions:
         theirs = bare.scores(query.words)
-        ours = _ours(desk, query)[:TOP]
+        ours = _ours(world, query)[:TOP]
         answered += bool(ours)
         # equal scores may stand in another order, so it is the scores that are compared, place by place
         best = sorted((score for score in theirs.values() if score > 0), reverse=True)[: len(ours)]
@@ -105,21 +104,21 @@ def test_on_a_fresh_index_scores_and_order_are_those_of_bare_rank_bm25(talk):
 
 
 def test_after_files_were_changed_and_removed_the_order_hardly_moves(talk):
-    desk, days, questions = talk
+    world, days, questions = talk
     rng = random.Random(1)
     for day in rng.sample(sorted(days), 12):
         if rng.random() < 0.5:
             del days[day]
-            (desk.root / f"memory/{day}-talk.md").unlink()
+            (world.root / f"memory/{day}-talk.md").unlink()
         else:
             days[day] = list(dict.fromkeys(_said(rng) for _ in range(A_DAY)))
-            _write(desk, day, days[day])
-        refresh(desk.ws)
+            _write(world, day, days[day])
+        world.refresh()
     bare = Bare(days)
     shares, firsts = [], []
     for query in questions:
         theirs = bare.scores(query.words)
-        ours = [message for message, _ in _ours(desk, query)]
+        ours = [message for message, _ in _ours(world, query)]
         best = sorted((message for message in theirs if theirs[message] > 0), key=lambda message: -theirs[message])[:TOP]
         assert all(message in theirs for message in ours)  # nothing that is gone, nothing that was said otherwise
         if best and ours:
@@ -131,9 +130,9 @@ def test_after_files_were_changed_and_removed_the_order_hardly_moves(talk):
 
 
 def test_the_words_of_a_real_question_are_scored_as_the_words_alone(talk):
-    desk, days, _ = talk
+    world, days, _ = talk
     query = ask("那台洗衣机的报销 report 和 docker token 呢", date(2026, 1, 31))
     theirs = Bare(days).scores(query.words)
-    ours = _ours(desk, query)
+    ours = _ours(world, query)
     assert ours
     assert [score for _, score in ours[:TOP]] == pytest.approx(sorted(theirs.values(), reverse=True)[:TOP], abs=1e-3)

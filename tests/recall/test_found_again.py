@@ -6,9 +6,7 @@ import shutil
 
 import pytest
 
-from supervisor.context.build import context, gather, inject
-from supervisor.recall.search import recall, refresh
-from tests.conftest import message
+from tests.world import message
 
 SAID = [
     message("1", "2026-01-30T09:00", "我对花生过敏，点外卖要备注。"),
@@ -23,11 +21,11 @@ SAID = [
 
 
 @pytest.fixture
-def told(desk):
-    desk.write(SAID)
-    desk.settle()
-    refresh(desk.ws)
-    return desk
+def filled(world):
+    world.write(SAID)
+    world.settle()
+    world.refresh()
+    return world
 
 
 @pytest.mark.parametrize(
@@ -43,49 +41,49 @@ def told(desk):
         ("1月10号说了什么", "猫的疫苗"),
     ],
 )
-def test_a_question_finds_the_words_that_answer_it(told, question, answer):
-    found = recall(told.ws, question, told.clock())
+def test_a_question_finds_the_words_that_answer_it(filled, question, answer):
+    found = filled.search(question)
     assert found.hits
     assert any(answer in hit.unit.text for hit in found.hits[:3])
-    block = inject(told.ws, question, told.clock(), found).memory
+    block = filled.inject(question, found).memory
     assert block.startswith("## Memory\n")
     assert answer in block
 
 
 @pytest.mark.parametrize("question", ["量子色动力学", "zxqwv plugh", "？！", "", "好的", "the of and"])
-def test_a_question_that_nothing_answers_puts_nothing_before_the_assistant(told, question):
-    found = recall(told.ws, question, told.clock())
+def test_a_question_that_nothing_answers_puts_nothing_before_the_assistant(filled, question):
+    found = filled.search(question)
     assert found.hits == ()
-    assert inject(told.ws, question, told.clock(), found).memory == ""
+    assert filled.inject(question, found).memory == ""
 
 
-def test_a_file_saved_in_an_editor_is_found_and_a_deleted_one_is_not(told):
-    note = told.root / "memory/2026-01-29-idea.md"
+def test_a_file_saved_in_an_editor_is_found_and_a_deleted_one_is_not(filled):
+    note = filled.root / "memory/2026-01-29-idea.md"
     note.write_text("买一台电钢琴，预算六千。\n", encoding="utf-8")
-    refresh(told.ws)
-    assert "电钢琴" in recall(told.ws, "电钢琴多少钱", told.clock()).hits[0].unit.text
+    filled.refresh()
+    assert "电钢琴" in filled.search("电钢琴多少钱").hits[0].unit.text
     note.unlink()
-    refresh(told.ws)
-    assert recall(told.ws, "电钢琴多少钱", told.clock()).hits == ()
+    filled.refresh()
+    assert filled.search("电钢琴多少钱").hits == ()
 
 
-def test_an_index_that_was_deleted_or_damaged_is_made_anew(told):
-    folder = told.root / ".recalld/index"
+def test_an_index_that_was_deleted_or_damaged_is_made_anew(filled):
+    folder = filled.root / ".recalld/index"
     shutil.rmtree(folder)
-    refresh(told.ws)
-    assert recall(told.ws, "花生", told.clock()).hits
+    filled.refresh()
+    assert filled.search("花生").hits
     for file in folder.rglob("*"):
         if file.is_file():
             file.write_bytes(b"\0" * 64)
-    told.reopen(told.toml)
-    refresh(told.ws)
-    assert recall(told.ws, "花生", told.clock()).hits
+    filled.reopen(filled.toml)
+    filled.refresh()
+    assert filled.search("花生").hits
 
 
-def test_the_whole_turn_holds_memory_history_and_question_inside_their_budgets(told):
+def test_the_whole_turn_holds_memory_history_and_question_inside_their_budgets(filled):
     question = "我对什么过敏？"
-    asked = gather(told.ws, question)
-    turn = context(told.ws, asked, told.clock(), recall(told.ws, question, told.clock(), asked.before))
+    asked = filled.read_input(question)
+    turn = filled.context(asked, filled.search(question, asked.before))
     assert turn.messages[-1]["content"].endswith(question)
-    assert turn.memory_tokens <= told.ws.config.recall.memory_tokens
-    assert turn.history_tokens <= told.ws.config.context.history_tokens
+    assert turn.memory_tokens <= filled.ws.config.recall.memory_tokens
+    assert turn.history_tokens <= filled.ws.config.context.history_tokens

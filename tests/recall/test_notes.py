@@ -13,9 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.context.build import inject
-from supervisor.recall.search import recall, refresh
-from tests.conftest import WITHOUT_MODEL, Desk, at
+from tests.world import WITHOUT_MODEL, World, at
 
 HERE = Path(__file__).parent
 NOTES = [tuple(line.split("\t")) for line in (HERE / "notes.tsv").read_text(encoding="utf-8").splitlines()]
@@ -34,17 +32,17 @@ A_DAY = 9
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory):
-    desk = Desk(tmp_path_factory.mktemp("notes"), at("2026-01-31T10:00"))
-    desk.reopen(WITHOUT_MODEL)
+def world(tmp_path_factory):
+    world = World(tmp_path_factory.mktemp("notes"), at("2026-01-31T10:00"))
+    world.reopen(WITHOUT_MODEL)
     lines = [note for note, _ in NOTES] + TALK
     random.Random(20260131).shuffle(lines)
     for n, start in enumerate(range(0, len(lines), A_DAY)):
         day = date(2025, 12, 10) + timedelta(days=n)
         text = "".join(f"- {9 + hour}:15 user: {line}\n" for hour, line in enumerate(lines[start : start + A_DAY]))
-        (desk.root / f"memory/{day}-talk.md").write_text(text, encoding="utf-8")
-    refresh(desk.ws)
-    return desk
+        world.note(f"{day}-talk.md", text)
+    world.refresh()
+    return world
 
 
 def test_the_table_is_as_large_as_it_promises():
@@ -56,19 +54,19 @@ def test_the_table_is_as_large_as_it_promises():
 
 
 @pytest.mark.parametrize(("note", "question"), NOTES, ids=[question for _, question in NOTES])
-def test_a_note_is_found_by_the_question_that_people_ask_for_it(desk, note, question):
-    found = recall(desk.ws, question, desk.clock())
+def test_a_note_is_found_by_the_question_that_people_ask_for_it(world, note, question):
+    found = world.search(question)
     assert note in [hit.unit.text for hit in found.hits[:5]]
-    assert note in inject(desk.ws, question, desk.clock(), found).memory
+    assert note in world.inject(question, found).memory
 
 
-def test_nearly_every_note_is_the_very_first_that_is_found(desk):
-    first = [recall(desk.ws, question, desk.clock()).hits[0].unit.text == note for note, question in NOTES]
+def test_nearly_every_note_is_the_very_first_that_is_found(world):
+    first = [world.search(question).hits[0].unit.text == note for note, question in NOTES]
     assert sum(first) >= 0.9 * len(NOTES)
 
 
 @pytest.mark.parametrize("question", [*NOTHING, *RUBBISH], ids=lambda question: question[:20].encode("unicode_escape").decode())
-def test_what_was_never_noted_puts_nothing_before_the_assistant(desk, question):
-    found = recall(desk.ws, question, desk.clock())
+def test_what_was_never_noted_puts_nothing_before_the_assistant(world, question):
+    found = world.search(question)
     assert found.hits == ()
-    assert inject(desk.ws, question, desk.clock(), found).memory == ""
+    assert world.inject(question, found).memory == ""

@@ -2,109 +2,89 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 import threading
-from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.protocol.disk import RealDisk
-from supervisor.recall.search import recall, refresh
+from supervisor.recall.search import refresh
 from supervisor.service.background import Beside, Freshness, Keeper
-from supervisor.service.daemon import Supervisor
-from supervisor.service.status import status
-from supervisor.workspace import Workspace
-from tests.conftest import message
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tests.world import FaultyDisk, message
 
 #: Far above what anything here takes: reached only when something is broken.
 DEADLINE_S = 30.0
 
 
-class Refusing(RealDisk):
-    """A disk without room for the index, as long as *refuses* holds."""
-
-    refuses = False
-
-    def mkdir(self, folder: Path) -> None:
-        if self.refuses and folder.name == "index":
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
-        super().mkdir(folder)
-
-
 @pytest.fixture
-def told(desk):
-    desk.write([message("猫-1", "2026-01-30T09:00", "猫的三联疫苗约在宠物医院，九月十二号。")])
-    desk.settle()
-    return desk
+def filled(world):
+    world.write([message("猫-1", "2026-01-30T09:00", "猫的三联疫苗约在宠物医院，九月十二号。")])
+    world.settle()
+    return world
 
 
-def found(desk, word: str) -> bool:
-    return any(word in hit.unit.text for hit in recall(desk.ws, word, desk.clock()).hits)
+def found(world, word: str) -> bool:
+    return any(word in hit.unit.text for hit in world.search(word).hits)
 
 
-def test_a_step_makes_the_index_and_asks_what_was_archived(told):
-    wait_s = Freshness(told.ws, told.clock).step()
+def test_a_step_makes_the_index_and_asks_what_was_archived(filled):
+    wait_s = filled.freshness().step()
     assert wait_s > 1
-    assert found(told, "疫苗")
-    assert status(told.ws, told.clock())["canaries"]["found"] == 1
+    assert found(filled, "疫苗")
+    assert filled.status()["canaries"]["found"] == 1
 
 
-def test_where_something_else_is_wanted_no_canary_is_asked(told):
-    told.ws.should_stop = lambda: True
-    assert Freshness(told.ws, told.clock).step() == 0
-    assert found(told, "疫苗")
-    assert status(told.ws, told.clock())["canaries"]["kept"] == 0
+def test_where_something_else_is_wanted_no_canary_is_asked(filled):
+    filled.ws.should_stop = lambda: True
+    assert filled.freshness().step() == 0
+    assert found(filled, "疫苗")
+    assert filled.status()["canaries"]["kept"] == 0
 
 
-def test_canaries_are_looked_at_once_a_minute_however_often_files_change(told, monkeypatch):
+def test_canaries_are_looked_at_once_a_minute_however_often_files_change(filled, monkeypatch):
     now = [0.0]
     monkeypatch.setattr("supervisor.service.background.time.monotonic", lambda: now[0])
-    fresh = Freshness(told.ws, told.clock)
+    fresh = filled.freshness()
     assert fresh.step() == 60
-    told.layout.canaries.unlink()
+    filled.layout.canaries.unlink()
     now[0] = 59
     assert fresh.step() == 1
-    assert not told.layout.canaries.exists()
+    assert not filled.layout.canaries.exists()
     now[0] = 60
     assert fresh.step() == 60
-    assert told.layout.canaries.exists()
+    assert filled.layout.canaries.exists()
 
 
-def test_a_full_disk_is_told_on_the_edge_and_tried_again_ever_later(told):
-    disk = Refusing()
-    fresh = Freshness(told.reopen(disk=disk), told.clock)
-    disk.refuses = True
+def test_a_full_disk_is_told_on_the_edge_and_tried_again_ever_later(filled):
+    disk = FaultyDisk("mkdir")
+    fresh = filled.reopen(disk=disk).freshness()
+    disk.refuses = lambda _call, path: path.name == "index"
     waits = [fresh.step() for _ in range(10)]
     assert waits[:4] == [0.5, 1, 2, 4]
     assert waits[-1] == 60
-    assert len(told.told.of("index_stale")) == 1
-    disk.refuses = False
+    assert len(filled.events.of("index_stale")) == 1
+    disk.heal()
     fresh.step()
-    assert (len(told.told.of("index_stale")), len(told.told.of("index_fresh"))) == (1, 1)
-    assert found(told, "疫苗")
-    disk.refuses = True
-    assert [name for name, _ in told.told.all if name.startswith("index_")] == ["index_stale", "index_made", "index_fresh"]
+    assert (len(filled.events.of("index_stale")), len(filled.events.of("index_fresh"))) == (1, 1)
+    assert found(filled, "疫苗")
+    disk.refuses = lambda _call, path: path.name == "index"
+    assert [name for name, _ in filled.events.all if name.startswith("index_")] == ["index_stale", "index_made", "index_fresh"]
 
 
-def test_another_program_at_the_index_is_waited_for_and_told_where_it_lasts(told, monkeypatch):
-    monkeypatch.setattr("supervisor.service.background._LOCK_WAIT", type(told.ws.config.care.poll)(0))
-    fresh = Freshness(told.ws, told.clock)
-    told.files.make_folder(told.layout.state / "index")
-    with told.files.lock(told.layout.state / "index.lock"):
+def test_another_program_at_the_index_is_waited_for_and_told_where_it_lasts(filled, monkeypatch):
+    monkeypatch.setattr("supervisor.service.background._LOCK_WAIT", type(filled.ws.config.care.poll)(0))
+    fresh = filled.freshness()
+    filled.files.make_folder(filled.layout.state / "index")
+    with filled.files.lock(filled.layout.state / "index.lock"):
         assert fresh.step() == 0.5
-    (why,) = told.told.of("index_stale")
+    (why,) = filled.events.of("index_stale")
     assert "index.lock" in why["why"]
     assert fresh.step() > 1
-    assert len(told.told.of("index_fresh")) == 1
+    assert len(filled.events.of("index_fresh")) == 1
 
 
-def test_told_to_stop_in_the_middle_of_an_index_it_stops_and_says_nothing(told):
-    ws = told.ws
+def test_told_to_stop_in_the_middle_of_an_index_it_stops_and_says_nothing(filled):
+    ws = filled.ws
     asked = []
 
     def stop() -> bool:
@@ -112,23 +92,23 @@ def test_told_to_stop_in_the_middle_of_an_index_it_stops_and_says_nothing(told):
         return True
 
     ws.index.should_stop = stop
-    Freshness(ws, told.clock).step()
+    Freshness(ws, filled.clock).step()
     assert asked
-    assert told.told.of("index_stale") == []
-    told.reopen()
-    Freshness(told.ws, told.clock).step()
-    assert found(told, "疫苗")
+    assert filled.events.of("index_stale") == []
+    filled.reopen()
+    filled.freshness().step()
+    assert found(filled, "疫苗")
 
 
 # ── the threads ──────────────────────────────────────────────────────────────
 
 
-def again(desk) -> Workspace:
+def again(world):
     """One more workspace over the same files, as each thread has its own."""
-    return Workspace(desk.root, desk.ws.config, desk.files, desk.told)
+    return world.another(world.events).ws
 
 
-def test_a_thread_does_its_step_when_it_is_woken_and_ends_when_it_is_told(desk):
+def test_a_thread_does_its_step_when_it_is_woken_and_ends_when_it_is_told(world):
     done = threading.Semaphore(0)
     seen = []
 
@@ -137,7 +117,7 @@ def test_a_thread_does_its_step_when_it_is_woken_and_ends_when_it_is_told(desk):
         done.release()
         return 3600.0
 
-    thread = Beside(again(desk), "索引", step)
+    thread = Beside(again(world), "索引", step)
     thread.start()
     assert done.acquire(timeout=DEADLINE_S)
     thread.wake()
@@ -148,7 +128,7 @@ def test_a_thread_does_its_step_when_it_is_woken_and_ends_when_it_is_told(desk):
     assert not any(one.name == "索引" for one in threading.enumerate())
 
 
-def test_a_bug_in_a_step_is_told_once_and_the_thread_lives(desk):
+def test_a_bug_in_a_step_is_told_once_and_the_thread_lives(world):
     done = threading.Semaphore(0)
     faults = [KeyError("花生"), KeyError("花生"), None]
 
@@ -159,7 +139,7 @@ def test_a_bug_in_a_step_is_told_once_and_the_thread_lives(desk):
             raise fault
         return 3600.0
 
-    thread = Beside(again(desk), "索引", step)
+    thread = Beside(again(world), "索引", step)
     thread.start()
     for _ in range(2):
         assert done.acquire(timeout=DEADLINE_S)
@@ -167,11 +147,11 @@ def test_a_bug_in_a_step_is_told_once_and_the_thread_lives(desk):
     assert done.acquire(timeout=DEADLINE_S)
     thread.stop()
     thread.join(DEADLINE_S)
-    assert [("花生" in fields["why"], "KeyError" in fields["why"]) for fields in desk.told.of("error")] == [(False, True)]
+    assert [("花生" in fields["why"], "KeyError" in fields["why"]) for fields in world.events.of("error")] == [(False, True)]
 
 
-def test_the_keeper_hears_of_files_by_their_names(desk, monkeypatch):
-    keeper = Keeper(lambda: again(desk), desk.clock)
+def test_the_keeper_hears_of_files_by_their_names(world, monkeypatch):
+    keeper = Keeper(lambda: again(world), world.clock)
     woken = []
     monkeypatch.setattr(keeper._fresh, "wake", lambda: woken.append("index"))
     monkeypatch.setattr(keeper._ready, "wake", lambda: woken.append("context"))
@@ -182,11 +162,11 @@ def test_the_keeper_hears_of_files_by_their_names(desk, monkeypatch):
 
 
 @pytest.mark.parametrize("harm", ["deleted", "written over", "made by another"])
-def test_the_keeper_sees_that_the_index_is_another_and_wakes_once(told, monkeypatch, harm):
-    keeper = Keeper(lambda: again(told), told.clock)
+def test_the_keeper_sees_that_the_index_is_another_and_wakes_once(filled, monkeypatch, harm):
+    keeper = Keeper(lambda: again(filled), filled.clock)
     woken = []
     monkeypatch.setattr(keeper._fresh, "wake", lambda: woken.append("index"))
-    index = told.layout.state / "index"
+    index = filled.layout.state / "index"
     refresh(keeper._learning._ws)  # another's, as is each thread's
     keeper.look()
     assert woken == ["index"]
@@ -200,26 +180,26 @@ def test_the_keeper_sees_that_the_index_is_another_and_wakes_once(told, monkeypa
         case "written over":
             (index / "meta.json").write_text("{", encoding="utf-8")
         case "made by another":
-            refresh(again(told), anew=True)
+            refresh(again(filled), anew=True)
     for _ in range(3):
         keeper.look()
     assert woken == ["index", "index"]
     keeper._fresh._step()
     keeper.look()
     assert (index / "meta.json").stat().st_size > 100
-    assert len(told.told.of("index_damaged")) == (0 if harm == "made by another" else 1)
+    assert len(filled.events.of("index_damaged")) == (0 if harm == "made by another" else 1)
 
 
-def test_an_index_that_is_deleted_again_while_it_is_made_anew_is_made_once_more(told, monkeypatch):
-    keeper = Keeper(lambda: again(told), told.clock)
+def test_an_index_that_is_deleted_again_while_it_is_made_anew_is_made_once_more(filled, monkeypatch):
+    keeper = Keeper(lambda: again(filled), filled.clock)
     keeper._fresh._step()
     keeper.look()
     woken = []
     monkeypatch.setattr(keeper._fresh, "wake", lambda: woken.append("index"))
-    shutil.rmtree(told.layout.state / "index")
+    shutil.rmtree(filled.layout.state / "index")
     keeper.look()
     keeper._fresh._step()
-    shutil.rmtree(told.layout.state / "index")  # before the next look: nothing lay there then, and nothing lies there now
+    shutil.rmtree(filled.layout.state / "index")  # before the next look: nothing lay there then, and nothing lies there now
     keeper.look()
     assert woken == ["index", "index"]
     keeper._fresh._step()
@@ -227,16 +207,16 @@ def test_an_index_that_is_deleted_again_while_it_is_made_anew_is_made_once_more(
     assert woken == ["index", "index"]
 
 
-def test_who_finds_the_index_damaged_has_it_made_anew(told):
-    refresh(told.ws)
+def test_who_finds_the_index_damaged_has_it_made_anew(filled):
+    filled.refresh()
     lost = []
-    told.ws.index_lost = lambda: lost.append("索引")
-    assert found(told, "疫苗")
+    filled.ws.index_lost = lambda: lost.append("索引")
+    assert found(filled, "疫苗")
     assert lost == []
-    for path in (told.layout.state / "index").iterdir():
+    for path in (filled.layout.state / "index").iterdir():
         if path.suffix != ".json":
             os.truncate(path, path.stat().st_size // 3)
-    assert found(told, "疫苗")
+    assert found(filled, "疫苗")
     assert lost == ["索引"]
 
 
@@ -254,21 +234,21 @@ class Heard:
         self.changes += 1
 
 
-def test_without_any_file_event_the_supervisors_own_look_tells_of_changed_memory(desk):
+def test_without_any_file_event_the_supervisors_own_look_tells_of_changed_memory(world):
     heard = Heard()
-    supervisor = Supervisor(desk.ws, desk.clock, None, keeper=heard)
+    supervisor = world.supervisor(heard)
     supervisor._tree_changed()
     before = heard.changes
     supervisor._tree_changed()
     assert heard.changes == before
-    (desk.root / "memory" / "想法 2.md").write_text("换成 rsync", encoding="utf-8")
+    (world.root / "memory" / "想法 2.md").write_text("换成 rsync", encoding="utf-8")
     supervisor._tree_changed()
     assert heard.changes == before + 1
 
 
-def test_a_hint_about_the_inbox_begins_no_round_and_others_do(desk):
+def test_a_hint_about_the_inbox_begins_no_round_and_others_do(world):
     heard = Heard()
-    supervisor = Supervisor(desk.ws, desk.clock, None, keeper=heard)
+    supervisor = world.supervisor(heard)
     supervisor.hint("inbox.json")
     assert not supervisor._wake.is_set()
     supervisor.hint("history.json")

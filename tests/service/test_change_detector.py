@@ -11,14 +11,14 @@ from supervisor.service.watcher import Look
 
 
 @pytest.fixture
-def look(desk):
-    (desk.root / "memory.md").write_text("2026-01-20|聊天|用户对花生过敏\n", encoding="utf-8")
+def look(world):
+    world.put("memory.md", "2026-01-20|聊天|用户对花生过敏\n")
     for path in ("memory/项目/部署.md", "memory/2026-01-28-nas.md", "memory/originals/2025-12/2025-12-01-cat.md"):
-        file = desk.root / path
+        file = world.root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("备份在 nas 上。", encoding="utf-8")
         os.utime(file, (1_700_000_000, 1_700_000_000))  # a clock with coarse ticks could hide a quick edit
-    found = Look(desk.files.disk, desk.layout, desk.ws.spool)
+    found = Look(world.files.disk, world.layout, world.ws.spool)
     assert (found.tree_changed(), found.near_changed()) == (True, True)
     assert (found.tree_changed(), found.near_changed()) == (False, False)
     return found
@@ -49,22 +49,22 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_it_sees_once(desk, look, change):
-    CHANGES[change](desk.root)
+def test_it_sees_once(world, look, change):
+    CHANGES[change](world.root)
     assert look.tree_changed()
     assert not look.tree_changed()
     assert not look.near_changed()
 
 
 @pytest.mark.parametrize("name", ["memory/.git", "memory/部署.md~", "memory/.部署.md.swp", "memory/图.png", "turns"])
-def test_what_is_no_memory_is_nothing_to_it(desk, look, name):
-    path = desk.root / name
+def test_what_is_no_memory_is_nothing_to_it(world, look, name):
+    path = world.root / name
     path.write_bytes(b"x")
     assert not look.tree_changed()
 
 
-def test_the_inbox_is_no_reason_for_a_round(desk, look):
-    (desk.root / "inbox.json").write_text('["花生呢？"]', encoding="utf-8")
+def test_the_inbox_is_no_reason_for_a_round(world, look):
+    world.put("inbox.json", '["花生呢？"]')
     assert not look.near_changed()
-    desk.write([])
+    world.write([])
     assert look.near_changed()

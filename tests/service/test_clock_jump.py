@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.service.daemon import LONG_WAIT, WAIT, Reading, caution, jump
-from tests.conftest import at
+from tests.world import at
 
 NOON = Reading(at("2026-01-31T12:00"), 1_000.0)
 

@@ -4,110 +4,109 @@ from __future__ import annotations
 
 from typing import Any
 
-from supervisor.archive.intake import intake
-from supervisor.service.fsck import Ledger, fsck
-from tests.conftest import Desk, message, talk
+from supervisor.service.fsck import Ledger
+from tests.world import World, message, talk
 
 
-def account(desk: Desk) -> Ledger:
-    before = desk.tree(machine=True)
-    found = fsck(desk.ws)
-    assert desk.tree(machine=True) == before, "it changes nothing"
+def account(world: World) -> Ledger:
+    before = world.tree(internal=True)
+    found = world.fsck()
+    assert world.tree(internal=True) == before, "it changes nothing"
     assert found.seen == found.in_files + found.in_history + found.in_journal + found.set_aside + found.removed + len(
         found.lost
     )
     return found
 
 
-def test_a_workspace_with_nothing_in_it_is_sound(desk):
-    assert account(desk) == Ledger()
-    assert account(desk).is_sound
+def test_a_workspace_with_nothing_in_it_is_sound(world):
+    assert account(world) == Ledger()
+    assert account(world).is_sound
 
 
-def test_messages_are_counted_where_they_stand(desk):
-    desk.write([*talk("2026-01-10T09:00", 3), *talk("2026-01-30T09:00", 2), "一句话", 7])
-    desk.settle()
-    desk.say(*talk("2026-01-31T09:55", 2))
-    intake(desk.ws, desk.clock())
-    found = account(desk)
+def test_messages_are_counted_where_they_stand(world):
+    world.write([*talk("2026-01-10T09:00", 3), *talk("2026-01-30T09:00", 2), "一句话", 7])
+    world.settle()
+    world.add(*talk("2026-01-31T09:55", 2))
+    world.intake()
+    found = account(world)
     assert (found.seen, found.in_files, found.in_history, found.set_aside) == (9, 5, 2, 2)
     assert (found.dated_files, found.summaries, found.covered_files) == (2, 1, 1)
     assert found.is_sound
 
 
-def test_words_that_only_the_journal_holds_are_not_lost(desk):
-    desk.write(talk("2026-01-31T09:00", 2))
-    intake(desk.ws, desk.clock())
-    desk.write([])
-    assert (account(desk).in_journal, account(desk).is_sound) == (2, True)
+def test_words_that_only_the_journal_holds_are_not_lost(world):
+    world.write(talk("2026-01-31T09:00", 2))
+    world.intake()
+    world.write([])
+    assert (account(world).in_journal, account(world).is_sound) == (2, True)
 
 
-def test_messages_that_were_trimmed_are_in_their_files(desk):
-    desk.write(talk("2026-01-30T09:00", 2))
-    desk.settle()
-    desk.write([])
-    desk.settle()
-    found = account(desk)
+def test_messages_that_were_trimmed_are_in_their_files(world):
+    world.write(talk("2026-01-30T09:00", 2))
+    world.settle()
+    world.write([])
+    world.settle()
+    found = account(world)
     assert (found.in_files, found.in_history, found.is_sound) == (2, 0, True)
 
 
-def test_what_a_person_took_out_of_a_file_is_removed_and_not_lost(desk):
-    desk.write(talk("2026-01-30T09:00", 2))
-    desk.settle()
-    desk.write([])
-    path = desk.root / next(iter(desk.dated()))
+def test_what_a_person_took_out_of_a_file_is_removed_and_not_lost(world):
+    world.write(talk("2026-01-30T09:00", 2))
+    world.settle()
+    world.write([])
+    path = world.root / next(iter(world.dated_files()))
     path.write_text("<!-- ".join(path.read_text().split("<!-- ")[:2]))
-    found = account(desk)
+    found = account(world)
     assert (found.removed, found.edited_files, found.is_sound) == (1, 1, True)
 
 
-def test_a_file_that_is_gone_takes_its_words_with_it_and_they_are_named(desk):
-    desk.write(talk("2026-01-30T09:00", 2))
-    desk.settle()
-    desk.write([])
-    (desk.root / next(iter(desk.dated()))).unlink()
-    found = account(desk)
+def test_a_file_that_is_gone_takes_its_words_with_it_and_they_are_named(world):
+    world.write(talk("2026-01-30T09:00", 2))
+    world.settle()
+    world.write([])
+    (world.root / next(iter(world.dated_files()))).unlink()
+    found = account(world)
     assert len(found.lost) == 2
     assert all("was in 2026-01-30-" in one for one in found.lost)
     assert not found.is_sound
 
 
-def test_a_message_in_two_files_is_damage(desk):
-    desk.write(talk("2026-01-30T09:00", 1))
-    desk.settle()
-    path = desk.root / next(iter(desk.dated()))
+def test_a_message_in_two_files_is_damage(world):
+    world.write(talk("2026-01-30T09:00", 1))
+    world.settle()
+    path = world.root / next(iter(world.dated_files()))
     path.with_name("2026-01-30-copy.md").write_bytes(path.read_bytes())
-    (told,) = account(desk).damage
+    (told,) = account(world).damage
     assert "stands 2 times" in told
     assert "2026-01-30-copy.md" in told
 
 
-def test_a_file_in_two_places_is_damage(desk):
-    desk.write(talk("2026-01-10T09:00", 1))
-    desk.settle()
-    path = desk.root / next(iter(desk.dated()))
-    (desk.layout.memory / path.name).write_bytes(path.read_bytes())
-    assert account(desk).damage == [f"{path.name} lies in memory/ and in originals/"]
+def test_a_file_in_two_places_is_damage(world):
+    world.write(talk("2026-01-10T09:00", 1))
+    world.settle()
+    path = world.root / next(iter(world.dated_files()))
+    (world.layout.memory / path.name).write_bytes(path.read_bytes())
+    assert account(world).damage == [f"{path.name} lies in memory/ and in originals/"]
 
 
-def test_a_flag_that_says_more_than_the_files_is_damage(desk):
-    desk.write([message("1", "2026-01-30T09:00", archived=True)])
-    assert account(desk).damage == ["message 1 is flagged true, but no dated file was ever made of it"]
-    desk.settle()
-    assert account(desk).is_sound
+def test_a_flag_that_says_more_than_the_files_is_damage(world):
+    world.write([message("1", "2026-01-30T09:00", archived=True)])
+    assert account(world).damage == ["message 1 is flagged true, but no dated file was ever made of it"]
+    world.settle()
+    assert account(world).is_sound
 
 
-def test_a_damaged_history_is_damage_and_the_rest_is_counted(desk):
-    desk.write(talk("2026-01-30T09:00", 2))
-    desk.settle()
-    desk.write(b"[")
-    found = account(desk)
+def test_a_damaged_history_is_damage_and_the_rest_is_counted(world):
+    world.write(talk("2026-01-30T09:00", 2))
+    world.settle()
+    world.write(b"[")
+    found = account(world)
     assert (found.in_files, len(found.damage)) == (2, 1)
     assert "history.json can't be read" in found.damage[0]
 
 
-def test_hostile_content_is_accounted_for_like_any_other(desk):
+def test_hostile_content_is_accounted_for_like_any_other(world):
     texts: list[Any] = ["```\n没完", "<!-- {", "\0", "\ud800", "", "---", "**09:02 user**"]
-    desk.write([message(str(n), "2026-01-30T09:00", text) for n, text in enumerate(texts)])
-    desk.settle()
-    assert (account(desk).in_files, account(desk).is_sound) == (len(texts), True)
+    world.write([message(str(n), "2026-01-30T09:00", text) for n, text in enumerate(texts)])
+    world.settle()
+    assert (account(world).in_files, account(world).is_sound) == (len(texts), True)

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from supervisor.protocol.disk import RealDisk
-from tests.conftest import message
+from tests.world import message
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,31 +37,31 @@ class FullFor(RealDisk):
         super().close(handle)
 
 
-def test_a_message_is_written_once_though_the_journal_can_not_take_it_for_many_rounds(desk):
-    desk.write([message("a", "2026-01-30T09:00", "明天把 nginx 的配置备份一下。")])
+def test_a_message_is_written_once_though_the_journal_can_not_take_it_for_many_rounds(world):
+    world.write([message("a", "2026-01-30T09:00", "明天把 nginx 的配置备份一下。")])
     disk = FullFor("seen.jsonl")
-    desk.reopen(disk=disk)
+    world.reopen(disk=disk)
 
     for _ in range(3):
-        done = desk.round("all")
+        done = world.round("all")
         assert "archive" in done.errors
-    assert desk.filed() == [("a", "明天把 nginx 的配置备份一下。")]
+    assert world.archived() == [("a", "明天把 nginx 的配置备份一下。")]
 
     disk.is_full = False
-    desk.settle()
-    assert desk.filed() == [("a", "明天把 nginx 的配置备份一下。")]
-    assert desk.flags() == [True]
+    world.settle()
+    assert world.archived() == [("a", "明天把 nginx 的配置备份一下。")]
+    assert world.flags() == [True]
 
 
-def test_no_summary_is_asked_for_while_the_journal_can_not_take_whose_words_its_file_holds(desk):
-    desk.write([message("a", "2026-01-10T09:00", "明天把 nginx 的配置备份一下。")])
+def test_no_summary_is_asked_for_while_the_journal_can_not_take_whose_words_its_file_holds(world):
+    world.write([message("a", "2026-01-10T09:00", "明天把 nginx 的配置备份一下。")])
     disk = FullFor("seen.jsonl")
-    desk.reopen(disk=disk)
-    desk.round("all")
-    assert desk.filed() == [("a", "明天把 nginx 的配置备份一下。")]
-    assert not desk.ws.spool.in_flight()
+    world.reopen(disk=disk)
+    world.round("all")
+    assert world.archived() == [("a", "明天把 nginx 的配置备份一下。")]
+    assert not world.ws.spool.in_flight()
 
     disk.is_full = False
-    desk.round("all")
-    assert list(desk.ws.spool.in_flight()) == ["day-2026-01-10"]
-    assert desk.flags() == ["pending"]
+    world.round("all")
+    assert list(world.ws.spool.in_flight()) == ["day-2026-01-10"]
+    assert world.flags() == ["pending"]

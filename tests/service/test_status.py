@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 
-from supervisor.service.status import plan, status
-from tests.conftest import Desk, message, talk, unreachable
+from tests.world import World, message, talk, unreachable
 
 
-def asked(desk: Desk) -> tuple[dict[str, object], dict[str, object]]:
-    before = desk.tree(machine=True)
-    found = status(desk.ws, desk.clock()), plan(desk.ws, desk.clock())
-    assert desk.tree(machine=True) == before, "it changes nothing"
+def asked(world: World) -> tuple[dict[str, object], dict[str, object]]:
+    before = world.tree(internal=True)
+    found = world.status(), world.plan()
+    assert world.tree(internal=True) == before, "it changes nothing"
     json.dumps(found)
     return found
 
 
-def test_a_workspace_with_nothing_in_it(desk):
-    state, ahead = asked(desk)
+def test_a_workspace_with_nothing_in_it(world):
+    state, ahead = asked(world)
     assert (state["unwritten"], state["oldestUnwritten"], state["oldestUnsummarised"], state["trouble"]) == (
         0,
         None,
@@ -28,13 +27,13 @@ def test_a_workspace_with_nothing_in_it(desk):
     assert state["supervisor"] == "not running"
 
 
-def test_lags_are_told_by_the_oldest(desk):
-    desk.scribe.script = unreachable
-    desk.write([*talk("2026-01-10T09:00", 2), *talk("2026-01-30T09:00", 2)])
-    desk.settle()
-    desk.say(*talk("2026-01-31T09:58", 2))
-    desk.round()
-    state, _ = asked(desk)
+def test_lags_are_told_by_the_oldest(world):
+    world.model.script = unreachable
+    world.write([*talk("2026-01-10T09:00", 2), *talk("2026-01-30T09:00", 2)])
+    world.settle()
+    world.add(*talk("2026-01-31T09:58", 2))
+    world.round()
+    state, _ = asked(world)
     assert state["unwritten"] == 2
     assert state["oldestUnwritten"] == "2026-01-31T01:58:00.000Z"
     assert state["oldestUnsummarised"] == "2026-01-10"
@@ -44,70 +43,70 @@ def test_lags_are_told_by_the_oldest(desk):
     assert state["lastRun"] == "2026-01-31T02:00:00.000Z"
 
 
-def test_flags_files_and_summaries_are_counted(desk):
-    desk.write([*talk("2026-01-10T09:00", 2), *talk("2025-11-10T09:00", 2), *talk("2026-01-30T09:00", 2), 7])
-    desk.settle()
-    state, _ = asked(desk)
+def test_flags_files_and_summaries_are_counted(world):
+    world.write([*talk("2026-01-10T09:00", 2), *talk("2025-11-10T09:00", 2), *talk("2026-01-30T09:00", 2), 7])
+    world.settle()
+    state, _ = asked(world)
     assert state["history"] == {"messages": 6, "false": 0, "pending": 0, "true": 6, "odd": 1}
     assert (state["datedFiles"], state["covered"], state["dailySummaries"], state["monthlySummaries"]) == (3, 2, 1, 1)
 
 
-def test_the_queue_is_counted_by_folder(desk):
-    desk.write([*talk("2026-01-10T09:00", 2), *talk("2026-01-11T09:00", 2), *talk("2026-01-12T09:00", 2)])
-    desk.round("all")
-    desk.ws.spool.claim()
-    state, _ = asked(desk)
+def test_the_queue_is_counted_by_folder(world):
+    world.write([*talk("2026-01-10T09:00", 2), *talk("2026-01-11T09:00", 2), *talk("2026-01-12T09:00", 2)])
+    world.round("all")
+    world.ws.spool.claim()
+    state, _ = asked(world)
     assert state["queue"] == {"queue": 2, "running": 1, "results": 0}
 
 
-def test_a_running_supervisor_is_seen(desk):
-    with desk.files.lock(desk.layout.supervisor_lock):
-        assert status(desk.ws, desk.clock())["supervisor"] == "running"
+def test_a_running_supervisor_is_seen(world):
+    with world.files.lock(world.layout.supervisor_lock):
+        assert world.status()["supervisor"] == "running"
 
 
-def test_a_damaged_history_is_told_in_one_sentence(desk):
-    desk.write(b"[")
-    state = status(desk.ws, desk.clock())
+def test_a_damaged_history_is_told_in_one_sentence(world):
+    world.write(b"[")
+    state = world.status()
     assert "history.json can't be read" in str(state["trouble"])
 
 
 # ── the plan ─────────────────────────────────────────────────────────────────
 
 
-def test_the_plan_names_the_files_that_the_run_then_makes(desk):
-    desk.write([message("0", "2026-01-20T09:00", "重启 nginx")])
-    desk.settle()
-    desk.say(message("1", "2026-01-20T09:00", "又重启 nginx"), *talk("2026-01-30T09:00", 3), *talk("2026-01-29T09:00", 2))
-    before = set(desk.dated())
-    ahead = plan(desk.ws, desk.clock(), everything=True)
-    desk.round("all")
-    made = {path.rpartition("/")[2]: len(blocks) for path, blocks in desk.dated().items() if path not in before}
+def test_the_plan_names_the_files_that_the_run_then_makes(world):
+    world.write([message("0", "2026-01-20T09:00", "重启 nginx")])
+    world.settle()
+    world.add(message("1", "2026-01-20T09:00", "又重启 nginx"), *talk("2026-01-30T09:00", 3), *talk("2026-01-29T09:00", 2))
+    before = set(world.dated_files())
+    ahead = world.plan(everything=True)
+    world.round("all")
+    made = {path.rpartition("/")[2]: len(blocks) for path, blocks in world.dated_files().items() if path not in before}
     assert {one["file"]: one["messages"] for one in ahead["dated"]} == made
     assert len(made) == 3
 
 
-def test_the_plan_names_no_file_whose_name_is_taken_for_ever(desk):
-    desk.write([message("0", "2026-01-20T09:00", "重启 nginx")])
-    desk.settle()
-    (desk.root / next(iter(desk.dated()))).unlink()
-    desk.layout.seen.unlink()
-    desk.reopen()
-    desk.write([message("1", "2026-01-20T09:00", "又重启 nginx")])
-    ahead = plan(desk.ws, desk.clock(), everything=True)
-    desk.round("all")
+def test_the_plan_names_no_file_whose_name_is_taken_for_ever(world):
+    world.write([message("0", "2026-01-20T09:00", "重启 nginx")])
+    world.settle()
+    (world.root / next(iter(world.dated_files()))).unlink()
+    world.layout.seen.unlink()
+    world.reopen()
+    world.write([message("1", "2026-01-20T09:00", "又重启 nginx")])
+    ahead = world.plan(everything=True)
+    world.round("all")
     assert (
         [one["file"] for one in ahead["dated"]]
-        == [path.rpartition("/")[2] for path in desk.dated()]
+        == [path.rpartition("/")[2] for path in world.dated_files()]
         == ["2026-01-20-nginx-2.md"]
     )
 
 
-def test_the_plan_tells_why_a_run_is_due_and_what_would_be_summarised(desk):
-    desk.write([*talk("2026-01-10T09:00", 2), *talk("2026-01-31T03:00", 2)])
-    desk.round("none")
-    assert plan(desk.ws, desk.clock())["due"] == "interval"
-    desk.round("all")
-    _, ahead = asked(desk)
+def test_the_plan_tells_why_a_run_is_due_and_what_would_be_summarised(world):
+    world.write([*talk("2026-01-10T09:00", 2), *talk("2026-01-31T03:00", 2)])
+    world.round("none")
+    assert world.plan()["due"] == "interval"
+    world.round("all")
+    _, ahead = asked(world)
     (one,) = ahead["summaries"]  # type: ignore[misc]
     assert (one["group"], one["files"], one["messages"], one["inFlight"], one["waitsUntil"]) == (
         "day-2026-01-10",
@@ -118,18 +117,18 @@ def test_the_plan_tells_why_a_run_is_due_and_what_would_be_summarised(desk):
     )
 
 
-def test_the_plan_tells_until_when_a_group_waits(desk):
-    desk.scribe.script = unreachable
-    desk.write(talk("2026-01-10T09:00", 2))
-    desk.settle()
-    (one,) = plan(desk.ws, desk.clock())["summaries"]
+def test_the_plan_tells_until_when_a_group_waits(world):
+    world.model.script = unreachable
+    world.write(talk("2026-01-10T09:00", 2))
+    world.settle()
+    (one,) = world.plan()["summaries"]
     assert one["waitsUntil"] == "2026-01-31T02:10:00.000Z"
-    (one,) = plan(desk.ws, desk.clock.forward(minutes=10))["summaries"]
+    (one,) = world.forward(minutes=10).plan()["summaries"]
     assert one["waitsUntil"] is None
 
 
-def test_on_the_first_of_a_month_the_plan_is_the_month(desk):
-    desk.write([*talk("2025-12-10T09:00", 2), *talk("2025-12-20T09:00", 2)])
-    desk.round("all")
-    assert [one["group"] for one in plan(desk.ws, desk.clock())["summaries"]] == ["day-2025-12-20", "day-2025-12-10"]
-    assert [one["group"] for one in plan(desk.ws, desk.clock.forward(days=1))["summaries"]] == ["month-2025-12"]
+def test_on_the_first_of_a_month_the_plan_is_the_month(world):
+    world.write([*talk("2025-12-10T09:00", 2), *talk("2025-12-20T09:00", 2)])
+    world.round("all")
+    assert [one["group"] for one in world.plan()["summaries"]] == ["day-2025-12-20", "day-2025-12-10"]
+    assert [one["group"] for one in world.forward(days=1).plan()["summaries"]] == ["month-2025-12"]

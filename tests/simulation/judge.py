@@ -7,8 +7,6 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from supervisor.recall.search import recall, refresh
-from supervisor.service.round import run_round
 from tests.checker.checker import Acked, Given, check
 from tests.simulation.disk import never
 from tests.simulation.others import empty_quarantine, heal, kept, mend
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tests.simulation.talk import Said
-    from tests.simulation.world import World
+    from tests.simulation.world import SimulatedWorld
 
 #: Messages that one question asks for.
 _TOGETHER = 6
@@ -28,7 +26,7 @@ _LONG = 5_000
 _ROUNDS = 3
 
 
-def judge(world: World, *, calm: bool = False) -> list[str]:
+def judge(world: SimulatedWorld, *, calm: bool = False) -> list[str]:
     """Return what is wrong with the files as they lie."""
     files = world.disk.tree()
     touched = world.touched | (world.thrown - files.keys())
@@ -38,7 +36,7 @@ def judge(world: World, *, calm: bool = False) -> list[str]:
     # words that a person deleted may be known under a second id, which a writer had once stripped
     twins = {str(one.get("id")) for one in world.history() or () if one.get("text") in deleted & world.nameless}
     given = Given(
-        world.now,
+        world.clock(),
         world.zone,
         calm=calm,
         all_written=calm,
@@ -70,7 +68,7 @@ def judge(world: World, *, calm: bool = False) -> list[str]:
     return wrong
 
 
-def _as_found(world: World, said: Said) -> Said:
+def _as_found(world: SimulatedWorld, said: Said) -> Said:
     """Return a message that a writer had once stripped of its id under the one by which its words are known now."""
     if not said.word or said.text not in world.nameless:
         return said
@@ -100,7 +98,7 @@ def _journal(data: bytes) -> set[tuple[str, str]]:
     return set(found.values())
 
 
-def caps_held(world: World) -> list[str]:
+def caps_held(world: SimulatedWorld) -> list[str]:
     """Return how history.json is longer than it may be after a whole round."""
     history = world.history()
     if history is None:
@@ -117,7 +115,7 @@ def caps_held(world: World) -> list[str]:
     return wrong
 
 
-def found_again(world: World, said: Sequence[Said]) -> list[str]:
+def found_again(world: SimulatedWorld, said: Sequence[Said]) -> list[str]:
     """Return which of the written messages are not found by their own words; some are asked for together."""
     life = world.life
     if life is None:
@@ -125,7 +123,7 @@ def found_again(world: World, said: Sequence[Said]) -> list[str]:
     refuse, world.disk.refuse = world.disk.refuse, never
     crash_at, world.disk.crash_at = world.disk.crash_at, None  # the power does not go out while somebody only asks
     try:
-        refresh(life.reader)
+        life.reader.refresh()
         wrong = []
         for n in range(0, len(said), _TOGETHER):
             some = said[n : n + _TOGETHER]
@@ -136,12 +134,12 @@ def found_again(world: World, said: Sequence[Said]) -> list[str]:
     return [f"NOT FOUND by {one.word}: {one.id} {one.text[:40]!r}" for one in wrong]
 
 
-def _texts(world: World, question: str) -> set[str]:
+def _texts(world: SimulatedWorld, question: str) -> set[str]:
     assert world.life
-    return {hit.unit.text for hit in recall(world.life.reader, question, world.now).hits}
+    return set(world.life.reader.found_texts(question))
 
 
-def searchable(world: World) -> list[Said]:
+def searchable(world: SimulatedWorld) -> list[Said]:
     """Return the promised messages that are written and have words of their own to be found by."""
     filed = world.filed()
     texts = {text for _, text in filed}
@@ -152,7 +150,7 @@ def searchable(world: World) -> list[Said]:
     ]
 
 
-def settled(world: World) -> list[str]:
+def settled(world: SimulatedWorld) -> list[str]:
     """Return what is wrong when the faults have ended: three rounds must bring everything to rest."""
     world.disk.crash_at = None
     heal(world)
@@ -186,15 +184,15 @@ def settled(world: World) -> list[str]:
     return wrong + judge(world, calm=True)
 
 
-def _is_paused(world: World) -> bool:
+def _is_paused(world: SimulatedWorld) -> bool:
     data = world.disk.bytes_of("worker/failed/provider.json")
     return bool(data and json.loads(data).get("attempts"))
 
 
-def _settle(world: World) -> int:
+def _settle(world: SimulatedWorld) -> int:
     """Do one round and all the work that it asks for; returns how much there was to do."""
     assert world.life
-    done = run_round(world.life.ws, world.now, "all")
+    done = world.life.main.round("all")
     if done.errors:
         raise AssertionError(f"on a disk that is well: {done.errors}")
     world.meet(done)

@@ -7,8 +7,6 @@ import errno
 import json
 from typing import TYPE_CHECKING, Any
 
-from supervisor.archive.append import append
-from supervisor.archive.restore import restore_history
 from supervisor.protocol.clock import to_wire
 from supervisor.protocol.errors import SupervisorError
 from tests.checker.formats import Unreadable, read_dated
@@ -18,7 +16,7 @@ from tests.simulation.talk import Said
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tests.simulation.world import World
+    from tests.simulation.world import SimulatedWorld
 
 #: What a disk in trouble says, and to which calls.
 _TROUBLE = {
@@ -32,14 +30,14 @@ _FIELDS = ("role", "text", "createdAt")
 # ── programs ─────────────────────────────────────────────────────────────────
 
 
-def append_politely(world: World, said: Sequence[Said]) -> None:
+def append_politely(world: SimulatedWorld, said: Sequence[Said]) -> None:
     """Append under the lock, as `recalld append` does; what it acknowledges is promised."""
     if world.life is None:
         return
     app = world.life.app
     with world.mortal(), contextlib.suppress(SupervisorError, OSError):
         before = set(_box(world))
-        append(app, [one.raw for one in said], world.now, world.rng.randbytes(10 * len(said)))
+        app.append(*(one.raw for one in said))
         new = set(_box(world)) - before
         if new:
             world.in_order = False
@@ -49,13 +47,13 @@ def append_politely(world: World, said: Sequence[Said]) -> None:
             world.promised += said
 
 
-def come(world: World, said: Sequence[Said]) -> None:
+def come(world: SimulatedWorld, said: Sequence[Said]) -> None:
     """Note in which order the messages stand in history.json."""
     for one in said:
         one.place = next(world.places)
 
 
-def drop(world: World, said: Sequence[Said]) -> None:
+def drop(world: SimulatedWorld, said: Sequence[Said]) -> None:
     """Move a finished file into the drop-box: that is a promise."""
     world.in_order = False  # when it is taken in nobody but recalld knows
     path = f"inbox.d/new/{world.lives}-{next(world.places)}.json"
@@ -64,24 +62,24 @@ def drop(world: World, said: Sequence[Said]) -> None:
     world.boxed[path] = list(said)
 
 
-def _box(world: World) -> list[str]:
+def _box(world: SimulatedWorld) -> list[str]:
     return [f"inbox.d/new/{name}" for name in world.disk.live.get("inbox.d/new", ())]
 
 
-def write_rudely(world: World, said: Sequence[Said], *, names: bool = True) -> None:
+def write_rudely(world: SimulatedWorld, said: Sequence[Said], *, names: bool = True) -> None:
     """Write history.json anew with more at its end, without the lock; *names* False: of messages that have no id."""
     history = world.history()
     if history is None and world.disk.has("history.json"):
         return
     for one in said if not names else ():
-        one.raw["createdAt"] = to_wire(world.now)  # by which it is known, as it has no name
+        one.raw["createdAt"] = to_wire(world.clock())  # by which it is known, as it has no name
         one.raw.pop("id", None)
     put(world, [*(history or ()), *(one.raw for one in said)])
     come(world, said)
     world.unseen += said
 
 
-def write_back_old(world: World, old: Sequence[dict[str, Any]], said: Sequence[Said]) -> None:
+def write_back_old(world: SimulatedWorld, old: Sequence[dict[str, Any]], said: Sequence[Said]) -> None:
     """Write what was read some time ago, with more at its end: what came since is lost from the file."""
     if world.forgetful:
         return
@@ -94,7 +92,7 @@ def write_back_old(world: World, old: Sequence[dict[str, Any]], said: Sequence[S
     world.promised = [one for one in world.promised if texts.get(one.id, one.text) == one.text or (one.id, one.text) in written]
 
 
-def cap(world: World, count: int) -> None:
+def cap(world: SimulatedWorld, count: int) -> None:
     """Keep a cap of its own: the newest alone."""
     history = world.history()
     if history and not world.forgetful:
@@ -102,13 +100,13 @@ def cap(world: World, count: int) -> None:
         put(world, history[-count:])
 
 
-def strip(world: World) -> None:
+def strip(world: SimulatedWorld) -> None:
     """Know none of our fields."""
     if not world.forgetful:  # with the journal gone nobody could tell whose words they were
         put(world, [{key: one[key] for key in _FIELDS if key in one} for one in world.history() or ()])
 
 
-def tear(world: World) -> None:
+def tear(world: SimulatedWorld) -> None:
     """Die in the middle of writing in place."""
     data = world.disk.bytes_of("history.json") or b""
     if len(data) > 2 and not world.forgetful:
@@ -118,7 +116,7 @@ def tear(world: World) -> None:
         world.unseen = []
 
 
-def revise(world: World) -> None:
+def revise(world: SimulatedWorld) -> None:
     """Say the last answer in other words, as an assistant that streams does."""
     history = [dict(one) for one in world.history() or ()]
     last = next((one for one in reversed(history) if one.get("id") and isinstance(one.get("text"), str)), None)
@@ -132,7 +130,7 @@ def revise(world: World) -> None:
     world.unseen.append(Said({**known.raw, "text": last["text"]}, known.word, known.place))
 
 
-def put(world: World, messages: Sequence[Any]) -> None:
+def put(world: SimulatedWorld, messages: Sequence[Any]) -> None:
     world.rude = True
     world.nameless |= {one["text"] for one in messages if "id" not in one and isinstance(one.get("text"), str)}
     world.disk.plant("history.json", json.dumps(messages, ensure_ascii=True).encode())
@@ -141,7 +139,7 @@ def put(world: World, messages: Sequence[Any]) -> None:
 # ── people ───────────────────────────────────────────────────────────────────
 
 
-def edit_summary(world: World) -> None:
+def edit_summary(world: SimulatedWorld) -> None:
     path = _any(world, "memory/summary/")
     if path:
         data = (world.disk.bytes_of(path) or b"").replace("备份".encode(), "备份（我改过）".encode(), 1)
@@ -150,7 +148,7 @@ def edit_summary(world: World) -> None:
         world.touched.add(path)
 
 
-def delete_summary(world: World) -> None:
+def delete_summary(world: SimulatedWorld) -> None:
     path = _any(world, "memory/summary/")
     if path:
         world.disk.remove(path)
@@ -158,15 +156,15 @@ def delete_summary(world: World) -> None:
         world.thrown.add(path)
 
 
-def write_note(world: World) -> None:
-    day = world.now.date().isoformat()
+def write_note(world: SimulatedWorld) -> None:
+    day = world.clock().date().isoformat()
     n = world.disk.operations
     name = world.rng.choice((f"memory/{day}-notes-{n}.md", f"memory/想法-{n}.md", "memory.md", f"memory/projects/p{n}.md"))
     world.disk.plant(name, world.own.get(name, b"") + f"{day}|me|记一笔 {n}；别忘了\n".encode())
     world.own[name] = world.disk.bytes_of(name) or b""
 
 
-def delete_block(world: World) -> None:
+def delete_block(world: SimulatedWorld) -> None:
     """Delete the last message of a dated file, in an editor."""
     path = _any_dated(world)
     if path is None:
@@ -176,7 +174,7 @@ def delete_block(world: World) -> None:
     start = data.rfind(b"\n<!-- {")
     if start < 0 or not words:
         return
-    world.watch.taken(world.now)
+    world.watch.taken(world.clock())
     for words_id, text in words:  # the file is a person's now: what is in it is theirs to keep
         world.deleted.add((words_id, text))
     world.disk.plant(path, data[: start + 1])
@@ -184,13 +182,13 @@ def delete_block(world: World) -> None:
     world.touched.update((path, name, f"memory/{name}", f"memory/originals/{name[:7]}/{name}"))
 
 
-def delete_file(world: World) -> None:
+def delete_file(world: SimulatedWorld) -> None:
     """Delete a dated file, or move it out of sight."""
     path = _any_dated(world)
     if path is None:
         return
     data = world.disk.bytes_of(path) or b""
-    world.watch.taken(world.now)
+    world.watch.taken(world.clock())
     world.deleted.update(_words(data))
     world.disk.remove(path)
     world.touched.add(path)
@@ -200,7 +198,7 @@ def delete_file(world: World) -> None:
         world.own[f"memory/projects/{name}"] = data
 
 
-def move_back(world: World) -> None:
+def move_back(world: SimulatedWorld) -> None:
     """Move an original back among the dated files: nothing is lost by it."""
     path = _any(world, "memory/originals/")
     if path and path not in world.touched:
@@ -211,7 +209,7 @@ def move_back(world: World) -> None:
             world.disk.plant(f"memory/{name}", data)
 
 
-def delete_state(world: World) -> bool:
+def delete_state(world: SimulatedWorld) -> bool:
     """Delete .recalld/, when all that is promised stands in the files; the supervisor notices and ends."""
     here = {(str(one.get("id")), one.get("text")) for one in world.history() or ()}
     here |= world.filed().keys()
@@ -226,13 +224,13 @@ def delete_state(world: World) -> bool:
     return True
 
 
-def empty_quarantine(world: World) -> None:
+def empty_quarantine(world: SimulatedWorld) -> None:
     """Do what `quarantine_full` asks for: while it is full no damaged history is written over."""
     for path in [path for path in world.disk.tree() if path.startswith(".recalld/quarantine/history.json.")]:
         world.disk.remove(path)
 
 
-def mend(world: World) -> None:
+def mend(world: SimulatedWorld) -> None:
     """
     Do what `history_invalid` asks for: `recalld restore`, or move the file away where nothing can be read from it.
 
@@ -242,7 +240,7 @@ def mend(world: World) -> None:
         return
     is_known = bool(_messages(world.disk.bytes_of("history.json.bak")))
     assert not is_known, "history.json is damaged, its backup lies beside it, and nothing is done"
-    restore_history(world.life.app, world.now, unknown=True)
+    world.life.app.restore(unknown=True)
     if world.history() is None:
         world.disk.remove("history.json")
 
@@ -255,18 +253,18 @@ def _messages(data: bytes | None) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-def trouble(world: World, kind: str) -> None:
+def trouble(world: SimulatedWorld, kind: str) -> None:
     """Let the disk refuse some of its calls, about half of them."""
     number, calls = _TROUBLE[kind]
     rng = world.rng
     world.disk.refuse = lambda call: number if call in calls and rng.random() < 0.5 else 0
 
 
-def heal(world: World) -> None:
+def heal(world: SimulatedWorld) -> None:
     world.disk.refuse = never
 
 
-def kept(world: World) -> list[Said]:
+def kept(world: SimulatedWorld) -> list[Said]:
     """Return what is promised and that no person has deleted; what was once stripped of its id, under whatever id."""
     gone_texts = {text for _, text in world.deleted}
     return [
@@ -285,11 +283,11 @@ def _words(data: bytes) -> list[tuple[str, str]]:
     return [(one.id, one.text) for one in found.words] if found else []
 
 
-def _any(world: World, folder: str) -> str | None:
+def _any(world: SimulatedWorld, folder: str) -> str | None:
     paths = [path for path in world.disk.tree() if path.startswith(folder) and path.endswith(".md")]
     return world.rng.choice(sorted(paths)) if paths else None
 
 
-def _any_dated(world: World) -> str | None:
+def _any_dated(world: SimulatedWorld) -> str | None:
     written = sorted(set(world.filed().values()))
     return world.rng.choice(written) if written else None

@@ -21,7 +21,7 @@ from tests.simulation import others
 from tests.simulation.__main__ import main
 from tests.simulation.judge import found_again, judge, searchable
 from tests.simulation.talk import Said
-from tests.simulation.world import World, cranked
+from tests.simulation.world import SimulatedWorld, cranked
 from tests.simulation.years import PLACES, Violation, live
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ DAYS = 45
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    made = World(tmp_path / "工作区", "0", "Asia/Shanghai", datetime(2026, 1, 28, 9, tzinfo=ZoneInfo("Asia/Shanghai")))
+def world(tmp_path: Path) -> Iterator[SimulatedWorld]:
+    made = SimulatedWorld(tmp_path / "工作区", "0", "Asia/Shanghai", datetime(2026, 1, 28, 9, tzinfo=ZoneInfo("Asia/Shanghai")))
     with cranked(made):
         yield made
 
@@ -100,7 +100,7 @@ def test_the_places_have_the_days_that_are_short_long_and_missing() -> None:
 # ── the judges ───────────────────────────────────────────────────────────────
 
 
-def talked(world: World) -> Said:
+def talked(world: SimulatedWorld) -> Said:
     said = Said(
         {"id": "m1", "role": "user", "text": "猫的疫苗本编号是 qz1k。", "createdAt": "2026-01-28T00:00:00.000Z"}, "qz1k"
     )
@@ -111,14 +111,14 @@ def talked(world: World) -> Said:
     return said
 
 
-def test_what_was_said_is_kept_and_found_by_its_own_word(world: World) -> None:
+def test_what_was_said_is_kept_and_found_by_its_own_word(world: SimulatedWorld) -> None:
     said = talked(world)
     assert judge(world) == []
     assert searchable(world) == [said]
     assert found_again(world, [said]) == []
 
 
-def test_a_message_that_is_gone_is_noticed(world: World) -> None:
+def test_a_message_that_is_gone_is_noticed(world: SimulatedWorld) -> None:
     talked(world)
     path = next(iter(world.filed().values()))
     world.disk.remove(path)
@@ -126,14 +126,14 @@ def test_a_message_that_is_gone_is_noticed(world: World) -> None:
     assert any(line.startswith("LOST: m1") for line in judge(world))
 
 
-def test_a_message_that_recall_does_not_find_is_noticed(world: World) -> None:
+def test_a_message_that_recall_does_not_find_is_noticed(world: SimulatedWorld) -> None:
     said = talked(world)
     path = next(iter(world.filed().values()))
     world.disk.plant(path, (world.disk.bytes_of(path) or b"").replace(b"qz1k", b"qz2k"))
     assert found_again(world, [said])[0].startswith("NOT FOUND by qz1k")
 
 
-def test_a_person_s_file_that_changes_is_noticed(world: World) -> None:
+def test_a_person_s_file_that_changes_is_noticed(world: SimulatedWorld) -> None:
     others.write_note(world)
     (path,) = world.own
     world.disk.plant(path, b"other words")

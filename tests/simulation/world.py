@@ -15,7 +15,6 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from random import Random
 from time import process_time
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
@@ -26,17 +25,15 @@ from supervisor.protocol.config import Config, load
 from supervisor.protocol.config_keys import Log
 from supervisor.protocol.errors import Busy, LockLost, SupervisorError
 from supervisor.protocol.files import Files
-from supervisor.service.daemon import Supervisor
-from supervisor.service.lock import alone, reclaim
+from supervisor.service.lock import alone
 from supervisor.service.workers import Workers
-from supervisor.workspace import Workspace
 from tests.checker.formats import Unreadable, read_dated, read_history
 from tests.crash.ledger import PowerLoss
 from tests.crash.loss import MODES, outcomes
 from tests.simulation.disk import SimulatedDisk
 from tests.simulation.model import Extracts, ScriptedModel, WorkerKilled
 from tests.simulation.watch import Watch
-from worker.loop import Worker
+from tests.world import Clock, World
 from worker.providers import NoCall
 
 if TYPE_CHECKING:
@@ -62,11 +59,11 @@ MOST_S = 2.0
 _LEASE_S = 121.0
 
 
-class Told(EventLog):
+class NotedEvents(EventLog):
     """Events as notes of the world; what lasts is told once a life, as in the log."""
 
-    def __init__(self, world: World, path: Path) -> None:
-        super().__init__(path, lambda: world.now, Log())
+    def __init__(self, world: SimulatedWorld, path: Path) -> None:
+        super().__init__(path, world.clock, Log())
         self._world = world
         self.closed = False
 
@@ -74,16 +71,16 @@ class Told(EventLog):
         assert event in EVENTS
         if not self.closed:
             self._world.note(f"* {event} {json.dumps(fields, ensure_ascii=False)}")
-            self._world.watch.told(event, fields, self._world.now)
+            self._world.watch.told(event, fields, self._world.clock())
 
 
-class World:
+class SimulatedWorld:
     """The workspace at *root* (its index alone lies there) from *start* on, in days of *zone*."""
 
     def __init__(self, root: Path, seed: str, zone: str, start: datetime, **settings: str) -> None:
         self.root = root
         self.rng = Random(f"{seed} world")
-        self.now, self.mono = start.astimezone(UTC), 0.0
+        self.clock = Clock(start.astimezone(UTC))
         self.settings = {**SETTINGS, "RECALLD_ARCHIVE_TIMEZONE": zone, **settings}
         self.lines = 0
         self.digest = hashlib.sha256()
@@ -117,7 +114,7 @@ class World:
     # ── notes and time ───────────────────────────────────────────────────────
 
     def note(self, text: str) -> None:
-        line = f"{to_wire(self.now)} {text.replace(str(self.root), '…')}"
+        line = f"{to_wire(self.clock())} {text.replace(str(self.root), '…')}"
         self.lines += 1
         self.digest.update(line.encode("utf-8", "backslashreplace") + b"\n")
         if self.keep is not None:
@@ -125,18 +122,17 @@ class World:
 
     def advance(self, span: timedelta) -> None:
         """Let time pass."""
-        self.now += span
-        self.mono += span.total_seconds()
+        self.clock.advance(span)
 
     def jump(self, span: timedelta) -> None:
         """Set the wall clock to another time; the monotonic one knows nothing of it."""
         self.note(f"- the clock jumps by {span}")
-        self.now += span
+        self.clock.now += span
         self.was_set_back = self.was_set_back or span < timedelta()
         self.watch.jumped()
 
     def _now_ns(self) -> int:
-        return int(self.now.timestamp() * 1000) * 1_000_000
+        return int(self.clock().timestamp() * 1000) * 1_000_000
 
     @property
     def zone(self) -> str:
@@ -149,7 +145,7 @@ class World:
     def midnight(self) -> datetime:
         """Return when the next day begins that there is in the zone."""
         zone = ZoneInfo(self.zone)
-        today = self.now.astimezone(zone).date()
+        today = self.clock().astimezone(zone).date()
         for n in (1, 2):
             then = datetime.combine(today + timedelta(days=n), time(0), zone).astimezone(UTC)
             if then.astimezone(zone).date() > today:
@@ -246,7 +242,7 @@ class World:
         if life is None:
             return 0
         with self.mortal():
-            worker = Worker(life.worker_files, life.ws.layout, life.ws.config, self.provider, lambda: self.now)
+            worker = life.main.worker(life.worker_files, self.provider)
             for _ in range(most):
                 try:
                     result = worker.run_once()
@@ -288,7 +284,7 @@ class World:
             life.workers.watch_leases()
             as_it_was, self.model.time = self.model.time, "well"
             if self.rng.random() < 0.5:
-                other = Worker(life.other_files, life.ws.layout, life.ws.config, self.provider, lambda: self.now)
+                other = life.main.worker(life.other_files, self.provider)
                 with contextlib.suppress(NoCall):
                     other.run_once()
             self.model.time = as_it_was
@@ -296,7 +292,7 @@ class World:
             self._is_nested = False
 
     def _paid(self) -> None:
-        self.watch.paid(self.now.astimezone(ZoneInfo(self.zone)).date().isoformat())
+        self.watch.paid(self.clock().astimezone(ZoneInfo(self.zone)).date().isoformat())
 
     def meet(self, done: Round) -> None:
         """Note what a whole round has seen: from now on it is promised."""
@@ -326,12 +322,12 @@ class World:
 
     def not_too_late(self) -> list[str]:
         """Return the groups of days whose wait is over, that nothing hinders, and that the last round left waiting."""
-        if not self.life or self.life.supervisor._ageless_until > self.mono:
+        if not self.life or self.life.supervisor._ageless_until > self.clock.seconds:
             return []  # after a jump of the clock nothing goes by age for a while
         files = self.disk.tree()
         spool = [path for path in files if path.startswith(("worker/queue/", "worker/running/", "worker/results/"))]
         provider = json.loads(files.get("worker/failed/provider.json", b"{}"))
-        today = self.now.astimezone(ZoneInfo(self.zone)).date()
+        today = self.clock().astimezone(ZoneInfo(self.zone)).date()
         begun = [json.loads(line)["at"] for line in files.get(".recalld/calls.jsonl", b"").splitlines() if line.endswith(b"}")]
         spent = sum(datetime.fromisoformat(at).astimezone(ZoneInfo(self.zone)).date() == today for at in begun)
         spent = max(spent, provider.get("calls", 0) if provider.get("day") == today.isoformat() else 0)
@@ -343,7 +339,7 @@ class World:
             if not _is_daily(day, today):
                 continue
             failure = json.loads(files[path])
-            if datetime.fromisoformat(failure["nextAt"]) < self.now:
+            if datetime.fromisoformat(failure["nextAt"]) < self.clock():
                 wrong.append(f"{path} waited until {failure['nextAt']}, and is not tried")
         return wrong
 
@@ -394,26 +390,27 @@ def _is_daily(day: str, today: date) -> bool:
 class Life:
     """One process of the supervisor, and the files of the others over the same disk."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: SimulatedWorld) -> None:
         world.lives += 1
         self._world = world
         self._held = contextlib.ExitStack()
-        self.told = Told(world, world.root / "log.jsonl")
-        config = world.config
-
-        def files(name: str) -> Files:
-            return Files(world.disk, token=f"{name}{world.lives}", pause=lambda _: None)
-
-        self.ws = Workspace(world.root, config, files("supervisor"), self.told)
-        self.workers = Workers(self.ws, lambda: world.now)
-        self.supervisor = Supervisor(self.ws, lambda: world.now, None, lambda: world.mono)
-        self.worker_files, self.other_files = files("worker"), files("other")
-        silent = Told(world, world.root / "log.jsonl")
+        self.told, silent = (NotedEvents(world, world.root / "log.jsonl") for _ in range(2))
         silent.closed = True
-        self.app = Workspace(world.root, config, files("app"), silent)
-        self.reader = Workspace(world.root, config, files("reader"), silent)
+
+        def process(name: str, events: NotedEvents) -> World:
+            opened = World.process(world.root, world.clock, events, world.config, world.disk, f"{name}{world.lives}")
+            opened.random = world.rng
+            return opened
+
+        self.main = process("supervisor", self.told)
+        self.workers = Workers(self.main.ws, world.clock)
+        self.supervisor = self.main.supervisor()
+        self.worker_files, self.other_files = (
+            Files(world.disk, token=f"{name}{world.lives}", pause=lambda _: None) for name in ("worker", "other")
+        )
+        self.app, self.reader = process("app", silent), process("reader", silent)
         try:
-            self._alone = self._held.enter_context(alone(self.ws))
+            self._alone = self._held.enter_context(alone(self.main.ws))
         except BaseException:
             self.end()
             raise
@@ -422,7 +419,7 @@ class Life:
         """What run() does when it looks; None where it has to end."""
         try:
             self._alone.check()
-            done = self.supervisor.tick(self._world.now)
+            done = self.supervisor.tick(self._world.clock())
             self.workers.watch_leases()
         except LockLost:
             return None
@@ -431,7 +428,7 @@ class Life:
     def seen_dead(self) -> None:
         """What start_if_needed() does when the worker has ended."""
         with contextlib.suppress(SupervisorError, OSError):
-            reclaim(self.ws)
+            self.main.reclaim()
 
     def end(self) -> None:
         self.told.closed = True
@@ -440,10 +437,10 @@ class Life:
 
 
 @contextlib.contextmanager
-def cranked(world: World) -> Iterator[None]:
+def cranked(world: SimulatedWorld) -> Iterator[None]:
     """Have the leases live by the world's monotonic clock."""
     real = supervisor.service.workers.time
-    supervisor.service.workers.time = SimpleNamespace(monotonic=lambda: world.mono)  # type: ignore[assignment]
+    supervisor.service.workers.time = world.clock  # type: ignore[assignment]
     try:
         yield
     finally:

@@ -14,7 +14,7 @@ from tests.simulation import others
 from tests.simulation.judge import caps_held, found_again, judge, searchable, settled
 from tests.simulation.model import TIMES
 from tests.simulation.talk import Said, Talker
-from tests.simulation.world import World, cranked
+from tests.simulation.world import SimulatedWorld, cranked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,7 +53,7 @@ def live(seed: str, zone: str, first: date, days: int, *, keep: bool = False) ->
     """Live *days* simulated days from *first* on; Violation when anything does not hold."""
     with tempfile.TemporaryDirectory(dir=_fast()) as folder:
         start = datetime.combine(first, time(0), ZoneInfo(zone))
-        world = World(Path(folder) / "工作区", seed, zone, start)
+        world = SimulatedWorld(Path(folder) / "工作区", seed, zone, start)
         if keep:
             world.keep = []
         with cranked(world):
@@ -82,7 +82,7 @@ def _fast() -> str | None:
 class Years:
     """What happens, day by day."""
 
-    def __init__(self, world: World, seed: str) -> None:
+    def __init__(self, world: SimulatedWorld, seed: str) -> None:
         self.world = world
         self.talker = Talker(Random(f"{seed} talk"))
         self.rng = Random(f"{seed} course")
@@ -101,7 +101,7 @@ class Years:
         ends = world.midnight()
         jumped = False
         bursts = sorted(rng.uniform(0.3, 23.5) for _ in range(rng.choices((0, 1, 2, 3), (35, 40, 20, 5))[0]))
-        morning = world.now
+        morning = world.clock()
         for hour in bursts:
             self._until(morning + timedelta(hours=hour))
             self._talk()
@@ -133,12 +133,12 @@ class Years:
         world = self.world
         for _ in range(200):
             due = world.due_at()
-            if due is None or not world.now < due < then:
+            if due is None or not world.clock() < due < then:
                 break
-            world.advance(due - world.now)
+            world.advance(due - world.clock())
             self._look()
-        if then > world.now:
-            world.advance(then - world.now)
+        if then > world.clock():
+            world.advance(then - world.clock())
 
     def _look(self) -> None:
         """The supervisor looks and the worker works, now and then until the power goes out."""
@@ -171,7 +171,7 @@ class Years:
     def _talk(self) -> None:
         world, rng = self.world, self.rng
         count = rng.choices((1, 2, 4, 6, 12, 70), (10, 30, 30, 20, 9, 1))[0]
-        said = self.talker.burst(world.now, count)
+        said = self.talker.burst(world.clock(), count)
         kind = rng.random()
         if kind < 0.55:
             before = len(world.promised)
@@ -195,8 +195,8 @@ class Years:
         if rng.random() < 0.3:
             self._old = [dict(one) for one in world.history() or ()]
 
-    _RUDE: tuple[Callable[[World], None], ...] = (others.strip, others.tear, lambda world: others.cap(world, 5))
-    _PEOPLE: tuple[Callable[[World], object], ...] = (
+    _RUDE: tuple[Callable[[SimulatedWorld], None], ...] = (others.strip, others.tear, lambda world: others.cap(world, 5))
+    _PEOPLE: tuple[Callable[[SimulatedWorld], object], ...] = (
         *(others.edit_summary, others.edit_summary, others.delete_summary, others.write_note, others.write_note),
         *(others.delete_block, others.delete_file, others.move_back, others.delete_state),
     )

@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from supervisor.service.daemon import Supervisor
-from supervisor.service.fsck import fsck
-from tests.conftest import Desk, at, message
+from tests.world import World, at, message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -66,24 +64,24 @@ def of_day(n: int) -> Iterator[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def lived(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+def lived(tmp_path_factory: pytest.TempPathFactory) -> World:
     """The workspace after the sixty days."""
-    desk = Desk(tmp_path_factory.mktemp("month"), at(f"{FIRST}T09:00"))
-    desk.scribe.script = sentences
+    world = World(tmp_path_factory.mktemp("month"), at(f"{FIRST}T09:00"))
+    world.model.script = sentences
     for n in range(DAYS):
         midnight = at(f"{FIRST + timedelta(days=n)}T00:00")
         for quarter in range(4):
-            desk.clock.now = midnight + timedelta(hours=6 * (quarter + 1))
-            quarter_ago = desk.clock() - timedelta(hours=6)
-            desk.say(*(raw for raw in (*of_day(n - 1), *of_day(n)) if quarter_ago <= at(raw["createdAt"]) < desk.clock()))
+            world.clock.now = midnight + timedelta(hours=6 * (quarter + 1))
+            quarter_ago = world.clock() - timedelta(hours=6)
+            world.add(*(raw for raw in (*of_day(n - 1), *of_day(n)) if quarter_ago <= at(raw["createdAt"]) < world.clock()))
             if n == 20 and quarter == 1:
-                desk.say(message("late", "2025-12-06T20:00", "补记：12 月 6 日给房东转了押金 3,200 元。"))
-            Supervisor(desk.ws, desk.clock, None).tick(desk.clock())
-            desk.work()
+                world.add(message("late", "2025-12-06T20:00", "补记：12 月 6 日给房东转了押金 3,200 元。"))
+            world.supervisor().tick(world.clock())
+            world.work()
         if n == 30:
-            desk.reopen()
-    desk.settle()
-    return desk
+            world.reopen()
+    world.settle()
+    return world
 
 
 def everything() -> list[dict[str, Any]]:
@@ -95,8 +93,8 @@ def everything() -> list[dict[str, Any]]:
 
 def test_every_word_stands_in_one_dated_file_of_its_local_day(lived):
     said = {raw["id"]: raw for raw in everything()}
-    assert [identity for identity, _ in lived.filed()] == sorted(said)
-    for path, blocks in lived.dated().items():
+    assert [identity for identity, _ in lived.archived()] == sorted(said)
+    for path, blocks in lived.dated_files().items():
         for block in blocks:
             local = block.created_at + timedelta(hours=8)
             assert block.text == said[block.id]["text"]
@@ -105,7 +103,7 @@ def test_every_word_stands_in_one_dated_file_of_its_local_day(lived):
 
 def test_every_day_older_than_five_is_covered_and_its_files_are_in_originals(lived):
     recent = {(date(2026, 2, 2) - timedelta(days=n)).isoformat() for n in range(6)}
-    for path in lived.dated():
+    for path in lived.dated_files():
         name = Path(path).name
         if name[:10] in recent:
             assert path == f"memory/{name}"
@@ -124,7 +122,7 @@ def test_december_has_one_monthly_file_and_its_days_stay_beside_it(lived):
 
 
 def test_an_exchange_stands_in_one_file_unless_midnight_lies_between(lived):
-    for path, blocks in lived.dated().items():
+    for path, blocks in lived.dated_files().items():
         asked = {block.id for block in blocks if block.id.startswith("q") and block.id.endswith("0")}
         assert {f"a{identity[1:]}" for identity in asked} <= {block.id for block in blocks}, path
 
@@ -139,11 +137,11 @@ def test_history_holds_what_was_said_last_in_its_order_and_all_of_it_is_done(liv
 
 def test_nobody_is_told_of_trouble(lived):
     quiet = {"seen", "archived", "submitted", "summarised", "moved", "trimmed"}
-    assert {event for event, _ in lived.told.all} <= quiet
+    assert {event for event, _ in lived.events.all} <= quiet
 
 
 def test_every_message_is_accounted_for(lived):
-    found = fsck(lived.ws)
+    found = lived.fsck()
     assert (found.is_sound, found.seen, found.in_files) == (True, len(everything()), len(everything()))
 
 
@@ -168,16 +166,16 @@ def test_the_tree_is_the_golden_one(lived, golden: Callable[[str, bytes], None],
 
 
 @pytest.fixture
-def opened(tmp_path: Path) -> Desk:
+def opened(tmp_path: Path) -> World:
     """The golden workspace of this release, opened by recalld as it is now, one month and a day after its last message."""
     shutil.copytree(GOLDEN, tmp_path / "ws")
     (tmp_path / "ws" / "tree.txt").unlink()
-    return Desk(tmp_path / "ws", at("2026-02-02T10:00"))
+    return World(tmp_path / "ws", at("2026-02-02T10:00"))
 
 
 def test_a_workspace_of_an_earlier_release_is_read_whole_without_its_machine_state(opened):
     """protocol.md, 4: readers accept every older format for ever; .recalld can be deleted."""
-    found = fsck(opened.ws)
+    found = opened.fsck()
     assert (found.is_sound, found.in_files) == (True, len(everything()))
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from supervisor.protocol.dated_file import Block
 from supervisor.text.token_count import estimate
-from tests.conftest import at
+from tests.world import at
 from worker.prompts import Entry, entries_of, harmless, quote, take
 
 ZONE = ZoneInfo("Asia/Shanghai")

@@ -1,0 +1,567 @@
+"""
+The workspace that tests run: a disk, a clock and a model to plug in, and one method for each step of the product.
+
+Tests call these methods and import no step, so that a step's module and signature are known in this file alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from threading import Event
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Self
+from zoneinfo import ZoneInfo
+
+from supervisor.archive.append import append
+from supervisor.archive.intake import intake, unwritten
+from supervisor.archive.restore import add_missing, restore_history
+from supervisor.archive.run import archive, settle_flags, trim_history, why_due
+from supervisor.context import build as turns
+from supervisor.context.prepared import Ready
+from supervisor.context.replay import replay, why
+from supervisor.events import EVENTS, EventLog
+from supervisor.protocol.clock import to_wire
+from supervisor.protocol.config import Config, load
+from supervisor.protocol.config_keys import Log
+from supervisor.protocol.dated_file import Block, parse_dated
+from supervisor.protocol.disk import RealDisk
+from supervisor.protocol.files import Files
+from supervisor.recall.canaries import probe
+from supervisor.recall.lines import get
+from supervisor.recall.rerank import learn
+from supervisor.recall.search import recall, refresh
+from supervisor.service import status
+from supervisor.service.background import Freshness
+from supervisor.service.daemon import Supervisor
+from supervisor.service.fsck import fsck, repair
+from supervisor.service.lock import any_worker, reclaim, sweep
+from supervisor.service.round import Round, run_round, until_settled
+from supervisor.summaries.collect import harvest
+from supervisor.summaries.llm_state import provider_state
+from supervisor.summaries.submit import redo, roll_up
+from supervisor.workspace import Workspace
+from worker.loop import Worker
+from worker.providers import NoCall
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from supervisor.archive.run import Due
+    from supervisor.context.build import Injection
+    from supervisor.context.replay import Replay
+    from supervisor.context.request import Asked
+    from supervisor.index.commit import Changes
+    from supervisor.protocol.disk import Disk
+    from supervisor.protocol.message import Message
+    from supervisor.protocol.task import Task
+    from supervisor.protocol.turn import Receipt
+    from supervisor.recall.lines import Lines
+    from supervisor.service.fsck import Ledger, Repairs
+
+ZONE = ZoneInfo("Asia/Shanghai")
+IN_SHANGHAI = 'timezone = "Asia/Shanghai"'
+#: Configuration of most tests: days of Shanghai, waits that are exact to the second, no model.
+WITHOUT_MODEL = f"[archive]\n{IN_SHANGHAI}\njitter = 0\n"
+WITH_MODEL = f'{WITHOUT_MODEL}[llm]\nmodel = "qwen-test"\n'
+QUESTIONS = ("明天把 nginx 的配置备份一下。", "我对花生过敏，点外卖要备注。", "上次部署 Cloudflare Workers 超时了，怎么改的？")
+ANSWERS = ("好的，已记下：备份放在 /srv/backup。", "记住了，花生过敏。", "把超时改成 30 秒，再加一次重试。")
+#: A summary that is accepted.
+GOOD_SUMMARY = "## 部署\n\n超时改成 30 秒，备份放在 /srv/backup。"
+
+
+def at(text: str) -> datetime:
+    """The instant; without an offset in Shanghai."""
+    found = datetime.fromisoformat(text)
+    return (found if found.tzinfo else found.replace(tzinfo=ZONE)).astimezone(UTC)
+
+
+def message(identity: str, when: str, text: str = "我对花生过敏。", role: str = "user", **more: Any) -> dict[str, Any]:
+    """One message as another program writes it; *when* without an offset is in Shanghai."""
+    return {"id": identity, "role": role, "text": text, "createdAt": to_wire(at(when)), **more}
+
+
+def talk(when: str, count: int, every: timedelta = timedelta(minutes=1), prefix: str = "") -> list[dict[str, Any]]:
+    """*count* messages from *when* on, question and answer in turn, each with an id and a text of its own."""
+    first = at(when)
+    found = []
+    for n in range(count):
+        now = first + n * every
+        text = (ANSWERS if n % 2 else QUESTIONS)[n // 2 % 3]
+        role = "assistant" if n % 2 else "user"
+        found.append(message(f"{prefix}{now:%y%m%d%H%M%S}-{n:03d}", now.isoformat(), f"{text}（第 {n} 条）", role))
+    return found
+
+
+def message_on(day: str, slug: str = "nginx", text: str = "", **more: Any) -> dict[str, Any]:
+    """A message of nine o'clock that day; *slug* is in its id, its text and the name of its dated file."""
+    return message(f"{day}-{slug}", f"{day}T09:00", text or f"关于 {slug} 的话", **more)
+
+
+# ── clock, disk, model, events ───────────────────────────────────────────────
+
+
+class Clock:
+    """The wall clock and the monotonic clock of a test; both move only when told to."""
+
+    def __init__(self, now: datetime) -> None:
+        self.now = now
+        self.seconds = 0.0
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+    def advance(self, span: timedelta) -> datetime:
+        """Let time pass."""
+        self.seconds += span.total_seconds()
+        self.now += span
+        return self.now
+
+    def forward(self, **span: float) -> datetime:
+        return self.advance(timedelta(**span))
+
+    def jump(self, **span: float) -> datetime:
+        """Set the wall clock to another time; no time passes."""
+        self.now += timedelta(**span)
+        return self.now
+
+
+class UnsyncedDisk(RealDisk):
+    """A real disk that does not wait for fsync: for tests that cut no power."""
+
+    def sync(self, handle: int) -> None:
+        """Do not wait."""
+
+    def sync_folder(self, folder: Path) -> None:
+        """Do not wait."""
+
+
+class FaultyDisk(RealDisk):
+    """
+    A real disk that counts its calls; those named in *faulty* fail with the error *number* where `refuses(call, path)`.
+
+    The path is None for calls on an open file; of a rename it is the new one.
+    """
+
+    _CALLS = frozenset(name for name in vars(RealDisk) if not name.startswith("_"))
+    #: The calls that make a new name.
+    WRITES = frozenset({"create", "open_append", "rename_new"})
+
+    def __init__(self, *faulty: str, number: int = errno.ENOSPC, refuses: Callable[[str, Any], bool] | None = None) -> None:
+        self.faulty = frozenset(faulty) or self.WRITES
+        self.number = number
+        self.refuses = refuses or (lambda _call, _path: False)
+        self.made: list[tuple[str, Path | None]] = []
+
+    def break_down(self) -> Self:
+        """Let all the faulty calls fail."""
+        self.refuses = lambda _call, _path: True
+        return self
+
+    def heal(self) -> None:
+        self.refuses = lambda _call, _path: False
+
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        if name not in FaultyDisk._CALLS:
+            return found
+
+        def call(*given: Any, **more: Any) -> Any:
+            path = next((one for one in reversed(given) if isinstance(one, Path)), None)
+            self.made.append((name, path))
+            if name in self.faulty and self.refuses(name, path):
+                raise OSError(self.number, os.strerror(self.number), str(path))
+            return found(*given, **more)
+
+        return call
+
+    def count(self, call: str, start: str = "") -> int:
+        """How often it was called, of files whose name starts so."""
+        return sum(name == call and (not start or bool(path and path.name.startswith(start))) for name, path in self.made)
+
+
+class FakeModel:
+    """A model that writes what *script* returns; by default a line for each message."""
+
+    name, model, extract = "scribe", "qwen-test", False
+
+    def __init__(self) -> None:
+        self.script: Callable[[Task, Sequence[Block]], str] = self.one_line_each
+        self.requests: list[tuple[Task, tuple[Block, ...]]] = []
+
+    def summarise(self, task: Task, blocks: Sequence[Block]) -> str:
+        self.requests.append((task, tuple(blocks)))
+        return self.script(task, blocks)
+
+    @staticmethod
+    def one_line_each(task: Task, blocks: Sequence[Block]) -> str:
+        return f"## {task.period}\n\n" + "\n".join(f"- {block.text[:60]}" for block in blocks) if blocks else ""
+
+
+def unreachable(_task: Task, _blocks: Sequence[Block]) -> str:
+    """A script for a model that is not there."""
+    raise ValueError("模型没有回答")
+
+
+class EventList(EventLog):
+    """Events in a list instead of a file; a lasting state is told once, as in the log."""
+
+    def __init__(self, clock: Callable[[], datetime]) -> None:
+        super().__init__(Path("unused"), clock, Log())
+        self.now = clock
+        self.all: list[tuple[str, dict[str, object]]] = []
+        self.times: list[datetime] = []
+
+    def emit(self, event: str, **fields: object) -> None:
+        assert event in EVENTS
+        json.dumps(fields)
+        self.all.append((event, fields))
+        self.times.append(self.now())
+
+    def forget(self) -> None:
+        """Be the log of a new process, that does not know which states last."""
+        self._lasting.clear()
+
+    def of(self, event: str) -> list[dict[str, object]]:
+        return [fields for name, fields in self.all if name == event]
+
+    def times_of(self, event: str) -> list[datetime]:
+        return [time for time, (name, _) in zip(self.times, self.all, strict=True) if name == event]
+
+
+# ── the workspace ────────────────────────────────────────────────────────────
+
+
+class World:
+    """A workspace, its clock, its worker with a model, and another program that writes history.json."""
+
+    model: Any
+    disk: Any
+
+    def __init__(self, root: Path, now: datetime, toml: str | bytes = WITH_MODEL, disk: Disk | None = None) -> None:
+        self.root = root
+        self.clock = Clock(now)
+        self.events: Any = EventList(self.clock)
+        self.model = FakeModel()
+        self.toml: Any = toml
+        self.random = Random(0)
+        self.reopen(disk=disk)
+
+    def reopen(self, toml: str = "", disk: Disk | None = None) -> Self:
+        """Start a new process over the same files; *toml* replaces the configuration."""
+        self.toml = toml or self.toml
+        data = self.toml if isinstance(self.toml, bytes) else self.toml.encode()
+        self.open(load(data, {}), disk or RealDisk())
+        self.start()
+        return self
+
+    def open(self, config: Config, disk: Disk, token: str | None = None) -> None:
+        """Open the workspace and write nothing; *token* is part of the names of temporary files."""
+        self.disk = disk
+        self.files = Files(disk, pause=lambda _: None) if token is None else Files(disk, token=token, pause=lambda _: None)
+        self.ws = Workspace(self.root, config, self.files, self.events)
+        self.layout = self.ws.layout
+
+    def forward(self, **span: float) -> Self:
+        """Let time pass."""
+        self.clock.forward(**span)
+        return self
+
+    @classmethod
+    def process(cls, root: Path, clock: Clock, events: Any, config: Config, disk: Disk, token: str | None = None) -> World:
+        """A process over the workspace at *root* that has written nothing yet."""
+        world = cls.__new__(cls)
+        world.root, world.clock, world.events = root, clock, events
+        world.model, world.random = FakeModel(), Random(0)
+        world.open(config, disk, token)
+        return world
+
+    def another(self, events: Any = None) -> World:
+        """Another process over the same files, by the same clock; with events of its own unless they are given."""
+        return World.process(self.root, self.clock, events or EventList(self.clock), self.ws.config, RealDisk())
+
+    def start(self) -> None:
+        """What a supervisor does first."""
+        self.ws.prepare()
+        self.sweep()
+        self.reclaim()
+
+    # ── what other programs and people do ────────────────────────────────────
+
+    def put(self, name: str, content: str | bytes) -> Path:
+        """Let somebody write the file of this name, in place and without any lock."""
+        data = content.encode() if isinstance(content, str) else content
+        path = self.root / name
+        if isinstance(self.disk, RealDisk):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        else:  # a modelled disk keeps its files in memory
+            self.disk.plant(name, data)
+        return path
+
+    def write(self, messages: object) -> None:
+        """Let another program put what it holds into history.json."""
+        self.put("history.json", messages if isinstance(messages, bytes) else json.dumps(messages, ensure_ascii=True))
+
+    def add(self, *messages: dict[str, Any]) -> None:
+        """Let another program add messages."""
+        self.write([*self.history(), *messages])
+
+    def drop(self, name: str, content: object) -> Path:
+        """Let another program put a file into the drop-box."""
+        return self.put(
+            f"inbox.d/new/{name}", content if isinstance(content, bytes) else json.dumps(content, ensure_ascii=False)
+        )
+
+    def ask(self, *inputs: object) -> bytes:
+        """Let the assistant write inbox.json; returns its bytes."""
+        data = json.dumps(list(inputs), ensure_ascii=False).encode()
+        self.put("inbox.json", data)
+        return data
+
+    def note(self, name: str, text: str | bytes) -> Path:
+        """Let a person write a file below memory/."""
+        return self.put(f"memory/{name}", text)
+
+    # ── the steps ────────────────────────────────────────────────────────────
+
+    def intake(self) -> int:
+        return intake(self.ws, self.clock())
+
+    def unwritten(self) -> list[Message]:
+        return unwritten(self.ws, self.ws.history.read())
+
+    def why_due(self) -> Due | None:
+        return why_due(self.ws, self.clock())
+
+    def archive(self, *, everything: bool = False) -> int:
+        return archive(self.ws, self.clock(), everything=everything)
+
+    def submit(self) -> int:
+        """Submit the tasks of the summaries that are due."""
+        return roll_up(self.ws, self.clock())
+
+    def collect(self) -> int:
+        """Take in what the worker has finished."""
+        return harvest(self.ws, self.clock())
+
+    def reconcile(self) -> None:
+        """Set the flags of history.json by the files."""
+        settle_flags(self.ws, self.clock())
+
+    def trim(self) -> int:
+        return trim_history(self.ws)
+
+    def sweep(self) -> int:
+        """Delete temporary files that a killed process left."""
+        return sweep(self.ws)
+
+    def reclaim(self) -> int:
+        """Put the tasks of dead workers back into the queue."""
+        return reclaim(self.ws)
+
+    def any_worker(self) -> bool:
+        return any_worker(self.ws)
+
+    def restore(self, *, unknown: bool = False) -> int:
+        return restore_history(self.ws, self.clock(), unknown=unknown)
+
+    def add_missing(self, source: Path) -> int:
+        return add_missing(self.ws, source, self.clock())
+
+    def append(self, *raws: dict[str, Any], now: datetime | None = None) -> list[str]:
+        return append(self.ws, raws, now or self.clock(), self.random.randbytes(10 * len(raws)))
+
+    def get(self, path: str, start: int = 1, count: int | None = None) -> Lines:
+        """Lines of a file of memory."""
+        return get(self.ws, path, start, count)
+
+    def redo(self, label: str) -> str:
+        return redo(self.ws, label, self.clock())
+
+    def round(self, runs: Any = "due") -> Round:
+        return run_round(self.ws, self.clock(), runs)
+
+    # ── asking ───────────────────────────────────────────────────────────────
+
+    def refresh(self, wait_s: float = 0.0, *, anew: bool = False) -> Changes:
+        """Bring the index up to date."""
+        return refresh(self.ws, wait_s, anew=anew)
+
+    def search(self, question: str, recent: Sequence[Message] = (), deadline: Any = None) -> Any:
+        return recall(self.ws, question, self.clock(), recent, deadline)
+
+    def found_texts(self, question: str) -> list[str]:
+        return [hit.unit.text for hit in self.search(question).hits]
+
+    def found_paths(self, question: str) -> list[str]:
+        return [hit.unit.path for hit in self.search(question).hits]
+
+    def precompute_vectors(self) -> int:
+        return learn(self.ws)
+
+    def read_input(self, question: str | None, **more: Any) -> Asked:
+        return turns.gather(self.ws, question, **more)
+
+    def inject(self, question: str | Asked | None, found: Any = None) -> Injection:
+        """The memory for a question; *found* is what a search returned, by default one for this question."""
+        return turns.inject(self.ws, question, self.clock(), self._found(question, found))
+
+    def context(self, question: str | Asked | None, found: Any = None, system: str = "") -> Injection:
+        """The whole turn for a question."""
+        return turns.context(self.ws, question, self.clock(), self._found(question, found), system)
+
+    def _found(self, question: Any, found: Any) -> Any:
+        return self.search(question) if found is None else found
+
+    def save_receipt(self, turn: Injection) -> bool:
+        return turns.record(self.ws, turn)
+
+    def why(self, turn: str | None = None) -> Receipt:
+        return why(self.ws, turn)
+
+    def replay(self, receipt: Receipt, search: Any) -> Replay:
+        return replay(self.ws, receipt, search)
+
+    def probe(self) -> int:
+        """Ask a few canaries."""
+        return probe(self.ws, self.clock())
+
+    def ready(self) -> Ready:
+        """What makes a context for inbox.json."""
+        return Ready(self.ws, self.clock)
+
+    def freshness(self, *changed: Callable[[], None]) -> Freshness:
+        """What keeps the index up to date beside the rounds; *changed* is called when memory has changed."""
+        return Freshness(self.ws, self.clock, *changed)
+
+    # ── checking ─────────────────────────────────────────────────────────────
+
+    def status(self) -> dict[str, Any]:
+        return status.status(self.ws, self.clock())
+
+    def plan(self, *, everything: bool = False) -> dict[str, Any]:
+        return status.plan(self.ws, self.clock(), everything=everything)
+
+    def provider_state(self) -> Any:
+        return provider_state(self.ws)
+
+    def fsck(self) -> Ledger:
+        return fsck(self.ws)
+
+    def repair(self) -> Repairs:
+        return repair(self.ws, self.clock())
+
+    # ── running ──────────────────────────────────────────────────────────────
+
+    def supervisor(self, keeper: Any = None) -> Supervisor:
+        """The service, without a worker of its own; a test calls `tick`."""
+        return Supervisor(self.ws, self.clock, None, self.clock.monotonic, keeper)
+
+    def worker(self, files: Files | None = None, model: Any = None) -> Worker:
+        return Worker(files or self.files, self.layout, self.ws.config, model or self.provider(), self.clock)
+
+    def provider(self) -> Any:
+        return self.model
+
+    def work(self) -> int:
+        """Let the worker do all that is queued, until its model can't be reached; returns how many tasks it did."""
+        worker, done = self.worker(), 0
+        with contextlib.suppress(NoCall):
+            while (result := worker.run_once()) and result.reason != "provider":
+                done += 1
+        return done
+
+    def settle(self, runs: Any = "all") -> None:
+        """Do all that is due now, as `run --until-settled` does."""
+        for _ in range(100):
+            did = self.round(runs).did + self.work()
+            if not did and not self.ws.spool.finished():
+                return
+        raise AssertionError("it never settles")
+
+    def until_settled(self) -> None:
+        """The real `run --until-settled`, with the worker in this process; 50 reports of progress mean that it never ends."""
+        reports: list[object] = []
+
+        def progress(*about: object) -> None:
+            reports.append(about)
+            assert len(reports) < 50, "it never ends"
+
+        workers: Any = SimpleNamespace(failures=0, start_if_needed=self.work, watch_leases=lambda: None, stop=lambda: None)
+        self.ws.progress = progress
+        until_settled(self.ws, self.clock(), workers, Event())
+
+    # ── what came of it ──────────────────────────────────────────────────────
+
+    def history(self) -> list[Any]:
+        found: list[Any] = json.loads(self.read("history.json") or b"[]")
+        return found
+
+    def ids(self) -> list[str]:
+        return [message["id"] for message in self.history()]
+
+    def dropped(self) -> list[str]:
+        """The names of the files that are in the drop-box."""
+        return sorted(path.name for path in self.layout.drop_box.iterdir())
+
+    def flags(self) -> list[object]:
+        return [message["archived"] for message in self.history()]
+
+    def read(self, name: str) -> bytes | None:
+        if not isinstance(self.disk, RealDisk):
+            return self.disk.tree().get(name)
+        path = self.root / name
+        return path.read_bytes() if path.is_file() else None
+
+    def tree(self, *, internal: bool = False) -> dict[str, bytes]:
+        """Every file by its path but for lock files; those below .recalld/ only if *internal*."""
+        if isinstance(self.disk, RealDisk):
+            paths = sorted(path for path in self.root.rglob("*") if path.is_file())
+            files = {path.relative_to(self.root).as_posix(): path.read_bytes() for path in paths}
+        else:
+            files = self.disk.tree()
+        return {
+            name: data
+            for name, data in files.items()
+            if not name.endswith(".lock") and (internal or not name.startswith(".recalld/"))
+        }
+
+    def dated_files(self) -> dict[str, tuple[Block, ...]]:
+        """The messages of every dated file of ours by its path, so that a name in two places counts twice."""
+        found = {}
+        for name, data in self.tree().items():
+            parsed = parse_dated(data, Path(name)) if name.startswith("memory/") and name.endswith(".md") else None
+            if parsed:
+                found[name] = tuple(parsed.blocks)
+        return found
+
+    def names(self) -> list[str]:
+        """The names of the dated files of ours."""
+        return [path.rpartition("/")[2] for path in self.dated_files()]
+
+    def archived(self) -> list[tuple[str, str]]:
+        """Id and text of every message in a dated file, sorted."""
+        return sorted((block.id, block.text) for blocks in self.dated_files().values() for block in blocks)
+
+    def archived_texts(self) -> list[str]:
+        return sorted(text for _, text in self.archived())
+
+    def summary(self, label: str) -> str:
+        return (self.layout.summaries / f"{label}.md").read_text(encoding="utf-8")
+
+    def summaries(self) -> list[str]:
+        return sorted(path.stem for path in self.layout.summaries.iterdir())
+
+
+def without(messages: Sequence[Mapping[str, Any]], *fields: str) -> list[dict[str, Any]]:
+    """The messages as a program writes them that does not know these fields."""
+    return [{key: value for key, value in raw.items() if key not in fields} for raw in messages]
