@@ -40,7 +40,7 @@ _BLANK: Final = re.compile(r"\s+")
 _UNIT: Final = re.compile(r"(?<=\d)(?=[A-Za-z])")  # 8TB says TB too
 
 
-class Said(NamedTuple):
+class WindowMessage(NamedTuple):
     """One message of the material, and when it was said, in local time."""
 
     at: datetime
@@ -72,7 +72,7 @@ def telling(text: str) -> set[str]:
     return {token for token in tokens(text) if any(map(str.isdigit, token)) or rarity(token) >= TELLING}
 
 
-def inventions(summary: str, material: Iterable[Said]) -> list[Piece]:
+def inventions(summary: str, material: Iterable[WindowMessage]) -> list[Piece]:
     """Return the pieces of a summary that its material doesn't hold."""
     ground = Ground(material)
     return [piece for piece in pieces(summary) if not ground.holds(piece)]
@@ -81,7 +81,7 @@ def inventions(summary: str, material: Iterable[Said]) -> list[Piece]:
 class Ground:
     """What a summary may say: the words of its material in any usual spelling, and the days and times they were said at."""
 
-    def __init__(self, material: Iterable[Said]) -> None:
+    def __init__(self, material: Iterable[WindowMessage]) -> None:
         said = list(material)
         text = "\n".join(plain(one.text) for one in said)
         read = f"{text}\n{in_digits(text)}"  # 七点 is in the material where a summary says 7:00

@@ -29,12 +29,12 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from supervisor.context.build import gather, inject
+from supervisor.context.build import inject, read_input
 from supervisor.context.memory_block import pack  # noqa: F401 - a broken packing should fail here, not question by question
 from supervisor.protocol.clock import from_wire, frozen
 from supervisor.protocol.message import Message, read_message
 from supervisor.recall.search import recall, refresh
-from supervisor.text.token_count import estimate
+from supervisor.text.token_count import estimate_tokens
 from supervisor.workspace import Workspace, open_workspace
 
 HERE = Path(__file__).parent
@@ -98,13 +98,13 @@ def ask(ws: Workspace, question: dict[str, Any], texts: dict[str, str]) -> dict[
     began = time.perf_counter()
     found = recall(ws, question["question"], now, before)
     took = (time.perf_counter() - began) * 1000
-    block = inject(ws, gather(ws, question["question"]), now, found).memory
+    block = inject(ws, read_input(ws, question["question"]), now, found).memory
     bare = BLANK.sub("", block)
     shares = [max(share(texts[one], bare) for one in either) for either in question["evidence"]]
     full = [found >= WHOLE for found in shares]
     return {
         "full": statistics.mean(full), "all": float(all(full)), "any": float(any(full)), "empty": float(not block),
-        "tokens": estimate(block), "over": float(estimate(block) > ws.config.recall.memory_tokens), "ms": took,
+        "tokens": estimate_tokens(block), "over": float(estimate_tokens(block) > ws.config.recall.memory_tokens), "ms": took,
     }  # fmt: skip
 
 
@@ -130,7 +130,7 @@ def main() -> None:
     parser.add_argument("--zone", default="", help="time zone of the workspaces; default: UTC, of our own Asia/Shanghai")
     parser.add_argument("--root", type=Path, help="keep the workspaces here, and use those that are there")
     options = parser.parse_args()
-    layouts = ("files", "history") if options.layout in ("", "both") else (options.layout,)
+    layouts = ("files", "history") if options.paths in ("", "both") else (options.paths,)
     zone = ZoneInfo(options.zone or ("UTC" if options.data else "Asia/Shanghai"))
     settings = {
         f"RECALLD_{key.replace('.', '_').upper()}": value for key, _, value in (one.partition("=") for one in options.set)
@@ -139,7 +139,7 @@ def main() -> None:
     home = data / "workspaces" if options.data else None
     questions = questions_of(data, options.dataset)
     asked = {one["ws"]: one["asked_at"] for one in questions}
-    for layout in layouts if not options.data or options.layout else ("files",):
+    for layout in layouts if not options.data or options.paths else ("files",):
         root = (options.root or Path(tempfile.mkdtemp(prefix="recall-"))) / layout
         rows = []
         for name, at in asked.items():

@@ -36,7 +36,7 @@ from zoneinfo import ZoneInfo
 from served import served
 from talk import talk
 
-from supervisor.context.build import gather, inject, record
+from supervisor.context.build import inject, read_input, save_receipt
 from supervisor.protocol.clock import frozen
 from supervisor.protocol.dated_file import block_of, render_dated
 from supervisor.protocol.message import Message, read_message
@@ -157,8 +157,8 @@ def measure(count: int, beside: list[str], clock: Callable[[], float]) -> dict[s
         ws = open_workspace(root, {}, frozen(NOW))
 
         def injected(words: list[str]) -> None:
-            asked = gather(ws, " ".join(words))
-            record(ws, inject(ws, asked, NOW, recall(ws, asked.question, NOW, asked.before)))
+            asked = read_input(ws, " ".join(words))
+            save_receipt(ws, inject(ws, asked, NOW, recall(ws, asked.question, NOW, asked.before)))
 
         def searched(words: list[str]) -> None:
             recall(ws, " ".join(words), NOW)

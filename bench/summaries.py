@@ -31,14 +31,14 @@ from zoneinfo import ZoneInfo
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from bench.measures import WHOLE, Ground, Said, covered, says_a_sentence, told
+from bench.measures import WHOLE, Ground, WindowMessage, covered, says_a_sentence, told
 from bench.pieces import bare, pieces
-from supervisor.archive.memory_folder import MemoryStore
+from supervisor.archive.memory_folder import MemoryFolder
 from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.files import Files
-from supervisor.protocol.paths import Layout
-from supervisor.protocol.queue import Spool
-from supervisor.text.token_count import estimate
+from supervisor.protocol.paths import WorkspacePaths
+from supervisor.protocol.queue import TaskQueue
+from supervisor.text.token_count import estimate_tokens
 from supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Made:
     period: str
     kind: str
     text: str
-    said: dict[str, Said]
+    said: dict[str, WindowMessage]
 
 
 @dataclass
@@ -92,7 +92,7 @@ def archive(root: Path, now: datetime, environ: Mapping[str, str]) -> int:
 
 def made(root: Path) -> list[Made]:
     """Return the standing summaries of a workspace, by period."""
-    store = MemoryStore(Files(RealDisk()), Layout(root))
+    store = MemoryFolder(Files(RealDisk()), WorkspacePaths(root))
     found = []
     for period in sorted(store.summaries()):
         summary = store.read_summary(period)[1]
@@ -102,7 +102,7 @@ def made(root: Path) -> list[Made]:
         blocks = [block for source in summary.sources for block in store.blocks(source.name)]
         text = summary.text.partition("\n")[2] if summary.extract else summary.text
         text = "" if summary.empty else text  # facts that it took for nothing are lost
-        said = {block.id: Said(block.created_at.astimezone(zone), block.text) for block in blocks}
+        said = {block.id: WindowMessage(block.created_at.astimezone(zone), block.text) for block in blocks}
         found.append(Made(period.label, period.kind, text, said))
     return found
 
@@ -116,7 +116,10 @@ def tally(summaries: Sequence[Made], facts: Sequence[Sequence[str]]) -> Tally:
         total.invented += [f"{one.period} {piece.kind} {piece.text}" for piece in checked if not ground.holds(piece)]
         material = "\n".join(said.text for said in one.said.values())
         total.chars_in, total.chars_out = total.chars_in + len(material), total.chars_out + len(one.text)
-        total.tokens_in, total.tokens_out = total.tokens_in + estimate(material), total.tokens_out + estimate(one.text)
+        total.tokens_in, total.tokens_out = (
+            total.tokens_in + estimate_tokens(material),
+            total.tokens_out + estimate_tokens(one.text),
+        )
     texts = [(one.said, bare(one.text), set(tokens(one.text))) for one in summaries]
     for fact in facts:
         places = [(said[i].text, text, words) for said, text, words in texts for i in fact if i in said]
@@ -163,7 +166,7 @@ def measured(root: Path, history: Path, asked: list[dict[str, Any]], days: int |
     summaries = made(root)
     found = {kind: tally([one for one in summaries if one.kind == kind], facts) for kind in ("day", "month")}
     found["all"] = tally(summaries, facts)
-    spent = Spool(Files(RealDisk()), Layout(root)).provider()
+    spent = TaskQueue(Files(RealDisk()), WorkspacePaths(root)).provider()
     for name, key in (("calls", "calls"), ("prompt_tokens", "promptTokens"), ("completion_tokens", "completionTokens")):
         setattr(found["all"], name, spent.get(key, 0))
     return found

@@ -105,7 +105,7 @@ class EventLog:
         if self._tell:
             self._tell(told)
 
-    def edge(self, event: str, state: object, over: str = "", *, what: str = "", **fields: object) -> None:
+    def transition(self, event: str, state: object, over: str = "", *, what: str = "", **fields: object) -> None:
         """
         Write the event when *state* has become true, or another true value; write *over* when it no longer is.
 

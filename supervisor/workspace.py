@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from supervisor.archive.history import HistoryStore
 from supervisor.archive.journal import SeenJournal
-from supervisor.archive.memory_folder import MemoryStore
+from supervisor.archive.memory_folder import MemoryFolder
 from supervisor.archive.restore import Quarantine
 from supervisor.events import EventLog
 from supervisor.index.index import Index
@@ -16,8 +16,8 @@ from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.errors import BadRequest
 from supervisor.protocol.files import Files
 from supervisor.protocol.llm import CallLog
-from supervisor.protocol.paths import Layout, check_ground
-from supervisor.protocol.queue import Spool
+from supervisor.protocol.paths import WorkspacePaths, check_filesystem
+from supervisor.protocol.queue import TaskQueue
 from supervisor.recall.rerank import Rescoring, backend_of
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Events(Protocol):
         """Write one event."""
         ...
 
-    def edge(self, event: str, state: object, over: str = "", *, what: str = "", **fields: object) -> None:
+    def transition(self, event: str, state: object, over: str = "", *, what: str = "", **fields: object) -> None:
         """Write the event when *state* has become true, and *over* when it no longer is, for each *what* by itself."""
         ...
 
@@ -48,20 +48,20 @@ class Workspace:
     def __init__(
         self, root: Path, config: Config, files: Files, events: Events, environ: Mapping[str, str] | None = None
     ) -> None:
-        self.layout = Layout(root)
+        self.paths = WorkspacePaths(root)
         self.config = config
         self.files = files
         self.events = events
         self.zone = config.archive.zone
-        self.history = HistoryStore(files, self.layout, self.zone)
-        self.memory = MemoryStore(files, self.layout)
+        self.history = HistoryStore(files, self.paths, self.zone)
+        self.memory = MemoryFolder(files, self.paths)
         recall = config.recall
-        self.index = Index(files, self.layout, self.memory, self.zone, recall.k1, recall.b)
+        self.index = Index(files, self.paths, self.memory, self.zone, recall.k1, recall.b)
         self.rescoring = Rescoring(lambda: backend_of(config, environ or {}, files))
-        self.seen = SeenJournal(files, self.layout, self.zone)
-        self.spool = Spool(files, self.layout)
-        self.quarantine = Quarantine(files, self.layout.quarantine, config.care.quarantine_limit)
-        self.calls = CallLog(files, self.layout, self.zone)
+        self.journal = SeenJournal(files, self.paths, self.zone)
+        self.task_queue = TaskQueue(files, self.paths)
+        self.quarantine = Quarantine(files, self.paths.quarantine, config.care.quarantine_limit)
+        self.calls = CallLog(files, self.paths, self.zone)
         #: Asked between two steps of long work; told how far it has come: what, how many of how many.
         self.should_stop: Callable[[], bool] = lambda: False
         self.progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None
@@ -71,11 +71,11 @@ class Workspace:
 
     def prepare(self) -> None:
         """Make the folders that are absent; nothing that is there changes."""
-        layout = self.layout
-        tops = (layout.memory, layout.state, layout.worker, layout.drop_box.parent)
-        for folder in (*tops, layout.summaries, layout.originals, layout.previous, layout.drop_box):
+        paths = self.paths
+        tops = (paths.memory, paths.state, paths.worker, paths.drop_box.parent)
+        for folder in (*tops, paths.summaries, paths.originals, paths.previous, paths.drop_box):
             self.files.make_folder(folder, lasting=True)
-        self.spool.prepare()
+        self.task_queue.prepare()
 
     def today(self, now: datetime) -> date:
         """Return the local day."""
@@ -99,7 +99,7 @@ class Workspace:
         """Return the last failure of each group that waits."""
         from supervisor.archive.flags import Failure
 
-        return {group: Failure(*fields) for group, fields in self.spool.failures().items()}
+        return {group: Failure(*fields) for group, fields in self.task_queue.failures().items()}
 
 
 def open_workspace(
@@ -111,10 +111,10 @@ def open_workspace(
     BadConfig when the configuration is wrong, or the workspace stands on no ground that holds.
     """
     files = Files(RealDisk())
-    found = files.look(Layout(root).config)
+    found = files.read_stable(WorkspacePaths(root).config)
     config = load(found.data if found else None, environ)
-    check_ground(Layout(root), allow_network_fs=config.care.allow_network_fs)
-    return Workspace(root, config, files, EventLog(Layout(root).log, clock, config.log, tell), environ)
+    check_filesystem(WorkspacePaths(root), allow_network_fs=config.care.allow_network_fs)
+    return Workspace(root, config, files, EventLog(WorkspacePaths(root).log, clock, config.log, tell), environ)
 
 
 def make_workspace(root: Path, environ: Mapping[str, str]) -> bool:
@@ -123,15 +123,15 @@ def make_workspace(root: Path, environ: Mapping[str, str]) -> bool:
 
     The machine's time zone is written down, so that days stay the same days wherever the folder goes.
     """
-    files, layout = Files(RealDisk()), Layout(root)
+    files, paths = Files(RealDisk()), WorkspacePaths(root)
     if root.exists() and not root.is_dir():
         raise BadRequest("--workspace", f"{root} is a file, not a folder")
     files.make_folder(root)
-    is_new = files.disk.stat(layout.config) is None
+    is_new = files.disk.stat(paths.config) is None
     if is_new:
         zone = load(None, environ).archive.timezone if "RECALLD_ARCHIVE_TIMEZONE" in environ else machine_zone()
-        files.create(layout.config, render_default(zone).encode())
-    if not any(files.disk.stat(path) for path in (layout.history, layout.history_backup, layout.seen)):
-        files.create(layout.history, b"[]\n")
+        files.create(paths.config, render_default(zone).encode())
+    if not any(files.disk.stat(path) for path in (paths.history, paths.history_backup, paths.seen)):
+        files.create(paths.history, b"[]\n")
     files.make_folder(root / "prompts")
     return is_new

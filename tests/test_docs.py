@@ -79,20 +79,20 @@ def _leaves(group: typer.core.TyperGroup, before: str = "") -> dict[str, typer.c
 COMMANDS = _leaves(commands())
 
 
-def test_every_command_has_a_heading_and_every_heading_a_command():
+def test_cli_docs_have_one_heading_per_command():
     assert set(re.findall(r"^### `recalld ([\w ]+)`$", CLI, re.MULTILINE)) == set(COMMANDS)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_option_of_a_command_is_described(name):
+def test_cli_docs_describe_every_option(name):
     of_all = CLI.partition("## Commands")[0]
     own = CLI.partition(f"### `recalld {name}`\n")[2].partition("\n### ")[0]
     options = {option for parameter in COMMANDS[name].params for option in parameter.opts if option.startswith("--")}
     assert {option for option in options if option not in own and option not in of_all} == set()
 
 
-def test_every_key_that_status_plan_and_fsck_print_is_described(ws):
-    ws.files.create(ws.layout.drop_box / "a.json", example("drop"))
+def test_cli_docs_describe_every_key_of_status_plan_and_fsck(ws):
+    ws.files.create(ws.paths.drop_box / "a.json", example("drop"))
     intake(ws, NOW)
     found = status(ws, NOW)
     printed = {*found, *found["history"], *found["queue"], *found["today"], *plan(ws, NOW), *plan(ws, NOW)["dated"][0]}
@@ -102,11 +102,11 @@ def test_every_key_that_status_plan_and_fsck_print_is_described(ws):
 # ── the protocol ─────────────────────────────────────────────────────────────
 
 
-def test_every_event_is_described_and_no_other():
+def test_protocol_docs_describe_exactly_the_existing_events():
     assert first_column("event | when | fields") == set(EVENTS)
 
 
-def test_every_exit_code_is_described_and_no_other():
+def test_protocol_docs_describe_exactly_the_existing_exit_codes():
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.SupervisorError)]
     raised = {kind.exit_code for kind in kinds if kind is not errors.SupervisorError}
     by_the_command_line = {0, 69, 130}  # done; no summary came of it; interrupted
@@ -114,13 +114,13 @@ def test_every_exit_code_is_described_and_no_other():
     assert {int(code) for code in re.findall(r"^\| (\d+) \|", table, re.MULTILINE)} == raised | by_the_command_line
 
 
-def test_every_line_of_the_seen_journal_is_described():
+def test_protocol_docs_describe_exactly_the_entries_of_the_journal():
     verbs = set(re.findall(r'verb == "(\w+)"', (ROOT / "supervisor/archive/journal.py").read_text(encoding="utf-8")))
     assert verbs
     assert set(re.findall(r'^\| `\{"(\w+)"', PROTOCOL, re.MULTILINE)) == verbs
 
 
-def test_every_field_of_a_task_and_of_a_result_is_described():
+def test_protocol_docs_describe_every_field_of_task_and_result():
     described = first_column("of a task | is")
     assert set(json.loads(render_task(parse_task(example("task"))))) <= described
     described |= first_column("of a result | is")
@@ -129,7 +129,7 @@ def test_every_field_of_a_task_and_of_a_result_is_described():
     assert {reason for reason in REASONS if f"`{reason}`" not in PROTOCOL} == set()
 
 
-def test_every_key_that_a_page_names_is_one():
+def test_docs_name_only_existing_config_keys():
     known = {dotted(place) for place in keys(Config())}
     sections = {key.partition(".")[0] for key in known if "." in key}
     for page in PAGES:
@@ -138,7 +138,7 @@ def test_every_key_that_a_page_names_is_one():
         assert keyed - known == set(), page
 
 
-def test_the_page_of_the_configuration_is_made_from_the_source(capsys):
+def test_configuration_docs_equal_the_output_of_the_config_module(capsys):
     configuration.main()
     assert capsys.readouterr().out == (ROOT / "docs/configuration.md").read_text(encoding="utf-8")
 
@@ -146,13 +146,13 @@ def test_the_page_of_the_configuration_is_made_from_the_source(capsys):
 # ── examples, read back ──────────────────────────────────────────────────────
 
 
-def test_the_example_of_a_history_is_what_recalld_writes():
+def test_history_example_equals_what_render_history_writes():
     history = parse_history(example("history"), SHANGHAI)
     assert all(isinstance(message, Message) for message in history)
     assert render_history(history) == example("history")
 
 
-def test_the_example_of_a_dated_file_is_what_recalld_writes():
+def test_dated_file_example_equals_what_render_dated_writes():
     data = example("dated")
     file = parse_dated(data, Path("x.md"))
     _, body = read_head(data.decode(), Path("x.md"))
@@ -162,23 +162,23 @@ def test_the_example_of_a_dated_file_is_what_recalld_writes():
     assert [block.key for block in file.blocks] == [message.key for message in parse_history(example("history"), SHANGHAI)]
 
 
-def test_the_example_of_an_edited_summary_is_what_recalld_writes():
+def test_summary_example_equals_what_render_summary_writes():
     summary = parse_summary(example("summary"), "2026-01-15", Path("x.md"))
     assert "我加的" in summary.kept
     assert [source.name for source in summary.sources] == ["2026-01-15-key.md", "2026-01-15-rollback-sh-srv-deploy.md"]
     assert render_summary(summary) == example("summary")
 
 
-def test_the_example_of_a_journal_says_that_the_example_of_a_dated_file_is_written(ws):
-    ws.files.create(ws.layout.seen, example("journal"))
-    journal = SeenJournal(ws.files, ws.layout, SHANGHAI)
+def test_journal_example_marks_the_dated_file_example_as_written(ws):
+    ws.files.create(ws.paths.seen, example("journal"))
+    journal = SeenJournal(ws.files, ws.paths, SHANGHAI)
     journal.refresh()
     blocks = parse_dated(example("dated"), Path("x.md")).blocks
     assert {journal.file_of(block.key) for block in blocks} == {"2026-01-15-rollback-sh-srv-deploy.md"}
     assert journal.unwritten == {}
 
 
-def test_the_examples_of_task_and_result_are_read_whole():
+def test_task_and_result_examples_are_read_completely():
     task, result = example("task"), example("result")
     assert _lacking(task, render_task(parse_task(task))) == {}
     assert _lacking(result, render_result(parse_result(result))) == {}
@@ -191,29 +191,29 @@ def _lacking(shown: bytes, written: bytes) -> dict[str, object]:
     return {key: value for key, value in json.loads(shown).items() if found.get(key, ...) != value}
 
 
-def test_the_example_of_a_failure_makes_its_group_wait(ws):
-    ws.files.create(ws.spool.failed / "day-2026-01-15.json", example("failure"))
+def test_failure_example_is_read_as_two_attempts(ws):
+    ws.files.create(ws.task_queue.failed / "day-2026-01-15.json", example("failure"))
     assert ws.failures()["day-2026-01-15"].attempts == 2
 
 
-def test_the_example_of_the_model_at_rest_pauses_it(ws):
-    ws.files.create(ws.spool.failed / "provider.json", example("provider"))
+def test_provider_example_is_read_as_a_failing_provider(ws):
+    ws.files.create(ws.task_queue.failed / "provider.json", example("provider"))
     state = provider_state(ws)
     assert (state.attempts, state.reason, state.calls) == (1, "connection refused", 3)
     assert state.is_failing
     assert state.next_at == datetime(2026, 1, 28, 4, 50, tzinfo=UTC)
 
 
-def test_the_example_of_a_dropped_message_is_taken_in(ws):
-    ws.files.create(ws.layout.drop_box / "late.json", example("drop"))
+def test_drop_box_example_is_taken_into_history(ws):
+    ws.files.create(ws.paths.drop_box / "late.json", example("drop"))
     assert intake(ws, NOW) == 1
     (message,) = ws.history.read()
     assert message.text == "周五的部署取消，等签名的 key"
     assert message.created_at == datetime(2026, 1, 15, 14, 10, tzinfo=UTC)
-    assert os.listdir(ws.layout.drop_box) == []
+    assert os.listdir(ws.paths.drop_box) == []
 
 
-def test_the_example_of_the_log_holds_events():
+def test_log_example_contains_only_existing_events():
     assert {json.loads(line)["event"] for line in example("log").splitlines()} <= set(EVENTS)
 
 
@@ -221,13 +221,13 @@ def test_the_example_of_the_log_holds_events():
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_between_the_pages_lead_somewhere(page):
+def test_docs_link_only_to_existing_pages(page):
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
         assert target.startswith("https://") or (page.parent / target).exists(), target
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_anchors_are_headings(page):
+def test_docs_link_only_to_existing_headings(page):
     for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]*)\)", page.read_text(encoding="utf-8")):
         text = ((page.parent / target) if target else page).read_text(encoding="utf-8")
         headings = [
@@ -236,7 +236,7 @@ def test_anchors_are_headings(page):
         assert anchor in headings
 
 
-def test_decisions_are_numbered_without_gaps_and_half_a_page_long():
+def test_decision_docs_are_numbered_without_gaps_and_short():
     pages = sorted((ROOT / "docs/decisions").glob("*.md"))
     assert [path.name[:4] for path in pages] == [f"{n:04}" for n in range(1, len(pages) + 1)]
     for path in pages:
@@ -254,7 +254,7 @@ def test_the_packages_of_the_architecture_are_the_ones_there_are():
     assert [name for name in modules if f"`{name}`" not in text] == []
 
 
-def test_every_test_that_a_document_names_is_there():
+def test_docs_name_only_existing_tests():
     source = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")}
     defined = set(re.findall(r"def (test_\w+)\(", "\n".join(source.values())))
     text = "\n".join(path.read_text(encoding="utf-8") for path in PAGES)
@@ -265,7 +265,7 @@ def test_every_test_that_a_document_names_is_there():
     assert names <= defined
 
 
-def test_every_mutant_and_workload_that_a_document_names_is_there():
+def test_durability_docs_name_only_existing_mutants_and_workloads():
     hazards = (ROOT / "docs/durability.md").read_text(encoding="utf-8").partition("## Hazards")[2].partition("\n## ")[0]
     crash = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests/crash").glob("*.py"))
     lists = re.findall(r"mutants?: ([^·|]+)", hazards)

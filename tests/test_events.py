@@ -33,22 +33,22 @@ def make(tmp_path):
     return lambda toml="": Log(tmp_path, toml)
 
 
-def test_an_event_is_one_line_with_its_time_and_only_its_owner_may_read_it(make):
+def test_event_log_writes_one_timestamped_line_with_mode_0600(make):
     log = make()
     log.events.emit("archived", messages=2, files=1)
     assert log.lines() == [{"ts": "2026-01-28T01:02:03.000Z", "event": "archived", "messages": 2, "files": 1}]
     assert os.stat(log.root / "log.jsonl").st_mode & 0o777 == 0o600
 
 
-def test_an_event_that_nobody_has_listed_is_a_fault():
+def test_event_log_refuses_an_unlisted_event():
     with pytest.raises(ValueError, match="EVENTS"):
         EventLog(None, lambda: NOW, load(b"", {}).log).emit("发生了什么")
 
 
-def test_what_lasts_is_told_when_it_begins_changes_and_is_over(make):
+def test_transition_emits_start_change_and_end_once(make):
     log = make()
     for state in ("磁盘满", "磁盘满", "只读", "", ""):
-        log.events.edge("degraded", state, over="recovered", why=state)
+        log.events.transition("degraded", state, over="recovered", why=state)
     assert [(line["event"], line.get("why")) for line in log.lines()] == [
         ("degraded", "磁盘满"),
         ("degraded", "只读"),
@@ -56,34 +56,34 @@ def test_what_lasts_is_told_when_it_begins_changes_and_is_over(make):
     ]
 
 
-def test_each_thing_that_lasts_begins_and_ends_by_itself(make):
+def test_transition_tracks_each_subject_separately(make):
     log = make()
     for what, state in (("收件箱", "坏"), ("历史", "坏"), ("收件箱", "坏"), ("收件箱", ""), ("历史", "坏")):
-        log.events.edge("degraded", state, over="recovered", what=what, why=f"{what}{state}")
+        log.events.transition("degraded", state, over="recovered", what=what, why=f"{what}{state}")
     assert [line.get("why", line["event"]) for line in log.lines()] == ["收件箱坏", "历史坏", "recovered"]
 
 
 @pytest.mark.parametrize("line", ["", "不是 JSON\n", "[1]\n", "[" * 9000 + "\n", '{"ts": "昨天"'])
-def test_what_another_process_told_last_is_not_told_again_and_a_strange_line_hides_nothing(make, line):
+def test_transition_does_not_repeat_what_another_process_logged_last(make, line):
     for _ in range(3):
-        make().events.edge("supervisor_mute", True)
+        make().events.transition("supervisor_mute", True)
     assert len(make().lines()) == 1
-    make().events.edge("degraded", "坏", over="recovered", why="坏")  # something else between them
-    make().events.edge("supervisor_mute", True)
+    make().events.transition("degraded", "坏", over="recovered", why="坏")  # something else between them
+    make().events.transition("supervisor_mute", True)
     assert len(make().lines()) == 2
     make().events.emit("started")
-    make().events.edge("supervisor_mute", True)
+    make().events.transition("supervisor_mute", True)
     assert len(make().lines()) == 4
     make().events.emit("recovered")
-    make().events.edge("degraded", "坏", over="recovered", why="坏")
-    make().events.edge("degraded", "另", over="recovered", why="另")
+    make().events.transition("degraded", "坏", over="recovered", why="坏")
+    make().events.transition("degraded", "另", over="recovered", why="另")
     assert len(make().lines()) == 7
     (make().root / "log.jsonl").write_text(line, encoding="utf-8")
-    make().events.edge("supervisor_mute", True)
+    make().events.transition("supervisor_mute", True)
     assert "supervisor_mute" in (make().root / "log.jsonl").read_text(encoding="utf-8")
 
 
-def test_a_log_in_use_is_put_aside_after_a_day_and_its_lines_stay(make):
+def test_event_log_rotates_after_a_day_and_keeps_every_line(make):
     log = make()
     for _ in range(49):
         log.events.emit("seen", messages=1)
@@ -93,7 +93,7 @@ def test_a_log_in_use_is_put_aside_after_a_day_and_its_lines_stay(make):
     assert len(kept) + len(log.lines()) == 49
 
 
-def test_a_log_that_is_full_is_put_aside_more_than_once_a_second(make):
+def test_event_log_rotates_more_than_once_in_the_same_second(make):
     log = make('rotate_bytes = "1KB"')
     for n in range(60):
         log.events.emit("archived", messages=n, files=1)
@@ -102,7 +102,7 @@ def test_a_log_that_is_full_is_put_aside_more_than_once_a_second(make):
     assert sorted(line["messages"] for line in kept + log.lines()) == list(range(60))
 
 
-def test_a_clock_that_is_years_ahead_of_the_files_deletes_nothing_new(make):
+def test_event_log_rotates_nothing_when_the_clock_is_ahead_of_file_times(make):
     log = make()
     log.now = datetime(2030, 1, 1, tzinfo=UTC)
     for _ in range(5):
@@ -111,7 +111,7 @@ def test_a_clock_that_is_years_ahead_of_the_files_deletes_nothing_new(make):
     assert log.old() == []
 
 
-def test_what_is_older_than_it_is_kept_goes(make):
+def test_event_log_deletes_files_older_than_keep_days(make):
     log = make("keep_days = 30")
     for _ in range(40):
         log.events.emit("seen", messages=1)
@@ -119,7 +119,7 @@ def test_what_is_older_than_it_is_kept_goes(make):
     assert 28 <= len(log.old()) <= 31
 
 
-def test_an_event_is_a_line_of_its_own_behind_one_that_a_crash_cut_off(make):
+def test_event_log_starts_a_new_line_after_a_truncated_one(make):
     log = make()
     log.events.emit("seen", messages=1)
     path = log.root / "log.jsonl"
@@ -130,7 +130,7 @@ def test_an_event_is_a_line_of_its_own_behind_one_that_a_crash_cut_off(make):
     assert lines[3:] == [b""]
 
 
-def test_a_disk_that_gets_full_in_the_middle_of_a_line_leaves_no_half_of_it(make, monkeypatch):
+def test_event_log_removes_a_partial_line_when_the_disk_is_full(make, monkeypatch):
     log = make()
     log.events.emit("seen", messages=1)
     write, left = os.write, [20]
@@ -147,7 +147,7 @@ def test_a_disk_that_gets_full_in_the_middle_of_a_line_leaves_no_half_of_it(make
     assert [line["messages"] for line in log.lines()] == [1, 2]
 
 
-def test_a_log_that_cannot_be_written_stops_nothing(make):
+def test_event_log_ignores_a_write_failure(make):
     log = make()
     (log.root / "log.jsonl").mkdir()
     log.events.emit("started")

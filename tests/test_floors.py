@@ -211,15 +211,15 @@ def _sources() -> dict[str, str]:
     return {name: path.read_text(encoding="utf-8") for path, name in sorted(names.items(), key=lambda item: item[1])}
 
 
-def test_every_module_imports_only_from_lower_floors_and_outside_packages_have_one_home():
+def test_imports_follow_the_floors_and_the_homes_of_third_party_packages():
     assert [fault for module, source in _sources().items() for fault in import_faults(module, source)] == []
 
 
-def test_only_the_file_layer_and_the_log_write_and_only_the_clock_reads_the_time():
+def test_writes_and_clock_reads_happen_only_in_the_allowed_modules():
     assert [fault for module, source in _sources().items() for fault in call_faults(module, source)] == []
 
 
-def test_no_two_modules_import_each_other():
+def test_imports_form_no_cycle():
     graph = {
         module: {
             name
@@ -241,7 +241,7 @@ def test_no_two_modules_import_each_other():
         visit(module, ())
 
 
-def test_every_name_in_the_table_is_a_module():
+def test_floor_tables_name_only_existing_modules():
     named = [*FLOORS, *PURE, *PURE_MAY_IMPORT, *WRITERS, CLOCK, *ALLOWED_WRITES]
     assert [name for name in (*named, *(home for homes in HOMES.values() for home in homes)) if not _is_module(name)] == []
 
@@ -270,7 +270,7 @@ def test_every_name_in_the_table_is_a_module():
         ("supervisor.utils", ""),
     ],
 )
-def test_a_broken_floor_is_found(module, source):
+def test_import_faults_reports_a_forbidden_import(module, source):
     assert import_faults(module, source)
 
 
@@ -292,7 +292,7 @@ def test_a_broken_floor_is_found(module, source):
         ("supervisor.protocol.period", "print('你好')"),
     ],
 )
-def test_a_write_or_a_look_at_the_clock_in_the_wrong_place_is_found(module, source):
+def test_call_faults_reports_a_forbidden_write_or_clock_read(module, source):
     assert call_faults(module, source)
 
 
@@ -311,5 +311,5 @@ def test_a_write_or_a_look_at_the_clock_in_the_wrong_place_is_found(module, sour
         ("worker.loop", "from supervisor.text.tokenizer import stem\nfrom worker.summarize import summarise"),
     ],
 )
-def test_what_is_allowed_is_let_through(module, source):
+def test_import_faults_and_call_faults_accept_allowed_code(module, source):
     assert import_faults(module, source) + call_faults(module, source) == []

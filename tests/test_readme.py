@@ -29,7 +29,7 @@ def packages(text: str) -> list[str]:
     return re.findall(r"^\| `([\w/]+)/` \|", text, re.MULTILINE)
 
 
-def test_both_show_the_same_commands_modules_and_sections():
+def test_readmes_show_the_same_commands_modules_and_sections():
     assert commands(ENGLISH) == commands(CHINESE) != []
     assert packages(ENGLISH) == packages(CHINESE)
     shape = re.compile(r"^(#+|    [├└│]|\* |\| |    )", re.MULTILINE)
@@ -38,7 +38,7 @@ def test_both_show_the_same_commands_modules_and_sections():
 
 
 @BOTH
-def test_every_command_that_is_named_exists(text):
+def test_readme_names_only_existing_commands_and_scripts(text):
     known = set(main.commands().commands)
     named = set(
         re.findall(r"\brecalld (?:-w \S+ )?([a-z]+)\b", "\n".join([*commands(text), *re.findall(r"`([^`\n]+)`", text)]))
@@ -57,7 +57,7 @@ def test_every_package_is_named_and_every_name_is_a_package(text):
 
 
 @BOTH
-def test_the_tree_names_what_a_workspace_has(text, tmp_path):
+def test_readme_tree_shows_everything_in_a_workspace(text, tmp_path):
     from supervisor.workspace import make_workspace, open_workspace
 
     make_workspace(tmp_path, {})

@@ -34,7 +34,7 @@ from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.files import Files
 from supervisor.recall.canaries import probe
 from supervisor.recall.lines import get
-from supervisor.recall.rerank import learn
+from supervisor.recall.rerank import precompute_vectors
 from supervisor.recall.search import recall, refresh
 from supervisor.service import status
 from supervisor.service.background import Freshness
@@ -42,9 +42,9 @@ from supervisor.service.daemon import Supervisor
 from supervisor.service.fsck import fsck, repair
 from supervisor.service.lock import any_worker, reclaim, sweep
 from supervisor.service.round import Round, run_round, until_settled
-from supervisor.summaries.collect import harvest
+from supervisor.summaries.collect import collect_results
 from supervisor.summaries.llm_state import provider_state
-from supervisor.summaries.submit import redo, roll_up
+from supervisor.summaries.submit import redo, submit_due
 from supervisor.workspace import Workspace
 from worker.loop import Worker
 from worker.providers import NoCall
@@ -268,7 +268,7 @@ class World:
         self.disk = disk
         self.files = Files(disk, pause=lambda _: None) if token is None else Files(disk, token=token, pause=lambda _: None)
         self.ws = Workspace(self.root, config, self.files, self.events)
-        self.layout = self.ws.layout
+        self.paths = self.ws.paths
 
     def forward(self, **span: float) -> Self:
         """Let time pass."""
@@ -347,11 +347,11 @@ class World:
 
     def submit(self) -> int:
         """Submit the tasks of the summaries that are due."""
-        return roll_up(self.ws, self.clock())
+        return submit_due(self.ws, self.clock())
 
     def collect(self) -> int:
         """Take in what the worker has finished."""
-        return harvest(self.ws, self.clock())
+        return collect_results(self.ws, self.clock())
 
     def reconcile(self) -> None:
         """Set the flags of history.json by the files."""
@@ -406,10 +406,10 @@ class World:
         return [hit.unit.path for hit in self.search(question).hits]
 
     def precompute_vectors(self) -> int:
-        return learn(self.ws)
+        return precompute_vectors(self.ws)
 
     def read_input(self, question: str | None, **more: Any) -> Asked:
-        return turns.gather(self.ws, question, **more)
+        return turns.read_input(self.ws, question, **more)
 
     def inject(self, question: str | Asked | None, found: Any = None) -> Injection:
         """The memory for a question; *found* is what a search returned, by default one for this question."""
@@ -423,7 +423,7 @@ class World:
         return self.search(question) if found is None else found
 
     def save_receipt(self, turn: Injection) -> bool:
-        return turns.record(self.ws, turn)
+        return turns.save_receipt(self.ws, turn)
 
     def why(self, turn: str | None = None) -> Receipt:
         return why(self.ws, turn)
@@ -467,7 +467,7 @@ class World:
         return Supervisor(self.ws, self.clock, None, self.clock.monotonic, keeper)
 
     def worker(self, files: Files | None = None, model: Any = None) -> Worker:
-        return Worker(files or self.files, self.layout, self.ws.config, model or self.provider(), self.clock)
+        return Worker(files or self.files, self.paths, self.ws.config, model or self.provider(), self.clock)
 
     def provider(self) -> Any:
         return self.model
@@ -484,7 +484,7 @@ class World:
         """Do all that is due now, as `run --until-settled` does."""
         for _ in range(100):
             did = self.round(runs).did + self.work()
-            if not did and not self.ws.spool.finished():
+            if not did and not self.ws.task_queue.finished():
                 return
         raise AssertionError("it never settles")
 
@@ -511,7 +511,7 @@ class World:
 
     def dropped(self) -> list[str]:
         """The names of the files that are in the drop-box."""
-        return sorted(path.name for path in self.layout.drop_box.iterdir())
+        return sorted(path.name for path in self.paths.drop_box.iterdir())
 
     def flags(self) -> list[object]:
         return [message["archived"] for message in self.history()]
@@ -556,10 +556,10 @@ class World:
         return sorted(text for _, text in self.archived())
 
     def summary(self, label: str) -> str:
-        return (self.layout.summaries / f"{label}.md").read_text(encoding="utf-8")
+        return (self.paths.summaries / f"{label}.md").read_text(encoding="utf-8")
 
     def summaries(self) -> list[str]:
-        return sorted(path.stem for path in self.layout.summaries.iterdir())
+        return sorted(path.stem for path in self.paths.summaries.iterdir())
 
 
 def without(messages: Sequence[Mapping[str, Any]], *fields: str) -> list[dict[str, Any]]:

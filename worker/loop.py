@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 
 from supervisor.protocol.errors import BadConfig, Busy
 from supervisor.protocol.paths import WORKERS
-from supervisor.protocol.queue import Spool
+from supervisor.protocol.queue import TaskQueue
 from supervisor.protocol.signals import on_signals
 from worker.providers import Cancelled, Model, NoCall
 from worker.summarize import summarise
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from supervisor.protocol.clock import Clock
     from supervisor.protocol.config import Config
     from supervisor.protocol.files import Files
-    from supervisor.protocol.paths import Layout
+    from supervisor.protocol.paths import WorkspacePaths
     from supervisor.protocol.task import Result, Task
     from worker.providers import Summariser
 
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 class Lease:
     """The hold on one running task. Its methods may be called from any thread."""
 
-    def __init__(self, files: Files, spool: Spool, task: Task) -> None:
+    def __init__(self, files: Files, task_queue: TaskQueue, task: Task) -> None:
         self.task = task
         self._files = files
-        self._spool = spool
-        self._path = spool.running / f"{task.id}.json"
+        self._task_queue = task_queue
+        self._path = task_queue.running / f"{task.id}.json"
         self._touching = threading.Lock()
         self._touched = self._mtime()
         self._lost = self._touched is None
@@ -55,7 +55,7 @@ class Lease:
         """Show that the worker lives; False when the task is no longer ours."""
         with self._touching:
             if self._is_ours():
-                self._spool.beat(self.task)
+                self._task_queue.heartbeat(self.task)
                 self._touched = self._mtime()
             return self._is_ours()
 
@@ -73,7 +73,7 @@ class Lease:
         """Return the task to the queue, where it is still ours to return."""
         with self._touching:
             if self._is_ours():
-                self._spool.put_back(self._path.name)
+                self._task_queue.requeue(self._path.name)
                 self._lost = True
 
     def _is_ours(self) -> bool:
@@ -95,7 +95,7 @@ class Worker:
     """One worker process over one workspace."""
 
     files: Files
-    layout: Layout
+    paths: WorkspacePaths
     config: Config
     provider: Model | Summariser
     clock: Clock
@@ -109,19 +109,19 @@ class Worker:
 
         NoCall when the model may not be asked now, BadConfig when the workspace's wording is wrong: the task goes back.
         """
-        spool = Spool(self.files, self.layout)
-        task = spool.claim()
+        task_queue = TaskQueue(self.files, self.paths)
+        task = task_queue.claim()
         if task is None:
             return None
-        lease = Lease(self.files, spool, task)
+        lease = Lease(self.files, task_queue, task)
         self._working.add(lease)
         try:
             result = summarise(
-                task, self.provider, self.config, self.files, self.layout, self.clock, lambda: self.stop.is_set() or lease.lost
+                task, self.provider, self.config, self.files, self.paths, self.clock, lambda: self.stop.is_set() or lease.lost
             )
             if not lease.held():
                 return None
-            spool.finish(result)
+            task_queue.finish(result)
         except Cancelled:
             lease.give_back()
             return None
@@ -131,7 +131,7 @@ class Worker:
         finally:
             self._working.discard(lease)
         if result.status == "done" and isinstance(self.provider, Model):
-            Pieces(self.files, self.layout, task.group).clear()
+            Pieces(self.files, self.paths, task.group).clear()
         return result
 
     def run(self, idle_s: float, tell: Callable[[dict[str, str]], None]) -> None:
@@ -202,6 +202,6 @@ class Worker:
         held = contextlib.ExitStack()
         for slot in range(WORKERS):
             with contextlib.suppress(Busy):
-                held.enter_context(self.files.lock(self.layout.worker_lock(slot), wait_s=0))
+                held.enter_context(self.files.lock(self.paths.worker_lock(slot), wait_s=0))
                 return held
-        raise Busy(self.layout.worker_lock(0), timedelta())
+        raise Busy(self.paths.worker_lock(0), timedelta())

@@ -13,8 +13,8 @@ from supervisor.protocol.config import load
 from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.errors import BadRequest, SupervisorError
 from supervisor.protocol.files import Files
-from supervisor.protocol.paths import Layout, check_ground
-from supervisor.protocol.queue import Spool
+from supervisor.protocol.paths import WorkspacePaths, check_filesystem
+from supervisor.protocol.queue import TaskQueue
 from worker.loop import Worker
 from worker.prompts import load_all
 from worker.providers import Model, choose
@@ -37,17 +37,17 @@ def main() -> int:
         if not root.is_dir():
             raise BadRequest("--workspace", f"{root} is not there; make it with `recalld init -w {root}`")
         files = Files(RealDisk())
-        found = files.look(Layout(root).config)
+        found = files.read_stable(WorkspacePaths(root).config)
         config = load(found.data if found else None, os.environ)
-        check_ground(Layout(root), allow_network_fs=config.care.allow_network_fs)
+        check_filesystem(WorkspacePaths(root), allow_network_fs=config.care.allow_network_fs)
         clock = starting_at(from_wire(now)) if now else utc_now
-        Spool(files, Layout(root)).prepare()
-        files.make_folder(Layout(root).state)
+        TaskQueue(files, WorkspacePaths(root)).prepare()
+        files.make_folder(WorkspacePaths(root).state)
         idle_s = config.worker.idle.total_seconds() if options.idle is None else options.idle
         provider = choose(config, os.environ)
         if isinstance(provider, Model):
-            load_all(files, Layout(root))  # a wrong wording is told now, not after the first task
-        Worker(files, Layout(root), config, provider, clock).run(idle_s, tell)
+            load_all(files, WorkspacePaths(root))  # a wrong wording is told now, not after the first task
+        Worker(files, WorkspacePaths(root), config, provider, clock).run(idle_s, tell)
     except SupervisorError as error:
         print(f"recalld worker: {error}", file=sys.stderr)
         return error.exit_code

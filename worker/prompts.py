@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, get_args
 from supervisor.protocol.clock import local
 from supervisor.protocol.errors import BadConfig
 from supervisor.text.language import Language
-from supervisor.text.token_count import estimate
+from supervisor.text.token_count import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from supervisor.protocol.dated_file import Block
     from supervisor.protocol.files import Files
-    from supervisor.protocol.paths import Layout
+    from supervisor.protocol.paths import WorkspacePaths
 
 #: The placeholders that a file must have. {date} and {month} both stand for the period, {daily_summaries} for {messages}.
 NEEDED: Final = {
@@ -60,10 +60,10 @@ class Wording:
         return _PLACEHOLDER.sub(lambda match: values[match[1]], self.text)
 
 
-def load(name: str, language: Language, files: Files, layout: Layout) -> Wording:
+def load(name: str, language: Language, files: Files, paths: WorkspacePaths) -> Wording:
     """Return the workspace's wording, else the shipped one; BadConfig when a placeholder is missing in it."""
     file = f"{name}.{language}.md"
-    look = files.look(layout.root / "prompts" / file)
+    look = files.read_stable(paths.root / "prompts" / file)
     data = look.data if look else resources.files("prompts").joinpath(file).read_bytes()
     try:
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
@@ -80,9 +80,9 @@ def load(name: str, language: Language, files: Files, layout: Layout) -> Wording
     return Wording(file, text)
 
 
-def load_all(files: Files, layout: Layout) -> Mapping[tuple[str, Language], Wording]:
+def load_all(files: Files, paths: WorkspacePaths) -> Mapping[tuple[str, Language], Wording]:
     """Return every wording by name and language; BadConfig for the first that is wrong."""
-    return {(name, language): load(name, language, files, layout) for name in NEEDED for language in get_args(Language)}
+    return {(name, language): load(name, language, files, paths) for name in NEEDED for language in get_args(Language)}
 
 
 def version_of(used: Iterable[Wording]) -> str:
@@ -163,13 +163,13 @@ def take(entries: Sequence[Entry], room: int, language: Language, weight: float)
     tokens = 0
     for n, entry in enumerate(entries):
         text = entry.shown(language)
-        cost = 1 + (estimate(text, weight) if len(text) <= room * _TOKEN_CHARS else room)
+        cost = 1 + (estimate_tokens(text, weight) if len(text) <= room * _TOKEN_CHARS else room)
         if tokens + cost > room:
             if shown:
                 return "\n".join(shown), tokens, list(entries[n:])
             part, rest = _cut(entry, room, language, weight)
             text = part.shown(language)
-            return text, estimate(text, weight), [*([rest] if rest.text else []), *entries[1:]]
+            return text, estimate_tokens(text, weight), [*([rest] if rest.text else []), *entries[1:]]
         shown.append(text)
         tokens += cost
     return "\n".join(shown), tokens, []
@@ -182,7 +182,7 @@ def _cut(entry: Entry, room: int, language: Language, weight: float) -> tuple[En
     while low < high:
         middle = (low + high + 1) // 2
         tried = replace(entry, text=entry.text[:middle], part=part)
-        if estimate(tried.shown(language), weight) < room:
+        if estimate_tokens(tried.shown(language), weight) < room:
             low = middle
         else:
             high = middle - 1

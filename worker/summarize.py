@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from supervisor.protocol.clock import Clock
     from supervisor.protocol.config import Config
     from supervisor.protocol.files import Files
-    from supervisor.protocol.paths import Layout
+    from supervisor.protocol.paths import WorkspacePaths
     from supervisor.protocol.task import Reason, Task
     from worker.providers import Summariser
 
@@ -35,7 +35,7 @@ class Lost(Exception):
     """The material is gone, or no longer what the task names: the supervisor asks anew with what is there now."""
 
 
-def material(task: Task, files: Files, layout: Layout, *, extracts: bool) -> list[Block]:
+def material(task: Task, files: Files, paths: WorkspacePaths, *, extracts: bool) -> list[Block]:
     """
     Return the messages to read, oldest first; Lost when a file is gone or not what the task names.
 
@@ -44,17 +44,17 @@ def material(task: Task, files: Files, layout: Layout, *, extracts: bool) -> lis
     digests = {source.name: source.digest for source in task.sources}
     found: list[Block] = []
     for name in task.material:
-        look = next(filter(None, (files.look(path) for path in (layout.dated(name), layout.original(name)))), None)
+        look = next(filter(None, (files.read_stable(path) for path in (paths.dated(name), paths.original(name)))), None)
         period = period_of_name(name.removeprefix("summary/"))
         if period and name.startswith("summary/"):
-            look = files.look(layout.summary(period))
+            look = files.read_stable(paths.summary(period))
         if look is None or (name in digests and look.digest[:16] != digests[name]):
             raise Lost(f"{name} is gone or was changed")
-        parsed = parse_dated(look.data, layout.dated(name))
+        parsed = parse_dated(look.data, paths.dated(name))
         if parsed:
             found.extend(parsed.blocks)
         elif period:
-            summary = parse_summary(look.data, period.label, layout.summary(period))
+            summary = parse_summary(look.data, period.label, paths.summary(period))
             if summary.extract and not extracts:
                 raise Lost(f"{name} is an extract now")
             found.append(_note(summary.text, period.label, "summary", task.zone))
@@ -81,7 +81,7 @@ def summarise(
     provider: Model | Summariser,
     config: Config,
     files: Files,
-    layout: Layout,
+    paths: WorkspacePaths,
     clock: Clock,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Result:
@@ -92,12 +92,12 @@ def summarise(
     wording is wrong: none is the task's fault.
     """
     began = clock()
-    writing = Writing(provider, config, files, layout, clock, cancelled) if isinstance(provider, Model) else None
+    writing = Writing(provider, config, files, paths, clock, cancelled) if isinstance(provider, Model) else None
     write = writing.write if writing else cast("Summariser", provider).summarise
     text, error, wait_s = "", "", 0
     reason: Reason | None = None
     try:
-        text = write(task, material(task, files, layout, extracts=provider.extract)) or NOTHING
+        text = write(task, material(task, files, paths, extracts=provider.extract)) or NOTHING
     except Lost as fault:
         reason, error = "lost", str(fault)
     except ProviderError as fault:

@@ -24,7 +24,7 @@ from supervisor.protocol.period import period_of_group
 from supervisor.text.language import Language, language_of
 from supervisor.text.redact import redacted
 from supervisor.text.small_talk import is_chitchat, says_nothing
-from supervisor.text.token_count import estimate
+from supervisor.text.token_count import estimate_tokens
 from worker.prompts import Entry, Wording, entries_of, load, quote, take, version_of
 from worker.providers import NoCall, ProviderError, Usage
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from supervisor.protocol.config import Config
     from supervisor.protocol.dated_file import Block
     from supervisor.protocol.files import Files
-    from supervisor.protocol.paths import Layout
+    from supervisor.protocol.paths import WorkspacePaths
     from supervisor.protocol.task import Task
     from worker.providers import Model
 
@@ -48,16 +48,16 @@ _DIGITS: Final = 24
 class Pieces:
     """The pieces of one group."""
 
-    def __init__(self, files: Files, layout: Layout, group: str) -> None:
+    def __init__(self, files: Files, paths: WorkspacePaths, group: str) -> None:
         if period_of_group(group) is None:
             raise ValueError(f"{group!r} is no group")
         self._files = files
-        self._folder = layout.pieces
+        self._folder = paths.pieces
         self._group = group
 
     def find(self, asked: str) -> str | None:
         """Return what was answered to *asked* before, None when nothing was."""
-        look = self._files.look(self._path(asked))
+        look = self._files.read_stable(self._path(asked))
         return look.data.decode("utf-8", "replace") if look else None
 
     def keep(self, asked: str, answer: str) -> None:
@@ -109,7 +109,7 @@ class Writing:
     model: Model
     config: Config
     files: Files
-    layout: Layout
+    paths: WorkspacePaths
     clock: Clock
     cancelled: Callable[[], bool]
     usage: Usage = Usage()  # noqa: RUF009 - immutable
@@ -137,7 +137,7 @@ class Writing:
 
     def _piece_by_piece(self, task: Task, entries: list[Entry], so_far: str, language: Language) -> str:
         """Return the summary of everything, each piece read with the summary so far."""
-        pieces = Pieces(self.files, self.layout, task.group)
+        pieces = Pieces(self.files, self.paths, task.group)
         longest = self.config.llm.context_tokens
         while entries:
             name = "merge-summary" if so_far else task.kind
@@ -186,7 +186,7 @@ class Writing:
     def _begin_call(self) -> None:
         """Write the call down before it is made; NoCall where the day has had its calls, but for what a person asked for."""
         most = None if self._is_asked else self.config.llm.max_calls_per_day
-        calls = CallLog(self.files, self.layout, ZoneInfo(self.config.archive.timezone))
+        calls = CallLog(self.files, self.paths, ZoneInfo(self.config.archive.timezone))
         try:
             may_call = calls.begin(self.clock(), most)
         except (OSError, Busy) as error:
@@ -205,12 +205,12 @@ class Writing:
         return min(_ANSWER_MOST, self.config.llm.context_tokens // _ANSWER)
 
     def _tokens(self, text: str) -> int:
-        return estimate(text, self.config.tokens.cjk_weight)
+        return estimate_tokens(text, self.config.tokens.cjk_weight)
 
     def _wording(self, name: str, language: Language) -> Wording:
         file = f"{name}.{language}.md"
         if file not in self._wordings:
-            self._wordings[file] = load(name, language, self.files, self.layout)
+            self._wordings[file] = load(name, language, self.files, self.paths)
         return self._wordings[file]
 
     def _hiding(self, language: Language) -> Callable[[str], str]:

@@ -11,10 +11,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.protocol.clock import to_wire
-from supervisor.protocol.errors import BadFile, BadRequest, Busy, Changed
+from supervisor.protocol.errors import BadFile, BadRequest, Busy, Conflict
 from supervisor.protocol.files import digest_of
 from supervisor.protocol.lenient_json import parse_json, render_json
-from supervisor.protocol.message import History, Message, Odd, dated, read_message
+from supervisor.protocol.message import History, InvalidEntry, Message, read_message, with_timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -42,7 +42,7 @@ def read_lines(lines: Iterable[bytes], ws: Workspace, first: int) -> tuple[list[
         except ValueError as error:
             return found, f"line {number} can't be read: {error}"
         entry = read_message(raw, ws.zone)
-        if isinstance(entry, Odd):
+        if isinstance(entry, InvalidEntry):
             return found, f"line {number} is no message: {entry.why}"
         found.append(raw)
     return found, ""
@@ -58,18 +58,18 @@ def append(ws: Workspace, raws: Sequence[dict[str, Any]], now: datetime, entropy
     if not raws:
         return []
     messages = [_message(ws, raw, now, entropy[10 * n : 10 * n + 10]) for n, raw in enumerate(raws)]
-    ws.seen.refuse_newer()
+    ws.journal.refuse_newer()
     try:
-        ws.history.change(partial(_with, new=tuple(messages)), then=lambda _: ws.seen.note(messages))
-    except (BadFile, Busy, Changed):
-        for folder in (ws.layout.drop_box.parent, ws.layout.drop_box):
+        ws.history.change(partial(_with, new=tuple(messages)), then=lambda _: ws.journal.note(messages))
+    except (BadFile, Busy, Conflict):
+        for folder in (ws.paths.drop_box.parent, ws.paths.drop_box):
             ws.files.make_folder(folder, lasting=True)
         data = render_json([message.raw for message in messages])
-        path = ws.layout.drop_box / f"append-{digest_of(data)[:16]}.json"
+        path = ws.paths.drop_box / f"append-{digest_of(data)[:16]}.json"
         try:
             ws.files.create(path, data)
         except FileExistsError:  # the same messages wait there already
-            ws.files.settle(path)
+            ws.files.ensure_durable(path)
     return [message.id for message in messages]
 
 
@@ -78,10 +78,10 @@ def _message(ws: Workspace, raw: dict[str, Any], now: datetime, entropy: bytes) 
     fields.setdefault("createdAt", to_wire(now))
     fields.setdefault("archived", False)
     entry = read_message(fields, ws.zone)
-    if isinstance(entry, Odd):
+    if isinstance(entry, InvalidEntry):
         raise BadRequest("message", entry.why)
     possible = entry.created_at is not None and entry.created_at - now <= ws.config.archive.future_limit
-    return entry if possible else dated(entry, now)
+    return entry if possible else with_timestamp(entry, now)
 
 
 def _with(history: History, new: Sequence[Message]) -> History:

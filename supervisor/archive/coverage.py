@@ -37,7 +37,7 @@ class MemoryFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class ExistingSummary:
     """A summary that stands: what it names, and whether a model wrote it."""
 
     period: Period
@@ -48,18 +48,18 @@ class Standing:
     digest: str  # of the whole file
 
 
-def covered(files: Iterable[MemoryFile], summaries: Mapping[Period, Standing]) -> frozenset[str]:
+def covered(files: Iterable[MemoryFile], summaries: Mapping[Period, ExistingSummary]) -> frozenset[str]:
     """Return the names of the files that some standing summary names as they are now."""
     named = frozenset[Source]().union(*(standing.sources for standing in summaries.values()))
     return frozenset(file.name for file in files if file.source in named)
 
 
-def covers(standing: Standing | None, files: Iterable[MemoryFile]) -> bool:
+def covers(standing: ExistingSummary | None, files: Iterable[MemoryFile]) -> bool:
     """Tell whether this very summary names all of *files* as they are now."""
     return standing is not None and all(file.source in standing.sources for file in files)
 
 
-def covered_days(files: Collection[MemoryFile], summaries: Mapping[Period, Standing]) -> frozenset[Period]:
+def covered_days(files: Collection[MemoryFile], summaries: Mapping[Period, ExistingSummary]) -> frozenset[Period]:
     """
     Return the days whose summary leaves the ordinary search: a month names all of its files that still exist.
 
@@ -78,7 +78,9 @@ def covered_days(files: Collection[MemoryFile], summaries: Mapping[Period, Stand
     return frozenset(found)
 
 
-def widens(sources: Collection[Source], standing: Standing | None, files: Iterable[MemoryFile], *, better: bool) -> bool:
+def may_replace(
+    sources: Collection[Source], standing: ExistingSummary | None, files: Iterable[MemoryFile], *, better: bool
+) -> bool:
     """
     Tell whether a text made from *sources* may take the place of what stands.
 
@@ -90,6 +92,6 @@ def widens(sources: Collection[Source], standing: Standing | None, files: Iterab
     return bool(told) and before <= told and (better or standing is None or before != told)
 
 
-def names_ever(summaries: Iterable[Standing]) -> frozenset[str]:
+def names_ever(summaries: Iterable[ExistingSummary]) -> frozenset[str]:
     """Return every name that a summary lists: taken for ever, whether the file still exists or not."""
     return frozenset(source.name for standing in summaries for source in standing.sources)

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from supervisor.protocol.lenient_json import render_json
-from supervisor.protocol.message import Archived, History, Key, Message, failed, flagged
+from supervisor.protocol.message import Archived, History, Key, Message, with_archived, with_failure
 from supervisor.protocol.paths import day_of_name
-from supervisor.protocol.period import day, home, month
+from supervisor.protocol.period import day, month, summary_period
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -108,7 +108,7 @@ class Evidence:
     failures: Mapping[str, Failure]  # by group
 
 
-def settle(history: History, evidence: Evidence, today: date, recent_days: int) -> History:
+def reconcile(history: History, evidence: Evidence, today: date, recent_days: int) -> History:
     """Return the history with every flag that the evidence asks for; nothing leaves `true`."""
     return tuple(
         _settled(entry, evidence, today, recent_days)
@@ -121,27 +121,27 @@ def settle(history: History, evidence: Evidence, today: date, recent_days: int) 
 def _settled(message: Message, evidence: Evidence, today: date, recent_days: int) -> Message:
     name = evidence.file_of(message.key)
     if name is None:
-        return flagged(message, Archived.NO)
+        return with_archived(message, Archived.NO)
     of = day_of_name(name)
-    period = home(of, today, recent_days) if of else None
+    period = summary_period(of, today, recent_days) if of else None
     # gone from disk: a person's will, and nothing is left to summarise
     if of is None or period is None or name in evidence.covered or name not in evidence.present:
-        return flagged(message, Archived.YES)
+        return with_archived(message, Archived.YES)
     groups = dict.fromkeys((period.group, day(of).group))  # a month too large for one call is told day by day first
     # the month of a day is under way where the clock or `recent_days` was set back since it was submitted
     if any(group in evidence.in_flight for group in (*groups, month(of).group)):
-        return flagged(message, Archived.PENDING)
+        return with_archived(message, Archived.PENDING)
     failure = next((evidence.failures[group] for group in groups if group in evidence.failures), None)
-    back = flagged(message, Archived.NO)
+    back = with_archived(message, Archived.NO)
     if failure and (back.attempts, back.next_at) != (failure.attempts, failure.next_at):
-        return failed(back, failure.attempts, failure.failed_at, failure.next_at)
+        return with_failure(back, failure.attempts, failure.failed_at, failure.next_at)
     return back
 
 
 def mark_pending(history: History, keys: Collection[Key]) -> History:
     """Return the history with those of *keys* that are `false` marked `pending` (003, 归档流程 1)."""
     return tuple(
-        flagged(entry, Archived.PENDING)
+        with_archived(entry, Archived.PENDING)
         if isinstance(entry, Message) and entry.archived is Archived.NO and entry.key in keys
         else entry
         for entry in history

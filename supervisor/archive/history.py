@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from supervisor.protocol.errors import BadFile, Changed
+from supervisor.protocol.errors import BadFile, Conflict
 from supervisor.protocol.lenient_json import parse_json
 from supervisor.protocol.message import History, parse_history, render_history
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from supervisor.protocol.disk import Stat
-    from supervisor.protocol.files import Files, Look
-    from supervisor.protocol.paths import Layout
+    from supervisor.protocol.files import Files, FileVersion
+    from supervisor.protocol.paths import WorkspacePaths
 
 _TRIES: Final = 5
 #: How often, and after how many seconds each, to look again at a file that can't be read before it counts as damaged.
@@ -30,9 +30,9 @@ _LOOK_AGAIN_S: Final = 0.25
 class HistoryStore:
     """The file, and the last version of it that was parsed."""
 
-    def __init__(self, files: Files, layout: Layout, zone: tzinfo) -> None:
+    def __init__(self, files: Files, paths: WorkspacePaths, zone: tzinfo) -> None:
         self._files = files
-        self._layout = layout
+        self._paths = paths
         self._zone = zone
         self._stat: Stat | None = None
         self._digest = ""
@@ -45,7 +45,7 @@ class HistoryStore:
 
         BadFile when the file is damaged, or gone although a backup says that it was there.
         """
-        stat = self._files.disk.stat(self._layout.history)
+        stat = self._files.disk.stat(self._paths.history)
         if stat is None or stat != self._stat:
             self._parse(self._whole(stat))
         return self._history
@@ -57,10 +57,10 @@ class HistoryStore:
         *step* may be called again when another program wrote meanwhile. *then* is called with the outcome while the lock is
         still held. BadFile as with `read`; Busy when the lock, or a quiet moment, was not to be had.
         """
-        path = self._layout.history
-        with self._files.lock(self._layout.history_lock):
+        path = self._paths.history
+        with self._files.lock(self._paths.history_lock):
             for last in (False,) * (_TRIES - 1) + (True,):
-                look = self._files.look(path)
+                look = self._files.read_stable(path)
                 before = self._parse(look)
                 after = step(before)
                 if after is before or after == before:
@@ -68,24 +68,24 @@ class HistoryStore:
                 try:
                     self._write(after, look)
                     break
-                except Changed:
+                except Conflict:
                     if last:
                         raise
             if then:
                 then(after)
             return after
 
-    def _whole(self, stat: Stat | None) -> Look | None:
+    def _whole(self, stat: Stat | None) -> FileVersion | None:
         """Return the file; of one that can't be read, the version that nobody has written to for a while."""
-        look = self._files.look(self._layout.history)
+        look = self._files.read_stable(self._paths.history)
         for _ in range(0 if stat == self._damaged else _LOOKS):
             if look is None or self._is_json(look):
                 break
             self._files.pause(_LOOK_AGAIN_S)
-            look = self._files.look(self._layout.history)
+            look = self._files.read_stable(self._paths.history)
         return look
 
-    def _is_json(self, look: Look) -> bool:
+    def _is_json(self, look: FileVersion) -> bool:
         """Tell whether the bytes are JSON: a program that writes in place may be in the middle of them."""
         try:
             parse_json(look.data)
@@ -93,27 +93,27 @@ class HistoryStore:
             return False
         return True
 
-    def _write(self, after: History, look: Look | None) -> None:
+    def _write(self, after: History, look: FileVersion | None) -> None:
         try:
             data = render_history(after)
         except RecursionError:
-            raise BadFile(self._layout.history, "its nesting is too deep") from None
-        self._files.replace(self._layout.history, data, look, keep=self._layout.history_backup)
+            raise BadFile(self._paths.history, "its nesting is too deep") from None
+        self._files.replace(self._paths.history, data, look, keep=self._paths.history_backup)
         # parsed anew at the next look: what we wrote is read like anybody's, and what another program puts back as well
         self._stat, self._digest = None, ""
 
-    def _parse(self, look: Look | None) -> History:
+    def _parse(self, look: FileVersion | None) -> History:
         if look is None:
             self._stat, self._digest, self._history = None, "", ()
-            if self._files.disk.stat(self._layout.history_backup):
-                raise BadFile(self._layout.history, "it is gone, though its backup is there")
+            if self._files.disk.stat(self._paths.history_backup):
+                raise BadFile(self._paths.history, "it is gone, though its backup is there")
             return self._history
         if look.digest != self._digest:
             try:
                 self._history = parse_history(look.data, self._zone)
             except ValueError as error:
                 self._stat, self._digest, self._damaged = None, "", look.stat
-                raise BadFile(self._layout.history, str(error)) from None
+                raise BadFile(self._paths.history, str(error)) from None
             self._digest = look.digest
         self._stat = look.stat
         return self._history

@@ -20,7 +20,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from supervisor.protocol.clock import from_wire
-from supervisor.protocol.message import History, Message, dated, named
+from supervisor.protocol.message import History, Message, with_id, with_timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -40,7 +40,7 @@ class Known:
     ids: Collection[str] = ()  # in the order of first sight
 
 
-def identify(history: History, known: Known, now: datetime, future: timedelta = FUTURE) -> History:
+def assign_ids(history: History, known: Known, now: datetime, future: timedelta = FUTURE) -> History:
     """Return the history in which every message has an id and a possible time; the same object when all had."""
     if all(not isinstance(e, Message) or (e.id and _possible(e, known, now + future)) for e in history):
         return history
@@ -56,8 +56,8 @@ def _possible(message: Message, known: Known, latest: datetime) -> bool:
 
 def _timed(message: Message, known: Known, now: datetime, future: timedelta) -> Message:
     if message.id in known.times and "createdAtFound" not in message.raw:
-        return dated(message, from_wire(known.times[message.id]))
-    return message if _possible(message, known, now + future) else dated(message, now)
+        return with_timestamp(message, from_wire(known.times[message.id]))
+    return message if _possible(message, known, now + future) else with_timestamp(message, now)
 
 
 def _with_ids(history: History, known: Known) -> History:
@@ -68,13 +68,13 @@ def _with_ids(history: History, known: Known) -> History:
     found = []
     for n, entry in enumerate(history):
         if n in placed and isinstance(entry, Message):
-            entry = named(entry, placed[n])  # noqa: PLW2901 - the same entry, with its name
+            entry = with_id(entry, placed[n])  # noqa: PLW2901 - the same entry, with its name
         elif isinstance(entry, Message) and not entry.id:
             # subtle: words without a time can only be matched by their place, behind the last known all is new
             may_have_left = entry.created_at is not None or n < last_known
             identity = _known_id(entry, known, used, may_have_left=may_have_left) or _new_id(entry.base, known, used)
             used.add(identity)
-            entry = named(entry, identity)  # noqa: PLW2901 - the same entry, with its name
+            entry = with_id(entry, identity)  # noqa: PLW2901 - the same entry, with its name
         found.append(entry)
     return tuple(found)
 
@@ -143,11 +143,11 @@ _LABEL: Final = re.compile(
 )
 
 
-def standing_in(words: str, text: str) -> bool:
+def contains_message(words: str, text: str) -> bool:
     """
     Tell whether the words stand whole in the text: as paragraphs, or as a line behind a label.
 
-    >>> standing_in("对花生过敏", "- 09:02 user: 对花生过敏"), standing_in("花生", "- 09:02 user: 对花生过敏")
+    >>> contains_message("对花生过敏", "- 09:02 user: 对花生过敏"), contains_message("花生", "- 09:02 user: 对花生过敏")
     (True, False)
     """
     words = words.strip().replace("\r\n", "\n")
@@ -167,7 +167,7 @@ def standing_in(words: str, text: str) -> bool:
 _BEFORE_ALL: Final = (datetime.min.replace(tzinfo=UTC), -1)
 
 
-def put_back(history: History, lost: Sequence[Message], met: Collection[str]) -> History:
+def reinsert_lost(history: History, lost: Sequence[Message], met: Collection[str]) -> History:
     """
     Return the history with the lost messages, each before the first that is later; of one moment, in the order of *met*, ids.
 

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
     from supervisor.protocol.dated_file import Block
     from supervisor.protocol.files import Files
-    from supervisor.protocol.paths import Layout
+    from supervisor.protocol.paths import WorkspacePaths
 
 #: Lines that say nothing any more, after which the journal is written anew.
 _GARBAGE: Final = 2_000
 
 
-class Met:
+class JournalState:
     """What the lines taken so far say; times without an offset are of *zone*."""
 
     def __init__(self, zone: tzinfo) -> None:
@@ -68,7 +68,7 @@ class Met:
 
     @property
     def known(self) -> Known:
-        """What identify() needs to know."""
+        """What assign_ids() needs to know."""
         return Known(by_base=self._bases, here=self.here, times=self._times, ids=self._ids)
 
     @property
@@ -177,13 +177,13 @@ FORMAT: Final = 1
 _HEAD: Final[Mapping[str, Any]] = {"recalld": FORMAT}
 
 
-class SeenJournal(Met):
+class SeenJournal(JournalState):
     """The journal, and in memory what it says; times without an offset are of *zone*."""
 
-    def __init__(self, files: Files, layout: Layout, zone: tzinfo) -> None:
+    def __init__(self, files: Files, paths: WorkspacePaths, zone: tzinfo) -> None:
         super().__init__(zone)
         self._files = files
-        self._layout = layout
+        self._paths = paths
         self._inode, self._offset = 0, 0
         #: An append failed: what it wrote can be read, yet no later fsync of this file makes it durable.
         self.is_doubtful = False
@@ -196,12 +196,12 @@ class SeenJournal(Met):
 
     def refresh(self) -> None:
         """Read what was added since the last look, by whatever process. NewerFormat where a newer recalld wrote it."""
-        stat = self._files.disk.stat(self._layout.seen)
+        stat = self._files.disk.stat(self._paths.seen)
         if stat is None or stat.inode != self._inode or stat.size < self._offset:
             self._forget()
             if stat is None:
                 return
-        data = self._files.disk.read(self._layout.seen, self._offset) if stat.size > self._offset else b""
+        data = self._files.disk.read(self._paths.seen, self._offset) if stat.size > self._offset else b""
         whole = data[: data.rfind(b"\n") + 1]  # a line that a crash left unfinished says nothing
         self._inode, self._offset = stat.inode, self._offset + len(whole)
         for one in whole.split(b"\n"):
@@ -213,15 +213,15 @@ class SeenJournal(Met):
 
     def refuse_newer(self) -> None:
         """Raise NewerFormat where a newer recalld wrote the journal: nothing is added to it. For who does not read it."""
-        if self._files.disk.stat(self._layout.seen) is None:
+        if self._files.disk.stat(self._paths.seen) is None:
             return
-        first = self._files.disk.read(self._layout.seen).partition(b"\n")[0]
+        first = self._files.disk.read(self._paths.seen).partition(b"\n")[0]
         with suppress(ValueError, TypeError, AttributeError):  # a line that a crash or a person broke says nothing
             self._refuse(parse_json(first).get("recalld", 0))
 
     def _refuse(self, made_by: int) -> None:
         if made_by > FORMAT:
-            raise NewerFormat(self._layout.seen, made_by)
+            raise NewerFormat(self._paths.seen, made_by)
 
     def note(self, messages: Sequence[Message]) -> None:
         """Write down un-written words without reading the journal: for a command that only appends."""
@@ -250,7 +250,7 @@ class SeenJournal(Met):
         self._record([*line("left", left), *line("here", came)])
         self.here = ids
 
-    def put_back(self, keys: Sequence[Key]) -> None:
+    def note_reinserted(self, keys: Sequence[Key]) -> None:
         """Remember, before it is done, that these words are put back: it happens once."""
         self._record(line("back", [list(key) for key in keys]))
 
@@ -271,9 +271,9 @@ class SeenJournal(Met):
         self.refresh()
 
     def _append(self, lines: Sequence[Mapping[str, Any]]) -> None:
-        head = [] if self._files.disk.stat(self._layout.seen) else [_HEAD]
+        head = [] if self._files.disk.stat(self._paths.seen) else [_HEAD]
         try:
-            self._files.append(self._layout.seen, _rendered([*head, *lines]))
+            self._files.append(self._paths.seen, _rendered([*head, *lines]))
         except OSError:
             self.is_doubtful = True
             raise
@@ -283,8 +283,8 @@ class SeenJournal(Met):
     def compact(self) -> None:
         """Write the journal anew, as short as it can be; the caller holds the history's lock, under which others append."""
         self.refresh()
-        look = self._files.look(self._layout.seen)
-        self._files.replace(self._layout.seen, _rendered([_HEAD, *self.lines()]), look)
+        look = self._files.read_stable(self._paths.seen)
+        self._files.replace(self._paths.seen, _rendered([_HEAD, *self.lines()]), look)
         self.is_doubtful = False
         self._forget()
         self.refresh()

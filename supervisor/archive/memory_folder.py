@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from supervisor.archive.coverage import MemoryFile, Standing
+from supervisor.archive.coverage import ExistingSummary, MemoryFile
 from supervisor.protocol.clock import from_wire
 from supervisor.protocol.dated_file import Block, parse_dated
 from supervisor.protocol.errors import Busy
-from supervisor.protocol.files import Look, digest_of
+from supervisor.protocol.files import FileVersion, digest_of
 from supervisor.protocol.frontmatter import number_in, read_head
 from supervisor.protocol.paths import day_of_name, period_of_name
 from supervisor.protocol.summary_file import Summary, parse_summary, render_summary
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from supervisor.protocol.disk import Stat
     from supervisor.protocol.files import Files
-    from supervisor.protocol.paths import Layout
+    from supervisor.protocol.paths import WorkspacePaths
     from supervisor.protocol.period import Period
 
 T = TypeVar("T")
@@ -43,12 +43,12 @@ class _Folder:
     values: dict[str, Any]
 
 
-class MemoryStore:
+class MemoryFolder:
     """The files under memory/, and what was read from each at its last change."""
 
-    def __init__(self, files: Files, layout: Layout) -> None:
+    def __init__(self, files: Files, paths: WorkspacePaths) -> None:
         self._files = files
-        self._layout = layout
+        self._paths = paths
         self._cache: dict[Path, _Folder] = {}
         self._dated: tuple[list[dict[str, MemoryFile]], tuple[MemoryFile, ...]] = ([], ())
 
@@ -58,7 +58,7 @@ class MemoryStore:
         """Return the dated files, wherever they lie, and a person's notes named like one; by name."""
         parts = [self._read_in(folder, partial(_file_of, original=True)) for folder in self.month_folders()]
         # subtle: a crash in the middle of a move may show both names; the one in memory/ counts, and is moved again
-        parts.append(self._read_in(self._layout.memory, partial(_file_of, original=False)))
+        parts.append(self._read_in(self._paths.memory, partial(_file_of, original=False)))
         before, files = self._dated
         if len(before) != len(parts) or any(a is not b for a, b in zip(before, parts, strict=True)):
             found = {name: file for part in parts for name, file in part.items()}
@@ -68,33 +68,33 @@ class MemoryStore:
 
     def names(self) -> set[str]:
         """Return every file name in memory/ and originals/, whatever it is: none of them is free."""
-        folders = (self._layout.memory, *self.month_folders())
+        folders = (self._paths.memory, *self.month_folders())
         return {name for folder in folders for name in self._files.disk.names(folder)}
 
-    def summaries(self) -> dict[Period, Standing]:
+    def summaries(self) -> dict[Period, ExistingSummary]:
         """Return the standing summaries by period."""
-        standing = self._read_in(self._layout.summaries, _standing_of)
+        standing = self._read_in(self._paths.summaries, _standing_of)
         return {one.period: one for one in standing.values()}
 
     def month_folders(self) -> list[Path]:
         """Return the folders of originals/; a stray file among them is none."""
-        stats = self._files.disk.stats(self._layout.originals)
-        return [self._layout.originals / name for name in sorted(stats) if not modes.S_ISREG(stats[name].mode)]
+        stats = self._files.disk.stats(self._paths.originals)
+        return [self._paths.originals / name for name in sorted(stats) if not modes.S_ISREG(stats[name].mode)]
 
     def path_of(self, name: str) -> Path:
         """Return where the dated file lies: in memory/, else in originals/."""
-        path = self._layout.dated(name)
-        return path if self._files.disk.stat(path) else self._layout.original(name)
+        path = self._paths.dated(name)
+        return path if self._files.disk.stat(path) else self._paths.original(name)
 
     def blocks(self, name: str) -> tuple[Block, ...]:
         """Return the messages of a dated file of ours, none where it is gone or a person's own."""
-        look = self._files.look(self.path_of(name))
+        look = self._files.read_stable(self.path_of(name))
         parsed = parse_dated(look.data, self.path_of(name)) if look else None
         return tuple(parsed.blocks) if parsed else ()
 
     def said(self, name: str) -> tuple[str, ...]:
         """Return what the messages of a dated file say, or what a person's note does; nothing where it is gone."""
-        look = self._files.look(self.path_of(name))
+        look = self._files.read_stable(self.path_of(name))
         if look is None:
             return ()
         parsed = parse_dated(look.data, self.path_of(name))
@@ -102,50 +102,50 @@ class MemoryStore:
 
     def text(self, name: str) -> str:
         """Return the text of a dated file or note, "" where it is gone."""
-        look = self._files.look(self.path_of(name))
+        look = self._files.read_stable(self.path_of(name))
         return look.data.decode("utf-8", "replace") if look else ""
 
     # ── changes ──────────────────────────────────────────────────────────────
 
     def write_dated(self, name: str, data: bytes) -> None:
         """Make the dated file, durably; FileExistsError when somebody has taken its name."""
-        self._files.create(self._layout.dated(name), data)
+        self._files.create(self._paths.dated(name), data)
 
-    def settle(self, name: str) -> None:
+    def ensure_durable(self, name: str) -> None:
         """Make durable that the dated file or note stands as it does: whoever made it may not have done so."""
-        self._files.settle(self.path_of(name))
+        self._files.ensure_durable(self.path_of(name))
 
-    def settle_names(self, names: Iterable[str]) -> None:
+    def ensure_names_durable(self, names: Iterable[str]) -> None:
         """Make durable where these dated files of ours stand: whoever made them may have been killed before that."""
         for folder in {self.path_of(name).parent for name in names}:
             self._files.disk.sync_folder(folder)
 
-    def settle_summary(self, period: Period) -> None:
+    def ensure_summary_durable(self, period: Period) -> None:
         """Make durable that the summary stands, where there is one."""
-        self._files.settle(self._layout.summary(period))
+        self._files.ensure_durable(self._paths.summary(period))
 
-    def read_summary(self, period: Period) -> tuple[Look | None, Summary | None]:
+    def read_summary(self, period: Period) -> tuple[FileVersion | None, Summary | None]:
         """Return the summary file as it is now, and what it says."""
-        path = self._layout.summary(period)
-        look = self._files.look(path)
+        path = self._paths.summary(period)
+        look = self._files.read_stable(path)
         return look, parse_summary(look.data, period.label, path) if look else None
 
-    def write_summary(self, period: Period, summary: Summary, seen: Look | None) -> None:
+    def write_summary(self, period: Period, summary: Summary, seen: FileVersion | None) -> None:
         """Put the summary in the place of the version *seen*, which is kept under previous/; Changed when it is another."""
         if seen:
-            copy = self._layout.previous / f"{period.label}.{digest_of(seen.data)[:12]}.md"
+            copy = self._paths.previous / f"{period.label}.{digest_of(seen.data)[:12]}.md"
             if self._files.disk.stat(copy):
-                self._files.settle(copy)
+                self._files.ensure_durable(copy)
             else:
                 self._files.create(copy, seen.data)
-        self._files.replace(self._layout.summary(period), render_summary(summary), seen)
+        self._files.replace(self._paths.summary(period), render_summary(summary), seen)
 
     def move_to_originals(self, name: str) -> bool:
         """Move a covered dated file into its month's folder, in one step that never replaces; tell whether it did."""
-        target = self._layout.original(name)
+        target = self._paths.original(name)
         self._files.make_folder(target.parent, lasting=True)
         try:
-            self._files.move(self._layout.dated(name), target)
+            self._files.move(self._paths.dated(name), target)
         except FileNotFoundError:
             return False
         except FileExistsError:
@@ -154,16 +154,16 @@ class MemoryStore:
 
     def _finish_move(self, name: str, target: Path) -> bool:
         """Take away the second name of a file that both places show; where they differ, both stay, and fsck tells of them."""
-        here, there = self._files.look(self._layout.dated(name)), self._files.look(target)
+        here, there = self._files.read_stable(self._paths.dated(name)), self._files.read_stable(target)
         if here is None or there is None or here.data != there.data:
             return False
-        self._files.settle(target)
-        self._files.remove(self._layout.dated(name))
+        self._files.ensure_durable(target)
+        self._files.remove(self._paths.dated(name))
         return True
 
     # ── reading, once per change ─────────────────────────────────────────────
 
-    def _read_in(self, folder: Path, reader: Callable[[str], Callable[[Look, Path], T] | None]) -> dict[str, T]:
+    def _read_in(self, folder: Path, reader: Callable[[str], Callable[[FileVersion, Path], T] | None]) -> dict[str, T]:
         """Return what *reader* makes of the files in *folder*, by name; what has not changed is not read again."""
         stats = self._files.disk.stats(folder)
         known = self._cache.get(folder, _NOTHING)
@@ -182,7 +182,7 @@ class MemoryStore:
                 seen[name] = stats[name]
                 continue
             try:
-                look = self._files.look(folder / name)
+                look = self._files.read_stable(folder / name)
             except (OSError, Busy):
                 continue  # unreadable now: it is looked at again, and nothing is concluded from it but that it is not there
             if look:
@@ -194,12 +194,12 @@ class MemoryStore:
 _NOTHING: Final = _Folder({}, {})
 
 
-def _file_of(name: str, *, original: bool) -> Callable[[Look, Path], MemoryFile] | None:
+def _file_of(name: str, *, original: bool) -> Callable[[FileVersion, Path], MemoryFile] | None:
     day = day_of_name(name)
     if day is None:
         return None
 
-    def read(look: Look, path: Path) -> MemoryFile:
+    def read(look: FileVersion, path: Path) -> MemoryFile:
         head, _ = read_head(look.data[:2_000].decode("utf-8-sig", "replace"), path)
         ours = head.get("kind") == "dated"
         try:
@@ -221,14 +221,14 @@ def _file_of(name: str, *, original: bool) -> Callable[[Look, Path], MemoryFile]
     return read
 
 
-def _standing_of(name: str) -> Callable[[Look, Path], Standing] | None:
+def _standing_of(name: str) -> Callable[[FileVersion, Path], ExistingSummary] | None:
     period = period_of_name(name)
     if period is None:
         return None
 
-    def read(look: Look, path: Path) -> Standing:
+    def read(look: FileVersion, path: Path) -> ExistingSummary:
         summary = parse_summary(look.data, period.label, path)
-        return Standing(
+        return ExistingSummary(
             period=period,
             sources=frozenset(summary.sources),
             text=summary.text,

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from supervisor.archive.identity import identify
+from supervisor.archive.identity import assign_ids
 from supervisor.protocol.errors import BadFile, BadRequest, NotFound
 from supervisor.protocol.files import digest_of
-from supervisor.protocol.lenient_json import salvage
+from supervisor.protocol.lenient_json import recover_prefix
 from supervisor.protocol.message import Message, parse_history, read_message, render_history
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Quarantine:
         path = self._folder / f"{kind}.{digest_of(data)[:12]}"
         names = [name for name in self._files.disk.names(self._folder) if name.startswith(f"{kind}.")]
         if path.name in names:
-            self._files.settle(path)
+            self._files.ensure_durable(path)
             return "known"
         if len(names) >= self._limit * times:
             return "full"
@@ -55,7 +55,7 @@ class Quarantine:
 
 def keep_damaged(ws: Workspace) -> bool:
     """Keep a copy of a history.json that can't be read, once per content; tell whether there is one."""
-    look = ws.files.look(ws.layout.history)
+    look = ws.files.read_stable(ws.paths.history)
     return look is None or ws.quarantine.keep("history.json", look.data) != "full"
 
 
@@ -66,9 +66,9 @@ def restore_history(ws: Workspace, now: datetime, *, unknown: bool = False) -> i
     The damaged bytes go to quarantine first. Returns how many messages it has now; nothing happens when it can be read, nor
     where neither backup nor journal knows anything of it, unless *unknown*.
     """
-    path = ws.layout.history
-    with ws.files.lock(ws.layout.history_lock):
-        look = ws.files.look(path)
+    path = ws.paths.history
+    with ws.files.lock(ws.paths.history_lock):
+        look = ws.files.read_stable(path)
         try:
             ws.history.read()
         except BadFile as error:
@@ -76,7 +76,7 @@ def restore_history(ws: Workspace, now: datetime, *, unknown: bool = False) -> i
         else:
             return 0
         kept = keep_damaged(ws)
-        ws.events.edge("quarantine_full", not kept)
+        ws.events.transition("quarantine_full", not kept)
         if not kept:
             return 0  # the quarantine is full: no byte goes that has no copy
         history = _known_history(ws, now)
@@ -96,12 +96,12 @@ def add_missing(ws: Workspace, source: Path, now: datetime) -> int:
 
     A copy that is damaged gives what stands before the damage. NotFound where there is none, BadRequest where it holds nothing.
     """
-    look = ws.files.look(source)
+    look = ws.files.read_stable(source)
     if look is None:
         raise NotFound(source)
-    if not salvage(look.data):
+    if not recover_prefix(look.data):
         raise BadRequest("--from", f"{source} holds no array of messages")
-    ws.seen.refresh()
+    ws.journal.refresh()
     before = ws.history.read()
     after = ws.history.change(lambda history: history + _saved(ws, look.data, history, now))
     return len(after) - len(before)
@@ -109,23 +109,23 @@ def add_missing(ws: Workspace, source: Path, now: datetime) -> int:
 
 def _known_history(ws: Workspace, now: datetime) -> History:
     """Return the backup, and the un-written words that the journal holds beside it."""
-    backup = ws.files.look(ws.layout.history_backup)
+    backup = ws.files.read_stable(ws.paths.history_backup)
     try:
         history: History = parse_history(backup.data, ws.zone) if backup else ()
     except ValueError:
         history = ()
-    ws.seen.refresh()
+    ws.journal.refresh()
     history = _named(ws, history, now)  # it may be older than the ids
     keys = {entry.key for entry in history if isinstance(entry, Message)}
-    return history + tuple(message for key, message in ws.seen.unwritten.items() if key not in keys)
+    return history + tuple(message for key, message in ws.journal.unwritten.items() if key not in keys)
 
 
 def _saved(ws: Workspace, damaged: bytes, history: History, now: datetime) -> History:
     """Return the messages that stand before the damage and whose words are neither in *history* nor in a dated file."""
     keys = {entry.key for entry in history if isinstance(entry, Message)}
-    found = _named(ws, tuple(read_message(raw, ws.zone) for raw in salvage(damaged)), now)
-    return tuple(e for e in found if isinstance(e, Message) and e.key not in keys and ws.seen.file_of(e.key) is None)
+    found = _named(ws, tuple(read_message(raw, ws.zone) for raw in recover_prefix(damaged)), now)
+    return tuple(e for e in found if isinstance(e, Message) and e.key not in keys and ws.journal.file_of(e.key) is None)
 
 
 def _named(ws: Workspace, history: History, now: datetime) -> History:
-    return identify(history, ws.seen.known, now, ws.config.archive.future_limit)
+    return assign_ids(history, ws.journal.known, now, ws.config.archive.future_limit)

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from supervisor.archive.coverage import covered, names_ever
-from supervisor.archive.flags import Evidence, mark_pending, overflows, settle, trim
+from supervisor.archive.flags import Evidence, mark_pending, overflows, reconcile, trim
 from supervisor.archive.intake import know_written, unwritten
 from supervisor.archive.plan import due, plan_days, take
 from supervisor.protocol.dated_file import render_dated
@@ -34,11 +34,11 @@ def archive(ws: Workspace, now: datetime, *, everything: bool = False) -> int:
     # gather
     know_written(ws)  # where the journal can't be written, a file that it missed would be written again
     # what another program has added, or taken a time from, since the intake is met in the next round
-    waiting = [m for m in unwritten(ws, ws.history.read()) if m.key in ws.seen.unwritten and m.created_at]
+    waiting = [m for m in unwritten(ws, ws.history.read()) if m.key in ws.journal.unwritten and m.created_at]
     taken = taken_names(ws)
     # decide
     chosen = waiting if everything else take(waiting, now, ws.config.archive.exchange_wait)
-    plan = plan_days(chosen, ws.zone, taken, ws.seen.has_words, ws.config.archive.slug_chars)
+    plan = plan_days(chosen, ws.zone, taken, ws.journal.has_words, ws.config.archive.slug_chars)
     if not plan:
         return 0
     # apply: pending first, so that no cap can push out what is being written
@@ -53,7 +53,7 @@ def archive(ws: Workspace, now: datetime, *, everything: bool = False) -> int:
             ws.memory.write_dated(file.name, data)
         except FileExistsError:
             continue  # a person took the name meanwhile: the next run finds another
-        ws.seen.wrote(file.name, file.blocks)
+        ws.journal.wrote(file.name, file.blocks)
         count += len(file.blocks)
         ws.progress("written to dated files", count, len(keys))
     ws.events.emit("archived", messages=count, files=len(plan))
@@ -62,7 +62,7 @@ def archive(ws: Workspace, now: datetime, *, everything: bool = False) -> int:
 
 def taken_names(ws: Workspace) -> set[str]:
     """Return every name of a dated file that is or ever was in use: none is given twice."""
-    return ws.memory.names() | names_ever(ws.memory.summaries().values()) | ws.seen.names
+    return ws.memory.names() | names_ever(ws.memory.summaries().values()) | ws.journal.names
 
 
 def why_due(ws: Workspace, now: datetime) -> Due | None:
@@ -89,14 +89,14 @@ def settle_flags(ws: Workspace, now: datetime) -> None:
     # gather
     files = know_written(ws)  # where the journal can't be told of a file, its words would count as un-written
     evidence = Evidence(
-        file_of=ws.seen.file_of,
+        file_of=ws.journal.file_of,
         present=frozenset(file.name for file in files),
         covered=covered(files, ws.memory.summaries()),
-        in_flight=ws.spool.in_flight().keys(),
+        in_flight=ws.task_queue.active_groups().keys(),
         failures=ws.failures(),
     )
     # decide
-    step = partial(settle, evidence=evidence, today=ws.today(now), recent_days=ws.config.archive.recent_days)
+    step = partial(reconcile, evidence=evidence, today=ws.today(now), recent_days=ws.config.archive.recent_days)
     # apply
     history = ws.history.read()
     if step(history) != history:
@@ -107,12 +107,12 @@ def trim_history(ws: Workspace) -> int:
     """Let leave history.json what may and has to; returns how many messages did."""
 
     def written(message: Message) -> bool:
-        return bool(message.id) and ws.seen.file_of(message.key) is not None
+        return bool(message.id) and ws.journal.file_of(message.key) is not None
 
     history = ws.history.read()
     if trim(history, written, ws.caps) is history:
         return 0
     after = ws.history.change(partial(trim, written=written, caps=ws.caps))
-    ws.seen.looked(after)
+    ws.journal.looked(after)
     ws.events.emit("trimmed", messages=len(history) - len(after), left=len(after))
     return len(history) - len(after)

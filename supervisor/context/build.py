@@ -14,17 +14,17 @@ import math
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from supervisor.context.history_window import MESSAGE_TOKENS, Budgets, Said, Window, WindowLimits, share, window
+from supervisor.context.history_window import MESSAGE_TOKENS, Budgets, Window, WindowLimits, WindowMessage, share, window
 from supervisor.context.memory_block import BlockLimits, PackedBlock, pack
 from supervisor.context.receipts import ReceiptStore
 from supervisor.context.render import miss
-from supervisor.context.request import Asked, Sight, admit, ask
+from supervisor.context.request import Asked, Audience, admit, resolve_input
 from supervisor.index.hit import SearchResult
-from supervisor.protocol.errors import BadFile, SupervisorError, Unforeseen, as_ours
+from supervisor.protocol.errors import BadFile, InternalError, SupervisorError, as_ours
 from supervisor.protocol.inbox import DIRECT, parse_inbox
 from supervisor.protocol.turn import Candidate, Receipt, turn_id
 from supervisor.text.language import language_of
-from supervisor.text.token_count import estimate
+from supervisor.text.token_count import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -97,7 +97,7 @@ class Injection:
     """One turn: the blocks, the chat-completions messages they make, what is shown and what is not, and the receipt of it."""
 
     memory: str
-    history: tuple[Said, ...]
+    history: tuple[WindowMessage, ...]
     messages: tuple[dict[str, str], ...]
     memory_tokens: int
     history_tokens: int
@@ -111,11 +111,11 @@ class Injection:
         return self.receipt.id
 
 
-def gather(ws: Workspace, question: str | None, chat: Chat = DIRECT) -> Asked:
+def read_input(ws: Workspace, question: str | None, chat: Chat = DIRECT) -> Asked:
     """Return what is asked: *question*, heard in *chat*, else what waits in inbox.json, with the talk before it."""
     history: History = _attempt(ws, "history", ws.history.read, ())
     inbox: tuple[Message, ...] = () if question is not None else _attempt(ws, "inbox", lambda: _inbox(ws), ())
-    return ask(question, inbox, history, chat)
+    return resolve_input(question, inbox, history, chat)
 
 
 def inject(ws: Workspace, question: str | Asked | None, now: datetime, found: SearchResult) -> Injection:
@@ -124,13 +124,13 @@ def inject(ws: Workspace, question: str | Asked | None, now: datetime, found: Se
 
     *found* is what recall returned for the question that `gather` gives.
     """
-    asked = question if isinstance(question, Asked) else gather(ws, question)
+    asked = question if isinstance(question, Asked) else read_input(ws, question)
     return _decide(ws, asked, Window(), now, found, "")
 
 
 def context(ws: Workspace, question: str | Asked | None, now: datetime, found: SearchResult, system: str = "") -> Injection:
     """Return the whole turn: the client's *system* prompt as given, then memory, the last of the talk, the question."""
-    asked = question if isinstance(question, Asked) else gather(ws, question)
+    asked = question if isinstance(question, Asked) else read_input(ws, question)
     limits = ws.config.context
     window_limits = WindowLimits(
         tokens=_budgets(ws, asked, system).history,
@@ -143,22 +143,22 @@ def context(ws: Workspace, question: str | Asked | None, now: datetime, found: S
     return _decide(ws, asked, block, now, found, system)
 
 
-def record(ws: Workspace, injection: Injection) -> bool:
+def save_receipt(ws: Workspace, injection: Injection) -> bool:
     """Write the receipt; tell whether it could be written. A turn goes on without one."""
 
     def write() -> bool:
-        ReceiptStore(ws.files, ws.layout).write(injection.receipt)
+        ReceiptStore(ws.files, ws.paths).write(injection.receipt)
         return True
 
     return _attempt(ws, "receipt", write, otherwise=False)
 
 
-def remember(ws: Workspace, asked: Asked, found: SearchResult, tokens: int, shown: frozenset[str]) -> PackedBlock:
+def memory_block(ws: Workspace, asked: Asked, found: SearchResult, tokens: int, shown: frozenset[str]) -> PackedBlock:
     """Return the memory block in at most *tokens*; *shown* are ids of messages that the turn holds anyway."""
     recall, cjk_weight = ws.config.recall, ws.config.tokens.cjk_weight
     questions = frozenset({asked.question.strip(), *(one.text.strip() for one in asked.inputs)} - {""})
     ids = shown | {one.id for one in asked.inputs if one.id}
-    sight = Sight(chat=asked.chat, in_groups=recall.in_groups, messages=ids, questions=questions)
+    sight = Audience(chat=asked.chat, in_groups=recall.in_groups, messages=ids, questions=questions)
     hits, hidden = admit(found.hits, sight)
     language = ws.config.language if ws.config.language != "auto" else language_of(asked.question)
     limits = BlockLimits(
@@ -175,7 +175,7 @@ def remember(ws: Workspace, asked: Asked, found: SearchResult, tokens: int, show
     block = pack(hits, found.terms, limits)
     if recall.honest_miss and found.terms and not hits and not any(why in {"in the history", "group"} for _, why in hidden):
         line = miss(found.terms, found.files, language, cjk_weight) + "\n"
-        size = estimate(line, cjk_weight)
+        size = estimate_tokens(line, cjk_weight)
         fits = size <= tokens and (not limits.max_chars or len(line) <= limits.max_chars)
         block = PackedBlock(line, size) if fits else block
     return replace(block, left_out=(*hidden, *block.left_out))
@@ -187,7 +187,7 @@ def remember(ws: Workspace, asked: Asked, found: SearchResult, tokens: int, show
 def _decide(ws: Workspace, asked: Asked, history: Window, now: datetime, found: SearchResult, system: str) -> Injection:
     budgets = _budgets(ws, asked, system)
     shown = frozenset(said.id for said in history.said if said.is_whole and said.id)
-    made = _attempt(ws, "memory block", lambda: remember(ws, asked, found, budgets.memory, shown), None)
+    made = _attempt(ws, "memory block", lambda: memory_block(ws, asked, found, budgets.memory, shown), None)
     memory = made or PackedBlock()
     said = [(one.role, one.text) for one in history.said]
     turn = [("system", system), ("system", memory.text), *said, ("user", asked.question)]
@@ -216,18 +216,20 @@ def _budgets(ws: Workspace, asked: Asked, system: str) -> Budgets:
     """Return the shares of memory and history beside the system prompt and the question."""
     config = ws.config
     size, weight = config.llm.context_tokens, config.tokens.cjk_weight
-    fixed = sum(estimate(text[: size * _CHARS_A_TOKEN], weight) + MESSAGE_TOKENS for text in (system, asked.question) if text)
+    fixed = sum(
+        estimate_tokens(text[: size * _CHARS_A_TOKEN], weight) + MESSAGE_TOKENS for text in (system, asked.question) if text
+    )
     return share(size, fixed, Budgets(config.recall.memory_tokens, config.context.history_tokens))
 
 
 def _inbox(ws: Workspace) -> tuple[Message, ...]:
-    look = ws.files.look(ws.layout.inbox)
+    look = ws.files.read_stable(ws.paths.inbox)
     if look is None:
         return ()
     try:
         return parse_inbox(look.data, ws.zone)
     except ValueError as error:
-        raise BadFile(ws.layout.inbox, str(error)) from None
+        raise BadFile(ws.paths.inbox, str(error)) from None
 
 
 def _attempt(ws: Workspace, what: str, step: Callable[[], T], otherwise: T) -> T:
@@ -236,9 +238,9 @@ def _attempt(ws: Workspace, what: str, step: Callable[[], T], otherwise: T) -> T
     try:
         otherwise = step()
     except (SupervisorError, OSError) as error:
-        fault = str(as_ours(error, what, ws.layout.root))
+        fault = str(as_ours(error, what, ws.paths.root))
     except Exception as error:  # noqa: BLE001 - the turn is worth more than what failed in it
-        bug = str(Unforeseen.of(what, error))
-    ws.events.edge("degraded", fault, over="recovered", what=what, why=fault)
-    ws.events.edge("error", bug, what=what, why=bug)
+        bug = str(InternalError.of(what, error))
+    ws.events.transition("degraded", fault, over="recovered", what=what, why=fault)
+    ws.events.transition("error", bug, what=what, why=bug)
     return otherwise

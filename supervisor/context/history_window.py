@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from supervisor.text.snippet import around
-from supervisor.text.token_count import estimate
+from supervisor.text.token_count import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,7 +76,7 @@ class WindowLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class WindowMessage:
     """One message of the block; *is_whole* where none of its words are missing."""
 
     role: str
@@ -89,13 +89,13 @@ class Said:
 class Window:
     """The block, oldest first, and its tokens."""
 
-    said: tuple[Said, ...] = ()
+    said: tuple[WindowMessage, ...] = ()
     tokens: int = 0
 
 
 def window(messages: Sequence[Message], limits: WindowLimits) -> Window:
     """Return the block of *messages* (oldest first): what was said by user and assistant, each message once."""
-    talk = _Talk(_once(messages)[-limits.most :], limits)
+    talk = _WindowBuilder(_once(messages)[-limits.most :], limits)
     while talk.count > limits.least and not talk.fits(talk.all_cut()):
         talk.drop_oldest()
     if talk.fits(talk.all_cut()):
@@ -108,7 +108,7 @@ def window(messages: Sequence[Message], limits: WindowLimits) -> Window:
     return Window()
 
 
-def _as_long_as_may_be(talk: _Talk) -> list[int]:
+def _as_long_as_may_be(talk: _WindowBuilder) -> list[int]:
     """Return lengths at which all fit: the user's messages whole, as many of the oldest cut as must be."""
     longest, caps = talk.all_cut(), [0 if role == "user" else talk.limits.message_chars for role in talk.roles]
     for i, cap in enumerate(longest):
@@ -118,7 +118,7 @@ def _as_long_as_may_be(talk: _Talk) -> list[int]:
     return caps
 
 
-def _equally_short(talk: _Talk) -> list[int]:
+def _equally_short(talk: _WindowBuilder) -> list[int]:
     """Return the greatest lengths at which all fit, the assistant's half of the user's (003); none where too little is left."""
     most, found = talk.limits.message_chars, []
     low, high = _LEAST_CHARS, 2 * most
@@ -146,13 +146,13 @@ def _once(messages: Sequence[Message]) -> list[Message]:
     return kept[::-1]
 
 
-class _Talk:
+class _WindowBuilder:
     """The last messages, each counted once at each length; a list of lengths has one for each message, 0: whole."""
 
     def __init__(self, messages: Sequence[Message], limits: WindowLimits) -> None:
         self.limits = limits
         self._messages = list(messages)
-        self._made: dict[tuple[int, int], tuple[Said, int]] = {}
+        self._made: dict[tuple[int, int], tuple[WindowMessage, int]] = {}
 
     @property
     def count(self) -> int:
@@ -181,15 +181,15 @@ class _Talk:
         made = [self._said(message, chars) for message, chars in zip(self._messages, caps, strict=True)]
         return Window(tuple(said for said, _ in made), sum(tokens for _, tokens in made))
 
-    def _said(self, message: Message, chars: int) -> tuple[Said, int]:
+    def _said(self, message: Message, chars: int) -> tuple[WindowMessage, int]:
         key = (id(message), chars)
         if key not in self._made:
             end = around(message.text, chars)[1] if chars else len(message.text)
             text = _SURROGATE.sub("\ufffd", message.text[:end])
-            said = Said(message.role, text, message.id)
+            said = WindowMessage(message.role, text, message.id)
             if end < len(message.text):
-                said = Said(message.role, f"{text}{CUT}", message.id, is_whole=False)
+                said = WindowMessage(message.role, f"{text}{CUT}", message.id, is_whole=False)
             too_long = len(said.text) > self.limits.tokens * _CHARS_A_TOKEN
-            tokens = self.limits.tokens if too_long else estimate(said.text, self.limits.cjk_weight)
+            tokens = self.limits.tokens if too_long else estimate_tokens(said.text, self.limits.cjk_weight)
             self._made[key] = said, tokens + MESSAGE_TOKENS
         return self._made[key]

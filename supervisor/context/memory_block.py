@@ -20,7 +20,7 @@ from supervisor.text.token_count import token_cost, whole_tokens
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from supervisor.index.hit import Hit, Unit
+    from supervisor.index.hit import Hit, Passage
 
 #: A snippet that is cut shorter than this says nothing. In characters.
 _MIN_CUT_CHARS: Final = 20
@@ -257,7 +257,7 @@ def _runs(lines: Sequence[_Line]) -> list[list[_Line]]:
     return runs
 
 
-def _are_neighbours(one: Unit, other: Unit) -> bool:
+def _are_neighbours(one: Passage, other: Passage) -> bool:
     """Return whether no other message, section or line is between two units of a file."""
     between = other.start - one.end
     if one.message and other.message:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from supervisor.context.build import context
 from supervisor.context.receipts import ReceiptStore
-from supervisor.context.request import ask
+from supervisor.context.request import resolve_input
 from supervisor.protocol.errors import BadFile, SupervisorError, as_ours
 from supervisor.protocol.inbox import parse_inbox
 from supervisor.protocol.turn import ready_id
@@ -23,7 +23,7 @@ from supervisor.recall.search import recall
 if TYPE_CHECKING:
     from supervisor.protocol.clock import Clock
     from supervisor.protocol.disk import Stat
-    from supervisor.protocol.files import Look
+    from supervisor.protocol.files import FileVersion
     from supervisor.protocol.message import History
     from supervisor.workspace import Workspace
 
@@ -36,7 +36,7 @@ class Ready:
     def __init__(self, ws: Workspace, clock: Clock) -> None:
         self._ws = ws
         self._clock = clock
-        self._store = ReceiptStore(ws.files, ws.layout)
+        self._store = ReceiptStore(ws.files, ws.paths)
         self._stat: Stat | None = None
         self._digest = ""
         self._broken: tuple[Stat, float] | None = None
@@ -45,19 +45,19 @@ class Ready:
         """Write the context of what waits, where inbox.json is another than at the last look; the id of the turn it made."""
         if self._ws.config.turns.reply != "off":
             return None
-        stat = self._ws.files.disk.stat(self._ws.layout.inbox)
+        stat = self._ws.files.disk.stat(self._ws.paths.inbox)
         if stat is None or stat == self._stat:
             return None
         found, why = None, ""
         try:
             found = self._make()
         except (SupervisorError, OSError) as error:
-            why = str(as_ours(error, "ready context", self._ws.layout.inbox))
-        self._ws.events.edge("degraded", bool(why), over="recovered", why=why)
+            why = str(as_ours(error, "ready context", self._ws.paths.inbox))
+        self._ws.events.transition("degraded", bool(why), over="recovered", why=why)
         return found
 
     def _make(self) -> str | None:
-        look = self._ws.files.look(self._ws.layout.inbox)
+        look = self._ws.files.read_stable(self._ws.paths.inbox)
         if look is None:
             return None
         try:
@@ -65,8 +65,8 @@ class Ready:
         except ValueError as error:
             self._tell_broken(look, str(error))
             return None
-        self._ws.events.edge("inbox_invalid", "")
-        asked = ask(None, inputs, self._history())
+        self._ws.events.transition("inbox_invalid", "")
+        asked = resolve_input(None, inputs, self._history())
         made = None
         if asked.inputs and look.digest != self._digest:
             now = self._clock()
@@ -86,9 +86,9 @@ class Ready:
         except BadFile:
             return ()
 
-    def _tell_broken(self, look: Look, why: str) -> None:
+    def _tell_broken(self, look: FileVersion, why: str) -> None:
         """Tell of an inbox that can't be read once nobody has written to it for a poll: it may be in the middle of a write."""
         if self._broken is None or self._broken[0] != look.stat:
             self._broken = (look.stat, time.monotonic())
         if time.monotonic() - self._broken[1] >= self._ws.config.care.poll.total_seconds():
-            self._ws.events.edge("inbox_invalid", look.digest, why=str(BadFile(self._ws.layout.inbox, why)))
+            self._ws.events.transition("inbox_invalid", look.digest, why=str(BadFile(self._ws.paths.inbox, why)))

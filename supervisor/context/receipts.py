@@ -13,7 +13,7 @@ from supervisor.protocol.turn import ids, newest, parse_receipt, render_receipt
 
 if TYPE_CHECKING:
     from supervisor.protocol.files import Files
-    from supervisor.protocol.paths import Layout
+    from supervisor.protocol.paths import WorkspacePaths
     from supervisor.protocol.turn import Receipt
 
 KEPT: Final = 200  # files
@@ -23,9 +23,9 @@ KEPT_BYTES: Final = 20_000_000
 class ReceiptStore:
     """The folder, bounded by *kept* files and *kept_bytes* bytes."""
 
-    def __init__(self, files: Files, layout: Layout, kept: int = KEPT, kept_bytes: int = KEPT_BYTES) -> None:
+    def __init__(self, files: Files, paths: WorkspacePaths, kept: int = KEPT, kept_bytes: int = KEPT_BYTES) -> None:
         self._files = files
-        self._folder = layout.turns
+        self._folder = paths.turns
         self._kept, self._kept_bytes = kept, kept_bytes
 
     def write(self, receipt: Receipt) -> None:
@@ -41,7 +41,7 @@ class ReceiptStore:
         """Write a ready context, durably, in the place of one that was made for an earlier inbox."""
         self._files.make_folder(self._folder)
         path = self._folder / f"{context.id}.json"
-        self._files.replace(path, render_receipt(context), self._files.look(path))
+        self._files.replace(path, render_receipt(context), self._files.read_stable(path))
         self._rotate()
 
     def inbox_of(self, turn: str) -> str:
@@ -66,7 +66,7 @@ class ReceiptStore:
         if identity is None:
             raise NotFound(f"turns/{turn or ''}")
         path = self._folder / f"{identity}.json"
-        look = self._files.look(path)
+        look = self._files.read_stable(path)
         if look is None:
             raise NotFound(f"turns/{identity}.json")
         return parse_receipt(look.data, path)

@@ -15,7 +15,7 @@ import re
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from supervisor.text.snippet import around
-from supervisor.text.token_count import estimate
+from supervisor.text.token_count import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -149,7 +149,7 @@ def miss(terms: Sequence[str], files: int, language: Language, cjk_weight: float
     line = start.rstrip("： :")
     for n in range(1, len(terms) + 1):
         longer = start + between.join(shown(term, 20) for term in terms[:n])
-        if estimate(longer, cjk_weight) > MISS_TOKENS:
+        if estimate_tokens(longer, cjk_weight) > MISS_TOKENS:
             break
         line = longer
     return line

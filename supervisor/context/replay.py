@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from typing import TYPE_CHECKING, Protocol, get_args
 
-from supervisor.context.build import remember
+from supervisor.context.build import memory_block
 from supervisor.context.receipts import ReceiptStore
 from supervisor.context.request import Asked
 from supervisor.protocol.inbox import DIRECT, Chat, ChatKind
@@ -41,7 +41,7 @@ class Replay:
 
 def why(ws: Workspace, turn: str | None = None) -> Receipt:
     """Return the receipt of the turn (its id, or the beginning of one), of the newest without; NotFound where there is none."""
-    return ReceiptStore(ws.files, ws.layout).read(turn)
+    return ReceiptStore(ws.files, ws.paths).read(turn)
 
 
 def replay(ws: Workspace, receipt: Receipt, recall: Recall) -> Replay:
@@ -55,6 +55,6 @@ def replay(ws: Workspace, receipt: Receipt, recall: Recall) -> Replay:
     kind = next((kind for kind in get_args(ChatKind) if kind == receipt.chat), DIRECT.kind)
     asked = Asked(receipt.question, Chat(kind, receipt.session))
     shown = frozenset(str(one.get("id", "")) for one in receipt.history if one.get("whole")) - {""}
-    now = remember(ws, asked, found, receipt.budgets.get("memory", ws.config.recall.memory_tokens), shown)
+    now = memory_block(ws, asked, found, receipt.budgets.get("memory", ws.config.recall.memory_tokens), shown)
     lines = unified_diff(receipt.memory.splitlines(), now.text.splitlines(), "then", "now", lineterm="", n=0)
     return Replay(receipt, now, tuple(lines))

@@ -18,7 +18,7 @@ from supervisor.protocol.message import Message
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from supervisor.index.hit import Hit, Unit
+    from supervisor.index.hit import Hit, Passage
     from supervisor.protocol.message import History
 
 
@@ -32,7 +32,7 @@ class Asked:
     before: tuple[Message, ...] = ()
 
 
-def ask(question: str | None, inbox: Sequence[Message], history: History, chat: Chat = DIRECT) -> Asked:
+def resolve_input(question: str | None, inbox: Sequence[Message], history: History, chat: Chat = DIRECT) -> Asked:
     """
     Return what is asked: *question*, heard in *chat*, else the inputs of *inbox* that nobody has answered yet.
 
@@ -77,7 +77,7 @@ def _is_answered(one: Message, talk: Sequence[Message]) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sight:
+class Audience:
     """Who hears the turn, and what is already in it: ids of messages that stand there whole, and the questions' words."""
 
     chat: Chat
@@ -86,7 +86,7 @@ class Sight:
     questions: frozenset[str] = frozenset()
 
 
-def admit(hits: Iterable[Hit], sight: Sight) -> tuple[list[Hit], list[tuple[Hit, str]]]:
+def admit(hits: Iterable[Hit], sight: Audience) -> tuple[list[Hit], list[tuple[Hit, str]]]:
     """Return the hits that may be shown, and the others with the reason: "group", "in the history", "the question"."""
     kept: list[Hit] = []
     left: list[tuple[Hit, str]] = []
@@ -99,7 +99,7 @@ def admit(hits: Iterable[Hit], sight: Sight) -> tuple[list[Hit], list[tuple[Hit,
     return kept, left
 
 
-def _why_not(unit: Unit, sight: Sight) -> str:
+def _why_not(unit: Passage, sight: Audience) -> str:
     if not sight.chat.is_direct and not _may_hear(unit, sight):
         return "group"
     if unit.message and unit.message in sight.messages:
@@ -107,7 +107,7 @@ def _why_not(unit: Unit, sight: Sight) -> str:
     return "the question" if unit.text.strip() in sight.questions else ""
 
 
-def _may_hear(unit: Unit, sight: Sight) -> bool:
+def _may_hear(unit: Passage, sight: Audience) -> bool:
     match sight.in_groups:
         case "all":
             return True

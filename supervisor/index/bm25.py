@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from datetime import date
 
 #: Fields: the unit's own words, then with those of its neighbours up to this far.
-REACH: Final = (0, 1, 3)
+CONTEXT_WIDTHS: Final = (0, 1, 3)
 #: Bytes of a word's number.
 _BYTES: Final = 4
 #: The word of a document of one word.
@@ -57,7 +57,7 @@ class Corpus:
         count = self.frequency(word)
         return self._idf_of(count) if count else 0.0
 
-    def rareness(self, word: str) -> float:
+    def relative_idf(self, word: str) -> float:
         """Return the same as a share of what a word has that stands once: 1.0 for such a one, 0.0 for one that is nowhere."""
         return min(1.0, self.idf(word) / max(1.0, self._idf_of(1)))
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from supervisor.index.hit import Unit
+from supervisor.index.hit import Passage
 from supervisor.protocol.clock import local_day
 from supervisor.protocol.frontmatter import read_head
 from supervisor.protocol.inbox import chat_of
@@ -53,7 +53,7 @@ _SHARED: Final = re.compile(r"(?<!\w)#(?:shared|共享)(?!\w)", re.IGNORECASE)
 _MOST_LINES: Final = 12
 
 
-def cut_note(path: str, text: str, day: date | None, tier: Tier) -> Iterator[tuple[Unit, str]]:
+def cut_note(path: str, text: str, day: date | None, tier: Tier) -> Iterator[tuple[Passage, str]]:
     """Yield each unit with the headings above it, in order."""
     headings: dict[int, str] = {}
     bare: tuple[int, str] | None = None  # a heading with nothing below it yet
@@ -72,7 +72,7 @@ def cut_note(path: str, text: str, day: date | None, tier: Tier) -> Iterator[tup
         yield _unit(path, (bare[0], bare[0]), bare[1], day, tier), ""
 
 
-def _unit(path: str, lines: tuple[int, int], words: str, day: date | None, tier: Tier) -> Unit:
+def _unit(path: str, lines: tuple[int, int], words: str, day: date | None, tier: Tier) -> Passage:
     """Return the unit that the piece is: an entry of memory.md, something said, or plain words."""
     role = ""
     shared = bool(_SHARED.search(words))
@@ -90,7 +90,7 @@ def _unit(path: str, lines: tuple[int, int], words: str, day: date | None, tier:
         if said and said["role"]:
             role = _CHINESE_SPEAKERS.get(said["role"]) or _SPEAKERS[said["role"].lower()]
         words = words[said.end() :] if said and role else words
-    return Unit(path=path, start=lines[0], end=lines[1], text=words.strip(), tier=tier, day=day, role=role, shared=shared)
+    return Passage(path=path, start=lines[0], end=lines[1], text=words.strip(), tier=tier, day=day, role=role, shared=shared)
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int, str, bool]]:
@@ -131,14 +131,14 @@ _MARK: Final = re.compile(r'<!-- (\{"id": .*\}) -->')
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class Chunk:
     """
     A unit, the headings it stands under, and the talk it belongs to: units of one talk are one another's neighbours.
 
     Talk "" is that of the file alone; None says that what stands around it says nothing of it (a line of memory.md).
     """
 
-    unit: Unit
+    unit: Passage
     context: str = ""
     talk: str | None = None
 
@@ -162,7 +162,7 @@ def decoded(data: bytes) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def of_dated(path: str, file: DatedFile, text: str, zone: tzinfo) -> list[Cut]:
+def of_dated(path: str, file: DatedFile, text: str, zone: tzinfo) -> list[Chunk]:
     """Return the messages of a dated file of ours; *text* is the file as `decoded`, in which its blocks are looked up."""
     lines = text.split("\n")
     marks = [(number, _id_of(line)) for number, line in enumerate(lines, 1) if line.startswith("<!-- {")]
@@ -182,10 +182,10 @@ def of_dated(path: str, file: DatedFile, text: str, zone: tzinfo) -> list[Cut]:
     return found
 
 
-def _message(path: str, block: Block, lines: tuple[int, int], zone: tzinfo) -> Cut:
+def _message(path: str, block: Block, lines: tuple[int, int], zone: tzinfo) -> Chunk:
     chat = chat_of(block.fields)
     day = local_day(block.created_at, zone)
-    unit = Unit(
+    unit = Passage(
         path=path,
         start=lines[0],
         end=lines[1],
@@ -199,7 +199,7 @@ def _message(path: str, block: Block, lines: tuple[int, int], zone: tzinfo) -> C
         chat=chat.kind,
         shared=block.fields.get("shared") is True,
     )
-    return Cut(unit, talk=chat.session)
+    return Chunk(unit, talk=chat.session)
 
 
 def _id_of(line: str) -> str:
@@ -210,7 +210,7 @@ def _id_of(line: str) -> str:
         return ""
 
 
-def of_summary(path: str, text: str, day: date | None, file: Path) -> list[Cut]:
+def of_summary(path: str, text: str, day: date | None, file: Path) -> list[Chunk]:
     """Return the sections of a summary, and of what a person keeps above it; its list of sources is none."""
     found, line = [], 1
     for part in text.split(f"{MARKER}\n"):
@@ -220,8 +220,8 @@ def of_summary(path: str, text: str, day: date | None, file: Path) -> list[Cut]:
     return found
 
 
-def _sections(path: str, body: str, first: int, day: date | None) -> list[Cut]:
-    found: list[Cut] = []
+def _sections(path: str, body: str, first: int, day: date | None) -> list[Chunk]:
+    found: list[Chunk] = []
     lines = body.split("\n")
     starts = [n for n, line in enumerate(lines) if line.startswith("## ")]
     bounds = [0, *starts, len(lines)]
@@ -233,23 +233,23 @@ def _sections(path: str, body: str, first: int, day: date | None) -> list[Cut]:
             found += of_note(path, "\n".join(lines[start:end]), day, "summary", first + start)
             continue
         filled = [n for n in range(start, end) if lines[n].strip()]
-        unit = Unit(path=path, start=first + filled[0], end=first + filled[-1], text=text, tier="summary", day=day)
-        found.append(Cut(unit, talk=None))
+        unit = Passage(path=path, start=first + filled[0], end=first + filled[-1], text=text, tier="summary", day=day)
+        found.append(Chunk(unit, talk=None))
     return found
 
 
-def of_note(path: str, text: str, day: date | None, tier: Tier = "dated", first: int = 1) -> list[Cut]:
+def of_note(path: str, text: str, day: date | None, tier: Tier = "dated", first: int = 1) -> list[Chunk]:
     """Return the items and paragraphs of a person's own Markdown; *first* is the number of its first line."""
     talk = None if tier == "long_term" else ""
     return [
-        Cut(replace(unit, start=unit.start + first - 1, end=unit.end + first - 1), context, talk)
+        Chunk(replace(unit, start=unit.start + first - 1, end=unit.end + first - 1), context, talk)
         for unit, context in cut_note(path, text, day, tier)
     ]
 
 
-def neighbours(cuts: Sequence[Cut]) -> list[list[Cut]]:
+def neighbours(cuts: Sequence[Chunk]) -> list[list[Chunk]]:
     """Return the cuts in their talks, each in the order of time; what stands alone is a talk of one."""
-    talks: dict[str, list[Cut]] = {}
+    talks: dict[str, list[Chunk]] = {}
     alone = []
     for cut in cuts:
         if cut.talk is None:
@@ -262,6 +262,6 @@ def neighbours(cuts: Sequence[Cut]) -> list[list[Cut]]:
     return [*talks.values(), *alone]
 
 
-def _time(cut: Cut) -> tuple[float, str, int]:
+def _time(cut: Chunk) -> tuple[float, str, int]:
     at = cut.unit.at
     return (at.timestamp() if at else 0.0, cut.unit.path, cut.unit.start)

@@ -10,15 +10,15 @@ import errno
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from supervisor.index.bm25 import REACH
-from supervisor.index.manifest import Group, render_catalogue
+from supervisor.index.bm25 import CONTEXT_WIDTHS
+from supervisor.index.manifest import Group, render_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from supervisor.index.documents import Document
     from supervisor.index.engine import Engine
-    from supervisor.index.manifest import Catalogue, Record
+    from supervisor.index.manifest import Manifest, Record
 
 #: Groups from which on an update takes long enough to be watched.
 _LONG: Final = 50
@@ -62,12 +62,12 @@ class Course:
 
 def commit(
     engine: Engine,
-    after: Catalogue,
+    after: Manifest,
     made: Callable[[str, Mapping[str, Record]], Iterable[Document]],
     course: Course,
     *,
     clear: bool = False,
-) -> tuple[Catalogue, dict[str, str]]:
+) -> tuple[Manifest, dict[str, str]]:
     """
     Put into the index what the files of *after* say, where its groups don't, and into its note what it now holds.
 
@@ -85,7 +85,7 @@ def commit(
                 raise InterruptedError(errno.EINTR, "told to stop")
             if len(changed) >= _LONG:
                 course.progress("index", done, len(changed))
-            units, counts = 0, [0] * len(REACH)
+            units, counts = 0, [0] * len(CONTEXT_WIDTHS)
             try:
                 for document in made(name, members[name]):
                     units += 1
@@ -97,7 +97,7 @@ def commit(
             is_whole = not unread.keys() & members[name].keys()
             groups[name] = Group(plan[name] if is_whole else (), units, tuple(counts))
 
-    engine.write((*changed, *gone), all_made(), lambda: render_catalogue(replace(after, groups=groups)), clear=clear)
+    engine.write((*changed, *gone), all_made(), lambda: render_manifest(replace(after, groups=groups)), clear=clear)
     return replace(after, groups=groups), unread
 
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.index.bm25 import REACH, Candidate, numbers
-from supervisor.index.chunking import Cut, decoded, neighbours, of_dated, of_note, of_summary
-from supervisor.index.hit import Unit
+from supervisor.index.bm25 import CONTEXT_WIDTHS, Candidate, numbers
+from supervisor.index.chunking import Chunk, decoded, neighbours, of_dated, of_note, of_summary
+from supervisor.index.hit import Passage
 from supervisor.index.scan import PATIENCE_S
 from supervisor.protocol.clock import from_wire, to_wire
 from supervisor.protocol.dated_file import parse_dated
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from supervisor.index.hit import Tier
     from supervisor.index.manifest import Record
     from supervisor.protocol.files import Files
-    from supervisor.protocol.paths import Layout
+    from supervisor.protocol.paths import WorkspacePaths
 
 #: Characters of one unit that are searched: a message of megabytes must not hold up the others.
 _MOST_CHARS: Final = 50_000
@@ -42,7 +42,7 @@ class Document:
 
     group: str
     key: str
-    unit: Unit
+    unit: Passage
     words: tuple[list[str], ...]
 
     @property
@@ -53,7 +53,7 @@ class Document:
     @property
     def fields(self) -> tuple[list[str], ...]:
         """The words of each field: of the unit, with its nearest neighbours, with all."""
-        return tuple(list(itertools.chain.from_iterable(self.words[: n + 1])) for n in range(len(REACH)))
+        return tuple(list(itertools.chain.from_iterable(self.words[: n + 1])) for n in range(len(CONTEXT_WIDTHS)))
 
     @property
     def lengths(self) -> tuple[int, ...]:
@@ -87,7 +87,7 @@ def candidate(stored: bytes) -> Candidate:
     )
 
 
-def _about(unit: Unit) -> bytes:
+def _about(unit: Passage) -> bytes:
     fields: dict[str, Any] = {"l": [unit.start, unit.end], "t": unit.text}
     optional: dict[str, Any] = {
         "d": unit.day and unit.day.isoformat(),
@@ -102,10 +102,10 @@ def _about(unit: Unit) -> bytes:
     return told.encode("utf-8", "surrogatepass")
 
 
-def unit_of(about: bytes, path: str, tier: Tier) -> Unit:
+def unit_of(about: bytes, path: str, tier: Tier) -> Passage:
     """Return the unit, which now stands at *path* in that tier."""
     found = json.loads(about)
-    return Unit(
+    return Passage(
         path=path,
         start=found["l"][0],
         end=found["l"][1],
@@ -121,41 +121,43 @@ def unit_of(about: bytes, path: str, tier: Tier) -> Unit:
     )
 
 
-def documents(files: Files, layout: Layout, group: str, members: Mapping[str, Record], zone: tzinfo) -> Iterator[Document]:
+def documents(
+    files: Files, paths: WorkspacePaths, group: str, members: Mapping[str, Record], zone: tzinfo
+) -> Iterator[Document]:
     """Yield the documents of a group, made of the files of *members* by path as they are now."""
-    cuts = [cut for path in sorted(members) for cut in cut_file(files, layout, path, members[path], zone)]
+    cuts = [cut for path in sorted(members) for cut in cut_file(files, paths, path, members[path], zone)]
     for talk in neighbours(cuts):
         yield from _talk(group, members, talk)
 
 
-def cut_file(files: Files, layout: Layout, path: str, record: Record, zone: tzinfo) -> list[Cut]:
+def cut_file(files: Files, paths: WorkspacePaths, path: str, record: Record, zone: tzinfo) -> list[Chunk]:
     """Return the units of a file as it is now, none where it is gone."""
-    look = files.look(layout.root / path, PATIENCE_S)
+    look = files.read_stable(paths.root / path, PATIENCE_S)
     if look is None:
         return []
     text = decoded(look.data)
     day = date.fromisoformat(record.day) if len(record.day) == len("2026-01-28") else None
     match record.kind:
         case "dated":
-            parsed = parse_dated(look.data, layout.root / path)
+            parsed = parse_dated(look.data, paths.root / path)
             return of_dated(path, parsed, text, zone) if parsed else []
         case "summary":
-            return of_summary(path, text, day, layout.root / path)
+            return of_summary(path, text, day, paths.root / path)
         case "long_term":
             return of_note(path, text, None, "long_term")
         case "note":
             return of_note(path, text, day)
 
 
-def _talk(group: str, members: Mapping[str, Record], talk: Sequence[Cut]) -> Iterator[Document]:
+def _talk(group: str, members: Mapping[str, Record], talk: Sequence[Chunk]) -> Iterator[Document]:
     """Yield the documents of a talk; words are held of a few units at a time, since a file may be a book."""
     said: dict[int, list[str]] = {}
     for n, cut in enumerate(talk):
-        said.pop(n - REACH[-1] - 1, None)
-        for i in range(n + REACH[-1] if n else 0, min(n + REACH[-1] + 1, len(talk))):
+        said.pop(n - CONTEXT_WIDTHS[-1] - 1, None)
+        for i in range(n + CONTEXT_WIDTHS[-1] if n else 0, min(n + CONTEXT_WIDTHS[-1] + 1, len(talk))):
             said[i] = tokens(talk[i].unit.text[:_MOST_CHARS])
         words = [said[n]]
-        for before, reach in itertools.pairwise(REACH):
+        for before, reach in itertools.pairwise(CONTEXT_WIDTHS):
             around = (*range(n - reach, n - before), *range(n + before + 1, n + reach + 1))
             words.append([word for i in around if 0 <= i < len(talk) for word in said[i]])
         words[1] += tokens(cut.context)

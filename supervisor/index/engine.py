@@ -12,7 +12,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.index.bm25 import REACH
+from supervisor.index.bm25 import CONTEXT_WIDTHS
 from supervisor.index.documents import Document, candidate
 from supervisor.index.ranking import AFTER, SHORT
 from supervisor.protocol.errors import BadFile, SupervisorError
@@ -28,7 +28,7 @@ VERSION: Final = 4
 #: Bytes that the writer may hold, in one thread; tantivy wants 15 MB at least.
 _WRITER_BYTES: Final = 20_000_000
 _NOTE: Final = "note"
-_WORDS: Final = tuple(f"words{reach}" for reach in REACH)
+_WORDS: Final = tuple(f"words{reach}" for reach in CONTEXT_WIDTHS)
 #: The number of a fault of the disk, as tantivy's messages have it.
 _OS_ERROR: Final = re.compile(r"os error (\d+)|\bcode: (\d+)")
 

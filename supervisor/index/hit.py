@@ -15,7 +15,7 @@ Tier: TypeAlias = Literal["long_term", "dated", "summary", "original"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unit:
+class Passage:
     """A message, a ``##`` section of a summary, a paragraph of a note, or a line of memory.md."""
 
     path: str  # from the workspace, with slashes: "memory/2026-01-28-deploy.md"
@@ -36,7 +36,7 @@ class Unit:
 class Hit:
     """A unit that answers, with its score (0 and more; 0 marks a literal find) and what raised it."""
 
-    unit: Unit
+    unit: Passage
     score: float
     because: tuple[str, ...] = ()  # "words: 备份, nas", "day 2026-01-28", "role assistant", "window", "literal"
 

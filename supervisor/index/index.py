@@ -17,7 +17,7 @@ from supervisor.index.commit import Changes, Course, Inventory, commit, differen
 from supervisor.index.documents import documents
 from supervisor.index.engine import VERSION as SCHEMA
 from supervisor.index.engine import Engine
-from supervisor.index.manifest import Catalogue
+from supervisor.index.manifest import Manifest
 from supervisor.index.scan import rescan, scan
 from supervisor.index.snapshot import View, has_changed, holding, made_commit, open_commit, refuse_cut_off
 from supervisor.protocol.clock import NEVER
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import tzinfo
 
-    from supervisor.archive.coverage import Standing
-    from supervisor.archive.memory_folder import MemoryStore
+    from supervisor.archive.coverage import ExistingSummary
+    from supervisor.archive.memory_folder import MemoryFolder
     from supervisor.index.documents import Document
     from supervisor.index.hit import Hit, Tier
     from supervisor.index.manifest import Record
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from supervisor.protocol.clock import Deadline
     from supervisor.protocol.disk import Stat
     from supervisor.protocol.files import Files
-    from supervisor.protocol.paths import Layout
+    from supervisor.protocol.paths import WorkspacePaths
     from supervisor.protocol.period import Period
     from supervisor.query.parse import Query
 
@@ -55,10 +55,10 @@ class Index:
     """
 
     def __init__(
-        self, files: Files, layout: Layout, memory: MemoryStore, zone: tzinfo, k1: float = 1.2, b: float = 0.75
+        self, files: Files, paths: WorkspacePaths, memory: MemoryFolder, zone: tzinfo, k1: float = 1.2, b: float = 0.75
     ) -> None:
-        self._files, self._layout, self._memory, self._zone = files, layout, memory, zone
-        self._folder, self._lock = layout.state / "index", layout.state / "index.lock"
+        self._files, self._paths, self._memory, self._zone = files, paths, memory, zone
+        self._folder, self._lock = paths.state / "index", paths.state / "index.lock"
         #: tantivy's own list of what is committed: another stat, another commit.
         self._commits = self._folder / "meta.json"
         self._view = View(k1=k1, b=b)
@@ -99,7 +99,7 @@ class Index:
     def inventory(self) -> Inventory:
         """Return what the last commit holds, nothing where it is damaged, and in how many files memory is otherwise."""
         view = self._opened_quietly()
-        known = view.catalogue if view else Catalogue()
+        known = view.catalogue if view else Manifest()
         stats = self._files.disk.stats(self._folder).values()
         return Inventory(
             files=sum(not record.silent for record in known.files.values()),
@@ -162,12 +162,12 @@ class Index:
         found = seen[1] if seen and seen[0] is view else self._scan(before)
         unread: dict[str, str] = {}
         if anew or not view or view.is_ahead or found.files != before.files:
-            unread = self._commit(view, Catalogue(VERSION, found.files, {} if anew else before.groups), clear=anew)
+            unread = self._commit(view, Manifest(VERSION, found.files, {} if anew else before.groups), clear=anew)
         self.left = 0
         changes = difference({} if anew else before.files, found.files)
         return replace(changes, new=not view and not rebuilt, rebuilt=rebuilt, unread={**found.unread, **unread})
 
-    def _commit(self, view: View | None, after: Catalogue, *, clear: bool) -> dict[str, str]:
+    def _commit(self, view: View | None, after: Manifest, *, clear: bool) -> dict[str, str]:
         """Make a commit on that of *view*, or the first one; returns by path what could not be read."""
         disk, engine = self._files.disk, (view and view.engine) or Engine(str(self._folder), new=True)
         try:
@@ -183,13 +183,13 @@ class Index:
         return unread
 
     def _made(self, group: str, members: Mapping[str, Record]) -> Iterator[Document]:
-        return documents(self._files, self._layout, group, members, self._zone)
+        return documents(self._files, self._paths, group, members, self._zone)
 
-    def _scan(self, known: Catalogue) -> Scan:
-        summaries: dict[Period, Standing] = {}
+    def _scan(self, known: Manifest) -> Scan:
+        summaries: dict[Period, ExistingSummary] = {}
         with contextlib.suppress(OSError):
             summaries = self._memory.summaries()
-        return scan(self._files, self._layout, known.files, summaries)
+        return scan(self._files, self._paths, known.files, summaries)
 
     def _opened(self) -> View | None:
         """
@@ -253,7 +253,7 @@ class Index:
             refuse_cut_off(self._files.disk, view)
             found = view.found(query, tiers, limit, least, share)
             if changed := self._changed(view, found):
-                self._hold(rescan(self._files, self._layout, view.catalogue.files, changed), deadline)
+                self._hold(rescan(self._files, self._paths, view.catalogue.files, changed), deadline)
                 view = self._view
                 found = view.found(query, tiers, limit, least, share)
                 changed = self._changed(view, found)
@@ -269,4 +269,4 @@ class Index:
     def _changed(self, view: View, found: Iterable[tuple[object, str]]) -> set[str]:
         """Return which of the files found are others than the view knows."""
         paths = dict.fromkeys(path for _, path in found)
-        return {path for path in paths if has_changed(self._files.disk, self._layout.root, view, path)}
+        return {path for path in paths if has_changed(self._files.disk, self._paths.root, view, path)}

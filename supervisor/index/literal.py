@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import tzinfo
 
-    from supervisor.index.chunking import Cut
+    from supervisor.index.chunking import Chunk
     from supervisor.index.hit import Tier
     from supervisor.index.manifest import Record
     from supervisor.protocol.clock import Deadline
     from supervisor.protocol.files import Files
-    from supervisor.protocol.paths import Layout
+    from supervisor.protocol.paths import WorkspacePaths
 
 #: Characters of a part that is worth looking for.
 _LATIN, _CHINESE = 4, 2
@@ -60,7 +60,7 @@ def parts(question: str, is_known: Callable[[str], bool]) -> list[str]:
 
 def look_up(
     files: Files,
-    layout: Layout,
+    paths: WorkspacePaths,
     records: Mapping[str, Record],
     wanted: Sequence[str],
     limit: int,
@@ -73,19 +73,19 @@ def look_up(
     The newest files are looked at first, as far as the *deadline* lets, and none that is larger than a megabyte.
     """
     found: list[Hit] = []
-    held = _holding(layout, records, wanted, deadline)
+    held = _holding(paths, records, wanted, deadline)
     small = [path for path in (records if held is None else held) if records[path].size <= _MOST_BYTES]
     for path in sorted(small, key=lambda path: -records[path].mtime_ns):
         if deadline.is_over or len(found) >= limit:
             break
         with contextlib.suppress(OSError, SupervisorError):
-            if held is None and not _may_hold(files.disk.read(layout.root / path), wanted):
+            if held is None and not _may_hold(files.disk.read(paths.root / path), wanted):
                 continue
-            found += _hits(cut_file(files, layout, path, records[path], zone), records[path].tier, wanted)
+            found += _hits(cut_file(files, paths, path, records[path], zone), records[path].tier, wanted)
     return sorted(found[:limit], key=lambda hit: (hit.unit.path, hit.unit.start))
 
 
-def _hits(cuts: Iterable[Cut], tier: Tier, wanted: Sequence[str]) -> list[Hit]:
+def _hits(cuts: Iterable[Chunk], tier: Tier, wanted: Sequence[str]) -> list[Hit]:
     found = [cut.unit for cut in cuts if any(part in cut.unit.text.casefold() for part in wanted)]
     return [Hit(replace(unit, tier=tier), 0.0, ("literal",)) for unit in found]
 
@@ -100,7 +100,7 @@ def _may_hold(data: bytes, wanted: Sequence[str]) -> bool:
 
 
 def _holding(
-    layout: Layout, records: Mapping[str, Record], wanted: Sequence[str], deadline: Deadline
+    paths: WorkspacePaths, records: Mapping[str, Record], wanted: Sequence[str], deadline: Deadline
 ) -> Collection[str] | None:
     """Return the paths of files in which one of *wanted* may stand; None where ripgrep is not there or can't tell."""
     if not all(part.isascii() or not part.isalpha() or part.lower() == part for part in wanted):
@@ -109,9 +109,7 @@ def _holding(
     places = sorted({path.partition("/")[0] for path in records})
     command = ["rg", "-l", "-0", "-i", "-F", "-a", "--no-ignore", "--hidden", "--no-messages", *asked, "--", *places]
     try:
-        done = subprocess.run(
-            command, cwd=layout.root, capture_output=True, timeout=min(_SECONDS, deadline.left_s), check=False
-        )
+        done = subprocess.run(command, cwd=paths.root, capture_output=True, timeout=min(_SECONDS, deadline.left_s), check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
     if done.returncode not in (0, 1):

@@ -63,7 +63,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Catalogue:
+class Manifest:
     """The files by path from the workspace, and the groups by name. *version* is that of the words and the cutting."""
 
     version: str = ""
@@ -91,7 +91,7 @@ class Catalogue:
 _FIELDS: Final = attrgetter(*(one.name for one in fields(Record)))
 
 
-def render_catalogue(catalogue: Catalogue) -> bytes:
+def render_manifest(catalogue: Manifest) -> bytes:
     """Return it as bytes: JSON, packed."""
     files = {path: _FIELDS(record) for path, record in catalogue.files.items()}
     groups = {name: [list(group.keys), group.units, list(group.words)] for name, group in catalogue.groups.items()}
@@ -99,12 +99,12 @@ def render_catalogue(catalogue: Catalogue) -> bytes:
     return zlib.compress(text.encode("ascii"), 1)
 
 
-def parse_catalogue(data: bytes) -> Catalogue:
+def parse_manifest(data: bytes) -> Manifest:
     """Return what the bytes say; ValueError where they say nothing of ours."""
     try:
         found: dict[str, Any] = json.loads(zlib.decompress(data))
         files = {str(path): Record(*fields) for path, fields in found["files"].items()}
         groups = {str(name): Group(tuple(keys), units, tuple(words)) for name, (keys, units, words) in found["groups"].items()}
-        return Catalogue(str(found["version"]), files, groups)
+        return Manifest(str(found["version"]), files, groups)
     except (zlib.error, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"it is no catalogue: {error}") from None

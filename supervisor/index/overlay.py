@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from supervisor.index.bm25 import REACH
+from supervisor.index.bm25 import CONTEXT_WIDTHS
 from supervisor.index.documents import candidate
 from supervisor.index.ranking import AFTER, SHORT
 
@@ -26,31 +26,31 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class OverlayGroup:
     """One group: the contents it was cut from, its units (none: it is gone), and for each field which of them have a word."""
 
     keys: tuple[str, ...] = ()
     candidates: tuple[Candidate, ...] = ()
-    places: tuple[Mapping[str, Sequence[int]], ...] = ({},) * len(REACH)
+    places: tuple[Mapping[str, Sequence[int]], ...] = ({},) * len(CONTEXT_WIDTHS)
 
 
-def hold(keys: tuple[str, ...], documents: Iterable[Document]) -> Held:
+def hold(keys: tuple[str, ...], documents: Iterable[Document]) -> OverlayGroup:
     """Return a group of these contents, made of its documents."""
-    places: tuple[dict[str, list[int]], ...] = tuple(defaultdict(list) for _ in REACH)
+    places: tuple[dict[str, list[int]], ...] = tuple(defaultdict(list) for _ in CONTEXT_WIDTHS)
     candidates = []
     for number, document in enumerate(documents):
         candidates.append(candidate(document.stored))
         for reach, words in enumerate(document.fields):
             for word in dict.fromkeys(words):
                 places[reach][word].append(number)
-    return Held(keys, tuple(candidates), tuple(dict(found) for found in places))
+    return OverlayGroup(keys, tuple(candidates), tuple(dict(found) for found in places))
 
 
 @dataclass(frozen=True)
-class Fresh:
+class Overlay:
     """The groups by name; each stands in place of what the index has of it."""
 
-    groups: Mapping[str, Held] = field(default_factory=dict)
+    groups: Mapping[str, OverlayGroup] = field(default_factory=dict)
 
     @cached_property
     def units(self) -> int:

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
-    from supervisor.archive.coverage import Standing
+    from supervisor.archive.coverage import ExistingSummary
     from supervisor.index.manifest import Kind
     from supervisor.protocol.files import Files
-    from supervisor.protocol.paths import Layout
+    from supervisor.protocol.paths import WorkspacePaths
     from supervisor.protocol.period import Period
 
 #: Hex digits of a file's digest, as summaries name it.
@@ -46,25 +46,25 @@ class Scan:
     unread: dict[str, str] = field(default_factory=dict)
 
 
-def scan(files: Files, layout: Layout, known: Mapping[str, Record], summaries: Mapping[Period, Standing]) -> Scan:
+def scan(files: Files, paths: WorkspacePaths, known: Mapping[str, Record], summaries: Mapping[Period, ExistingSummary]) -> Scan:
     """Return every file of memory as it is now; what *known* has unchanged, or only elsewhere, is not read."""
     found = Scan()
     places = {(record.inode, record.size, record.mtime_ns): record for record in known.values()}
-    for name, path, kind in _listed(files, layout, found.unread):
+    for name, path, kind in _listed(files, paths, found.unread):
         _look(files, name, path, kind, (known, places), found)
-    found.files = _placed(layout, _keyed(found.files), summaries)
+    found.files = _placed(paths, _keyed(found.files), summaries)
     return found
 
 
-def rescan(files: Files, layout: Layout, known: Mapping[str, Record], paths: Collection[str]) -> Scan:
-    """Return what *known* says with the files at *paths* as they are now; a dated file that has moved is found in its month."""
-    found = Scan({path: record for path, record in known.items() if path not in paths})
+def rescan(files: Files, paths: WorkspacePaths, known: Mapping[str, Record], names: Collection[str]) -> Scan:
+    """Return what *known* says with the files at *names* as they are now; a dated file that has moved is found in its month."""
+    found = Scan({path: record for path, record in known.items() if path not in names})
     places = {(record.inode, record.size, record.mtime_ns): record for record in known.values()}
-    for name in paths:
-        record, path = known[name], layout.root / name
+    for name in names:
+        record, path = known[name], paths.root / name
         if record.day and not files.disk.stat(path) and record.kind != "summary":
-            path = layout.original(path.name)
-        here = layout.relative(path)
+            path = paths.original(path.name)
+        here = paths.relative(path)
         _look(files, here, path, "note" if record.kind == "dated" else record.kind, (known, places), found)
         if here in found.files:
             found.files[here] = replace(found.files[here], original=record.original, silent=record.silent)
@@ -103,14 +103,14 @@ def _look(
         found.files[name] = replace(record, kind=kind, day=day)
 
 
-def _listed(files: Files, layout: Layout, unread: dict[str, str]) -> Iterator[tuple[str, Path, Kind]]:
+def _listed(files: Files, paths: WorkspacePaths, unread: dict[str, str]) -> Iterator[tuple[str, Path, Kind]]:
     """Yield the files of memory by path, with what their place says that they are; an unreadable folder goes to *unread*."""
-    long_term = next((name for name in _LONG_TERM if files.disk.stat(layout.root / name)), "")
+    long_term = next((name for name in _LONG_TERM if files.disk.stat(paths.root / name)), "")
     for name in _LONG_TERM[:2]:
-        if files.disk.stat(layout.root / name):
-            yield name, layout.root / name, "long_term" if name == long_term else "note"
-    summaries = layout.relative(layout.summaries)
-    folders = [(layout.relative(layout.memory), layout.memory)]
+        if files.disk.stat(paths.root / name):
+            yield name, paths.root / name, "long_term" if name == long_term else "note"
+    summaries = paths.relative(paths.summaries)
+    folders = [(paths.relative(paths.memory), paths.memory)]
     while folders:
         place, folder = folders.pop()
         try:
@@ -147,7 +147,7 @@ def _is_folder(files: Files, path: Path) -> bool:
 
 def _read(files: Files, path: Path, kind: Kind) -> Record | None:
     """Return the record of a file that is new or has changed; "dated" where it has our head."""
-    look = files.look(path, PATIENCE_S)
+    look = files.read_stable(path, PATIENCE_S)
     if look is None:
         return None
     if kind == "note" and day_of_name(path.name):
@@ -168,16 +168,16 @@ def _keyed(found: Mapping[str, Record]) -> dict[str, Record]:
     return keyed
 
 
-def _placed(layout: Layout, found: dict[str, Record], summaries: Mapping[Period, Standing]) -> dict[str, Record]:
+def _placed(paths: WorkspacePaths, found: dict[str, Record], summaries: Mapping[Period, ExistingSummary]) -> dict[str, Record]:
     """Say of each file whether it is searched, and of a dated one whether a summary of a model stands for it (rule 11)."""
     dated = [_memory_file(path, record) for path, record in found.items() if record.kind in {"dated", "note"} and record.day]
     present = {file.source for file in dated}
     hidden = covered_days(dated, summaries)
     behind = covered(dated, {period: one for period, one in summaries.items() if not one.extract})
-    silent = {layout.relative(layout.summary(period)) for period in hidden}
+    silent = {paths.relative(paths.summary(period)) for period in hidden}
     for period, one in summaries.items():
         if one.extract and not one.edited and one.sources and one.sources <= present:
-            silent.add(layout.relative(layout.summary(period)))
+            silent.add(paths.relative(paths.summary(period)))
     placed = {}
     for path, record in found.items():
         original, is_silent = bool(record.day) and path.rpartition("/")[2] in behind, path in silent

@@ -24,13 +24,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
-from supervisor.index.bm25 import REACH, Corpus
+from supervisor.index.bm25 import CONTEXT_WIDTHS, Corpus
 from supervisor.index.commit import differing
 from supervisor.index.documents import unit_of
 from supervisor.index.engine import Engine
 from supervisor.index.hit import Hit
-from supervisor.index.manifest import Catalogue, parse_catalogue
-from supervisor.index.overlay import Fresh, Held, hold
+from supervisor.index.manifest import Manifest, parse_manifest
+from supervisor.index.overlay import Overlay, OverlayGroup, hold
 from supervisor.index.ranking import Scored, own, rank
 from supervisor.protocol.errors import BadFile, SupervisorError
 from supervisor.protocol.lenient_json import parse_json
@@ -69,8 +69,8 @@ class View:
     """
 
     engine: Engine | None = None
-    catalogue: Catalogue = field(default_factory=Catalogue)
-    fresh: Fresh = field(default_factory=Fresh)
+    catalogue: Manifest = field(default_factory=Manifest)
+    fresh: Overlay = field(default_factory=Overlay)
     commit: Stat | None = None
     segments: Mapping[Path, Stat] = field(default_factory=dict)
     #: Whether the catalogue's files are newer than the commit.
@@ -91,7 +91,7 @@ class View:
     @cached_property
     def corpora(self) -> list[Corpus]:
         """The statistics of each field over all that is searched."""
-        return [self._corpus(reach) for reach in range(len(REACH))]
+        return [self._corpus(reach) for reach in range(len(CONTEXT_WIDTHS))]
 
     @cached_property
     def _of_tier(self) -> Mapping[Tier, frozenset[str]]:
@@ -170,7 +170,7 @@ class View:
         corpus = self.corpora[0]
         more = {
             # how rare by our own count: jieba's dictionary would have to be loaded for it, most of a second
-            char: counts * corpus.rareness(char) * _CHARACTER
+            char: counts * corpus.relative_idf(char) * _CHARACTER
             for word, counts in query.words.items()
             if len(word) == _PAIR and not word.isascii() and not corpus.frequency(word)
             for char in tokens(" ".join(word))
@@ -204,7 +204,7 @@ _END: Final = struct.Struct("<II")
 _MAGIC: Final = 1337
 
 
-def refuse_spoiled(disk: Disk, parts: Mapping[Path, Stat], committed: Stat) -> None:
+def verify_checksums(disk: Disk, parts: Mapping[Path, Stat], committed: Stat) -> None:
     """Raise BadFile where one of *parts*, which the list of a commit names, as of *committed*, is not as tantivy wrote it."""
     for path, stat in parts.items():
         if stat.mtime_ns > committed.mtime_ns and not _is_whole(_read(disk, path)):
@@ -241,24 +241,24 @@ def open_commit(disk: Disk, commits: Path, stat: Stat, before: View) -> View | N
     parts = _parts(disk, commits)
     if parts is None:
         return None
-    refuse_spoiled(disk, parts, stat)
+    verify_checksums(disk, parts, stat)
     engine = Engine(str(commits.parent), new=False)
     try:
-        catalogue = parse_catalogue(engine.note())
+        catalogue = parse_manifest(engine.note())
     except ValueError:
         raise BadFile(commits.parent, "its catalogue is none") from None
     # as of before the opening: where another commit or another file has come since, the next look sees that it is another
     return _over(engine, catalogue, parts, stat, before)
 
 
-def made_commit(engine: Engine, catalogue: Catalogue, disk: Disk, commits: Path, before: View) -> View:
+def made_commit(engine: Engine, catalogue: Manifest, disk: Disk, commits: Path, before: View) -> View:
     """Return what is searched once *engine* has made a commit; BadFile where its list is gone already."""
     stat = disk.stat(commits)
     return _over(engine, catalogue, _parts(disk, commits) or {}, stat, before)
 
 
-def _over(engine: Engine, catalogue: Catalogue, parts: Mapping[Path, Stat], commit: Stat | None, before: View) -> View:
-    return replace(before, engine=engine, catalogue=catalogue, fresh=Fresh(), commit=commit, segments=parts, is_ahead=False)
+def _over(engine: Engine, catalogue: Manifest, parts: Mapping[Path, Stat], commit: Stat | None, before: View) -> View:
+    return replace(before, engine=engine, catalogue=catalogue, fresh=Overlay(), commit=commit, segments=parts, is_ahead=False)
 
 
 def _parts(disk: Disk, commits: Path) -> dict[Path, Stat] | None:
@@ -318,7 +318,7 @@ def holding(
     plan, members = after.planned(), after.members()
     changed, gone = differing(after.groups, plan)
     changed.sort(key=lambda name: -max(record.mtime_ns for record in members[name].values()))
-    held = {name: Held() for name in gone}
+    held = {name: OverlayGroup() for name in gone}
     for name in changed[:_MOST]:
         known = view.fresh.groups.get(name)
         if known and known.keys == plan[name]:
@@ -327,4 +327,4 @@ def holding(
             with contextlib.suppress(OSError, SupervisorError):
                 held[name] = hold(plan[name], made(name, members[name]))
     is_ahead = view.is_ahead or files != view.catalogue.files
-    return replace(view, catalogue=after, fresh=Fresh(held), is_ahead=is_ahead), sum(name not in held for name in changed)
+    return replace(view, catalogue=after, fresh=Overlay(held), is_ahead=is_ahead), sum(name not in held for name in changed)

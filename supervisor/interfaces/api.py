@@ -67,20 +67,20 @@ class Memory:
         so ("direct", "group", "channel"; else the *session*'s key), and a group hears its own memories alone. A receipt is
         written to turns/.
         """
-        from supervisor.context.build import inject, record
+        from supervisor.context.build import inject, save_receipt
 
         asked, now, found = self._recalled(question, session, chat)
         made = inject(self.workspace, asked, now, found)
-        record(self.workspace, made)
+        save_receipt(self.workspace, made)
         return made
 
     def context(self, question: str | None = None, system: str = "", *, session: str = "", chat: str = "") -> Injection:
         """Return the turn with the last of the talk: `messages` are chat-completions messages, *system* first, as given."""
-        from supervisor.context.build import context, record
+        from supervisor.context.build import context, save_receipt
 
         asked, now, found = self._recalled(question, session, chat)
         made = context(self.workspace, asked, now, found, system)
-        record(self.workspace, made)
+        save_receipt(self.workspace, made)
         return made
 
     def why(self, turn: str | None = None) -> Receipt:
@@ -126,7 +126,7 @@ class Memory:
         """
         from supervisor.archive.append import append
 
-        self.workspace.files.make_folder(self.workspace.layout.state)
+        self.workspace.files.make_folder(self.workspace.paths.state)
         return append(self.workspace, [dict(one) for one in messages], self._clock(), os.urandom(10 * len(messages)))
 
     def rebuild(self, wait_s: float = 10.0) -> Changes:
@@ -141,13 +141,13 @@ class Memory:
 
     def _recalled(self, question: str | None, session: str, chat: str) -> tuple[Asked, datetime, SearchResult]:
         """Return what is asked, when, and what is remembered for it."""
-        from supervisor.context.build import gather
+        from supervisor.context.build import read_input
         from supervisor.recall.search import recall
 
         _refuse_no_text("question", "" if question is None else question)
         self._freshen()
         now = self._clock()
-        asked = gather(self.workspace, question, _heard(session, chat))
+        asked = read_input(self.workspace, question, _heard(session, chat))
         return asked, now, recall(self.workspace, asked.question, now, asked.before)
 
     def _freshen(self) -> None:
@@ -160,8 +160,8 @@ class Memory:
         try:
             refresh(self.workspace)
         except (SupervisorError, OSError) as error:
-            fault = str(as_ours(error, "index", self.workspace.layout.root))
-        self.workspace.events.edge("degraded", fault, over="recovered", what="index", why=fault)
+            fault = str(as_ours(error, "index", self.workspace.paths.root))
+        self.workspace.events.transition("degraded", fault, over="recovered", what="index", why=fault)
 
 
 def _refuse_no_text(field: str, value: object) -> None:

@@ -19,7 +19,7 @@ from supervisor.interfaces.locate import named
 from supervisor.interfaces.socket_server import open_door
 from supervisor.protocol.clock import utc_now
 from supervisor.protocol.signals import on_signals
-from supervisor.service.background import Keeper
+from supervisor.service.background import BackgroundThreads
 from supervisor.service.daemon import Supervisor
 from supervisor.service.lock import alone
 from supervisor.service.workers import Workers
@@ -38,7 +38,7 @@ _ARENA_MAX = -8
 _POOLS = 1
 
 
-def keep_one_pool() -> None:
+def limit_malloc_arenas() -> None:
     """Have all threads of this process share one pool; nothing happens where the C library is another."""
     import ctypes
 
@@ -48,19 +48,19 @@ def keep_one_pool() -> None:
 
 def serve(root: Path, clock: Clock, *, json: bool, has_worker: bool) -> None:
     """Run the supervisor, with its door open once it has the workspace; recall is kept ready over workspaces of its own."""
-    keep_one_pool()
+    limit_malloc_arenas()
     tell = _teller(json=json)
     ws = open_workspace(root, os.environ, clock, tell)
     served = open_workspace(root, os.environ, utc_now)
-    keeper = Keeper(lambda: open_workspace(root, os.environ, clock, tell), clock)
+    keeper = BackgroundThreads(lambda: open_workspace(root, os.environ, clock, tell), clock)
     served.index_lost = keeper.memory_changed
     supervisor = Supervisor(ws, clock, Workers(ws, clock) if has_worker else None, keeper=keeper)
     on_signals(supervisor.stop)
 
     def told(why: str) -> None:
-        served.events.edge("error", why, what="the socket", why=why)
+        served.events.transition("error", why, what="the socket", why=why)
 
-    with alone(ws) as held, open_door(ws.layout, ws.files, lambda request: _answer(request, served), told):
+    with alone(ws) as held, open_door(ws.paths, ws.files, lambda request: _answer(request, served), told):
         supervisor.run(held)
 
 

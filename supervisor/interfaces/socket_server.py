@@ -23,13 +23,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from supervisor.protocol.clock import within
-from supervisor.protocol.errors import Unforeseen
+from supervisor.protocol.errors import InternalError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from supervisor.protocol.files import Files
-    from supervisor.protocol.paths import Layout
+    from supervisor.protocol.paths import WorkspacePaths
 
 _MOST: Final = 1 << 20  # bytes of a request
 #: Seconds within which a whole request is here: who asks has it ready before it connects.
@@ -98,14 +98,14 @@ Answer: TypeAlias = "Callable[[Request], dict[str, Any]]"
 
 
 @contextlib.contextmanager
-def open_door(layout: Layout, files: Files, answer: Answer, tell: Callable[[str], None]) -> Iterator[None]:
+def open_door(paths: WorkspacePaths, files: Files, answer: Answer, tell: Callable[[str], None]) -> Iterator[None]:
     """
     Answer requests, one at a time, in threads of its own, until the block ends.
 
     *answer* raises ValueError for what it can't honour; *tell* hears of requests that are none, of bugs, and of a disk that is
     too full or broken for a socket: then it is tried again, and commands do their work themselves meanwhile.
     """
-    served = _Door(lambda: _bound(layout, files), answer, tell)
+    served = _Door(lambda: _bound(paths, files), answer, tell)
     served.start()
     try:
         yield
@@ -113,10 +113,10 @@ def open_door(layout: Layout, files: Files, answer: Answer, tell: Callable[[str]
         served.end()
 
 
-def _bound(layout: Layout, files: Files) -> tuple[socket.socket, Callable[[], None]]:
+def _bound(paths: WorkspacePaths, files: Files) -> tuple[socket.socket, Callable[[], None]]:
     """Return a socket that listens, and what takes its path away."""
-    files.make_folder(layout.state)
-    path = _path(layout, files)
+    files.make_folder(paths.state)
+    path = _path(paths, files)
     files.remove(path)  # of a supervisor that was killed; its lock is ours now
     door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -129,9 +129,9 @@ def _bound(layout: Layout, files: Files) -> tuple[socket.socket, Callable[[], No
     return door, lambda: files.remove(path)
 
 
-def _path(layout: Layout, files: Files) -> Path:
+def _path(paths: WorkspacePaths, files: Files) -> Path:
     """Return where to listen, and note it where that is not beside the state."""
-    path, noted = layout.state / "socket", layout.state / "socket.path"
+    path, noted = paths.state / "socket", paths.state / "socket.path"
     if len(os.fsencode(path)) <= _LONGEST:
         files.remove(noted)
         return path
@@ -141,8 +141,8 @@ def _path(layout: Layout, files: Files) -> Path:
         found = files.disk.stat(ours)
         if found is None or not stat.S_ISDIR(found.mode) or found.uid != os.getuid() or found.mode & 0o077:
             raise PermissionError(1, "it is a link, belongs to somebody else, or others may look into it", str(ours))
-    far = folder / f"{hashlib.sha256(os.fsencode(layout.root)).hexdigest()[:16]}.sock"
-    files.replace(noted, str(far).encode(), files.look(noted))
+    far = folder / f"{hashlib.sha256(os.fsencode(paths.root)).hexdigest()[:16]}.sock"
+    files.replace(noted, str(far).encode(), files.read_stable(noted))
     return far
 
 
@@ -207,7 +207,7 @@ class _Door:
             except OSError:
                 pass  # who asked has gone, or never takes the answer
             except Exception as error:  # noqa: BLE001 - a command's bug is this asker's alone; its text may quote a message
-                self._tell(str(Unforeseen.of("a command at the socket", error)))
+                self._tell(str(InternalError.of("a command at the socket", error)))
             finally:
                 self._free.release()
 

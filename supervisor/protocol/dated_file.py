@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.protocol.clock import from_wire, local, to_wire
 from supervisor.protocol.frontmatter import FORMAT, read_head, render_head
-from supervisor.protocol.message import OUR_FIELDS, ROLES, Key, Message, base_of, words_digest
+from supervisor.protocol.message import OUR_FIELDS, ROLES, Key, Message, digest_of_text, fingerprint_of
 
 if TYPE_CHECKING:
     from datetime import date, datetime, tzinfo
@@ -44,15 +44,19 @@ class Block:
     @property
     def key(self) -> Key:
         """Identity and words of the message as history knows it."""
-        return (self.of or self.id, words_digest(self.text))
+        return (self.of or self.id, digest_of_text(self.text))
 
     @property
     def bases(self) -> tuple[str, ...]:
         """What Message.bases is for the message of this block."""
         role = self.fields.get("role", self.role)
         created_at = self.fields.get("createdAt", to_wire(self.created_at))
-        bases = (base_of(created_at, role, self.text),)
-        return (base_of(self.fields["createdAtFound"], role, self.text), *bases) if "createdAtFound" in self.fields else bases
+        bases = (fingerprint_of(created_at, role, self.text),)
+        return (
+            (fingerprint_of(self.fields["createdAtFound"], role, self.text), *bases)
+            if "createdAtFound" in self.fields
+            else bases
+        )
 
 
 @dataclass(frozen=True, slots=True)

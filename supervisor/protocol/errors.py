@@ -123,7 +123,7 @@ class LockLost(SupervisorError):
 
 
 @dataclass(eq=False, repr=False)
-class Changed(SupervisorError):
+class Conflict(SupervisorError):
     """The target is not what was read any more. Internal: read again, apply again."""
 
     exit_code = 75
@@ -142,7 +142,7 @@ class NewerFormat(SupervisorError):
 
 
 @dataclass(eq=False, repr=False)
-class DiskTrouble(SupervisorError):
+class StorageError(SupervisorError):
     """Reading or writing failed: full, gone, broken. Nothing was replaced by half."""
 
     exit_code = 74
@@ -162,7 +162,7 @@ class NoPermission(SupervisorError):
 
 
 @dataclass(eq=False, repr=False)
-class Unforeseen(SupervisorError):
+class InternalError(SupervisorError):
     """A bug: *step* failed with an exception of *kind* at *where*. Its text is left out, since it may quote a message."""
 
     exit_code = 1
@@ -185,7 +185,7 @@ def as_ours(error: Exception, step: str, path: PurePath | str) -> SupervisorErro
     """Return what *step* raised as an error of ours; *path* is meant where the kernel names none."""
     if isinstance(error, SupervisorError):
         return error
-    return from_os_error(error, error.filename or path) if isinstance(error, OSError) else Unforeseen.of(step, error)
+    return from_os_error(error, error.filename or path) if isinstance(error, OSError) else InternalError.of(step, error)
 
 
 def from_os_error(error: OSError, path: PurePath | str) -> SupervisorError:
@@ -197,10 +197,10 @@ def from_os_error(error: OSError, path: PurePath | str) -> SupervisorError:
         path = f"{folder}{slash}{being_written['name']}"
     if error.errno in _NO_FILE:
         return BadFile(path, "it is a link, a folder or another thing that is no regular file")
-    return NoPermission(path, why) if error.errno in _FORBIDDEN else DiskTrouble(path, why)
+    return NoPermission(path, why) if error.errno in _FORBIDDEN else StorageError(path, why)
 
 
-class OneByOne:
+class ErrorCollector:
     """
     Lets each of many things fail alone: ``with each: …`` holds its fault back, `raise_first` raises the first of them.
 

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from supervisor.protocol.errors import TEMPORARY, Busy, Changed
+from supervisor.protocol.errors import TEMPORARY, Busy, Conflict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from supervisor.protocol.disk import Disk, Stat
 
 
-class Owed:
+class FsyncTracker:
     """What one process knows of this *disk*; each method may raise OSError, and then nothing more is known."""
 
     def __init__(self, disk: Disk) -> None:
@@ -45,33 +45,33 @@ class Owed:
         self._bytes: dict[Path, Stat] = {}
         self._names: dict[Path, int] = {}
 
-    def settle(self, path: Path) -> None:
+    def ensure_durable(self, path: Path) -> None:
         """Make durable that *path* stands as it does, bytes and name; nothing happens where there is none."""
         stat = self._disk.stat(path)
         if stat and modes.S_ISREG(stat.mode) and self._bytes.get(path) != stat:
             with suppress(FileNotFoundError):
-                self.settle_bytes(path, stat)
+                self.ensure_bytes_durable(path, stat)
             self._names.pop(path, None)  # it may be another file that was given the same inode
-        self.settle_name(path)
+        self.ensure_name_durable(path)
 
-    def settle_bytes(self, path: Path, stat: Stat) -> None:
+    def ensure_bytes_durable(self, path: Path, stat: Stat) -> None:
         """Make the bytes of the version *stat* durable."""
         if self._bytes.get(path) != stat:
             self._disk.sync_file(path)
             self._bytes[path] = stat
 
-    def settle_name(self, path: Path) -> None:
+    def ensure_name_durable(self, path: Path) -> None:
         """Make durable that there is such a file or folder."""
         stat = self._disk.stat(path)
         if stat and self._names.get(path) != stat.inode:
             self._disk.sync_folder(path.parent)
             self._names[path] = stat.inode
 
-    def paid(self, path: Path, stat: Stat) -> None:
+    def mark_synced(self, path: Path, stat: Stat) -> None:
         """Note that the bytes of the version *stat* are durable: we have synced them ourselves."""
         self._bytes[path] = stat
 
-    def forget(self, path: Path) -> None:
+    def invalidate(self, path: Path) -> None:
         """Note that the name is free: what gets it next owes everything."""
         self._bytes.pop(path, None)
         self._names.pop(path, None)
@@ -91,7 +91,7 @@ def digest_of(data: bytes) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class FileVersion:
     """One whole version of a file: its bytes, and what tells it from the next."""
 
     data: bytes
@@ -111,11 +111,11 @@ class Files:
         self._token = token or str(os.getpid())
         self.pause = pause
         self._count = itertools.count()
-        self._owed = Owed(disk)
+        self._fsyncs = FsyncTracker(disk)
 
     # ── reading ──────────────────────────────────────────────────────────────
 
-    def look(self, path: Path, wait_s: float = sum(LOOK_AGAIN_S)) -> Look | None:
+    def read_stable(self, path: Path, wait_s: float = sum(LOOK_AGAIN_S)) -> FileVersion | None:
         """
         Return the file as two looks agree that it is; None when there is none.
 
@@ -132,7 +132,7 @@ class Files:
                 continue  # renamed over or deleted between the two calls: the next look tells which
             after = self.disk.stat(path)
             if after == before and len(data) == before.size:
-                return Look(data, before)
+                return FileVersion(data, before)
             if waited_s + pause_s > wait_s:
                 break
             self.pause(pause_s)
@@ -141,7 +141,7 @@ class Files:
 
     # ── writing ──────────────────────────────────────────────────────────────
 
-    def replace(self, path: Path, data: bytes, seen: Look | None, keep: Path | None = None) -> None:
+    def replace(self, path: Path, data: bytes, seen: FileVersion | None, keep: Path | None = None) -> None:
         """
         Put *data* in the place of the version *seen* (None: of no file), durably; mode and owner of the old file stay.
 
@@ -155,7 +155,7 @@ class Files:
                 kept = self._second_name(path, seen.stat, keep)
             # subtle: nothing stands between the last look and the rename
             if not self._still(path, seen):
-                raise Changed(path)
+                raise Conflict(path)
             self.disk.rename(temporary, path)
         except BaseException:
             self._drop(temporary)
@@ -168,7 +168,7 @@ class Files:
             except OSError:  # the file is replaced: what is kept beside it is one version older
                 self._drop(kept)
         self.disk.sync_folder(path.parent)
-        self._owed.paid(path, stat)
+        self._fsyncs.mark_synced(path, stat)
 
     def create(self, path: Path, data: bytes) -> None:
         """Make the file once, durably; FileExistsError when the name is taken, whoever took it."""
@@ -192,21 +192,21 @@ class Files:
         finally:
             self.disk.close(handle)
         if written:
-            self._owed.paid(path, written)
-        self._owed.settle_name(path)
+            self._fsyncs.mark_synced(path, written)
+        self._fsyncs.ensure_name_durable(path)
 
-    def settle(self, path: Path) -> None:
+    def ensure_durable(self, path: Path) -> None:
         """
         Make durable, once for each version, that *path* stands as it does; nothing happens where there is none.
 
         For what is relied on and was made by another: that process may have been killed before its fsync.
         """
-        self._owed.settle(path)
+        self._fsyncs.ensure_durable(path)
 
     def move(self, old: Path, new: Path) -> None:
         """Give the file a new place in one durable step; FileExistsError when the place is taken."""
         self.disk.rename_new(old, new)
-        self._owed.forget(old)
+        self._fsyncs.invalidate(old)
         # the new name before the old one's absence: a crash between may show both, never neither
         self.disk.sync_folder(new.parent)
         if old.parent != new.parent:
@@ -218,7 +218,7 @@ class Files:
             self.disk.unlink(path)
         except FileNotFoundError:
             return
-        self._owed.forget(path)
+        self._fsyncs.invalidate(path)
         self.disk.sync_folder(path.parent)
 
     def make_folder(self, folder: Path, *, lasting: bool = False) -> None:
@@ -229,14 +229,14 @@ class Files:
         """
         if self.disk.stat(folder) is not None:
             if lasting:
-                self._owed.settle_name(folder)
+                self._fsyncs.ensure_name_durable(folder)
             return
         self.make_folder(folder.parent)
         try:
             self.disk.mkdir(folder)
         except FileExistsError:
             return
-        self._owed.settle_name(folder)
+        self._fsyncs.ensure_name_durable(folder)
 
     def sweep(self, folder: Path, name: str = "", now: datetime | None = None) -> int:
         """
@@ -288,7 +288,7 @@ class Files:
             if self.disk.stat(temporary) is None:  # left by a crash of a process that had our number
                 return temporary
 
-    def _still(self, path: Path, seen: Look | None) -> bool:
+    def _still(self, path: Path, seen: FileVersion | None) -> bool:
         if seen is None:
             return self.disk.stat(path) is None
         try:  # the bytes first: they take their time, and what another puts there meanwhile only the last look can tell
@@ -300,7 +300,7 @@ class Files:
         """Give the version *stat* a temporary second name, which is to become *keep*; None where it has that already."""
         with suppress(FileNotFoundError):  # then it is no longer what was seen
             # who wrote it may have synced nothing: one loss of power could take it and the new version
-            self._owed.settle_bytes(path, stat)
+            self._fsyncs.ensure_bytes_durable(path, stat)
             there = self.disk.stat(keep)
             if there and not modes.S_ISREG(there.mode):
                 raise OSError(errno.EINVAL, "it is no regular file", str(keep))

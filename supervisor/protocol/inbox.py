@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from supervisor.protocol.lenient_json import parse_json
-from supervisor.protocol.message import Message, Odd, read_message
+from supervisor.protocol.message import InvalidEntry, Message, read_message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,7 +63,7 @@ def parse_inbox(data: bytes, zone: tzinfo) -> tuple[Message, ...]:
     if not isinstance(found, list):
         raise ValueError("it holds no array")  # noqa: TRY004 - every fault of the bytes is one kind
     read = [read_message(_with_role(raw), zone) for raw in found]
-    return tuple(one for one in read if not isinstance(one, Odd) and one.role == "user" and one.text.strip())
+    return tuple(one for one in read if not isinstance(one, InvalidEntry) and one.role == "user" and one.text.strip())
 
 
 def _with_role(raw: object) -> object:

@@ -47,7 +47,7 @@ def is_deeper(value: object, levels: int) -> bool:
     return bool(layer)
 
 
-def salvage(data: bytes) -> list[Any]:
+def recover_prefix(data: bytes) -> list[Any]:
     """Return the elements of a JSON array that stand whole before the place where *data* is damaged; never raises."""
     try:
         text = data.decode("utf-8-sig")

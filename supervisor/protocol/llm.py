@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from supervisor.protocol.files import Files
-    from supervisor.protocol.paths import Layout
+    from supervisor.protocol.paths import WorkspacePaths
 
 #: Lines from which on those of earlier days are dropped, and how far back a day may lie that still counts somewhere.
 _MANY: Final = 4_096
@@ -34,10 +34,10 @@ _KEPT: Final = timedelta(days=3)
 class CallLog:
     """The calls of one workspace; a day is one of *zone*."""
 
-    def __init__(self, files: Files, layout: Layout, zone: tzinfo) -> None:
+    def __init__(self, files: Files, paths: WorkspacePaths, zone: tzinfo) -> None:
         self._files = files
-        self._path = layout.state / "calls.jsonl"
-        self._lock = layout.state / "calls.lock"
+        self._path = paths.state / "calls.jsonl"
+        self._lock = paths.state / "calls.lock"
         self._zone = zone
 
     def today(self, now: datetime) -> int:
@@ -57,7 +57,7 @@ class CallLog:
                 return False
             if len(begun) >= _MANY:
                 recent = [at for at in begun if abs(now - at) < _KEPT]
-                self._files.replace(self._path, b"".join(map(_line, recent)), self._files.look(self._path))
+                self._files.replace(self._path, b"".join(map(_line, recent)), self._files.read_stable(self._path))
             self._files.append(self._path, _line(now))
         return True
 

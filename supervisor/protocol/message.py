@@ -63,7 +63,7 @@ class Message:
     words: str = field(init=False, repr=False, compare=False)  # the digest of the text; a round asks for it again and again
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "words", words_digest(self.text))
+        object.__setattr__(self, "words", digest_of_text(self.text))
 
     @property
     def key(self) -> Key:
@@ -73,18 +73,18 @@ class Message:
     @property
     def base(self) -> str:
         """The digest of createdAt as found, role and text: the same message where a writer strips ids."""
-        return base_of(self.raw.get("createdAtFound", self.raw.get("createdAt")), self.raw.get("role"), self.text)
+        return fingerprint_of(self.raw.get("createdAtFound", self.raw.get("createdAt")), self.raw.get("role"), self.text)
 
     @property
     def bases(self) -> tuple[str, ...]:
         """Every base the message may come back with: a writer may strip what recalld added, or keep it."""
         if "createdAtFound" not in self.raw:
             return (self.base,)
-        return (self.base, base_of(self.raw.get("createdAt"), self.raw.get("role"), self.text))
+        return (self.base, fingerprint_of(self.raw.get("createdAt"), self.raw.get("role"), self.text))
 
 
 @dataclass(frozen=True, slots=True)
-class Odd:
+class InvalidEntry:
     """An element of the array that can't be understood, and one sentence that says why."""
 
     raw: Any
@@ -92,16 +92,16 @@ class Odd:
 
 
 Key: TypeAlias = tuple[str, str]
-Entry: TypeAlias = Message | Odd
+Entry: TypeAlias = Message | InvalidEntry
 History: TypeAlias = tuple[Entry, ...]
 
 
-def words_digest(text: str) -> str:
+def digest_of_text(text: str) -> str:
     """Return the first 16 hex digits of the sha256 of *text*."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def base_of(created_at: object, role: object, text: str) -> str:
+def fingerprint_of(created_at: object, role: object, text: str) -> str:
     """Return the first 16 hex digits of the sha256 of createdAt as found, role and text, as a JSON array in ASCII."""
     return hashlib.sha256(json.dumps([created_at, role, text]).encode("ascii")).hexdigest()[:16]
 
@@ -109,19 +109,19 @@ def base_of(created_at: object, role: object, text: str) -> str:
 def read_message(raw: object, zone: tzinfo) -> Entry:
     """Return the message that *raw* is, or the Odd that it is; *zone* is that of times without an offset. Never raises."""
     if not isinstance(raw, dict):
-        return Odd(raw, "it is not an object")
+        return InvalidEntry(raw, "it is not an object")
     if is_deeper(raw, _MOST_LEVELS):
-        return Odd(raw, "its nesting is too deep")
+        return InvalidEntry(raw, "its nesting is too deep")
     role = raw.get("role")
     if not isinstance(role, str) or not role.strip():
-        return Odd(raw, "it has no role")
+        return InvalidEntry(raw, "it has no role")
     text = _text_of(raw)
     if text is None:
-        return Odd(raw, "it has no text")
+        return InvalidEntry(raw, "it has no text")
     identity = raw.get("id", "")
     if not isinstance(identity, str):
         if isinstance(identity, bool) or not isinstance(identity, int):
-            return Odd(raw, "its id is not a string")
+            return InvalidEntry(raw, "its id is not a string")
         identity = str(identity)
     return Message(
         raw=raw,
@@ -167,7 +167,7 @@ def _time_of(found: object) -> datetime | None:
         return None
 
 
-def flagged(message: Message, archived: Archived) -> Message:
+def with_archived(message: Message, archived: Archived) -> Message:
     """Return the message with its flag moved; ValueError when the move is not in MOVES. Success clears the failure fields."""
     if archived is message.archived:
         return message
@@ -182,7 +182,7 @@ def flagged(message: Message, archived: Archived) -> Message:
     return replace(message, raw=raw, archived=archived)
 
 
-def failed(message: Message, attempts: int, failed_at: datetime, next_at: datetime) -> Message:
+def with_failure(message: Message, attempts: int, failed_at: datetime, next_at: datetime) -> Message:
     """Return the message with the failure of its group mirrored in it (003, 失败与退避)."""
     raw = {
         **message.raw,
@@ -193,12 +193,12 @@ def failed(message: Message, attempts: int, failed_at: datetime, next_at: dateti
     return replace(message, raw=raw, attempts=attempts, failed_at=failed_at, next_at=next_at)
 
 
-def named(message: Message, identity: str) -> Message:
+def with_id(message: Message, identity: str) -> Message:
     """Return the message with an id given at first sight, which stands first in the object."""
     return replace(message, raw={"id": identity, **{k: v for k, v in message.raw.items() if k != "id"}}, id=identity)
 
 
-def dated(message: Message, at: datetime) -> Message:
+def with_timestamp(message: Message, at: datetime) -> Message:
     """Return the message with the time of first sight; what stood in createdAt is kept beside it."""
     raw = dict(message.raw)
     if "createdAt" in raw:
@@ -218,7 +218,7 @@ def parse_history(data: bytes, zone: tzinfo) -> History:
     if not isinstance(array, list):
         raise ValueError(f"it holds {_KINDS[type(array)]}, not an array")  # noqa: TRY004 - every fault of the bytes is one kind
     history = tuple(read_message(raw, zone) for raw in array)
-    if any(isinstance(entry, Odd) and is_deeper(entry.raw, DEEPEST) for entry in history):
+    if any(isinstance(entry, InvalidEntry) and is_deeper(entry.raw, DEEPEST) for entry in history):
         raise ValueError("its nesting is too deep")
     return history
 

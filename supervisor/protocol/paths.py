@@ -32,7 +32,7 @@ _FOREIGN: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class WorkspacePaths:
     """The paths of the workspace at *root*."""
 
     root: Path
@@ -91,7 +91,7 @@ class Layout:
     def folders(self) -> tuple[Path, ...]:
         """Every folder that recalld writes to, outermost first."""
         inner = (self.summaries, self.originals, self.previous, self.quarantine, self.drop_box)
-        return (self.memory, self.turns, self.state, *inner, *(self.worker / name for name in SPOOL))
+        return (self.memory, self.turns, self.state, *inner, *(self.worker / name for name in QUEUE_FOLDERS))
 
     @property
     def config(self) -> Path:
@@ -160,7 +160,7 @@ class Layout:
 
 
 #: The folders of the spool, in worker/: what waits, what is being done, what is done, which group failed.
-SPOOL: Final = ("queue", "running", "results", "failed")
+QUEUE_FOLDERS: Final = ("queue", "running", "results", "failed")
 #: How many workers can live at once in one workspace.
 WORKERS: Final = 8
 
@@ -207,23 +207,23 @@ _MOUNTS: Final = "/proc/self/mountinfo"
 _OCTAL: Final = re.compile(r"\\([0-7]{3})")
 
 
-def check_ground(layout: Layout, *, allow_network_fs: bool) -> None:
+def check_filesystem(paths: WorkspacePaths, *, allow_network_fs: bool) -> None:
     """BadConfig where the workspace lies on a network file system (unless allowed), or a folder of it leads outside."""
-    check_inside(layout)
-    root = os.path.realpath(layout.root)
+    check_inside(paths)
+    root = os.path.realpath(paths.root)
     kind = "" if allow_network_fs else file_system(root, _mounts())
     if kind in NETWORK or kind.startswith("fuse."):
-        why = f"{layout.root} lies on {kind}, where locks may not hold; move it to a disk of this machine, or set this to true"
+        why = f"{paths.root} lies on {kind}, where locks may not hold; move it to a disk of this machine, or set this to true"
         raise BadConfig("care.allow_network_fs", why)
 
 
-def check_inside(layout: Layout) -> None:
+def check_inside(paths: WorkspacePaths) -> None:
     """BadConfig where a folder that recalld writes to leads outside the workspace, as the files lie now."""
-    root = os.path.realpath(layout.root)
-    for folder in (*layout.folders, *_within(layout.originals)):
+    root = os.path.realpath(paths.root)
+    for folder in (*paths.folders, *_within(paths.originals)):
         place = os.path.realpath(folder)
         if place != root and not place.startswith(root + os.sep):
-            name = layout.relative(folder)
+            name = paths.relative(folder)
             raise BadConfig(
                 name, f"it leads to {place}, outside the workspace; make it a folder of its own, or move all of it there"
             )

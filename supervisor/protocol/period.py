@@ -68,7 +68,7 @@ def period_of_group(group: str) -> Period | None:
 RECENT_DAYS: Final = 5  # calendar days; 003, 时间范围
 
 
-def home(of: date, today: date, recent_days: int = RECENT_DAYS) -> Period | None:
+def summary_period(of: date, today: date, recent_days: int = RECENT_DAYS) -> Period | None:
     """
     Return the period whose summary the day belongs to; None while it is recent and its dated file is its home.
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from supervisor.protocol.clock import from_wire, to_the_millisecond, to_wire
 from supervisor.protocol.lenient_json import parse_json, render_json
 from supervisor.protocol.message import ATTEMPTS_END
-from supervisor.protocol.paths import SPOOL
+from supervisor.protocol.paths import QUEUE_FOLDERS
 from supervisor.protocol.period import Period, period_of_group
 from supervisor.protocol.task import Result, Task, parse_result, parse_task, render_result, render_task
 
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.protocol.files import Files
-    from supervisor.protocol.paths import Layout
+    from supervisor.protocol.paths import WorkspacePaths
 
 _TASK: Final = re.compile(r"(?P<group>(?:day|month)-[0-9-]+)-[0-9a-f]{10}-\d+\.json")
 
 
-class Spool:
+class TaskQueue:
     """The four folders under ``worker/``."""
 
-    def __init__(self, files: Files, layout: Layout) -> None:
+    def __init__(self, files: Files, paths: WorkspacePaths) -> None:
         self._files = files
-        self.queue, self.running, self.results, self.failed = (layout.worker / name for name in SPOOL)
+        self.queue, self.running, self.results, self.failed = (paths.worker / name for name in QUEUE_FOLDERS)
 
     def prepare(self) -> None:
         """Make the folders where they are absent."""
         for folder in (self.queue, self.running, self.results, self.failed):
             self._files.make_folder(folder, lasting=True)
 
-    def settle(self) -> None:
+    def sync_folders(self) -> None:
         """Make durable what lies in the folders, and that what a killed process took out of them stays out."""
         for folder in (self.queue, self.running, self.results, self.failed):
             self._files.disk.sync_folder(folder)
@@ -58,7 +58,7 @@ class Spool:
             return False
         return True
 
-    def in_flight(self) -> dict[str, str]:
+    def active_groups(self) -> dict[str, str]:
         """Return the groups that have a task or a result here, each with the folder it lies in."""
         found: dict[str, str] = {}
         for folder in (self.queue, self.running, self.results):
@@ -66,7 +66,7 @@ class Spool:
                 found[_group(name)] = folder.name
         return found
 
-    def waiting(self) -> int:
+    def queued_count(self) -> int:
         """Count the tasks in the queue."""
         return len(_names(self._files, self.queue))
 
@@ -76,7 +76,7 @@ class Spool:
 
     def read_result(self, path: Path) -> Result:
         """Return the result; ValueError with a reason when it is none."""
-        look = self._files.look(path)
+        look = self._files.read_stable(path)
         if look is None:
             raise ValueError("it is gone")
         result = parse_result(look.data)
@@ -97,10 +97,10 @@ class Spool:
         stats = {name: self._files.disk.stat(self.running / name) for name in _names(self._files, self.running)}
         return {name: stat.mtime_ns for name, stat in stats.items() if stat}
 
-    def put_back(self, name: str) -> None:
+    def requeue(self, name: str) -> None:
         """Return a running task to the queue; one that has its result already is over."""
         if self._files.disk.stat(self.results / name):
-            self._files.settle(self.results / name)
+            self._files.ensure_durable(self.results / name)
             self._files.remove(self.running / name)
             return
         try:
@@ -110,7 +110,7 @@ class Spool:
         except FileNotFoundError:
             return
 
-    def withdraw(self, *, asked_too: bool = True) -> int:
+    def cancel_queued(self, *, asked_too: bool = True) -> int:
         """
         Take back every task that nobody has claimed: it would only fail as the one before; returns how many.
 
@@ -122,7 +122,7 @@ class Spool:
         return len(names)
 
     def _is_asked(self, name: str) -> bool:
-        look = self._files.look(self.queue / name)
+        look = self._files.read_stable(self.queue / name)
         with suppress(ValueError):
             return look is not None and parse_task(look.data).redo
         return False
@@ -141,7 +141,7 @@ class Spool:
             except (FileNotFoundError, FileExistsError):
                 continue
             self._files.disk.touch(self.running / name)
-            look = self._files.look(self.running / name)
+            look = self._files.read_stable(self.running / name)
             try:
                 if look is None:
                     continue
@@ -154,7 +154,7 @@ class Spool:
             return task
         return None
 
-    def beat(self, task: Task) -> None:
+    def heartbeat(self, task: Task) -> None:
         """Say that the task is being worked on; nothing happens when it was put back meanwhile."""
         try:
             self._files.disk.touch(self.running / f"{task.id}.json")
@@ -167,7 +167,7 @@ class Spool:
         try:
             self._files.create(self.results / name, render_result(result))
         except FileExistsError:  # a second worker was faster: the work is the same
-            self._files.settle(self.results / name)
+            self._files.ensure_durable(self.results / name)
         self._files.remove(self.running / name)
 
     # ── failures ─────────────────────────────────────────────────────────────
@@ -177,7 +177,7 @@ class Spool:
         found = {}
         for name in self._files.disk.names(self.failed):
             group = name.removesuffix(".json")
-            look = self._files.look(self.failed / name) if period_of_group(group) else None
+            look = self._files.read_stable(self.failed / name) if period_of_group(group) else None
             if look is None:
                 continue
             try:
@@ -195,11 +195,11 @@ class Spool:
         """Write down the group's last failure."""
         path = self.failed / f"{group}.json"
         fields = {"attempts": attempts, "failedAt": to_wire(failed_at), "nextAt": to_wire(next_at), "reason": reason}
-        self._files.replace(path, render_json(fields) + b"\n", self._files.look(path))
+        self._files.replace(path, render_json(fields) + b"\n", self._files.read_stable(path))
 
     def provider(self) -> dict[str, Any]:
         """Return what is written about the provider; nothing where there is no file or it can't be read."""
-        look = self._files.look(self.failed / "provider.json")
+        look = self._files.read_stable(self.failed / "provider.json")
         try:
             raw = parse_json(look.data) if look else {}
         except ValueError:
@@ -209,7 +209,7 @@ class Spool:
     def note_provider(self, fields: dict[str, Any]) -> None:
         """Write down the provider's last fault and what the day has cost."""
         path = self.failed / "provider.json"
-        self._files.replace(path, render_json(fields) + b"\n", self._files.look(path))
+        self._files.replace(path, render_json(fields) + b"\n", self._files.read_stable(path))
 
     def clear(self, group: str) -> None:
         """Forget the group's failure: it succeeded, or has nothing left to do."""

@@ -72,7 +72,7 @@ _HAPPENED: Final = re.compile(
 )
 
 
-def weighed(sentence: str, dates: Sequence[Span]) -> dict[str, float]:
+def weight_terms(sentence: str, dates: Sequence[Span]) -> dict[str, float]:
     """
     Return the words of *sentence* (NFKC), in order, each with what it counts, 1.0 in full; *dates* are those that it names.
 
@@ -173,7 +173,7 @@ class Query:
         return not self.words and not self.days
 
 
-def ask(question: str, today: date, recent: Sequence[str] = (), most: int = 0) -> Query:
+def parse_query(question: str, today: date, recent: Sequence[str] = (), most: int = 0) -> Query:
     """
     Return what *question* asks for; *recent* are the texts before it, oldest first; *most* words at most (0: all).
 
@@ -186,7 +186,7 @@ def ask(question: str, today: date, recent: Sequence[str] = (), most: int = 0) -
     text = " ".join(asking)
     named = [spans(sentence, today) for sentence in asking]
     days = tuple(span.days for of_sentence in named for span in of_sentence)
-    asked = [weighed(sentence, dates) for sentence, dates in zip(asking, named, strict=True)]
+    asked = [weight_terms(sentence, dates) for sentence, dates in zip(asking, named, strict=True)]
     words = {word: max(weights.get(word, 0.0) for weights in asked) for weights in asked for word in weights}
     only_days = bool(days) and max(words.values(), default=0.0) < 1.0
     if only_days and asks_which_day(text) and not asks_what_happened(text):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from supervisor.archive.coverage import MemoryFile
     from supervisor.index.hit import Hit
     from supervisor.protocol.files import Files
-    from supervisor.protocol.paths import Layout
+    from supervisor.protocol.paths import WorkspacePaths
     from supervisor.workspace import Workspace
 
 T = TypeVar("T")
@@ -191,13 +191,13 @@ class Kept:
 class CanaryStore:
     """The file. Only the supervisor writes it."""
 
-    def __init__(self, files: Files, layout: Layout) -> None:
+    def __init__(self, files: Files, paths: WorkspacePaths) -> None:
         self._files = files
-        self._layout = layout
+        self._paths = paths
 
     def read(self) -> Kept:
         """Return what is kept; nothing where there is no file, or one of another format."""
-        look = self._files.look(self._layout.canaries)
+        look = self._files.read_stable(self._paths.canaries)
         found = [one for line in (look.data.split(b"\n") if look else ()) if (one := _object(line))]
         if not found or found[0].get("recalld") != FORMAT:
             return Kept()
@@ -213,7 +213,7 @@ class CanaryStore:
         head = {"recalld": FORMAT, "until": kept.until and to_wire(kept.until), "level": kept.level}
         lines = [head, *map(_fields, kept.canaries[-KEPT:])]
         data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-        self._files.replace(self._layout.canaries, data, self._files.look(self._layout.canaries))
+        self._files.replace(self._paths.canaries, data, self._files.read_stable(self._paths.canaries))
 
 
 def _fields(one: Canary) -> dict[str, Any]:
@@ -256,7 +256,7 @@ def probe(ws: Workspace, now: datetime) -> int:
     The index is as the files are. It ends early where the workspace is told to stop.
     """
     # gather
-    store = CanaryStore(ws.files, ws.layout)
+    store = CanaryStore(ws.files, ws.paths)
     before = store.read()
     kept = _with_new(ws, before, now)
     # decide, one by one
@@ -305,5 +305,5 @@ def _answer(ws: Workspace, canary: Canary, now: datetime) -> Canary | None:
         return None
     standing = ws.memory.summaries()
     named = [period for period, one in standing.items() if any(source.name == canary.file for source in one.sources)]
-    covering = {ws.layout.relative(ws.layout.summary(period)) for period in named}
+    covering = {ws.paths.relative(ws.paths.summary(period)) for period in named}
     return answered(canary, now, found=is_found(canary, recall(ws, canary.question, now).hits, covering))

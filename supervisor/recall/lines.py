@@ -43,7 +43,7 @@ def get(ws: Workspace, path: str, start: int = 1, count: int | None = None) -> L
     if start < 1 or (count is not None and count < 1):
         raise BadRequest("--from", "lines count from 1")
     place = _place(ws, bare)
-    look = ws.files.look(place)
+    look = ws.files.read_stable(place)
     if look is None:
         raise NotFound(bare)
     lines = decoded(look.data).split("\n")
@@ -52,7 +52,7 @@ def get(ws: Workspace, path: str, start: int = 1, count: int | None = None) -> L
     if start > max(1, len(lines)):
         raise BadRequest("--from", f"{bare} has {len(lines)} lines")
     chosen = lines[start - 1 :] if count is None else lines[start - 1 : start - 1 + count]
-    return Lines(ws.layout.relative(place), start, start - 1 + len(chosen), len(lines), "\n".join(chosen))
+    return Lines(ws.paths.relative(place), start, start - 1 + len(chosen), len(lines), "\n".join(chosen))
 
 
 def _cited(text: str) -> tuple[int, int]:
@@ -73,11 +73,11 @@ def _place(ws: Workspace, path: str) -> Path:
     if not parts or path.startswith("/") or ".." in parts or "\0" in path or not path.endswith(".md"):
         raise BadRequest("path", f"{path!r} is no memory file; it looks like memory/2026-01-28-deploy.md")
     if parts[0] != "memory" and path not in {"memory.md", "MEMORY.md"}:
-        if ws.files.disk.stat(ws.layout.root.joinpath(*parts)) is None:
+        if ws.files.disk.stat(ws.paths.root.joinpath(*parts)) is None:
             raise NotFound(path)
         raise BadRequest("path", f"{path!r} is no memory file; it looks like memory/2026-01-28-deploy.md")
-    place = ws.layout.root.joinpath(*parts)
-    if any(_is_link(ws, ws.layout.root.joinpath(*parts[:n])) for n in range(1, len(parts) + 1)):
+    place = ws.paths.root.joinpath(*parts)
+    if any(_is_link(ws, ws.paths.root.joinpath(*parts[:n])) for n in range(1, len(parts) + 1)):
         raise BadRequest("path", f"{path!r} leads through a link")
     if ws.files.disk.stat(place) is None and day_of_name(parts[-1]):
         return ws.memory.path_of(parts[-1])

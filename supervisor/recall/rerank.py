@@ -30,7 +30,7 @@ from supervisor.recall.vector_cache import digest
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from supervisor.index.hit import Hit, Unit
+    from supervisor.index.hit import Hit, Passage
     from supervisor.protocol.clock import Deadline
     from supervisor.protocol.config import Config
     from supervisor.protocol.files import Files
@@ -52,7 +52,7 @@ class Hybrid:
         self._embeddings = embeddings
         self._vectors = vectors
 
-    def scores(self, question: str, units: Sequence[Unit], within_s: float) -> list[float | None]:
+    def scores(self, question: str, units: Sequence[Passage], within_s: float) -> list[float | None]:
         """Return the cosine of each unit with the question, None where it has no vector yet (`Backend.scores`)."""
         import numpy as np
 
@@ -74,7 +74,7 @@ class Hybrid:
         """Return the contents of files that are dealt with (`Learner.learnt`)."""
         return self._vectors.learnt()
 
-    def learn(self, content: str, units: Sequence[Unit]) -> None:
+    def learn(self, content: str, units: Sequence[Passage]) -> None:
         """Make the vectors of a file's units that have none (`Learner.learn`)."""
         texts = {digest(unit.text): unit.text for unit in units}
         known = self._vectors.get(texts)
@@ -108,7 +108,7 @@ _REST_S: Final = 30.0
 class Backend(Protocol):
     """Says how well units answer a question."""
 
-    def scores(self, question: str, units: Sequence[Unit], within_s: float) -> Sequence[float | None]:
+    def scores(self, question: str, units: Sequence[Passage], within_s: float) -> Sequence[float | None]:
         """
         Return a number for each unit, in their order, more for a better answer; None where nothing can be said.
 
@@ -126,7 +126,7 @@ class Learner(Protocol):
         """Return the contents that it has seen, as `learn` named them."""
         ...
 
-    def learn(self, content: str, units: Sequence[Unit]) -> None:
+    def learn(self, content: str, units: Sequence[Passage]) -> None:
         """Take in the units of a file; *content* names what stands in it. OSError or ValueError: later again."""
         ...
 
@@ -255,7 +255,7 @@ def added(hits: Sequence[Hit], scores: Sequence[float | None]) -> list[Hit] | No
     return sorted(raised, key=lambda hit: -hit.score)
 
 
-def learn(ws: Workspace) -> int:
+def precompute_vectors(ws: Workspace) -> int:
     """
     Show the backend every file of memory that it has not seen, and return how many.
 
@@ -275,7 +275,7 @@ def learn(ws: Workspace) -> int:
         ws.progress("vectors", done, len(lacking))
         path = wanted[content]
         try:
-            cuts = cut_file(ws.files, ws.layout, path, records[path], ws.zone)
+            cuts = cut_file(ws.files, ws.paths, path, records[path], ws.zone)
         except (OSError, SupervisorError):
             continue
         try:
@@ -284,5 +284,5 @@ def learn(ws: Workspace) -> int:
             fault = str(error)
             break
         done += 1
-    ws.events.edge("backend_failed", fault, over="backend_back", backend=ws.config.recall.backend, why=fault)
+    ws.events.transition("backend_failed", fault, over="backend_back", backend=ws.config.recall.backend, why=fault)
     return done

@@ -15,7 +15,7 @@ from supervisor.index.hit import SearchResult
 from supervisor.index.literal import look_up, parts
 from supervisor.protocol.clock import within
 from supervisor.protocol.errors import BadFile, as_ours
-from supervisor.query.parse import Query, ask
+from supervisor.query.parse import Query, parse_query
 from supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def refresh(ws: Workspace, wait_s: float = 0.0, *, anew: bool = False) -> Change
         changes = replace(changes, rebuilt=changes.rebuilt or (anew and not changes.shared))
     unread = sorted(changes.unread)
     first = {"file": unread[0], "why": changes.unread[unread[0]]} if unread else {}
-    ws.events.edge("file_unread", tuple(unread), files=len(unread), **first)
+    ws.events.transition("file_unread", tuple(unread), files=len(unread), **first)
     return changes
 
 
@@ -115,7 +115,7 @@ class _Search:
         try:
             return step()
         except Exception as error:  # noqa: BLE001 - the turn is worth more than what failed in it
-            self.faults.append(str(as_ours(error, "recall", self._ws.layout.root)))
+            self.faults.append(str(as_ours(error, "recall", self._ws.paths.root)))
         return otherwise
 
     def scored(self, query: Query, deadline: Deadline) -> list[Hit]:
@@ -151,7 +151,7 @@ class _Search:
             wanted += [part for word in query.words for part in parts(word, is_known) if part not in wanted]
         if not wanted:
             return []
-        hits = look_up(self._ws.files, self._ws.layout, index.records(), wanted, _MOST_LITERAL, self._ws.zone, deadline)
+        hits = look_up(self._ws.files, self._ws.paths, index.records(), wanted, _MOST_LITERAL, self._ws.zone, deadline)
         if deadline.is_over:
             self.faults.append("time was up before all files were searched")
         return hits
@@ -159,15 +159,17 @@ class _Search:
     def tell(self, hits: Sequence[Hit]) -> None:
         """Have events say what lasts, when it begins."""
         why = "; ".join(dict.fromkeys(self.faults))
-        self._ws.events.edge("recall_failed", why, why=why, hits=len(hits))
+        self._ws.events.transition("recall_failed", why, why=why, hits=len(hits))
         fault = self._ws.rescoring.fault
-        self._ws.events.edge("backend_failed", fault, over="backend_back", backend=self._ws.config.recall.backend, why=fault)
+        self._ws.events.transition(
+            "backend_failed", fault, over="backend_back", backend=self._ws.config.recall.backend, why=fault
+        )
 
 
 def _query(ws: Workspace, question: str, now: datetime, recent: Sequence[Message]) -> Query:
     settings = ws.config.recall
     before = [message.text for message in recent][-settings.recent_messages or len(recent) :]
-    return ask(question, ws.today(now), before if settings.recent_messages else (), settings.max_keywords)
+    return parse_query(question, ws.today(now), before if settings.recent_messages else (), settings.max_keywords)
 
 
 def _tell_damage(ws: Workspace, error: BadFile) -> None:

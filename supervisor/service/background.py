@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Final
 
 from supervisor.context.prepared import Ready
 from supervisor.protocol.clock import within
-from supervisor.protocol.errors import Busy, SupervisorError, Unforeseen, as_ours
+from supervisor.protocol.errors import Busy, InternalError, SupervisorError, as_ours
 from supervisor.recall.canaries import probe
-from supervisor.recall.rerank import learn
+from supervisor.recall.rerank import precompute_vectors
 from supervisor.recall.search import refresh
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _AFTER_A_BUG_S: Final = 60.0
 
 
-class Beside:
+class PeriodicThread:
     """
     Does *step* when it is woken, and at the latest after as many seconds as the step before it returned.
 
@@ -85,10 +85,10 @@ class Beside:
         try:
             wait_s = self._step()
         except Exception as error:  # noqa: BLE001 - the rounds go on whatever happens here; it is told
-            why = str(Unforeseen.of(self._what, error))
-            self._ws.events.edge("error", why, why=why)
+            why = str(InternalError.of(self._what, error))
+            self._ws.events.transition("error", why, why=why)
             return _AFTER_A_BUG_S
-        self._ws.events.edge("error", "")
+        self._ws.events.transition("error", "")
         return wait_s
 
 
@@ -105,16 +105,16 @@ _LOCK_WAIT: Final = timedelta(seconds=2)
 _AGAIN_S: Final = (0.5, 60.0)
 
 
-class Keeper:
+class BackgroundThreads:
     """The threads, each with a workspace of its own, which *another* opens."""
 
     def __init__(self, another: Callable[[], Workspace], clock: Clock) -> None:
         learning, fresh, ready = another(), another(), another()
-        self._inbox = ready.layout.inbox.name
-        self._learning = Beside(learning, "learning", lambda: _learn(learning))
+        self._inbox = ready.paths.inbox.name
+        self._learning = PeriodicThread(learning, "learning", lambda: _learn(learning))
         self._index, self._commits = fresh.index, (fresh.index.held, fresh.index.held)
-        self._fresh = Beside(fresh, "index", Freshness(fresh, clock, self._learning.wake).step, _GATHER_S)
-        self._ready = Beside(ready, "ready context", _context_step(ready, clock))
+        self._fresh = PeriodicThread(fresh, "index", Freshness(fresh, clock, self._learning.wake).step, _GATHER_S)
+        self._ready = PeriodicThread(ready, "ready context", _context_step(ready, clock))
 
     def hint(self, name: str) -> None:
         """Somebody says that a file of this *name* has changed."""
@@ -150,7 +150,7 @@ class Keeper:
 
 
 def _learn(ws: Workspace) -> float:
-    learn(ws)
+    precompute_vectors(ws)
     return _LEARN_S
 
 
@@ -183,7 +183,7 @@ class Freshness:
         why = self._fault_of(self._update)
         if self._ws.index.should_stop():
             return 0.0
-        self._ws.events.edge("index_stale", bool(why), over="index_fresh", why=why)
+        self._ws.events.transition("index_stale", bool(why), over="index_fresh", why=why)
         if why:
             wait_s, self._again_s = self._again_s, min(2 * self._again_s, _AGAIN_S[1])
             return wait_s
@@ -192,7 +192,7 @@ class Freshness:
         if left_s > 0 or self._ws.should_stop():
             return max(left_s, 0.0)
         why = self._fault_of(lambda: probe(self._ws, self._clock()))
-        self._ws.events.edge("degraded", bool(why), over="recovered", why=why)
+        self._ws.events.transition("degraded", bool(why), over="recovered", why=why)
         self._checked = time.monotonic()
         return _CHECK_S
 
@@ -201,12 +201,12 @@ class Freshness:
         if found.read:
             self._changed()
         if found.shared:
-            raise Busy(self._ws.layout.state / "index.lock", _LOCK_WAIT)
+            raise Busy(self._ws.paths.state / "index.lock", _LOCK_WAIT)
 
     def _fault_of(self, step: Callable[[], object]) -> str:
         """Return what went wrong in the step, "" when nothing did."""
         try:
             step()
         except (SupervisorError, OSError) as error:
-            return str(as_ours(error, "index", self._ws.layout.state))
+            return str(as_ours(error, "index", self._ws.paths.state))
         return ""

@@ -23,7 +23,7 @@ from supervisor.protocol.clock import steady_s
 from supervisor.protocol.errors import BadFile, Busy
 from supervisor.protocol.paths import check_inside
 from supervisor.service.round import Round, run_round
-from supervisor.service.watcher import Look
+from supervisor.service.watcher import ChangeDetector
 from supervisor.summaries.llm_state import provider_state
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from supervisor.protocol.clock import Clock
     from supervisor.protocol.disk import Stat
-    from supervisor.service.background import Keeper
-    from supervisor.service.lock import Alone
+    from supervisor.service.background import BackgroundThreads
+    from supervisor.service.lock import SupervisorLock
     from supervisor.service.workers import Workers
     from supervisor.workspace import Workspace
 
@@ -56,7 +56,7 @@ def jump(before: Reading, after: Reading) -> timedelta:
     return (after.wall - before.wall) - timedelta(seconds=after.steady_s - before.steady_s)
 
 
-def caution(moved: timedelta) -> timedelta:
+def pause_after(moved: timedelta) -> timedelta:
     """
     Return how long to leave alone what goes by age, after the wall clock was *moved*; nothing for a small move.
 
@@ -81,7 +81,7 @@ class Supervisor:
         clock: Clock,
         workers: Workers | None = None,
         steady: Callable[[], float] = steady_s,
-        keeper: Keeper | None = None,
+        keeper: BackgroundThreads | None = None,
     ) -> None:
         self._ws = ws
         self._clock = clock
@@ -90,7 +90,7 @@ class Supervisor:
         self._keeper = keeper
         self._stop = threading.Event()
         self._wake = threading.Event()
-        self._look = Look(ws.files.disk, ws.layout, ws.spool)
+        self._look = ChangeDetector(ws.files.disk, ws.paths, ws.task_queue)
         self._write_wait = timedelta()
         self._held_until = float("-inf")
         self._reading: Reading | None = None
@@ -106,14 +106,14 @@ class Supervisor:
 
     def hint(self, name: str) -> None:
         """Look now: somebody says that a file of that *name* has changed."""
-        if name != self._ws.layout.inbox.name:
+        if name != self._ws.paths.inbox.name:
             self._wake.set()
         if self._keeper:
             self._keeper.hint(name)
 
     # ── the service ──────────────────────────────────────────────────────────
 
-    def run(self, alone: Alone) -> None:
+    def run(self, alone: SupervisorLock) -> None:
         """Watch the workspace until told to stop, or until it is not held *alone* any more (LockLost)."""
         with self._keeper or contextlib.nullcontext(), self._events():
             poll_s = self._ws.config.care.poll.total_seconds()
@@ -150,7 +150,7 @@ class Supervisor:
 
         After a jump of the clock nothing that goes by age is begun for a while.
         """
-        check_inside(self._ws.layout)
+        check_inside(self._ws.paths)
         held = self._steady_s() < self._held_until
         done = run_round(self._ws, now, "none" if held else "due", ageing=not self._has_jumped(now))
         if not held:
@@ -159,7 +159,7 @@ class Supervisor:
             self._write_wait = min(max(self._write_wait * 2, config.write_wait), config.write_wait_limit)
             self._write_wait = self._write_wait if refused else timedelta()
             self._held_until = self._steady_s() + self._write_wait.total_seconds()
-        if done.damage(self._ws.layout.history):
+        if done.damage(self._ws.paths.history):
             self._restore_when_quiet(now)
         self._due_at = self._next_retry(now)
         return done
@@ -168,7 +168,7 @@ class Supervisor:
         """Tell whether the clock was moved a short while ago; a jump is told once."""
         before, self._reading = self._reading, Reading(now, self._steady_s())
         moved = jump(before, self._reading) if before else timedelta()
-        if wait := caution(moved):
+        if wait := pause_after(moved):
             self._ageless_until = self._reading.steady_s + wait.total_seconds()
             self._ws.events.emit("clock_jump", seconds=round(moved.total_seconds()), waits_s=round(wait.total_seconds()))
         return self._reading.steady_s < self._ageless_until
@@ -181,7 +181,7 @@ class Supervisor:
 
     def _restore_when_quiet(self, now: datetime) -> None:
         """Restore a damaged history.json once nobody has written to it for a while: a person may be in the middle of it."""
-        stat = self._ws.files.disk.stat(self._ws.layout.history)
+        stat = self._ws.files.disk.stat(self._ws.paths.history)
         if self._damaged is None or self._damaged[0] != stat:
             self._damaged = (stat, self._steady_s())
         quiet_s = self._ws.config.archive.quiet.total_seconds()
@@ -204,9 +204,9 @@ class Supervisor:
         from supervisor.service.watcher import watch
 
         try:
-            stop = watch(self._ws.layout, self.hint)
+            stop = watch(self._ws.paths, self.hint)
         except (OSError, Busy) as error:
-            self._ws.events.edge("watch_lost", True, why=str(error))
+            self._ws.events.transition("watch_lost", True, why=str(error))
             stop = _nothing
         try:
             yield

@@ -17,14 +17,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from supervisor.archive.coverage import covered
-from supervisor.archive.memory_folder import MemoryStore
+from supervisor.archive.memory_folder import MemoryFolder
 from supervisor.archive.restore import restore_history
 from supervisor.protocol.clock import to_wire
 from supervisor.protocol.dated_file import body_digest, is_broken, parse_dated
 from supervisor.protocol.errors import SupervisorError
 from supervisor.protocol.frontmatter import read_head
-from supervisor.protocol.lenient_json import parse_json, salvage
-from supervisor.protocol.message import Archived, Key, Message, Odd, read_message
+from supervisor.protocol.lenient_json import parse_json, recover_prefix
+from supervisor.protocol.message import Archived, InvalidEntry, Key, Message, read_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,32 +67,32 @@ class Ledger:
 def fsck(ws: Workspace) -> Ledger:
     """Return the account of the whole workspace."""
     ledger = Ledger()
-    ws.seen.refresh()
+    ws.journal.refresh()
     in_files = _files(ws, ledger)
     in_history: set[Key] = set()
     try:
         history = ws.history.read()
         in_history = {entry.key for entry in history if isinstance(entry, Message)}
-        ledger.set_aside = sum(isinstance(entry, Odd) for entry in history)
+        ledger.set_aside = sum(isinstance(entry, InvalidEntry) for entry in history)
         _flags(history, set(in_files), ws, ledger)
     except SupervisorError as error:
         ledger.damage.append(str(error))
     present = {file.name for file in ws.memory.dated()}
-    everything = set(in_files) | in_history | set(ws.seen.written) | set(ws.seen.unwritten)
+    everything = set(in_files) | in_history | set(ws.journal.written) | set(ws.journal.unwritten)
     for key in sorted(everything):
         if key in in_files:
             ledger.in_files += 1
         elif key in in_history:
             ledger.in_history += 1
-        elif key in ws.seen.unwritten:
+        elif key in ws.journal.unwritten:
             ledger.in_journal += 1
-        elif (file := ws.seen.file_of(key)) in present and file in ws.seen.notes:
+        elif (file := ws.journal.file_of(key)) in present and file in ws.journal.notes:
             ledger.in_files += 1  # in a file that another program kept
         elif file in present:
             ledger.removed += 1
             ledger.removed_ids.append(key[0])
         else:
-            ledger.lost.append(f"{key[0]} (was in {ws.seen.file_of(key)})")
+            ledger.lost.append(f"{key[0]} (was in {ws.journal.file_of(key)})")
     ledger.seen = len(everything) + ledger.set_aside
     return ledger
 
@@ -100,7 +100,7 @@ def fsck(ws: Workspace) -> Ledger:
 def is_whole(ws: Workspace, name: str) -> bool:
     """Tell whether the dated file *name*, which recalld made, is not there, or is there with its head and its end."""
     path = ws.memory.path_of(name)
-    look = ws.files.look(path)
+    look = ws.files.read_stable(path)
     return look is None or (parse_dated(look.data, path) is not None and not is_broken(look.data))
 
 
@@ -108,12 +108,12 @@ def _files(ws: Workspace, ledger: Ledger) -> Counter[Key]:
     """Read every dated file and summary; returns how often each message stands in a dated file."""
     found: Counter[Key] = Counter()
     where: defaultdict[Key, list[str]] = defaultdict(list)
-    memory = MemoryStore(ws.files, ws.layout)
+    memory = MemoryFolder(ws.files, ws.paths)
     files = memory.dated()
     for file in files:
-        look = ws.files.look(memory.path_of(file.name))
+        look = ws.files.read_stable(memory.path_of(file.name))
         parsed = parse_dated(look.data, memory.path_of(file.name)) if look else None
-        if file.name in ws.seen.names and not is_whole(ws, file.name):
+        if file.name in ws.journal.names and not is_whole(ws, file.name):
             ledger.damage.append(f"{file.name} is no longer whole: its head or its end is missing, or it holds zeros")
         if parsed is None or look is None:
             continue
@@ -130,7 +130,7 @@ def _files(ws: Workspace, ledger: Ledger) -> Counter[Key]:
     ledger.summaries = len(summaries)
     ledger.covered_files = len(covered(files, summaries))
     for name in sorted({file.name for file in files if file.ours and not file.original}):
-        if ws.files.disk.stat(ws.layout.original(name)):
+        if ws.files.disk.stat(ws.paths.original(name)):
             ledger.damage.append(f"{name} lies in memory/ and in originals/")
     return found
 
@@ -141,7 +141,7 @@ def _flags(history: tuple[object, ...], in_files: set[Key], ws: Workspace, ledge
         if not isinstance(entry, Message) or entry.archived is not Archived.YES:
             continue
         # what was lost from its file and saved is un-written, and the next run writes it again
-        if not (entry.key in in_files or entry.key in ws.seen.unwritten or ws.seen.file_of(entry.key)):
+        if not (entry.key in in_files or entry.key in ws.journal.unwritten or ws.journal.file_of(entry.key)):
             ledger.damage.append(f"message {entry.id} is flagged true, but no dated file was ever made of it")
 
 
@@ -159,19 +159,21 @@ def repair(ws: Workspace, now: datetime) -> Repairs:
     """Mend what can be mended, and return what was; the caller holds the supervisor's lock. OSError where the disk refuses."""
     restored = restore_history(ws, now, unknown=True)
     # gather
-    ws.seen.refresh()
-    broken = [name for name in sorted(ws.seen.names) if not is_whole(ws, name)]
-    gone = {key for key, name in ws.seen.written.items() if name in broken or not ws.files.disk.stat(ws.memory.path_of(name))}
+    ws.journal.refresh()
+    broken = [name for name in sorted(ws.journal.names) if not is_whole(ws, name)]
+    gone = {
+        key for key, name in ws.journal.written.items() if name in broken or not ws.files.disk.stat(ws.memory.path_of(name))
+    }
     found: dict[Key, Message] = {}
     if gone:
         found = {message.key: message for message in _copies(ws, broken) if message.key in gone}
     # apply: a copy first, then the journal, then the broken file
     kept = tuple(name for name in broken if _keep(ws, name))
-    with ws.files.lock(ws.layout.history_lock):
-        ws.seen.found_again(list(found.values()))
+    with ws.files.lock(ws.paths.history_lock):
+        ws.journal.found_again(list(found.values()))
     for name in kept:
         ws.files.remove(ws.memory.path_of(name))
-    doubles = tuple(name for name in sorted(ws.seen.names) if _take_double_away(ws, name))
+    doubles = tuple(name for name in sorted(ws.journal.names) if _take_double_away(ws, name))
     done = Repairs(restored=restored, saved=len(found), set_aside=kept, doubles=doubles)
     if done != Repairs():
         ws.events.emit("repaired", restored=restored, saved=len(found), set_aside=len(kept), doubles=len(doubles))
@@ -180,15 +182,15 @@ def repair(ws: Workspace, now: datetime) -> Repairs:
 
 def _copies(ws: Workspace, broken: list[str]) -> Iterator[Message]:
     """Yield every message of which a copy lies somewhere, the newest copies last."""
-    layout, disk = ws.layout, ws.files.disk
-    for name in disk.names(layout.quarantine):
+    paths, disk = ws.paths, ws.files.disk
+    for name in disk.names(paths.quarantine):
         if name.startswith("history.json."):
-            yield from _messages(ws, layout.quarantine / name)
-    yield from _messages(ws, layout.history_backup)
-    yield from _messages(ws, layout.history)
+            yield from _messages(ws, paths.quarantine / name)
+    yield from _messages(ws, paths.history_backup)
+    yield from _messages(ws, paths.history)
     for name in broken:
         path = ws.memory.path_of(name)
-        look = ws.files.look(path)
+        look = ws.files.read_stable(path)
         # zeros and half a character at the end would make it a file of somebody else
         rest = look.data.replace(b"\0", b"").decode("utf-8", "ignore").encode() if look else b""
         parsed = parse_dated(rest, path)
@@ -199,13 +201,13 @@ def _copies(ws: Workspace, broken: list[str]) -> Iterator[Message]:
 
 
 def _messages(ws: Workspace, path: Path) -> Iterator[Message]:
-    look = ws.files.look(path)
+    look = ws.files.read_stable(path)
     if look is None:
         return
     try:
         raws = parse_json(look.data)
     except ValueError:
-        raws = salvage(look.data)
+        raws = recover_prefix(look.data)
     for raw in raws if isinstance(raws, list) else ():
         message = read_message(raw, ws.zone)
         if isinstance(message, Message) and message.id and message.created_at:
@@ -220,15 +222,15 @@ def _raw(block: Block) -> dict[str, Any]:
 
 def _keep(ws: Workspace, name: str) -> bool:
     """Keep a copy of a broken dated file in quarantine; tell whether there is one."""
-    look = ws.files.look(ws.memory.path_of(name))
+    look = ws.files.read_stable(ws.memory.path_of(name))
     return look is not None and ws.quarantine.keep(name, look.data) != "full"
 
 
 def _take_double_away(ws: Workspace, name: str) -> bool:
     """Take the file in originals/ away where memory/ shows the same bytes under the same name."""
-    here, there = (ws.files.look(path) for path in (ws.layout.dated(name), ws.layout.original(name)))
+    here, there = (ws.files.read_stable(path) for path in (ws.paths.dated(name), ws.paths.original(name)))
     if here is None or there is None or here.data != there.data:
         return False
-    ws.files.settle(ws.layout.dated(name))  # it may be a person's copy of a moment ago
-    ws.files.remove(ws.layout.original(name))
+    ws.files.ensure_durable(ws.paths.dated(name))  # it may be a person's copy of a moment ago
+    ws.files.remove(ws.paths.original(name))
     return True

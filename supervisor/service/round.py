@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 from supervisor.archive.intake import compact_journal, intake
 from supervisor.archive.restore import keep_damaged
 from supervisor.archive.run import archive, settle_flags, trim_history, why_due
-from supervisor.protocol.errors import BadConfig, BadFile, NewerFormat, Unforeseen, as_ours
+from supervisor.protocol.errors import BadConfig, BadFile, InternalError, NewerFormat, as_ours
 from supervisor.service.lock import alone, sweep_shared
-from supervisor.summaries.collect import harvest
-from supervisor.summaries.submit import roll_up
+from supervisor.summaries.collect import collect_results
+from supervisor.summaries.submit import submit_due
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,25 +85,25 @@ def run_round(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"] 
         except (BadConfig, NewerFormat):
             raise
         except Exception as error:  # noqa: BLE001 - a bug in one step must not cost the others; it is told, and ends a one-shot
-            done.errors[name] = as_ours(error, name, ws.layout.root)
+            done.errors[name] = as_ours(error, name, ws.paths.root)
         return otherwise
 
     def archive_if_due() -> int:
         if runs == "all":
             return archive(ws, now, everything=True)
         why = why_due(ws, now) if runs == "due" else None
-        ws.events.edge("history_overflow", why == "overflow")
+        ws.events.transition("history_overflow", why == "overflow")
         return archive(ws, now) if why else 0
 
     done.seen = attempt("intake", lambda: intake(ws, now), 0)
-    done.summaries = attempt("harvest", lambda: harvest(ws, now), 0)
+    done.summaries = attempt("harvest", lambda: collect_results(ws, now), 0)
     done.archived = attempt("archive", archive_if_due, 0)
-    done.submitted = attempt("roll-up", lambda: roll_up(ws, now), 0) if ageing else 0
+    done.submitted = attempt("roll-up", lambda: submit_due(ws, now), 0) if ageing else 0
     attempt("settle", lambda: settle_flags(ws, now), None)
     done.trimmed = attempt("trim", lambda: trim_history(ws), 0)
-    attempt("compact", lambda: compact_journal(ws) if ws.seen.is_bloated() else None, None)
+    attempt("compact", lambda: compact_journal(ws) if ws.journal.is_bloated() else None, None)
     attempt("sweep", lambda: sweep_shared(ws, now), 0)
-    if done.damage(ws.layout.history):
+    if done.damage(ws.paths.history):
         attempt("quarantine", lambda: keep_damaged(ws), None)
     _tell(ws, done)
     done.ms = round((time.monotonic() - began) * 1000)
@@ -112,13 +112,13 @@ def run_round(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"] 
 
 def _tell(ws: Workspace, done: Round) -> None:
     """Emit what lasts, when it begins."""
-    damage = done.damage(ws.layout.history)
+    damage = done.damage(ws.paths.history)
     invalid = str(damage or "")
-    ws.events.edge("history_invalid", invalid, why=invalid)
-    bugs = "; ".join(str(error) for error in done.errors.values() if isinstance(error, Unforeseen))
-    ws.events.edge("error", bugs, why=bugs)
-    others = "; ".join(sorted({str(e) for e in done.errors.values() if not isinstance(e, Unforeseen)} - {invalid}))
-    ws.events.edge("degraded", others, over="recovered", why=others)
+    ws.events.transition("history_invalid", invalid, why=invalid)
+    bugs = "; ".join(str(error) for error in done.errors.values() if isinstance(error, InternalError))
+    ws.events.transition("error", bugs, why=bugs)
+    others = "; ".join(sorted({str(e) for e in done.errors.values() if not isinstance(e, InternalError)} - {invalid}))
+    ws.events.transition("degraded", others, over="recovered", why=others)
 
 
 #: How often to look for results, in seconds, and how many times a worker may die.
@@ -141,7 +141,7 @@ def until_settled(ws: Workspace, now: datetime, workers: Workers | None, stop: E
             total.add(done)
             if done.did:
                 continue
-            flying = ws.spool.in_flight()
+            flying = ws.task_queue.active_groups()
             if not flying or "harvest" in done.errors or workers is None or workers.failures >= _DEATHS:
                 total.unfinished = len(flying)
                 break
@@ -154,9 +154,9 @@ def until_settled(ws: Workspace, now: datetime, workers: Workers | None, stop: E
 
 def _await_result(ws: Workspace, workers: Workers, stop: Event) -> None:
     """Keep a worker going until a result is there."""
-    while not stop.is_set() and not ws.spool.finished():
+    while not stop.is_set() and not ws.task_queue.finished():
         workers.start_if_needed()
         workers.watch_leases()
-        if workers.failures >= _DEATHS or not ws.spool.in_flight():
+        if workers.failures >= _DEATHS or not ws.task_queue.active_groups():
             return
         stop.wait(_LOOK_S)

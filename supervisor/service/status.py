@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from supervisor.archive.coverage import covered, covered_days
-from supervisor.archive.identity import identify
+from supervisor.archive.identity import assign_ids
 from supervisor.archive.intake import unwritten
 from supervisor.archive.plan import plan_days, take
 from supervisor.archive.run import taken_names, why_due
 from supervisor.protocol.clock import to_wire
 from supervisor.protocol.errors import BadFile, Busy
-from supervisor.protocol.message import Archived, History, Message, Odd
+from supervisor.protocol.message import Archived, History, InvalidEntry, Message
 from supervisor.recall.canaries import CanaryStore, rate
 from supervisor.summaries.llm_state import BYTES_A_TOKEN, bytes_by_group, calls_for, calls_today, maker, provider_state
 from supervisor.summaries.retry import is_due
-from supervisor.summaries.schedule import groups, ripe
+from supervisor.summaries.schedule import due_summaries, groups
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def status(ws: Workspace, now: datetime) -> dict[str, Any]:
     """Return counts, lags, the queue, the last run and what waits; keys are stable, times are wire times or None."""
-    ws.seen.refresh()
+    ws.journal.refresh()
     files, summaries = ws.memory.dated(), ws.memory.summaries()
     trouble = ""
     try:
@@ -36,10 +36,10 @@ def status(ws: Workspace, now: datetime) -> dict[str, Any]:
     named = covered(files, summaries)
     ripe_files = [f for members in groups(files, ws.today(now), ws.config.archive.recent_days).values() for f in members]
     behind = sorted(file.day for file in ripe_files if file.name not in named)
-    flying = list(ws.spool.in_flight().values())
+    flying = list(ws.task_queue.active_groups().values())
     made = [file.created for file in files if file.created]
     return {
-        "workspace": str(ws.layout.root),
+        "workspace": str(ws.paths.root),
         "now": to_wire(now),
         "timezone": ws.config.archive.timezone,
         "supervisor": "running" if _is_running(ws) else "not running",
@@ -68,15 +68,15 @@ def status(ws: Workspace, now: datetime) -> dict[str, Any]:
 
 def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str, Any]:
     """Return what a run at *now* would do: why it is due, the dated files, the groups in their order, what waits."""
-    ws.seen.refresh()
+    ws.journal.refresh()
     files, summaries = ws.memory.dated(), ws.memory.summaries()
     archive = ws.config.archive
-    waiting = unwritten(ws, identify(ws.history.read(), ws.seen.known, now, archive.future_limit))
+    waiting = unwritten(ws, assign_ids(ws.history.read(), ws.journal.known, now, archive.future_limit))
     chosen = waiting if everything else take(waiting, now, archive.exchange_wait)
-    days = plan_days(chosen, ws.zone, taken_names(ws), ws.seen.has_words, archive.slug_chars)
+    days = plan_days(chosen, ws.zone, taken_names(ws), ws.journal.has_words, archive.slug_chars)
     failures = ws.failures()
-    flying = ws.spool.in_flight()
-    work = ripe(files, summaries, ws.today(now), archive.recent_days, maker(ws))
+    flying = ws.task_queue.active_groups()
+    work = due_summaries(files, summaries, ws.today(now), archive.recent_days, maker(ws))
     sizes = bytes_by_group(work, files)
     return {
         "at": to_wire(now),
@@ -117,7 +117,7 @@ def _cost(ws: Workspace, now: datetime) -> dict[str, Any]:
 
 def _canaries(ws: Workspace) -> dict[str, Any]:
     """Return how much of what was archived is found when it is asked for; no rate where nothing was asked yet."""
-    now = rate(CanaryStore(ws.files, ws.layout).read().canaries)
+    now = rate(CanaryStore(ws.files, ws.paths).read().canaries)
     return {"kept": now.kept, "asked": now.asked, "found": now.found, "rate": round(now.value, 4) if now.asked else None}
 
 
@@ -133,7 +133,7 @@ def _flags(history: History) -> dict[str, int]:
         "false": sum(m.archived is Archived.NO for m in messages),
         "pending": sum(m.archived is Archived.PENDING for m in messages),
         "true": sum(m.archived is Archived.YES for m in messages),
-        "odd": sum(isinstance(entry, Odd) for entry in history),
+        "odd": sum(isinstance(entry, InvalidEntry) for entry in history),
     }
 
 
@@ -143,10 +143,10 @@ def _oldest(waiting: list[Message]) -> str | None:
 
 
 def _is_running(ws: Workspace) -> bool:
-    if ws.files.disk.stat(ws.layout.state) is None:
+    if ws.files.disk.stat(ws.paths.state) is None:
         return False
     try:
-        with ws.files.lock(ws.layout.supervisor_lock, wait_s=0):
+        with ws.files.lock(ws.paths.supervisor_lock, wait_s=0):
             return False
     except Busy:
         return True

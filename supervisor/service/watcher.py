@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.protocol.disk import Disk, Stat
-    from supervisor.protocol.paths import Layout
-    from supervisor.protocol.queue import Spool
+    from supervisor.protocol.paths import WorkspacePaths
+    from supervisor.protocol.queue import TaskQueue
 
 #: A closed-without-write or opened event is our own reading; acting on it would wake us for ever.
 _CHANGES = [FileClosedEvent, FileCreatedEvent, FileDeletedEvent, FileModifiedEvent, FileMovedEvent]
@@ -48,7 +48,7 @@ class _Hints(FileSystemEventHandler):
                 self._hint(name)
 
 
-def watch(layout: Layout, hint: Callable[[str], None]) -> Callable[[], None]:
+def watch(paths: WorkspacePaths, hint: Callable[[str], None]) -> Callable[[], None]:
     """
     Call *hint* with a file's name after every change below the workspace, but .recalld; returns what ends it.
 
@@ -56,9 +56,9 @@ def watch(layout: Layout, hint: Callable[[str], None]) -> Callable[[], None]:
     """
     observer = Observer()
     handler = _Hints(hint)
-    for folder, recursive in ((layout.root, False), (layout.memory, True), (layout.drop_box, False)):
+    for folder, recursive in ((paths.root, False), (paths.memory, True), (paths.drop_box, False)):
         observer.schedule(handler, str(folder), recursive=recursive, event_filter=_CHANGES)
-    observer.schedule(handler, str(layout.worker / "results"), recursive=False, event_filter=_CHANGES)
+    observer.schedule(handler, str(paths.worker / "results"), recursive=False, event_filter=_CHANGES)
     observer.daemon = True
     observer.start()
 
@@ -72,13 +72,13 @@ def watch(layout: Layout, hint: Callable[[str], None]) -> Callable[[], None]:
 Signature: TypeAlias = "tuple[tuple[Path, Stat | None], ...]"
 
 
-class Look:
+class ChangeDetector:
     """What the files of a workspace looked like when they were last looked at; the first look finds that all has changed."""
 
-    def __init__(self, disk: Disk, layout: Layout, spool: Spool) -> None:
+    def __init__(self, disk: Disk, paths: WorkspacePaths, task_queue: TaskQueue) -> None:
         self._disk = disk
-        self._layout = layout
-        self._near = (layout.history, layout.drop_box, spool.results)
+        self._paths = paths
+        self._near = (paths.history, paths.drop_box, task_queue.results)
         self._near_before: Signature = ()
         self._tree_before: Signature = ()
 
@@ -94,9 +94,9 @@ class Look:
 
     def _memory(self) -> Iterator[tuple[Path, Stat | None]]:
         """Yield the long-term files, and every Markdown file and folder below memory/."""
-        long_term = (self._layout.root / "memory.md", self._layout.root / "MEMORY.md")
+        long_term = (self._paths.root / "memory.md", self._paths.root / "MEMORY.md")
         yield from ((path, self._disk.stat(path)) for path in long_term)
-        folders = [self._layout.memory]
+        folders = [self._paths.memory]
         while folders:
             folder = folders.pop()
             for name in self._disk.names(folder):

@@ -56,10 +56,10 @@ class Workers:
             self._child = None
             with suppress(OSError, Busy):  # a disk that refuses: what is left running is put back when its lease is over
                 reclaim(self._ws)
-            self.failures = self.failures + 1 if self._ws.spool.waiting() else 0
+            self.failures = self.failures + 1 if self._ws.task_queue.queued_count() else 0
             self._not_before = time.monotonic() + min(2.0**self.failures, _LONGEST_S) if self.failures > 1 else 0.0
-        if self._child is None and self._ws.spool.waiting() and time.monotonic() >= self._not_before:
-            command = worker_command(self._ws.layout.root)
+        if self._child is None and self._ws.task_queue.queued_count() and time.monotonic() >= self._not_before:
+            command = worker_command(self._ws.paths.root)
             if self._idle_s is not None:
                 command += ["--idle", str(self._idle_s)]
             environ = {**os.environ, "RECALLD_NOW": to_wire(self._clock())} if "RECALLD_NOW" in os.environ else None
@@ -69,7 +69,7 @@ class Workers:
         """Put back every running task that nobody has touched for the lease."""
         lease_s = self._ws.config.worker.lease.total_seconds()
         now = time.monotonic()
-        claimed = self._ws.spool.claimed()
+        claimed = self._ws.task_queue.claimed()
         self._beats = {name: self._beats.get(name, (0, now)) for name in claimed}
         for name, beat in claimed.items():
             last, since = self._beats[name]
@@ -77,7 +77,7 @@ class Workers:
                 self._beats[name] = (beat, now)
             elif now - since > lease_s:
                 with suppress(OSError):  # the next look tries again
-                    self._ws.spool.put_back(name)
+                    self._ws.task_queue.requeue(name)
                     self._ws.events.emit("task_put_back", tasks=1)
 
     def stop(self, wait_s: float = 3.0) -> None:

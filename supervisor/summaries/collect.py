@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from supervisor.archive.coverage import widens
+from supervisor.archive.coverage import may_replace
 from supervisor.protocol.clock import to_wire
-from supervisor.protocol.errors import Changed, OneByOne
+from supervisor.protocol.errors import Conflict, ErrorCollector
 from supervisor.protocol.period import Period, period_of_group
 from supervisor.protocol.summary_file import Summary
 from supervisor.protocol.task import task_id
 from supervisor.summaries.llm_state import note_result, prompt_marks
-from supervisor.summaries.quality import cleaned, fault, says_nothing
+from supervisor.summaries.quality import cleaned, reject_reason, says_nothing
 from supervisor.summaries.retry import delay_after, jittered
 from supervisor.text.language import language_of
 from supervisor.text.small_talk import is_chitchat
@@ -30,10 +30,10 @@ _SAMPLE: Final = 50_000
 NOTHING = "> 无需记录 · Nothing to record."
 
 
-def harvest(ws: Workspace, now: datetime) -> int:
+def collect_results(ws: Workspace, now: datetime) -> int:
     """Take in every finished task; returns how many summaries were written."""
-    written, each = 0, OneByOne()
-    for path in ws.spool.finished():
+    written, each = 0, ErrorCollector()
+    for path in ws.task_queue.finished():
         if ws.should_stop():
             break
         with each:
@@ -45,7 +45,7 @@ def harvest(ws: Workspace, now: datetime) -> int:
 def _take(ws: Workspace, path: Path, now: datetime) -> bool:
     """Take in one result; what is none is set aside."""
     try:
-        result = ws.spool.read_result(path)
+        result = ws.task_queue.read_result(path)
         period = period_of_group(result.group)
         if period is None:
             raise ValueError("it belongs to no group")
@@ -54,10 +54,10 @@ def _take(ws: Workspace, path: Path, now: datetime) -> bool:
         return False
     try:
         written = _take_in(ws, result, period, now)
-    except Changed:
+    except Conflict:
         return False  # a person saved the summary in this moment: the next round reads it anew
     note_result(ws, result, now)  # not before, since what fails to be taken in is taken in again
-    ws.spool.discard(path)
+    ws.task_queue.discard(path)
     return written
 
 
@@ -72,8 +72,8 @@ def _take_in(ws: Workspace, result: Result, period: Period, now: datetime) -> bo
     if result.status == "done":
         better = result.redo or (standing is not None and standing.extract and not result.extract)
         continues_nothing = bool(result.previous_digest) and standing is None  # a person deleted what it continued
-        if continues_nothing or not widens(result.sources, standing, files, better=better):
-            ws.memory.settle_summary(period)  # which may be this very one, of a process that was killed
+        if continues_nothing or not may_replace(result.sources, standing, files, better=better):
+            ws.memory.ensure_summary_durable(period)  # which may be this very one, of a process that was killed
             ws.events.emit("dropped", group=result.group)
             return False
         reason = _fault(ws, result, period) if not empty else None
@@ -90,7 +90,7 @@ def _take_in(ws: Workspace, result: Result, period: Period, now: datetime) -> bo
             _fail(ws, result, reason, now)
         return False
     _write(ws, result, period, now, empty=empty)
-    ws.spool.clear(result.group)
+    ws.task_queue.clear(result.group)
     return True
 
 
@@ -102,7 +102,7 @@ def _fault(ws: Workspace, result: Result, period: Period) -> Reason | None:
     # a month is told from its days, as a person may have edited them, and all languages count alike: where they differ,
     # either is right
     languages = {language_of(text) for text in said if text.strip()}
-    return fault(
+    return reject_reason(
         result.text,
         ws.config.archive.summarise_chars,
         material_language=languages.pop() if len(languages) == 1 else None,
@@ -150,7 +150,7 @@ def _fail(ws: Workspace, result: Result, reason: Reason, now: datetime) -> None:
         return
     delay = delay_after(attempts, config.backoff, config.backlog_interval)
     delay = jittered(delay, config.jitter, f"{result.group}-{attempts}")
-    ws.spool.fail(result.group, attempts, now, now + delay, reason)
+    ws.task_queue.fail(result.group, attempts, now, now + delay, reason)
     ws.events.emit("summary_failed", group=result.group, reason=reason, attempts=attempts)
     if attempts == config.max_attempts:
         ws.events.emit("archive_backlog", group=result.group, attempts=attempts)
@@ -163,10 +163,8 @@ def _all_chitchat(ws: Workspace, result: Result) -> bool:
 
 
 def _set_aside(ws: Workspace, path: Path, why: str) -> None:
-    look = ws.files.look(path)
+    look = ws.files.read_stable(path)
     if look:
         kept = ws.quarantine.keep("result", look.data)
-        ws.events.emit(
-            "file_quarantined", file=ws.layout.relative(path), why=why, **({"copy": False} if kept == "full" else {})
-        )
-    ws.spool.discard(path)
+        ws.events.emit("file_quarantined", file=ws.paths.relative(path), why=why, **({"copy": False} if kept == "full" else {}))
+    ws.task_queue.discard(path)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from supervisor.archive.coverage import MemoryFile
     from supervisor.protocol.task import Result
-    from supervisor.summaries.schedule import Work
+    from supervisor.summaries.schedule import SummaryJob
     from supervisor.workspace import Workspace
 
 #: Bytes of a dated file that make a token, on the safe side: Chinese takes three bytes a character.
@@ -40,7 +40,7 @@ def maker(ws: Workspace) -> Maker:
 
 def provider_state(ws: Workspace) -> ProviderState:
     """Return what is known of the provider; a field that can't be read counts as absent."""
-    raw = ws.spool.provider()
+    raw = ws.task_queue.provider()
     return ProviderState(
         attempts=_number(raw, "attempts"),
         failed_at=_time(raw, "failedAt"),
@@ -65,14 +65,14 @@ def note_result(ws: Workspace, result: Result, now: datetime) -> None:
         config = ws.config.archive
         waits = (config.backoff, config.backlog_interval, config.jitter)
         after = after_fault(after, started, now, result.error, timedelta(seconds=result.retry_after_s), waits)
-        ws.spool.withdraw()
+        ws.task_queue.cancel_queued()
     elif result.status == "done" or result.reason in {"empty", "refused", "truncated"}:
         after = after_success(after, started, now)
     if after != before:
-        ws.spool.note_provider(_wire(after))
+        ws.task_queue.note_provider(_wire(after))
     is_paused = after.failed_at and after.next_at and after.failed_at <= now  # else it is of before the clock was set back
     paused = to_wire(after.next_at) if is_paused and after.next_at else ""
-    ws.events.edge("provider_paused", paused, over="provider_back", until=paused, attempts=after.attempts)
+    ws.events.transition("provider_paused", paused, over="provider_back", until=paused, attempts=after.attempts)
 
 
 def calls_today(ws: Workspace, now: datetime) -> int:
@@ -90,9 +90,9 @@ def calls_left(ws: Workspace, now: datetime, under_way: int) -> int:
     if ws.extracting:
         return ws.config.archive.max_queued
     spent, most = calls_today(ws, now), ws.config.llm.max_calls_per_day
-    ws.events.edge("calls_spent", spent >= most and ws.today(now).isoformat(), calls=spent)
+    ws.events.transition("calls_spent", spent >= most and ws.today(now).isoformat(), calls=spent)
     if spent >= most:
-        ws.spool.withdraw(asked_too=False)  # a worker would only give them back
+        ws.task_queue.cancel_queued(asked_too=False)  # a worker would only give them back
     return may_ask(provider_state(ws), now, spent, most, under_way)
 
 
@@ -102,7 +102,7 @@ def calls_for(ws: Workspace, size: int) -> int:
     return 0 if ws.extracting else max(1, -(-size // max(1, room // 2)) if size > room else 1)
 
 
-def bytes_by_group(wanted: Iterable[Work], files: Iterable[MemoryFile]) -> dict[str, int]:
+def bytes_by_group(wanted: Iterable[SummaryJob], files: Iterable[MemoryFile]) -> dict[str, int]:
     """Return how large the dated files of each group are together."""
     sizes = {file.source: file.size for file in files}
     return {work.period.group: sum(sizes.get(source, 0) for source in work.sources) for work in wanted}

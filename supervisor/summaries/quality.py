@@ -145,7 +145,7 @@ def _repeats(text: str) -> bool:
     return again >= _SHARE * sum(len(piece) for piece in pieces) > 0
 
 
-__all__ = ["LONGEST", "cleaned", "fault", "says_nothing"]
+__all__ = ["LONGEST", "cleaned", "reject_reason", "says_nothing"]
 
 LONGEST: Final = 8_000  # characters of one summary
 
@@ -189,7 +189,7 @@ _RULES: Final[tuple[tuple[Callable[[str], bool], Reason], ...]] = (
 )
 
 
-def fault(
+def reject_reason(
     text: str,
     longest: int = LONGEST,
     *,

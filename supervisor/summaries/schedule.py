@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from supervisor.archive.coverage import covered, covers
-from supervisor.protocol.period import Period, home
+from supervisor.protocol.period import Period, summary_period
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from datetime import date
 
-    from supervisor.archive.coverage import MemoryFile, Standing
+    from supervisor.archive.coverage import ExistingSummary, MemoryFile
     from supervisor.protocol.summary_file import Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class SummaryJob:
     """A summary to make: what it will name, what is read for it, and the text that it continues."""
 
     period: Period
@@ -37,7 +37,7 @@ def groups(files: Collection[MemoryFile], today: date, recent_days: int) -> dict
     """Return the files that are no longer recent by the period they belong to, each oldest first."""
     found: defaultdict[Period, list[MemoryFile]] = defaultdict(list)
     for file in sorted(files, key=lambda file: (file.day, file.name)):
-        period = home(file.day, today, recent_days)
+        period = summary_period(file.day, today, recent_days)
         if period:
             found[period].append(file)
     return {period: tuple(members) for period, members in found.items()}
@@ -57,16 +57,16 @@ class Maker:
     given_up: frozenset[str] = frozenset()
 
 
-def ripe(
+def due_summaries(
     files: Collection[MemoryFile],
-    summaries: Mapping[Period, Standing],
+    summaries: Mapping[Period, ExistingSummary],
     today: date,
     recent_days: int,
     maker: Maker = Maker(),
-) -> list[Work]:
+) -> list[SummaryJob]:
     """Return every summary that is to be made, newest first."""
     named = covered(files, summaries)
-    found: list[Work] = []
+    found: list[SummaryJob] = []
     for period, members in groups(files, today, recent_days).items():
         if _settled(period, members, named, summaries, maker):
             continue
@@ -81,7 +81,7 @@ def _settled(
     period: Period,
     members: Sequence[MemoryFile],
     named: frozenset[str],
-    summaries: Mapping[Period, Standing],
+    summaries: Mapping[Period, ExistingSummary],
     maker: Maker,
 ) -> bool:
     standing = summaries.get(period)
@@ -94,7 +94,7 @@ def _settled(
 
 
 def _untold_days(
-    members: Sequence[MemoryFile], summaries: Mapping[Period, Standing], maker: Maker, standing: Standing | None
+    members: Sequence[MemoryFile], summaries: Mapping[Period, ExistingSummary], maker: Maker, standing: ExistingSummary | None
 ) -> dict[Period, tuple[MemoryFile, ...]]:
     """
     Return the days of a month too large for one call that no model has told yet, and that were not given up.
@@ -114,7 +114,9 @@ def _untold_days(
     }
 
 
-def work_on(period: Period, members: Sequence[MemoryFile], summaries: Mapping[Period, Standing], *, anew: bool = False) -> Work:
+def work_on(
+    period: Period, members: Sequence[MemoryFile], summaries: Mapping[Period, ExistingSummary], *, anew: bool = False
+) -> SummaryJob:
     """Return the work of one group: *anew* reads everything and continues nothing, as a person may ask for."""
     standing = summaries.get(period)
     fresh = [file for file in members if not standing or file.source not in standing.sources]
@@ -123,7 +125,7 @@ def work_on(period: Period, members: Sequence[MemoryFile], summaries: Mapping[Pe
     continues = standing is not None and not standing.extract and not any(file.name in known for file in fresh)
     continues = continues and not anew
     read = fresh if continues else list(members)
-    return Work(
+    return SummaryJob(
         period=period,
         sources=tuple(file.source for file in members),
         material=_days_first(read, summaries) if period.kind == "month" else tuple(file.name for file in read),
@@ -132,7 +134,7 @@ def work_on(period: Period, members: Sequence[MemoryFile], summaries: Mapping[Pe
     )
 
 
-def _days_first(files: Sequence[MemoryFile], summaries: Mapping[Period, Standing]) -> tuple[str, ...]:
+def _days_first(files: Sequence[MemoryFile], summaries: Mapping[Period, ExistingSummary]) -> tuple[str, ...]:
     """Return what a month is read from: a model's daily summary in place of the files it names, else the files."""
     found: list[str] = []
     for file in files:
@@ -142,7 +144,7 @@ def _days_first(files: Sequence[MemoryFile], summaries: Mapping[Period, Standing
     return tuple(found)
 
 
-def _is_told(file: MemoryFile, summaries: Mapping[Period, Standing]) -> bool:
+def _is_told(file: MemoryFile, summaries: Mapping[Period, ExistingSummary]) -> bool:
     """Tell whether a model's daily summary names the file as it is now."""
     of_day = summaries.get(Period(file.day.isoformat()))
     return of_day is not None and not of_day.extract and file.source in of_day.sources

@@ -28,7 +28,7 @@ _PIECE: Final = re.compile(
 )
 
 
-def estimate(text: str, cjk_weight: float = 1.0) -> int:
+def estimate_tokens(text: str, cjk_weight: float = 1.0) -> int:
     """Return about how many tokens *text* is; *cjk_weight* is the cost of one Chinese, Japanese or Korean character."""
     return whole_tokens(token_cost(text, cjk_weight))
 

@@ -8,9 +8,9 @@ from zoneinfo import ZoneInfo
 
 from hypothesis import strategies as st
 
-from supervisor.archive.coverage import MemoryFile, Standing
+from supervisor.archive.coverage import ExistingSummary, MemoryFile
 from supervisor.protocol.clock import to_wire
-from supervisor.protocol.message import Entry, Message, Odd, read_message
+from supervisor.protocol.message import Entry, InvalidEntry, Message, read_message
 from supervisor.protocol.period import Period
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def parsed_message(
     return found
 
 
-ODD = Odd("一句没有角色的话", "it is not an object")
+ODD = InvalidEntry("一句没有角色的话", "it is not an object")
 
 
 def file(name: str, digest: str = "d", *, ours: bool = True, original: bool = False) -> MemoryFile:
@@ -59,10 +59,12 @@ def file(name: str, digest: str = "d", *, ours: bool = True, original: bool = Fa
 
 def standing(
     label: str, files: Iterable[MemoryFile], *, extract: bool = False, edited: bool = False, text: str = "## 摘要"
-) -> dict[Period, Standing]:
+) -> dict[Period, ExistingSummary]:
     period = Period(label)
     sources = frozenset(one.source for one in files)
-    return {period: Standing(period=period, sources=sources, text=text, extract=extract, edited=edited, digest=f"of-{label}")}
+    return {
+        period: ExistingSummary(period=period, sources=sources, text=text, extract=extract, edited=edited, digest=f"of-{label}")
+    }
 
 
 MOMENTS = st.datetimes(datetime(2025, 10, 1), datetime(2026, 3, 1), timezones=st.just(UTC))  # noqa: DTZ001

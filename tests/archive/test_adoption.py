@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from supervisor.archive.identity import standing_in
+from supervisor.archive.identity import contains_message
 
 WORDS = "我对花生过敏"
 
@@ -21,22 +21,22 @@ WORDS = "我对花生过敏"
         f"前面\n{WORDS}  \r\n后面",
     ],
 )
-def test_words_that_stand_whole_behind_a_label_are_found(text):
-    assert standing_in(WORDS, text)
+def test_contains_message_finds_whole_text_after_a_label(text):
+    assert contains_message(WORDS, text)
 
 
 @pytest.mark.parametrize("text", ["", "我对花生过敏吗", "他说我对花生过敏", f"{WORDS}，还有芒果", "我对花生\n过敏"])
-def test_words_inside_other_words_are_not(text):
-    assert not standing_in(WORDS, text)
+def test_contains_message_ignores_text_inside_other_text(text):
+    assert not contains_message(WORDS, text)
 
 
-def test_words_of_several_lines_are_found_whole_only():
+def test_contains_message_matches_multiline_text_only_as_a_whole():
     words = "第一行\n\n第二行"
-    assert standing_in(words, f"user: {words}\n")
-    assert standing_in(words.replace("\n", "\r\n"), words)
-    assert not standing_in(words, "第一行\n第二行")
+    assert contains_message(words, f"user: {words}\n")
+    assert contains_message(words.replace("\n", "\r\n"), words)
+    assert not contains_message(words, "第一行\n第二行")
 
 
 @pytest.mark.parametrize("words", ["", "  \n"])
-def test_no_words_stand_nowhere(words):
-    assert not standing_in(words, "什么都有\n\n")
+def test_contains_message_returns_false_for_an_empty_message(words):
+    assert not contains_message(words, "什么都有\n\n")

@@ -26,47 +26,47 @@ def say(text: str = "我对花生过敏", **more: Any) -> dict[str, Any]:
     return {"role": "user", "text": text, **more}
 
 
-def test_an_id_is_26_characters_and_sorts_by_time():
+def test_new_id_is_26_characters_long_and_sorts_by_time():
     early, late = new_id(NOW, bytes(10)), new_id(NOW.replace(microsecond=1_000), bytes(10))
     assert re.fullmatch(r"[0-9A-HJKMNP-TV-Z]{26}", early)
     assert early < late
     assert new_id(NOW, bytes(10)) != new_id(NOW, bytes(9) + b"\1")
 
 
-def test_a_message_gets_an_id_a_time_and_its_flag(world):
+def test_append_assigns_an_id_a_time_and_the_archived_flag(world):
     (identity,) = add(world, say())
     assert world.history() == [
         {"id": identity, "role": "user", "text": "我对花生过敏", "createdAt": "2026-01-31T02:00:00.000Z", "archived": False}
     ]
 
 
-def test_what_its_writer_gave_stays(world):
+def test_append_keeps_the_fields_that_the_writer_gave(world):
     raw = message("我的编号", "2026-01-30T09:00", session="家", content_type="x")
     assert add(world, raw) == ["我的编号"]
     assert world.history() == [{**raw, "archived": False}]
 
 
-def test_messages_come_behind_what_is_there_in_their_order(world):
+def test_append_adds_messages_at_the_end_in_order(world):
     world.write(talk("2026-01-31T09:00", 2))
     identities = add(world, say("一"), say("二"), say("三"))
     assert [raw["text"] for raw in world.history()][2:] == ["一", "二", "三"]
     assert len(set(identities)) == 3
 
 
-def test_the_same_message_twice_is_one(world):
+def test_append_adds_the_same_message_only_once(world):
     raw = message("1", "2026-01-30T09:00")
     assert add(world, raw) == add(world, raw) == ["1"]
     assert len(world.history()) == 1
 
 
 @pytest.mark.parametrize("raw", [{}, {"role": "user"}, {"text": "好"}, {"role": "user", "text": 7}, say(id=[1])])
-def test_what_is_no_message_is_refused_and_nothing_is_written(world, raw):
+def test_append_refuses_an_invalid_message_and_writes_nothing(world, raw):
     with pytest.raises(BadRequest):
         add(world, say(), raw)
-    assert not world.layout.history.exists()
+    assert not world.paths.history.exists()
 
 
-def test_words_that_were_added_survive_another_program_s_rewrite(world):
+def test_append_keeps_a_message_after_another_program_rewrites_history(world):
     """The id was printed: it is in the journal, under the lock."""
     before = talk("2026-01-31T09:00", 2)
     world.write(before)
@@ -76,24 +76,24 @@ def test_words_that_were_added_survive_another_program_s_rewrite(world):
     assert world.history()[-1]["id"] == identity
 
 
-def test_while_history_is_damaged_messages_wait_in_the_drop_box(world):
+def test_append_uses_the_drop_box_while_history_is_damaged(world):
     world.write(talk("2026-01-31T08:00", 2))
     world.round()
     world.write(b"[")
     (identity,) = add(world, say())
-    assert world.layout.history.read_bytes() == b"["
+    assert world.paths.history.read_bytes() == b"["
     world.restore()
     world.round()
     assert identity in [raw["id"] for raw in world.history()]
-    assert list(world.layout.drop_box.iterdir()) == []
+    assert list(world.paths.drop_box.iterdir()) == []
 
 
-def test_while_another_program_rewrites_history_again_and_again_messages_wait_in_the_drop_box(world, monkeypatch):
+def test_append_uses_the_drop_box_when_history_keeps_changing(world, monkeypatch):
     """Each time that we were about to write, the file was another: the words must not wait for their luck."""
     replace, count = world.ws.files.replace, itertools.count()
 
     def too_late(path: Path, *rest: Any, **more: Any) -> None:
-        if path == world.layout.history:
+        if path == world.paths.history:
             world.write([message(f"别人-{next(count)}", "2026-01-31T09:00")])
         replace(path, *rest, **more)
 
@@ -106,27 +106,27 @@ def test_while_another_program_rewrites_history_again_and_again_messages_wait_in
     assert identity in [raw["id"] for raw in world.history()]
 
 
-def test_to_a_journal_of_a_newer_recalld_nothing_is_added_and_history_stays(world):
+def test_append_refuses_a_newer_journal_and_leaves_history_unchanged(world):
     world.write(before := talk("2026-01-31T09:00", 2))
-    world.layout.seen.write_text('{"recalld": 2}\n')
+    world.paths.seen.write_text('{"recalld": 2}\n')
     with pytest.raises(NewerFormat):
         add(world, say())
-    assert world.layout.seen.read_text() == '{"recalld": 2}\n'
+    assert world.paths.seen.read_text() == '{"recalld": 2}\n'
     assert [raw["id"] for raw in world.history()] == [raw["id"] for raw in before]
 
 
-def test_a_journal_that_a_newer_recalld_made_anew_is_refused_by_a_program_that_lives_on(world):
+def test_append_detects_a_newer_journal_created_while_it_runs(world):
     add(world, say())
     add(world, say())
-    world.layout.seen.unlink()
-    world.layout.seen.write_text('{"recalld": 2}\n')  # ext4 gives it the inode of the old one
+    world.paths.seen.unlink()
+    world.paths.seen.write_text('{"recalld": 2}\n')  # ext4 gives it the inode of the old one
     with pytest.raises(NewerFormat):
         add(world, say())
-    assert world.layout.seen.read_text() == '{"recalld": 2}\n'
+    assert world.paths.seen.read_text() == '{"recalld": 2}\n'
 
 
 @pytest.mark.parametrize("time", ["9999-12-31T23:59:59.999Z", "2027-01-01T00:00:00Z", 253402300799, "昨天"])
-def test_a_message_of_an_impossible_time_has_that_of_first_sight(world, time):
+def test_append_replaces_an_impossible_time_with_the_current_time(world, time):
     add(world, say(createdAt=time))
     world.settle()
     assert [path[7:17] for path in world.dated_files()] == ["2026-01-31"]
@@ -135,19 +135,19 @@ def test_a_message_of_an_impossible_time_has_that_of_first_sight(world, time):
 
 
 @pytest.mark.parametrize("identity", ["../../../越界", "/tmp/越界", "a/b", "有\0的", "长" * 200, "\ud800", "."])
-def test_no_id_leads_out_of_the_drop_box(world, identity):
+def test_append_writes_no_file_outside_the_drop_box_for_any_id(world, identity):
     """Security S1: an id is another program's text."""
     world.write(b"[")
     before = set(world.root.parent.iterdir())
     assert add(world, say(id=identity)) == [identity]
     assert set(world.root.parent.iterdir()) == before
-    assert len(list(world.layout.drop_box.iterdir())) == 1
+    assert len(list(world.paths.drop_box.iterdir())) == 1
     world.write([])
     world.round()
     assert [raw["id"] for raw in world.history()] == [identity]
 
 
-def test_the_same_id_twice_while_history_is_damaged_is_no_error(world):
+def test_append_accepts_a_repeated_id_while_history_is_damaged(world):
     world.write(b"[")
     assert add(world, say(id="1")) == add(world, say(id="1")) == ["1"]
     assert add(world, say("别的话", id="1")) == ["1"]
@@ -156,7 +156,7 @@ def test_the_same_id_twice_while_history_is_damaged_is_no_error(world):
     assert sorted(text for _, text in world.archived()) == ["别的话", "我对花生过敏"]
 
 
-def test_adding_nothing_is_no_error_even_while_history_is_damaged(world):
+def test_append_accepts_an_empty_list_while_history_is_damaged(world):
     world.write(b"[")
     assert add(world) == []
 
@@ -164,7 +164,7 @@ def test_adding_nothing_is_no_error_even_while_history_is_damaged(world):
 # ── lines ────────────────────────────────────────────────────────────────────
 
 
-def test_lines_are_read_up_to_the_first_bad_one(world):
+def test_read_lines_stops_at_the_first_bad_line(world):
     lines = [
         b'{"role": "user", "text": "a"}\n',
         b"\n",
@@ -177,7 +177,7 @@ def test_lines_are_read_up_to_the_first_bad_one(world):
     assert fault.startswith("line 4 can't be read: it is not JSON")
 
 
-def test_a_line_that_is_no_message_is_named_by_its_number(world):
+def test_read_lines_names_an_invalid_line_by_its_number(world):
     assert read_lines([b'{"role": "user"}'], world.ws, 41) == ([], "line 41 is no message: it has no text")
     assert read_lines([b"\xff"], world.ws, 1)[1].startswith("line 1 can't be read")
     assert read_lines([], world.ws, 1) == ([], "")

@@ -43,7 +43,7 @@ class Tracked:
     def drop(self, content: int) -> None:
         self.said += 1
         raw = {"role": "user", "text": f"第 {self.said} 句：从手机来"}
-        (self.world.layout.drop_box / f"{content}-{self.said}.json").write_text(json.dumps(raw))
+        (self.world.paths.drop_box / f"{content}-{self.said}.json").write_text(json.dumps(raw))
 
     def lose(self, count: int) -> None:
         """Another program writes back an older array."""
@@ -67,22 +67,22 @@ class Tracked:
 
     def damage(self, part: int) -> None:
         """A crash of another program cuts history.json off; after a quiet minute it is restored."""
-        data = self.world.layout.history.read_bytes() if self.world.layout.history.exists() else b""
-        if self.world.ws.seen.names and self.world.layout.history_backup.exists():
+        data = self.world.paths.history.read_bytes() if self.world.paths.history.exists() else b""
+        if self.world.ws.journal.names and self.world.paths.history_backup.exists():
             self.world.write(data[: len(data) * part // 41])
             self.world.restore()
 
     def delete_summary(self, number: int) -> None:
         labels = self.world.summaries()
         if labels:
-            path = self.world.layout.summaries / f"{labels[number % len(labels)]}.md"
+            path = self.world.paths.summaries / f"{labels[number % len(labels)]}.md"
             self.edited.pop(path, None)
             path.unlink()
 
     def edit_summary(self, number: int) -> None:
         labels = self.world.summaries()
         if labels:
-            path = self.world.layout.summaries / f"{labels[number % len(labels)]}.md"
+            path = self.world.paths.summaries / f"{labels[number % len(labels)]}.md"
             path.write_text(path.read_text().replace("花生", "花生和芒果") + f"我补一句 {number}\n")
             self.edited[path] = path.read_bytes()
 
@@ -94,7 +94,7 @@ class Tracked:
 
     def round(self, runs: str, work: bool) -> None:
         there = {raw["text"] for raw in self.world.history()}
-        dropped = {json.loads(path.read_text())["text"] for path in self.world.layout.drop_box.iterdir()}
+        dropped = {json.loads(path.read_text())["text"] for path in self.world.paths.drop_box.iterdir()}
         self.world.round(runs)
         self.met |= there | dropped
         if work:
@@ -110,7 +110,7 @@ class Tracked:
         files = self.world.dated_files()
         filed = [block.text for blocks in files.values() for block in blocks]
         assert len(filed) == len(set(filed)), "no message stands in two files"
-        unwritten = {one.text for one in self.world.ws.seen.unwritten.values()}
+        unwritten = {one.text for one in self.world.ws.journal.unwritten.values()}
         here = {raw["text"] for raw in self.world.history()}
         assert self.met <= set(filed) | here | unwritten | self.deleted, "nothing is lost"
         assert not self.world.events.of("error")
@@ -162,7 +162,7 @@ ACTS = st.one_of(
 
 @settings(max_examples=120, deadline=None)
 @given(st.lists(ACTS, min_size=4, max_size=18))
-def test_no_message_that_was_met_is_ever_lost_or_doubled_and_everything_comes_to_rest(acts):
+def test_workspace_neither_loses_nor_duplicates_a_message(acts):
     with TemporaryDirectory() as folder:
         tracked = Tracked(Path(folder))
         for act, *about in acts:

@@ -24,40 +24,40 @@ def without_first(history: History) -> History:
     return history[1:]
 
 
-def test_no_file_is_no_messages_yet(world):
+def test_history_reads_a_missing_file_as_empty(world):
     assert world.ws.history.read() == ()
-    assert not world.layout.history.exists()
+    assert not world.paths.history.exists()
 
 
-def test_what_another_program_wrote_is_read(world):
+def test_history_reads_what_another_program_wrote(world):
     world.write(talk("2026-01-31T09:00", 2))
     first = world.ws.history.read()[0]
     assert isinstance(first, Message)
     assert first.text.startswith("明天把 nginx")
 
 
-def test_while_nothing_changes_the_same_object_is_returned(world):
+def test_history_returns_the_same_object_while_nothing_changes(world):
     world.write(talk("2026-01-31T09:00", 2))
     assert world.ws.history.read() is world.ws.history.read()
 
 
-def test_a_change_is_written_whole_and_the_version_before_is_kept(world):
+def test_history_writes_a_change_and_keeps_the_previous_version(world):
     world.write(talk("2026-01-31T09:00", 3))
-    before = world.layout.history.read_bytes()
+    before = world.paths.history.read_bytes()
     after = world.ws.history.change(without_first)
     assert [one["id"] for one in world.history()] == [one.id for one in after if isinstance(one, Message)]
-    assert world.layout.history_backup.read_bytes() == before
+    assert world.paths.history_backup.read_bytes() == before
 
 
-def test_what_changes_nothing_writes_nothing(world):
+def test_history_writes_nothing_when_nothing_changes(world):
     world.write(b' [ {"role":"user","text":"\xe5\xa5\xbd","id":"1"} ] ')
-    before = world.layout.history.stat()
+    before = world.paths.history.stat()
     world.ws.history.change(lambda history: (*history,))
-    assert world.layout.history.stat() == before
-    assert not world.layout.history_backup.exists()
+    assert world.paths.history.stat() == before
+    assert not world.paths.history_backup.exists()
 
 
-def test_foreign_fields_and_the_order_of_keys_and_messages_stay(world):
+def test_history_keeps_unknown_fields_key_order_and_message_order(world):
     raws = [
         {"x": {"深": [1.0, None, "é"]}, "text": "好", "role": "agent", "id": "1"},
         "一句话",
@@ -69,7 +69,7 @@ def test_foreign_fields_and_the_order_of_keys_and_messages_stay(world):
     assert json.dumps(world.history(), ensure_ascii=False) == json.dumps([*raws, raws[0]], ensure_ascii=False)
 
 
-def test_a_program_that_puts_back_exactly_what_stood_before_is_seen(world):
+def test_history_notices_a_program_that_restores_the_old_content(world):
     before = talk("2026-01-31T09:00", 3)
     world.write(before)
     world.ws.history.change(lambda history: history[1:])
@@ -77,7 +77,7 @@ def test_a_program_that_puts_back_exactly_what_stood_before_is_seen(world):
     assert len(world.ws.history.read()) == 3
 
 
-def test_messages_that_another_program_adds_meanwhile_are_not_lost(world):
+def test_history_applies_a_change_again_when_another_program_writes(world):
     """A29, B6, H12: the change is made again, on what is there now."""
     world.write(talk("2026-01-31T09:00", 2))
     late = message("late", "2026-01-31T09:30", "我又想起一件事")
@@ -94,8 +94,8 @@ def test_messages_that_another_program_adds_meanwhile_are_not_lost(world):
     assert world.history()[-1] == late
 
 
-def test_a_program_that_never_stops_writing_is_told_of_and_not_written_over(world):
-    from supervisor.protocol.errors import Changed
+def test_history_raises_conflict_when_another_program_keeps_writing(world):
+    from supervisor.protocol.errors import Conflict
 
     world.write(talk("2026-01-31T09:00", 2))
 
@@ -103,18 +103,18 @@ def test_a_program_that_never_stops_writing_is_told_of_and_not_written_over(worl
         world.add(message(f"m{len(history)}", "2026-01-31T09:30"))
         return history[1:]
 
-    with pytest.raises(Changed):
+    with pytest.raises(Conflict):
         world.ws.history.change(change)
     assert len(world.history()) == 7
 
 
-def test_the_lock_is_held_until_what_follows_is_done(world):
+def test_history_holds_its_lock_until_the_callback_returns(world):
     world.write(talk("2026-01-31T09:00", 2))
     other = Files(RealDisk())
 
     def then(history: History) -> None:
         assert len(history) == 1
-        with pytest.raises(Busy), other.lock(world.layout.history_lock, wait_s=0):
+        with pytest.raises(Busy), other.lock(world.paths.history_lock, wait_s=0):
             pass
 
     world.ws.history.change(without_first, then)
@@ -134,17 +134,17 @@ BAD = {
 
 
 @pytest.mark.parametrize("data", BAD.values(), ids=BAD)
-def test_what_cannot_be_read_is_never_an_empty_array_and_never_written_over(world, data):
+def test_history_refuses_damaged_data_and_does_not_overwrite_it(world, data):
     """A32, B13, H30."""
     world.write(data)
     with pytest.raises(BadFile, match=r"nothing was written over it"):
         world.ws.history.read()
     with pytest.raises(BadFile):
         world.ws.history.change(lambda history: (*history, *history))
-    assert world.layout.history.read_bytes() == data
+    assert world.paths.history.read_bytes() == data
 
 
-def test_what_was_mended_is_read_again(world):
+def test_history_reads_again_after_damage_is_repaired(world):
     world.write(talk("2026-01-31T09:00", 2))
     world.ws.history.read()
     world.write(b"[")
@@ -154,15 +154,15 @@ def test_what_was_mended_is_read_again(world):
     assert len(world.ws.history.read()) == 3
 
 
-def test_a_file_that_is_gone_though_its_backup_is_there_is_no_empty_history(world):
+def test_history_refuses_a_missing_file_when_a_backup_exists(world):
     world.write(talk("2026-01-31T09:00", 2))
     world.ws.history.change(without_first)
-    world.layout.history.unlink()
+    world.paths.history.unlink()
     with pytest.raises(BadFile, match="it is gone"):
         world.ws.history.read()
 
 
-def test_a_second_process_sees_what_the_first_wrote(world, tmp_path: Path):
+def test_history_reads_what_a_second_process_wrote(world, tmp_path: Path):
     world.write(talk("2026-01-31T09:00", 2))
     assert len(world.ws.history.read()) == 2
     other = world.another()
@@ -170,14 +170,14 @@ def test_a_second_process_sees_what_the_first_wrote(world, tmp_path: Path):
     assert len(world.ws.history.read()) == 1
 
 
-def test_a_backup_that_is_no_file_has_nothing_written_and_one_that_can_not_be_renamed_costs_only_itself(world):
+def test_history_refuses_a_backup_folder_but_allows_a_failed_rename(world):
     world.write([message("a", "2026-01-30T09:00", "我对花生过敏。")])
-    before = world.layout.history.read_bytes()
-    world.layout.history_backup.mkdir()
+    before = world.paths.history.read_bytes()
+    world.paths.history_backup.mkdir()
     with pytest.raises(OSError, match="no regular file"):
         world.ws.history.change(lambda history: history[:0])
-    assert world.layout.history.read_bytes() == before
-    world.layout.history_backup.rmdir()
+    assert world.paths.history.read_bytes() == before
+    world.paths.history_backup.rmdir()
 
     world.reopen(disk=FaultyDisk("rename", number=errno.EIO, refuses=lambda _, path: path.name.endswith(".bak")))
     world.ws.history.change(lambda history: history[:0])

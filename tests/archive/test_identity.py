@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.archive.identity import Known, identify
+from supervisor.archive.identity import Known, assign_ids
 from supervisor.protocol.clock import to_wire
-from supervisor.protocol.message import History, Message, base_of
+from supervisor.protocol.message import History, Message, fingerprint_of
 from tests.archive.states import HISTORIES, NOON, ODD, entry, parsed_message
 
 TIME = to_wire(NOON)
@@ -43,32 +43,32 @@ def known_of(history: History, here: History | None = None) -> Known:
 # ── the first look ───────────────────────────────────────────────────────────
 
 
-def test_an_id_that_is_given_wins():
+def test_assign_ids_keeps_a_given_id():
     history = (parsed_message("01JKXY2Z"), parsed_message("m-1"))
-    assert identify(history, Known(), NOON) is history
+    assert assign_ids(history, Known(), NOON) is history
 
 
-def test_an_id_is_made_of_the_time_as_found_the_role_and_the_words():
-    (found,) = identify((said("花生过敏", createdAt=TIME),), Known(), NOON)
-    assert found.id == f"m-{base_of(TIME, 'user', '花生过敏')}"
+def test_assign_ids_derives_an_id_from_time_role_and_text():
+    (found,) = assign_ids((said("花生过敏", createdAt=TIME),), Known(), NOON)
+    assert found.id == f"m-{fingerprint_of(TIME, 'user', '花生过敏')}"
     assert len(found.id) == 18
     assert list(found.raw) == ["id", "role", "text", "createdAt"]
 
 
-def test_equal_words_in_one_array_are_told_apart_by_a_number():
-    base = f"m-{base_of(TIME, 'user', '好的')}"
+def test_assign_ids_numbers_equal_messages():
+    base = f"m-{fingerprint_of(TIME, 'user', '好的')}"
     history = tuple(said("好的", createdAt=TIME) for _ in range(3))
-    assert ids(identify(history, Known(), NOON)) == [base, f"{base}-2", f"{base}-3"]
+    assert ids(assign_ids(history, Known(), NOON)) == [base, f"{base}-2", f"{base}-3"]
 
 
-def test_a_made_id_never_meets_one_that_was_given():
-    base = f"m-{base_of(TIME, 'user', '好的')}"
+def test_assign_ids_avoids_an_id_that_was_given():
+    base = f"m-{fingerprint_of(TIME, 'user', '好的')}"
     history = (said("好的", createdAt=TIME), parsed_message(base, "别的话"))
-    assert ids(identify(history, Known(), NOON)) == [f"{base}-2", base]
+    assert ids(assign_ids(history, Known(), NOON)) == [f"{base}-2", base]
 
 
-def test_a_missing_time_becomes_the_time_of_first_sight():
-    (found,) = identify((said("花生过敏"),), Known(), NOON)
+def test_assign_ids_fills_a_missing_time_with_now():
+    (found,) = assign_ids((said("花生过敏"),), Known(), NOON)
     assert found.created_at == NOON
     assert found.raw["createdAt"] == TIME
 
@@ -91,25 +91,25 @@ def test_a_missing_time_becomes_the_time_of_first_sight():
         "2026-02-02T04:00:00Z",
     ],
 )
-def test_an_impossible_time_becomes_that_of_first_sight_and_the_value_found_stays_beside_it(time):
+def test_assign_ids_replaces_an_impossible_time_and_keeps_the_original(time):
     """A34, H39."""
-    (found,) = identify((parsed_message("m0", when=None, createdAt=time),), Known(), NOON)
+    (found,) = assign_ids((parsed_message("m0", when=None, createdAt=time),), Known(), NOON)
     assert found.created_at == NOON
     assert found.raw["createdAtFound"] == time
 
 
-def test_a_time_of_tomorrow_is_possible():
+def test_assign_ids_accepts_a_time_less_than_a_day_ahead():
     history = (parsed_message("m0", when=NOON + timedelta(hours=23)),)
-    assert identify(history, Known(), NOON) is history
+    assert assign_ids(history, Known(), NOON) is history
 
 
-def test_a_time_that_was_judged_once_is_not_judged_again_when_the_clock_goes_back():
+def test_assign_ids_keeps_a_known_time_after_the_clock_goes_back():
     history = (parsed_message("m0", when=NOON),)
-    assert identify(history, known_of(history), NOON - timedelta(days=300)) is history
+    assert assign_ids(history, known_of(history), NOON - timedelta(days=300)) is history
 
 
-def test_what_cannot_be_understood_gets_no_name():
-    assert identify((ODD, parsed_message("m0")), Known(), NOON)[0] is ODD
+def test_assign_ids_leaves_an_invalid_entry_unchanged():
+    assert assign_ids((ODD, parsed_message("m0")), Known(), NOON)[0] is ODD
 
 
 # ── a writer that strips ids ─────────────────────────────────────────────────
@@ -129,54 +129,54 @@ def talk(*texts: str, timed: bool) -> History:
 
 
 @pytest.mark.parametrize("timed", [True, False])
-def test_a_message_is_known_again_when_its_writer_strips_the_id(timed):
-    met = identify(talk("早", "好的", "好的", timed=timed), Known(), NOON)
+def test_assign_ids_restores_stripped_ids(timed):
+    met = assign_ids(talk("早", "好的", "好的", timed=timed), Known(), NOON)
     also = () if timed else ("createdAt",)
-    again = identify(stripped(met, *also), known_of(met), NOON + timedelta(hours=1))
+    again = assign_ids(stripped(met, *also), known_of(met), NOON + timedelta(hours=1))
     assert ids(again) == ids(met)
     assert [one.created_at for one in again if isinstance(one, Message)] == [NOON] * 3
 
 
 @pytest.mark.parametrize("timed", [True, False])
-def test_what_a_writer_without_ids_adds_is_new(timed):
-    met = identify(talk("早", "好的", timed=timed), Known(), NOON)
+def test_assign_ids_gives_an_added_message_a_new_id(timed):
+    met = assign_ids(talk("早", "好的", timed=timed), Known(), NOON)
     more = (*stripped(met, *(() if timed else ("createdAt",))), *talk("好的", timed=timed))
-    again = identify(more, known_of(met), NOON + timedelta(hours=1))
+    again = assign_ids(more, known_of(met), NOON + timedelta(hours=1))
     assert ids(again)[:2] == ids(met)
     assert ids(again)[2] not in ids(met)
 
 
-def test_words_without_a_time_that_stand_behind_the_last_known_are_new_though_they_were_said_before():
+def test_assign_ids_treats_repeated_text_after_the_last_known_as_new():
     """4H, 13: 'good morning' of today is not that of last month, which has been trimmed."""
-    met = identify(talk("早", "好的", "晚安", timed=False), Known(), NOON)
+    met = assign_ids(talk("早", "好的", "晚安", timed=False), Known(), NOON)
     left = met[1:]
-    again = identify((*stripped(left, "createdAt"), *talk("早", timed=False)), known_of(met, left), NOON)
+    again = assign_ids((*stripped(left, "createdAt"), *talk("早", timed=False)), known_of(met, left), NOON)
     assert ids(again)[:2] == ids(left)
     assert ids(again)[2] == f"{ids(met)[0]}-2"
 
 
-def test_a_writer_that_holds_what_was_trimmed_brings_no_new_messages():
+def test_assign_ids_adds_none_when_a_writer_still_has_trimmed_messages():
     """4H, 13: ids from an ordinal after a trim; the same message was written again at each turn."""
-    met = identify(talk("早", "好的", "好的", "晚安", timed=False), Known(), NOON)
-    again = identify(stripped(met, "createdAt"), known_of(met, met[2:]), NOON)
+    met = assign_ids(talk("早", "好的", "好的", "晚安", timed=False), Known(), NOON)
+    again = assign_ids(stripped(met, "createdAt"), known_of(met, met[2:]), NOON)
     assert set(ids(again)) == set(ids(met))
 
 
-def test_a_trimmed_message_with_its_time_is_known_again_wherever_it_stands():
-    met = identify(talk("早", "好的", timed=True), Known(), NOON)
-    again = identify(stripped((met[1], met[0])), known_of(met, met[1:]), NOON)
+def test_assign_ids_recognizes_a_trimmed_message_by_its_time():
+    met = assign_ids(talk("早", "好的", timed=True), Known(), NOON)
+    again = assign_ids(stripped((met[1], met[0])), known_of(met, met[1:]), NOON)
     assert ids(again) == [ids(met)[1], ids(met)[0]]
 
 
-def test_the_time_of_first_sight_comes_back_with_the_message():
-    met = identify(talk("早", timed=False), Known(), NOON)
-    (again,) = identify(stripped(met, "createdAt"), known_of(met), NOON + timedelta(days=9))
+def test_assign_ids_restores_the_time_of_first_sight():
+    met = assign_ids(talk("早", timed=False), Known(), NOON)
+    (again,) = assign_ids(stripped(met, "createdAt"), known_of(met), NOON + timedelta(days=9))
     assert again.created_at == NOON
 
 
-def test_a_writer_that_keeps_our_time_but_not_our_id_is_known_again():
-    met = identify(talk("早", timed=False), Known(), NOON)
-    (again,) = identify(stripped(met), known_of(met), NOON + timedelta(days=9))
+def test_assign_ids_restores_an_id_when_only_the_assigned_time_is_kept():
+    met = assign_ids(talk("早", timed=False), Known(), NOON)
+    (again,) = assign_ids(stripped(met), known_of(met), NOON + timedelta(days=9))
     assert (again.id, again.created_at) == (met[0].id, NOON)
 
 
@@ -193,8 +193,8 @@ STRIPPED = HISTORIES.flatmap(
 
 
 @given(STRIPPED)
-def test_after_the_first_look_every_message_has_an_id_of_its_own_and_a_possible_time(history):
-    met = identify(history, Known(), NOON + timedelta(days=60))
+def test_assign_ids_gives_each_message_a_unique_id_and_a_valid_time(history):
+    met = assign_ids(history, Known(), NOON + timedelta(days=60))
     given_ids = [one.id for one in history if isinstance(one, Message)]
     for before, after in zip(history, met, strict=True):
         if not isinstance(before, Message):
@@ -208,23 +208,23 @@ def test_after_the_first_look_every_message_has_an_id_of_its_own_and_a_possible_
         if not before.id:
             assert ids(met).count(after.id) == 1
             assert after.id not in given_ids
-    assert identify(met, known_of(met), NOON + timedelta(days=60)) is met
+    assert assign_ids(met, known_of(met), NOON + timedelta(days=60)) is met
 
 
 @given(STRIPPED, st.booleans(), st.integers(0, 30))
-def test_a_writer_that_strips_ids_makes_no_second_message_whatever_was_trimmed(history, timed, trimmed):
+def test_assign_ids_makes_no_duplicates_for_a_writer_that_strips_ids(history, timed, trimmed):
     """It may hold all it ever wrote, or what recalld left; the newest is never trimmed, and here it was said once only."""
     also = () if timed else ("createdAt",)
-    met = identify(stripped((*history, parsed_message("last", "今天就到这里")), *also), Known(), NOON + timedelta(days=60))
+    met = assign_ids(stripped((*history, parsed_message("last", "今天就到这里")), *also), Known(), NOON + timedelta(days=60))
     left = met[min(trimmed, len(met) - 1) :]
     for written in (met, left):
-        again = identify(stripped(written, *also), known_of(met, left), NOON + timedelta(days=61))
+        again = assign_ids(stripped(written, *also), known_of(met, left), NOON + timedelta(days=61))
         assert set(ids(again)) <= set(ids(met))
 
 
-def test_words_without_a_time_that_were_said_twice_are_rather_doubled_than_lost():
+def test_assign_ids_duplicates_rather_than_loses_a_repeated_message():
     """Whether the first of two is back or a third was said can't be told, where one is left of both."""
-    met = identify(talk("好的", "好的", timed=False), Known(), NOON)
-    again = identify(talk("好的", "好的", timed=False), known_of(met, met[1:]), NOON)
+    met = assign_ids(talk("好的", "好的", timed=False), Known(), NOON)
+    again = assign_ids(talk("好的", "好的", timed=False), known_of(met, met[1:]), NOON)
     assert len(set(ids(again))) == 2
     assert ids(again)[0] == ids(met)[1]

@@ -13,8 +13,8 @@ from supervisor.protocol.dated_file import block_of
 from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.errors import NewerFormat
 from supervisor.protocol.files import Files
-from supervisor.protocol.message import Message, dated, read_message
-from supervisor.protocol.paths import Layout
+from supervisor.protocol.message import Message, read_message, with_timestamp
+from supervisor.protocol.paths import WorkspacePaths
 from tests.world import ZONE, at, message
 
 if TYPE_CHECKING:
@@ -30,17 +30,17 @@ def read(raw: dict[str, Any]) -> Message:
 
 
 ONE, TWO = read(message("1", "2026-01-30T09:00", "花生过敏")), read(message("2", "2026-01-30T09:01", "记住了"))
-UNTIMED = dated(read({"id": "m-1", "role": "user", "text": "早"}), at("2026-01-31T10:00"))
+UNTIMED = with_timestamp(read({"id": "m-1", "role": "user", "text": "早"}), at("2026-01-31T10:00"))
 
 
 @pytest.fixture
-def layout(tmp_path: Path) -> Layout:
+def paths(tmp_path: Path) -> WorkspacePaths:
     (tmp_path / ".recalld").mkdir()
-    return Layout(tmp_path)
+    return WorkspacePaths(tmp_path)
 
 
-def open_journal(layout: Layout) -> SeenJournal:
-    journal = SeenJournal(Files(RealDisk()), layout, ZONE)
+def open_journal(paths: WorkspacePaths) -> SeenJournal:
+    journal = SeenJournal(Files(RealDisk()), paths, ZONE)
     journal.refresh()
     return journal
 
@@ -60,8 +60,8 @@ def answers(journal: SeenJournal) -> dict[str, Any]:
     }
 
 
-def test_words_that_were_met_are_unwritten_until_a_file_holds_them(layout):
-    journal = open_journal(layout)
+def test_journal_counts_a_message_as_unwritten_until_a_file_holds_it(paths):
+    journal = open_journal(paths)
     journal.saw([ONE, TWO])
     assert list(journal.unwritten) == [ONE.key, TWO.key]
     assert (journal.file_of(ONE.key), journal.knows("1"), journal.has_words("1")) == (None, True, False)
@@ -70,41 +70,41 @@ def test_words_that_were_met_are_unwritten_until_a_file_holds_them(layout):
     assert (journal.file_of(ONE.key), journal.has_words("1"), journal.names) == (NAME, True, {NAME})
 
 
-def test_the_journal_holds_the_words_of_unwritten_messages_alone(layout):
-    journal = open_journal(layout)
+def test_journal_stores_the_text_of_unwritten_messages_only(paths):
+    journal = open_journal(paths)
     journal.wrote(NAME, [block_of(ONE)])
     journal.saw([TWO])
-    text = layout.seen.read_text()
+    text = paths.seen.read_text()
     assert "记住了" in text
     assert "花生" not in text
 
 
-def test_a_new_process_gives_the_same_answers(layout):
-    journal = open_journal(layout)
+def test_journal_gives_the_same_answers_in_a_new_process(paths):
+    journal = open_journal(paths)
     journal.saw([ONE, TWO, UNTIMED])
     journal.wrote(NAME, [block_of(ONE), block_of(UNTIMED)])
     journal.looked([TWO])
-    journal.put_back([TWO.key])
-    assert answers(open_journal(layout)) == answers(journal)
+    journal.note_reinserted([TWO.key])
+    assert answers(open_journal(paths)) == answers(journal)
 
 
-def test_what_another_process_adds_is_read_at_the_next_look(layout):
-    ours, theirs = open_journal(layout), open_journal(layout)
+def test_journal_refresh_reads_what_another_process_appended(paths):
+    ours, theirs = open_journal(paths), open_journal(paths)
     theirs.note([ONE])
     assert ONE.key not in ours.unwritten
     ours.refresh()
     assert ONE.key in ours.unwritten
 
 
-def test_a_line_that_a_crash_cut_off_says_nothing_and_spoils_no_other(layout):
-    journal = open_journal(layout)
+def test_journal_ignores_a_line_that_a_crash_cut_off(paths):
+    journal = open_journal(paths)
     journal.saw([ONE])
-    with layout.seen.open("ab") as file:
+    with paths.seen.open("ab") as file:
         file.write(b'{"seen": {"id": "3", "ro')
-    again = open_journal(layout)
+    again = open_journal(paths)
     assert list(again.unwritten) == [ONE.key]
     again.saw([TWO])
-    assert list(open_journal(layout).unwritten) == [ONE.key, TWO.key]
+    assert list(open_journal(paths).unwritten) == [ONE.key, TWO.key]
 
 
 @pytest.mark.parametrize(
@@ -115,52 +115,52 @@ def test_a_line_that_a_crash_cut_off_says_nothing_and_spoils_no_other(layout):
         *(b"[" * 10_000, b'{"left": {}}', b'{"written": [["1", "2"]]}'),
     ],
 )
-def test_a_line_that_a_person_broke_says_nothing(layout, line):
-    journal = open_journal(layout)
+def test_journal_ignores_an_invalid_line(paths, line):
+    journal = open_journal(paths)
     journal.saw([ONE])
-    with layout.seen.open("ab") as file:
+    with paths.seen.open("ab") as file:
         file.write(line + b"\n")
     journal.saw([TWO])
-    assert list(open_journal(layout).unwritten) == [ONE.key, TWO.key]
+    assert list(open_journal(paths).unwritten) == [ONE.key, TWO.key]
 
 
-def test_a_journal_of_a_newer_recalld_is_refused(layout):
-    layout.seen.write_text('{"recalld": 2}\n')
+def test_journal_refuses_a_newer_format(paths):
+    paths.seen.write_text('{"recalld": 2}\n')
     with pytest.raises(NewerFormat):
-        open_journal(layout)
+        open_journal(paths)
 
 
-def test_a_journal_that_is_gone_or_another_is_read_anew(layout):
-    journal = open_journal(layout)
+def test_journal_reads_a_deleted_or_replaced_file_from_the_start(paths):
+    journal = open_journal(paths)
     journal.saw([ONE])
-    layout.seen.unlink()
+    paths.seen.unlink()
     journal.refresh()
-    assert answers(journal) == answers(open_journal(layout))
+    assert answers(journal) == answers(open_journal(paths))
     assert journal.unwritten == {}
-    layout.seen.write_text('{"recalld": 1}\n')
+    paths.seen.write_text('{"recalld": 1}\n')
     journal.saw([TWO])
     assert list(journal.unwritten) == [TWO.key]
 
 
-def test_words_are_written_where_they_were_written_first(layout):
-    journal = open_journal(layout)
+def test_journal_keeps_the_first_file_of_a_message(paths):
+    journal = open_journal(paths)
     journal.wrote(NAME, [block_of(ONE)])
     journal.wrote("2026-01-30-other.md", [block_of(ONE)])
     assert journal.file_of(ONE.key) == NAME
 
 
-def test_newer_words_of_an_unwritten_message_take_the_place_of_the_old(layout):
-    journal = open_journal(layout)
+def test_journal_drop_removes_an_unwritten_message(paths):
+    journal = open_journal(paths)
     journal.saw([ONE])
     journal.drop([ONE.key])
-    assert answers(open_journal(layout))["unwritten"] == {}
+    assert answers(open_journal(paths))["unwritten"] == {}
 
 
 # ── keeping it small ─────────────────────────────────────────────────────────
 
 
 def acts() -> st.SearchStrategy[list[tuple[str, list[int]]]]:
-    verbs = st.sampled_from(["saw", "wrote", "adopted", "looked", "put_back"])
+    verbs = st.sampled_from(["saw", "wrote", "adopted", "looked", "note_reinserted"])
     return st.lists(st.tuples(verbs, st.lists(st.integers(0, 5), min_size=1, max_size=3, unique=True)), max_size=12)
 
 
@@ -171,14 +171,14 @@ POOL = [
     read(message("1", "2026-01-30T09:00", "改了")),
     read(message("4", "2026-01-30T09:00", "花生过敏", "agent")),
 ]
-POOL.append(dated(read({"id": "m-2", "role": "user", "text": "早", "createdAt": "昨天"}), at("2026-01-31T11:00")))
+POOL.append(with_timestamp(read({"id": "m-2", "role": "user", "text": "早", "createdAt": "昨天"}), at("2026-01-31T11:00")))
 
 
 @given(acts())
-def test_a_compacted_journal_gives_the_same_answers(tmp_path_factory, story):
-    layout = Layout(tmp_path_factory.mktemp("journal"))
-    (layout.root / ".recalld").mkdir()
-    journal = open_journal(layout)
+def test_journal_gives_the_same_answers_after_compaction(tmp_path_factory, story):
+    paths = WorkspacePaths(tmp_path_factory.mktemp("journal"))
+    (paths.root / ".recalld").mkdir()
+    journal = open_journal(paths)
     for n, (verb, numbers) in enumerate(story):
         chosen = [POOL[number] for number in numbers]
         match verb:
@@ -191,15 +191,15 @@ def test_a_compacted_journal_gives_the_same_answers(tmp_path_factory, story):
             case "looked":
                 journal.looked(chosen)
             case _:
-                journal.put_back([one.key for one in chosen if one.key in journal.unwritten])
+                journal.note_reinserted([one.key for one in chosen if one.key in journal.unwritten])
     before = answers(journal)
     journal.compact()
     assert answers(journal) == before
-    assert answers(open_journal(layout)) == before
+    assert answers(open_journal(paths)) == before
 
 
-def test_a_name_is_remembered_by_a_compacted_journal_though_its_words_stand_elsewhere(layout):
-    journal = open_journal(layout)
+def test_journal_remembers_every_file_name_after_compaction(paths):
+    journal = open_journal(paths)
     journal.wrote(NAME, [block_of(ONE)])
     journal.wrote("2026-01-30-copy.md", [block_of(ONE)])  # a person's copy of the file
     journal.wrote("2026-01-30-empty.md", [])  # of which a person deleted every block
@@ -207,12 +207,12 @@ def test_a_name_is_remembered_by_a_compacted_journal_though_its_words_stand_else
     assert journal.names == {NAME, "2026-01-30-copy.md", "2026-01-30-empty.md"}
 
 
-def test_a_journal_of_which_most_says_nothing_any_more_is_bloated(layout):
-    journal = open_journal(layout)
+def test_journal_is_bloated_when_most_lines_are_stale(paths):
+    journal = open_journal(paths)
     for _ in range(1_100):
         journal.looked([ONE])
         journal.looked([])
     assert journal.is_bloated()
     journal.compact()
     assert not journal.is_bloated()
-    assert len(layout.seen.read_bytes().splitlines()) <= 2
+    assert len(paths.seen.read_bytes().splitlines()) <= 2

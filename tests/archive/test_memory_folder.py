@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 
-from supervisor.protocol.errors import Changed
+from supervisor.protocol.errors import Conflict
 from supervisor.protocol.period import Period
 from supervisor.protocol.summary_file import Summary
 from tests.world import FaultyDisk, World, message
@@ -27,32 +27,32 @@ def summary(text: str = "## 部署") -> Summary:
     )
 
 
-def test_a_dated_file_and_what_is_known_of_it(world):
+def test_memory_store_lists_a_dated_file_with_its_metadata(world):
     name = filed(world)
     (found,) = world.ws.memory.dated()
     assert (found.name, found.day, found.count, found.ours, found.original) == (name, date(2026, 1, 10), 1, True, False)
     assert found.created == world.clock()
-    assert world.ws.memory.path_of(name) == world.layout.dated(name)
+    assert world.ws.memory.path_of(name) == world.paths.dated(name)
     assert [block.text for block in world.ws.memory.blocks(name)] == ["重启 nginx"]
 
 
-def test_a_file_is_found_wherever_it_lies(world):
+def test_memory_store_finds_a_dated_file_after_the_move_to_originals(world):
     name = filed(world)
     before = world.ws.memory.dated()[0].source
     world.ws.memory.move_to_originals(name)
     (found,) = world.ws.memory.dated()
     assert (found.original, found.source) == (True, before)
-    assert world.ws.memory.path_of(name) == world.layout.original(name)
+    assert world.ws.memory.path_of(name) == world.paths.original(name)
     assert len(world.ws.memory.blocks(name)) == 1
     world.ws.memory.move_to_originals(name)
     assert len(world.ws.memory.dated()) == 1
 
 
-def test_a_stray_file_among_the_originals_stops_nothing(world):
+def test_memory_store_ignores_a_stray_file_in_originals(world):
     """A desktop puts its files into every folder that it shows: `.DS_Store`, `desktop.ini`."""
     name = filed(world)
     world.settle()
-    stray = world.layout.originals / ".DS_Store"
+    stray = world.paths.originals / ".DS_Store"
     stray.write_bytes("桌面".encode())
     world.reopen()
     assert world.round("all").errors == {}
@@ -61,11 +61,11 @@ def test_a_stray_file_among_the_originals_stops_nothing(world):
     assert stray.read_bytes() == "桌面".encode()
 
 
-def test_what_is_known_of_a_file_ends_with_it(world):
+def test_memory_store_lists_a_file_only_while_it_is_a_regular_file(world):
     name = filed(world)
     other = filed(world, "2026-01-11", "月饼订两盒")
     assert [file.name for file in world.ws.memory.dated()] == [name, other]
-    path = world.layout.dated(name)
+    path = world.paths.dated(name)
     path.rename(path.with_suffix(".txt"))
     path.symlink_to(path.with_suffix(".txt"))
     assert [file.name for file in world.ws.memory.dated()] == [other]
@@ -87,12 +87,12 @@ def test_what_is_known_of_a_file_ends_with_it(world):
         ".git",
     ],
 )
-def test_other_files_are_not_looked_at(world, name):
-    (world.layout.memory / name).write_text("别的")
+def test_memory_store_ignores_names_that_are_not_dated_files(world, name):
+    (world.paths.memory / name).write_text("别的")
     assert world.ws.memory.dated() == ()
 
 
-def test_a_person_s_note_named_like_a_dated_file_is_theirs(world):
+def test_memory_store_marks_a_note_with_a_dated_name_as_not_ours(world):
     world.note("2026-01-10-想法.md", "换成 caddy")
     (found,) = world.ws.memory.dated()
     assert (found.ours, found.created, found.count) == (False, None, 0)
@@ -100,21 +100,21 @@ def test_a_person_s_note_named_like_a_dated_file_is_theirs(world):
     assert world.ws.memory.text(found.name) == "换成 caddy"
 
 
-def test_a_note_in_another_encoding_is_no_trouble(world):
+def test_memory_store_reads_a_note_in_another_encoding(world):
     world.note("2026-01-10-note.md", "换成".encode("gb18030"))
     assert [file.ours for file in world.ws.memory.dated()] == [False]
     assert world.ws.memory.text("2026-01-10-note.md")
 
 
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo, lambda path: os.symlink("/etc/hostname", path)])
-def test_what_is_no_plain_file_is_passed_over(world, make):
+def test_memory_store_skips_folders_pipes_and_symlinks(world, make):
     """A28: links out of the tree."""
-    make(world.layout.memory / "2026-01-10-x.md")
-    make(world.layout.summaries / "2026-01-10.md")
+    make(world.paths.memory / "2026-01-10-x.md")
+    make(world.paths.summaries / "2026-01-10.md")
     assert (world.ws.memory.dated(), world.ws.memory.summaries()) == ((), {})
 
 
-def test_a_file_that_changes_is_read_again_and_one_that_does_not_is_not(world):
+def test_memory_store_reads_a_dated_file_again_only_when_it_changes(world):
     disk = FaultyDisk()
     filed(world)
     world.reopen(disk=disk)
@@ -122,57 +122,57 @@ def test_a_file_that_changes_is_read_again_and_one_that_does_not_is_not(world):
     count = disk.count("read", "2026-")
     assert world.ws.memory.dated() == first
     assert disk.count("read", "2026-") == count
-    path = world.layout.dated(first[0].name)
+    path = world.paths.dated(first[0].name)
     path.write_text(path.read_text().replace("nginx", "caddy"))
     assert world.ws.memory.dated()[0].digest != first[0].digest
 
 
-def test_a_dated_file_is_made_once(world):
+def test_memory_store_refuses_to_overwrite_a_dated_file(world):
     name = filed(world)
-    before = world.layout.dated(name).read_bytes()
+    before = world.paths.dated(name).read_bytes()
     with pytest.raises(FileExistsError):
         world.ws.memory.write_dated(name, b"x")
-    assert world.layout.dated(name).read_bytes() == before
+    assert world.paths.dated(name).read_bytes() == before
 
 
-def test_a_move_never_replaces(world):
+def test_memory_store_move_never_replaces_an_existing_original(world):
     name = filed(world)
-    other = world.layout.original(name)
+    other = world.paths.original(name)
     other.parent.mkdir(parents=True)
     other.write_text("别人先放的")
     world.ws.memory.move_to_originals(name)
     assert other.read_text() == "别人先放的"
-    assert world.layout.dated(name).exists()
+    assert world.paths.dated(name).exists()
 
 
-def test_a_summary_and_the_text_it_replaced(world):
+def test_memory_store_keeps_the_replaced_summary_in_previous(world):
     world.ws.memory.write_summary(DAY, summary(), None)
     look, found = world.ws.memory.read_summary(DAY)
     assert found == summary()
     assert look
     world.ws.memory.write_summary(DAY, summary("## 新"), look)
-    assert [path.read_bytes() for path in world.layout.previous.iterdir()] == [look.data]
+    assert [path.read_bytes() for path in world.paths.previous.iterdir()] == [look.data]
     assert world.ws.memory.summaries()[DAY].text == "## 新"
 
 
-def test_a_summary_that_is_no_longer_what_was_read_is_not_replaced(world):
+def test_memory_store_refuses_to_replace_a_summary_changed_meanwhile(world):
     world.ws.memory.write_summary(DAY, summary(), None)
     look, _ = world.ws.memory.read_summary(DAY)
-    path = world.layout.summary(DAY)
+    path = world.paths.summary(DAY)
     path.write_text("我改的")
-    with pytest.raises(Changed):
+    with pytest.raises(Conflict):
         world.ws.memory.write_summary(DAY, summary("## 新"), look)
-    with pytest.raises(Changed):
+    with pytest.raises(Conflict):
         world.ws.memory.write_summary(DAY, summary("## 新"), None)
     assert path.read_text() == "我改的"
 
 
-def test_a_summary_that_is_not_there_is_none(world):
+def test_memory_store_returns_none_for_a_missing_summary(world):
     assert world.ws.memory.read_summary(DAY) == (None, None)
     assert world.ws.memory.summaries() == {}
 
 
-def test_years_of_names_keep_their_order(world):
+def test_memory_store_lists_dated_files_in_date_order(world):
     for day in ("2026-01-10", "2024-02-29", "2025-12-31"):
         filed(world, day)
     assert [file.day.isoformat() for file in world.ws.memory.dated()] == ["2024-02-29", "2025-12-31", "2026-01-10"]

@@ -30,48 +30,48 @@ def messages(count: int, when: datetime = NOON) -> list[Message]:
 # ── due ──────────────────────────────────────────────────────────────────────
 
 
-def test_a_hundred_unwritten_messages_can_wait_and_one_more_can_not():
+def test_due_returns_count_above_100_unwritten_messages():
     assert due(messages(100), NOON, NOON) is None
     assert due(messages(101), NOON, NOON) == "count"
 
 
-def test_a_run_is_due_six_hours_after_the_last_one_and_not_a_moment_before():
+def test_due_returns_interval_six_hours_after_the_last_run():
     old = messages(2, NOON - 30 * HOUR)
     assert due(old, NOON, NOON + 6 * HOUR - MS) is None
     assert due(old, NOON, NOON + 6 * HOUR) == "interval"
 
 
-def test_where_nothing_was_ever_archived_the_six_hours_run_from_the_oldest_message():
+def test_due_counts_from_the_oldest_message_if_nothing_was_archived():
     """A7, B5: with 'none archived' the rule never began."""
     assert due([*messages(1), *messages(1, NOON - 6 * HOUR)], None, NOON) == "interval"
     assert due(messages(1, NOON - 6 * HOUR + MS), None, NOON) is None
 
 
-def test_a_talk_after_a_pause_is_not_cut_after_its_first_words():
+def test_due_counts_from_the_first_message_after_a_long_pause():
     """B5: after a night the first message was archived alone, and its answer six hours later in another file."""
     last_night = NOON - 14 * HOUR
     assert due(messages(1), last_night, NOON + MINUTE) is None
     assert due(messages(1), last_night, NOON + 6 * HOUR) == "interval"
 
 
-def test_a_last_run_in_the_future_counts_for_nothing():
+def test_due_ignores_a_last_run_in_the_future():
     """4H, 11: `created` in the future, and the six hours never came."""
     assert due(messages(1, NOON - 6 * HOUR), NOON + 900 * HOUR, NOON) == "interval"
 
 
-def test_a_message_of_the_future_does_not_hold_a_run_back():
+def test_due_ignores_a_message_in_the_future():
     assert due([*messages(1, NOON - 6 * HOUR), *messages(1, NOON + HOUR)], None, NOON) == "interval"
 
 
-def test_with_nothing_unwritten_no_run_is_due():
+def test_due_returns_none_without_unwritten_messages():
     assert due([], NOON - 900 * HOUR, NOON) is None
 
 
-def test_an_overflow_is_due_at_once():
+def test_due_returns_overflow_at_once():
     assert due(messages(1), NOON, NOON, overflowing=True) == "overflow"
 
 
-def test_other_limits_are_heeded():
+def test_due_uses_the_given_limit_and_interval():
     assert due(messages(3), NOON, NOON, limit=2) == "count"
     assert due(messages(1, NOON - HOUR), None, NOON, interval=HOUR) == "interval"
 
@@ -87,35 +87,35 @@ def exchange(*said: tuple[str, float], session: str | None = None) -> list[Messa
     ]
 
 
-def test_a_question_less_than_ten_minutes_old_waits_for_its_answer():
+def test_take_holds_back_a_question_younger_than_ten_minutes():
     """A35."""
     said = exchange(("user", 30), ("assistant", 29), ("user", 9.99))
     assert take(said, NOON) == tuple(said[:2])
     assert take(said, NOON + timedelta(seconds=1)) == tuple(said)
 
 
-def test_an_answered_question_does_not_wait():
+def test_take_includes_an_answered_question():
     said = exchange(("user", 2), ("assistant", 1))
     assert take(said, NOON) == tuple(said)
 
 
-def test_several_questions_in_a_row_wait_together():
+def test_take_holds_back_consecutive_questions_together():
     said = exchange(("user", 9), ("user", 8), ("user", 1))
     assert take(said, NOON) == ()
 
 
-def test_the_answer_of_another_session_is_no_answer():
+def test_take_ignores_an_answer_in_another_session():
     ours, theirs = exchange(("user", 3), session="家"), exchange(("user", 3), ("assistant", 1), session="群")
     assert take([*ours, *theirs], NOON) == tuple(theirs)
 
 
-def test_an_answer_that_came_before_the_question_is_no_answer():
+def test_take_ignores_an_answer_before_the_question():
     said = exchange(("assistant", 9), ("user", 1))
     assert take(said, NOON) == tuple(said[:1])
 
 
 @given(HISTORIES, MOMENTS)
-def test_what_is_taken_keeps_its_order_and_only_young_questions_stay(history, now):
+def test_take_keeps_order_and_holds_back_only_recent_questions(history, now):
     said = [one for one in history if isinstance(one, Message)]
     taken = take(said, now)
     places = [next(n for n, one in enumerate(said) if one is chosen) for chosen in taken]
@@ -131,7 +131,7 @@ def test_what_is_taken_keeps_its_order_and_only_young_questions_stay(history, no
 
 
 @pytest.mark.parametrize("zone_name", ZONES)
-def test_words_of_half_past_midnight_lie_in_their_local_day(zone_name):
+def test_plan_days_uses_the_local_day_around_midnight(zone_name):
     """B15: 00:30 in Shanghai is still yesterday in UTC."""
     zone = ZoneInfo(zone_name)
     midnight = datetime(2026, 2, 1, tzinfo=zone).astimezone(UTC)
@@ -142,7 +142,7 @@ def test_words_of_half_past_midnight_lie_in_their_local_day(zone_name):
     ]
 
 
-def test_a_day_without_an_hour_and_a_day_that_never_was_part_no_message_from_its_day():
+def test_plan_days_handles_a_calendar_day_that_was_skipped():
     """durability.md 2.6: Samoa had no 30 December 2011; Lord Howe moves its clocks by half an hour."""
     apia = ZoneInfo("Pacific/Apia")
     said = [
@@ -152,7 +152,7 @@ def test_a_day_without_an_hour_and_a_day_that_never_was_part_no_message_from_its
     assert [file.day for file in plan_days(said, apia, (), never)] == [date(2011, 12, 29), date(2011, 12, 31)]
 
 
-def test_every_day_has_one_file_and_its_messages_in_the_order_of_the_history():
+def test_plan_days_makes_one_file_per_day_in_history_order():
     days = [NOON - timedelta(days=n) for n in (3, 0, 3, 1)]
     said = [parsed_message(f"m{n}", f"nginx 第 {n} 句", when) for n, when in enumerate(days)]
     plan = plan_days(said, SHANGHAI, (), never)
@@ -163,22 +163,22 @@ def test_every_day_has_one_file_and_its_messages_in_the_order_of_the_history():
     ]
 
 
-def test_a_name_that_was_ever_taken_is_not_used_again():
+def test_plan_days_never_reuses_a_file_name():
     plan = plan_days([parsed_message("m0", "重启 nginx")], SHANGHAI, {"2026-01-31-nginx.md"}, never)
     assert [file.name for file in plan] == ["2026-01-31-nginx-2.md"]
 
 
-def test_a_day_without_latin_words_is_named_by_its_first_message():
+def test_plan_days_names_a_day_without_latin_words_by_its_first_id():
     plan = plan_days([parsed_message("01JKXY2ZABCD", "我对花生过敏")], SHANGHAI, (), never)
     assert [file.name for file in plan] == ["2026-01-31-mem-01jkxy2z.md"]
 
 
-def test_the_same_words_under_the_same_id_are_one_message():
+def test_plan_days_merges_messages_with_equal_id_and_text():
     plan = plan_days([parsed_message("m0", "好的"), parsed_message("m0", "好的")], SHANGHAI, (), never)
     assert [block.id for block in plan[0].blocks] == ["m0"]
 
 
-def test_a_message_that_is_sent_again_with_another_time_stands_in_one_file():
+def test_plan_days_merges_equal_id_and_text_with_different_times():
     """A26: the same id and text are the same message, whatever the time of the second says."""
     plan = plan_days(
         [parsed_message("m0", "好的", NOON - timedelta(days=1)), parsed_message("m0", "好的", NOON)], SHANGHAI, (), never
@@ -186,20 +186,20 @@ def test_a_message_that_is_sent_again_with_another_time_stands_in_one_file():
     assert [[block.id for block in file.blocks] for file in plan] == [["m0"]]
 
 
-def test_the_same_words_under_two_ids_are_two_messages():
+def test_plan_days_keeps_equal_text_under_different_ids():
     """A26: two true 'ok' in the same second."""
     plan = plan_days([parsed_message("m0", "好的"), parsed_message("m1", "好的")], SHANGHAI, (), never)
     assert [block.id for block in plan[0].blocks] == ["m0", "m1"]
 
 
-def test_other_words_under_a_written_id_are_filed_as_a_revision():
+def test_plan_days_writes_other_text_under_a_written_id_as_a_revision():
     said = parsed_message("m0", "改到周五")
     plan = plan_days([said], SHANGHAI, (), lambda identity: identity == "m0")
     assert [block.id for block in plan[0].blocks] == [f"m0~{said.words[:8]}"]
     assert plan[0].keys == {said.key}
 
 
-def test_two_texts_under_one_id_in_one_run_are_both_kept():
+def test_plan_days_keeps_two_texts_under_one_id():
     first, second = parsed_message("m0", "周四"), parsed_message("m0", "周五")
     plan = plan_days([first, second], SHANGHAI, (), never)
     assert plan[0].keys == {first.key, second.key}
@@ -207,7 +207,7 @@ def test_two_texts_under_one_id_in_one_run_are_both_kept():
 
 
 @given(HISTORIES, st.sampled_from(ZONES), st.sets(st.sampled_from(["m1", "m2", "m3"])))
-def test_the_plan_parts_the_messages_by_local_day_and_loses_and_doubles_none(history, zone_name, written):
+def test_plan_days_assigns_each_message_once_to_its_local_day(history, zone_name, written):
     zone = ZoneInfo(zone_name)
     said = [one for one in history if isinstance(one, Message)]
     first: dict[Key, Message] = {}

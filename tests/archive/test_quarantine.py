@@ -27,7 +27,7 @@ def quarantine(folder: Path) -> Quarantine:
     return Quarantine(Files(RealDisk()), folder, limit=10)
 
 
-def test_a_damaged_file_is_kept_once_however_often_it_is_met(quarantine: Quarantine, folder: Path) -> None:
+def test_quarantine_keeps_one_copy_of_the_same_bytes(quarantine: Quarantine, folder: Path) -> None:
     """H31."""
     assert [quarantine.keep("history.json", TORN) for _ in range(3)] == ["new", "known", "known"]
     (copy,) = folder.iterdir()
@@ -35,7 +35,7 @@ def test_a_damaged_file_is_kept_once_however_often_it_is_met(quarantine: Quarant
     assert copy.read_bytes() == TORN
 
 
-def test_no_more_than_ten_copies_of_one_kind_are_kept(quarantine: Quarantine, folder: Path) -> None:
+def test_quarantine_keeps_at_most_ten_copies_of_one_kind(quarantine: Quarantine, folder: Path) -> None:
     kept = [quarantine.keep("history.json", f"坏了 {n}".encode()) for n in range(30)]
     assert kept == ["new"] * 10 + ["full"] * 20
     assert quarantine.keep("history.json", "坏了 9".encode()) == "known"
@@ -43,6 +43,6 @@ def test_no_more_than_ten_copies_of_one_kind_are_kept(quarantine: Quarantine, fo
     assert len(list(folder.iterdir())) == 11
 
 
-def test_of_what_comes_one_by_one_more_copies_are_kept(quarantine: Quarantine) -> None:
+def test_quarantine_multiplies_its_limit_by_times(quarantine: Quarantine) -> None:
     kept = [quarantine.keep("message", f"不懂 {n}".encode(), times=2) for n in range(21)]
     assert kept == ["new"] * 20 + ["full"]

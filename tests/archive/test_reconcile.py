@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.archive.flags import Evidence, Failure, mark_pending, settle
+from supervisor.archive.flags import Evidence, Failure, mark_pending, reconcile
 from supervisor.protocol.clock import to_wire
-from supervisor.protocol.message import Archived, Message, flagged
+from supervisor.protocol.message import Archived, Message, with_archived
 from tests.archive.states import FLAGS, HISTORIES, NOON, ODD, parsed_message
 
 TODAY = date(2026, 1, 31)
@@ -27,25 +27,25 @@ def evidence(name: str | None, **more: object) -> Evidence:
 
 
 def settled(archived: object, found: Evidence, **more: object) -> Message:
-    (entry,) = settle((parsed_message("m0", archived=archived, **more),), found, TODAY, 5)
+    (entry,) = reconcile((parsed_message("m0", archived=archived, **more),), found, TODAY, 5)
     assert isinstance(entry, Message)
     return entry
 
 
 @pytest.mark.parametrize("flag", NOT_TRUE)
-def test_what_is_not_written_is_false(flag):
+def test_reconcile_sets_false_for_an_unwritten_message(flag):
     assert settled(flag, NOTHING).archived is Archived.NO
 
 
 @pytest.mark.parametrize("flag", NOT_TRUE)
-def test_what_is_written_and_young_is_true(flag):
+def test_reconcile_sets_true_for_a_written_recent_message(flag):
     """4H, 1 and A10: a crash between file and flag is settled by the file."""
     assert settled(flag, evidence(YOUNG)).archived is Archived.YES
 
 
 @pytest.mark.parametrize("flag", NOT_TRUE)
 @pytest.mark.parametrize("name", [OLD, OLDER])
-def test_what_is_written_and_old_is_true_when_a_standing_summary_covers_its_file(flag, name):
+def test_reconcile_sets_true_for_an_old_message_covered_by_a_summary(flag, name):
     assert settled(flag, evidence(name, covered=frozenset({name}))).archived is Archived.YES
 
 
@@ -59,13 +59,13 @@ def test_what_is_written_and_old_is_true_when_a_standing_summary_covers_its_file
         pytest.param(OLD, "month-2026-01", id="submitted before the clock was set back"),
     ],
 )
-def test_what_is_written_and_old_is_pending_while_its_group_is_in_flight(flag, name, group):
+def test_reconcile_sets_pending_while_the_group_is_active(flag, name, group):
     assert settled(flag, evidence(name, in_flight={group})).archived is Archived.PENDING
 
 
 @pytest.mark.parametrize("flag", NOT_TRUE)
 @pytest.mark.parametrize(("name", "group"), [(OLD, "day-2026-01-15"), (OLDER, "month-2025-11")])
-def test_else_it_is_false_with_the_failure_of_its_group(flag, name, group):
+def test_reconcile_sets_false_with_the_failure_of_the_group(flag, name, group):
     found = settled(flag, evidence(name, failures={group: FAILURE}))
     assert found.archived is Archived.NO
     assert (found.attempts, found.failed_at, found.next_at) == (3, FAILURE.failed_at, FAILURE.next_at)
@@ -74,46 +74,46 @@ def test_else_it_is_false_with_the_failure_of_its_group(flag, name, group):
 
 
 @pytest.mark.parametrize("flag", NOT_TRUE)
-def test_without_a_failure_it_is_false_and_nothing_more(flag):
+def test_reconcile_sets_false_without_failure_fields_if_none_failed(flag):
     found = settled(flag, evidence(OLD))
     assert found.archived is Archived.NO
     assert "archiveAttempts" not in found.raw
 
 
-def test_the_failure_of_another_group_is_not_its_own():
+def test_reconcile_ignores_the_failure_of_another_group():
     found = settled("pending", evidence(OLD, failures={"month-2026-01": FAILURE, "day-2026-01-14": FAILURE}))
     assert "archiveAttempts" not in found.raw
 
 
-def test_in_flight_comes_before_an_earlier_failure():
+def test_reconcile_prefers_an_active_group_over_an_earlier_failure():
     found = settled(False, evidence(OLD, in_flight={"day-2026-01-15"}, failures={"day-2026-01-15": FAILURE}))
     assert found.archived is Archived.PENDING
 
 
-def test_success_takes_the_marks_of_failure_away():
+def test_reconcile_removes_failure_fields_after_success():
     marks = {"archiveAttempts": 3, "archiveFailedAt": to_wire(NOON), "archiveNextAt": to_wire(NOON)}
     found = settled(False, evidence(OLD, covered=frozenset({OLD})), **marks)
     assert not {"archiveAttempts", "archiveFailedAt", "archiveNextAt"} & set(found.raw)
 
 
 @pytest.mark.parametrize("flag", NOT_TRUE)
-def test_what_a_person_deleted_from_disk_is_at_rest(flag):
+def test_reconcile_sets_true_for_a_message_whose_file_was_deleted(flag):
     assert settled(flag, evidence(OLD, present=frozenset())).archived is Archived.YES
 
 
 @pytest.mark.parametrize(
     "found", [NOTHING, evidence(OLD), evidence(OLD, in_flight={"day-2026-01-15"}, failures={"day-2026-01-15": FAILURE})]
 )
-def test_nothing_leaves_true(found):
+def test_reconcile_never_changes_true(found):
     """4H, 2: a day that failed sent its messages, long true, back to false."""
     assert settled(True, found).archived is Archived.YES
 
 
-def test_what_cannot_be_understood_is_left_as_it_is():
-    assert settle((ODD,), evidence(OLD), TODAY, 5) == (ODD,)
+def test_reconcile_leaves_an_invalid_entry_unchanged():
+    assert reconcile((ODD,), evidence(OLD), TODAY, 5) == (ODD,)
 
 
-def test_only_false_messages_of_the_plan_are_marked_pending():
+def test_mark_pending_marks_only_false_messages_of_the_plan():
     history = (*(parsed_message(f"m{n}", archived=flag) for n, flag in enumerate((*FLAGS, False))), ODD)
     keys = {entry.key for entry in history[:3] if isinstance(entry, Message)}
     flags = [entry.archived.value for entry in mark_pending(history, keys) if isinstance(entry, Message)]
@@ -125,7 +125,7 @@ GROUPS = st.sets(st.sampled_from(["day-2026-01-15", "month-2025-11"]))
 
 
 @given(HISTORIES, st.lists(NAMES, min_size=13, max_size=13), st.sets(NAMES), st.sets(NAMES), GROUPS, GROUPS)
-def test_settling_twice_is_settling_once_and_every_move_is_legal(history, names, covered, present, flying, failing):
+def test_reconcile_is_idempotent_and_makes_only_legal_transitions(history, names, covered, present, flying, failing):
     found = Evidence(
         file_of=lambda key: names[int(key[0][1:])],
         present=frozenset(present - {None}),
@@ -133,12 +133,12 @@ def test_settling_twice_is_settling_once_and_every_move_is_legal(history, names,
         in_flight=flying,
         failures=dict.fromkeys(failing, FAILURE),
     )
-    once = settle(history, found, TODAY, 5)
-    assert settle(once, found, TODAY, 5) == once
+    once = reconcile(history, found, TODAY, 5)
+    assert reconcile(once, found, TODAY, 5) == once
     for before, after in zip(history, once, strict=True):
         if isinstance(before, Message):
             assert isinstance(after, Message)
             assert (after.key, after.created_at) == (before.key, before.created_at)
-            flagged(before, after.archived)  # raises where the move is not legal
+            with_archived(before, after.archived)  # raises where the move is not legal
         else:
             assert after is before

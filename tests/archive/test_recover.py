@@ -21,7 +21,7 @@ def reflag(world: World, *flags: object) -> None:
 # ── settling ─────────────────────────────────────────────────────────────────
 
 
-def test_pending_without_a_file_is_false_again(world):
+def test_reconcile_resets_pending_when_no_file_holds_the_message(world):
     """A8, H11: a crash between the mark and the file."""
     world.write([message_on("2026-01-31", archived="pending")])
     world.intake()
@@ -30,7 +30,7 @@ def test_pending_without_a_file_is_false_again(world):
 
 
 @pytest.mark.parametrize("flag", [False, "pending"])
-def test_a_file_without_its_flag_is_enough(world, flag):
+def test_reconcile_sets_true_when_a_file_holds_the_message(world, flag):
     """A10, H9: a crash between the file and the flag; nothing is written twice."""
     world.write([message_on("2026-01-30")])
     world.settle()
@@ -43,17 +43,17 @@ def test_a_file_without_its_flag_is_enough(world, flag):
 
 
 @pytest.mark.parametrize("flag", [False, "pending"])
-def test_a_file_that_the_journal_does_not_know_is_enough(world, flag):
+def test_reconcile_trusts_a_dated_file_that_the_journal_does_not_know(world, flag):
     world.write([message_on("2026-01-30")])
     world.settle()
-    world.layout.seen.unlink()
+    world.paths.seen.unlink()
     reflag(world, flag)
     world.reopen()
     world.settle()
     assert (world.flags(), len(world.archived())) == ([True], 1)
 
 
-def test_pending_with_its_group_in_flight_stays_pending_over_a_restart(world):
+def test_reconcile_keeps_pending_over_a_restart_while_the_task_is_queued(world):
     """A9, B9: reset to false while the job survived, and dispatched twice."""
     world.write([message_on("2026-01-10")])
     world.round("all")
@@ -63,17 +63,17 @@ def test_pending_with_its_group_in_flight_stays_pending_over_a_restart(world):
     assert len(world.events.of("submitted")) == 1
 
 
-def test_pending_whose_task_is_gone_is_asked_for_anew(world):
+def test_submit_queues_a_pending_group_again_when_its_task_is_lost(world):
     """A8: a lost job kept its messages pending for ever."""
     world.write([message_on("2026-01-10")])
     world.round("all")
-    for path in world.ws.spool.queue.iterdir():
+    for path in world.ws.task_queue.queue.iterdir():
         path.unlink()
     world.settle()
     assert (world.flags(), world.summaries()) == ([True], ["2026-01-10"])
 
 
-def test_a_message_that_another_program_flagged_true_too_early_is_written_all_the_same(world):
+def test_archive_writes_a_message_that_was_flagged_true_too_early(world):
     """H10."""
     world.write([message_on("2026-01-10", archived=True)])
     world.settle()
@@ -81,18 +81,18 @@ def test_a_message_that_another_program_flagged_true_too_early_is_written_all_th
     assert world.flags() == [True]
 
 
-def test_settling_twice_writes_nothing(world):
+def test_reconcile_writes_nothing_the_second_time(world):
     world.write([message_on("2026-01-10"), message_on("2026-01-30"), message_on("2026-01-31")])
     world.settle()
-    before = world.layout.history.stat()
+    before = world.paths.history.stat()
     world.reconcile()
-    assert world.layout.history.stat() == before
+    assert world.paths.history.stat() == before
 
 
 # ── trimming ─────────────────────────────────────────────────────────────────
 
 
-def test_history_keeps_two_hundred_and_loses_no_words(world):
+def test_trim_keeps_two_hundred_messages_and_loses_no_text(world):
     raws = [raw for day in range(26, 31) for raw in talk(f"2026-01-{day}T09:00", 50)]
     world.write(raws)
     world.settle()
@@ -101,7 +101,7 @@ def test_history_keeps_two_hundred_and_loses_no_words(world):
     assert [(told["messages"], told["left"]) for told in world.events.of("trimmed")] == [(50, 200)]
 
 
-def test_a_dead_model_lets_history_grow_to_the_hard_cap_and_no_further(world):
+def test_trim_enforces_the_hard_cap_while_the_model_is_unreachable(world):
     """I10: the words are in dated files, and the group's retry in failed/."""
     world.model.script = unreachable
     raws = [raw for day in range(1, 21) for raw in talk(f"2025-12-{day:02d}T09:00", 20)]
@@ -111,7 +111,7 @@ def test_a_dead_model_lets_history_grow_to_the_hard_cap_and_no_further(world):
     assert world.archived() == sorted((raw["id"], raw["text"]) for raw in raws)
 
 
-def test_messages_that_left_history_before_their_summary_are_summarised_from_their_files(world):
+def test_submit_summarizes_trimmed_messages_from_their_dated_files(world):
     world.model.script = unreachable
     world.write([raw for day in range(1, 21) for raw in talk(f"2025-12-{day:02d}T09:00", 20)])
     world.settle()
@@ -125,7 +125,7 @@ def test_messages_that_left_history_before_their_summary_are_summarised_from_the
     assert set(world.flags()) == {True}
 
 
-def test_with_three_hundred_old_messages_and_a_dead_model_what_is_said_now_stays_and_files_do_not_multiply(world):
+def test_trim_at_the_hard_cap_keeps_new_messages_and_adds_few_files(world):
     """4H, 10: 280 dated files in a week instead of 18."""
     world.model.script = unreachable
     world.write([raw for day in range(1, 17) for raw in talk(f"2025-12-{day:02d}T09:00", 20)])
@@ -140,7 +140,7 @@ def test_with_three_hundred_old_messages_and_a_dead_model_what_is_said_now_stays
     assert all(raw["createdAt"] > "2026-02-06" for raw in world.history()[-4:])
 
 
-def test_what_is_not_written_is_never_trimmed(world):
+def test_trim_keeps_every_unwritten_message(world):
     world.reopen(world.toml + "[history]\nsoft_cap = 5\nhard_cap = 6\n")
     world.write(talk("2026-01-31T09:00", 40))
     world.intake()
@@ -148,7 +148,7 @@ def test_what_is_not_written_is_never_trimmed(world):
     assert len(world.history()) == 40
 
 
-def test_what_a_person_deleted_from_its_file_leaves_at_the_next_trim(world):
+def test_trim_drops_messages_whose_file_a_person_deleted(world):
     world.reopen(world.toml + "[history]\nsoft_cap = 25\nhard_cap = 30\n")
     world.write(talk("2026-01-30T09:00", 25))
     world.settle()
@@ -159,7 +159,7 @@ def test_what_a_person_deleted_from_its_file_leaves_at_the_next_trim(world):
     assert len(world.history()) == 25
 
 
-def test_the_order_of_history_stays_whatever_leaves(world):
+def test_trim_keeps_the_order_of_history(world):
     """B23."""
     world.reopen(world.toml + "[history]\nsoft_cap = 30\nhard_cap = 35\n")
     raws = [*talk("2026-01-30T09:00", 20), *talk("2026-01-10T09:00", 20), *talk("2026-01-31T09:00", 20)]
@@ -174,19 +174,19 @@ def test_the_order_of_history_stays_whatever_leaves(world):
 # ── tidying up ───────────────────────────────────────────────────────────────
 
 
-def test_temporary_files_of_a_crash_are_swept_and_foreign_ones_are_not(world):
+def test_sweep_deletes_our_temporary_files_and_keeps_foreign_ones(world):
     world.write([message_on("2026-01-10")])
     world.settle()
     ours = [
         world.root / ".history.json.99-0.tmp",
-        world.layout.memory / ".2026-01-31-x.md.99-1.tmp",
-        world.layout.summaries / ".2026-01-10.md.99-2.tmp",
-        world.layout.originals / "2026-01" / ".2026-01-10-x.md.99-3.tmp",
-        world.layout.state / ".seen.jsonl.99-4.tmp",
-        world.ws.spool.queue / ".day-2026-01-10-0000000000-0.json.99-5.tmp",
-        world.ws.spool.failed / ".day-2026-01-10.json.99-6.tmp",
+        world.paths.memory / ".2026-01-31-x.md.99-1.tmp",
+        world.paths.summaries / ".2026-01-10.md.99-2.tmp",
+        world.paths.originals / "2026-01" / ".2026-01-10-x.md.99-3.tmp",
+        world.paths.state / ".seen.jsonl.99-4.tmp",
+        world.ws.task_queue.queue / ".day-2026-01-10-0000000000-0.json.99-5.tmp",
+        world.ws.task_queue.failed / ".day-2026-01-10.json.99-6.tmp",
     ]
-    theirs = [world.root / ".bashrc", world.layout.memory / ".obsidian.tmp", world.layout.memory / "笔记.md~"]
+    theirs = [world.root / ".bashrc", world.paths.memory / ".obsidian.tmp", world.paths.memory / "笔记.md~"]
     for path in ours + theirs:
         path.write_text("半")
     assert world.sweep() == len(ours)
@@ -194,8 +194,8 @@ def test_temporary_files_of_a_crash_are_swept_and_foreign_ones_are_not(world):
     assert all(path.exists() for path in theirs)
 
 
-def test_where_commands_and_workers_write_only_what_no_living_one_can_be_writing_is_swept(world):
-    shared = (world.layout.drop_box, world.layout.turns, world.layout.pieces, world.ws.spool.results)
+def test_sweep_shared_deletes_only_temporary_files_of_dead_writers(world):
+    shared = (world.paths.drop_box, world.paths.turns, world.paths.pieces, world.ws.task_queue.results)
     for folder in shared:
         folder.mkdir(parents=True, exist_ok=True)
         ages = {"没写完": timedelta(hours=2), "钟拨回来了": timedelta(days=-400), "正在写": timedelta(minutes=1)}
@@ -208,52 +208,52 @@ def test_where_commands_and_workers_write_only_what_no_living_one_can_be_writing
     assert left == [".正在写.json.98-0.tmp"] * 4
 
 
-def test_tasks_of_dead_workers_are_put_back_and_told(world):
+def test_reclaim_requeues_tasks_of_dead_workers_and_reports_it(world):
     world.write([message_on("2026-01-10")])
     world.round("all")
-    world.ws.spool.claim()
+    world.ws.task_queue.claim()
     assert not world.any_worker()
     assert world.reclaim() == 1
-    assert world.ws.spool.in_flight() == {"day-2026-01-10": "queue"}
+    assert world.ws.task_queue.active_groups() == {"day-2026-01-10": "queue"}
     assert world.events.of("task_put_back") == [{"tasks": 1}]
     assert world.reclaim() == 0
 
 
-def test_what_a_dead_worker_began_to_write_goes_with_its_tasks_and_a_living_one_s_stays(world):
-    begun = [folder / ".day-2026-01-10.md.9-0.tmp" for folder in (world.ws.spool.results, world.layout.pieces)]
+def test_reclaim_deletes_temporary_files_of_dead_workers_only(world):
+    begun = [folder / ".day-2026-01-10.md.9-0.tmp" for folder in (world.ws.task_queue.results, world.paths.pieces)]
     for path in begun:
         path.parent.mkdir(exist_ok=True)
         path.write_text("半")
-    with Files(RealDisk()).lock(world.layout.worker_lock(3)):
+    with Files(RealDisk()).lock(world.paths.worker_lock(3)):
         world.reclaim()
     assert all(path.exists() for path in begun)
     world.reclaim()
     assert not any(path.exists() for path in begun)
 
 
-def test_tasks_of_a_living_worker_are_left_to_it(world):
+def test_reclaim_leaves_the_tasks_of_a_living_worker(world):
     world.write([message_on("2026-01-10")])
     world.round("all")
-    world.ws.spool.claim()
-    with Files(RealDisk()).lock(world.layout.worker_lock(3)):
+    world.ws.task_queue.claim()
+    with Files(RealDisk()).lock(world.paths.worker_lock(3)):
         assert world.any_worker()
         assert world.reclaim() == 0
-    assert world.ws.spool.in_flight() == {"day-2026-01-10": "running"}
+    assert world.ws.task_queue.active_groups() == {"day-2026-01-10": "running"}
 
 
-def test_a_mode_that_a_person_gave_history_stays(world):
+def test_history_keeps_the_file_mode_that_a_person_set(world):
     world.write([message_on("2026-01-30")])
-    os.chmod(world.layout.history, 0o640)
+    os.chmod(world.paths.history, 0o640)
     world.settle()
-    assert world.layout.history.stat().st_mode & 0o777 == 0o640
+    assert world.paths.history.stat().st_mode & 0o777 == 0o640
     assert [one.archived for one in world.ws.history.read() if isinstance(one, Message)] == [Archived.YES]
 
 
-def test_no_flag_moves_while_the_journal_can_not_be_told_what_is_written(world):
+def test_reconcile_moves_no_flag_while_the_journal_is_not_writable(world):
     world.write([message_on("2026-01-10")])
     world.round("all")
     before = world.flags()
-    world.layout.seen.unlink()
+    world.paths.seen.unlink()
 
     world.reopen(disk=FaultyDisk("open_append").break_down())
     assert "settle" in world.round("all").errors

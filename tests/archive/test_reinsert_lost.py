@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.archive.identity import put_back
+from supervisor.archive.identity import reinsert_lost
 from supervisor.protocol.clock import to_wire
 from supervisor.protocol.message import Message, read_message
 
@@ -33,22 +33,22 @@ def one_by_one(history: list[Message], lost: list[Message], met: list[str]) -> l
 
 
 @given(st.lists(st.tuples(st.one_of(st.none(), st.integers(0, 5)), st.booleans()), max_size=12), st.randoms())
-def test_what_is_put_back_stands_where_the_rule_says_in_any_history(minutes, pick):
+def test_reinsert_lost_matches_the_reference_rule_for_any_history(minutes, pick):
     messages = [said(number, minute) for number, (minute, _) in enumerate(minutes)]
     met = [one.id for one in messages]
     history = [one for one, (_, is_lost) in zip(messages, minutes, strict=True) if not is_lost]
     lost = [one for one, (minute, is_lost) in zip(messages, minutes, strict=True) if is_lost and minute is not None]
     pick.shuffle(history)
     pick.shuffle(lost)
-    assert list(put_back(tuple(history), lost, met)) == one_by_one(history, lost, met)
+    assert list(reinsert_lost(tuple(history), lost, met)) == one_by_one(history, lost, met)
 
 
-def test_what_is_there_and_what_has_no_time_is_left_out():
+def test_reinsert_lost_skips_present_and_undated_messages():
     there, timeless, lost = said(1, 3), said(2, None), said(3, 1)
-    assert put_back((there,), [there, timeless, lost], ["话1", "话2", "话3"]) == (lost, there)
+    assert reinsert_lost((there,), [there, timeless, lost], ["话1", "话2", "话3"]) == (lost, there)
 
 
-def test_ten_thousand_lost_messages_are_put_back_in_one_pass():
+def test_reinsert_lost_restores_ten_thousand_messages_in_order():
     """Looking through the history for each of them took minutes, under the lock that writers wait for."""
     messages = [said(number, number) for number in range(20_000)]
-    assert list(put_back(tuple(messages[::2]), messages[1::2], [one.id for one in messages])) == messages
+    assert list(reinsert_lost(tuple(messages[::2]), messages[1::2], [one.id for one in messages])) == messages

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from supervisor.protocol.message import words_digest
+from supervisor.protocol.message import digest_of_text
 from tests.world import message, talk
 
 DAMAGED = {
@@ -21,7 +21,7 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize("data", DAMAGED.values(), ids=DAMAGED)
-def test_a_damaged_history_is_told_once_is_left_alone_and_stops_no_other_step(world, data):
+def test_round_reports_a_damaged_history_once_and_runs_the_other_steps(world, data):
     """A32, H30: nothing is written over a file that a person may still be editing."""
     world.write(talk("2026-01-10T09:00", 2))
     world.round("all")
@@ -29,13 +29,13 @@ def test_a_damaged_history_is_told_once_is_left_alone_and_stops_no_other_step(wo
     for _ in range(3):
         world.round("all")
         world.work()
-    assert world.layout.history.read_bytes() == data
+    assert world.paths.history.read_bytes() == data
     assert len(world.events.of("history_invalid")) == 1
     assert world.summaries() == ["2026-01-10"]
 
 
 @pytest.mark.parametrize("data", DAMAGED.values(), ids=DAMAGED)
-def test_a_damaged_history_is_restored_from_backup_and_journal_and_its_bytes_are_kept(world, data):
+def test_restore_history_uses_backup_and_journal_and_keeps_the_bytes(world, data):
     world.write(talk("2026-01-30T09:00", 4))
     world.settle()
     world.add(*talk("2026-01-31T09:00", 2))
@@ -44,23 +44,23 @@ def test_a_damaged_history_is_restored_from_backup_and_journal_and_its_bytes_are
     world.write(data)
     assert world.restore() == 6
     assert world.ids() == expected
-    assert [path.read_bytes() for path in world.layout.quarantine.iterdir()] == [data]
+    assert [path.read_bytes() for path in world.paths.quarantine.iterdir()] == [data]
     assert world.events.of("history_restored")[0]["messages"] == 6
     world.settle()
     assert len(world.archived()) == 6
     assert set(world.flags()) == {True}
 
 
-def test_a_history_that_is_gone_is_restored(world):
+def test_restore_history_restores_a_deleted_history(world):
     world.write(talk("2026-01-30T09:00", 4))
     world.settle()
     expected = world.ids()
-    world.layout.history.unlink()
+    world.paths.history.unlink()
     assert world.restore() == 4
     assert world.ids() == expected
 
 
-def test_what_can_be_read_is_not_restored(world):
+def test_restore_history_leaves_a_readable_history_unchanged(world):
     world.write(talk("2026-01-30T09:00", 4))
     world.settle()
     before = world.tree()
@@ -68,43 +68,43 @@ def test_what_can_be_read_is_not_restored(world):
     assert world.tree() == before
 
 
-def test_without_a_backup_the_words_that_were_met_come_back_from_the_journal(world):
+def test_restore_history_uses_the_journal_when_there_is_no_backup(world):
     world.write(talk("2026-01-31T09:00", 2))
     world.round()
     world.write(b"[")
-    world.layout.history_backup.unlink(missing_ok=True)
+    world.paths.history_backup.unlink(missing_ok=True)
     world.restore()
     assert world.ids() == [raw["id"] for raw in talk("2026-01-31T09:00", 2)]
 
 
-def test_a_backup_that_is_damaged_as_well_is_no_reason_to_fail(world):
+def test_restore_history_uses_the_journal_when_the_backup_is_damaged(world):
     world.write(talk("2026-01-31T09:00", 2))
     world.round()
     world.write(b"[")
-    world.layout.history_backup.write_bytes(b"{")
+    world.paths.history_backup.write_bytes(b"{")
     world.restore()
     assert len(world.ids()) == 2
 
 
-def test_a_first_history_that_is_damaged_and_of_which_nothing_is_known_is_left_as_it_is(world):
+def test_restore_history_leaves_a_damaged_file_without_backup_or_journal(world):
     data = '[{"role": "user", "text": "二十年的对话，最后少了一个括号"}'.encode()
     world.write(data)
     world.restore()
-    assert world.layout.history.read_bytes() == data
+    assert world.paths.history.read_bytes() == data
 
 
-def test_a_damaged_history_of_which_no_copy_can_be_kept_is_left_as_it_is(world):
+def test_restore_history_leaves_the_file_when_the_quarantine_is_full(world):
     world.write(talk("2026-01-30T09:00", 2))
     world.settle()
     for n in range(12):
         data = f"[坏了 {n}".encode()
         world.write(data)
         world.restore()
-        kept = [path.read_bytes() for path in world.layout.quarantine.iterdir()]
-        assert data in kept or world.layout.history.read_bytes() == data
+        kept = [path.read_bytes() for path in world.paths.quarantine.iterdir()]
+        assert data in kept or world.paths.history.read_bytes() == data
 
 
-def test_a_revision_that_was_met_and_not_written_is_restored_with_its_newest_words(world):
+def test_restore_history_restores_the_newest_unwritten_revision(world):
     world.write([message("1", "2026-01-30T09:00", "改到周四")])
     world.settle()
     world.write([{**world.history()[0], "text": "改到周五"}])
@@ -112,10 +112,10 @@ def test_a_revision_that_was_met_and_not_written_is_restored_with_its_newest_wor
     world.write(b"[")
     world.restore()
     world.settle()
-    assert ("1~" + words_digest("改到周五")[:8], "改到周五") in world.archived()
+    assert ("1~" + digest_of_text("改到周五")[:8], "改到周五") in world.archived()
 
 
-def test_a_message_without_an_id_in_the_backup_is_not_doubled_by_the_journal_s_copy(world):
+def test_restore_history_restores_a_message_without_id_only_once(world):
     world.write(talk("2026-01-30T09:00", 2))
     world.settle()
     said = message("x", "2026-01-31T09:59", "备份在哪？")
@@ -132,7 +132,7 @@ def test_a_message_without_an_id_in_the_backup_is_not_doubled_by_the_journal_s_c
 # ── the supervisor waits until it is quiet ───────────────────────────────────
 
 
-def test_the_supervisor_restores_only_after_a_minute_of_quiet(world):
+def test_supervisor_restores_a_history_after_a_minute_without_writes(world):
     world.write(talk("2026-01-30T09:00", 2))
     world.settle()
     expected = world.history()
@@ -142,17 +142,17 @@ def test_the_supervisor_restores_only_after_a_minute_of_quiet(world):
         for _ in range(2):
             supervisor.tick(world.clock())
             world.clock.seconds += 29.0
-            assert world.layout.history.read_bytes() == data
+            assert world.paths.history.read_bytes() == data
     world.clock.seconds += 31.0
     supervisor.tick(world.clock())
     supervisor.tick(world.clock())
     assert world.history() == expected
 
 
-def test_a_file_that_is_gone_is_restored_at_once(world):
+def test_supervisor_restores_a_deleted_history_at_once(world):
     world.write(talk("2026-01-30T09:00", 2))
     world.settle()
-    world.layout.history.unlink()
+    world.paths.history.unlink()
     world.supervisor().tick(world.clock())
     assert len(world.history()) == 2
 
@@ -187,7 +187,7 @@ def strange() -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("data", strange().values(), ids=strange())
-def test_whatever_can_be_read_is_archived_without_loss_and_comes_to_rest(world, data):
+def test_round_archives_any_readable_history_without_loss_and_settles(world, data):
     world.write(data)
     raws = [raw for raw in json.loads(data.decode("utf-8-sig"), parse_int=str) if isinstance(raw, dict)]
     said = {raw["text"] for raw in raws if "text" in raw and isinstance(raw.get("id", ""), str)}
@@ -203,12 +203,12 @@ def test_whatever_can_be_read_is_archived_without_loss_and_comes_to_rest(world, 
     assert world.tree() == before
 
 
-def test_a_history_of_twenty_megabytes_is_archived_and_trimmed_to_ten(world):
+def test_round_archives_a_20_mb_history_and_trims_it_to_10_mb(world):
     raws = talk("2026-01-30T01:00", 60)
     for raw in raws:
         raw["text"] += "很长的一段话。" * 16_000
     world.write(json.dumps(raws, ensure_ascii=False).encode())
-    assert world.layout.history.stat().st_size > 20_000_000
+    assert world.paths.history.stat().st_size > 20_000_000
     world.settle()
-    assert world.layout.history.stat().st_size <= 10_000_100
+    assert world.paths.history.stat().st_size <= 10_000_100
     assert len(world.archived()) == 60

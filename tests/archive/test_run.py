@@ -14,14 +14,14 @@ from tests.world import message, talk, unreachable
 # ── due ──────────────────────────────────────────────────────────────────────
 
 
-def test_a_hundred_messages_wait_and_one_more_brings_a_run(world):
+def test_archive_runs_when_more_than_100_messages_wait(world):
     world.write(talk("2026-01-31T08:00", 100))
     assert world.round().archived == 0
     world.add(message("last", "2026-01-31T09:59", "第一百零一句", "assistant"))
     assert world.round().archived == 101
 
 
-def test_a_run_comes_six_hours_after_the_last_one(world):
+def test_archive_runs_six_hours_after_the_last_run(world):
     world.write(talk("2026-01-31T09:00", 2))
     world.round("all")
     world.add(*talk("2026-01-31T09:30", 2))
@@ -31,12 +31,12 @@ def test_a_run_comes_six_hours_after_the_last_one(world):
     assert world.round().archived == 2
 
 
-def test_where_nothing_was_archived_yet_the_six_hours_count_from_the_oldest_message(world):
+def test_archive_runs_first_when_the_oldest_message_is_six_hours_old(world):
     world.write(talk("2026-01-31T04:00", 2))
     assert world.round().archived == 2
 
 
-def test_the_last_run_is_read_from_the_files_so_a_restart_forgets_nothing(world):
+def test_archive_reads_the_last_run_from_the_files_after_a_restart(world):
     """A7."""
     world.write(talk("2026-01-31T09:00", 2))
     world.round("all")
@@ -47,7 +47,7 @@ def test_the_last_run_is_read_from_the_files_so_a_restart_forgets_nothing(world)
     assert world.forward(milliseconds=1).why_due() == "interval"
 
 
-def test_a_file_of_a_run_in_the_future_does_not_stop_the_runs(world):
+def test_archive_runs_despite_a_file_created_in_the_future(world):
     """4H, 11."""
     world.clock.forward(days=400)
     world.write(talk("2026-01-31T09:00", 2))
@@ -60,7 +60,7 @@ def test_a_file_of_a_run_in_the_future_does_not_stop_the_runs(world):
     assert len(world.archived()) == 4
 
 
-def test_a_file_in_originals_counts_as_the_last_run_too(world):
+def test_archive_counts_a_file_in_originals_as_the_last_run(world):
     world.write(talk("2026-01-10T09:00", 2))
     world.settle()
     assert next(iter(world.dated_files())).startswith("memory/originals/")
@@ -73,7 +73,7 @@ def test_a_file_in_originals_counts_as_the_last_run_too(world):
 
 
 @pytest.mark.parametrize("zone_name", ["Asia/Shanghai", "America/New_York", "Australia/Lord_Howe"])
-def test_a_message_of_half_past_midnight_lies_in_its_local_day(world, zone_name):
+def test_archive_files_a_message_under_its_local_day(world, zone_name):
     world.reopen(f'[archive]\ntimezone = "{zone_name}"\n')
     zone = ZoneInfo(zone_name)
     night = datetime(2026, 1, 30, 0, 30, tzinfo=zone)
@@ -86,7 +86,7 @@ def test_a_message_of_half_past_midnight_lies_in_its_local_day(world, zone_name)
     assert f"zone: {zone_name}".encode() in next(iter(world.tree()[path] for path in world.dated_files()))
 
 
-def test_every_message_of_every_age_stands_word_for_word_in_one_dated_file(world):
+def test_archive_writes_every_message_verbatim_though_the_llm_fails(world):
     """Rule 2: an LLM that fails can cost quality, never a memory."""
     world.model.script = unreachable
     raws = [
@@ -100,7 +100,7 @@ def test_every_message_of_every_age_stands_word_for_word_in_one_dated_file(world
     assert len(world.dated_files()) == 6
 
 
-def test_messages_are_marked_pending_before_their_file_is_made(world, monkeypatch):
+def test_archive_marks_messages_pending_before_it_creates_the_file(world, monkeypatch):
     """003, step 1; B7."""
     raws = talk("2026-01-30T09:00", 2)
     world.write(raws)
@@ -117,7 +117,7 @@ def test_messages_are_marked_pending_before_their_file_is_made(world, monkeypatc
     assert seen == [["pending", "pending"]]
 
 
-def test_a_question_waits_for_its_answer_and_both_go_into_one_file(world):
+def test_archive_writes_a_question_and_its_answer_to_one_file(world):
     """A35."""
     world.write([*talk("2026-01-31T03:00", 2), message("q", "2026-01-31T09:55", "备份在哪？")])
     assert world.round().archived == 2
@@ -127,19 +127,19 @@ def test_a_question_waits_for_its_answer_and_both_go_into_one_file(world):
     assert ["q", "a"] in [[block.id for block in blocks] for blocks in world.dated_files().values()]
 
 
-def test_until_settled_takes_the_open_question_too(world):
+def test_archive_includes_an_unanswered_question_when_all_is_requested(world):
     world.write([message("q", "2026-01-31T09:59", "备份在哪？")])
     assert world.round("all").archived == 1
 
 
-def test_a_run_with_nothing_to_write_is_no_run(world):
+def test_archive_writes_nothing_when_only_an_open_question_waits(world):
     world.write([message("q", "2026-01-31T09:59", "备份在哪？")])
     world.intake()
     assert world.archive() == 0
-    assert (world.dated_files(), world.events.of("archived"), world.layout.history_backup.exists()) == ({}, [], False)
+    assert (world.dated_files(), world.events.of("archived"), world.paths.history_backup.exists()) == ({}, [], False)
 
 
-def test_the_words_of_a_day_in_two_runs_are_two_files_and_neither_is_changed(world):
+def test_archive_creates_a_new_file_for_each_run_of_the_same_day(world):
     """A4: create-once."""
     world.write(talk("2026-01-31T03:00", 2))
     world.settle()
@@ -151,7 +151,7 @@ def test_the_words_of_a_day_in_two_runs_are_two_files_and_neither_is_changed(wor
         assert name.startswith("history") or world.tree()[name] == first[name]
 
 
-def test_a_name_is_never_used_again_though_its_file_is_gone(world):
+def test_archive_does_not_reuse_the_name_of_a_deleted_file(world):
     """4H, 6."""
     world.write([message("1", "2026-01-20T09:00", "重启 nginx")])
     world.settle()
@@ -164,7 +164,7 @@ def test_a_name_is_never_used_again_though_its_file_is_gone(world):
     assert len(world.names()) == 1
 
 
-def test_the_name_of_a_young_file_that_a_person_deleted_is_not_used_again(world):
+def test_archive_does_not_reuse_the_name_of_a_deleted_recent_file(world):
     world.write([message("1", "2026-01-31T09:00", "重启 nginx")])
     world.settle()
     (path,) = world.dated_files()
@@ -175,19 +175,19 @@ def test_the_name_of_a_young_file_that_a_person_deleted_is_not_used_again(world)
     assert world.names() == ["2026-01-31-nginx-2.md"]
 
 
-def test_a_name_is_never_used_again_though_journal_and_file_are_gone(world):
+def test_archive_does_not_reuse_a_name_after_journal_and_file_are_gone(world):
     world.write([message("1", "2026-01-20T09:00", "重启 nginx")])
     world.settle()
     (path,) = world.dated_files()
     (world.root / path).unlink()
-    world.layout.seen.unlink()
+    world.paths.seen.unlink()
     world.reopen()
     world.write([message("2", "2026-01-20T09:05", "又重启 nginx")])
     world.settle()
     assert world.names() == ["2026-01-20-nginx-2.md"]
 
 
-def test_a_person_who_takes_the_name_meanwhile_keeps_it(world, monkeypatch):
+def test_archive_keeps_a_file_that_a_person_created_under_its_name(world, monkeypatch):
     world.write([message("1", "2026-01-31T09:00", "重启 nginx")])
     world.intake()
     from supervisor.archive import run as module
@@ -197,7 +197,7 @@ def test_a_person_who_takes_the_name_meanwhile_keeps_it(world, monkeypatch):
     def plan_and_lose(*args: object) -> object:
         plan = plan_days(*args)  # type: ignore[arg-type]
         for file in plan:
-            path = world.layout.dated(file.name)
+            path = world.paths.dated(file.name)
             if not path.exists():
                 path.write_text("我的笔记")
         monkeypatch.setattr(module, "plan_days", plan_days)
@@ -206,12 +206,12 @@ def test_a_person_who_takes_the_name_meanwhile_keeps_it(world, monkeypatch):
     monkeypatch.setattr(module, "plan_days", plan_and_lose)
     world.archive(everything=True)
     world.settle()
-    assert (world.layout.memory / "2026-01-31-nginx.md").read_text() == "我的笔记"
+    assert (world.paths.memory / "2026-01-31-nginx.md").read_text() == "我的笔记"
     assert world.names() == ["2026-01-31-nginx-2.md"]
     assert world.flags() == [True]
 
 
-def test_a_block_that_a_person_deletes_is_not_written_again(world):
+def test_archive_does_not_rewrite_a_block_that_a_person_deleted(world):
     """4H, 7."""
     world.write([message("1", "2026-01-31T09:00", "重启 nginx"), message("2", "2026-01-31T09:01", "密码是花生")])
     world.settle()
@@ -224,7 +224,7 @@ def test_a_block_that_a_person_deletes_is_not_written_again(world):
     assert world.flags() == [True, True]
 
 
-def test_a_person_who_deletes_the_only_block_of_a_file_stops_nothing(world):
+def test_archive_continues_after_a_person_deletes_the_only_block(world):
     world.write([message("a", "2026-01-20T09:00")])
     world.round("all")
     (path,) = (world.root / "memory").glob("2026-01-20-*.md")
@@ -234,7 +234,7 @@ def test_a_person_who_deletes_the_only_block_of_a_file_stops_nothing(world):
     assert [m["archived"] for m in world.history()] == [True, True]
 
 
-def test_a_file_that_a_person_deletes_is_not_written_again(world):
+def test_archive_does_not_rewrite_a_file_that_a_person_deleted(world):
     world.write([message("1", "2026-01-31T09:00", "重启 nginx")])
     world.settle()
     (name,) = world.dated_files()
@@ -244,7 +244,7 @@ def test_a_file_that_a_person_deletes_is_not_written_again(world):
     assert (world.archived(), world.flags()) == ([], [True])
 
 
-def test_a_run_that_is_told_to_stop_ends_after_the_file_it_is_at_and_is_gone_on_with(world):
+def test_archive_stops_after_the_current_file_and_resumes_later(world):
     world.write([raw for day in range(20, 26) for raw in talk(f"2026-01-{day}T09:00", 2)])
     world.intake()
     world.ws.should_stop = lambda: len(world.dated_files()) >= 2
@@ -263,7 +263,7 @@ def test_a_run_that_is_told_to_stop_ends_after_the_file_it_is_at_and_is_gone_on_
         {"id": "x", "role": "user", "text": "没有时间", "createdAt": "9999-12-31T23:59:59Z"},
     ],
 )
-def test_a_message_that_arrives_after_the_first_look_waits_for_the_next_round(world, late):
+def test_archive_skips_a_message_that_intake_has_not_seen(world, late):
     world.write(talk("2026-01-31T09:00", 2))
     world.intake()
     world.add({"role": "user", "text": "没有编号"}, late)
@@ -274,7 +274,7 @@ def test_a_message_that_arrives_after_the_first_look_waits_for_the_next_round(wo
     assert all("2026-01-31" in path for path in world.dated_files())
 
 
-def test_history_overflow_is_told_once_and_brings_one_run(world):
+def test_archive_reports_an_overflow_once_and_runs_once(world):
     """A33, B22, H25."""
     world.reopen(world.toml + "[history]\nhard_cap = 10\nsoft_cap = 8\n")
     world.write([message(f"m{n}", "2026-01-31T09:58", f"第 {n} 句", "assistant") for n in range(11)])
@@ -286,7 +286,7 @@ def test_history_overflow_is_told_once_and_brings_one_run(world):
     assert len(world.dated_files()) == 1
 
 
-def test_overflow_brings_at_most_one_run_in_ten_minutes(world):
+def test_archive_runs_at_most_once_in_ten_minutes_on_overflow(world):
     world.reopen(world.toml + "[history]\nhard_cap = 10\nsoft_cap = 8\n")
     world.write([message(f"a{n}", "2026-01-31T09:58", f"甲 {n}", "assistant") for n in range(11)])
     world.round()
@@ -297,7 +297,7 @@ def test_overflow_brings_at_most_one_run_in_ten_minutes(world):
     assert world.round().archived == 11
 
 
-def test_a_huge_message_is_archived_word_for_word(world):
+def test_archive_writes_a_very_large_message_verbatim(world):
     """H17."""
     text = "很长的一段话。" * 150_000
     world.write([message("1", "2026-01-31T09:00", text)])
@@ -305,7 +305,7 @@ def test_a_huge_message_is_archived_word_for_word(world):
     assert world.archived() == [("1", text)]
 
 
-def test_archived_messages_keep_their_session_channel_and_foreign_fields(world):
+def test_archive_keeps_session_channel_and_unknown_fields(world):
     raw = message(
         "1", "2026-01-31T09:00", "在家里装摄像头", session="家:群", channel="telegram", 名字="小王", nested={"a": [1, None]}
     )

@@ -35,7 +35,7 @@ def name_of(slug: str) -> str:
         ([], ""),
     ],
 )
-def test_a_slug_is_made_of_the_latin_words_that_tell_most(texts, slug):
+def test_slug_of_uses_the_most_specific_latin_words(texts, slug):
     assert slug_of(texts) == slug
 
 
@@ -49,28 +49,28 @@ def test_a_slug_is_made_of_the_latin_words_that_tell_most(texts, slug):
         "发到 xiaowang@example.com",
     ],
 )
-def test_no_secret_comes_into_a_file_name(secret):
+def test_slug_of_contains_no_secret(secret):
     """A18, B20."""
     slug = slug_of([secret, "再说一遍"])
     for piece in ("hunter2", "opensesame", "abcdefgh", "letmein", "xiaowang"):
         assert piece not in slug
 
 
-def test_what_has_no_latin_word_is_named_by_the_first_eight_letters_and_digits_of_its_id():
+def test_short_id_returns_the_first_eight_letters_and_digits():
     assert short_id("01JKXY2Z-ABCDEFGH") == "01jkxy2z"
     assert short_id("m-4f3a") == "m4f3a"
     assert SLUG.fullmatch(short_id("编号"))
     assert short_id("") == "0"
 
 
-def test_a_second_file_of_the_day_gets_a_number():
+def test_unique_numbers_a_second_file_of_the_day():
     taken = {"2026-01-28-deploy.md"}
     assert unique(name_of, "deploy", taken) == "2026-01-28-deploy-2.md"
     assert unique(name_of, "deploy", taken | {"2026-01-28-deploy-2.md"}) == "2026-01-28-deploy-3.md"
     assert unique(name_of, "nginx", taken) == "2026-01-28-nginx.md"
 
 
-def test_a_numbered_slug_is_no_longer_than_others():
+def test_unique_keeps_a_numbered_slug_within_the_length_limit():
     long = "cloudflare-workers-configuration"
     assert len(long) == 32
     name = unique(name_of, long, {name_of(long)})
@@ -79,14 +79,14 @@ def test_a_numbered_slug_is_no_longer_than_others():
 
 
 @given(TEXTS, st.integers(12, 32))
-def test_every_slug_is_kebab_case_and_short_whatever_the_texts(texts, length):
+def test_slug_of_returns_short_kebab_case_for_any_text(texts, length):
     slug = slug_of(texts, length)
     assert slug == "" or re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", slug)
     assert len(slug) <= length
 
 
 @given(st.text() | st.text(st.characters(categories=["Cs"])), st.sets(st.integers(2, 30)))
-def test_every_name_is_free_and_reads_as_its_day_whatever_the_id(identity, numbers):
+def test_unique_returns_a_free_name_of_the_day_for_any_id(identity, numbers):
     slug = f"mem-{short_id(identity)}"
     taken = {name_of(slug)} | {name_of(f"{slug}-{n}") for n in numbers}
     name = unique(name_of, slug, taken)
@@ -96,5 +96,5 @@ def test_every_name_is_free_and_reads_as_its_day_whatever_the_id(identity, numbe
 
 
 @given(TEXTS)
-def test_the_same_texts_always_make_the_same_slug(texts):
+def test_slug_of_is_deterministic(texts):
     assert slug_of(texts) == slug_of(list(texts))

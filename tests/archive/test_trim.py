@@ -30,26 +30,26 @@ def ids(history: History) -> list[str]:
     return [entry.id for entry in history if isinstance(entry, Message)]
 
 
-def test_two_hundred_messages_may_stay_and_of_one_more_the_oldest_leaves():
+def test_trim_removes_the_oldest_above_200_messages():
     assert trim(tuple(talk(200)), everything, Caps()) == tuple(talk(200))
     assert ids(trim(tuple(talk(201)), everything, Caps())) == ids(tuple(talk(200, first=1)))
 
 
 @pytest.mark.parametrize("archived", [False, "pending"])
-def test_over_the_soft_cap_only_what_is_flagged_true_leaves(archived):
+def test_trim_above_the_soft_limit_removes_only_archived_messages(archived):
     history = (*talk(150, archived), *talk(150, first=150))
     left = trim(history, everything, Caps())
     assert ids(left) == [*(f"m{n}" for n in range(150)), *(f"m{n}" for n in range(250, 300))]
 
 
 @pytest.mark.parametrize("archived", [False, "pending"])
-def test_over_the_hard_cap_written_ones_leave_though_their_summary_is_still_to_come(archived):
+def test_trim_above_the_hard_limit_removes_written_unarchived_messages(archived):
     """A dead model never makes history grow: the words are in dated files."""
     left = trim(tuple(talk(350, archived)), everything, Caps())
     assert ids(left) == [f"m{n}" for n in range(50, 350)]
 
 
-def test_true_ones_leave_before_any_other_whatever_their_age():
+def test_trim_removes_archived_messages_before_older_pending_ones():
     history = (*talk(250, "pending"), *talk(60, first=250), *talk(20, "pending", first=310))
     left = trim(history, everything, Caps())
     assert [entry.archived for entry in left if isinstance(entry, Message)] == [Archived.PENDING] * 270
@@ -57,19 +57,19 @@ def test_true_ones_leave_before_any_other_whatever_their_age():
 
 
 @pytest.mark.parametrize("archived", [False, "pending", True])
-def test_what_is_not_written_never_leaves_whatever_its_flag_says(archived):
+def test_trim_never_removes_an_unwritten_message(archived):
     history = tuple(talk(400, archived))
     assert trim(history, nothing, Caps(hard_bytes=1_000)) is history
 
 
-def test_the_newest_twenty_stay_even_when_they_alone_are_too_many_bytes():
+def test_trim_keeps_the_newest_twenty_above_the_byte_limit():
     """4H, 10: every new exchange left at once."""
     history = tuple(talk(25, text="第 {} 句" + "长" * 400))
     left = trim(history, everything, Caps(hard_bytes=1_000))
     assert ids(left) == [f"m{n}" for n in range(5, 25)]
 
 
-def test_ten_megabytes_are_counted_in_bytes_as_they_are_serialized():
+def test_trim_counts_serialized_bytes_against_the_10_mb_limit():
     history = tuple(talk(30, text="第 {} 句" + "长" * 133_300))  # three bytes a character, 400 KB each: 12 MB
     left = trim(history, everything, Caps())
     assert sum(len(render_json(m.raw)) + 2 for m in left if isinstance(m, Message)) <= 10_000_000
@@ -77,7 +77,7 @@ def test_ten_megabytes_are_counted_in_bytes_as_they_are_serialized():
     assert len(left) == 24
 
 
-def test_three_hundred_old_messages_and_a_dead_model_do_not_push_out_what_was_said_last():
+def test_trim_keeps_the_newest_messages_after_300_pending_ones():
     """4H, 10."""
     history = (*talk(300, "pending"), *talk(4, first=300))
     left = trim(history, everything, Caps())
@@ -85,7 +85,7 @@ def test_three_hundred_old_messages_and_a_dead_model_do_not_push_out_what_was_sa
     assert len(left) == 300
 
 
-def test_what_cannot_be_understood_stays_in_its_place_and_counts_for_nothing():
+def test_trim_keeps_invalid_entries_in_place_and_does_not_count_them():
     history = (ODD, *talk(100), ODD, *talk(100, first=100), ODD)
     assert trim(history, everything, Caps()) is history
     longer = (*history, *talk(1, first=200))
@@ -94,7 +94,7 @@ def test_what_cannot_be_understood_stays_in_its_place_and_counts_for_nothing():
     assert ids(left)[0] == "m1"
 
 
-def test_only_unwritten_messages_can_overflow():
+def test_overflows_is_true_above_300_messages_or_10_mb():
     assert not overflows(talk(300, False), Caps())
     assert overflows(talk(301, False), Caps())
     assert overflows(talk(2, False, text="第 {} 句" + "长" * 2_000_000), Caps())
@@ -102,7 +102,7 @@ def test_only_unwritten_messages_can_overflow():
 
 
 @given(HISTORIES, st.sets(st.integers(0, 12)), st.integers(1, 6), st.integers(0, 6), st.integers(0, 5), st.integers(50, 3_000))
-def test_nothing_unwritten_is_ever_trimmed_and_order_is_kept(history, numbers, soft, more, newest, size):
+def test_trim_keeps_order_and_unwritten_messages_for_any_history(history, numbers, soft, more, newest, size):
     caps = Caps(soft, soft + more, size, newest)
 
     def written(one: Message) -> bool:

@@ -17,21 +17,21 @@ QUESTIONS = questions_of(HERE / "questions", [])
 TEXTS = {one["id"]: one["text"] for one in json.loads(HISTORY.read_text(encoding="utf-8"))}
 
 
-def test_every_piece_of_evidence_is_a_message_of_the_workspace():
+def test_bench_questions_cite_only_messages_of_the_workspace():
     ids = {one for question in QUESTIONS for either in question["evidence"] for one in either}
     assert ids <= TEXTS.keys()
     assert all(question["evidence"] and all(question["evidence"]) for question in QUESTIONS)
     assert len({question["qid"] for question in QUESTIONS}) == len(QUESTIONS)
 
 
-def test_there_are_sixty_questions_and_more_in_both_languages_and_of_six_kinds():
+def test_bench_questions_cover_both_languages_and_six_kinds():
     of_language = {name: [one for one in QUESTIONS if one["dataset"] == name] for name in ("workspace_zh", "workspace_en")}
     assert sum(map(len, of_language.values())) == len(QUESTIONS) >= 60
     kinds = {"fact", "date", "two facts", "paraphrase", "assistant said", "refers back"}
     assert all(len(some) >= 30 and {one["category"] for one in some} == kinds for some in of_language.values())
 
 
-def test_at_least_five_of_six_answers_stand_whole_before_the_assistant_and_no_block_passes_its_budget(tmp_path):
+def test_bench_ask_finds_five_of_six_answers_whole_within_the_budget(tmp_path):
     asked_at = QUESTIONS[0]["asked_at"]
     prepare(HISTORY, tmp_path / "ws", "files", ZoneInfo("Asia/Shanghai"), asked_at)
     # the machine of a test may be busy: what is measured here is the order, not the time
@@ -44,7 +44,7 @@ def test_at_least_five_of_six_answers_stand_whole_before_the_assistant_and_no_bl
     assert not any(one["over"] for _, one in figures)
 
 
-def test_a_message_is_found_only_where_nearly_all_of_it_stands():
+def test_share_measures_how_much_of_a_message_is_in_the_block():
     text = "煤球今天称了6.1公斤，诊所周三下午不开门，陈医生说一天四十五克干粮。"
     assert share(text, f"[memory/a.md]{text}") == 1.0
     assert 0.3 < share(text, text[: len(text) // 2]) < 0.9

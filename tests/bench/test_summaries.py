@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bench.measures import Said, covered, inventions, says_a_sentence, told
+from bench.measures import WindowMessage, covered, inventions, says_a_sentence, told
 from bench.pieces import Piece, bare, in_digits, pieces
 from bench.summaries import Made, archive, conversations, made, measured, tally
 
@@ -63,8 +63,8 @@ FACTS = [
 ]
 AT = datetime(2026, 8, 8, 9, 14, tzinfo=ZoneInfo("Asia/Shanghai"))
 SAID = [
-    Said(AT, "备份改到早上七点半，路径 /srv/backup/report.py，48,213 photos, 8TB, car oil 0W-20, heron-fw 2.8.0."),
-    Said(AT, "明天 Jonas 来，许朗在宁波。确认号 LW-2093, due Aug 28, 花了三百二十块，看完了《边城》。"),
+    WindowMessage(AT, "备份改到早上七点半，路径 /srv/backup/report.py，48,213 photos, 8TB, car oil 0W-20, heron-fw 2.8.0."),
+    WindowMessage(AT, "明天 Jonas 来，许朗在宁波。确认号 LW-2093, due Aug 28, 花了三百二十块，看完了《边城》。"),
 ]
 
 
@@ -92,7 +92,7 @@ def beginning(one: Made) -> Made:
 
 
 @pytest.mark.process
-def test_extracts_of_days_and_months_invent_nothing(extracts):
+def test_extracts_of_days_and_months_contain_no_inventions(extracts):
     invented = [(one.period, piece) for one in extracts for piece in inventions(one.text, one.said.values())]
 
     assert invented == []
@@ -100,12 +100,12 @@ def test_extracts_of_days_and_months_invent_nothing(extracts):
 
 
 @pytest.mark.process
-def test_most_of_what_is_asked_about_survives_in_the_extracts_of_days(extracts):
+def test_extracts_of_days_keep_most_facts(extracts):
     assert surviving([one for one in extracts if one.kind == "day"]) >= 23  # 24 of 24 when this was written
 
 
 @pytest.mark.process
-def test_a_months_extract_keeps_most_in_fewer_words_than_were_said(extracts):
+def test_extracts_of_months_keep_most_facts_in_less_text(extracts):
     months = [one for one in extracts if one.kind == "month"]
     total = tally(months, [])
 
@@ -116,7 +116,7 @@ def test_a_months_extract_keeps_most_in_fewer_words_than_were_said(extracts):
 
 
 @pytest.mark.process
-def test_a_changed_digit_in_an_extract_is_seen(extracts):
+def test_inventions_finds_a_changed_digit_in_an_extract(extracts):
     september = next(one for one in extracts if one.period == "2026-09")
 
     changed = september.text.replace("3,112", "3,113").replace("2222", "2223")
@@ -132,7 +132,7 @@ def test_a_changed_digit_in_an_extract_is_seen(extracts):
         "路径 /srv/backup/report.py。", "report.py", "花费三百二十块", "The car needs oil. Backup moved.", "## Storage And Backup",
     ],
 )  # fmt: skip
-def test_what_the_material_says_in_another_spelling_is_no_invention(summary):
+def test_inventions_accepts_other_spellings_of_the_material(summary):
     assert inventions(summary, SAID) == []
 
 
@@ -158,19 +158,19 @@ def test_what_the_material_says_in_another_spelling_is_no_invention(summary):
         ("Zsofia called", ("name", "Zsofia")),
     ],
 )
-def test_what_the_material_does_not_say_is_an_invention(summary, invented):
+def test_inventions_reports_what_the_material_does_not_contain(summary, invented):
     assert [piece[:2] for piece in inventions(summary, SAID)] == [invented]
 
 
-def test_spoken_numbers_are_read_as_digits():
+def test_in_digits_converts_spoken_numbers():
     assert in_digits("三十七秒，两千块，一千零五，二零二六年, Seven pm") == "37秒，2000块，1005，2026年, 7 pm"
 
 
-def test_the_same_piece_counts_once():
+def test_pieces_counts_a_repeated_piece_once():
     assert pieces("端口 2222，还是 2222") == [Piece("number", "2222", "2222")]
 
 
-def test_a_message_is_covered_by_the_share_of_it_that_stands_there_in_runs_of_ten():
+def test_covered_returns_the_share_found_in_runs_of_ten_characters():
     message = bare("芯片尾号 0427，周三下午诊所不开门，记得带证")
 
     assert covered(message, bare(f"- 09:20 {message}")) == 1.0
@@ -179,21 +179,26 @@ def test_a_message_is_covered_by_the_share_of_it_that_stands_there_in_runs_of_te
     assert covered("好", "好") == 1.0
 
 
-def test_a_sentence_counts_only_whole_and_only_if_it_tells_something():
+def test_says_a_sentence_requires_a_whole_sentence_that_states_something():
     message = "好的！煤球芯片尾号 0427。诊所周三不开门。"
 
     assert says_a_sentence(message, bare("- 09:20 煤球芯片尾号 0427 … 别忘了"))
     assert not says_a_sentence(message, bare("- 09:20 好的！煤球芯片尾号 042"))
 
 
-def test_of_a_message_its_names_numbers_and_rare_words_are_looked_for():
+def test_told_returns_the_share_of_names_numbers_and_rare_words():
     assert told("煤球芯片尾号 0427，LW-2093", {"煤球", "0427", "lw-2093"}) == pytest.approx(0.6, abs=0.2)
     assert told("好的", set()) is None
 
 
-def test_a_fact_without_a_summary_is_open_and_of_several_messages_one_is_enough():
+def test_tally_counts_facts_without_summary_as_open_and_needs_one_message():
     text = "煤球芯片尾号 0427，别弄丢了"
-    summary = Made("2026-08", "month", f"- 08-08 {text}", {"m1": Said(AT, text), "m2": Said(AT, "尿酸 402，比上次低了不少")})
+    summary = Made(
+        "2026-08",
+        "month",
+        f"- 08-08 {text}",
+        {"m1": WindowMessage(AT, text), "m2": WindowMessage(AT, "尿酸 402，比上次低了不少")},
+    )
 
     total = tally([summary], [("m1",), ("m2",), ("m2", "m1"), ("m9",)])
 
@@ -201,7 +206,7 @@ def test_a_fact_without_a_summary_is_open_and_of_several_messages_one_is_enough(
 
 
 @pytest.mark.process
-def test_a_set_of_questions_is_measured_at_the_time_it_is_asked(tmp_path):
+def test_measured_counts_summaries_at_the_time_of_the_questions(tmp_path):
     texts = ["煤球芯片尾号 0427，别弄丢了。", "记下了。", "尿酸 402，比上次低了不少。"]
     days = ["2026-05-02", "2026-05-02", "2026-08-07"]
     messages = [

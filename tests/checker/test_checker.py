@@ -82,7 +82,7 @@ def judged(files: dict[str, bytes], **given: Any) -> list[str]:
     return check(files, SAID, Given(NOW, "Asia/Shanghai", **given))
 
 
-def test_a_good_workspace_has_no_fault() -> None:
+def test_checker_accepts_a_good_workspace() -> None:
     assert judged(good()) == []
 
 
@@ -178,13 +178,13 @@ def _flag(which: int, archived: object) -> Callable[[dict[str, bytes]], None]:
         (_cut("memory/summary/2026-01-20.md", b"\n- 2026-01-20"), "can't be read"),
     ],
 )
-def test_every_kind_of_fault_is_named(break_it: Callable[[dict[str, bytes]], None], fault: str) -> None:
+def test_checker_names_every_kind_of_fault(break_it: Callable[[dict[str, bytes]], None], fault: str) -> None:
     files = good()
     break_it(files)
     assert any(fault in line for line in judged(files)), judged(files)
 
 
-def test_what_a_task_is_made_from_may_not_be_false_even_while_work_goes_on() -> None:
+def test_checker_reports_a_false_flag_on_messages_of_a_queued_task() -> None:
     files = good() | {"worker/queue/day-2026-01-20-0123456789-0.json": json.dumps({"sources": [{"name": JANUARY}]}).encode()}
     _flag(0, "pending")(files)
     assert judged(files, calm=False) == []
@@ -192,7 +192,7 @@ def test_what_a_task_is_made_from_may_not_be_false_even_while_work_goes_on() -> 
     assert judged(files, calm=False) == ["一月 has the flag False, but a task with its words is in flight"]
 
 
-def test_words_that_were_filed_without_an_id_may_come_back_with_theirs() -> None:
+def test_checker_accepts_a_message_filed_under_a_generated_id() -> None:
     files = good() | {f"memory/{YESTERDAY}": dated(SAID[2]._replace(id="m-0123456789abcdef"))}
     at = Given(NOW, "Asia/Shanghai")
     assert not any("has the flag" in line for line in check(files, [], at))
@@ -200,26 +200,26 @@ def test_words_that_were_filed_without_an_id_may_come_back_with_theirs() -> None
     assert any("has the flag True" in line for line in check(files, [], at))
 
 
-def test_while_work_goes_on_what_a_crash_cut_in_half_is_no_fault() -> None:
+def test_checker_allows_crash_leftovers_while_work_is_in_progress() -> None:
     files = good() | {f"memory/{DECEMBER}": dated(SAID[0]), "memory/.x.1-0.tmp": b""}
     _flag(2, "pending")(files)
     assert judged(files, calm=False) == []
 
 
-def test_a_pause_that_began_in_days_to_come_is_none() -> None:
+def test_checker_ignores_a_provider_pause_that_began_in_the_future() -> None:
     files = good()
     files["worker/failed/provider.json"] = b'{"failedAt": "2027-02-01T05:00:00.000Z", "nextAt": "2027-02-01T06:00:00.000Z"}'
     assert judged(files) == []
 
 
-def test_what_a_person_deleted_on_purpose_is_not_lost() -> None:
+def test_checker_does_not_count_deliberately_deleted_messages_as_lost() -> None:
     files = good()
     files[OLD_DECEMBER] = b"\xe6\x88\x91\xe6\x94\xb9\xe4\xba\x86\n"
     assert judged(files)
     assert judged(files, deleted_ids={"十二月"}, touched_paths={OLD_DECEMBER}) == []
 
 
-def test_a_file_that_a_crash_showed_twice_stays_so_when_a_person_wrote_into_one_of_the_two() -> None:
+def test_checker_allows_a_duplicate_file_if_a_person_edited_one_copy() -> None:
     files = good()
     files[f"memory/{DECEMBER}"] = files[OLD_DECEMBER]
     assert f"{DECEMBER} lies in 2 places" in judged(files, touched_paths={OLD_DECEMBER})
@@ -228,7 +228,7 @@ def test_a_file_that_a_crash_showed_twice_stays_so_when_a_person_wrote_into_one_
     assert f"{DECEMBER} lies in 2 places" in judged(files)
 
 
-def test_until_it_is_made_anew_a_summary_that_a_person_deleted_names_nothing() -> None:
+def test_checker_allows_unnamed_originals_while_their_summary_is_deleted() -> None:
     files = good()
     path = "memory/summary/2026-01-20.md"
     _drop(path)(files)
@@ -241,7 +241,7 @@ def test_until_it_is_made_anew_a_summary_that_a_person_deleted_names_nothing() -
     assert judged(files, calm=False, touched_paths={path}) == [unnamed]
 
 
-def test_a_summary_that_a_person_edited_names_what_all_its_machine_parts_name() -> None:
+def test_checker_reads_the_sources_of_all_parts_of_an_edited_summary() -> None:
     files = good()
     marker = b"<!-- recalld: below this line stands newer machine text; what is above was edited and is kept -->\n"
     path = "memory/summary/2026-01-20.md"
@@ -249,7 +249,7 @@ def test_a_summary_that_a_person_edited_names_what_all_its_machine_parts_name() 
     assert judged(files) == []
 
 
-def test_bytes_that_a_person_wrote_stand_or_it_is_said() -> None:
+def test_checker_reports_lost_text_of_a_person() -> None:
     summary_path, mine = "memory/summary/2026-01-20.md", "memory/2026-01-02-我的.md"
     files = good()
     assert judged(files, kept={mine: files[mine], summary_path: files[summary_path][:20]}) == []
@@ -258,7 +258,7 @@ def test_bytes_that_a_person_wrote_stand_or_it_is_said() -> None:
     assert judged(files, kept={f"memory/{JANUARY}": files[OLD_JANUARY]}) == []
 
 
-def test_the_order_of_a_dated_file_is_the_order_of_saying() -> None:
+def test_checker_reports_messages_out_of_order_in_a_dated_file() -> None:
     files = good()
     again = SAID[2]._replace(id="昨天再", text="还有一句。")
     files[f"memory/{YESTERDAY}"] = dated(again, SAID[2])
@@ -266,7 +266,7 @@ def test_the_order_of_a_dated_file_is_the_order_of_saying() -> None:
     assert wrong == [f"昨天 stands behind 昨天再 in memory/{YESTERDAY}"]
 
 
-def test_the_order_of_one_writer_is_known_where_that_of_all_is_not() -> None:
+def test_checker_checks_order_per_writer_if_the_total_order_is_unknown() -> None:
     mine = [SAID[3]._replace(id=f"我-{n}", text=f"第 {n} 句") for n in range(2)]
     theirs = SAID[3]._replace(id="别人-0", text="插一句")
     files = {"history.json": history(*(message(one, False) for one in (theirs, *mine)))}
@@ -275,12 +275,12 @@ def test_the_order_of_one_writer_is_known_where_that_of_all_is_not() -> None:
     assert check(files, [*reversed(mine), theirs], at) == ["我-1 stands behind 我-0 in history.json"]
 
 
-def test_an_id_that_stands_twice_is_named_whatever_is_known_of_the_order() -> None:
+def test_checker_reports_a_duplicate_id_even_if_the_order_is_unknown() -> None:
     files = good() | {"history.json": history(*(message(SAID[n], n != 3) for n in (1, 2, 3, 3)))}
     assert judged(files, ordered=False) == ["DOUBLE: history.json holds an id twice: 今天"]
 
 
-def test_words_without_an_id_that_were_given_two_are_doubled() -> None:
+def test_checker_reports_one_message_without_id_filed_under_two_ids() -> None:
     said = Acked("", "一句没有名字的话。", "2026-01-31T02:00:00.000Z")
     files = {
         "history.json": b"[]",
@@ -293,7 +293,7 @@ def test_words_without_an_id_that_were_given_two_are_doubled() -> None:
     assert check(files, [said], replace(at, touched_paths={"memory/2026-01-31-x-2.md"})) == []
 
 
-def test_a_message_that_nobody_said_is_named_where_all_that_was_said_is_known() -> None:
+def test_checker_reports_an_invented_message_when_all_texts_are_known() -> None:
     path = "memory/2026-01-31-x.md"
     files = good() | {path: dated(SAID[2]._replace(id="假", text="没有人说过。"))}
     offered = {one.text for one in SAID}
@@ -301,7 +301,7 @@ def test_a_message_that_nobody_said_is_named_where_all_that_was_said_is_known() 
     assert judged(files, offered=offered) == [f"INVENTED: 假 '没有人说过。' in {path}"]
 
 
-def test_the_time_and_the_role_of_a_message_are_those_its_writer_gave() -> None:
+def test_checker_compares_time_and_role_with_what_the_writer_gave() -> None:
     at, path = Given(NOW, "Asia/Shanghai", offered={one.text for one in SAID}), f"memory/{YESTERDAY}"
     said = [one._replace(role="user") for one in SAID]
     assert check(good(), said, at) == []
@@ -314,7 +314,7 @@ def test_the_time_and_the_role_of_a_message_are_those_its_writer_gave() -> None:
     assert check(other, [*said[:3], said[3]._replace(role="assistant")], at) == []
 
 
-def test_a_time_that_can_not_be_is_not_held_against_who_replaced_it() -> None:
+def test_checker_accepts_a_replaced_impossible_time() -> None:
     files = good()
     entries = json.loads(files["history.json"])
     entries[2]["createdAtFound"] = "2099-01-01T00:00:00Z"
@@ -323,7 +323,7 @@ def test_a_time_that_can_not_be_is_not_held_against_who_replaced_it() -> None:
     assert check({**files, "history.json": history(*entries)}, said, at) == []
 
 
-def test_words_are_found_in_the_log_however_json_spells_them() -> None:
+def test_checker_finds_message_text_in_the_log_in_any_json_escaping() -> None:
     said = [*SAID[:3], SAID[3]._replace(text='他说“走吧”，"\n然后就走了。\u2028')]
     entry = history(message(SAID[1], True), message(SAID[2], True), message(said[3], False))
     log = json.dumps({"ts": "", "event": "seen", "what": [{"words": said[3].text}]}).encode() + b"\n"
@@ -332,7 +332,7 @@ def test_words_are_found_in_the_log_however_json_spells_them() -> None:
     assert check(files | {"log.jsonl": log}, said, Given(NOW, "Asia/Shanghai")) == ["the log holds the words of 今天"]
 
 
-def test_messages_without_an_id_are_counted_by_their_words_and_times() -> None:
+def test_checker_counts_messages_without_id_by_text_and_time() -> None:
     twice = [Acked("", "好的", "2026-02-01T02:00:00.000Z")] * 2
     entry = {"role": "user", "text": "好的", "createdAt": "2026-02-01T02:00:00.000Z"}
     at = Given(NOW, "Asia/Shanghai")
@@ -341,7 +341,7 @@ def test_messages_without_an_id_are_counted_by_their_words_and_times() -> None:
     assert check({"history.json": history({"id": "m-1", **entry})}, twice, at) == ["LOST: 2026-02-01T02:00:00.000Z '好的'"]
 
 
-def test_modes_that_let_others_read_are_named() -> None:
+def test_checker_reports_modes_that_let_others_read() -> None:
     wrong = check(good(), SAID, Given(NOW, "Asia/Shanghai"), {"memory": 0o755, "history.json": 0o600})
     assert wrong == ["memory has mode 0755"]
 
@@ -353,7 +353,7 @@ def test_modes_that_let_others_read_are_named() -> None:
         max_size=4,
     )
 )
-def test_the_judge_and_the_product_read_the_same_words(texts: list[str]) -> None:
+def test_read_dated_returns_the_texts_that_render_dated_wrote(texts: list[str]) -> None:
     at = datetime(2026, 1, 28, 4, tzinfo=UTC)
     blocks = [Block(f"号{n}", "user", text, at, {"备注": text}) for n, text in enumerate(texts)]
     found = read_dated(render_dated(at.date(), "Asia/Shanghai", ZoneInfo("Asia/Shanghai"), at, blocks))
@@ -361,7 +361,7 @@ def test_the_judge_and_the_product_read_the_same_words(texts: list[str]) -> None
     assert [(one.id, one.text) for one in found.words] == [(block.id, block.text) for block in blocks]
 
 
-def test_a_real_folder_is_judged_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_checker_command_judges_a_real_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     root = tmp_path / "workspace"
     for path, data in good().items():
         (root / path).parent.mkdir(parents=True, exist_ok=True, mode=0o700)

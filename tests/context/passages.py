@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from supervisor.index.hit import Hit, Unit
+from supervisor.index.hit import Hit, Passage
 
 #: What stored text may try: tags, headings, fences, comments, marks of chats, escapes, directions, broken characters.
 ATTACKS = (
@@ -44,10 +44,10 @@ ATTACKS = (
 )
 
 
-def unit(text: str = "我对花生过敏。", path: str = "memory/2026-01-28-allergy.md", start: int = 4, **more: Any) -> Unit:
+def unit(text: str = "我对花生过敏。", path: str = "memory/2026-01-28-allergy.md", start: int = 4, **more: Any) -> Passage:
     """A message of a dated file as plain notes have them: a line each."""
     fields: dict[str, Any] = {"end": start, "tier": "dated", "day": date(2026, 1, 28), "role": "user", **more}
-    return Unit(path=path, start=start, text=text, **fields)
+    return Passage(path=path, start=start, text=text, **fields)
 
 
 def hit(
@@ -62,7 +62,7 @@ PATHS = st.one_of(
     st.text(min_size=1, max_size=12).map(lambda name: f"memory/{name}.md"),
 )
 UNITS = st.builds(
-    lambda path, start, length, text, role, tier, message: Unit(
+    lambda path, start, length, text, role, tier, message: Passage(
         path=path, start=start, end=start + length, text=text, tier=tier, role=role, message=message, day=date(2026, 1, 28)
     ),
     PATHS,

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from supervisor.context.history_window import CUT, MESSAGE_TOKENS, Window, WindowLimits, window
-from supervisor.text.token_count import estimate
+from supervisor.text.token_count import estimate_tokens
 from tests.archive.states import NOON, parsed_message
 
 if TYPE_CHECKING:
@@ -34,38 +34,38 @@ def ids(found: Window) -> list[str]:
     return [said.id for said in found.said]
 
 
-def test_the_newest_twenty_stand_in_the_order_in_which_they_were_said():
+def test_history_window_keeps_the_newest_twenty_in_order():
     assert ids(window(talk(50), LIMITS)) == [f"m{n}" for n in range(30, 50)]
 
 
-def test_fewer_than_five_are_all_that_there_is():
+def test_history_window_keeps_all_of_fewer_than_five_messages():
     assert ids(window(talk(3), LIMITS)) == ["m0", "m1", "m2"]
     assert window([], LIMITS) == Window()
 
 
-def test_the_assistants_long_messages_are_always_cut_and_the_users_are_not_while_there_is_room():
+def test_history_window_cuts_long_assistant_messages_but_not_the_users():
     found = window(talk(2, user="问" * 900, assistant="答" * 501), LIMITS)
     assert [(said.text, said.is_whole) for said in found.said] == [("问" * 900, True), ("答" * 500 + CUT, False)]
 
 
-def test_five_hundred_characters_are_whole():
+def test_history_window_keeps_500_characters_whole():
     assert window(talk(2, assistant="答" * 500), LIMITS).said[1].is_whole
 
 
-def test_the_users_oldest_long_messages_are_cut_before_any_message_is_lost():
+def test_history_window_cuts_old_user_messages_before_dropping_any():
     found = window(talk(10, user="问" * 900, assistant="答" * 100), LIMITS)
     assert [said.is_whole for said in found.said if said.role == "user"] == [False, False, False, True, True]
     assert len(found.said) == 10
 
 
-def test_where_cut_messages_do_not_fit_the_oldest_are_left_out_and_five_stay():
+def test_history_window_drops_the_oldest_if_cut_messages_do_not_fit():
     found = window(talk(20, user="问" * 600, assistant="答" * 600), LIMITS)
     assert ids(found) == [f"m{n}" for n in range(12, 20)]
     assert all(len(said.text) == 500 + len(CUT) for said in found.said)
 
 
 @pytest.mark.parametrize("tokens", [160, 300, 1000, 2000])
-def test_five_hold_by_being_cut_shorter_the_assistants_first(tokens):
+def test_history_window_keeps_five_by_cutting_the_assistant_shorter(tokens):
     found = window(talk(20, user="问" * 600, assistant="答" * 600), replace(LIMITS, tokens=tokens))
     assert ids(found) == [f"m{n}" for n in range(15, 20)]
     assert found.tokens <= tokens
@@ -73,25 +73,25 @@ def test_five_hold_by_being_cut_shorter_the_assistants_first(tokens):
     assert lengths["assistant"] < lengths["user"] or tokens == 160  # there both are at their least
 
 
-def test_where_nothing_would_be_left_of_five_there_are_fewer():
+def test_history_window_keeps_fewer_than_five_in_a_tiny_budget():
     found = window(talk(20, user="问" * 600, assistant="答" * 600), replace(LIMITS, tokens=70))
     assert ids(found) == ["m18", "m19"]
     assert window(talk(20), replace(LIMITS, tokens=0)) == Window()
 
 
-def test_one_message_stands_once_whether_by_id_or_by_time_and_words():
+def test_history_window_shows_a_repeated_message_once():
     first, again = parsed_message("m1", "花生过敏"), parsed_message("m1", "花生过敏，还有虾", NOON + timedelta(minutes=1))
     same = parsed_message("", "记住了", NOON + timedelta(minutes=2), role="assistant")
     found = window([first, again, same, same], LIMITS)
     assert [said.text for said in found.said] == ["花生过敏，还有虾", "记住了"]
 
 
-def test_the_same_words_at_another_time_are_another_message():
+def test_history_window_keeps_equal_text_at_different_times():
     found = window([parsed_message("m1", "好的"), parsed_message("m2", "好的", NOON + timedelta(seconds=1))], LIMITS)
     assert ids(found) == ["m1", "m2"]
 
 
-def test_tools_systems_and_empty_messages_are_no_talk():
+def test_history_window_ignores_tool_system_and_empty_messages():
     rest = [
         parsed_message("t", "结果", role="tool"),
         parsed_message("s", "提示", role="system"),
@@ -101,13 +101,13 @@ def test_tools_systems_and_empty_messages_are_no_talk():
 
 
 @pytest.mark.parametrize("cluster", ["👨‍👩‍👧‍👦", "e\u0301", "🇨🇳"])
-def test_a_message_is_never_cut_inside_a_character(cluster):
+def test_history_window_never_cuts_inside_a_grapheme(cluster):
     (said,) = window([parsed_message("m", cluster * 400, role="assistant")], replace(LIMITS, message_chars=99)).said
     words = said.text.removesuffix(CUT)
     assert words == cluster * (len(words) // len(cluster))
 
 
-def test_a_message_of_megabytes_is_cut_without_being_counted():
+def test_history_window_cuts_a_message_of_megabytes_to_500_characters():
     (said,) = window([parsed_message("m", "花" * 5_000_000)], LIMITS).said
     assert said.text == "花" * 500 + CUT
 
@@ -136,9 +136,13 @@ WINDOWS = st.builds(
 
 @settings(max_examples=150, deadline=None)
 @given(MESSAGES, WINDOWS)
-def test_any_block_keeps_its_ceilings_its_order_and_its_minimum(messages, limits):
+def test_history_window_keeps_budget_order_and_minimum_for_any_input(messages, limits):
     found = window(messages, limits)
-    assert sum(estimate(said.text, limits.cjk_weight) + MESSAGE_TOKENS for said in found.said) == found.tokens <= limits.tokens
+    assert (
+        sum(estimate_tokens(said.text, limits.cjk_weight) + MESSAGE_TOKENS for said in found.said)
+        == found.tokens
+        <= limits.tokens
+    )
     assert len(found.said) <= limits.most
     assert all(said.text.encode() for said in found.said)
     talk = window(messages, replace(limits, tokens=10**6))

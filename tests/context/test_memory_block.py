@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from supervisor.context.memory_block import BlockLimits, pack
 from supervisor.context.render import HEADER, NOTE
-from supervisor.text.token_count import estimate
+from supervisor.text.token_count import estimate_tokens
 from tests.context.passages import HITS, TERMS, hit
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def many(count: int, path: str, text: str = "第 {} 次说到花生过敏，医�
     return [hit(20 - n / 10, text.format(n), path, 4 + every * n) for n in range(count)]
 
 
-def test_the_block_has_the_form_of_003():
+def test_memory_block_has_a_header_a_note_and_tagged_entries():
     hits = [
         hit(9, "用户偏好使用 pnpm 而非 npm。", "memory.md", 3, tier="long_term", role="", day=None),
         hit(7, "上次部署使用了 Cloudflare Workers，遇到了超时问题" + "。细节" * 2000, "memory/2026-01-28-deploy.md", 4, end=6),
@@ -55,17 +55,17 @@ def test_the_block_has_the_form_of_003():
     assert second.endswith("…[truncated]")
 
 
-def test_nothing_found_is_no_block():
+def test_memory_block_is_empty_without_hits():
     assert pack([], ["花生"], ZH) == pack([], [], BlockLimits())
     assert pack([], [], ZH).text == ""
 
 
-def test_files_stand_by_their_best_line_and_lines_of_a_file_in_the_order_of_time():
+def test_memory_block_orders_files_by_best_hit_and_lines_by_position():
     hits = [hit(5, "乙二", "b.md", 20), hit(9, "甲二", "a.md", 30), hit(3, "甲一", "a.md", 10), hit(8, "乙一", "b.md", 40)]
     assert body(pack(hits, [], ZH).text) == ["[a.md#L10] 甲一", "[a.md#L30] 甲二", "[b.md#L20] 乙二", "[b.md#L40] 乙一"]
 
 
-def test_neighbours_are_one_entry_with_one_tag():
+def test_memory_block_merges_adjacent_hits_under_one_tag():
     hits = [
         hit(5, "花生过敏", start=4),
         hit(9, "记住了", start=5, role="assistant"),
@@ -79,13 +79,13 @@ def test_neighbours_are_one_entry_with_one_tag():
 
 
 @pytest.mark.parametrize(("start", "entries"), [(9, 1), (10, 1), (14, 2)])
-def test_messages_of_a_dated_file_are_neighbours_over_the_lines_of_ours_between_them(start, entries):
+def test_memory_block_merges_messages_across_their_metadata_lines(start, entries):
     """Words, blank, comment, time, blank, words; one message left out makes it ten lines."""
     hits = [hit(5, "花生过敏", start=4, message="m1"), hit(4, "还有虾", start=start, message="m2")]
     assert pack(hits, [], ZH).entries == entries
 
 
-def test_sections_of_a_summary_are_neighbours_over_a_blank_line_and_other_lines_are_not():
+def test_memory_block_merges_only_summary_sections_across_a_blank_line():
     sections = [
         hit(5, "## 饮食 花生过敏", start=4, end=6, tier="summary"),
         hit(4, "## 部署 超时", start=8, end=9, tier="summary"),
@@ -94,12 +94,12 @@ def test_sections_of_a_summary_are_neighbours_over_a_blank_line_and_other_lines_
     assert pack([hit(5, "花生过敏", start=4), hit(4, "还有虾", start=6)], [], ZH).entries == 2
 
 
-def test_a_tag_reaches_to_the_last_line_of_all_that_it_stands_for():
+def test_memory_block_tag_covers_all_lines_of_a_merged_entry():
     wide, within = hit(5, "花生过敏", start=4, end=10), hit(4, "还有虾", start=5, end=6)
     assert body(pack([wide, within], [], ZH).text) == ["[memory/2026-01-28-allergy.md#L4-L10] 花生过敏 | 还有虾"]
 
 
-def test_at_most_five_files_and_no_limit_with_zero():
+def test_memory_block_shows_five_files_or_all_with_a_limit_of_zero():
     hits = [hit(20 - n, f"第 {n} 个文件里的花生", f"memory/{n}.md") for n in range(8)]
     block = pack(hits, [], ZH)
     assert [one.unit.path for one in block.shown] == [f"memory/{n}.md" for n in range(5)]
@@ -107,12 +107,12 @@ def test_at_most_five_files_and_no_limit_with_zero():
     assert len(pack(hits, [], replace(ZH, max_hits=0)).shown) == 8
 
 
-def test_a_sixth_file_does_not_keep_later_lines_of_the_first_five_out():
+def test_memory_block_adds_hits_of_shown_files_after_the_file_limit():
     hits = [*(hit(20 - n, f"文件 {n}", f"memory/{n}.md") for n in range(6)), hit(1, "第一个文件的另一行", "memory/0.md", 50)]
     assert "第一个文件的另一行" in pack(hits, [], ZH).text
 
 
-def test_a_file_with_many_lines_that_answer_comes_before_one_with_a_single_line_hardly_better():
+def test_memory_block_prefers_a_file_with_several_good_hits():
     rich, poor = "memory/2026-01-29-allergy.md", "memory/2026-01-30-once.md"
     hits = [
         hit(20, "花生过敏", "memory.md", 3),
@@ -124,14 +124,14 @@ def test_a_file_with_many_lines_that_answer_comes_before_one_with_a_single_line_
     assert [one.unit.path for one in pack(hits[:3], [], replace(ZH, max_hits=2)).shown] == ["memory.md", poor]
 
 
-def test_another_file_comes_in_where_one_of_the_best_has_no_line_that_fits():
+def test_memory_block_uses_another_file_if_no_hit_of_the_best_fits():
     long, short = "memory/2026-01-29-log.md", "memory/2026-01-30-short.md"
     hits = [hit(9, "备份日志" * 400, long), hit(8, "备份日志二" * 400, long, 20), hit(7, "备份失败了", short)]
     block = pack(hits, [], replace(ZH, max_hits=1, tokens=120, line_chars=0))
     assert [one.unit.path for one in block.shown] == [short]
 
 
-def test_hit_line_is_003_to_the_letter_five_lines_of_three_hundred_characters_by_rank():
+def test_memory_block_line_mode_shows_five_lines_of_300_characters():
     hits = many(8, "memory/2026-01-28-a.md", "花生" * 400 + "{}", every=1)
     block = pack(hits[::-1], [], replace(ZH, hit="line"))
     assert block.entries == len(block.shown) == 5
@@ -140,7 +140,7 @@ def test_hit_line_is_003_to_the_letter_five_lines_of_three_hundred_characters_by
     assert [why for _, why in block.left_out] == ["lines"] * 3
 
 
-def test_a_line_that_does_not_fit_does_not_keep_a_smaller_one_out():
+def test_memory_block_skips_a_long_hit_and_keeps_a_shorter_one():
     hits = [hit(9, "花生过敏", start=4), hit(8, "长" * 200, start=10), hit(7, "还有虾", start=20)]
     block = pack(hits, [], replace(ZH, tokens=150))
     assert [one.unit.text for one in block.shown] == ["花生过敏", "还有虾"]
@@ -148,25 +148,25 @@ def test_a_line_that_does_not_fit_does_not_keep_a_smaller_one_out():
 
 
 @pytest.mark.parametrize(("tokens", "files"), [(2048, 1), (2048, 5), (1000, 3), (500, 1)])
-def test_the_budget_is_filled_to_the_last_line(tokens, files):
+def test_memory_block_fills_the_token_budget(tokens, files):
     hits = [one for n in range(files) for one in many(60, f"memory/2026-01-2{n}-a.md")]
     block = pack(hits, [], replace(ZH, tokens=tokens))
     smallest = 24 + 18  # a tag and a line of these
     assert tokens - smallest <= block.tokens <= tokens
-    assert block.tokens == estimate(block.text)
+    assert block.tokens == estimate_tokens(block.text)
 
 
 @pytest.mark.parametrize("every", [1, 2, 5])
-def test_the_budget_holds_to_the_token_however_runs_grow_and_join(every):
+def test_memory_block_never_exceeds_the_token_budget(every):
     hits = [
         hit(30 - (7 * n % 30), f"{'花' * (n % 4)}a{n % 3}, {n}", "memory/2026-01-28-abc.md", 95 + every * n) for n in range(30)
     ]
     for tokens in range(80, 420):
         block = pack(hits, [], replace(ZH, tokens=tokens))
-        assert block.tokens == estimate(block.text) <= tokens
+        assert block.tokens == estimate_tokens(block.text) <= tokens
 
 
-def test_in_files_a_long_message_is_whole_where_it_takes_no_more_than_a_quarter_of_the_budget():
+def test_memory_block_file_mode_cuts_a_message_above_quarter_of_budget():
     long, longer = "花生" * 244, "花生" * 245  # 512 tokens with its tag
     assert long in pack([hit(9, long)], [], ZH).text
     assert "[truncated]" in pack([hit(9, longer)], [], ZH).text
@@ -174,7 +174,7 @@ def test_in_files_a_long_message_is_whole_where_it_takes_no_more_than_a_quarter_
     assert longer in pack([hit(9, longer)], [], replace(ZH, line_chars=0)).text
 
 
-def test_a_budget_below_one_line_shows_as_much_of_the_best_as_fits():
+def test_memory_block_truncates_the_best_hit_to_a_small_budget():
     block = pack([hit(9, "我对花生过敏" + "，很严重" * 60), hit(5, "还有虾" * 90, start=9)], ["花生"], replace(ZH, tokens=130))
     assert [one.score for one in block.shown] == [9]
     assert "我对花生过敏" in block.text
@@ -182,11 +182,11 @@ def test_a_budget_below_one_line_shows_as_much_of_the_best_as_fits():
     assert block.tokens <= 130
 
 
-def test_a_budget_in_which_nothing_can_be_said_says_nothing():
+def test_memory_block_is_empty_when_the_budget_is_too_small():
     assert pack([hit(9)], ["花生"], replace(ZH, tokens=30)).text == ""
 
 
-def test_the_clamp_of_001_takes_whole_snippets_then_one_cut_one_then_none():
+def test_memory_block_max_chars_truncates_one_hit_and_drops_the_rest():
     hits = [hit(9 - n, f"{n}：" + "花生过敏要带药" * 10, start=4 + 5 * n) for n in range(5)]
     block = pack(hits, [], replace(ZH, max_chars=340))
     lines = body(block.text)
@@ -195,7 +195,7 @@ def test_the_clamp_of_001_takes_whole_snippets_then_one_cut_one_then_none():
     assert [why for _, why in block.left_out] == ["characters"] * 2
 
 
-def test_the_same_words_of_one_day_stand_once_and_those_of_two_days_twice():
+def test_memory_block_shows_equal_text_once_per_day():
     hits = [hit(9, start=4), hit(8, path="memory/b.md"), hit(7, path="memory/c.md", day=date(2026, 1, 29))]
     block = pack(hits, [], ZH)
     assert [one.score for one in block.shown] == [9, 7]
@@ -220,16 +220,16 @@ def test_the_clamp_ends_the_block_even_where_a_smaller_line_would_fit():
     ]
 
 
-def test_without_citations_the_tag_is_the_path():
+def test_memory_block_without_citations_tags_only_the_path():
     assert body(pack([hit(9)], [], replace(ZH, citations=False)).text) == ["[memory/2026-01-28-allergy.md] 我对花生过敏。"]
 
 
 @settings(max_examples=150, deadline=None)
 @given(HITS, TERMS, LIMITS)
-def test_any_block_keeps_its_ceilings_and_says_what_it_is(hits, terms, limits):
+def test_memory_block_keeps_every_limit_for_any_hits(hits, terms, limits):
     block = pack(hits, terms, limits)
     assert sorted(map(repr, (*block.shown, *(one for one, _ in block.left_out)))) == sorted(map(repr, hits))
-    assert block.tokens == estimate(block.text, limits.cjk_weight) <= limits.tokens
+    assert block.tokens == estimate_tokens(block.text, limits.cjk_weight) <= limits.tokens
     assert not limits.max_chars or len(block.text) <= limits.max_chars
     if not block.text:
         assert (block.entries, block.tokens, block.shown) == (0, 0, ())
@@ -265,7 +265,7 @@ def test_the_block_is_measured_to_the_character(hits, terms, limits):
 
 @settings(max_examples=60, deadline=None)
 @given(HITS, TERMS, LIMITS)
-def test_the_same_found_in_another_order_of_equals_is_the_same_for_ever(hits, terms, limits):
+def test_memory_block_is_deterministic(hits, terms, limits):
     assert pack(hits, terms, limits) == pack(list(hits), list(terms), limits)
 
 
@@ -308,6 +308,6 @@ GOLDEN = {
 
 @pytest.mark.parametrize("language", ["zh", "en"])
 @pytest.mark.parametrize("kind", ["file", "line"])
-def test_the_block_as_the_assistant_sees_it(language, kind, golden):
+def test_memory_block_matches_the_golden_file(language, kind, golden):
     block = pack(GOLDEN[language], ["timeout", "超时"], BlockLimits(language=language, hit=kind))
     golden(f"inject/memory.{kind}.{language}.md", block.text.encode())

@@ -52,9 +52,9 @@ def by_hand(stamp: str, words: str) -> str:
 # ── what is written ──────────────────────────────────────────────────────────
 
 
-def test_the_whole_turn_stands_ready_and_the_inbox_is_left_alone(filled):
+def test_prepared_context_holds_the_whole_turn_and_leaves_the_inbox_alone(filled):
     data = filled.ask(waits())
-    before = filled.files.disk.stat(filled.layout.inbox)
+    before = filled.files.disk.stat(filled.paths.inbox)
     turn = filled.ready().look()
     ready = read(filled, turn)
     assert turns(filled) == [f"{turn}.json"]
@@ -63,10 +63,10 @@ def test_the_whole_turn_stands_ready_and_the_inbox_is_left_alone(filled):
     assert ready.messages[0]["content"] == ready.memory
     assert ready.messages[-1]["content"] == "我对什么过敏？"
     assert [one["content"] for one in ready.history] == [TODAY["text"]]
-    assert (filled.layout.inbox.read_bytes(), filled.files.disk.stat(filled.layout.inbox)) == (data, before)
+    assert (filled.paths.inbox.read_bytes(), filled.files.disk.stat(filled.paths.inbox)) == (data, before)
 
 
-def test_it_says_what_the_command_would_say(filled):
+def test_prepared_context_equals_what_the_command_builds(filled):
     filled.ask(waits())
     ready = read(filled, filled.ready().look())
     asked = filled.read_input(None)
@@ -74,7 +74,7 @@ def test_it_says_what_the_command_would_say(filled):
     assert (ready.messages, ready.memory, ready.terms) == (by_command.messages, by_command.memory, by_command.receipt.terms)
 
 
-def test_an_assistant_can_work_out_the_name_and_know_that_it_is_for_its_inbox(filled):
+def test_prepared_context_has_a_computable_name_and_the_inbox_digest(filled):
     data = filled.ask(waits("in-0", "早先问的"), waits("消息-7", when="2026-01-31T09:59:30.250"))
     filled.ready().look()
     turn = by_hand("20260131T015930250Z", "消息-7")
@@ -83,21 +83,21 @@ def test_an_assistant_can_work_out_the_name_and_know_that_it_is_for_its_inbox(fi
     assert filled.why(turn).question == "早先问的\n我对什么过敏？"
 
 
-def test_an_input_without_id_and_time_is_named_by_its_words_and_the_write_of_the_inbox(filled):
+def test_prepared_context_names_an_input_without_id_by_text_and_mtime(filled):
     filled.ask("我对什么过敏？")
     os.utime(filled.root / "inbox.json", ns=(0, 1_769_824_799_123_456_789))
     filled.ready().look()
     assert turns(filled) == [f"{by_hand('20260131T015959123Z', '我对什么过敏？')}.json"]
 
 
-def test_an_input_from_the_future_is_named_by_the_write_of_the_inbox(filled):
+def test_prepared_context_names_a_future_input_by_the_inbox_mtime(filled):
     filled.ask(waits("in-9", when="2099-01-01T00:00"))
     os.utime(filled.root / "inbox.json", ns=(0, 1_769_824_799_000_000_000))
     filled.ready().look()
     assert turns(filled) == [f"{by_hand('20260131T015959000Z', 'in-9')}.json"]
 
 
-def test_nobody_else_may_read_it(filled):
+def test_prepared_context_is_readable_by_its_owner_only(filled):
     filled.ask(waits())
     turn = filled.ready().look()
     assert (filled.root / "turns" / f"{turn}.json").stat().st_mode & 0o777 == 0o600
@@ -106,7 +106,7 @@ def test_nobody_else_may_read_it(filled):
 # ── once, and again ──────────────────────────────────────────────────────────
 
 
-def test_the_same_inbox_is_written_once_even_by_another_process(filled):
+def test_prepared_context_is_written_once_per_inbox_across_processes(filled):
     data = filled.ask(waits())
     ready = filled.ready()
     turn = ready.look()
@@ -121,7 +121,7 @@ def test_the_same_inbox_is_written_once_even_by_another_process(filled):
     assert filled.files.disk.stat(path) == before
 
 
-def test_another_input_is_another_turn(filled):
+def test_prepared_context_makes_a_new_turn_for_a_new_input(filled):
     ready = filled.ready()
     filled.ask(waits())
     first = ready.look()
@@ -131,7 +131,7 @@ def test_another_input_is_another_turn(filled):
     assert read(filled, second).question == "我对什么过敏？\n那房间号呢？"
 
 
-def test_an_input_that_was_reworded_replaces_its_context(filled):
+def test_prepared_context_is_replaced_when_the_input_is_reworded(filled):
     ready = filled.ready()
     filled.ask(waits(text="我对什么"))
     first = ready.look()
@@ -143,7 +143,7 @@ def test_an_input_that_was_reworded_replaces_its_context(filled):
 
 
 @pytest.mark.parametrize("inbox", [[], [{"role": "assistant", "text": "我先说"}], ["  "]])
-def test_where_nothing_waits_nothing_is_written(filled, inbox):
+def test_prepared_context_writes_nothing_when_no_input_waits(filled, inbox):
     filled.ask(*inbox)
     assert filled.ready().look() is None
     (filled.root / "inbox.json").unlink()
@@ -152,7 +152,7 @@ def test_where_nothing_waits_nothing_is_written(filled, inbox):
     assert filled.events.of("inbox_invalid") == []
 
 
-def test_what_was_answered_already_is_not_made_ready(filled):
+def test_prepared_context_skips_an_input_that_is_already_answered(filled):
     filled.add(
         message("in-1", "2026-01-31T09:59", "我对什么过敏？"), message("a", "2026-01-31T09:59:30", "花生。", "assistant")
     )
@@ -161,14 +161,14 @@ def test_what_was_answered_already_is_not_made_ready(filled):
     assert turns(filled) == []
 
 
-def test_where_recalld_answers_itself_no_context_is_made(filled):
+def test_prepared_context_writes_nothing_when_recalld_answers_itself(filled):
     filled.reopen(WITH_MODEL + '[turns]\nreply = "worker"\n')
     filled.ask(waits())
     assert filled.ready().look() is None
     assert turns(filled) == []
 
 
-def test_only_the_newest_turns_are_kept(filled):
+def test_prepared_context_keeps_only_the_newest_turns(filled):
     ready = filled.ready()
     ready._store._kept = 3
     made = []
@@ -189,7 +189,7 @@ def seconds(monkeypatch):
     return now
 
 
-def test_a_broken_inbox_is_told_once_and_is_whole_again_later(filled, seconds):
+def test_prepared_context_reports_each_broken_inbox_once(filled, seconds):
     ready = filled.ready()
     filled.put("inbox.json", '[{"id": "1", "text": "写到一'.encode())
     for _ in range(3):
@@ -206,7 +206,7 @@ def test_a_broken_inbox_is_told_once_and_is_whole_again_later(filled, seconds):
     assert len(filled.events.of("inbox_invalid")) == 2
 
 
-def test_an_inbox_in_the_middle_of_a_write_is_no_event(filled, seconds):
+def test_prepared_context_reports_no_inbox_that_is_still_being_written(filled, seconds):
     ready = filled.ready()
     filled.put("inbox.json", b"")
     ready.look()
@@ -218,7 +218,7 @@ def test_an_inbox_in_the_middle_of_a_write_is_no_event(filled, seconds):
     assert filled.events.of("inbox_invalid") == []
 
 
-def test_no_words_of_a_broken_inbox_reach_the_log(filled, seconds):
+def test_prepared_context_logs_no_text_of_a_broken_inbox(filled, seconds):
     ready = filled.ready()
     filled.put("inbox.json", '{"text": "密码是 hunter2"'.encode())
     ready.look()
@@ -227,7 +227,7 @@ def test_no_words_of_a_broken_inbox_reach_the_log(filled, seconds):
     assert "hunter2" not in json.dumps(filled.events.all, ensure_ascii=False)
 
 
-def test_a_full_disk_is_told_once_and_the_context_comes_when_there_is_room(filled):
+def test_prepared_context_reports_a_full_disk_once_and_is_written_later(filled):
     disk = FaultyDisk("create")
     ready = filled.reopen(disk=disk).ready()
     filled.ask(waits())
@@ -240,7 +240,7 @@ def test_a_full_disk_is_told_once_and_the_context_comes_when_there_is_room(fille
     assert len(filled.events.of("recovered")) == 1
 
 
-def test_a_history_that_can_not_be_read_costs_the_history_block_alone(filled):
+def test_prepared_context_omits_only_the_history_when_it_is_unreadable(filled):
     filled.write(b"[{")
     filled.ask(waits())
     ready = read(filled, filled.ready().look())
@@ -248,7 +248,7 @@ def test_a_history_that_can_not_be_read_costs_the_history_block_alone(filled):
     assert ready.history == ()
 
 
-def test_without_any_index_the_turn_is_made_ready_without_memory(world):
+def test_prepared_context_is_written_without_memory_if_no_index_exists(world):
     world.ask(waits())
     turn = world.ready().look()
     assert read(world, turn).messages == ({"role": "user", "content": "我对什么过敏？"},)

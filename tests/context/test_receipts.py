@@ -41,10 +41,10 @@ def receipt(minute: int = 0, question: str = "花生呢？", **more: object) -> 
 
 @pytest.fixture
 def store(world) -> ReceiptStore:
-    return ReceiptStore(world.files, world.layout)
+    return ReceiptStore(world.files, world.paths)
 
 
-def test_a_receipt_is_read_back_as_it_was_written_and_nobody_else_may_read_it(store, world):
+def test_receipt_store_reads_back_what_it_wrote_with_owner_only_access(store, world):
     store.write(receipt())
     (path,) = (world.root / "turns").iterdir()
     assert store.read(receipt().id) == receipt()
@@ -53,7 +53,7 @@ def test_a_receipt_is_read_back_as_it_was_written_and_nobody_else_may_read_it(st
     assert "花生呢？" in path.read_text(encoding="utf-8")
 
 
-def test_without_an_id_the_newest_is_read_and_the_beginning_of_an_id_is_enough(store):
+def test_receipt_store_reads_the_newest_or_the_one_with_an_id_prefix(store):
     for minute in (0, 2, 1):
         store.write(receipt(minute))
     assert store.read() == receipt(2)
@@ -61,7 +61,7 @@ def test_without_an_id_the_newest_is_read_and_the_beginning_of_an_id_is_enough(s
     assert store.turns() == [receipt(n).id for n in range(3)]
 
 
-def test_what_is_not_there_is_said_not_to_be(store):
+def test_receipt_store_raises_not_found_for_an_unknown_turn(store):
     with pytest.raises(NotFound):
         store.read()
     store.write(receipt())
@@ -71,22 +71,22 @@ def test_what_is_not_there_is_said_not_to_be(store):
         store.read("../history")
 
 
-def test_writing_a_turn_twice_is_harmless(store):
+def test_receipt_store_keeps_one_receipt_when_a_turn_is_written_twice(store):
     store.write(receipt())
     store.write(receipt())
     assert len(store.turns()) == 1
 
 
-def test_the_oldest_leave_beyond_the_number_that_is_kept(world):
-    store = ReceiptStore(world.files, world.layout, kept=3)
+def test_receipt_store_drops_the_oldest_beyond_the_count_limit(world):
+    store = ReceiptStore(world.files, world.paths, kept=3)
     for minute in range(5):
         store.write(receipt(minute))
     assert store.turns() == [receipt(n).id for n in (2, 3, 4)]
 
 
-def test_the_oldest_leave_beyond_the_bytes_that_are_kept_and_the_newest_always_stays(world):
+def test_receipt_store_byte_limit_drops_the_oldest_but_never_the_newest(world):
     size = len(render_receipt(receipt()))
-    store = ReceiptStore(world.files, world.layout, kept_bytes=2 * size + 9)
+    store = ReceiptStore(world.files, world.paths, kept_bytes=2 * size + 9)
     for minute in range(4):
         store.write(receipt(minute))
     assert store.turns() == [receipt(n).id for n in (2, 3)]
@@ -95,8 +95,8 @@ def test_the_oldest_leave_beyond_the_bytes_that_are_kept_and_the_newest_always_s
     assert store.turns() == [huge.id]
 
 
-def test_a_persons_files_in_the_folder_are_never_deleted_nor_taken_for_turns(world):
-    store = ReceiptStore(world.files, world.layout, kept=1)
+def test_receipt_store_ignores_and_keeps_a_persons_files(world):
+    store = ReceiptStore(world.files, world.paths, kept=1)
     store.write(receipt())
     for name in ("笔记.json", "20260131T100000000Z-nothex.json", "a.txt"):
         (world.root / "turns" / name).write_text("我的")
@@ -106,7 +106,7 @@ def test_a_persons_files_in_the_folder_are_never_deleted_nor_taken_for_turns(wor
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"{}", b'{"version": 1, "id": "x"}', b"\xff", b'{"version": 1, "at": 5}'])
-def test_what_is_no_receipt_is_a_bad_file(store, world, data):
+def test_receipt_store_raises_bad_file_for_an_invalid_receipt(store, world, data):
     store.write(receipt())
     (world.root / "turns" / f"{receipt().id}.json").write_bytes(data)
     with pytest.raises(BadFile):
@@ -121,13 +121,13 @@ def test_what_is_no_receipt_is_a_bad_file(store, world, data):
         {"candidates": [{"path": "a.md", "start": 1, "end": 2, "score": "很好"}]},
     ],
 )
-def test_a_receipt_with_a_value_of_another_kind_is_a_bad_file(odd):
+def test_parse_receipt_raises_bad_file_for_a_value_of_a_wrong_type(odd):
     found = json.loads(render_receipt(receipt()))
     with pytest.raises(BadFile):
         parse_receipt(json.dumps({**found, **odd}).encode(), "a.json")
 
 
-def test_a_newer_receipt_is_refused_and_unknown_keys_are_passed_over():
+def test_parse_receipt_refuses_a_newer_version_and_ignores_unknown_keys():
     found = json.loads(render_receipt(receipt()))
     assert parse_receipt(json.dumps({**found, "新": 1}).encode(), "a.json") == receipt()
     with pytest.raises(NewerFormat):
@@ -135,7 +135,7 @@ def test_a_newer_receipt_is_refused_and_unknown_keys_are_passed_over():
 
 
 @given(st.datetimes(at("2001-01-01").replace(tzinfo=None), at("2100-01-01").replace(tzinfo=None)), st.text(), st.text())
-def test_an_id_sorts_by_time_is_safe_as_a_name_and_tells_turns_apart(when, one, other):
+def test_turn_id_sorts_by_time_and_differs_by_question(when, one, other):
     moment = at(when.isoformat())
     assert TURN_ID.fullmatch(turn_id(moment, one))
     assert turn_id(moment, one) < turn_id(moment + timedelta(milliseconds=1), other)

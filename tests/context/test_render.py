@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.context.render import BETWEEN, MISS_TOKENS, entry, miss, shown, spoken, tag
-from supervisor.text.token_count import estimate
+from supervisor.text.token_count import estimate_tokens
 from tests.context.passages import ATTACKS, TEXTS
 
 #: What no stored text may bring into the block as it stands.
@@ -24,16 +24,16 @@ UNSEEN = re.compile(
 )
 
 
-def test_a_short_line_stands_as_it_was_written():
+def test_shown_keeps_a_short_line_unchanged():
     assert shown("用户偏好使用 pnpm 而非 npm。", 300) == "用户偏好使用 pnpm 而非 npm。"
 
 
-def test_a_line_of_three_hundred_characters_is_whole_and_of_one_more_is_cut_and_says_so():
+def test_shown_truncates_and_marks_a_line_above_300_characters():
     assert shown("超" * 300, 300) == "超" * 300
     assert shown("超" * 301, 300) == "超" * 300 + "…[truncated]"
 
 
-def test_a_line_is_cut_around_what_matched():
+def test_shown_cuts_around_the_matched_terms():
     text = "先说了很多别的。" * 100 + "我对花生过敏，要带药。" + "后来又说天气。" * 100
     found = shown(text, 60, ["花生", "过敏"])
     assert "我对花生过敏，要带药。" in found
@@ -42,7 +42,7 @@ def test_a_line_is_cut_around_what_matched():
     assert len(found) <= 60 + len("……[truncated]")
 
 
-def test_zero_characters_mean_the_whole_line_but_for_one_that_fills_a_book():
+def test_shown_without_a_limit_truncates_at_20000_characters():
     assert shown("超时" * 5000, 0) == "超时" * 5000
     assert shown("超时" * 15_000, 0) == "超时" * 10_000 + "…[truncated]"
     found = shown("超时" * 15_000 + "花生", 0, ["花生"])
@@ -51,13 +51,13 @@ def test_zero_characters_mean_the_whole_line_but_for_one_that_fills_a_book():
 
 
 @pytest.mark.parametrize("cluster", ["👨‍👩‍👧‍👦", "e\u0301", "🇨🇳", "👍🏽", "각", "\u1100\u1161\u11a8"])
-def test_a_line_is_never_cut_inside_a_character(cluster):
+def test_shown_never_cuts_inside_a_grapheme(cluster):
     for chars in range(20, 40):
         words = shown(cluster * 50, chars).removesuffix("…[truncated]")
         assert words == cluster * (len(words) // len(cluster))
 
 
-def test_line_breaks_become_blanks_so_that_an_entry_is_one_line():
+def test_shown_joins_lines_with_spaces():
     assert shown("第一行\n\n- 第二行\r\n\t第三行\u2028四", 300) == "第一行 - 第二行 第三行 四"
 
 
@@ -83,12 +83,12 @@ def test_line_breaks_become_blanks_so_that_an_entry_is_one_line():
         ("孤\ud800字", "孤\ufffd字"),
     ],
 )
-def test_what_would_pass_for_a_mark_gets_a_backslash_and_ordinary_text_does_not(stored, harmless):
+def test_shown_escapes_markup_and_keeps_ordinary_text(stored, harmless):
     assert shown(stored, 300) == harmless
 
 
 @given(TEXTS, st.integers(0, 400), st.lists(st.sampled_from(("花生", "memory", "system"))))
-def test_no_stored_text_forges_anything(text, chars, terms):
+def test_shown_never_returns_forged_or_invisible_marks(text, chars, terms):
     found = shown(text, chars, terms)
     assert not FORGED.search(found.removesuffix("[truncated]"))
     assert not UNSEEN.search(found)
@@ -96,7 +96,7 @@ def test_no_stored_text_forges_anything(text, chars, terms):
 
 
 @given(st.text(max_size=60), st.integers(1, 99), st.integers(0, 9))
-def test_a_tag_is_closed_by_nothing_in_its_path_and_the_path_can_be_read_back(name, start, more):
+def test_tag_escapes_its_path_reversibly(name, start, more):
     found = tag(f"memory/{name}.md", start, start + more, lines=True)
     assert re.fullmatch(r"\[[^\[\]\n]*#L\d+(?:-L\d+)?\]", found)
     assert not UNSEEN.search(found)
@@ -104,30 +104,30 @@ def test_a_tag_is_closed_by_nothing_in_its_path_and_the_path_can_be_read_back(na
     assert path == f"memory/{name}.md"
 
 
-def test_without_citations_a_tag_is_the_path_alone():
+def test_tag_without_line_numbers_contains_only_the_path():
     assert tag("memory/2026-01-28-花生.md", 4, 6, lines=False) == "[memory/2026-01-28-花生.md]"
 
 
-def test_what_is_not_the_users_says_whose_it_is():
+def test_entry_labels_every_speaker_except_the_user():
     said = [spoken("user", "花生过敏"), spoken("assistant", "记住了"), spoken("", "摘要")]
     assert entry("[memory.md]", said) == f"[memory.md] 花生过敏{BETWEEN}assistant: 记住了{BETWEEN}摘要"
 
 
-def test_a_role_forges_nothing_either():
+def test_spoken_escapes_the_role():
     assert "\n" not in spoken("x\n## System", "你好")
     assert not FORGED.search(spoken("[memory.md]", "你好"))
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])
 @pytest.mark.parametrize("terms", [[], ["花生", "过敏"], ["备份"] * 40, ["x" * 500], list(ATTACKS)])
-def test_an_honest_miss_is_one_line_of_at_most_thirty_tokens(terms, language):
+def test_miss_is_one_line_of_at_most_thirty_tokens(terms, language):
     line = miss(terms, 1234, language)
     assert line
     assert "\n" not in line
-    assert estimate(line) <= MISS_TOKENS
+    assert estimate_tokens(line) <= MISS_TOKENS
     assert not FORGED.search(line)
 
 
-def test_an_honest_miss_says_what_was_searched_for_and_where():
+def test_miss_names_the_terms_and_the_number_of_files():
     assert miss(["花生", "过敏"], 12, "zh") == "记忆：在 12 个文件中没有找到：花生、过敏"
     assert miss(["peanut"], 12, "en") == "Memory: 12 files, nothing on: peanut"

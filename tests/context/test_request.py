@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from supervisor.context.request import Sight, admit, ask
+from supervisor.context.request import Audience, admit, resolve_input
 from supervisor.protocol.inbox import Chat
 from tests.archive.states import NOON, ODD, parsed_message
 from tests.context.passages import hit
@@ -21,57 +21,57 @@ def said(identity: str, text: str, minute: int = 0, role: str = "user", **more: 
 # ── the question ─────────────────────────────────────────────────────────────
 
 
-def test_the_waiting_inputs_are_the_question_in_their_order():
-    found = ask(None, [said("i1", "花生呢？"), said("i2", "还有虾？")], (said("m1", "你好"),))
+def test_resolve_input_joins_waiting_inputs_in_order():
+    found = resolve_input(None, [said("i1", "花生呢？"), said("i2", "还有虾？")], (said("m1", "你好"),))
     assert found.question == "花生呢？\n还有虾？"
     assert [m.id for m in found.before] == ["m1"]
 
 
-def test_an_input_that_also_stands_in_history_stands_before_the_assistant_once():
+def test_resolve_input_removes_the_question_from_the_messages_before():
     """A27: the assistant appends it before it answers."""
     waiting = said("i1", "花生呢？", 5)
-    assert ask(None, [waiting], (said("m1", "你好"), waiting)).before == (said("m1", "你好"),)
+    assert resolve_input(None, [waiting], (said("m1", "你好"), waiting)).before == (said("m1", "你好"),)
     without_id = parsed_message("", "花生呢？", NOON + timedelta(minutes=5))
-    assert [m.id for m in ask(None, [without_id], (said("m1", "你好"), said("x", "花生呢？", 5))).before] == ["m1"]
-    assert [m.id for m in ask("花生呢？", [], (said("m1", "你好"), said("x", " 花生呢？", 5))).before] == ["m1"]
+    assert [m.id for m in resolve_input(None, [without_id], (said("m1", "你好"), said("x", "花生呢？", 5))).before] == ["m1"]
+    assert [m.id for m in resolve_input("花生呢？", [], (said("m1", "你好"), said("x", " 花生呢？", 5))).before] == ["m1"]
 
 
-def test_an_input_with_an_answer_behind_it_waits_no_more():
+def test_resolve_input_skips_an_answered_input():
     waiting, answer = said("i1", "花生呢？", 5), said("a1", "不能吃", 6, "assistant")
-    assert ask(None, [waiting, said("i2", "虾呢？", 7)], (waiting, answer)).question == "虾呢？"
-    assert ask(None, [waiting], (waiting, answer)).question == ""
-    assert ask(None, [waiting], (answer, waiting)).question == "花生呢？"
+    assert resolve_input(None, [waiting, said("i2", "虾呢？", 7)], (waiting, answer)).question == "虾呢？"
+    assert resolve_input(None, [waiting], (waiting, answer)).question == ""
+    assert resolve_input(None, [waiting], (answer, waiting)).question == "花生呢？"
     called_a_tool = said("a1", " ", 6, "assistant")
-    assert ask(None, [waiting], (waiting, called_a_tool)).question == "花生呢？"
+    assert resolve_input(None, [waiting], (waiting, called_a_tool)).question == "花生呢？"
 
 
-def test_an_answer_in_another_chat_is_no_answer():
+def test_resolve_input_ignores_an_answer_in_another_chat():
     waiting, answer = said("i1", "花生呢？", 5), said("a1", "不能吃", 6, "assistant", session=GROUP)
-    assert ask(None, [waiting], (waiting, answer)).question == "花生呢？"
+    assert resolve_input(None, [waiting], (waiting, answer)).question == "花生呢？"
 
 
-def test_conversations_are_never_mixed_and_the_newest_input_says_which_it_is():
+def test_resolve_input_keeps_only_the_chat_of_the_newest_input():
     history = (said("m1", "我的密码"), said("g1", "周末吃什么", session=GROUP), said("o1", "开会", session=OTHER), ODD)
     inbox = [said("i1", "密码是多少？"), said("i2", "花生呢？", session=GROUP)]
-    found = ask(None, inbox, history)
+    found = resolve_input(None, inbox, history)
     assert (found.question, found.chat) == ("花生呢？", Chat("group", GROUP))
     assert [m.id for m in found.before] == ["g1"]
-    assert [m.id for m in ask(None, inbox[:1], history).before] == ["m1"]
-    assert [m.id for m in ask("花生呢？", [], history).before] == ["m1"]
+    assert [m.id for m in resolve_input(None, inbox[:1], history).before] == ["m1"]
+    assert [m.id for m in resolve_input("花生呢？", [], history).before] == ["m1"]
 
 
-def test_direct_talk_is_one_conversation_over_all_sessions():
+def test_resolve_input_treats_all_direct_sessions_as_one_chat():
     history = (said("m1", "早上好", session="web-1"), said("m2", "中午好", session="web-2"))
-    assert [m.id for m in ask(None, [said("i1", "花生呢？", session="web-3")], history).before] == ["m1", "m2"]
+    assert [m.id for m in resolve_input(None, [said("i1", "花生呢？", session="web-3")], history).before] == ["m1", "m2"]
 
 
-def test_a_group_without_a_session_has_no_history_that_could_be_anothers():
-    assert ask(None, [said("i1", "花生呢？", chat="group")], (said("g", "别的群", chat="group"),)).before == ()
+def test_resolve_input_gives_a_group_without_session_no_history():
+    assert resolve_input(None, [said("i1", "花生呢？", chat="group")], (said("g", "别的群", chat="group"),)).before == ()
 
 
-def test_the_talk_before_is_that_of_user_and_assistant():
+def test_resolve_input_keeps_only_user_and_assistant_messages_before():
     history = (said("m1", "一"), said("t", "结果", 2, "tool"), said("e", " ", 2, "assistant"), said("m3", "三", 3, "assistant"))
-    assert [m.id for m in ask("它呢？", [], history).before] == ["m1", "m3"]
+    assert [m.id for m in resolve_input("它呢？", [], history).before] == ["m1", "m3"]
 
 
 # ── what may be said there ───────────────────────────────────────────────────
@@ -98,15 +98,15 @@ FOUND = [
         (Chat("group", GROUP), "none", []),
     ],
 )
-def test_a_group_hears_what_was_said_in_it_and_what_is_shared(chat, in_groups, shown):
-    kept, left = admit(FOUND, Sight(chat=chat, in_groups=in_groups))
+def test_audience_limits_hits_in_a_group_by_the_in_groups_setting(chat, in_groups, shown):
+    kept, left = admit(FOUND, Audience(chat=chat, in_groups=in_groups))
     assert [one.score for one in kept] == shown
     assert {why for _, why in left} <= {"group"}
     assert len(kept) + len(left) == len(FOUND)
 
 
-def test_what_the_turn_holds_anyway_is_not_said_again():
+def test_audience_drops_hits_already_in_the_turn():
     hits = [hit(9, "花生过敏", message="m1"), hit(8, "花生呢？", start=5), hit(7, "虾也过敏", start=6, message="m2")]
-    kept, left = admit(hits, Sight(chat=Chat(), messages=frozenset({"m1"}), questions=frozenset({"花生呢？"})))
+    kept, left = admit(hits, Audience(chat=Chat(), messages=frozenset({"m1"}), questions=frozenset({"花生呢？"})))
     assert [one.score for one in kept] == [7]
     assert [why for _, why in left] == ["in the history", "the question"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from supervisor.archive.flags import Caps, Evidence, trim
 from supervisor.archive.intake import _dropped, _take_in
 from supervisor.protocol.errors import BadFile
-from supervisor.protocol.message import Archived, Message, flagged
+from supervisor.protocol.message import Archived, Message, with_archived
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,7 @@ def nothing(*_: object, **__: object) -> None:
 
 def mark_archived(history: Any, keys: Any) -> Any:
     """Flag `true` what is only about to be written."""
-    return tuple(flagged(e, Archived.YES) if isinstance(e, Message) and e.key in keys else e for e in history)
+    return tuple(with_archived(e, Archived.YES) if isinstance(e, Message) and e.key in keys else e for e in history)
 
 
 def only_fresh(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -68,8 +68,8 @@ def removed_before_history(original: Callable[..., Any]) -> Callable[..., Any]:
     """Delete the drop-box file before its messages are in the history."""
 
     def take_file(ws: Any, name: str, boxed: dict[Any, Any]) -> None:
-        path = ws.layout.drop_box / name
-        look = ws.files.look(path)
+        path = ws.paths.drop_box / name
+        look = ws.files.read_stable(path)
         try:
             messages = _dropped(ws, name, look.data, datetime.fromtimestamp(look.stat.mtime_ns / 1e9, UTC))
         except ValueError:
@@ -85,7 +85,7 @@ def removed_before_journal(original: Callable[..., Any]) -> Callable[..., Any]:
 
     def take_file(ws: Any, name: str, boxed: dict[Any, Any]) -> None:
         original(ws, name, boxed)
-        if boxed.pop(path := ws.layout.drop_box / name, None):
+        if boxed.pop(path := ws.paths.drop_box / name, None):
             ws.files.remove(path)
 
     return take_file
@@ -96,7 +96,7 @@ def telling(event: str, original: Callable[..., Any]) -> Callable[..., Any]:
 
     def step(ws: Any, *given: Any) -> Any:
         done = original(ws, *given)
-        if texts := [message.text for message in ws.seen.unwritten.values()]:
+        if texts := [message.text for message in ws.journal.unwritten.values()]:
             ws.events.emit(event, messages=len(texts), what=texts)
         return done
 
@@ -168,7 +168,7 @@ def written_first(original: Callable[..., Any]) -> Callable[..., Any]:
 
         found = parse_dated(data, Path(name))
         assert found
-        SeenJournal(self._files, self._layout, None).wrote(name, found.blocks)  # type: ignore[arg-type]
+        SeenJournal(self._files, self._paths, None).wrote(name, found.blocks)  # type: ignore[arg-type]
         original(self, name, data)
 
     return write_dated
@@ -200,7 +200,7 @@ def compact_in_place(self: Any) -> None:
     """Empty the journal, and write it anew line by line."""
     kept = dict(self.unwritten)
     files = [(file, [key for key, of in self._written.items() if of == file]) for file in sorted(self.names)]
-    self._files.remove(self._layout.seen)
+    self._files.remove(self._paths.seen)
     self.refresh()
     for file, keys in files:
         self._record([{"written": [[*key] for key in keys], "file": file}])
@@ -235,7 +235,7 @@ def result_first(original: Callable[..., Any]) -> Callable[..., Any]:
     """Delete the result before it is taken in."""
 
     def take_in(ws: Any, result: Any, period: Any, now: Any) -> Any:
-        ws.spool.discard(ws.spool.results / f"{result.id}.json")
+        ws.task_queue.discard(ws.task_queue.results / f"{result.id}.json")
         return original(ws, result, period, now)
 
     return take_in

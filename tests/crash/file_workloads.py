@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from supervisor.archive import restore
 from supervisor.protocol.files import Files
 from supervisor.protocol.llm import CallLog
-from supervisor.protocol.paths import Layout
+from supervisor.protocol.paths import WorkspacePaths
 from tests.crash.model_disk import ModelDisk
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Replace(Case):
         path = disk.root / "history.json"
         files = self.make(disk)
         for data in (NEW, NEWER):
-            files.replace(path, data, files.look(path), path.with_name("history.json.bak"))
+            files.replace(path, data, files.read_stable(path), path.with_name("history.json.bak"))
             disk.ack(data)
 
     def wrong(self, tree: dict[str, bytes], acks: list[Any]) -> list[str]:
@@ -174,7 +174,7 @@ class Calls(Case):
         self._call(disk, "second", self.most + 1)
 
     def _call(self, disk: ModelDisk, program: str, times: int) -> None:
-        log = CallLog(self.make(disk, program), Layout(disk.root), UTC)
+        log = CallLog(self.make(disk, program), WorkspacePaths(disk.root), UTC)
         for _ in range(times):
             if log.begin(self.now, self.most):
                 disk.ack("called")

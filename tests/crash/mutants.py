@@ -19,12 +19,12 @@ import supervisor.summaries.collect
 import supervisor.summaries.schedule
 import supervisor.summaries.submit
 from supervisor.archive.history import HistoryStore
-from supervisor.archive.journal import Met, SeenJournal
-from supervisor.archive.memory_folder import MemoryStore
+from supervisor.archive.journal import JournalState, SeenJournal
+from supervisor.archive.memory_folder import MemoryFolder
 from supervisor.archive.restore import Quarantine
 from supervisor.context.receipts import ReceiptStore
-from supervisor.protocol.files import Files, Owed
-from supervisor.protocol.queue import Spool
+from supervisor.protocol.files import Files, FsyncTracker
+from supervisor.protocol.queue import TaskQueue
 from supervisor.protocol.summary_file import Summary
 from tests.crash import faults, others, people, talking, working
 from tests.crash.model_disk import ModelDisk
@@ -108,19 +108,19 @@ MUTANTS = (
         "a dropped file that waits already is relied on as it lies",
         others.SaidAgain,
         "LOST: 又",
-        ((Files, "settle", faults.nothing),),
+        ((Files, "ensure_durable", faults.nothing),),
     ),
     Mutant(
         "the backup of a history that nobody synced",
         others.Careless,
         "history.json.bak can't be read",
-        ((Owed, "settle_bytes", faults.nothing),),
+        ((FsyncTracker, "ensure_bytes_durable", faults.nothing),),
     ),
     Mutant(
         "a note that nobody synced is relied on",
         others.Careless,
         "lost a person's words",
-        ((MemoryStore, "settle", faults.nothing),),
+        ((MemoryFolder, "ensure_durable", faults.nothing),),
     ),
     Mutant(
         "a message without a name is never known again",
@@ -158,7 +158,7 @@ MUTANTS = (
         "journal before file",
         talking.Archive,
         "its words are in no dated file",
-        ((MemoryStore, "write_dated", faults.written_first(MemoryStore.write_dated)),),
+        ((MemoryFolder, "write_dated", faults.written_first(MemoryFolder.write_dated)),),
     ),
     Mutant(
         "written files unknown after a crash",
@@ -188,7 +188,7 @@ MUTANTS = (
         "other words are the same message",
         talking.Revision,
         "its words are in no dated file",
-        ((Met, "file_of", lambda self, key: next((f for k, f in self._written.items() if k[0] == key[0]), None)),),
+        ((JournalState, "file_of", lambda self, key: next((f for k, f in self._written.items() if k[0] == key[0]), None)),),
     ),
     # ── roll-up and coverage ──
     Mutant(
@@ -222,13 +222,16 @@ MUTANTS = (
         "overwrite instead of merge",
         talking.LateInDay,
         "no summary names it",
-        ((supervisor.summaries.schedule, "work_on", _WORK_ON), (supervisor.summaries.collect, "widens", lambda *_, **__: True)),
+        (
+            (supervisor.summaries.schedule, "work_on", _WORK_ON),
+            (supervisor.summaries.collect, "may_replace", lambda *_, **__: True),
+        ),
     ),
     Mutant(
         "a narrower text takes the place",
         working.TwoWorkers,
         "no summary names it",
-        ((supervisor.summaries.collect, "widens", lambda *_, **__: True), (Lease, "held", lambda _: True)),
+        ((supervisor.summaries.collect, "may_replace", lambda *_, **__: True), (Lease, "held", lambda _: True)),
     ),
     Mutant(
         "a person's words are not kept",
@@ -237,7 +240,7 @@ MUTANTS = (
         ((supervisor.summaries.collect, "Summary", faults.no_words_kept(Summary)),),
     ),
     # ── the hand-off ──
-    Mutant("no reclaim", talking.DayRipens, "is still there", ((Spool, "put_back", faults.nothing),)),
+    Mutant("no reclaim", talking.DayRipens, "is still there", ((TaskQueue, "requeue", faults.nothing),)),
     Mutant(
         "a failure counts at each look",
         working.Failure,
@@ -254,7 +257,7 @@ MUTANTS = (
         "a failure is never forgotten",
         working.Failure,
         "worker/failed/day-2026-01-20.json is still there",
-        ((Spool, "clear", faults.nothing),),
+        ((TaskQueue, "clear", faults.nothing),),
     ),
     Mutant(
         "the provider's fault is the group's",
@@ -273,13 +276,13 @@ MUTANTS = (
         "a result that comes back with the next power cut",
         working.Failure,
         "is asked for before",
-        ((Spool, "settle", lambda _: None),),
+        ((TaskQueue, "sync_folders", lambda _: None),),
     ),
     Mutant(
         "what a killed process owed the disk is relied on",
         talking.DayRipens,
         "but its words are in no dated file",
-        ((Files, "settle", lambda *_: None), (Owed, "settle_name", lambda *_: None)),
+        ((Files, "ensure_durable", lambda *_: None), (FsyncTracker, "ensure_name_durable", lambda *_: None)),
     ),
     Mutant(
         "the result deleted first",
@@ -291,7 +294,7 @@ MUTANTS = (
         "the running task is left",
         talking.DayRipens,
         "",
-        ((Spool, "discard", faults.discard_running),),
+        ((TaskQueue, "discard", faults.discard_running),),
         survives="finish has deleted it already; one that a crash leaves is put back, asked for nothing that stands, and discarded",
     ),
 )

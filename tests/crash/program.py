@@ -94,7 +94,7 @@ class Sink:
         self.told.append(f"{event} {json.dumps(fields, sort_keys=True, default=str)}")
         self.then(event)
 
-    def edge(self, event: str, state: object, over: str = "", **fields: object) -> None:
+    def transition(self, event: str, state: object, over: str = "", **fields: object) -> None:
         if state:
             self.emit(event, **fields)
 
@@ -192,13 +192,13 @@ class Program(World):
         """Start, and go on until nothing is left to do, as `run --until-settled`; time never goes back on a disk."""
         now = max(to_wire(self.clock()), clock_of(self.disk))
         self.at(now).put(_CLOCK, now)
-        with self.files.lock(self.layout.supervisor_lock, wait_s=0):
+        with self.files.lock(self.paths.supervisor_lock, wait_s=0):
             self.start()
             self.disk.bare()  # a start tidies up, and keeps nothing in mind
             for _ in range(_CALM):
                 done = self.round(runs)
                 self.work()
-                if not done.did and not self.ws.spool.in_flight():
+                if not done.did and not self.ws.task_queue.active_groups():
                     return
         raise NotCalm(f"not calm after {_CALM} rounds at {now}: {self.events.told[-8:]}")
 

@@ -150,8 +150,8 @@ class Story(Workload):
 
     def _compact(self, life: Program, _: str) -> None:
         life.ws.prepare()
-        with life.files.lock(life.layout.history_lock):
-            life.ws.seen.compact()
+        with life.files.lock(life.paths.history_lock):
+            life.ws.journal.compact()
 
     # ── what people and programs do ──────────────────────────────────────────
 

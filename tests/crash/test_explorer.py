@@ -37,7 +37,7 @@ def _acked_stand(disk: ModelDisk, acks: Sequence[object]) -> list[str]:
     return [f"{name} is lost" for name in acks if name not in disk.tree()]
 
 
-def test_a_promise_before_the_folder_is_synced_is_found_and_told_in_order() -> None:
+def test_explorer_finds_and_reports_an_ack_before_the_folder_fsync() -> None:
     report = explore(_acknowledged, _nothing, _acked_stand)
     assert report.shortest
     assert str(report.shortest).splitlines() == [
@@ -50,7 +50,7 @@ def test_a_promise_before_the_folder_is_synced_is_found_and_told_in_order() -> N
     ]
 
 
-def test_a_killed_process_alone_does_not_show_it() -> None:
+def test_explorer_needs_a_power_loss_to_find_a_missing_fsync() -> None:
     assert not explore(_acknowledged, _nothing, _acked_stand, modes=("kill",)).failures
 
 
@@ -73,14 +73,14 @@ def _journal_or_file(disk: ModelDisk, acks: Sequence[object]) -> list[str]:
     return [] if not acks or {"journal", "日记"} & disk.tree().keys() else ["日记 is lost"]
 
 
-def test_a_crash_inside_recovery_is_found_only_where_recovery_is_killed_too() -> None:
+def test_explorer_finds_a_crash_inside_recovery_only_with_depth_one() -> None:
     assert not explore(_journaled, _recover_by_halves, _journal_or_file).failures
     report = explore(_journaled, _recover_by_halves, _journal_or_file, depth=1)
     assert report.shortest
     assert sum(step.startswith("---") for step in report.shortest.steps) == 3
 
 
-def test_a_recovery_that_raises_and_a_broken_rule_of_locks_are_failures() -> None:
+def test_explorer_counts_an_exception_and_a_lock_violation_as_failures() -> None:
     def raises(disk: ModelDisk) -> None:
         disk.read(disk.root / "没有")
 
@@ -93,7 +93,7 @@ def test_a_recovery_that_raises_and_a_broken_rule_of_locks_are_failures() -> Non
     assert "inbox.json.lock" in str(explore(two_locks, _nothing, _acked_stand))
 
 
-def test_a_recovery_that_never_ends_is_a_failure_and_the_next_disk_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_explorer_reports_a_hanging_recovery_and_judges_the_next_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.crash.explorer.MOST_S", 0.05)
 
     def loops(disk: ModelDisk) -> None:
@@ -107,7 +107,7 @@ def test_a_recovery_that_never_ends_is_a_failure_and_the_next_disk_is_judged(mon
     assert report.slowest > 0.04
 
 
-def test_equal_disks_with_equal_promises_are_judged_once() -> None:
+def test_explorer_judges_equal_disks_with_equal_acks_once() -> None:
     judged: list[tuple[tuple[str, ...], int]] = []
 
     def check(disk: ModelDisk, acks: Sequence[object]) -> list[str]:
@@ -119,7 +119,7 @@ def test_equal_disks_with_equal_promises_are_judged_once() -> None:
     assert report.seen > 0
 
 
-def test_a_recovery_goes_on_once_from_a_disk_where_it_knows_no_more_than_the_disk() -> None:
+def test_explorer_skips_a_recovery_that_continues_from_a_known_disk() -> None:
     led_on: list[tuple[tuple[str, ...], str]] = []
 
     def recover(disk: ModelDisk) -> None:
@@ -137,7 +137,7 @@ def test_a_recovery_goes_on_once_from_a_disk_where_it_knows_no_more_than_the_dis
     assert explore(_acknowledged, recover, lambda *_: [], depth=1).states > wrong.states
 
 
-def test_the_same_exploration_twice_is_the_same() -> None:
+def test_explorer_gives_equal_results_for_equal_seeds() -> None:
     def work(disk: ModelDisk) -> None:
         for number in range(8):
             handle = disk.create(disk.root / f"记{number}", 0o600)
@@ -157,7 +157,7 @@ def test_the_same_exploration_twice_is_the_same() -> None:
     assert one() == one()
 
 
-def test_thousands_of_states_are_explored_in_seconds() -> None:
+def test_explorer_judges_three_hundred_states_a_second() -> None:
     def work(disk: ModelDisk) -> None:
         for number in range(100):
             _put(disk, f"记{number}", b"x" * 200)

@@ -72,7 +72,7 @@ def explored(case: Case, *, depth: int = 1, stop: bool = False) -> Report:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_after_any_crash_and_a_crash_of_its_recovery_the_old_file_stands_or_the_new(case: type[Case]) -> None:
+def test_files_keep_the_old_or_the_new_content_after_any_crash(case: type[Case]) -> None:
     report = explored(case())
     assert not report.failures, str(report)
     assert report.states > 2
@@ -99,7 +99,7 @@ def test_after_any_crash_and_a_crash_of_its_recovery_the_old_file_stands_or_the_
         (AppendAfterTorn, Append),
     ],
 )
-def test_a_file_layer_that_leaves_out_one_step_is_found(mutant: type[Honest], case: type[Case]) -> None:
+def test_explorer_finds_a_file_layer_that_skips_one_step(mutant: type[Honest], case: type[Case]) -> None:
     report = explored(case(mutant), depth=0, stop=True)
     assert report.failures, f"{mutant.__name__} was not found by {report}"
     assert report.shortest
@@ -108,7 +108,7 @@ def test_a_file_layer_that_leaves_out_one_step_is_found(mutant: type[Honest], ca
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO, errno.EACCES, errno.EROFS])
 @pytest.mark.parametrize("case", CASES)
-def test_an_error_of_any_call_leaves_the_old_file_or_the_new(case: type[Case], error: int) -> None:
+def test_files_keep_the_old_or_the_new_content_after_any_io_error(case: type[Case], error: int) -> None:
     trial = case()
     whole = trial.started()
     trial.work(whole)
@@ -134,11 +134,11 @@ def _after(trial: Case, disk: ModelDisk, mode: Any) -> list[str]:
     return wrong
 
 
-def test_the_version_before_is_kept_again_though_nothing_changed_between() -> None:
+def test_files_replace_keeps_the_old_version_if_the_backup_is_a_hard_link() -> None:
     disk = ModelDisk()
     disk.plant("history.json", OLD)
     files = Honest(disk)
     path, keep = disk.root / "history.json", disk.root / "history.json.bak"
     disk.link(path, keep)  # what a crash between the two names of one write leaves
-    files.replace(path, NEW, files.look(path), keep)
+    files.replace(path, NEW, files.read_stable(path), keep)
     assert disk.tree() == {"history.json": NEW, "history.json.bak": OLD}

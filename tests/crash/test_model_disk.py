@@ -96,7 +96,7 @@ def _shown(stat: Stat) -> tuple[int, int, int, int]:
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(CALL, max_size=40))
-def test_the_model_answers_every_call_as_the_real_disk_does(calls: list[tuple[Any, ...]]) -> None:
+def test_model_disk_answers_every_call_like_the_real_disk(calls: list[tuple[Any, ...]]) -> None:
     root = Path(tempfile.mkdtemp())
     root.chmod(0o700)
     real, model = Player(RealDisk(), root), Player(ModelDisk(root=root), root)
@@ -124,7 +124,7 @@ def _left(disk: ModelDisk, mode: Any) -> set[tuple[tuple[str, bytes], ...]]:
     return {tuple(sorted((path, inode.data) for path, inode in files_of(state))) for state in found}
 
 
-def test_bytes_without_a_sync_may_be_lost_cut_or_zeros_once_the_name_is_durable() -> None:
+def test_model_disk_may_lose_truncate_or_zero_unsynced_bytes() -> None:
     disk = ModelDisk()
     _write(disk, "日记", b"abcd", sync=False)
     disk.sync_folder(disk.root)
@@ -133,13 +133,13 @@ def test_bytes_without_a_sync_may_be_lost_cut_or_zeros_once_the_name_is_durable(
     assert _left(disk, "kill") == {(("日记", b"abcd"),)}
 
 
-def test_a_synced_file_without_a_synced_folder_may_have_no_name() -> None:
+def test_model_disk_may_lose_the_name_of_a_file_in_an_unsynced_folder() -> None:
     disk = ModelDisk()
     _write(disk, "日记", b"abcd", sync=True)
     assert _left(disk, "ordered") == {(), (("日记", b"abcd"),)}
 
 
-def test_names_of_a_folder_are_kept_in_their_order_by_the_journal_and_in_any_by_a_weak_disk() -> None:
+def test_model_disk_reorders_names_of_a_folder_only_in_weak_mode() -> None:
     disk = ModelDisk()
     for name in ("一", "二"):
         _write(disk, name, b"x", sync=True)
@@ -148,7 +148,7 @@ def test_names_of_a_folder_are_kept_in_their_order_by_the_journal_and_in_any_by_
     assert _left(disk, "weak") == {(), (one,), (two,), (one, two)}
 
 
-def test_a_file_renamed_to_another_folder_is_never_in_none() -> None:
+def test_model_disk_keeps_a_renamed_file_in_at_least_one_folder() -> None:
     disk = ModelDisk()
     disk.plant("memory/originals/记", b"")
     disk.plant("memory/日记", b"x")
@@ -162,7 +162,7 @@ def test_a_file_renamed_to_another_folder_is_never_in_none() -> None:
     assert len(_left(disk, "weak")) == 1
 
 
-def test_what_lies_in_a_folder_that_was_not_durable_is_gone_with_it() -> None:
+def test_model_disk_may_lose_an_unsynced_folder_with_its_files() -> None:
     disk = ModelDisk()
     disk.mkdir(disk.root / "memory")
     _write(disk, "memory/日记", b"x", sync=True)
@@ -172,7 +172,7 @@ def test_what_lies_in_a_folder_that_was_not_durable_is_gone_with_it() -> None:
     assert _left(disk, "ordered") == {(("memory/日记", b"x"),)}
 
 
-def test_after_a_failed_sync_a_second_one_promises_nothing() -> None:
+def test_model_disk_may_lose_data_when_fsync_succeeds_after_a_failure() -> None:
     disk = ModelDisk()
     disk.fail(2, errno.EIO)
     handle = disk.create(disk.root / "日记", 0o600)
@@ -184,7 +184,7 @@ def test_after_a_failed_sync_a_second_one_promises_nothing() -> None:
     assert (("日记", b""),) in _left(disk, "ordered")
 
 
-def test_a_full_disk_takes_a_part_of_the_bytes() -> None:
+def test_model_disk_writes_half_of_the_bytes_when_full() -> None:
     disk = ModelDisk()
     disk.fail(1, errno.ENOSPC)
     handle = disk.create(disk.root / "日记", 0o600)
@@ -193,7 +193,7 @@ def test_a_full_disk_takes_a_part_of_the_bytes() -> None:
     assert disk.tree() == {"日记": b"ab"}
 
 
-def test_an_armed_disk_dies_before_the_operation_and_stays_dead() -> None:
+def test_model_disk_refuses_every_call_from_its_crash_point_on() -> None:
     disk = ModelDisk()
     disk.crash_at = 1
     handle = disk.create(disk.root / "日记", 0o600)
@@ -204,7 +204,7 @@ def test_an_armed_disk_dies_before_the_operation_and_stays_dead() -> None:
     assert disk.tree() == {"日记": b""}
 
 
-def test_many_combinations_are_drawn_the_same_way_by_the_same_seed() -> None:
+def test_outcomes_draws_equal_samples_for_equal_seeds() -> None:
     disk = ModelDisk()
     for number in range(12):
         _write(disk, f"记{number}", b"abcd", sync=False)
@@ -227,7 +227,7 @@ def test_many_combinations_are_drawn_the_same_way_by_the_same_seed() -> None:
         (["其他.lock"], True),
     ],
 )
-def test_locks_are_taken_in_their_order_and_one_at_a_time(taken: list[str], wrong: bool) -> None:
+def test_model_disk_reports_locks_taken_in_the_wrong_order(taken: list[str], wrong: bool) -> None:
     disk = ModelDisk()
     held = [disk.lock(disk.root / name, 1) for name in taken]
     for lock in held:
@@ -238,7 +238,7 @@ def test_locks_are_taken_in_their_order_and_one_at_a_time(taken: list[str], wron
     assert disk.names(disk.root) == sorted(taken)
 
 
-def test_a_lock_is_not_taken_twice_nor_from_another_holder() -> None:
+def test_model_disk_refuses_a_lock_that_is_held() -> None:
     disk = ModelDisk()
     path = disk.root / "history.json.lock"
     with disk.lock(path, 1), pytest.raises(Busy), disk.lock(path, 1):
@@ -249,7 +249,7 @@ def test_a_lock_is_not_taken_twice_nor_from_another_holder() -> None:
         pass
 
 
-def test_under_the_lock_of_history_no_markdown_is_written_and_memory_is_not_looked_through() -> None:
+def test_model_disk_reports_memory_access_under_the_history_lock() -> None:
     disk = ModelDisk()
     disk.plant("memory/日记.md", b"x")
     with disk.lock(disk.root / "history.json.lock", 1):
@@ -264,7 +264,7 @@ def test_under_the_lock_of_history_no_markdown_is_written_and_memory_is_not_look
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_what_a_person_has_made_durable_is_not_undone_by_what_was_owed_before(mode: Mode) -> None:
+def test_model_disk_never_undoes_what_a_person_made_durable(mode: Mode) -> None:
     disk = ModelDisk()
     for name in ("改过.md", "删了.md"):
         _write(disk, f".{name}.tmp", "机器写的".encode(), sync=True)
@@ -278,7 +278,7 @@ def test_what_a_person_has_made_durable_is_not_undone_by_what_was_owed_before(mo
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_what_somebody_leaves_without_a_sync_may_be_lost(mode: Mode) -> None:
+def test_model_disk_may_lose_an_unsynced_external_write_on_power_loss(mode: Mode) -> None:
     disk = ModelDisk()
     disk.plant("笔记.md", "旧".encode())
     disk.leave("笔记.md", "新的笔记".encode())
@@ -287,7 +287,7 @@ def test_what_somebody_leaves_without_a_sync_may_be_lost(mode: Mode) -> None:
     assert ("旧".encode() in found) == (mode != "kill")
 
 
-def test_handles_and_names_stay_apart_over_many_files() -> None:
+def test_model_disk_keeps_many_files_apart() -> None:
     disk = ModelDisk()
     for number in range(30):
         _write(disk, f"记{number}", str(number).encode(), sync=True)

@@ -45,18 +45,18 @@ def _explored(workload: Workload, plain: int, inside: int) -> None:
 
 
 @pytest.mark.parametrize("kind", WORKLOADS)
-def test_killed_anywhere_and_again_while_recovering_nothing_is_lost_doubled_or_left_over(kind: type[Workload]) -> None:
+def test_pipeline_loses_nothing_when_killed_anywhere_and_in_recovery(kind: type[Workload]) -> None:
     _explored(kind(), PLAIN, INSIDE)
 
 
 @pytest.mark.parametrize("story", stories(0, 8), ids=lambda story: story.name)
-def test_whatever_people_and_programs_do_in_any_order_nothing_is_lost_doubled_or_left_over(story: Story) -> None:
+def test_pipeline_loses_nothing_in_random_stories_killed_anywhere(story: Story) -> None:
     _explored(story, 30, 5)
 
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO, errno.EACCES])
 @pytest.mark.parametrize("kind", WORKLOADS)
-def test_an_error_of_any_call_costs_nothing_once_the_disk_is_well_again(kind: type[Workload], error: int) -> None:
+def test_pipeline_loses_nothing_after_an_io_error_of_any_call(kind: type[Workload], error: int) -> None:
     workload = kind()
     start = workload.start()
     whole = ModelDisk(start)
@@ -74,12 +74,12 @@ def test_an_error_of_any_call_costs_nothing_once_the_disk_is_well_again(kind: ty
 
 
 @pytest.mark.parametrize("mutant", [m for m in MUTANTS if not m.survives], ids=lambda mutant: mutant.name)
-def test_a_pipeline_with_one_step_wrong_is_found(mutant: Mutant) -> None:
+def test_explorer_finds_every_mutant_of_the_pipeline(mutant: Mutant) -> None:
     report = prove(mutant)
     assert is_found(mutant, report), f"{report} does not show {mutant.by!r}"
 
 
-def test_a_long_run_goes_on_where_its_log_ends(
+def test_crash_command_continues_a_run_where_its_log_ends(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = tmp_path / "log.jsonl"
@@ -96,7 +96,7 @@ def test_a_long_run_goes_on_where_its_log_ends(
     assert "0 failures" in capsys.readouterr().out
 
 
-def test_a_story_is_told_by_its_number_alone_and_a_name_that_is_none_is_refused(
+def test_crash_command_runs_a_story_by_number_and_refuses_unknown_names(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tests.crash.__main__.SHARE", 20)
@@ -126,7 +126,7 @@ def log_and_disk() -> str:
     return digest.hexdigest()
 
 
-def test_the_same_seed_tells_the_same_events_and_leaves_the_same_disk_whatever_order_sets_have() -> None:
+def test_pipeline_is_deterministic_for_any_hash_seed() -> None:
     code = "from tests.crash.test_pipeline_crash import log_and_disk; print(log_and_disk())"
     environs = ({**os.environ, "PYTHONHASHSEED": seed} for seed in ("1", "2"))
     one, other = (subprocess.run([sys.executable, "-c", code], env=e, capture_output=True, check=True) for e in environs)

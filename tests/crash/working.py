@@ -97,8 +97,8 @@ class Compact(Workload):
         life.at("2026-01-28T02:00:30.000Z").round("due")
         rest = [one for one in json.loads(life.disk.tree()["history.json"]) if one["id"] != "一"]
         life.disk.plant("history.json", json.dumps(rest).encode())
-        with life.files.lock(life.layout.history_lock):
-            life.ws.seen.compact()
+        with life.files.lock(life.paths.history_lock):
+            life.ws.journal.compact()
 
 
 class Turn(Workload):
@@ -119,7 +119,7 @@ class Turn(Workload):
             if n == 0:
                 life.save_receipt(made)
             else:
-                ReceiptStore(life.files, life.layout, kept=2).write(made.receipt)
+                ReceiptStore(life.files, life.paths, kept=2).write(made.receipt)
             disk.ack(f"turns/{made.id}.json")
         life.at(self.now).settle()
 

@@ -64,11 +64,11 @@ def template(root: Path) -> Path:
     (root / "prompts").mkdir(exist_ok=True)
     world.refresh()
     world.save_receipt(world.context("备份", world.search("备份")))
-    world.ws.spool.fail("day-2026-01-19", 2, world.clock(), world.clock(), "timeout")
+    world.ws.task_queue.fail("day-2026-01-19", 2, world.clock(), world.clock(), "timeout")
     world.model.script = _unreachable  # what came of the task waits to be taken in
     assert world.worker().run_once()
     paused = {"attempts": 1, "failedAt": to_wire(world.clock()), "nextAt": to_wire(world.clock() + timedelta(hours=1))}
-    world.ws.spool.note_provider({**paused, "reason": "429", "day": "2026-01-31", "calls": 3, "promptTokens": 900})
+    world.ws.task_queue.note_provider({**paused, "reason": "429", "day": "2026-01-31", "calls": 3, "promptTokens": 900})
     assert world.ws.calls.begin(world.clock(), None)
     return root
 

@@ -21,10 +21,10 @@ from supervisor.protocol.dated_file import block_of, parse_dated, render_dated
 from supervisor.protocol.errors import SupervisorError
 from supervisor.protocol.files import Files
 from supervisor.protocol.inbox import parse_inbox
-from supervisor.protocol.lenient_json import parse_json, render_json, salvage
+from supervisor.protocol.lenient_json import parse_json, recover_prefix, render_json
 from supervisor.protocol.llm import CallLog
 from supervisor.protocol.message import Message, parse_history, read_message, render_history
-from supervisor.protocol.paths import Layout
+from supervisor.protocol.paths import WorkspacePaths
 from supervisor.protocol.summary_file import Source, Summary, parse_summary, render_summary
 from supervisor.protocol.task import Result, Task, parse_result, parse_task, render_result, render_task
 from supervisor.query import dates, parse
@@ -103,14 +103,14 @@ def note(data: bytes) -> None:
 
 def asked(data: bytes) -> None:
     text = data.decode("utf-8", "surrogatepass")
-    parse.ask(text, date(2026, 1, 31), ["上次说的那个备份", text], 6)
+    parse.parse_query(text, date(2026, 1, 31), ["上次说的那个备份", text], 6)
     dates.spans(text, date(2026, 1, 31))
 
 
 def said(data: bytes) -> None:
     text = data.decode("utf-8", "surrogatepass")
     tokenizer.tokens(text)
-    assert token_count.estimate(text) >= 0
+    assert token_count.estimate_tokens(text) >= 0
     redact.redacted(text)
     language.language_of(text)
     small_talk.is_chitchat(text)
@@ -121,11 +121,11 @@ def said(data: bytes) -> None:
 def answered(data: bytes) -> None:
     text = data.decode("utf-8", "surrogatepass")
     small_talk.says_nothing(text)
-    quality.fault(llm_output.cleaned(text), material_language="zh", material="上次部署超时，改成 30 秒。")
+    quality.reject_reason(llm_output.cleaned(text), material_language="zh", material="上次部署超时，改成 30 秒。")
 
 
 def jsons(data: bytes) -> None:
-    salvage(data)
+    recover_prefix(data)
     value = parse_json(data)
     assert parse_json(render_json(value)) == value
 
@@ -133,7 +133,7 @@ def jsons(data: bytes) -> None:
 def calls(data: bytes) -> None:
     disk = ModelDisk()
     disk.plant(".recalld/calls.jsonl", data)
-    log = CallLog(Files(disk), Layout(disk.root), ZONE)
+    log = CallLog(Files(disk), WorkspacePaths(disk.root), ZONE)
     before = log.today(NOW)
     assert log.begin(NOW, None)
     assert log.today(NOW) == before + 1
@@ -156,7 +156,7 @@ class Untold:
     def emit(self, event: str, **fields: object) -> None:
         """Let it go."""
 
-    def edge(self, event: str, state: object, over: str = "", *, what: str = "", **fields: object) -> None:
+    def transition(self, event: str, state: object, over: str = "", *, what: str = "", **fields: object) -> None:
         """Let it go."""
 
 

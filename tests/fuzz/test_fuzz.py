@@ -19,28 +19,28 @@ from tests.world import World
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_each_reader_reads_what_is_whole(name):
+def test_readers_accept_intact_files(name):
     READERS[name].read(READERS[name].good)
 
 
 @pytest.mark.parametrize("hundred", range(10))
-def test_no_reader_fails_in_a_way_of_its_own_on_rubbish(hundred):
+def test_readers_raise_only_expected_errors_on_mutated_files(hundred):
     for seed in range(100 * hundred, 100 * hundred + 100):
         read_one(seed)
 
 
-def test_a_day_with_spoiled_files_loses_nothing_and_meets_no_bug(tmp_path):
+def test_workspace_loses_nothing_in_a_day_with_corrupt_files(tmp_path):
     start = template(tmp_path / "start")
     for seed in range(20):
         live(start, tmp_path / "case", seed)
 
 
-def test_a_word_that_goes_and_a_person_s_file_that_is_changed_are_noticed(tmp_path, monkeypatch):
+def test_fuzz_judge_notices_a_deleted_note_and_a_changed_one(tmp_path, monkeypatch):
     """The judge can fail: a product that deletes a note or cleans one up is found out."""
     start = template(tmp_path / "start")
 
     def spoil(change):
-        monkeypatch.setattr(World, "round", lambda world, _runs: change(world.layout.memory / "花园.md"))
+        monkeypatch.setattr(World, "round", lambda world, _runs: change(world.paths.memory / "花园.md"))
         with pytest.raises(AssertionError, match=r"are gone|was changed"):
             live(start, tmp_path / "case", 1)
 
@@ -48,13 +48,13 @@ def test_a_word_that_goes_and_a_person_s_file_that_is_changed_are_noticed(tmp_pa
     spoil(lambda path: path.write_bytes(path.read_bytes().strip()) if path.exists() else None)
 
 
-def test_the_same_seed_makes_the_same_rubbish():
+def test_mutated_is_deterministic_for_a_seed():
     data = READERS["history.json"].good
     assert [mutated(data, random.Random(n)) for n in range(200)] == [mutated(data, random.Random(n)) for n in range(200)]
     assert len({mutated(data, random.Random(n)) for n in range(200)}) > 150
 
 
-def test_a_case_that_ends_its_process_or_never_ends_is_a_fault_and_the_part_goes_on(tmp_path, monkeypatch):
+def test_fuzz_run_reports_a_case_that_crashes_or_hangs_and_continues(tmp_path, monkeypatch):
     asked = tmp_path / "asked"
 
     def read(seed):
@@ -78,7 +78,7 @@ def test_a_case_that_ends_its_process_or_never_ends_is_a_fault_and_the_part_goes
     assert sorted(asked.read_text().split()) == [str(seed) for seed in range(1, 8)]
 
 
-def test_a_long_run_goes_on_where_it_was_cut_off(tmp_path, monkeypatch, capsys):
+def test_fuzz_command_continues_an_interrupted_run(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(parts, "read_one", lambda _: None)
     monkeypatch.setattr(parts, "live", lambda *_: None)
     monkeypatch.setattr(parts, "template", lambda _: None)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.index.chunking import Cut, decoded, neighbours, of_note, of_summary
+from supervisor.index.chunking import Chunk, decoded, neighbours, of_note, of_summary
 
 DAY = date(2026, 1, 28)
 NOTE = """---
@@ -44,7 +44,7 @@ def _cut(text, tier="dated"):
     ]
 
 
-def test_items_paragraphs_rows_and_code_of_a_note_are_units_with_their_lines_speakers_and_headings():
+def test_chunking_splits_a_note_into_items_paragraphs_rows_and_code():
     assert _cut(NOTE) == [
         (6, 6, "我对花生过敏", "", "家里"),
         (7, 7, "交了房租", "user", "家里"),
@@ -56,7 +56,7 @@ def test_items_paragraphs_rows_and_code_of_a_note_are_units_with_their_lines_spe
     ]
 
 
-def test_a_line_of_memory_md_knows_its_day_and_has_no_neighbours():
+def test_chunking_gives_a_memory_md_line_its_day_and_no_neighbours():
     cuts = of_note(
         "memory.md", "2026-01-20|web-chat|我对花生过敏；不吃香菜\n2026-99-99|user|坏日子\n自由的一行 #共享", None, "long_term"
     )
@@ -68,16 +68,16 @@ def test_a_line_of_memory_md_knows_its_day_and_has_no_neighbours():
     assert [len(talk) for talk in neighbours(cuts)] == [1, 1, 1]
 
 
-def test_a_line_below_an_entry_neither_takes_its_day_nor_shares_it():
+def test_chunking_applies_day_and_sharing_only_to_their_own_line():
     cuts = of_note("memory.md", "2026-01-20|user|门锁密码 4071\n周末 #共享 的菜单", None, "long_term")
     assert [(cut.unit.day, cut.unit.shared) for cut in cuts] == [(date(2026, 1, 20), False), (None, True)]
 
 
-def test_a_heading_with_nothing_below_it_is_a_unit_itself():
+def test_chunking_makes_a_heading_without_content_a_chunk():
     assert [text for _, _, text, _, _ in _cut("# 花生过敏\n# 空\n- 一\n# 尾")] == ["花生过敏", "一", "尾"]
 
 
-def test_a_summary_is_cut_at_its_headings_and_its_sources_are_no_text():
+def test_chunking_splits_a_summary_at_its_headings():
     text = "---\nrecalld: '1'\n---\n\n## 部署\n\n超时改成 30 秒。\n\n## 家里\n\n交了房租。\n"
     cuts = of_summary("memory/summary/2026-01-15.md", text, DAY, Path("memory/summary/2026-01-15.md"))
     assert [(cut.unit.start, cut.unit.end, cut.unit.tier) for cut in cuts] == [(5, 7, "summary"), (9, 11, "summary")]
@@ -95,7 +95,7 @@ def test_a_summary_is_cut_at_its_headings_and_its_sources_are_no_text():
         (b"", ""),
     ],
 )
-def test_a_file_is_read_whatever_wrote_it(data, text):
+def test_decoded_reads_utf8_utf16_gb18030_and_invalid_bytes(data, text):
     assert decoded(data) == text
 
 
@@ -108,10 +108,10 @@ LINES = st.lists(
 
 
 @given(LINES.map("\n".join))
-def test_units_stand_in_the_file_in_order_and_none_overlaps_another(text):
+def test_chunking_returns_ordered_chunks_without_overlap(text):
     lines = text.split("\n")
     last = 0
     for cut in of_note("memory/a.md", text, DAY):
-        assert isinstance(cut, Cut)
+        assert isinstance(cut, Chunk)
         assert last < cut.unit.start <= cut.unit.end <= len(lines)
         last = cut.unit.end

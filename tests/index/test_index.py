@@ -26,7 +26,7 @@ from supervisor.index.snapshot import View
 from supervisor.protocol.clock import within
 from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.errors import BadFile
-from supervisor.query.parse import Query, ask
+from supervisor.query.parse import Query, parse_query
 from tests.world import WITHOUT_MODEL, FaultyDisk, World, at, message, talk
 
 ROOT = Path(__file__).parents[2]
@@ -49,7 +49,7 @@ def filled(world):
 # ── one process ──────────────────────────────────────────────────────────────
 
 
-def test_a_first_index_reads_every_file_and_the_next_look_none(world):
+def test_index_reads_every_file_at_first_and_none_afterwards(world):
     world.note("2026-01-28-idea.md", "买一台电钢琴。\n")
     world.put("memory.md", "2026-01-20|web-chat|喜欢喝普洱\n")
     assert world.refresh() == Changes(read=2, new=True)
@@ -57,7 +57,7 @@ def test_a_first_index_reads_every_file_and_the_next_look_none(world):
     assert world.reopen().refresh() == Changes()
 
 
-def test_a_look_at_what_has_not_changed_reads_no_file_and_commits_nothing(filled):
+def test_index_reads_and_commits_nothing_when_no_file_changed(filled):
     disk = FaultyDisk()
     filled.reopen(disk=disk)
     filled.refresh()
@@ -68,7 +68,7 @@ def test_a_look_at_what_has_not_changed_reads_no_file_and_commits_nothing(filled
     assert (filled.root / ".recalld/index/meta.json").stat() == commits
 
 
-def test_what_is_new_changed_and_gone_is_found_as_it_is_now(filled):
+def test_index_follows_new_changed_and_deleted_files(filled):
     path = filled.note("wishes.md", "- 买一台电钢琴\n")
     assert filled.refresh() == Changes(read=1)
     assert filled.found_paths("电钢琴") == ["memory/wishes.md"]
@@ -80,7 +80,7 @@ def test_what_is_new_changed_and_gone_is_found_as_it_is_now(filled):
     assert filled.found_paths("小提琴") == []
 
 
-def test_a_file_that_is_saved_by_rename_is_a_changed_one(filled):
+def test_index_follows_a_file_that_is_saved_by_rename(filled):
     path = filled.note("wishes.md", "- 买一台电钢琴\n")
     filled.refresh()
     new = path.with_name(".wishes.md.swp")
@@ -90,7 +90,7 @@ def test_a_file_that_is_saved_by_rename_is_a_changed_one(filled):
     assert filled.found_paths("小提琴") == ["memory/wishes.md"]
 
 
-def test_a_file_that_is_moved_is_cited_where_it_lies_now(filled):
+def test_index_cites_a_moved_file_at_its_new_path(filled):
     path = filled.note("wishes.md", "- 买一台电钢琴\n")
     filled.refresh()
     (filled.root / "memory/old").mkdir()
@@ -99,15 +99,15 @@ def test_a_file_that_is_moved_is_cited_where_it_lies_now(filled):
     assert filled.found_paths("电钢琴") == ["memory/old/wishes.md"]
 
 
-def test_a_dated_file_that_goes_to_originals_is_found_there_before_the_next_update(filled):
+def test_index_finds_a_file_moved_to_originals_before_the_next_update(filled):
     (path,) = (filled.root / "memory").glob("2026-01-30-*.md")
-    target = filled.layout.original(path.name)
+    target = filled.paths.original(path.name)
     target.parent.mkdir(parents=True)
     path.rename(target)
-    assert filled.found_paths("花生") == [filled.layout.relative(target)]
+    assert filled.found_paths("花生") == [filled.paths.relative(target)]
 
 
-def test_two_files_of_the_same_words_are_both_found_and_one_stays(filled):
+def test_index_finds_both_of_two_identical_files(filled):
     first, second = (filled.note(name, "- 买一台电钢琴\n") for name in ("a.md", "b.md"))
     filled.refresh()
     assert sorted(filled.found_paths("电钢琴")) == ["memory/a.md", "memory/b.md"]
@@ -119,7 +119,7 @@ def test_two_files_of_the_same_words_are_both_found_and_one_stays(filled):
     assert filled.found_paths("电钢琴") == []
 
 
-def test_an_index_of_another_version_is_made_anew_and_told(filled, monkeypatch):
+def test_index_rebuilds_and_reports_an_index_of_another_version(filled, monkeypatch):
     monkeypatch.setattr(supervisor.index.index, "VERSION", "other")
     filled.reopen()
     assert filled.found_paths("花生")  # from memory, meanwhile
@@ -129,7 +129,7 @@ def test_an_index_of_another_version_is_made_anew_and_told(filled, monkeypatch):
     assert not filled.reopen().refresh().rebuilt
 
 
-def test_an_index_made_anew_on_request_holds_the_same(filled):
+def test_index_holds_the_same_passages_after_a_requested_rebuild(filled):
     filled.note("wishes.md", "- 买一台电钢琴\n")
     filled.refresh()
     before = filled.search("花生").hits
@@ -139,7 +139,7 @@ def test_an_index_made_anew_on_request_holds_the_same(filled):
     assert filled.events.of("index_damaged") == []
 
 
-def test_progress_is_told_of_a_long_update_alone(filled):
+def test_index_reports_progress_only_for_a_long_update(filled):
     seen = []
     filled.ws.progress = lambda *step: seen.append(step)
     filled.note("wishes.md", "- 买一台电钢琴\n")
@@ -152,7 +152,7 @@ def test_progress_is_told_of_a_long_update_alone(filled):
     assert seen[-1] == ("index", 59, 60)
 
 
-def test_an_update_that_is_told_to_stop_leaves_the_last_commit(filled):
+def test_index_keeps_the_last_commit_when_told_to_stop(filled):
     for n in range(60):
         filled.note(f"idea-{n}.md", f"第 {n} 个想法\n")
     asked = iter(range(100))
@@ -166,7 +166,7 @@ def test_an_update_that_is_told_to_stop_leaves_the_last_commit(filled):
 
 @settings(max_examples=12, deadline=None)
 @given(st.integers(0, 10**6))
-def test_after_any_changes_the_index_is_as_one_made_anew(tmp_path_factory, seed):
+def test_index_equals_a_rebuilt_one_after_any_changes(tmp_path_factory, seed):
     pick = random.Random(seed)
     world = World(tmp_path_factory.mktemp("world"), at("2026-01-31T10:00"))
     (world.root / "memory").mkdir(exist_ok=True)
@@ -189,7 +189,7 @@ def test_after_any_changes_the_index_is_as_one_made_anew(tmp_path_factory, seed)
             case 2:
                 world.search("花生 部署")
         world.refresh()
-    query = ask("花生 电钢琴 backup", date(2026, 1, 31))
+    query = parse_query("花生 电钢琴 backup", date(2026, 1, 31))
     followed = {(hit.unit.path, hit.unit.start, hit.unit.text) for hit in world.ws.index.search(query, 100)}
     world.reopen().refresh(anew=True)
     assert {(hit.unit.path, hit.unit.start, hit.unit.text) for hit in world.ws.index.search(query, 100)} == followed
@@ -198,7 +198,7 @@ def test_after_any_changes_the_index_is_as_one_made_anew(tmp_path_factory, seed)
 # ── several ──────────────────────────────────────────────────────────────────
 
 
-def test_another_process_sees_a_commit_at_its_next_search(filled):
+def test_index_shows_a_commit_to_another_process_at_its_next_search(filled):
     other = filled.another()
     assert other.found_paths("花生")
     filled.note("wishes.md", "- 买一台电钢琴\n")
@@ -206,7 +206,7 @@ def test_another_process_sees_a_commit_at_its_next_search(filled):
     assert other.found_paths("电钢琴") == ["memory/wishes.md"]
 
 
-def test_who_does_not_get_the_lock_searches_what_has_changed_in_memory_and_writes_nothing(filled):
+def test_index_searches_changes_in_memory_while_another_holds_the_lock(filled):
     filled.note("wishes.md", "- 买一台电钢琴\n")
     commits = (filled.root / ".recalld/index/meta.json").read_bytes()
     with filled.files.lock(filled.root / ".recalld/index.lock"):
@@ -218,7 +218,7 @@ def test_who_does_not_get_the_lock_searches_what_has_changed_in_memory_and_write
     assert filled.found_paths("电钢琴") == ["memory/wishes.md"]
 
 
-def test_what_is_scored_in_memory_is_scored_as_in_the_index(filled):
+def test_overlay_scores_passages_as_the_index_does(filled):
     filled.write([one for n in (25, 26, 27) for one in talk(f"2026-01-{n}T09:00", 12, timedelta(minutes=1))])
     filled.settle()
     filled.refresh(anew=True)
@@ -232,7 +232,7 @@ def test_what_is_scored_in_memory_is_scored_as_in_the_index(filled):
 @pytest.mark.parametrize(
     "question", ["上周", "上周我做了什么", "last week", "这周我们聊了哪些事", "上个月", "这个月", "in January", "去年"]
 )
-def test_of_days_alone_the_same_is_found_in_the_index_and_in_memory_and_something_of_them(filled, question):
+def test_overlay_finds_the_same_as_the_index_for_days_alone(filled, question):
     days = ("2025-12-08", "2025-12-30", *(f"2026-01-{n}" for n in ("05", 19, 20, 21, 22, 23, 24, 25)))
     filled.write([one for day in days for one in talk(f"{day}T09:00", 3, timedelta(minutes=1))])
     filled.settle()
@@ -241,12 +241,12 @@ def test_of_days_alone_the_same_is_found_in_the_index_and_in_memory_and_somethin
     filled.reopen()
     (filled.root / ".recalld/index/meta.json").unlink()
     held = filled.search(question, (), within(60)).hits
-    named = ask(question, filled.ws.today(filled.clock())).days
+    named = parse_query(question, filled.ws.today(filled.clock())).days
     assert {hit.unit.day for hit in indexed if hit.unit.day in named[0]}
     assert {(hit.unit.message, hit.score) for hit in held} == {(hit.unit.message, hit.score) for hit in indexed}
 
 
-def test_a_thread_searches_undisturbed_while_another_updates_and_makes_anew(filled):
+def test_index_answers_one_thread_while_another_rebuilds_it(filled):
     faults, ended = [], threading.Event()
 
     def search():
@@ -270,7 +270,7 @@ def test_a_thread_searches_undisturbed_while_another_updates_and_makes_anew(fill
     assert filled.events.of("recall_failed") == []
 
 
-def test_who_searches_while_the_first_index_is_made_takes_it_for_none_and_leaves_it_alone(filled):
+def test_index_ignores_a_first_index_that_is_still_being_built(filled):
     shutil.rmtree(filled.root / ".recalld/index")
     filled.reopen()
     other, found = filled.another(), []
@@ -285,7 +285,7 @@ def test_who_searches_while_the_first_index_is_made_takes_it_for_none_and_leaves
     assert filled.events.of("index_damaged") == other.events.of("index_damaged") == []
 
 
-def test_a_first_index_whose_making_was_killed_is_made_and_not_told_as_damaged(filled):
+def test_index_reports_no_damage_after_a_killed_first_build(filled):
     shutil.rmtree(filled.root / ".recalld/index")
     (filled.root / ".recalld/index").mkdir(mode=0o700)
     Engine(str(filled.root / ".recalld/index"), new=True)
@@ -296,7 +296,7 @@ def test_a_first_index_whose_making_was_killed_is_made_and_not_told_as_damaged(f
     assert filled.events.of("index_damaged") == []
 
 
-def test_a_commit_that_comes_while_the_one_before_is_opened_is_seen_by_the_next_search(filled, monkeypatch):
+def test_index_sees_a_commit_made_while_another_is_opened(filled, monkeypatch):
     other = filled.another()
 
     class Slow(Engine):
@@ -312,7 +312,7 @@ def test_a_commit_that_comes_while_the_one_before_is_opened_is_seen_by_the_next_
     assert other.events.of("index_damaged") == []
 
 
-def test_a_commit_whose_parts_are_merged_away_while_it_is_opened_is_no_damage(filled, monkeypatch):
+def test_index_reports_no_damage_when_segments_are_merged_while_opening(filled, monkeypatch):
     other = filled.another()
 
     def gone(folder, *, new):
@@ -326,7 +326,7 @@ def test_a_commit_whose_parts_are_merged_away_while_it_is_opened_is_no_damage(fi
     assert other.events.of("index_damaged") == []
 
 
-def test_a_commit_that_comes_between_the_search_of_memories_and_that_of_originals_is_for_the_next_search(filled, monkeypatch):
+def test_index_searches_one_snapshot_when_a_commit_comes_in_between(filled, monkeypatch):
     """Else the one would be searched in what memory holds, not all, and the other in a commit; and nothing would tell it."""
     shutil.rmtree(filled.root / ".recalld/index")
     other, left = filled.another(), []
@@ -348,7 +348,7 @@ def test_a_commit_that_comes_between_the_search_of_memories_and_that_of_original
     assert other.found_paths("花生")
 
 
-def test_what_is_searched_second_is_measured_by_the_best_of_what_was_searched_first():
+def test_snapshot_limits_the_second_search_by_the_best_of_the_first():
     asked = []
 
     class Ranking(View):
@@ -361,7 +361,7 @@ def test_what_is_searched_second_is_measured_by_the_best_of_what_was_searched_fi
     assert [path for _, path in found] == ["memory/dated.md", "memory/original.md"]
 
 
-def test_a_part_that_another_process_is_writing_is_none_of_the_commit_that_is_searched(filled):
+def test_index_ignores_a_segment_that_is_still_being_written(filled):
     part = filled.root / ".recalld/index" / f"{'a' * 32}.store"
     part.write_bytes("写到一半".encode())
     filled.reopen()
@@ -372,7 +372,7 @@ def test_a_part_that_another_process_is_writing_is_none_of_the_commit_that_is_se
     assert filled.events.of("index_damaged") == []
 
 
-def test_who_finds_a_commit_damaged_leaves_the_one_that_was_made_in_its_place(filled):
+def test_index_keeps_a_new_commit_when_it_forgets_a_damaged_one(filled):
     other = filled.another()
     assert other.found_paths("花生")
     filled.note("wishes.md", "- 买一台电钢琴\n")
@@ -383,7 +383,7 @@ def test_who_finds_a_commit_damaged_leaves_the_one_that_was_made_in_its_place(fi
     assert other.found_paths("电钢琴") == ["memory/wishes.md"]
 
 
-def test_an_index_whose_list_is_gone_is_made_anew_and_told_also_by_who_never_had_it_open(filled):
+def test_index_rebuilds_and_reports_when_its_commit_list_is_gone(filled):
     (filled.root / ".recalld/index/meta.json").unlink()
     filled.reopen()
     assert filled.refresh().rebuilt
@@ -391,14 +391,14 @@ def test_an_index_whose_list_is_gone_is_made_anew_and_told_also_by_who_never_had
     assert filled.found_paths("花生")
 
 
-def test_who_made_a_commit_notices_what_is_cut_off_of_it(filled):
+def test_index_notices_that_its_own_commit_was_truncated(filled):
     assert filled.ws.index.held  # it has made the commit itself, and never opened it
     cut_off(filled)
     assert filled.found_paths("花生")
     assert len(filled.events.of("index_damaged")) == 1
 
 
-def test_deletes_that_another_process_is_writing_are_none_of_the_commit_that_is_searched(filled):
+def test_index_ignores_deletes_that_are_still_being_written(filled):
     (part,) = (filled.root / ".recalld/index").glob("*.store")
     deletes = part.with_suffix(".999.del")
     deletes.write_bytes(b"1")
@@ -415,7 +415,7 @@ def cut_off(world):
     os.truncate(part, part.stat().st_size // 3)
 
 
-def test_damage_that_is_found_while_another_holds_the_lock_is_healed_by_who_keeps_the_index(filled):
+def test_index_repairs_damage_found_while_another_held_the_lock(filled):
     keeper, other = filled, filled.another()
     assert other.found_paths("花生")
     cut_off(filled)
@@ -426,7 +426,7 @@ def test_damage_that_is_found_while_another_holds_the_lock_is_healed_by_who_keep
     assert other.ws.index.held == keeper.ws.index.on_disk()
 
 
-def test_an_index_that_is_damaged_again_and_again_is_told_and_healed_each_time(filled):
+def test_index_reports_and_repairs_repeated_damage(filled):
     for times in (1, 2, 3):
         assert filled.found_paths("花生")
         cut_off(filled)
@@ -436,7 +436,7 @@ def test_an_index_that_is_damaged_again_and_again_is_told_and_healed_each_time(f
         assert filled.ws.index.held == filled.ws.index.on_disk()
 
 
-def test_no_commit_is_made_on_one_that_is_damaged(filled):
+def test_index_makes_no_commit_on_a_damaged_one(filled):
     """Its list would be newer than the damage, which nobody would look for then."""
     filled.note("wishes.md", "- 买一台电钢琴\n")
     cut_off(filled)
@@ -448,7 +448,7 @@ def test_no_commit_is_made_on_one_that_is_damaged(filled):
     assert other.events.of("index_damaged") == []
 
 
-def test_a_commit_that_is_damaged_while_another_is_made_on_it_vouches_for_nothing(filled):
+def test_index_reports_damage_that_happens_during_a_commit(filled):
     filled.note("wishes.md", "- 买一台电钢琴\n")
     (part,) = (filled.root / ".recalld/index").glob("*.store")
     looks = []
@@ -461,7 +461,7 @@ def test_a_commit_that_is_damaged_while_another_is_made_on_it_vouches_for_nothin
     assert other.events.of("index_damaged") == []
 
 
-def test_who_searches_beside_two_who_write_finds_all_that_they_say_is_committed(filled):
+def test_index_finds_every_committed_file_beside_two_writers(filled):
     shutil.rmtree(filled.root / ".recalld/index")
     written, faults, worlds = {1: 0, 2: 0}, [], []
 
@@ -499,7 +499,7 @@ def test_who_searches_beside_two_who_write_finds_all_that_they_say_is_committed(
 
 
 @pytest.mark.process
-def test_an_interrupt_in_the_middle_leaves_the_old_index_and_the_next_command_goes_on(filled):
+def test_index_keeps_the_old_commit_after_an_interrupt(filled):
     for n in range(4000):
         filled.note(f"ideas/idea-{n}.md", f"第 {n} 个想法：电钢琴，备份到 /srv/data/{n}。\n")
     before = (filled.root / ".recalld/index/meta.json").read_bytes()
@@ -522,7 +522,7 @@ def test_an_interrupt_in_the_middle_leaves_the_old_index_and_the_next_command_go
 
 
 @pytest.mark.process
-def test_two_commands_at_once_both_answer_and_one_of_them_indexes(filled):
+def test_search_command_answers_two_processes_at_once(filled):
     for n in range(200):
         filled.note(f"ideas/idea-{n}.md", f"第 {n} 个想法：电钢琴 zz{n:03d}a。\n")
     command = [sys.executable, "-P", "-m", "recalld", "-w", str(filled.root), "search", "zz007a", "--json"]
@@ -534,9 +534,9 @@ def test_two_commands_at_once_both_answer_and_one_of_them_indexes(filled):
     assert all(err == b"" for _, err in answers)
 
 
-def test_a_record_of_the_catalogue_says_of_a_file_whether_it_has_changed(filled):
+def test_manifest_record_tells_whether_a_file_has_changed(filled):
     (path,) = (filled.root / "memory").glob("2026-01-30-*.md")
-    record = filled.ws.index.records()[filled.layout.relative(path)]
+    record = filled.ws.index.records()[filled.paths.relative(path)]
     stat = RealDisk().stat(path)
     assert record.is_as(stat)
     assert not record.is_as(stat._replace(mtime_ns=stat.mtime_ns + 1))

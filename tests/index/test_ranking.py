@@ -10,7 +10,7 @@ import pytest
 
 from supervisor.index.bm25 import Candidate, Corpus, numbers
 from supervisor.index.ranking import rank
-from supervisor.query.parse import ask
+from supervisor.query.parse import parse_query
 from supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ def ranked(query: Query, texts: list[str]) -> dict[str, float]:
 BACKUP = ["凌晨的备份脚本把日志写进文件", "备份脚本凌晨写日志", "备份脚本凌晨又写满了日志"]
 
 
-def test_of_two_questions_in_one_each_has_its_say():
+def test_ranking_serves_both_questions_of_a_double_question():
     answer = "医院的单子上写着煤球对牛肉过敏"
-    query = ask("凌晨的备份脚本把日志写进哪个文件？另外，煤球对什么过敏？", TODAY)
+    query = parse_query("凌晨的备份脚本把日志写进哪个文件？另外，煤球对什么过敏？", TODAY)
     assert len(query.asked) == 2
     of_each, as_one = ranked(query, [*BACKUP, answer]), ranked(replace(query, asked=()), [*BACKUP, answer])
     assert list(of_each)[:2] == [BACKUP[0], answer]
@@ -53,9 +53,9 @@ def test_of_two_questions_in_one_each_has_its_say():
         ("What does Caroline paint?", "Caroline: I paint sunsets mostly", "Melanie: those sunsets you paint, Caroline!"),
     ],
 )
-def test_who_speaks_comes_before_who_is_spoken_to(question, about, beside):
-    assert ranked(ask(question, TODAY), [beside, about]).popitem()[0] == beside
+def test_ranking_prefers_the_speaker_to_the_person_addressed(question, about, beside):
+    assert ranked(parse_query(question, TODAY), [beside, about]).popitem()[0] == beside
 
 
-def test_what_nobody_said_is_not_found_by_one_of_several_questions():
-    assert ranked(ask("量子色动力学是什么？另外，胶子的质量是多少？", TODAY), BACKUP) == {}
+def test_ranking_returns_nothing_when_no_part_of_a_question_is_answered():
+    assert ranked(parse_query("量子色动力学是什么？另外，胶子的质量是多少？", TODAY), BACKUP) == {}

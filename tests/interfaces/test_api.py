@@ -29,7 +29,7 @@ def memory(world: World) -> Memory:
     return Memory(world.root, environ={}, clock=world.clock)
 
 
-def test_a_turn_gets_the_memory_that_answers_and_leaves_a_receipt(memory):
+def test_api_inject_returns_the_relevant_memory_and_saves_a_receipt(memory):
     made = memory.inject("备份在哪台机器上？")
     assert "书房的 NAS" in made.memory
     assert "花生" not in made.memory
@@ -39,28 +39,28 @@ def test_a_turn_gets_the_memory_that_answers_and_leaves_a_receipt(memory):
     assert memory.replay().difference == ()
 
 
-def test_a_whole_turn_begins_with_the_client_s_own_system_prompt_and_ends_with_the_question(memory):
+def test_api_context_begins_with_the_system_prompt_and_ends_with_question(memory):
     messages = memory.context("有什么不能吃的？过敏", system="你是家里的助手。").messages
     assert messages[0] == {"role": "system", "content": "你是家里的助手。"}
     assert messages[-1] == {"role": "user", "content": "有什么不能吃的？过敏"}
     assert any("花生" in one["content"] for one in messages[1:-1])
 
 
-def test_a_search_cites_lines_that_get_gives_back_word_for_word(memory):
+def test_api_search_returns_line_numbers_that_get_reads_verbatim(memory):
     hit = memory.search("花生", limit=1)[0]
     found = memory.get(f"{hit.unit.path}#L{hit.unit.start}-L{hit.unit.end}")
     assert found.text == "我对花生过敏。"
     assert (found.start, found.end) == (hit.unit.start, hit.unit.end)
 
 
-def test_what_is_appended_is_in_history_when_the_call_returns_and_is_found_by_the_next_talk(memory, world):
+def test_api_append_writes_to_history_and_the_message_becomes_searchable(memory, world):
     [identity] = memory.append([{"role": "user", "text": "车停在 B2 的 117 号。"}])
     assert world.history()[-1]["id"] == identity
     world.settle()
     assert [hit.unit.text for hit in memory.search("车停在哪")] == ["车停在 B2 的 117 号。"]
 
 
-def test_a_file_saved_between_two_questions_is_found(memory, world):
+def test_api_search_finds_a_file_saved_between_two_questions(memory, world):
     assert memory.search("绣球花") == ()
     (world.root / "memory" / "花园.md").write_text("# 花园\n\n绣球花三天浇一次水。\n", encoding="utf-8")
     assert memory.search("绣球花")[0].unit.path == "memory/花园.md"
@@ -79,7 +79,7 @@ def test_a_file_saved_between_two_questions_is_found(memory, world):
         (lambda memory: Memory("/没有/这个文件夹"), BadRequest),
     ],
 )
-def test_a_fault_is_one_sentence_with_the_exit_code_of_the_command(memory, world, call, kind):
+def test_api_errors_have_one_sentence_and_the_exit_code_of_the_command(memory, world, call, kind):
     before = world.history()
     with pytest.raises(kind) as caught:
         call(memory)
@@ -105,7 +105,7 @@ def overheard(world: World) -> Memory:
 
 
 @pytest.mark.parametrize("heard", [{"session": "tg:group:-1"}, {"session": "tg:group:-1", "chat": "group"}])
-def test_a_question_heard_in_a_group_gets_what_the_group_heard_and_no_name_that_tells_more(overheard, heard):
+def test_api_inject_in_a_group_shows_only_what_the_group_saw(overheard, heard):
     block = overheard.inject("密码", **heard).memory
     assert "老王" in block
     assert "生日" not in block
@@ -114,18 +114,18 @@ def test_a_question_heard_in_a_group_gets_what_the_group_heard_and_no_name_that_
     assert "2026-01-28-…" not in overheard.inject("密码").memory
 
 
-def test_a_group_is_not_told_that_there_is_something_it_may_not_hear(overheard):
+def test_api_inject_in_a_group_does_not_reveal_that_private_matches_exist(overheard):
     assert overheard.inject("车牌", session="tg:group:-1", chat="group").memory == ""
     assert "车牌" in overheard.inject("车牌").memory
 
 
-def test_who_hears_a_question_is_one_of_three(overheard):
+def test_api_context_refuses_an_unknown_chat(overheard):
     with pytest.raises(BadRequest, match="'family' is not direct, group or channel"):
         overheard.context("密码", chat="family")
 
 
 @pytest.mark.parametrize("wrong", [5, b"\xe8\x8a\xb1", ["花生"], {}])
-def test_what_is_no_text_is_refused_by_name_in_every_call(memory, wrong):
+def test_api_calls_refuse_an_argument_that_is_not_text_by_name(memory, wrong):
     for field, call in (
         ("question", memory.inject),
         ("question", memory.context),
@@ -136,7 +136,7 @@ def test_what_is_no_text_is_refused_by_name_in_every_call(memory, wrong):
             call(wrong)
 
 
-def test_a_citation_that_ends_before_it_begins_is_told_so_and_a_path_that_is_not_there_too(memory, world):
+def test_api_get_explains_an_invalid_citation_and_a_missing_path(memory, world):
     world.put("notes.md", "不是记忆\n")
     world.put("memory.md", "一\n二\n三\n")
     assert memory.get("memory.md#L2-L2").text == "二"
@@ -150,13 +150,13 @@ def test_a_citation_that_ends_before_it_begins_is_told_so_and_a_path_that_is_not
         memory.get("notes.md")
 
 
-def test_importing_the_package_loads_nothing_until_it_is_asked_for():
+def test_api_import_loads_no_submodule_before_first_use():
     code = "import sys, supervisor; print([m for m in sys.modules if m.startswith('supervisor.')]); supervisor.Memory; print(len(sys.modules))"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
     assert json.loads(said[0].replace("'", '"')) == []
 
 
-def test_why_reads_as_what_was_asked_what_was_shown_and_what_was_not(memory, world):
+def test_output_of_why_shows_the_question_the_shown_and_the_omitted_lines(memory, world):
     made = memory.inject("花生和备份在哪？")
     text = told(memory.why())
     assert made.memory.rstrip() in text

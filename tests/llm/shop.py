@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from supervisor.protocol.queue import Spool
+    from supervisor.protocol.queue import TaskQueue
     from tests.llm.server import Server
 
 KEY = "sk-test-4f9a1c77e2d84b0f"
@@ -55,8 +55,8 @@ class ServedWorld(World):
         return toml
 
     @property
-    def spool(self) -> Spool:
-        return self.ws.spool
+    def task_queue(self) -> TaskQueue:
+        return self.ws.task_queue
 
     def provider(self) -> Any:
         return choose(self.ws.config, {"OPENAI_API_KEY": KEY})
@@ -66,7 +66,7 @@ class ServedWorld(World):
         for _ in range(60):
             done = self.round(runs)
             assert not done.errors
-            if not self.work() and not done.did and not self.spool.in_flight():
+            if not self.work() and not done.did and not self.task_queue.active_groups():
                 return
         raise AssertionError("it never settles")
 
@@ -81,7 +81,7 @@ class ServedWorld(World):
         ]
         data = render_dated(date.fromisoformat(label), ZONE.key, ZONE, NOW, blocks)
         name = f"{label}-{slug}.md"
-        self.files.create(self.layout.dated(name), data)
+        self.files.create(self.paths.dated(name), data)
         return Source(name, digest_of(data)[:16], len(texts))
 
     def daily(self, label: str, text: str, *, extract: bool = False) -> str:
@@ -91,7 +91,7 @@ class ServedWorld(World):
         )
         period = period_of_group(f"day-{label}")
         assert period
-        self.files.create(self.layout.summary(period), render_summary(summary))
+        self.files.create(self.paths.summary(period), render_summary(summary))
         return f"summary/{label}.md"
 
     def submit_task(self, group: str, *sources: Source, attempt: int = 0, **more: Any) -> Task:
@@ -109,7 +109,7 @@ class ServedWorld(World):
             **more,
         }
         task = Task(**fields)
-        assert self.spool.submit(task)
+        assert self.task_queue.submit(task)
         return task
 
     # ── the worker ───────────────────────────────────────────────────────────
@@ -135,13 +135,13 @@ class ServedWorld(World):
     # ── what lies there ──────────────────────────────────────────────────────
 
     def results(self) -> list[Result]:
-        return [parse_result(path.read_bytes()) for path in sorted(self.spool.results.iterdir())]
+        return [parse_result(path.read_bytes()) for path in sorted(self.task_queue.results.iterdir())]
 
     def queued(self) -> list[str]:
-        return sorted(json.loads(path.read_bytes())["group"] for path in self.spool.queue.iterdir())
+        return sorted(json.loads(path.read_bytes())["group"] for path in self.task_queue.queue.iterdir())
 
     def pieces(self) -> list[str]:
-        folder = self.layout.state / "pieces"
+        folder = self.paths.state / "pieces"
         return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
 
 

@@ -32,12 +32,12 @@ def shop(tmp_path, server):
 
 def put_back(shop):
     """What the supervisor does once a lease is over."""
-    for name in shop.spool.claimed():
-        shop.spool.put_back(name)
+    for name in shop.task_queue.claimed():
+        shop.task_queue.requeue(name)
 
 
 @pytest.mark.process
-def test_a_worker_killed_after_two_of_four_pieces_costs_four_calls_and_the_one_that_hung(tmp_path, server):
+def test_worker_resumes_after_a_kill_without_repeating_finished_pieces(tmp_path, server):
     shop = ServedWorld(tmp_path / "小", server, SMALL)
     server.play("say", "say", "hang", "say")
     shop.submit_task("day-2026-01-15", shop.day("2026-01-15", long_day(60)))
@@ -60,7 +60,7 @@ def test_a_worker_killed_after_two_of_four_pieces_costs_four_calls_and_the_one_t
 
 @pytest.mark.process
 @pytest.mark.parametrize("act", ["hang", "silent", "drip"])
-def test_sigterm_in_the_middle_of_a_stream_closes_it_and_puts_the_task_back(shop, server, act):
+def test_worker_on_sigterm_closes_the_stream_and_requeues_the_task(shop, server, act):
     server.play(act)
     shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
     worker = shop.start_worker(idle_s=60)
@@ -79,13 +79,13 @@ def test_sigterm_in_the_middle_of_a_stream_closes_it_and_puts_the_task_back(shop
 
 
 @pytest.mark.process
-def test_a_worker_whose_task_was_put_back_stops_paying_for_it(shop, server):
+def test_worker_closes_the_stream_when_its_task_is_withdrawn(shop, server):
     server.play("hang")
     task = shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
     worker = shop.start_worker(idle_s=60)
     until(lambda: server.seen.at_once == 1)
 
-    shop.files.move(shop.spool.running / f"{task.id}.json", shop.root / "withdrawn.json")
+    shop.files.move(shop.task_queue.running / f"{task.id}.json", shop.root / "withdrawn.json")
 
     until(lambda: server.seen.gone == 1)
     os.kill(worker.pid, signal.SIGTERM)
@@ -95,7 +95,7 @@ def test_a_worker_whose_task_was_put_back_stops_paying_for_it(shop, server):
 
 
 @pytest.mark.process
-def test_a_worker_suspended_past_its_lease_delivers_nothing_when_it_continues(shop, server):
+def test_worker_suspended_past_its_lease_delivers_no_result(shop, server):
     going_on = threading.Event()
 
     def slow_first(number, _prompt):
@@ -113,7 +113,7 @@ def test_a_worker_suspended_past_its_lease_delivers_nothing_when_it_continues(sh
     second = shop.start_worker()
     second.communicate(timeout=30)
     (result,) = shop.results()
-    shop.spool.discard(shop.spool.results / f"{result.id}.json")  # the supervisor has taken it in
+    shop.task_queue.discard(shop.task_queue.results / f"{result.id}.json")  # the supervisor has taken it in
 
     going_on.set()
     os.kill(first.pid, signal.SIGCONT)
@@ -125,7 +125,7 @@ def test_a_worker_suspended_past_its_lease_delivers_nothing_when_it_continues(sh
 
 
 @pytest.mark.process
-def test_two_workers_share_the_tasks_and_do_each_once(shop, server):
+def test_workers_share_the_queue_and_do_each_task_once(shop, server):
     server.script = lambda _number, _prompt: Act(pause_s=0.05)
     days = [f"2026-01-{day}" for day in range(10, 18)]
     for day in days:
@@ -141,12 +141,12 @@ def test_two_workers_share_the_tasks_and_do_each_once(shop, server):
 
 
 @pytest.mark.process
-def test_a_task_that_two_workers_hold_has_one_result_and_its_first_worker_lets_go(shop, server):
+def test_worker_drops_its_task_when_another_worker_has_claimed_it(shop, server):
     server.play("hang", "say")
     task = shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
     first = shop.start_worker(idle_s=60)
     until(lambda: server.seen.calls == 1)
-    shop.spool.put_back(f"{task.id}.json")  # the supervisor thinks that it died
+    shop.task_queue.requeue(f"{task.id}.json")  # the supervisor thinks that it died
     shop.start_worker().communicate(timeout=30)
 
     until(lambda: server.seen.gone == 1)  # its next beat finds the file gone, or another's
@@ -160,7 +160,7 @@ def test_a_task_that_two_workers_hold_has_one_result_and_its_first_worker_lets_g
 
 @pytest.mark.process
 @pytest.mark.parametrize("act", ["hang", "bad key"])
-def test_the_key_is_in_no_argument_output_or_file_of_a_worker(shop, server, act):
+def test_worker_writes_the_key_to_no_argument_output_or_file(shop, server, act):
     server.play(Act(**{**ACTS[act].__dict__, "message": f"Incorrect API key provided: {KEY}"}))
     shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
     worker = shop.start_worker(idle_s=60, OPENAI_LOG="debug")
@@ -177,7 +177,7 @@ def test_the_key_is_in_no_argument_output_or_file_of_a_worker(shop, server, act)
 
 
 @pytest.mark.process
-def test_a_wrong_wording_ends_the_worker_with_78_and_says_which(shop):
+def test_worker_exits_78_and_names_a_wrong_prompt_file(shop):
     (shop.root / "prompts").mkdir()
     (shop.root / "prompts" / "merge-summary.en.md").write_text("{messages}")
     worker = shop.start_worker()
@@ -188,7 +188,7 @@ def test_a_wrong_wording_ends_the_worker_with_78_and_says_which(shop):
 
 
 @pytest.mark.process
-def test_a_wording_that_breaks_under_a_running_worker_ends_it_with_78_and_its_task_in_the_queue(shop, server):
+def test_worker_exits_78_and_keeps_its_task_queued_if_a_prompt_breaks(shop, server):
     worker = shop.start_worker(idle_s=60)
     shop.submit_task("day-2026-01-14", shop.day("2026-01-14", TALK))
     until(shop.results)
@@ -203,7 +203,7 @@ def test_a_wording_that_breaks_under_a_running_worker_ends_it_with_78_and_its_ta
 
 
 @pytest.mark.parametrize("number", range(len(INJECTED)))
-def test_an_injected_instruction_changes_no_file_but_the_result_even_with_an_obedient_model(shop, server, number):
+def test_worker_writes_only_its_result_for_material_with_instructions(shop, server, number):
     order = INJECTED[number]
     server.play(Act(text=order))
     task = shop.submit_task("day-2026-01-15", shop.day("2026-01-15", (TALK[0], order, TALK[1])))
@@ -227,6 +227,6 @@ def test_an_injected_instruction_changes_no_file_but_the_result_even_with_an_obe
     assert len([line for line in inside if not line.startswith("    ")]) == 3
 
 
-def test_there_are_fifty_injected_instructions_in_both_languages():
+def test_injected_has_fifty_instructions_in_both_languages():
     assert len(set(INJECTED)) >= 50
     assert sum(any("一" <= char <= "鿿" for char in order) for order in INJECTED) >= 20

@@ -39,14 +39,14 @@ def refused(found, **more):
     return caught.value
 
 
-def test_an_answer_streams_in_and_is_paid_as_the_server_says(server):
+def test_openai_streams_an_answer_and_returns_the_usage_of_the_server(server):
     done = ask(provider(server))
 
     assert done.text == TEXT
     assert done.usage.wire() == {"calls": 1, "promptTokens": len(PROMPT), "completionTokens": len(TEXT)}
 
 
-def test_a_request_has_the_temperature_the_prompt_and_no_tools(server):
+def test_openai_request_has_temperature_and_prompt_but_no_tools(server):
     ask(provider(server))
 
     (body,) = server.seen.bodies
@@ -79,7 +79,7 @@ def test_a_request_has_the_temperature_the_prompt_and_no_tools(server):
         ("cut off", "truncated", False, 0),
     ],
 )
-def test_each_fault_is_sorted_by_who_is_to_blame_and_asked_once(server, act, reason, overflow, wait_s):
+def test_openai_classifies_each_fault_and_asks_once(server, act, reason, overflow, wait_s):
     server.play(act)
 
     error = refused(provider(server))
@@ -88,7 +88,7 @@ def test_each_fault_is_sorted_by_who_is_to_blame_and_asked_once(server, act, rea
     assert error.usage.calls == server.seen.calls == 1
 
 
-def test_a_stream_without_a_word_is_asked_for_without_a_stream(server):
+def test_openai_asks_without_streaming_when_the_stream_is_empty(server):
     server.play("mute")
     error = refused(provider(server))
     assert (error.reason, error.overflow, error.usage.calls) == ("input", True, 2)
@@ -99,7 +99,7 @@ def test_a_stream_without_a_word_is_asked_for_without_a_stream(server):
     assert [body["stream"] for body in server.seen.bodies] == [True, False, True, False]
 
 
-def test_a_server_that_is_not_there_is_a_fault_of_the_provider():
+def test_openai_reports_an_unreachable_server_as_a_provider_fault():
     with Server() as closed:
         pass
 
@@ -110,7 +110,7 @@ def test_a_server_that_is_not_there_is_a_fault_of_the_provider():
     assert error.usage.wire() == {"calls": 1, "promptTokens": 0, "completionTokens": 0}
 
 
-def test_a_stream_that_falls_silent_ends_after_the_longest_silence(server):
+def test_openai_ends_a_stream_that_is_silent_for_silence_s(server):
     server.play("hang")
     began = time.monotonic()
 
@@ -124,7 +124,7 @@ def test_a_stream_that_falls_silent_ends_after_the_longest_silence(server):
 
 
 @pytest.mark.parametrize("act", ["silent", "drip", "hang"])
-def test_the_whole_completion_has_a_limit_however_the_server_spends_it(server, act):
+def test_openai_ends_every_completion_after_timeout_s(server, act):
     server.play(act)
     began = time.monotonic()
 
@@ -133,7 +133,7 @@ def test_the_whole_completion_has_a_limit_however_the_server_spends_it(server, a
 
 
 @pytest.mark.parametrize("act", ["silent", "drip", "hang"])
-def test_what_is_cancelled_closes_its_connection_wherever_it_stands(server, act):
+def test_openai_closes_the_connection_when_cancelled(server, act):
     server.play(act)
     stop = threading.Event()
     threading.Timer(0.3, stop.set).start()
@@ -146,20 +146,20 @@ def test_what_is_cancelled_closes_its_connection_wherever_it_stands(server, act)
     _wait(lambda: server.seen.gone == 1)
 
 
-def test_what_was_cancelled_before_is_not_asked_for(server):
+def test_openai_sends_nothing_when_cancelled_beforehand(server):
     with pytest.raises(Cancelled):
         ask(provider(server), cancelled=lambda: True)
 
     assert server.seen.calls == 0
 
 
-def test_thinking_is_dropped(server):
+def test_openai_drops_the_thinking(server):
     server.play("thinks")
 
     assert ask(provider(server)).text == TEXT
 
 
-def test_tokens_are_estimated_where_the_server_tells_none(server):
+def test_openai_estimates_tokens_when_the_server_reports_none(server):
     server.play("no usage")
 
     usage = ask(provider(server)).usage
@@ -168,7 +168,7 @@ def test_tokens_are_estimated_where_the_server_tells_none(server):
     assert 20 < usage.completion_tokens < 120
 
 
-def test_parameters_that_a_server_does_not_take_are_left_out_and_not_tried_again(server):
+def test_openai_omits_unsupported_parameters_and_remembers_them(server):
     server.play("old")
     found = provider(server)
 
@@ -183,7 +183,7 @@ def test_parameters_that_a_server_does_not_take_are_left_out_and_not_tried_again
     ]
 
 
-def test_a_server_that_wants_another_name_for_the_length_gets_it(server):
+def test_openai_renames_max_tokens_when_the_server_asks_for_it(server):
     advice = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
     server.play(Act(status=400, message=advice), "say")
 
@@ -193,7 +193,7 @@ def test_a_server_that_wants_another_name_for_the_length_gets_it(server):
 
 
 @pytest.mark.parametrize("act", sorted(ACTS.keys() - {"silent", "drip"}))
-def test_the_key_is_in_no_error_however_the_server_answers(server, act):
+def test_openai_puts_the_key_in_no_error(server, act):
     echoing = ACTS[act]
     server.play(Act(**{**echoing.__dict__, "message": f"{echoing.message} for {KEY}"}))
     found = provider(server, silence_s=0.2)
@@ -206,19 +206,19 @@ def test_the_key_is_in_no_error_however_the_server_answers(server, act):
         assert not [text for text in told if KEY in text]
 
 
-def test_a_prompt_in_an_error_answer_is_not_repeated(server):
+def test_openai_does_not_repeat_the_prompt_in_an_error(server):
     server.play(Act(status=422, message=f"bad input: {PROMPT}"))
 
     assert "nginx" not in refused(provider(server)).why
 
 
-def test_half_a_character_in_a_message_can_be_sent(server):
+def test_openai_sends_a_lone_surrogate_as_a_question_mark(server):
     ask(provider(server), prompt="坏掉的表情 \ud83d 在这里")
 
     assert server.seen.prompts == ["坏掉的表情 ? 在这里"]
 
 
-def test_variables_meant_for_another_client_lead_nowhere_else(server, monkeypatch):
+def test_openai_ignores_base_url_and_proxy_variables(server, monkeypatch):
     for name in ("OPENAI_BASE_URL", "HTTP_PROXY", "http_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9/elsewhere")
 
@@ -232,40 +232,40 @@ def chosen(toml, **environ):
     return choose(load(f"[llm]\n{toml}".encode(), {}), environ)
 
 
-def test_without_a_model_extracts_are_made():
+def test_choose_returns_extractive_without_a_model_or_when_configured():
     assert isinstance(chosen(""), Extractive)
     assert isinstance(chosen('provider = "extractive"\nmodel = "qwen3:8b"'), Extractive)
 
 
-def test_a_model_alone_means_openai_and_its_key():
+def test_choose_returns_openai_with_its_key_for_a_model_alone():
     found = chosen('model = "gpt-test"', OPENAI_API_KEY=KEY)
 
     assert (found.base_url, found.model, found.key, found.temperature) == ("https://api.openai.com/v1", "gpt-test", KEY, 0.3)
 
 
-def test_a_local_server_needs_no_key():
+def test_choose_needs_no_key_for_a_local_server():
     assert chosen('base_url = "http://127.0.0.1:11434/v1"\nmodel = "qwen3:8b"').key == "none"
 
 
-def test_a_server_without_a_model_is_refused_with_what_to_do():
+def test_choose_refuses_a_server_without_a_model():
     with pytest.raises(BadConfig, match=r"llm\.model: no model is named"):
         chosen('base_url = "http://127.0.0.1:11434/v1"')
 
 
 @pytest.mark.parametrize("name", ["OPENAI_API_KEY", "recalld-api-key"])
-def test_the_key_may_be_a_systemd_credential(tmp_path, name):
+def test_choose_reads_the_key_from_a_systemd_credential(tmp_path, name):
     (tmp_path / name).write_text(f"{KEY}\n")
 
     assert chosen('model = "qwen3:8b"', CREDENTIALS_DIRECTORY=str(tmp_path)).key == KEY
 
 
-def test_the_variable_wins_over_the_credential(tmp_path):
+def test_choose_prefers_the_variable_to_the_credential(tmp_path):
     (tmp_path / "recalld-api-key").write_text("other")
 
     assert chosen('model = "m"\napi_key_env = "MY_KEY"', MY_KEY=KEY, CREDENTIALS_DIRECTORY=str(tmp_path)).key == KEY
 
 
-def test_a_key_that_can_be_none_is_refused_without_being_shown():
+def test_choose_refuses_a_malformed_key_without_showing_it():
     with pytest.raises(BadConfig) as caught:
         chosen('model = "m"', OPENAI_API_KEY=f"Bearer {KEY}")
 

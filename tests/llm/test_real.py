@@ -16,7 +16,7 @@ from http.client import HTTPConnection
 
 import pytest
 
-from supervisor.text.token_count import estimate
+from supervisor.text.token_count import estimate_tokens
 from tests.llm.shop import ServedWorld, long_day
 from worker.providers import Cancelled, ProviderError, Usage
 from worker.providers.openai import OpenAi
@@ -102,7 +102,7 @@ def seconds(act):
     return time.monotonic() - began
 
 
-def test_an_answer_streams_in_and_the_server_tells_its_tokens_or_we_estimate(server):
+def test_openai_streams_an_answer_and_counts_its_tokens(server):
     done = provider(server).complete(
         "Say hello in one short sentence.", max_tokens=200, calling=lambda: None, cancelled=lambda: False
     )
@@ -113,7 +113,7 @@ def test_an_answer_streams_in_and_the_server_tells_its_tokens_or_we_estimate(ser
     assert done.usage.completion_tokens > 0
 
 
-def test_an_answer_that_reaches_its_length_is_cut_off_and_paid(server):
+def test_openai_reports_an_answer_at_max_tokens_as_truncated(server):
     with pytest.raises(ProviderError) as caught:
         provider(server).complete(LONG, max_tokens=20, calling=lambda: None, cancelled=lambda: False)
 
@@ -121,7 +121,7 @@ def test_an_answer_that_reaches_its_length_is_cut_off_and_paid(server):
     assert caught.value.usage.completion_tokens > 5
 
 
-def test_a_time_out_ends_the_completion_and_the_server_serves_the_next(server):
+def test_openai_times_out_and_the_server_answers_the_next_request(server):
     def slow():
         with pytest.raises(ProviderError) as caught:
             provider(server, timeout_s=2).complete(LONG, max_tokens=1500, calling=lambda: None, cancelled=lambda: False)
@@ -131,7 +131,7 @@ def test_a_time_out_ends_the_completion_and_the_server_serves_the_next(server):
     assert answers(server)
 
 
-def test_cancelling_closes_the_stream_and_the_server_stops_computing(server):
+def test_openai_cancel_closes_the_stream_and_frees_the_server(server):
     until = time.monotonic() + 2
 
     def cancelled():
@@ -143,14 +143,14 @@ def test_cancelling_closes_the_stream_and_the_server_stops_computing(server):
     assert seconds(lambda: answers(server)) < 10
 
 
-def test_a_prompt_beyond_the_context_is_told_from_a_fault_of_the_server(server):
+def test_openai_reports_a_prompt_beyond_the_context_as_overflow(server):
     with pytest.raises(ProviderError) as caught:
         provider(server).complete("word " * 4000, max_tokens=100, calling=lambda: None, cancelled=lambda: False)
 
     assert (caught.value.reason, caught.value.overflow) == ("input", True)
 
 
-def test_a_model_that_is_not_known_or_a_server_that_is_not_there(server):
+def test_openai_reports_an_unreachable_server_as_a_provider_fault(server):
     closed = OpenAi(model="smollm2", base_url="http://127.0.0.1:9/v1", temperature=0.3, timeout_s=5)
     with pytest.raises(ProviderError) as caught:
         closed.complete("hi", max_tokens=5, calling=lambda: None, cancelled=lambda: False)
@@ -158,7 +158,7 @@ def test_a_model_that_is_not_known_or_a_server_that_is_not_there(server):
     assert caught.value.reason == "provider"
 
 
-def test_a_day_becomes_a_result(shop):
+def test_worker_summarizes_a_day(shop):
     shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
     result = shop.do()
 
@@ -167,9 +167,9 @@ def test_a_day_becomes_a_result(shop):
     assert result.usage["calls"] in {1, 2}
 
 
-def test_a_day_beyond_the_context_is_read_in_pieces(shop):
+def test_worker_reads_a_day_beyond_the_context_in_pieces(shop):
     day = [f"{TALK[n % 3]} (number {n})" for n in range(150)]
-    assert estimate("\n".join(day)) > CONTEXT
+    assert estimate_tokens("\n".join(day)) > CONTEXT
     _let_it_be_short(shop)
     shop.submit_task("day-2026-01-15", shop.day("2026-01-15", day))
     result = shop.do()
@@ -178,7 +178,7 @@ def test_a_day_beyond_the_context_is_read_in_pieces(shop):
     assert result.usage["calls"] > 2
 
 
-def test_a_context_that_is_smaller_than_we_were_told_is_found_out_by_halving(tmp_path, server):
+def test_worker_halves_pieces_if_the_context_is_smaller_than_configured(tmp_path, server):
     shop = ServedWorld(tmp_path / "w", server, "context_tokens = 6000\ntemperature = 0")
     _let_it_be_short(shop)
     shop.submit_task("day-2026-01-15", shop.day("2026-01-15", [f"{TALK[n % 3]} (number {n})" for n in range(200)]))
@@ -188,7 +188,7 @@ def test_a_context_that_is_smaller_than_we_were_told_is_found_out_by_halving(tmp
     assert 2 < result.usage["calls"] < 30
 
 
-def test_sigterm_in_the_middle_of_a_stream_puts_the_task_back_within_three_seconds(shop):
+def test_worker_requeues_its_task_on_sigterm_during_a_stream(shop):
     shop.submit_task("day-2026-01-15", shop.day("2026-01-15", long_day(40)))
     worker = shop.start_worker(idle_s=60)
     _claimed(shop, worker)
@@ -199,22 +199,22 @@ def test_sigterm_in_the_middle_of_a_stream_puts_the_task_back_within_three_secon
     assert shop.queued() == ["day-2026-01-15"] or shop.results()
 
 
-def test_a_worker_killed_in_the_middle_of_a_stream_leaves_its_task_and_the_next_does_it(shop):
+def test_worker_killed_during_a_stream_leaves_its_task_to_the_next(shop):
     shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
     worker = shop.start_worker(idle_s=60)
     _claimed(shop, worker)
     time.sleep(0.3)
     os.kill(worker.pid, signal.SIGKILL)
     worker.communicate()
-    for name in shop.spool.claimed():
-        shop.spool.put_back(name)
+    for name in shop.task_queue.claimed():
+        shop.task_queue.requeue(name)
 
     if shop.queued():
         assert shop.do().status == "done"
     assert len(shop.results()) == 1
 
 
-def test_a_server_killed_in_the_middle_of_a_stream_is_a_fault_that_passes(shop, server):
+def test_worker_reports_a_killed_server_as_a_temporary_fault(shop, server):
     shop.submit_task("day-2026-01-15", shop.day("2026-01-15", long_day(40)))
     worker = shop.start_worker(idle_s=1)
     _claimed(shop, worker)
@@ -224,7 +224,7 @@ def test_a_server_killed_in_the_middle_of_a_stream_is_a_fault_that_passes(shop, 
     (result,) = shop.results()
     assert (result.status, result.reason) in {("failed", "timeout"), ("failed", "provider")}
     assert result.usage["calls"] >= 1
-    shop.spool.discard(shop.spool.results / f"{result.id}.json")
+    shop.task_queue.discard(shop.task_queue.results / f"{result.id}.json")
 
     server.start()
     shop.submit_task("day-2026-01-16", shop.day("2026-01-16", TALK))
@@ -243,6 +243,6 @@ def _let_it_be_short(shop):
 
 def _claimed(shop, worker):
     until = time.monotonic() + 20
-    while not shop.spool.claimed() and worker.poll() is None and time.monotonic() < until:
+    while not shop.task_queue.claimed() and worker.poll() is None and time.monotonic() < until:
         time.sleep(0.02)
-    assert shop.spool.claimed()
+    assert shop.task_queue.claimed()

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from supervisor.protocol.config import load
-from supervisor.protocol.queue import Spool
+from supervisor.protocol.queue import TaskQueue
 from tests.llm.server import ACTS, Act, Server
 from tests.llm.shop import ServedWorld
 from tests.world import message
@@ -54,7 +54,7 @@ def server():
         yield running
 
 
-def test_a_group_that_fails_is_tried_again_after_each_wait_to_the_second_and_told_once(tmp_path, server):
+def test_submit_retries_a_failed_group_after_each_wait_and_reports_once(tmp_path, server):
     """003, 失败与退避: 10m, 30m, 2h, 6h, 12h; the fifth failure is a backlog; then one try a day."""
     server.script = lambda n, prompt: Act(text="I'm sorry, but I can't help with that.")
     world = Supervised(tmp_path, server)
@@ -81,7 +81,7 @@ def test_a_group_that_fails_is_tried_again_after_each_wait_to_the_second_and_tol
     assert not list((tmp_path / "worker" / "failed").glob("day-*"))
 
 
-def test_a_provider_that_is_away_for_a_week_costs_one_probe_a_wait_and_no_group_an_attempt(tmp_path, server):
+def test_submit_probes_an_absent_provider_once_per_wait_and_no_group_fails(tmp_path, server):
     server.script = lambda n, prompt: ACTS["loading"]
     world = Supervised(tmp_path, server)
     world.write_days(days=20)
@@ -106,7 +106,7 @@ def test_a_provider_that_is_away_for_a_week_costs_one_probe_a_wait_and_no_group_
     assert {message["archived"] for message in world.history()} == {True}
 
 
-def test_the_wait_that_a_server_asks_for_is_respected(tmp_path, server):
+def test_submit_waits_as_long_as_the_server_asks(tmp_path, server):
     asked = Act(status=429, message="Rate limit reached", headers=(("Retry-After", "5400"),))
     server.script = lambda n, prompt: asked
     world = Supervised(tmp_path, server)
@@ -122,7 +122,7 @@ def test_the_wait_that_a_server_asks_for_is_respected(tmp_path, server):
     assert len(world.summaries()) == 3
 
 
-def test_a_pause_from_before_the_clock_was_set_back_is_not_told_again_by_the_next_process(tmp_path, server):
+def test_llm_state_reports_a_pause_once_after_the_clock_was_set_back(tmp_path, server):
     server.script = lambda n, prompt: Act(status=503)
     world = Supervised(tmp_path, server)
     world.write_days(days=2)
@@ -136,7 +136,7 @@ def test_a_pause_from_before_the_clock_was_set_back_is_not_told_again_by_the_nex
     assert len(world.events.times_of("provider_paused")) == 1
 
 
-def test_calls_of_a_day_stay_within_the_cap_and_go_on_tomorrow_newest_first(tmp_path, server):
+def test_submit_keeps_the_daily_call_cap_and_continues_newest_first(tmp_path, server):
     server.script = lambda n, prompt: Act(text=SUMMARY)
     world = Supervised(tmp_path, server, "max_calls_per_day = 4")
     world.write_days(days=10, back=25)
@@ -152,21 +152,21 @@ def test_calls_of_a_day_stay_within_the_cap_and_go_on_tomorrow_newest_first(tmp_
     assert len(world.summaries()) == 10
 
 
-def test_calls_whose_results_no_disk_can_take_are_counted(tmp_path, server, monkeypatch):
+def test_call_log_counts_calls_whose_results_can_not_be_written(tmp_path, server, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "磁盘满了")
 
     world = Supervised(tmp_path, server, "max_calls_per_day = 4")
     world.write_days(days=2)
     world.round("all")
-    monkeypatch.setattr(Spool, "finish", full)
+    monkeypatch.setattr(TaskQueue, "finish", full)
     for _ in range(10):
         with contextlib.suppress(OSError, NoCall):
             world.worker().run_once()
     assert world.calls == 4
 
 
-def test_calls_of_a_worker_that_is_told_to_end_in_the_middle_are_counted(tmp_path, server):
+def test_call_log_counts_calls_of_an_interrupted_worker(tmp_path, server):
     world = Supervised(tmp_path, server, "max_calls_per_day = 4")
     world.write_days(days=2)
     world.round("all")
@@ -183,20 +183,20 @@ def test_calls_of_a_worker_that_is_told_to_end_in_the_middle_are_counted(tmp_pat
     assert world.calls == 4
 
 
-def test_tasks_that_were_queued_before_the_cap_was_lowered_are_held_to_it(tmp_path, server):
+def test_round_holds_already_queued_tasks_to_a_lowered_call_cap(tmp_path, server):
     server.script = lambda n, prompt: Act(text=SUMMARY)
     world = Supervised(tmp_path, server)
     world.write_days(days=8)
     world.round("all")
-    assert len(world.ws.spool.in_flight()) == 8
+    assert len(world.ws.task_queue.active_groups()) == 8
     world.configure("max_calls_per_day = 2")
     world.settle()
     assert world.calls == 2
-    assert not world.ws.spool.in_flight()
+    assert not world.ws.task_queue.active_groups()
     assert world.events.times_of("calls_spent")
 
 
-def test_a_result_that_can_not_be_written_for_many_rounds_costs_what_it_cost_once(tmp_path, server, monkeypatch):
+def test_collect_counts_usage_once_if_the_summary_can_not_be_written(tmp_path, server, monkeypatch):
     server.script = lambda n, prompt: Act(text=SUMMARY)
     world = Supervised(tmp_path, server)
     world.write_days(days=1)
@@ -212,7 +212,7 @@ def test_a_result_that_can_not_be_written_for_many_rounds_costs_what_it_cost_onc
     assert (told["calls"], told["completionTokens"]) == (1, len(SUMMARY))
 
 
-def test_a_model_whose_context_is_smaller_than_it_is_told_costs_no_call_beyond_the_cap(tmp_path, server):
+def test_worker_keeps_the_call_cap_when_the_context_is_overstated(tmp_path, server):
     server.script = lambda n, prompt: ACTS["too long"] if len(prompt) > 1_200 else Act(text=SUMMARY)
     world = Supervised(tmp_path, server, "max_calls_per_day = 7")
     world.write_days(days=5, each=40)
@@ -224,7 +224,7 @@ def test_a_model_whose_context_is_smaller_than_it_is_told_costs_no_call_beyond_t
     assert len(world.summaries()) == 5
 
 
-def test_extracts_are_made_anew_when_a_model_appears_and_the_originals_stay_as_they_are(tmp_path, server):
+def test_submit_replaces_extracts_by_summaries_and_keeps_the_originals(tmp_path, server):
     server.script = lambda n, prompt: Act(text=SUMMARY)
     world = Supervised(tmp_path, server)
     world.write_days(days=4)
@@ -243,7 +243,7 @@ def test_extracts_are_made_anew_when_a_model_appears_and_the_originals_stay_as_t
     assert world.calls == 4
 
 
-def test_a_month_larger_than_one_call_makes_its_days_first(tmp_path, server):
+def test_schedule_summarizes_the_days_of_a_large_month_first(tmp_path, server):
     server.script = lambda n, prompt: Act(text=SUMMARY)
     world = Supervised(tmp_path, server)
     world.write_days(days=12, each=60, back=70)

@@ -50,7 +50,7 @@ def material_of(prompt):
 # ── prompts ──────────────────────────────────────────────────────────────────
 
 
-def test_a_day_becomes_a_summary_by_the_wording_of_its_language(shop):
+def test_worker_summarizes_a_day_with_the_prompt_of_its_language(shop):
     source = shop.day("2026-01-15", TALK)
     task = shop.submit_task("day-2026-01-15", source)
 
@@ -81,14 +81,14 @@ def test_a_day_becomes_a_summary_by_the_wording_of_its_language(shop):
         (("猫がいます。名前はまだない。",), "Write in the language of the material"),
     ],
 )
-def test_the_wording_is_chosen_by_the_language_of_the_material(shop, texts, asked):
+def test_prompts_follow_the_language_of_the_material(shop, texts, asked):
     shop.submit_task("day-2026-01-15", shop.day("2026-01-15", texts))
     shop.do()
 
     assert asked in shop.server.seen.prompts[0]
 
 
-def test_a_month_is_asked_for_by_theme_from_its_daily_summaries_and_the_files_beside_them(shop):
+def test_prompts_ask_for_a_month_by_theme_from_summaries_and_dated_files(shop):
     daily = shop.daily("2025-12-03", "## 部署\n\n改到凌晨 4:15。")
     source = shop.day("2025-12-04", TALK[:1])
     shop.submit_task("month-2025-12", source, material=(daily, source.name))
@@ -101,7 +101,7 @@ def test_a_month_is_asked_for_by_theme_from_its_daily_summaries_and_the_files_be
     )
 
 
-def test_a_late_message_joins_the_standing_summary(shop):
+def test_prompts_include_the_existing_summary_for_a_late_message(shop):
     shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK[:1]), previous="## 证书\n\n周五前续签。")
     shop.do()
 
@@ -110,21 +110,21 @@ def test_a_late_message_joins_the_standing_summary(shop):
     assert material_of(prompt).startswith("09:00 user: 把 nginx")
 
 
-def test_courtesies_alone_cost_no_call(shop):
+def test_worker_makes_no_call_for_small_talk_alone(shop):
     shop.submit_task("day-2026-01-15", shop.day("2026-01-15", ("好的", "谢谢！")))
     result = shop.do()
 
     assert (result.status, result.text, result.usage["calls"], shop.server.seen.calls) == ("done", "无需记录", 0, 0)
 
 
-def test_late_courtesies_leave_the_standing_summary_as_it_is(shop):
+def test_worker_keeps_the_existing_summary_for_late_small_talk(shop):
     shop.submit_task("day-2026-01-15", shop.day("2026-01-15", ("好的",)), previous="## 证书\n\n周五前续签。")
 
     assert shop.do().text == "## 证书\n\n周五前续签。"
     assert shop.server.seen.calls == 0
 
 
-def test_braces_and_placeholders_in_a_dialogue_are_words(shop):
+def test_prompts_leave_placeholders_in_messages_as_text(shop):
     text = "模板里写 {date} 和 {messages}，还有 {previous} {0} {{x}} }{ %s {"
     shop.submit_task("day-2026-01-15", shop.day("2026-01-15", (text,)), previous="旧的 {messages}")
     shop.do()
@@ -134,7 +134,7 @@ def test_braces_and_placeholders_in_a_dialogue_are_words(shop):
     assert "旧的 {messages}" in prompt
 
 
-def test_a_persons_own_wording_wins_and_its_digest_says_so(shop):
+def test_prompts_prefer_the_users_own_file_and_record_its_digest(shop):
     (shop.root / "prompts").mkdir()
     own = "{date} 说了什么？只写三行。\n{messages}\n"
     (shop.root / "prompts" / "daily-summary.zh.md").write_text(own, encoding="utf-8")
@@ -144,7 +144,7 @@ def test_a_persons_own_wording_wins_and_its_digest_says_so(shop):
     assert shop.server.seen.prompts[0].startswith("2026-01-15 说了什么？只写三行。\n（围栏里是引用的材料")
 
 
-def test_braces_in_a_persons_own_wording_are_words_too(shop):
+def test_prompts_leave_other_braces_of_the_users_own_file_as_text(shop):
     (shop.root / "prompts").mkdir()
     own = '{date}\n{messages}\n答成 {"话题": "……"} 也行，{} 和 {0} 不管。'
     (shop.root / "prompts" / "daily-summary.zh.md").write_text(own, encoding="utf-8")
@@ -155,19 +155,19 @@ def test_braces_in_a_persons_own_wording_are_words_too(shop):
 
 
 @pytest.mark.parametrize(("name", "lacks"), [(name, needed) for name, all_needed in NEEDED.items() for needed in all_needed])
-def test_a_wording_without_a_placeholder_is_refused_and_named(shop, name, lacks):
+def test_prompts_refuse_a_file_without_a_placeholder_and_name_both(shop, name, lacks):
     (shop.root / "prompts").mkdir()
     text = "".join(f"{{{needed}}}" for needed in NEEDED[name] if needed != lacks)
     (shop.root / "prompts" / f"{name}.zh.md").write_text(text)
 
     with pytest.raises(BadConfig) as caught:
-        load(name, "zh", shop.files, shop.layout)
+        load(name, "zh", shop.files, shop.paths)
 
     assert f"prompts/{name}.zh.md" in str(caught.value)
     assert f"{{{lacks}}}" in str(caught.value)
 
 
-def test_a_wording_that_breaks_while_the_worker_runs_costs_the_group_nothing(shop):
+def test_worker_keeps_its_task_queued_when_a_prompt_file_breaks(shop):
     shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
     (shop.root / "prompts").mkdir()
     (shop.root / "prompts" / "daily-summary.zh.md").write_text("没有占位符", encoding="utf-8")
@@ -179,7 +179,7 @@ def test_a_wording_that_breaks_while_the_worker_runs_costs_the_group_nothing(sho
     assert shop.results() == []
 
 
-def test_secrets_are_hidden_from_the_model(tmp_path, server):
+def test_worker_hides_secrets_from_the_model_unless_redaction_is_off(tmp_path, server):
     said = ("密码是 Hunter2demo，工号 QX-2291。",)
     hiding = ServedWorld(tmp_path / "a", server, more="[privacy]\npatterns = ['QX-\\d+']")
     telling = ServedWorld(tmp_path / "b", server, more='[privacy]\nredact = "off"')
@@ -197,7 +197,7 @@ def test_secrets_are_hidden_from_the_model(tmp_path, server):
 # ── what may be read ─────────────────────────────────────────────────────────
 
 
-def test_an_extract_is_no_material_for_a_model(shop):
+def test_worker_refuses_an_extract_as_material_for_a_model(shop):
     daily = shop.daily("2025-12-03", "> 摘录：没有用模型", extract=True)
     shop.submit_task("month-2025-12", shop.day("2025-12-03", TALK), material=(daily,))
     result = shop.do()
@@ -205,10 +205,10 @@ def test_an_extract_is_no_material_for_a_model(shop):
     assert (result.status, result.reason, shop.server.seen.calls) == ("failed", "lost", 0)
 
 
-def test_a_file_that_has_changed_since_is_not_read(shop):
+def test_worker_refuses_a_source_that_has_changed(shop):
     source = shop.day("2026-01-15", TALK)
     shop.submit_task("day-2026-01-15", source)
-    path = shop.layout.dated(source.name)
+    path = shop.paths.dated(source.name)
     path.write_bytes(path.read_bytes().replace(b"8443", b"9443"))
 
     assert shop.do().reason == "lost"
@@ -218,7 +218,7 @@ def test_a_file_that_has_changed_since_is_not_read(shop):
 # ── splitting ────────────────────────────────────────────────────────────────
 
 
-def test_a_day_beyond_the_context_is_read_in_pieces_with_the_summary_so_far(small):
+def test_writing_reads_a_large_day_in_pieces_with_the_summary_so_far(small):
     small.server.script = numbered
     small.submit_task("day-2026-01-15", small.day("2026-01-15", long_day(60)))
     result = small.do()
@@ -235,17 +235,17 @@ def test_a_day_beyond_the_context_is_read_in_pieces_with_the_summary_so_far(smal
     assert result.prompt == hashlib.sha256(both).hexdigest()[:12]
 
 
-def test_every_prompt_leaves_room_for_the_answer(small):
+def test_writing_leaves_room_for_the_answer_in_every_prompt(small):
     small.submit_task("day-2026-01-15", small.day("2026-01-15", long_day(60)))
     small.do()
 
-    from supervisor.text.token_count import estimate
+    from supervisor.text.token_count import estimate_tokens
 
     for body in small.server.seen.bodies:
-        assert estimate(body["messages"][0]["content"]) + body["max_tokens"] <= 1400
+        assert estimate_tokens(body["messages"][0]["content"]) + body["max_tokens"] <= 1400
 
 
-def test_one_message_larger_than_a_piece_is_cut_and_marked(small):
+def test_writing_splits_one_oversized_message_and_numbers_its_parts(small):
     text = "".join(f"{SENTENCES[0]}（第 {n} 句）" for n in range(60))
     small.submit_task("day-2026-01-15", small.day("2026-01-15", (text, "就这些，谢谢王芳。")))
     small.do()
@@ -259,7 +259,7 @@ def test_one_message_larger_than_a_piece_is_cut_and_marked(small):
     assert "就这些，谢谢王芳。" in prompts[-1]
 
 
-def test_a_server_that_finds_a_piece_too_long_gets_half_of_it(shop):
+def test_writing_halves_a_piece_that_the_server_finds_too_long(shop):
     def narrow(_number, prompt):
         long = len(material_of(prompt)) > 700
         return Act(status=400, message="maximum context length is 1024 tokens") if long else Act(text=TEXT)
@@ -274,7 +274,7 @@ def test_a_server_that_finds_a_piece_too_long_gets_half_of_it(shop):
     assert [int(n) for prompt in taken for n in re.findall(r"（第 (\d+) 条）", prompt)] == list(range(60))
 
 
-def test_a_server_that_finds_everything_too_long_fails_the_input_in_a_few_calls(shop):
+def test_writing_gives_up_after_a_few_calls_if_every_piece_is_too_long(shop):
     shop.server.play("too long")
     shop.submit_task("day-2026-01-15", shop.day("2026-01-15", long_day(60)))
     result = shop.do()
@@ -283,7 +283,7 @@ def test_a_server_that_finds_everything_too_long_fails_the_input_in_a_few_calls(
     assert result.usage["calls"] == shop.server.seen.calls < 8
 
 
-def test_a_standing_summary_larger_than_the_context_is_read_in_pieces_as_well(small):
+def test_writing_splits_an_oversized_existing_summary(small):
     previous = "".join(f"## 话题 {n}\n\n{SENTENCES[0]}\n\n" for n in range(60))
     small.submit_task("day-2026-01-15", small.day("2026-01-15", TALK), previous=previous)
 
@@ -293,14 +293,14 @@ def test_a_standing_summary_larger_than_the_context_is_read_in_pieces_as_well(sm
     assert "周五前续签证书。" in small.server.seen.prompts[-1]
 
 
-def test_a_piece_with_nothing_in_it_leaves_the_summary_so_far(small):
+def test_writing_keeps_the_summary_so_far_when_a_piece_has_nothing(small):
     small.server.script = lambda number, _prompt: Act(text="无需记录。" if number % 2 else TEXT)
     small.submit_task("day-2026-01-15", small.day("2026-01-15", long_day(60)))
 
     assert small.do().text == TEXT
 
 
-def test_a_model_that_tells_only_what_is_new_does_not_cost_what_stood_before(shop):
+def test_writing_keeps_the_existing_summary_when_the_model_omits_it(shop):
     shop.server.play(Act(text="## 新\n\n证书。"))
     shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK), previous=TEXT)
 
@@ -311,7 +311,7 @@ def test_a_model_that_tells_only_what_is_new_does_not_cost_what_stood_before(sho
 
 
 @pytest.mark.parametrize("fault", ["fault", "close", "slow down", "empty", "cut off"])
-def test_a_failure_keeps_the_finished_pieces_and_says_what_was_paid(small, fault):
+def test_writing_keeps_finished_pieces_and_reports_usage_on_failure(small, fault):
     source = small.day("2026-01-15", long_day(60))
     small.submit_task("day-2026-01-15", source)
     small.server.play("say", "say", fault)
@@ -330,7 +330,7 @@ def test_a_failure_keeps_the_finished_pieces_and_says_what_was_paid(small, fault
     assert small.pieces() == []
 
 
-def test_a_later_attempt_reads_what_has_changed_anew(small):
+def test_writing_reads_a_changed_source_from_the_start(small):
     small.submit_task("day-2026-01-15", small.day("2026-01-15", long_day(60)))
     small.server.play("say", "say", "fault")
     small.do()
@@ -340,39 +340,39 @@ def test_a_later_attempt_reads_what_has_changed_anew(small):
     assert small.do().usage["calls"] == 4
 
 
-def test_a_day_never_has_more_calls_than_its_cap_and_the_task_goes_on_where_it_stopped(tmp_path, server):
+def test_worker_keeps_the_daily_call_cap_and_resumes_the_task_next_day(tmp_path, server):
     shop = ServedWorld(tmp_path / "w", server, f"{SMALL}\nmax_calls_per_day = 3")
     shop.submit_task("day-2026-01-15", shop.day("2026-01-15", long_day(60)))
     for _ in range(3):
         with pytest.raises(NoCall, match="the day's calls are used up"):
             shop.worker().run_once()
-        assert shop.spool.in_flight() == {"day-2026-01-15": "queue"}
+        assert shop.task_queue.active_groups() == {"day-2026-01-15": "queue"}
     assert server.seen.calls == 3
 
     shop.clock.now += timedelta(days=1)
     assert (shop.do().status, server.seen.calls) == ("done", 4)
 
 
-def test_what_a_person_asks_for_may_pass_the_day_s_cap_but_by_no_more_than_another_day(tmp_path, server):
+def test_worker_lets_a_redo_exceed_the_cap_by_at_most_another_cap(tmp_path, server):
     shop = ServedWorld(tmp_path / "w", server, f"{SMALL}\nmax_calls_per_day = 3")
     source = shop.day("2026-01-15", long_day(60))
     shop.submit_task("day-2026-01-15", source, redo=True)
     result = shop.do()
     assert (result.reason, result.usage["calls"]) == ("input", 3)
-    assert CallLog(shop.files, shop.layout, ZONE).today(shop.clock()) == 3
+    assert CallLog(shop.files, shop.paths, ZONE).today(shop.clock()) == 3
 
     shop.submit_task("day-2026-01-15", source, attempt=1, redo=True)
     assert (shop.do().status, server.seen.calls) == ("done", 4)
 
 
-def test_each_request_is_counted_also_those_that_a_server_refuses_for_a_parameter(shop, server):
+def test_call_log_counts_requests_refused_for_a_parameter(shop, server):
     server.script = lambda _n, _prompt: Act(refuses=("temperature", "max_tokens"))
     shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
     shop.do()
-    assert CallLog(shop.files, shop.layout, ZONE).today(shop.clock()) == server.seen.calls > 1
+    assert CallLog(shop.files, shop.paths, ZONE).today(shop.clock()) == server.seen.calls > 1
 
 
-def test_a_full_disk_costs_a_piece_and_not_the_work(small, monkeypatch):
+def test_writing_continues_when_a_piece_can_not_be_saved(small, monkeypatch):
     source = small.day("2026-01-15", long_day(60))
     small.submit_task("day-2026-01-15", source)
     worker = small.worker()
@@ -388,10 +388,10 @@ def test_a_full_disk_costs_a_piece_and_not_the_work(small, monkeypatch):
     assert worker.run_once().status == "done"
 
 
-def test_what_was_taken_over_while_the_model_wrote_is_not_delivered(shop):
+def test_worker_delivers_nothing_when_its_task_was_requeued(shop):
     def taken_over(_number, _prompt):
-        for name in shop.spool.claimed():
-            shop.spool.put_back(name)
+        for name in shop.task_queue.claimed():
+            shop.task_queue.requeue(name)
         return Act(text=TEXT)
 
     shop.server.script = taken_over
@@ -402,7 +402,7 @@ def test_what_was_taken_over_while_the_model_wrote_is_not_delivered(shop):
     assert shop.queued() == ["day-2026-01-15"]
 
 
-def test_how_long_the_server_asks_to_wait_is_in_the_result(shop):
+def test_worker_puts_the_retry_after_of_the_server_in_the_result(shop):
     shop.server.play("slow down")
     shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
     result = shop.do()
@@ -411,7 +411,7 @@ def test_how_long_the_server_asks_to_wait_is_in_the_result(shop):
     assert shop.results() == [result]
 
 
-def test_no_file_of_the_workspace_holds_the_key(shop):
+def test_worker_writes_the_key_to_no_file_of_the_workspace(shop):
     shop.server.play(Act(status=500, message=f"bad key {KEY}"))
     shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
     shop.do()

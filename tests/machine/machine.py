@@ -24,7 +24,7 @@ from tests.simulation.world import SimulatedWorld, cranked
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from tests.simulation.talk import Said
+    from tests.simulation.talk import WindowMessage
 
 ZONE = "Asia/Shanghai"
 #: A few days before a month closes.
@@ -63,7 +63,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     # ── programs ─────────────────────────────────────────────────────────────
 
-    def said(self, count: int, days_ago: int) -> list[Said]:
+    def said(self, count: int, days_ago: int) -> list[WindowMessage]:
         return self.talker.burst(self.world.clock() - timedelta(days=days_ago), count)
 
     @rule(count=st.integers(1, 8), days_ago=st.sampled_from((0, 0, 0, 3, 8, 40, 90)))

@@ -27,11 +27,11 @@ SHARE = settings(
 )
 
 
-def test_anything_in_any_order_loses_nothing_and_comes_to_rest() -> None:
+def test_pipeline_loses_nothing_and_settles_after_any_order_of_acts() -> None:
     run_state_machine_as_test(AnyOrder, settings=SHARE)
 
 
-def test_a_run_that_was_cut_off_goes_on_after_the_parts_that_are_written_down(tmp_path: Path) -> None:
+def test_machine_command_continues_an_interrupted_run(tmp_path: Path) -> None:
     log = tmp_path / "日志.jsonl"
     arguments = ["--steps", "2", "--jobs", "1", "--log", str(log)]
     assert main([*arguments, "--examples", "100"]) == 0
@@ -46,7 +46,7 @@ MUTANTS = {
 
 
 @pytest.mark.parametrize("name", MUTANTS)
-def test_a_product_with_one_step_wrong_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_state_machine_finds_every_mutant(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(*MUTANTS[name])
     first = settings(SHARE, max_examples=200, phases=[Phase.generate], report_multiple_bugs=False)
     with pytest.raises(BaseException, match=r"LOST|DOUBLE|bug|flag|settle|still there|no summary"):

@@ -22,7 +22,7 @@ def cut(*words: str) -> tuple[int, str]:
 
 @pytest.mark.process
 @pytest.mark.timeout(120)
-def test_no_acknowledged_message_is_gone_after_the_power_was_cut():
+def test_power_cut_loses_no_acknowledged_message():
     code, said = cut("--cuts", "6", "--a-round", "3", "--fs", "ext4", "--seed", "7")
 
     assert code == 0, said
@@ -31,7 +31,7 @@ def test_no_acknowledged_message_is_gone_after_the_power_was_cut():
 
 @pytest.mark.process
 @pytest.mark.timeout(120)
-def test_the_rig_sees_that_nothing_was_fsynced():
+def test_power_cut_rig_detects_missing_fsyncs():
     code, said = cut("--cuts", "40", "--a-round", "4", "--fs", "ext4", "--seed", "7", "--control", "all")
 
     assert code == 0, said

@@ -227,4 +227,4 @@ def _work_once(root: Path) -> None:
     from worker.providers import choose
 
     ws = open_workspace(root, {}, supervisor.protocol.clock.utc_now)
-    Worker(ws.files, ws.layout, ws.config, choose(ws.config, {}), supervisor.protocol.clock.utc_now).run_once()
+    Worker(ws.files, ws.paths, ws.config, choose(ws.config, {}), supervisor.protocol.clock.utc_now).run_once()

@@ -87,7 +87,7 @@ WRONG = [
 ]
 
 
-def test_a_wrong_argument_is_one_sentence_and_exit_code_64(recalld):
+def test_cli_exits_64_with_one_sentence_for_a_wrong_argument(recalld):
     started = [recalld.start("-w", str(recalld.root), *words) for words in WRONG]
     found = {" ".join(words): ended(process) for words, process in zip(WRONG, started, strict=True)}
 
@@ -96,7 +96,7 @@ def test_a_wrong_argument_is_one_sentence_and_exit_code_64(recalld):
     assert [done.err for done in found.values() if not is_one_sentence(done.err)] == []
 
 
-def test_a_workspace_that_is_not_there_is_named_with_what_to_do(recalld, tmp_path):
+def test_cli_exits_64_and_suggests_init_for_a_missing_workspace(recalld, tmp_path):
     done = ended(recalld.start("-w", str(tmp_path / "没有"), "status"))
 
     assert done.code == 64
@@ -104,7 +104,7 @@ def test_a_workspace_that_is_not_there_is_named_with_what_to_do(recalld, tmp_pat
     assert "recalld init" in done.err
 
 
-def test_a_lost_dated_file_is_65(talked):
+def test_fsck_exits_65_when_a_dated_file_is_lost(talked):
     for path in (talked.root / "memory").glob("2026-01-29-*.md"):
         path.unlink()
     for path in (talked.root / "history.json", talked.root / "history.json.bak"):
@@ -116,7 +116,7 @@ def test_a_lost_dated_file_is_65(talked):
     assert json.loads(done.out)["lost"] != []
 
 
-def test_a_model_that_is_not_there_is_69(talked):
+def test_run_exits_69_when_the_model_is_unreachable(talked):
     done = talked("run", "--until-settled", RECALLD_LLM_BASE_URL="http://127.0.0.1:9/v1", RECALLD_LLM_MODEL="没有")
 
     assert done.code == 69
@@ -125,7 +125,7 @@ def test_a_model_that_is_not_there_is_69(talked):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 @pytest.mark.parametrize("path", ["memory/长长的笔记.md", "memory/short.md"])
-def test_a_full_disk_behind_the_output_is_74(talked, path):
+def test_get_exits_74_when_the_output_is_a_full_disk(talked, path):
     with Path("/dev/full").open("w") as full:
         done = ended(talked.start("-w", str(talked.root), "get", path, stdout=full.fileno()))
 
@@ -133,7 +133,7 @@ def test_a_full_disk_behind_the_output_is_74(talked, path):
     assert is_one_sentence(done.err)
 
 
-def test_a_second_supervisor_is_75_and_the_first_one_stays(talked):
+def test_run_exits_75_when_a_supervisor_is_already_running(talked):
     with talked.supervised() as first:
         done = talked("run")
 
@@ -143,7 +143,7 @@ def test_a_second_supervisor_is_75_and_the_first_one_stays(talked):
     assert first.returncode == 0
 
 
-def test_a_folder_that_nobody_may_write_is_77(recalld):
+def test_append_exits_77_when_the_folder_is_not_writable(recalld):
     as_somebody: list[str] = []
     if os.geteuid() == 0:
         if not shutil.which("setpriv"):
@@ -166,14 +166,14 @@ def test_a_folder_that_nobody_may_write_is_77(recalld):
 @pytest.mark.parametrize(
     "change", [{"RECALLD_RECALL_MAX_HITS": "很多"}, {"RECALLD_RECALL_MAXHITS": "3"}, {"RECALLD_LANGUAGE": "latin"}]
 )
-def test_a_wrong_configuration_is_78(recalld, change):
+def test_cli_exits_78_for_a_wrong_configuration(recalld, change):
     done = recalld("search", "花生", **change)
 
     assert done.code == 78
     assert is_one_sentence(done.err)
 
 
-def test_a_workspace_of_a_newer_recalld_is_78(talked):
+def test_run_exits_78_for_a_workspace_of_a_newer_version(talked):
     path = next((talked.root / "memory").glob("2026-01-20-*.md"))
     path.write_text(path.read_text(encoding="utf-8").replace("recalld: 1", "recalld: 99"), encoding="utf-8")
 
@@ -228,7 +228,7 @@ ANSWERS = {
 }
 
 
-def test_every_command_has_a_json_answer_that_stands_in_this_table():
+def test_cli_has_exactly_the_commands_of_the_table_of_json_answers():
     def leaves(group: typer.core.TyperGroup, before: str = "") -> set[str]:
         return {
             leaf
@@ -239,7 +239,7 @@ def test_every_command_has_a_json_answer_that_stands_in_this_table():
     assert leaves(commands()) == set(ANSWERS)
 
 
-def test_json_is_one_line_with_the_keys_that_programs_rely_on(talked):
+def test_cli_json_is_one_line_with_the_promised_keys(talked):
     for name, (words, keys) in ANSWERS.items():
         done = talked(*words.split(), "--json")
         assert done.code in {0, 69}, (name, done)
@@ -249,7 +249,7 @@ def test_json_is_one_line_with_the_keys_that_programs_rely_on(talked):
         assert [key for key in first if key in keys] == keys, name
 
 
-def test_the_index_says_what_it_holds_and_whether_memory_is_as_it_says(recalld):
+def test_index_commands_report_contents_and_differences(recalld):
     assert recalld("init").code == 0
     note = recalld.root / "memory" / "想法.md"
     note.parent.mkdir(exist_ok=True)
@@ -275,7 +275,7 @@ def test_the_index_says_what_it_holds_and_whether_memory_is_as_it_says(recalld):
     assert not (recalld.root / "log.jsonl").exists()
 
 
-def test_times_in_json_are_those_of_the_wire(talked):
+def test_why_json_has_its_time_in_wire_format(talked):
     talked("inject", "--query", "花生过敏")
 
     at = json.loads(talked("why", "--json").out)["at"]
@@ -286,7 +286,7 @@ def test_times_in_json_are_those_of_the_wire(talked):
 # ── arguments, clock, output ─────────────────────────────────────────────────
 
 
-def test_an_option_behind_the_command_is_the_same_as_before_it(talked):
+def test_cli_accepts_options_before_and_after_the_command(talked):
     here = str(talked.root)
     ways = [
         ["-w", here, "search", "花生过敏"],
@@ -304,7 +304,7 @@ def test_an_option_behind_the_command_is_the_same_as_before_it(talked):
     assert {*alone, *served, by_variable} == {Ended(0, alone[0].out, "")}
 
 
-def test_a_supervisor_of_another_workspace_is_never_asked(talked, tmp_path):
+def test_cli_never_asks_the_supervisor_of_another_workspace(talked, tmp_path):
     other = Command(tmp_path / "另一个", RECALLD_NOW=NOW)
     other("init")
     with talked.supervised():
@@ -317,7 +317,7 @@ def test_a_supervisor_of_another_workspace_is_never_asked(talked, tmp_path):
     assert found == [Ended(0, "", "")] * 2
 
 
-def test_recalld_now_is_the_clock_and_now_wins_over_it(recalld):
+def test_cli_takes_the_time_from_option_now_before_recalld_now(recalld):
     def planned(*words: str, **environ: str) -> datetime:
         return datetime.fromisoformat(json.loads(recalld("plan", "--json", *words, **environ).out)["at"])
 
@@ -326,7 +326,7 @@ def test_recalld_now_is_the_clock_and_now_wins_over_it(recalld):
     assert planned("--now", "2028-01-01T00:00:00Z") == datetime.fromisoformat("2028-01-01T00:00:00Z")
 
 
-def test_a_reader_that_has_gone_is_no_fault(talked):
+def test_cli_exits_0_when_the_reader_of_the_pipe_is_gone(talked):
     def unread(*words: str, **environ: str) -> Ended:
         reader, writer = os.pipe()
         os.close(reader)
@@ -344,7 +344,7 @@ def test_a_reader_that_has_gone_is_no_fault(talked):
     assert alone + unbuffered + served == [Ended(0, "", "")] * 7
 
 
-def test_an_output_that_was_closed_beforehand_is_no_fault(talked):
+def test_cli_exits_0_when_the_output_is_closed(talked):
     def closed(*words: str) -> Ended:
         shell = ["sh", "-c", 'exec "$@" >&-', "sh"]
         return ended(talked.start("-w", str(talked.root), *words, before=shell))
@@ -356,7 +356,7 @@ def test_an_output_that_was_closed_beforehand_is_no_fault(talked):
     assert [alone, served] == [Ended(0, "", "")] * 2
 
 
-def test_chinese_goes_in_and_out_where_the_locale_knows_none(talked):
+def test_cli_reads_and_prints_chinese_in_a_c_locale(talked):
     alone = [talked("search", "花生过敏", **C_LOCALE), talked("get", "memory/长长的笔记.md", "--lines", "1", **C_LOCALE)]
     with talked.supervised():
         served = [talked("search", "花生过敏", **C_LOCALE), talked("get", "memory/长长的笔记.md", "--lines", "1", **C_LOCALE)]
@@ -366,7 +366,7 @@ def test_chinese_goes_in_and_out_where_the_locale_knows_none(talked):
     assert served == alone
 
 
-def test_what_is_appended_in_a_c_locale_is_what_was_said(recalld):
+def test_append_stores_chinese_exactly_in_a_c_locale(recalld):
     recalld("append", "--role", "user", "--text", "我对花生过敏。", **C_LOCALE)
     recalld("append", "--role", "user", "--text", "-", stdin="备份失败。", **C_LOCALE)
 
@@ -374,7 +374,7 @@ def test_what_is_appended_in_a_c_locale_is_what_was_said(recalld):
     assert texts == ["我对花生过敏。", "备份失败。"]
 
 
-def test_half_an_emoji_in_memory_is_printed_as_its_escape(recalld):
+def test_search_prints_a_lone_surrogate_as_its_escape(recalld):
     said = {"role": "user", "text": "我的猫叫小白 \ud83d，爱吃 tuna", "createdAt": "2026-01-30T10:00:00+08:00"}
     recalld("append", "--jsonl", stdin=json.dumps(said))
     recalld("run", "--until-settled", "--no-worker")
@@ -387,14 +387,14 @@ def test_half_an_emoji_in_memory_is_printed_as_its_escape(recalld):
     assert "小白" in json.loads(hits.out)[0]["snippet"]
 
 
-def test_the_version_is_said_without_a_workspace(tmp_path):
+def test_cli_prints_the_version_without_a_workspace(tmp_path):
     done = ended(Command(tmp_path / "没有").start("--version"))
 
     assert done.code == 0
     assert re.fullmatch(r"recalld \d+\.\d+\.\d+\S*\n", done.out)
 
 
-def test_help_is_in_plain_text(tmp_path):
+def test_cli_prints_help_as_plain_text(tmp_path):
     words: list[list[str]] = [[], ["search"], ["summary", "redo"]]
     command = Command(tmp_path / "没有", COLUMNS="200")
     started = [command.start(*one, "--help") for one in words]

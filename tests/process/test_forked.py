@@ -31,14 +31,14 @@ print(*forked.run(pathlib.Path("工作区"), "run", environ={}))
 
 @pytest.mark.process
 @pytest.mark.timeout(60)
-def test_a_command_that_never_ends_is_killed_and_its_errors_say_so():
+def test_forked_kills_a_command_that_never_ends_and_reports_it():
     done = subprocess.run([sys.executable, "-c", HANGS], cwd=ROOT, capture_output=True, text=True, check=True)
 
     assert [line.split()[0] for line in done.stdout.splitlines() if line] == ["-24", "-9"]
     assert done.stdout.count("it never ended: run was killed") == 2
 
 
-def test_every_part_bears_its_commit_and_the_last_line_names_all_of_them_and_the_slowest_case(tmp_path, monkeypatch):
+def test_rounds_record_each_commit_and_report_all_with_the_slowest_case(tmp_path, monkeypatch):
     log = tmp_path / "日志.jsonl"
     for n, commit in enumerate(("旧一", "新二+")):
         monkeypatch.setattr(rounds, "commit", lambda commit=commit: commit)

@@ -11,9 +11,9 @@ import pytest
 #: Ten threads at once hold memory of the C library, so that each wants a pool of its own; the library then counts its pools.
 THREADS = """
 import ctypes, sys, threading
-from supervisor.interfaces.serve import keep_one_pool
+from supervisor.interfaces.serve import limit_malloc_arenas
 if sys.argv[1] == "one":
-    keep_one_pool()
+    limit_malloc_arenas()
 libc = ctypes.CDLL(None)
 libc.malloc.restype, libc.fdopen.restype = ctypes.c_void_p, ctypes.c_void_p
 here = threading.Barrier(10)
@@ -29,7 +29,7 @@ libc.malloc_info(0, out), libc.fflush(out)
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has pools for threads")
-def test_the_threads_of_a_service_share_one_pool():
+def test_limit_malloc_arenas_leaves_one_arena_for_all_threads():
     pools = {
         how: subprocess.run([sys.executable, "-c", THREADS, how], capture_output=True, text=True, check=True).stdout.count(
             "<heap nr="

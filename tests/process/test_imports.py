@@ -61,7 +61,7 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Command:
     return made
 
 
-def test_with_a_supervisor_the_command_loads_two_small_modules_of_ours_and_none_of_others(command):
+def test_inject_with_a_supervisor_imports_two_modules_and_no_dependency(command):
     bare = loaded(command=command, front=False)
     with command.supervised():
         english = loaded("inject", "--query", "peanut butter", command=command) - bare
@@ -80,20 +80,20 @@ def test_with_a_supervisor_the_command_loads_two_small_modules_of_ours_and_none_
     assert chinese == english
 
 
-def test_without_a_supervisor_an_english_question_loads_nothing_that_chinese_models_or_terminals_need(command):
+def test_inject_in_english_imports_nothing_for_chinese_llm_or_terminal(command):
     tops = {name.partition(".")[0] for name in loaded("inject", "--query", "peanut butter", command=command)}
 
     assert tops & HEAVY == set()
 
 
-def test_without_a_supervisor_a_chinese_question_loads_no_model_and_no_terminal(command):
+def test_inject_in_chinese_imports_no_heavy_module_but_the_tokenizer(command):
     tops = {name.partition(".")[0] for name in loaded("inject", "--query", "花生 过敏", command=command)}
 
     assert tops & (HEAVY - {"jieba", "rjieba", "opencc"}) == set()
     assert tops & {"jieba", "rjieba"}
 
 
-def test_a_look_at_lines_of_a_file_loads_no_index(command):
+def test_get_imports_no_index(command):
     tops = {name.partition(".")[0] for name in loaded("get", "memory/allergy.md", command=command)}
 
     assert tops & (HEAVY | {"numpy", "rank_bm25", "tantivy", "Stemmer"}) == set()

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.process
-def test_no_file_of_a_workspace_can_be_read_by_others(tmp_path):
+def test_workspace_files_are_unreadable_for_others(tmp_path):
     root = tmp_path / "工作区"
     environ = {key: value for key, value in os.environ.items() if not key.startswith("RECALLD_")}
     message = json.dumps({"role": "user", "text": "明天把 nginx 的配置备份一下。", "createdAt": "2026-01-05T08:00:00Z"})

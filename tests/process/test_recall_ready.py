@@ -92,7 +92,7 @@ def inbox(*inputs: dict[str, Any]) -> tuple[str, str]:
     return text, hashlib.sha256(text.encode()).hexdigest()
 
 
-def test_what_is_saved_in_an_editor_is_found_without_any_command_that_looks_for_it(running):
+def test_watcher_updates_the_index_after_saves_renames_and_deletions(running):
     assert not running.finds("三联疫苗", "三联疫苗")
     running.save("memory/想法 2.md", "# 家里\n\n猫的三联疫苗约在九月十二号。\n")
     until(lambda: running.finds("三联疫苗", "九月十二号"))
@@ -111,7 +111,7 @@ def test_what_is_saved_in_an_editor_is_found_without_any_command_that_looks_for_
     assert (code, "Traceback" in said, "index_stale" in said) == (0, False, False)
 
 
-def test_the_socket_answers_the_commands_of_a_turn_and_no_other(running):
+def test_socket_server_answers_the_commands_of_a_turn_and_no_others(running):
     """Whoever reaches it may read; what writes or repairs is for who may run a command."""
     assert running.ask("index", "status")["code"] == 0
     for words in (
@@ -127,11 +127,11 @@ def test_the_socket_answers_the_commands_of_a_turn_and_no_other(running):
     assert "从门里来的话" not in (running.root / "history.json").read_text(encoding="utf-8")
 
 
-def test_what_the_supervisor_itself_archives_is_found(running):
+def test_supervisor_makes_its_own_archived_messages_searchable(running):
     until(lambda: running.finds("rsync nas7", "nas7"))
 
 
-def test_the_inbox_has_its_context_ready_and_stays_as_it_was(running):
+def test_prepared_turn_follows_the_inbox_and_leaves_it_unchanged(running):
     until(lambda: running.finds("rsync nas7", "nas7"))
     text, digest = inbox({"id": "消息-1", "text": "备份放在 nas7 吗？", "createdAt": "2026-01-31T02:00:00.000Z"})
     running.save("inbox.json", text)
@@ -150,7 +150,7 @@ def test_the_inbox_has_its_context_ready_and_stays_as_it_was(running):
     assert "nas8" not in said
 
 
-def test_what_waits_when_the_supervisor_starts_is_made_ready_and_a_broken_inbox_brings_nothing_down(running):
+def test_supervisor_survives_an_invalid_inbox_at_start_and_reads_the_next(running):
     running.end()
     running.save("inbox.json", "{")
     running.begin()
@@ -163,7 +163,7 @@ def test_what_waits_when_the_supervisor_starts_is_made_ready_and_a_broken_inbox_
 
 
 @pytest.mark.parametrize("harm", ["deleted", "cut off"])
-def test_an_index_that_is_gone_or_damaged_comes_back_though_no_file_of_memory_changes(running, harm):
+def test_supervisor_rebuilds_a_deleted_or_damaged_index_without_edits(running, harm):
     until(lambda: running.finds("rsync nas7", "nas7"))
     index = running.root / ".recalld" / "index"
     until(lambda: json.loads(running.ask("index", "status", "--json")["out"])["differing"] == 0)
@@ -183,7 +183,7 @@ def test_an_index_that_is_gone_or_damaged_comes_back_though_no_file_of_memory_ch
     assert "index_damaged" in (running.root / "log.jsonl").read_text(encoding="utf-8")
 
 
-def test_told_to_end_in_the_middle_of_a_first_index_it_ends_at_once_and_clean(running):
+def test_supervisor_exits_cleanly_on_sigterm_during_the_first_indexing(running):
     running.end()
     folder = running.root / "memory"
     for n in range(600):

@@ -65,12 +65,12 @@ def told() -> list[str]:
 @pytest.fixture
 def door(world, told) -> Iterator[Callable[[], socket.socket]]:
     """Connects to a door that is open."""
-    with open_door(world.layout, world.files, answer, told.append), contextlib.ExitStack() as stack:
+    with open_door(world.paths, world.files, answer, told.append), contextlib.ExitStack() as stack:
 
         def connect() -> socket.socket:
             line = stack.enter_context(socket.socket(socket.AF_UNIX))
             line.settimeout(20)
-            line.connect(str(world.layout.state / "socket"))
+            line.connect(str(world.paths.state / "socket"))
             return line
 
         yield connect
@@ -92,7 +92,7 @@ def is_served(line: socket.socket) -> bool:
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_request_that_is_none_is_left_without_an_answer_and_the_next_one_is_served(door, told, name):
+def test_socket_server_leaves_an_invalid_request_unanswered_and_goes_on(door, told, name):
     data, why = REFUSED[name]
     for _ in range(20):
         assert said(door(), data).strip() == b""
@@ -101,16 +101,16 @@ def test_a_request_that_is_none_is_left_without_an_answer_and_the_next_one_is_se
     assert all(why in one and "花生" not in one for one in told)
 
 
-def test_a_request_is_acknowledged_before_the_work_is_done(world, told):
+def test_socket_server_acknowledges_a_request_before_the_work(world, told):
     free = threading.Event()
 
     def slow(request: Request) -> dict[str, Any]:
         assert free.wait(20)
         return answer(request)
 
-    with open_door(world.layout, world.files, slow, told.append), socket.socket(socket.AF_UNIX) as line:
+    with open_door(world.paths, world.files, slow, told.append), socket.socket(socket.AF_UNIX) as line:
         line.settimeout(20)
-        line.connect(str(world.layout.state / "socket"))
+        line.connect(str(world.paths.state / "socket"))
         line.sendall(json.dumps(GOOD).encode() + b"\n")
         assert line.recv(100) == b"\n"
         free.set()
@@ -118,7 +118,7 @@ def test_a_request_is_acknowledged_before_the_work_is_done(world, told):
     assert told == []
 
 
-def test_clients_that_say_nothing_hold_nobody_up(door):
+def test_socket_server_serves_others_while_clients_are_silent(door):
     silent = [door() for _ in range(15)]
     began = time.monotonic()
     assert is_served(door())
@@ -128,14 +128,14 @@ def test_clients_that_say_nothing_hold_nobody_up(door):
     assert is_served(door())
 
 
-def test_a_door_that_is_closed_leaves_no_socket_and_no_thread(world, told):
-    with open_door(world.layout, world.files, answer, told.append):
-        assert (world.layout.state / "socket").stat().st_mode & 0o777 == 0o600
-    assert not (world.layout.state / "socket").exists()
+def test_socket_server_removes_its_socket_and_thread_on_close(world, told):
+    with open_door(world.paths, world.files, answer, told.append):
+        assert (world.paths.state / "socket").stat().st_mode & 0o777 == 0o600
+    assert not (world.paths.state / "socket").exists()
     assert "door" not in [one.name for one in threading.enumerate()]
 
 
-def test_a_disk_that_has_no_room_for_a_socket_ends_nothing_and_it_is_made_when_there_is(world, told, monkeypatch):
+def test_socket_server_retries_when_the_disk_has_no_room_for_a_socket(world, told, monkeypatch):
     monkeypatch.setattr("supervisor.interfaces.socket_server._OPEN_AGAIN_S", 0.02)
     refused = threading.Event()
     has_room = threading.Event()
@@ -149,11 +149,11 @@ def test_a_disk_that_has_no_room_for_a_socket_ends_nothing_and_it_is_made_when_t
             bind(self, where)
 
     monkeypatch.setattr("supervisor.interfaces.socket_server.socket.socket", Unable)
-    with open_door(world.layout, world.files, answer, told.append):
+    with open_door(world.paths, world.files, answer, told.append):
         assert refused.is_set()
         assert told[0] == "the socket can't be made: 磁盘满了"
         has_room.set()
-        path = world.layout.state / "socket"
+        path = world.paths.state / "socket"
         with socket.socket(socket.AF_UNIX) as line:
             line.settimeout(20)
             until(lambda: line.connect_ex(str(path)) == 0)
@@ -168,25 +168,25 @@ def test_a_disk_that_has_no_room_for_a_socket_ends_nothing_and_it_is_made_when_t
 def listening(world) -> Iterator[socket.socket]:
     """A socket in the supervisor's place at which nobody accepts, as with one that is stopped."""
     with socket.socket(socket.AF_UNIX) as found:
-        found.bind(str(world.layout.state / "socket"))
+        found.bind(str(world.paths.state / "socket"))
         found.listen(1)
         yield found
 
 
-def test_a_supervisor_that_says_nothing_costs_a_turn_a_quarter_of_a_second(world, listening):
+def test_entry_waits_a_quarter_second_for_a_silent_supervisor(world, listening):
     began = time.monotonic()
     assert entry._asked(["-w", str(world.root), "inject", "--query", "花生"]) == (None, True)
     assert 0.2 < time.monotonic() - began < 1.5
 
 
-def test_a_supervisor_at_which_too_many_wait_costs_nothing(world, listening):
+def test_entry_gives_up_when_the_socket_backlog_is_full(world, listening):
     with contextlib.ExitStack() as stack:
         for _ in range(2):
-            stack.enter_context(socket.socket(socket.AF_UNIX)).connect(str(world.layout.state / "socket"))
+            stack.enter_context(socket.socket(socket.AF_UNIX)).connect(str(world.paths.state / "socket"))
         assert entry._asked(["-w", str(world.root), "get", "memory.md"]) == (None, True)
 
 
-def test_one_that_has_understood_is_waited_for(world, listening, monkeypatch):
+def test_entry_waits_for_a_supervisor_that_has_acknowledged(world, listening, monkeypatch):
     monkeypatch.setattr(entry, "_SIGN_S", 0.5)
     pause = threading.Event()
 
@@ -204,7 +204,7 @@ def test_one_that_has_understood_is_waited_for(world, listening, monkeypatch):
     thread.join(20)
 
 
-def test_one_that_refuses_is_not_mute(world, listening):
+def test_entry_does_not_report_a_refusing_supervisor_as_mute(world, listening):
     def refuse() -> None:
         listening.accept()[0].close()
 
@@ -214,7 +214,7 @@ def test_one_that_refuses_is_not_mute(world, listening):
     thread.join(20)
 
 
-def test_a_socket_of_somebody_else_is_told_no_question(world, listening, monkeypatch):
+def test_entry_sends_nothing_to_a_socket_of_another_user(world, listening, monkeypatch):
     stat = os.lstat
 
     def strange(path: str) -> os.stat_result:
@@ -229,7 +229,7 @@ def test_a_socket_of_somebody_else_is_told_no_question(world, listening, monkeyp
 # ── the real ones ────────────────────────────────────────────────────────────
 
 
-def test_a_stopped_supervisor_costs_no_turn_and_is_told_once(tmp_path):
+def test_inject_answers_and_reports_a_stopped_supervisor_once(tmp_path):
     recalld = Command(tmp_path / "workspace", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
     assert recalld("init").code == 0
     (recalld.root / "memory.md").write_text("2026-01-20|聊天|用户对榛子过敏\n", encoding="utf-8")
@@ -266,15 +266,15 @@ def far(world, tmp_path, monkeypatch) -> Path:
     return runtime
 
 
-def test_a_long_path_has_its_socket_in_a_folder_that_is_ours_alone(world, far, told):
-    with open_door(world.layout, world.files, answer, told.append):
+def test_socket_server_uses_a_private_folder_for_a_long_path(world, far, told):
+    with open_door(world.paths, world.files, answer, told.append):
         asked = entry._asked(["-w", str(world.root), "get", "memory.md"])
         assert asked[0] is not None
         assert (far / "recalld").stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.parametrize("harm", ["others may write", "a link", "others may look in"])
-def test_a_folder_that_is_not_ours_alone_is_refused(world, far, told, harm):
+def test_socket_server_refuses_a_folder_that_others_can_access(world, far, told, harm):
     match harm:
         case "others may write":
             far.chmod(0o777)
@@ -285,6 +285,6 @@ def test_a_folder_that_is_not_ours_alone_is_refused(world, far, told, harm):
         case "others may look in":
             (far / "recalld").mkdir()
             (far / "recalld").chmod(0o755)
-    with pytest.raises(PermissionError, match="others may look"), open_door(world.layout, world.files, answer, told.append):
+    with pytest.raises(PermissionError, match="others may look"), open_door(world.paths, world.files, answer, told.append):
         pass
     assert list(far.rglob("*.sock")) == []

@@ -26,7 +26,7 @@ def stormed(module: str, *words: str) -> str:
 
 @pytest.mark.process
 @pytest.mark.timeout(120)
-def test_killing_supervisor_worker_writers_and_editor_at_random_moments_loses_and_doubles_nothing():
+def test_pipeline_loses_and_duplicates_nothing_under_random_kills():
     said = stormed("storm", "--kills", "15", "--seed", "7")
 
     assert re.search(
@@ -38,13 +38,13 @@ def test_killing_supervisor_worker_writers_and_editor_at_random_moments_loses_an
 
 @pytest.mark.process
 @pytest.mark.timeout(120)
-def test_eight_writers_of_four_kinds_lose_nothing_beside_a_supervisor_and_one_who_ignores_the_lock():
+def test_history_loses_nothing_with_eight_writers_and_one_without_lock():
     said = stormed("locks", "--appends", "600", "--a-round", "300", "--seed", "7")
 
     assert re.search(r"appends, of these [0-9]+ unmet, [0-9]+ of ours vanished, [0-9]+ put back, 0 violations", said), said
 
 
-def test_a_save_that_is_gone_is_seen(tmp_path):
+def test_saves_missing_reports_a_lost_edit(tmp_path):
     summary, notes = "memory/summary/2026-01-20.md", "memory.md"
     saves = Saves()
     for path, text, saved in ((summary, "# 摘要\n我补一句", True), (notes, "旧", True), (notes, "新", False)):
@@ -59,7 +59,7 @@ def test_a_save_that_is_gone_is_seen(tmp_path):
     assert summary in saves.missing(tmp_path)
 
 
-def test_of_a_saved_summary_an_untouched_part_of_the_machine_is_not_the_person_s():
+def test_by_hand_excludes_an_unedited_machine_part_of_a_summary():
     part = "---\nrecalld: 1\nkind: day\nperiod: 2026-01-20\n---\n\n机器的话\n"
     digest = hashlib.sha256(part.encode()).hexdigest()[:16]
     machine = part.replace("period: 2026-01-20\n", f"period: 2026-01-20\ndigest: {digest}\n")

@@ -14,7 +14,7 @@ exit "${@: -1}"
 
 
 @pytest.mark.parametrize(("code", "state"), [(0, "passed"), (1, "FAILED"), (77, "FAILED")])
-def test_the_last_table_names_each_suite_with_what_came_of_it(tmp_path, code, state):
+def test_suites_script_lists_each_suite_with_its_outcome(tmp_path, code, state):
     (tmp_path / "python").write_text(STANDS_IN)
     (tmp_path / "python").chmod(0o700)
     suites = f"suite SKIPPED, 没有 root 0\nsuite 有事 {code}\nend_suites"

@@ -83,60 +83,60 @@ UNREADABLE = [
 
 
 @pytest.mark.parametrize(("value", "instant"), READ.items())
-def test_what_other_programs_write_as_a_time_is_read(value: object, instant: datetime) -> None:
+def test_read_instant_accepts_common_time_formats(value: object, instant: datetime) -> None:
     assert read_instant(value, SHANGHAI) == instant
 
 
 @pytest.mark.parametrize("value", UNREADABLE, ids=lambda v: repr(v)[:30] if not isinstance(v, int) else type(v).__name__)
-def test_what_names_no_possible_instant_is_none(value: object) -> None:
+def test_read_instant_returns_none_for_impossible_times(value: object) -> None:
     assert read_instant(value, SHANGHAI) is None
 
 
 @given(JSON_VALUES | NEARLY_TIMES, ZONES)
-def test_reading_a_time_never_raises_and_gives_utc_or_nothing(value: object, zone: ZoneInfo) -> None:
+def test_read_instant_never_raises_and_returns_utc_or_none(value: object, zone: ZoneInfo) -> None:
     t = read_instant(value, zone)
     assert t is None or (t.tzinfo is UTC and t >= utc(2000, 1, 1))
 
 
 @given(AWARE, ZONES)
-def test_every_aware_time_in_iso_form_is_read_as_itself(t: datetime, zone: ZoneInfo) -> None:
+def test_read_instant_reads_any_aware_iso_time_exactly(t: datetime, zone: ZoneInfo) -> None:
     instant = t.astimezone(UTC)  # subtle: in the hour that a clock skips or repeats, equal times of two zones are unequal
     assert read_instant(t.isoformat(), zone) == instant
     assert read_instant(t.isoformat(" ").replace(".", ","), zone) == instant
 
 
 @given(st.integers(946684800, 253402300799), ZONES)
-def test_seconds_and_milliseconds_of_one_instant_are_told_apart(seconds: int, zone: ZoneInfo) -> None:
+def test_read_instant_distinguishes_seconds_from_milliseconds(seconds: int, zone: ZoneInfo) -> None:
     t = read_instant(seconds, zone)
     assert t == read_instant(seconds * 1000, zone) == read_instant(str(seconds), zone) == read_instant(f"{seconds}000", zone)
 
 
 @given(AWARE)
-def test_the_wire_form_gives_back_the_millisecond(t: datetime) -> None:
+def test_from_wire_restores_what_to_wire_wrote_to_the_millisecond(t: datetime) -> None:
     cut = t.astimezone(UTC)
     assert from_wire(to_wire(t)) == cut.replace(microsecond=cut.microsecond // 1000 * 1000)
 
 
-def test_the_wire_form_is_utc_with_three_decimals_and_a_z() -> None:
+def test_to_wire_writes_utc_with_three_decimals_and_z() -> None:
     assert to_wire(datetime(2026, 1, 31, 16, 0, 0, 1999, tzinfo=SHANGHAI)) == "2026-01-31T08:00:00.001Z"
 
 
 @pytest.mark.parametrize("text", ["", "刚才", "2026-01-31T08:00:00", "0001-01-01T00:00:00+14:00", "2026-02-30T08:00:00Z"])
-def test_a_wire_time_that_is_none_is_a_value_error(text: str) -> None:
+def test_from_wire_raises_value_error_for_invalid_times(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         from_wire(text)
 
 
-def test_a_naive_time_is_never_stored() -> None:
+def test_to_wire_refuses_a_naive_datetime() -> None:
     with pytest.raises(ValueError, match="without a zone"):
         to_wire(datetime(2026, 1, 31, 8))  # noqa: DTZ001
 
 
-def test_half_past_midnight_in_shanghai_is_that_day_and_not_the_day_of_utc() -> None:
+def test_local_day_uses_the_local_date_not_the_utc_date() -> None:
     assert local_day(utc(2026, 1, 27, 16, 30), SHANGHAI) == date(2026, 1, 28)
 
 
-def test_the_day_that_samoa_skipped_is_nobodys() -> None:
+def test_local_day_never_returns_the_day_that_samoa_skipped() -> None:
     apia = ZoneInfo("Pacific/Apia")
     days = [local_day(utc(2011, 12, 29) + timedelta(hours=h), apia) for h in range(72)]
     assert date(2011, 12, 30) not in days
@@ -144,15 +144,15 @@ def test_the_day_that_samoa_skipped_is_nobodys() -> None:
 
 
 @given(st.datetimes(timezones=ZONES), ZONES)
-def test_a_day_is_found_even_at_the_ends_of_the_calendar(t: datetime, zone: ZoneInfo) -> None:
+def test_local_day_works_at_both_ends_of_the_calendar(t: datetime, zone: ZoneInfo) -> None:
     assert abs(local_day(t, zone) - t.date()) <= timedelta(days=2)
 
 
-def test_the_last_day_of_the_calendar_stays_the_last_day_in_the_east() -> None:
+def test_local_day_stays_at_the_last_calendar_day_east_of_utc() -> None:
     assert local_day(utc(9999, 12, 31, 23), SHANGHAI) == date(9999, 12, 31)
 
 
-def test_a_frozen_clock_stands_and_a_started_one_runs_on() -> None:
+def test_frozen_clock_is_constant_and_starting_at_clock_advances() -> None:
     assert frozen(EIGHT)() == frozen(EIGHT)() == EIGHT
     clock = starting_at(EIGHT)
     first = clock()
@@ -160,7 +160,7 @@ def test_a_frozen_clock_stands_and_a_started_one_runs_on() -> None:
     assert any(clock() > first for _ in range(1_000_000))
 
 
-def test_the_present_is_aware_and_utc() -> None:
+def test_utc_now_is_aware_and_in_utc() -> None:
     assert utc_now().tzinfo is UTC
 
 
@@ -168,19 +168,19 @@ def test_the_present_is_aware_and_utc() -> None:
     st.text().filter(lambda name: name not in available_timezones())
     | st.sampled_from(["Asia", "..", "/etc/localtime", "zone.tab", "a\0b", "Asia/Shanghai/", "x" * 5000, "\ud800"])
 )
-def test_a_name_that_is_no_zone_is_refused_in_one_sentence(name: str) -> None:
+def test_find_zone_refuses_unknown_names_in_one_sentence(name: str) -> None:
     with pytest.raises(BadConfig) as refused:
         find_zone(name)
     assert refused.value.key == "archive.timezone"
     assert "\n" not in str(refused.value)
 
 
-def test_a_misspelt_zone_is_answered_with_the_one_meant() -> None:
+def test_find_zone_suggests_the_right_name_for_a_misspelling() -> None:
     with pytest.raises(BadConfig, match="'Asia/Shanghai'"):
         find_zone("Asia/Shanghia")
 
 
-def test_the_machines_zone_is_tz_then_the_file_then_the_link_then_utc(tmp_path) -> None:
+def test_machine_zone_tries_tz_then_timezone_file_then_localtime_then_utc(tmp_path) -> None:
     assert machine_zone({}, tmp_path) == "UTC"
     (tmp_path / "localtime").symlink_to("../usr/share/zoneinfo/Europe/Berlin")
     assert machine_zone({}, tmp_path) == "Europe/Berlin"
@@ -191,6 +191,6 @@ def test_the_machines_zone_is_tz_then_the_file_then_the_link_then_utc(tmp_path) 
 
 
 @pytest.mark.parametrize("tz", ["CST-8", "", "上海", "../../etc/passwd"])
-def test_a_tz_that_is_no_iana_name_is_passed_over(tz: str, tmp_path) -> None:
+def test_machine_zone_ignores_a_tz_that_is_not_an_iana_name(tz: str, tmp_path) -> None:
     (tmp_path / "timezone").write_text("Asia/Shanghai\n")
     assert machine_zone({"TZ": tz}, tmp_path) == "Asia/Shanghai"

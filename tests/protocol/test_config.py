@@ -46,12 +46,12 @@ PROMISED = """
 
 
 @pytest.mark.parametrize("promise", [p.strip() for line in PROMISED.strip().splitlines() for p in line.split("·")])
-def test_a_promised_key_has_its_promised_default(promise: str) -> None:
+def test_config_keys_keep_their_documented_defaults(promise: str) -> None:
     name, default = promise.split()
     assert {dotted(place): str(key.default) for place, key in KEYS.items()}[name] == default
 
 
-def test_without_file_and_variables_the_numbers_are_those_of_the_design() -> None:
+def test_load_without_file_and_environment_returns_the_design_defaults() -> None:
     config = load(None, {"PATH": "/bin", "LANG": "zh_CN.UTF-8"})
     assert config == Config()
     assert (config.history.soft_cap, config.history.hard_cap, config.history.hard_bytes) == (200, 300, 10_000_000)
@@ -61,7 +61,7 @@ def test_without_file_and_variables_the_numbers_are_those_of_the_design() -> Non
     assert config.llm.context_tokens == 4 * config.recall.memory_tokens == 2 * config.context.history_tokens
 
 
-def test_a_file_is_read_and_the_rest_keeps_its_defaults() -> None:
+def test_load_reads_a_file_and_keeps_defaults_for_the_rest() -> None:
     toml = """\ufeff
         language = "zh"
         [archive]
@@ -89,7 +89,7 @@ def test_a_file_is_read_and_the_rest_keeps_its_defaults() -> None:
     assert config.context == Config().context
 
 
-def test_a_variable_wins_over_the_file() -> None:
+def test_load_prefers_environment_variables_to_the_file() -> None:
     environ = {
         "RECALLD_RECALL_MAX_HITS": "0",
         "RECALLD_ARCHIVE_BACKOFF": "10s, 20s",
@@ -113,7 +113,7 @@ def test_a_variable_wins_over_the_file() -> None:
 
 
 @pytest.mark.parametrize("place", KEYS, ids=dotted)
-def test_every_key_can_be_set_by_its_default_in_the_file_and_in_its_variable(place: tuple[str, str]) -> None:
+def test_load_accepts_the_default_of_every_key_from_file_and_environment(place: tuple[str, str]) -> None:
     section, name = place
     default = KEYS[place].default
     toml = (f"[{section}]\n" if section else "") + f"{name} = {literal(default)}\n"
@@ -123,7 +123,7 @@ def test_every_key_can_be_set_by_its_default_in_the_file_and_in_its_variable(pla
 
 
 @pytest.mark.parametrize("place", KEYS, ids=dotted)
-def test_every_key_refuses_what_is_no_value_of_its_kind(place: tuple[str, str]) -> None:
+def test_load_refuses_a_value_of_the_wrong_type_for_every_key(place: tuple[str, str]) -> None:
     section, name = place
     toml = (f"[{section}]\n" if section else "") + f"{name} = 2026-01-31T08:00:00Z\n"
     with pytest.raises(BadConfig) as refused:
@@ -132,7 +132,7 @@ def test_every_key_refuses_what_is_no_value_of_its_kind(place: tuple[str, str]) 
     assert KEYS[place].kind.allowed in str(refused.value)
 
 
-def test_the_workspace_the_clock_and_the_models_key_are_no_settings() -> None:
+def test_load_ignores_the_workspace_clock_and_api_key_variables() -> None:
     environ = {"RECALLD_WORKSPACE": "工作区", "RECALLD_NOW": "2026-01-31", "RECALLD_MODEL_KEY": "sk-秘密"}
     assert load(b'[llm]\napi_key_env = "RECALLD_MODEL_KEY"', environ).llm.api_key_env == "RECALLD_MODEL_KEY"
     with pytest.raises(BadConfig):
@@ -183,7 +183,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("toml", "said"), REFUSED.items(), ids=lambda v: re.sub(r"\W+", "-", str(v))[:40])
-def test_what_is_wrong_in_the_file_is_refused_with_key_value_and_what_is_allowed(toml: str, said: tuple[str, str]) -> None:
+def test_load_refuses_bad_toml_naming_key_value_and_allowed_values(toml: str, said: tuple[str, str]) -> None:
     with pytest.raises(BadConfig) as refused:
         load(toml.encode(), {})
     key, part = said
@@ -207,7 +207,7 @@ def test_what_is_wrong_in_the_file_is_refused_with_key_value_and_what_is_allowed
         ("RECALLD_LLM_MODEL", "\udc80", "a name on one line"),
     ],
 )
-def test_a_wrong_variable_is_refused_by_its_name(name: str, value: str, part: str) -> None:
+def test_load_refuses_a_bad_environment_variable_by_name(name: str, value: str, part: str) -> None:
     with pytest.raises(BadConfig) as refused:
         load(None, {name: value})
     assert part in str(refused.value)
@@ -217,7 +217,7 @@ def test_a_wrong_variable_is_refused_by_its_name(name: str, value: str, part: st
 @pytest.mark.parametrize(
     "toml", ["[llm]\napi_key_env = 'sk-geheim'", "[llm]\napi_key = 'sk-geheim'", "[llm]\nkey = 'sk-geheim'"]
 )
-def test_a_key_pasted_into_the_wrong_place_is_never_repeated(toml: str) -> None:
+def test_load_never_repeats_an_api_key_in_an_error(toml: str) -> None:
     with pytest.raises(BadConfig) as refused:
         load(toml.encode(), {})
     assert "geheim" not in str(refused.value)
@@ -226,7 +226,7 @@ def test_a_key_pasted_into_the_wrong_place_is_never_repeated(toml: str) -> None:
     assert "geheim" not in str(refused.value)
 
 
-def test_where_only_the_larger_of_two_is_set_the_smaller_follows_it_down() -> None:
+def test_load_lowers_the_smaller_default_when_only_the_larger_is_set() -> None:
     config = load(b"[history]\nhard_cap = 10\n[context]\nmax_messages = 3", {})
     assert (config.history.soft_cap, config.archive.keep_newest, config.context.min_messages) == (10, 10, 3)
 
@@ -246,7 +246,7 @@ def test_where_only_the_larger_of_two_is_set_the_smaller_follows_it_down() -> No
         (0, 0),
     ],
 )
-def test_a_time_is_a_number_and_a_unit_and_bare_numbers_are_seconds(written: object, meant: float) -> None:
+def test_read_duration_reads_number_and_unit_and_defaults_to_seconds(written: object, meant: float) -> None:
     assert read_duration(written) == timedelta(seconds=meant)
 
 
@@ -263,14 +263,14 @@ def test_a_time_is_a_number_and_a_unit_and_bare_numbers_are_seconds(written: obj
         ("2GB", 2 * 10**9),
     ],
 )
-def test_a_size_counts_in_thousands_unless_it_says_mib(written: object, meant: int) -> None:
+def test_read_size_uses_decimal_units_unless_binary_is_written(written: object, meant: int) -> None:
     assert read_size(written) == meant
 
 
 @pytest.mark.parametrize(
     "written", ["", "h", "1h30m", "-1s", "1e3", "٣s", -1, float("nan"), float("inf"), 10**400, True, None, [], "1y"]
 )
-def test_what_is_no_time_is_a_value_error(written: object) -> None:
+def test_read_duration_and_read_size_raise_value_error_for_invalid_input(written: object) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - the sentence is made by the caller
         read_duration(written)
     with pytest.raises(ValueError):  # noqa: PT011
@@ -304,9 +304,7 @@ NEARLY_TOML = st.lists(st.builds(_entry, PLACES, TOML_VALUES), max_size=2).map("
         max_size=2,
     ),
 )
-def test_no_bytes_and_no_variables_end_in_anything_but_a_configuration_or_one_sentence(
-    toml: bytes, environ: dict[str, str]
-) -> None:
+def test_load_returns_a_config_or_a_one_line_error_for_any_input(toml: bytes, environ: dict[str, str]) -> None:
     said = ""
     try:
         load(toml, environ)
@@ -316,12 +314,12 @@ def test_no_bytes_and_no_variables_end_in_anything_but_a_configuration_or_one_se
     assert said.encode().decode() == said
 
 
-def test_a_configuration_is_never_changed_after_it_was_read() -> None:
+def test_config_is_immutable() -> None:
     with pytest.raises(FrozenInstanceError):
         load(None, {}).history.soft_cap = 1  # type: ignore[misc]
 
 
-def test_the_file_that_init_writes_sets_the_zone_and_nothing_else() -> None:
+def test_render_default_sets_only_the_time_zone() -> None:
     assert tomllib.loads(render_default("Asia/Shanghai")) == {
         "archive": {"timezone": "Asia/Shanghai"}, "llm": {}, "recall": {}, "context": {}, "privacy": {},
     }  # fmt: skip
@@ -329,21 +327,21 @@ def test_the_file_that_init_writes_sets_the_zone_and_nothing_else() -> None:
     assert config.archive.zone.key == "Asia/Shanghai"
 
 
-def test_every_key_shown_in_that_file_may_be_uncommented() -> None:
+def test_render_default_shows_keys_that_are_valid_when_uncommented() -> None:
     uncommented = re.sub(r"^# (\w+ = )", r"\1", render_default("Asia/Shanghai"), flags=re.MULTILINE)
     config = load(uncommented.encode(), {})
     assert config.llm.base_url.startswith("http://127.0.0.1")
     assert len([v for s in tomllib.loads(uncommented).values() for v in s]) == 8
 
 
-def test_the_reference_is_what_the_source_makes_of_itself() -> None:
+def test_configuration_page_equals_the_output_of_the_config_module() -> None:
     made = subprocess.run(
         [sys.executable, "-m", "supervisor.protocol.config"], cwd=ROOT, capture_output=True, check=True
     ).stdout
     assert (ROOT / "docs/configuration.md").read_bytes() == made, "python -m supervisor.protocol.config > docs/configuration.md"
 
 
-def test_reading_the_configuration_imports_neither_yaml_nor_a_command_line() -> None:
+def test_config_import_needs_no_yaml_typer_tomllib_or_difflib() -> None:
     code = (
         "import sys; sys.modules |= dict.fromkeys(['yaml', 'typer', 'tomllib', 'difflib']); import supervisor.protocol.config"
     )

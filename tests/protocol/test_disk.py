@@ -25,7 +25,7 @@ def make(path: Path, text: str = "花生") -> Path:
     return path
 
 
-def test_a_stat_tells_one_version_from_the_next(tmp_path):
+def test_disk_stat_distinguishes_two_versions_of_a_file(tmp_path):
     path = make(tmp_path / "一")
     before = DISK.stat(path)
     assert before
@@ -35,27 +35,27 @@ def test_a_stat_tells_one_version_from_the_next(tmp_path):
     assert (after.inode, after.size, after != before) == (before.inode, 6, True)
 
 
-def test_what_is_not_there_has_no_stat_and_no_names(tmp_path):
+def test_disk_stat_and_names_report_nothing_for_a_missing_path(tmp_path):
     make(tmp_path / "文件")
     assert DISK.stat(tmp_path / "无") is None
     assert DISK.stat(tmp_path / "文件" / "里") is None
     assert DISK.names(tmp_path / "无") == []
 
 
-def test_names_are_sorted(tmp_path):
+def test_disk_names_are_sorted(tmp_path):
     for name in ("b", "a", "花"):
         make(tmp_path / name)
     assert DISK.names(tmp_path) == ["a", "b", "花"]
 
 
-def test_a_file_is_read_from_any_place_on(tmp_path):
+def test_disk_read_starts_at_any_offset(tmp_path):
     path = make(tmp_path / "一")
     assert (DISK.read(path), DISK.read(path, 3)) == ("花生".encode(), "生".encode())
     with pytest.raises(FileNotFoundError):
         DISK.read(tmp_path / "无")
 
 
-def test_no_call_follows_a_link(tmp_path):
+def test_disk_calls_never_follow_a_symlink(tmp_path):
     secret, link = make(tmp_path / "别人的"), tmp_path / "链接"
     link.symlink_to(secret)
     with pytest.raises(OSError, match="链接") as caught:
@@ -74,7 +74,7 @@ def test_no_call_follows_a_link(tmp_path):
 
 
 @pytest.mark.parametrize("make_other", [os.mkfifo, os.mkdir])
-def test_a_pipe_or_a_folder_in_a_file_s_place_is_refused_and_holds_nothing_open(tmp_path, make_other):
+def test_disk_read_refuses_a_pipe_or_folder_and_leaks_no_descriptor(tmp_path, make_other):
     make_other(tmp_path / "别的")
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(3):
@@ -83,7 +83,7 @@ def test_a_pipe_or_a_folder_in_a_file_s_place_is_refused_and_holds_nothing_open(
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-def test_a_file_is_created_once_and_closed_to_others(tmp_path):
+def test_disk_create_makes_a_private_file_and_refuses_an_existing_one(tmp_path):
     handle = DISK.create(tmp_path / "新", 0o600)
     DISK.write(handle, "花生".encode() * 100_000)
     DISK.sync(handle)
@@ -95,7 +95,7 @@ def test_a_file_is_created_once_and_closed_to_others(tmp_path):
         DISK.create(tmp_path / "新", 0o600)
 
 
-def test_a_write_that_the_system_takes_in_pieces_is_finished(tmp_path, monkeypatch):
+def test_disk_write_completes_after_partial_system_writes(tmp_path, monkeypatch):
     real = os.write
     monkeypatch.setattr(module.os, "write", lambda handle, data: real(handle, bytes(data)[:2]))
     handle = DISK.create(tmp_path / "新", 0o600)
@@ -104,14 +104,14 @@ def test_a_write_that_the_system_takes_in_pieces_is_finished(tmp_path, monkeypat
     assert (tmp_path / "新").read_text() == "花生过敏"
 
 
-def test_mode_and_owner_can_be_given(tmp_path):
+def test_disk_own_sets_the_file_mode(tmp_path):
     handle = DISK.create(tmp_path / "新", 0o600)
     DISK.own(handle, stat.S_IFREG | 0o640, os.getuid(), os.getgid())
     DISK.close(handle)
     assert stat.S_IMODE((tmp_path / "新").stat().st_mode) == 0o640
 
 
-def test_a_rename_that_may_not_replace_does_not(tmp_path):
+def test_disk_rename_new_refuses_to_replace_a_file(tmp_path):
     old, taken = make(tmp_path / "旧", "旧"), make(tmp_path / "有", "有")
     with pytest.raises(FileExistsError):
         DISK.rename_new(old, taken)
@@ -122,12 +122,12 @@ def test_a_rename_that_may_not_replace_does_not(tmp_path):
         DISK.rename_new(old, tmp_path / "又")
 
 
-def test_a_kernel_without_that_rename_does_the_same(tmp_path, monkeypatch):
+def test_disk_rename_new_works_without_kernel_support(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_rename_noreplace", lambda _old, _new: errno.ENOSYS)
-    test_a_rename_that_may_not_replace_does_not(tmp_path)
+    test_disk_rename_new_refuses_to_replace_a_file(tmp_path)
 
 
-def test_a_rename_replaces_and_a_link_does_not(tmp_path):
+def test_disk_rename_replaces_a_file_and_link_refuses_to(tmp_path):
     old, taken = make(tmp_path / "旧", "旧"), make(tmp_path / "有", "有")
     with pytest.raises(FileExistsError):
         DISK.link(old, taken)
@@ -137,7 +137,7 @@ def test_a_rename_replaces_and_a_link_does_not(tmp_path):
     assert DISK.stat(taken) == DISK.stat(tmp_path / "又")
 
 
-def test_a_folder_is_made_for_its_owner_alone(tmp_path):
+def test_disk_mkdir_makes_a_private_folder(tmp_path):
     DISK.mkdir(tmp_path / "夹")
     assert stat.S_IMODE((tmp_path / "夹").stat().st_mode) == 0o700
     with pytest.raises(FileExistsError):
@@ -145,7 +145,7 @@ def test_a_folder_is_made_for_its_owner_alone(tmp_path):
     DISK.sync_folder(tmp_path / "夹")
 
 
-def test_touching_moves_the_time_and_makes_nothing(tmp_path):
+def test_disk_touch_updates_the_time_and_creates_no_file(tmp_path):
     path = make(tmp_path / "一")
     os.utime(path, (1, 1))
     DISK.touch(path)
@@ -154,7 +154,7 @@ def test_touching_moves_the_time_and_makes_nothing(tmp_path):
         DISK.touch(tmp_path / "无")
 
 
-def test_a_lock_is_held_by_one_and_its_file_stays(tmp_path):
+def test_disk_lock_is_exclusive_and_keeps_its_file(tmp_path):
     side = tmp_path / "history.json.lock"
     with DISK.lock(side, 0):
         caught: list[BaseException] = []

@@ -23,27 +23,27 @@ ONE_OF_EACH = {
     e.NotFound("memory/2026-01-28-部署.md"): 64,
     e.BadFile("history.json", "it stops after 12 bytes"): 65,
     e.Busy("history.json.lock", timedelta(seconds=5)): 75,
-    e.Changed("history.json"): 75,
+    e.Conflict("history.json"): 75,
     e.NewerFormat("memory/2026-01-28-deploy.md", 9): 78,
-    e.DiskTrouble("history.json", "No space left on device"): 74,
+    e.StorageError("history.json", "No space left on device"): 74,
     e.NoPermission("history.json", "Permission denied"): 77,
     e.AlreadyRuns("/srv/memory"): 75,
     e.LockLost("/srv/memory"): 75,
-    e.Unforeseen("roll-up", "KeyError", "rollup.py:42"): 1,
+    e.InternalError("roll-up", "KeyError", "rollup.py:42"): 1,
 }
 
 
-def test_the_base_is_never_raised_itself() -> None:
+def test_supervisor_error_cannot_be_raised_itself() -> None:
     with pytest.raises(TypeError):
         raise e.SupervisorError
 
 
-def test_every_kind_stands_in_this_table() -> None:
+def test_error_table_lists_every_subclass_of_supervisor_error() -> None:
     assert {type(error) for error in ONE_OF_EACH} == set(e.SupervisorError.__subclasses__())
 
 
 @pytest.mark.parametrize(("error", "code"), ONE_OF_EACH.items(), ids=lambda v: type(v).__name__)
-def test_an_error_has_its_exit_code_and_one_sentence_with_its_fields(error: e.SupervisorError, code: int) -> None:
+def test_errors_have_an_exit_code_and_one_sentence_and_survive_pickling(error: e.SupervisorError, code: int) -> None:
     assert error.exit_code == code
     said = str(error)
     assert said.endswith(".")
@@ -69,19 +69,19 @@ def test_an_error_passes_through_a_context_manager() -> None:
     def busy() -> Iterator[None]:
         yield
 
-    with pytest.raises(e.Changed), busy():
-        raise e.Changed("history.json")
+    with pytest.raises(e.Conflict), busy():
+        raise e.Conflict("history.json")
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS])
-def test_what_needs_other_rights_is_no_permission(number: int) -> None:
+def test_from_os_error_maps_missing_rights_to_no_permission(number: int) -> None:
     found = e.from_os_error(OSError(number, os.strerror(number)), "history.json")
     assert type(found) is e.NoPermission
     assert os.strerror(number) in str(found)
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.ENOENT, None])
-def test_every_other_refusal_of_the_kernel_is_trouble_with_the_disk(number: int | None) -> None:
+def test_from_os_error_maps_other_errors_to_storage_error(number: int | None) -> None:
     found = e.from_os_error(OSError(number, "坏了") if number else OSError(), "history.json")
-    assert type(found) is e.DiskTrouble
+    assert type(found) is e.StorageError
     assert found.why

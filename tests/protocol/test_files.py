@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.protocol.disk import RealDisk
-from supervisor.protocol.errors import Busy, Changed
-from supervisor.protocol.files import Files, Look, digest_of
+from supervisor.protocol.errors import Busy, Conflict
+from supervisor.protocol.files import Files, FileVersion, digest_of
 from tests.world import FaultyDisk
 
 OLD, NEW = "[旧]".encode(), "[新的]".encode()
@@ -44,8 +44,8 @@ def path(tmp_path: Path) -> Path:
     return found
 
 
-def look(path: Path) -> Look:
-    found = files().look(path)
+def look(path: Path) -> FileVersion:
+    found = files().read_stable(path)
     assert found
     return found
 
@@ -57,13 +57,13 @@ def names(folder: Path) -> list[str]:
 # ── reading ──────────────────────────────────────────────────────────────────
 
 
-def test_a_look_is_one_whole_version(path):
+def test_read_stable_returns_data_stat_and_digest_of_one_version(path):
     found = look(path)
     assert (found.data, found.stat.size, found.digest) == (OLD, len(OLD), digest_of(OLD))
-    assert files().look(path.with_name("无")) is None
+    assert files().read_stable(path.with_name("无")) is None
 
 
-def test_a_file_that_is_being_written_is_looked_at_until_it_rests(path):
+def test_read_stable_waits_until_a_file_is_completely_written(path):
     """H29: half a file must not be taken for a damaged one."""
 
     class Written(RealDisk):
@@ -81,13 +81,13 @@ def test_a_file_that_is_being_written_is_looked_at_until_it_rests(path):
             return data
 
     disk = Written()
-    found = files(disk).look(path)
+    found = files(disk).read_stable(path)
     assert found
     assert found.data == NEW
     assert disk.reads > 1
 
 
-def test_a_file_that_never_rests_is_busy(path):
+def test_read_stable_raises_busy_when_a_file_keeps_changing(path):
     class Restless(RealDisk):
         count = 0
 
@@ -97,30 +97,30 @@ def test_a_file_that_never_rests_is_busy(path):
             return super().read(path, offset)
 
     with pytest.raises(Busy, match="try again"):
-        files(Restless()).look(path)
+        files(Restless()).read_stable(path)
 
 
-def test_a_file_that_is_replaced_between_stat_and_read_is_looked_at_again(path):
+def test_read_stable_reads_again_when_a_file_is_replaced_meanwhile(path):
     def replace() -> None:
         path.unlink()
         path.write_bytes(NEW)
 
-    found = files(Meddled("read", replace)).look(path)
+    found = files(Meddled("read", replace)).read_stable(path)
     assert found
     assert found.data == NEW
-    assert files(Meddled("read", path.unlink)).look(path) is None
+    assert files(Meddled("read", path.unlink)).read_stable(path) is None
 
 
 # ── replacing ────────────────────────────────────────────────────────────────
 
 
-def test_what_was_seen_is_replaced_and_nothing_else_is_left(path):
+def test_replace_writes_new_content_and_leaves_no_temporary_file(path):
     files().replace(path, NEW, look(path))
     assert path.read_bytes() == NEW
     assert names(path.parent) == ["history.json"]
 
 
-def test_the_version_before_stays_under_another_name(path):
+def test_replace_keeps_the_previous_version_as_a_backup(path):
     for data in (NEW, OLD + NEW):
         files().replace(path, data, look(path), keep=path.with_suffix(".json.bak"))
     assert path.with_suffix(".json.bak").read_bytes() == NEW
@@ -128,7 +128,7 @@ def test_the_version_before_stays_under_another_name(path):
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o644])
-def test_the_mode_of_the_old_file_stays_and_a_new_one_is_its_owner_s_alone(path, mode):
+def test_replace_keeps_the_file_mode_and_makes_new_files_private(path, mode):
     path.chmod(mode)
     files().replace(path, NEW, look(path))
     assert stat.S_IMODE(path.stat().st_mode) == mode
@@ -137,7 +137,7 @@ def test_the_mode_of_the_old_file_stays_and_a_new_one_is_its_owner_s_alone(path,
 
 
 @pytest.mark.parametrize("deed", ["write", "replace", "touch", "remove", "same size"])
-def test_what_another_program_wrote_meanwhile_is_not_written_over(path, deed):
+def test_replace_refuses_when_another_program_changed_the_file(path, deed):
     seen = look(path)
     theirs = {
         "write": "[别人的]".encode(),
@@ -156,43 +156,43 @@ def test_what_another_program_wrote_meanwhile_is_not_written_over(path, deed):
             os.utime(path, (1, 1))
         case _:
             path.unlink()
-    with pytest.raises(Changed):
+    with pytest.raises(Conflict):
         files().replace(path, NEW, seen, keep=path.with_name("history.json.bak"))
     assert (path.read_bytes() if path.exists() else None) == theirs
     assert not [name for name in names(path.parent) if name != "history.json"]
 
 
-def test_a_program_that_writes_after_our_temporary_file_is_ready_is_still_seen(path):
+def test_replace_refuses_a_change_made_after_its_temporary_file_is_ready(path):
     theirs = "[别人的]".encode()
     disk = Meddled("rename", lambda: None)
     disk.before, disk.deed = "sync", lambda: path.write_bytes(theirs)
-    with pytest.raises(Changed):
+    with pytest.raises(Conflict):
         files(disk).replace(path, NEW, look(path))
     assert path.read_bytes() == theirs
 
 
 @pytest.mark.parametrize("call", ["sync_file", "read"])
-def test_a_program_that_renames_its_own_over_the_file_while_we_sync_or_read_the_old_one_is_seen(path, call):
+def test_replace_refuses_a_file_renamed_into_place_during_sync_or_read(path, call):
     theirs, seen = "[别人的]".encode(), look(path)
 
     def rename() -> None:
         path.with_name("x").write_bytes(theirs)
         path.with_name("x").rename(path)
 
-    with pytest.raises(Changed):
+    with pytest.raises(Conflict):
         files(Meddled(call, rename)).replace(path, NEW, seen, keep=path.with_name("history.json.bak"))
     assert path.read_bytes() == theirs
 
 
-def test_a_file_that_appeared_meanwhile_is_not_written_over(path):
-    with pytest.raises(Changed):
+def test_replace_refuses_a_file_that_appeared_meanwhile(path):
+    with pytest.raises(Conflict):
         files().replace(path, NEW, None)
     assert path.read_bytes() == OLD
 
 
 @pytest.mark.parametrize("call", ["write", "sync", "own", "rename", "create"])
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EROFS])
-def test_a_disk_that_refuses_leaves_the_old_file_and_no_litter(path, call, number):
+def test_replace_keeps_the_old_file_when_the_disk_fails(path, call, number):
     """H5, H6: the sync is not tried again on the same file."""
     with pytest.raises(OSError, match=os.strerror(number)):
         files(FaultyDisk(call, number=number).break_down()).replace(path, NEW, look(path))
@@ -200,7 +200,7 @@ def test_a_disk_that_refuses_leaves_the_old_file_and_no_litter(path, call, numbe
     assert names(path.parent) == ["history.json"]
 
 
-def test_a_disk_that_keeps_less_than_it_says_replaces_nothing(path):
+def test_replace_keeps_the_old_file_after_a_short_write(path):
     """H4."""
 
     class Lying(RealDisk):
@@ -213,7 +213,7 @@ def test_a_disk_that_keeps_less_than_it_says_replaces_nothing(path):
     assert names(path.parent) == ["history.json"]
 
 
-def test_a_temporary_name_that_a_crash_left_is_passed_over(path):
+def test_replace_skips_a_temporary_name_left_by_a_crash(path):
     one = Files(RealDisk(), token="7")  # noqa: S106 - part of a name
     path.with_name(".history.json.7-0.tmp").write_bytes(b"left")
     one.replace(path, NEW, look(path))
@@ -224,7 +224,7 @@ def test_a_temporary_name_that_a_crash_left_is_passed_over(path):
 # ── making once, adding, moving, removing ────────────────────────────────────
 
 
-def test_a_file_is_made_once_whoever_was_first(path):
+def test_create_refuses_an_existing_file_and_writes_a_new_one(path):
     with pytest.raises(FileExistsError):
         files().create(path, NEW)
     assert path.read_bytes() == OLD
@@ -233,7 +233,7 @@ def test_a_file_is_made_once_whoever_was_first(path):
     assert names(path.parent) == ["history.json", "新"]
 
 
-def test_a_line_is_added_and_a_line_that_a_crash_cut_off_is_closed_first(tmp_path):
+def test_append_adds_a_line_and_first_ends_a_truncated_one(tmp_path):
     journal = tmp_path / "seen.jsonl"
     files().append(journal, "一\n".encode())
     files().append(journal, "二\n".encode())
@@ -244,7 +244,7 @@ def test_a_line_is_added_and_a_line_that_a_crash_cut_off_is_closed_first(tmp_pat
     assert stat.S_IMODE(journal.stat().st_mode) == 0o600
 
 
-def test_a_move_never_replaces(path):
+def test_move_refuses_to_replace_a_file(path):
     taken = path.with_name("有")
     taken.write_bytes(NEW)
     with pytest.raises(FileExistsError):
@@ -254,13 +254,13 @@ def test_a_move_never_replaces(path):
     assert (path.parent / "originals" / "x.md").read_bytes() == OLD
 
 
-def test_removing_what_is_not_there_is_harmless(path):
+def test_remove_ignores_a_missing_file(path):
     files().remove(path)
     files().remove(path)
     assert names(path.parent) == []
 
 
-def test_folders_are_made_with_those_above_them_and_left_alone_where_they_are(tmp_path):
+def test_make_folder_creates_parents_and_leaves_existing_folders_unchanged(tmp_path):
     folder = tmp_path / "memory" / "originals" / "2026-01"
     files().make_folder(folder)
     folder.chmod(0o755)
@@ -272,7 +272,7 @@ def test_folders_are_made_with_those_above_them_and_left_alone_where_they_are(tm
 # ── sweep ─────────────────────────────────────────────────────
 
 
-def test_only_temporary_files_of_our_shape_are_swept(tmp_path):
+def test_sweep_deletes_only_temporary_files_of_its_own_pattern(tmp_path):
     ours = [".history.json.123-0.tmp", ".2026-01-28-nginx.md.7-15.tmp"]
     others = [".x.tmp", "history.json.123-0.tmp", ".vimrc", "4913", "笔记.tmp", ".history.json.tmp"]
     for name in ours + others:
@@ -284,13 +284,13 @@ def test_only_temporary_files_of_our_shape_are_swept(tmp_path):
 
 
 @given(st.lists(st.binary(max_size=50), min_size=1, max_size=4))
-def test_any_bytes_come_back(versions):
+def test_read_stable_returns_the_bytes_that_replace_wrote(versions):
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x"
         for data in versions:
-            files().replace(path, data, files().look(path))
-            found = files().look(path)
+            files().replace(path, data, files().read_stable(path))
+            found = files().read_stable(path)
             assert found
             assert found.data == data

@@ -9,7 +9,7 @@ import pytest
 
 from supervisor.protocol.clock import utc_now
 from supervisor.protocol.errors import BadConfig
-from supervisor.protocol.paths import NETWORK, Layout, check_ground, file_system
+from supervisor.protocol.paths import NETWORK, WorkspacePaths, check_filesystem, file_system
 from supervisor.workspace import open_workspace
 
 MOUNTS = r"""22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
@@ -39,16 +39,16 @@ half a line
         ("/mnt/c/Users", "9p"),
     ],
 )
-def test_the_file_system_is_that_of_the_nearest_mount_the_later_one_in_front(path, kind):
+def test_file_system_returns_the_type_of_the_nearest_latest_mount(path, kind):
     assert file_system(path, MOUNTS) == kind
 
 
-def test_where_nothing_is_known_of_mounts_nothing_is_refused():
+def test_file_system_is_empty_when_no_mounts_are_known():
     assert file_system("/home", "") == ""
 
 
 @pytest.mark.parametrize("kind", [*sorted(NETWORK), "fuse.rclone"])
-def test_a_network_file_system_is_refused_in_one_sentence_unless_it_is_allowed(tmp_path, monkeypatch, kind):
+def test_check_filesystem_refuses_network_file_systems_unless_allowed(tmp_path, monkeypatch, kind):
     mounts = tmp_path / "mountinfo"
     mounts.write_text(f"22 1 254:0 / / rw - ext4 /dev/vda rw\n30 22 0:26 / {os.path.realpath(tmp_path)} rw - {kind} x rw\n")
     monkeypatch.setattr("supervisor.protocol.paths._MOUNTS", str(mounts))
@@ -58,8 +58,8 @@ def test_a_network_file_system_is_refused_in_one_sentence_unless_it_is_allowed(t
     open_workspace(tmp_path, {"RECALLD_CARE_ALLOW_NETWORK_FS": "true"}, utc_now)
 
 
-def test_the_disk_that_the_tests_run_on_is_seen_as_what_the_kernel_says(tmp_path):
-    check_ground(Layout(tmp_path), allow_network_fs=False)
+def test_check_filesystem_accepts_the_disk_of_the_test_run(tmp_path):
+    check_filesystem(WorkspacePaths(tmp_path), allow_network_fs=False)
     assert file_system(os.path.realpath("/proc/self"), Path("/proc/self/mountinfo").read_text()) == "proc"
 
 
@@ -77,7 +77,7 @@ def test_the_disk_that_the_tests_run_on_is_seen_as_what_the_kernel_says(tmp_path
         "inbox.d",
     ],
 )
-def test_a_folder_that_leads_outside_the_workspace_is_refused_and_nothing_is_made_there(tmp_path, name):
+def test_check_inside_refuses_a_folder_linked_outside_the_workspace(tmp_path, name):
     root, outside = tmp_path / "工作区", tmp_path / "别处"
     outside.mkdir()
     (root / name).parent.mkdir(parents=True)
@@ -87,7 +87,7 @@ def test_a_folder_that_leads_outside_the_workspace_is_refused_and_nothing_is_mad
     assert list(outside.iterdir()) == []
 
 
-def test_a_workspace_that_is_itself_a_link_and_folders_that_lead_inside_are_fine(tmp_path):
+def test_check_inside_accepts_a_linked_workspace_and_links_inside_it(tmp_path):
     root = tmp_path / "真的"
     (root / "notes").mkdir(parents=True)
     (root / "memory").symlink_to(root / "notes")

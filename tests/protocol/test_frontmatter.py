@@ -16,11 +16,11 @@ HERE = Path("memory/2026-01-28-nginx.md")
 FIELDS = {"recalld": str(FORMAT), "kind": "dated", "period": "2026-01-28", "zone": "Asia/Shanghai"}
 
 
-def test_a_head_as_a_person_sees_it():
+def test_render_head_writes_flat_yaml_between_markers():
     assert render_head(FIELDS) == "---\nrecalld: 1\nkind: dated\nperiod: 2026-01-28\nzone: Asia/Shanghai\n---\n"
 
 
-def test_a_head_and_what_follows_it():
+def test_read_head_returns_fields_and_body():
     assert read_head(render_head(FIELDS) + "\n花生\n---\n", HERE) == (FIELDS, "\n花生\n---\n")
 
 
@@ -43,23 +43,23 @@ def test_a_head_and_what_follows_it():
         "\n---\nrecalld: 1\n---\n",
     ],
 )
-def test_a_file_without_a_head_of_ours_is_a_person_s_own_and_comes_back_whole(text):
+def test_read_head_returns_a_file_without_valid_header_unchanged(text):
     assert read_head(text, HERE) == ({}, text)
 
 
-def test_a_head_of_a_newer_recalld_is_refused_with_its_name():
+def test_read_head_refuses_a_newer_format_and_names_the_file():
     with pytest.raises(NewerFormat, match="upgrade recalld") as caught:
         read_head(f"---\nrecalld: {FORMAT + 1}\nkind: dated\n---\n", HERE)
     assert caught.value.path == HERE
     assert caught.value.exit_code == 78
 
 
-def test_unknown_keys_are_read_and_values_stay_strings():
+def test_read_head_keeps_unknown_keys_and_values_as_strings():
     fields, _ = read_head("---\nrecalld: 1\nextract: true\ncount: 007\nmood: 好\nwhen: 2026-01-28\n---\n", HERE)
     assert fields == {"recalld": "1", "extract": "true", "count": "007", "mood": "好", "when": "2026-01-28"}
 
 
-def test_a_head_that_a_person_quoted_or_annotated_is_still_ours():
+def test_read_head_accepts_quoted_values_and_comments():
     fields, _ = read_head("---\nrecalld: \"1\" # 别动\nkind: dated\nzone: 'Asia/Shanghai'\n---\n", HERE)
     assert fields == {"recalld": "1", "kind": "dated", "zone": "Asia/Shanghai"}
 
@@ -71,7 +71,7 @@ VALUES = st.text('ab 1:#-./_+"\\', max_size=8) | st.text(
 
 
 @given(st.dictionaries(KEYS, VALUES, max_size=8), st.text())
-def test_what_was_written_is_read_and_any_yaml_parser_agrees(fields, body):
+def test_read_head_agrees_with_a_yaml_parser_on_rendered_headers(fields, body):
     fields = {"recalld": "1", **fields}
     head = render_head(fields)
     assert read_head(head + body, HERE) == (fields, body)
@@ -82,7 +82,7 @@ def test_what_was_written_is_read_and_any_yaml_parser_agrees(fields, body):
     st.text()
     | st.lists(st.sampled_from(["---\n", "recalld: ", "1\n", "9", "kind: dated\n", ": ", "- x\n", "\n", "花"])).map("".join)
 )
-def test_any_text_is_read_or_refused(text):
+def test_read_head_splits_or_refuses_any_text(text):
     try:
         fields, body = read_head(text, HERE)
     except NewerFormat:

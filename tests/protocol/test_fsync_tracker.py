@@ -60,147 +60,147 @@ def shown_twice(world: World) -> tuple[Path, Path]:
     """A dated file that memory/ and originals/ both show; returns where."""
     world.write([message("a", "2026-01-10T09:00")])
     world.settle()
-    (moved,) = world.layout.originals.rglob("*.md")
-    here = world.layout.dated(moved.name)
+    (moved,) = world.paths.originals.rglob("*.md")
+    here = world.paths.dated(moved.name)
     here.write_bytes(moved.read_bytes())
     return here, moved
 
 
-def test_the_journal_before_anything_that_goes_by_it(world: World, disk: Watched) -> None:
+def test_round_fsyncs_the_journal_before_it_rewrites_history(world: World, disk: Watched) -> None:
     world.write([message("a", "2026-01-30T09:00")])
     world.round("all")
     world.add(message("b", "2026-01-31T09:00", "新的一句"))
     world.reopen(disk=disk)
     world.round("all")
-    assert disk.settled_before(world.layout.seen, ("rename", world.layout.history))
+    assert disk.settled_before(world.paths.seen, ("rename", world.paths.history))
 
 
-def test_the_names_of_dated_files_before_the_journal_is_told_of_them(world: World, disk: Watched) -> None:
+def test_intake_fsyncs_the_memory_folder_before_it_rebuilds_the_journal(world: World, disk: Watched) -> None:
     world.write([message("a", "2026-01-30T09:00")])
     world.round("all")
-    world.layout.seen.unlink()
+    world.paths.seen.unlink()
     world.reopen(disk=disk)
     disk.done.clear()
     world.round("all")
-    assert disk.done.index(("sync", world.layout.memory)) < disk.done.index(("append", world.layout.seen))
+    assert disk.done.index(("sync", world.paths.memory)) < disk.done.index(("append", world.paths.seen))
 
 
-def test_a_result_before_the_task_that_it_ends_is_taken_away(world: World, disk: Watched) -> None:
+def test_queue_requeue_fsyncs_a_result_before_it_removes_the_task(world: World, disk: Watched) -> None:
     world.write([message("a", "2026-01-10T09:00")])
     world.round("all")
-    (task,) = (path.name for path in world.ws.spool.queue.iterdir())
+    (task,) = (path.name for path in world.ws.task_queue.queue.iterdir())
     world.work()
-    (world.ws.spool.running / task).write_text("一个死掉的工作进程留下的")
+    (world.ws.task_queue.running / task).write_text("一个死掉的工作进程留下的")
     world.reopen(disk=disk)
-    assert disk.settled_before(world.ws.spool.results / task, ("unlink", world.ws.spool.running / task))
+    assert disk.settled_before(world.ws.task_queue.results / task, ("unlink", world.ws.task_queue.running / task))
 
 
-def test_the_copy_in_originals_before_the_other_is_taken_away(world: World, disk: Watched) -> None:
+def test_memory_store_fsyncs_the_original_before_it_removes_the_duplicate(world: World, disk: Watched) -> None:
     here, moved = shown_twice(world)
     world.reopen(disk=disk)
     world.round("all")
     assert disk.settled_before(moved, ("unlink", here))
 
 
-def test_a_person_s_copy_before_a_repair_takes_the_original_away(world: World, disk: Watched) -> None:
+def test_repair_fsyncs_a_persons_copy_before_it_removes_the_original(world: World, disk: Watched) -> None:
     here, moved = shown_twice(world)
     world.reopen(disk=disk)
     world.repair()
     assert disk.settled_before(here, ("unlink", moved))
 
 
-def test_a_note_that_another_program_wrote_before_its_messages_count_as_written(world: World, disk: Watched) -> None:
-    note = world.layout.memory / "2026-01-10-过敏.md"
+def test_intake_fsyncs_an_adopted_note_before_it_journals_its_messages(world: World, disk: Watched) -> None:
+    note = world.paths.memory / "2026-01-10-过敏.md"
     note.write_text("- 我对花生过敏。\n")
     world.write([{**message("a", "2026-01-10T09:00"), "archived": True}])
     world.reopen(disk=disk)
     world.round()
     assert disk.settled_before(note, None)
-    assert disk.done.index(("sync", note)) < disk.done.index(("append", world.layout.seen))
+    assert disk.done.index(("sync", note)) < disk.done.index(("append", world.paths.seen))
 
 
-def test_a_copy_in_quarantine_before_the_damaged_file_is_written_over(world: World, disk: Watched) -> None:
+def test_quarantine_fsyncs_a_copy_that_another_process_made(world: World, disk: Watched) -> None:
     world.write('[{"id": "a", "text": "断在这'.encode())
     world.round("all")
-    (copy,) = world.layout.quarantine.iterdir()
+    (copy,) = world.paths.quarantine.iterdir()
     world.reopen(disk=disk)
     world.round("all")
     assert disk.settled_before(copy, None)
 
 
-def test_the_copy_of_a_summary_before_the_next_takes_its_place(world: World, disk: Watched) -> None:
+def test_memory_store_fsyncs_the_previous_copy_before_a_new_summary(world: World, disk: Watched) -> None:
     world.write([message("a", "2026-01-10T09:00")])
     world.settle()
-    first = (world.layout.summaries / "2026-01-10.md").read_bytes()
+    first = (world.paths.summaries / "2026-01-10.md").read_bytes()
     world.add(message("b", "2026-01-10T10:00", "再备份一次"))
     world.settle()
-    (copy,) = world.layout.previous.iterdir()
-    (world.layout.summaries / "2026-01-10.md").write_bytes(first)
+    (copy,) = world.paths.previous.iterdir()
+    (world.paths.summaries / "2026-01-10.md").write_bytes(first)
     world.reopen(disk=disk)
     world.settle()
-    assert disk.settled_before(copy, ("rename", world.layout.summaries / "2026-01-10.md"))
+    assert disk.settled_before(copy, ("rename", world.paths.summaries / "2026-01-10.md"))
 
 
-def test_what_waits_in_the_drop_box_before_the_same_message_is_acknowledged_again(world: World, disk: Watched) -> None:
+def test_append_fsyncs_a_drop_box_file_before_acknowledging_it_again(world: World, disk: Watched) -> None:
     world.write("断了".encode())
     said = {"id": "a", "role": "user", "text": "我对花生过敏", "createdAt": "2026-01-30T09:00:00Z"}
     append(world.ws, [said], world.clock(), ENTROPY)
-    (waiting,) = world.layout.drop_box.iterdir()
+    (waiting,) = world.paths.drop_box.iterdir()
     world.reopen(disk=disk)
     disk.done.clear()
     assert append(world.ws, [said], world.clock(), ENTROPY) == ["a"]
     assert disk.settled_before(waiting, None)
-    assert list(world.layout.drop_box.iterdir()) == [waiting]
+    assert list(world.paths.drop_box.iterdir()) == [waiting]
 
 
-def test_folders_that_are_there_before_something_is_put_into_them_that_has_to_last(world: World, disk: Watched) -> None:
+def test_workspace_prepare_fsyncs_the_parents_of_its_folders(world: World, disk: Watched) -> None:
     world.reopen(disk=disk)
-    roots = (world.layout.memory, world.layout.state, world.layout.worker, world.layout.drop_box.parent)
-    assert all(("sync", folder.parent) in disk.done for folder in (*roots, world.layout.drop_box, world.ws.spool.failed))
+    roots = (world.paths.memory, world.paths.state, world.paths.worker, world.paths.drop_box.parent)
+    assert all(("sync", folder.parent) in disk.done for folder in (*roots, world.paths.drop_box, world.ws.task_queue.failed))
 
 
-def test_it_is_done_once_in_a_process_and_a_file_that_may_only_be_read_is_no_hindrance(world: World, disk: Watched) -> None:
+def test_fsync_tracker_syncs_a_read_only_journal_once_per_process(world: World, disk: Watched) -> None:
     world.write([message("a", "2026-01-30T09:00")])
     world.round("all")
-    world.layout.seen.chmod(0o400)
+    world.paths.seen.chmod(0o400)
     world.reopen(disk=disk)
     for _ in range(3):
         assert not world.round().errors
-    assert disk.done.count(("sync", world.layout.seen)) == 1
+    assert disk.done.count(("sync", world.paths.seen)) == 1
 
 
-def test_a_history_that_another_program_wrote_before_it_is_the_backup(world: World, disk: Watched) -> None:
+def test_history_fsyncs_a_foreign_version_before_it_becomes_the_backup(world: World, disk: Watched) -> None:
     world.reopen(disk=disk)
     world.write([message("a", "2026-01-30T09:00", "没有落盘的一句")])
     world.round("all")
-    backup = disk.done.index(("rename", world.layout.history_backup))
-    assert ("sync", world.layout.history) in disk.done[:backup]
+    backup = disk.done.index(("rename", world.paths.history_backup))
+    assert ("sync", world.paths.history) in disk.done[:backup]
     disk.done.clear()
     world.ws.history.change(lambda history: history[:-1])
-    assert ("sync", world.layout.history) not in disk.done  # this one is ours, and was synced before it had its name
+    assert ("sync", world.paths.history) not in disk.done  # this one is ours, and was synced before it had its name
 
 
-def test_a_file_once_more_when_somebody_has_written_it_anew_in_the_same_inode(world: World, disk: Watched) -> None:
+def test_fsync_tracker_syncs_a_file_again_after_a_rewrite_in_place(world: World, disk: Watched) -> None:
     path = world.root / "结果.json"
     world.reopen(disk=disk)
     for words in ("第一次", "又一次，更长"):
         path.write_text(words)
         disk.done.clear()
-        world.ws.files.settle(path)
+        world.ws.files.ensure_durable(path)
         assert disk.done == [("sync", path), ("sync", world.root)]
     disk.done.clear()
-    world.ws.files.settle(path)
+    world.ws.files.ensure_durable(path)
     assert disk.done == []
 
 
 @pytest.mark.parametrize("freed", ["moved", "removed"])
-def test_a_name_once_more_when_it_was_free_in_between(world: World, disk: Watched, freed: str) -> None:
+def test_fsync_tracker_syncs_a_name_again_after_it_was_free(world: World, disk: Watched, freed: str) -> None:
     folder = world.root / "新的"
     world.reopen(disk=disk)
     first, second = folder / "一.json", folder / "二.json"
     world.ws.files.make_folder(folder)
     first.write_text("一")
-    world.ws.files.settle(first)
+    world.ws.files.ensure_durable(first)
     if freed == "moved":
         world.ws.files.move(first, second)
     else:
@@ -208,18 +208,18 @@ def test_a_name_once_more_when_it_was_free_in_between(world: World, disk: Watche
         world.ws.files.remove(first)
     second.rename(first)  # the same inode, bytes and time; its name is new
     disk.done.clear()
-    world.ws.files.settle(first)
+    world.ws.files.ensure_durable(first)
     assert disk.done == [("sync", first), ("sync", folder)]
 
 
-def test_the_journal_is_synced_once_by_who_writes_it_and_again_when_another_has_written(world: World, disk: Watched) -> None:
+def test_fsync_tracker_skips_our_own_journal_until_another_writes_it(world: World, disk: Watched) -> None:
     world.write([message("a", "2026-01-30T09:00")])
     world.reopen(disk=disk)
     world.round("all")
     disk.done.clear()
-    world.ws.files.settle(world.layout.seen)
+    world.ws.files.ensure_durable(world.paths.seen)
     assert disk.done == []
-    with world.layout.seen.open("ab") as file:
+    with world.paths.seen.open("ab") as file:
         file.write('{"left": ["别的程序"]}\n'.encode())
-    world.ws.files.settle(world.layout.seen)
-    assert ("sync", world.layout.seen) in disk.done
+    world.ws.files.ensure_durable(world.paths.seen)
+    assert ("sync", world.paths.seen) in disk.done

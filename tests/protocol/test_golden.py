@@ -12,13 +12,13 @@ from supervisor.protocol.dated_file import Block, block_of, parse_dated, render_
 from supervisor.protocol.message import (
     Archived,
     Message,
-    dated,
-    failed,
-    flagged,
-    named,
     parse_history,
     read_message,
     render_history,
+    with_archived,
+    with_failure,
+    with_id,
+    with_timestamp,
 )
 from supervisor.protocol.summary_file import parse_summary, render_summary
 from supervisor.protocol.task import parse_result, parse_task, render_result, render_task
@@ -65,7 +65,7 @@ def blocks() -> tuple[Block, ...]:
     return (*map(block_of, messages()), block_of(revised, revision=True))
 
 
-def test_a_dated_file(golden: Callable[[str, bytes], None]):
+def test_render_dated_matches_the_golden_file(golden: Callable[[str, bytes], None]):
     data = render_dated(date(2026, 1, 28), "Asia/Shanghai", SHANGHAI, NOW, blocks())
     golden("protocol/2026-01-28-peanut.md", data)
     found = parse_dated(data, HERE)
@@ -73,15 +73,15 @@ def test_a_dated_file(golden: Callable[[str, bytes], None]):
     assert tuple(found.blocks) == blocks()
 
 
-def test_a_history_with_every_field_of_ours(golden: Callable[[str, bytes], None]):
+def test_render_history_matches_the_golden_file(golden: Callable[[str, bytes], None]):
     one, two, three, *rest = messages()
     unnamed = read_message({"role": "user", "text": "没有编号和时间"}, SHANGHAI)
     assert isinstance(unnamed, Message)
     history = (
-        flagged(one, Archived.YES),
-        flagged(two, Archived.PENDING),
-        failed(three, 2, NOW, NOW),
-        named(dated(unnamed, NOW), f"m-{unnamed.base}"),
+        with_archived(one, Archived.YES),
+        with_archived(two, Archived.PENDING),
+        with_failure(three, 2, NOW, NOW),
+        with_id(with_timestamp(unnamed, NOW), f"m-{unnamed.base}"),
         *rest,
         read_message("一句没有角色的话", SHANGHAI),
     )
@@ -90,7 +90,7 @@ def test_a_history_with_every_field_of_ours(golden: Callable[[str, bytes], None]
     assert parse_history(data, SHANGHAI) == history
 
 
-def test_summaries_untouched_and_edited(golden: Callable[[str, bytes], None]):
+def test_render_summary_matches_the_golden_files_before_and_after_an_edit(golden: Callable[[str, bytes], None]):
     data = render_summary(replace(SUMMARY, extract=True, model="", prompt=""))
     golden("protocol/2026-01-15.md", data)
     edited = data.replace("30 秒".encode(), "45 秒（我改的）".encode())
@@ -101,7 +101,7 @@ def test_summaries_untouched_and_edited(golden: Callable[[str, bytes], None]):
     assert parse_summary(newer, "2026-01-15", HERE).text == "## 部署\n\n超时最后定为 45 秒。"
 
 
-def test_a_task_and_its_result(golden: Callable[[str, bytes], None]):
+def test_render_task_and_render_result_match_the_golden_files(golden: Callable[[str, bytes], None]):
     golden("protocol/task.json", render_task(TASK))
     golden("protocol/result.json", render_result(RESULT))
     assert parse_task(render_task(TASK)) == TASK

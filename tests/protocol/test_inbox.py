@@ -30,16 +30,16 @@ def texts(value: object) -> list[str]:
         [{"text": "花生呢？"}, {"text": "  "}, {"id": "i2"}, 7, None, {"role": "assistant", "text": "不能吃"}],
     ],
 )
-def test_an_input_is_read_in_every_spelling_and_what_is_none_is_passed_over(value):
+def test_parse_inbox_reads_every_input_format_and_skips_invalid_entries(value):
     assert texts(value) == ["花生呢？"]
 
 
-def test_inputs_keep_their_order():
+def test_parse_inbox_keeps_the_order_of_inputs():
     assert texts(["第一", "第二", "第三"]) == ["第一", "第二", "第三"]
 
 
 @pytest.mark.parametrize("data", [b"", b"[{", b"7", b'"\xe8\x8a\xb1"', b"\xff\xfe"])
-def test_what_is_no_array_is_said_to_be_none(data):
+def test_parse_inbox_refuses_data_that_is_not_an_array(data):
     with pytest.raises(ValueError, match="it "):
         parse_inbox(data, ZONE)
 
@@ -55,7 +55,7 @@ def test_what_is_no_array_is_said_to_be_none(data):
         ({"chat": "别的", "session": 7}, Chat("direct", "")),
     ],
 )
-def test_the_chat_is_what_is_said_else_what_the_sessions_key_says(raw, chat):
+def test_chat_of_uses_the_chat_field_then_the_session_key(raw, chat):
     assert chat_of(raw) == chat
 
 
@@ -64,5 +64,5 @@ def test_the_chat_is_what_is_said_else_what_the_sessions_key_says(raw, chat):
         st.none() | st.text(max_size=9) | st.integers(), lambda v: st.lists(v) | st.dictionaries(st.text(max_size=9), v)
     )
 )
-def test_nothing_in_an_array_is_a_fault(value):
+def test_parse_inbox_accepts_any_value_in_the_array(value):
     assert all(one.text.strip() for one in parse_inbox(json.dumps([value]).encode(), ZONE))

@@ -14,17 +14,17 @@ from supervisor.protocol.lenient_json import DEEPEST, parse_json, render_json
 from supervisor.protocol.message import (
     MOVES,
     Archived,
+    InvalidEntry,
     Message,
-    Odd,
-    base_of,
-    dated,
-    failed,
-    flagged,
-    named,
+    digest_of_text,
+    fingerprint_of,
     parse_history,
     read_message,
     render_history,
-    words_digest,
+    with_archived,
+    with_failure,
+    with_id,
+    with_timestamp,
 )
 from tests.protocol.values import FIELDS, JSON, TEXT
 
@@ -41,7 +41,7 @@ def read(raw: object) -> Message:
 
 def odd(raw: object) -> str:
     found = read_message(raw, SHANGHAI)
-    assert isinstance(found, Odd)
+    assert isinstance(found, InvalidEntry)
     assert found.raw is raw
     return found.why
 
@@ -49,7 +49,7 @@ def odd(raw: object) -> str:
 # ── tolerant reading ─────────────────────────────────────────────────────────
 
 
-def test_a_message_as_the_seed_writes_it():
+def test_read_message_reads_id_role_text_time_and_flag():
     found = read(RAW)
     assert (found.id, found.role, found.text, found.created_at, found.archived) == (
         "01J",
@@ -63,7 +63,7 @@ def test_a_message_as_the_seed_writes_it():
 @pytest.mark.parametrize(
     ("role", "meaning"), [("agent", "assistant"), ("teller", "assistant"), ("tool", "tool"), ("小王", "小王")]
 )
-def test_other_names_of_the_assistant_mean_it_and_stay_as_they_were(role, meaning):
+def test_read_message_maps_role_aliases_and_keeps_the_raw_role(role, meaning):
     found = read({**RAW, "role": role})
     assert (found.role, found.raw["role"]) == (meaning, role)
 
@@ -77,13 +77,13 @@ def test_other_names_of_the_assistant_mean_it_and_stay_as_they_were(role, meanin
         ([], ""),
     ],
 )
-def test_content_means_text(content, text):
+def test_read_message_reads_content_as_text(content, text):
     raw = {"role": "user", "content": content}
     assert read(raw).text == text
     assert read(raw).raw is raw
 
 
-def test_an_assistant_that_only_called_a_tool_says_nothing():
+def test_read_message_reads_a_tool_call_without_content_as_empty_text():
     assert read({"role": "assistant", "content": None, "tool_calls": [{"id": "c1"}]}).text == ""
 
 
@@ -100,16 +100,16 @@ def test_an_assistant_that_only_called_a_tool_says_nothing():
         ("已归档", "NO"),
     ],
 )
-def test_any_flag_but_pending_and_true_means_false(found, flag):
+def test_read_message_treats_unknown_archived_values_as_false(found, flag):
     assert read({**RAW, "archived": found}).archived is Archived[flag]
 
 
-def test_no_flag_means_false():
+def test_read_message_treats_a_missing_archived_flag_as_false():
     assert read({k: v for k, v in RAW.items() if k != "archived"}).archived is Archived.NO
 
 
 @pytest.mark.parametrize(("found", "identity"), [(7, "7"), ("", ""), (10**30, str(10**30))])
-def test_an_id_that_is_a_number_is_its_digits(found, identity):
+def test_read_message_converts_a_numeric_id_to_a_string(found, identity):
     assert read({**RAW, "id": found}).id == identity
 
 
@@ -133,24 +133,24 @@ def test_an_id_that_is_a_number_is_its_digits(found, identity):
         ({**RAW, "id": ["a"]}, "its id is not a string"),
     ],
 )
-def test_what_cannot_be_understood_says_why(raw, why):
+def test_read_message_returns_invalid_entry_with_a_reason(raw, why):
     assert odd(raw) == why
 
 
 @pytest.mark.parametrize("found", ["三次", -1, True, 1.5, 10**9, None, []])
-def test_a_count_of_failures_that_is_none_counts_for_nothing(found):
+def test_read_message_treats_invalid_archive_attempts_as_zero(found):
     assert read({**RAW, "archiveAttempts": found}).attempts == 0
 
 
 @pytest.mark.parametrize("found", ["明天", "2026-01-28", 7, None, "9999-12-31T23:59:59-23:59"])
-def test_a_time_of_a_failure_that_is_none_counts_for_nothing(found):
+def test_read_message_treats_an_invalid_archive_next_at_as_none(found):
     assert read({**RAW, "archiveNextAt": found}).next_at is None
 
 
 @given(
     JSON | st.fixed_dictionaries({}, optional=dict.fromkeys(("id", "role", "text", "content", "createdAt", "archived"), JSON))
 )
-def test_reading_a_message_never_fails(raw):
+def test_read_message_never_raises(raw):
     found = read_message(raw, SHANGHAI)
     assert found.raw is raw
 
@@ -160,70 +160,70 @@ def test_reading_a_message_never_fails(raw):
 
 @pytest.mark.parametrize("before", Archived)
 @pytest.mark.parametrize("after", Archived)
-def test_the_flag_makes_its_legal_moves_and_no_others(before, after):
+def test_with_archived_allows_only_legal_transitions(before, after):
     legal = {("NO", "PENDING"), ("NO", "YES"), ("PENDING", "YES"), ("PENDING", "NO")}
     found = read({**RAW, "archived": before.value})
     if before is after:
-        assert flagged(found, after) is found
+        assert with_archived(found, after) is found
     elif (before.name, after.name) in legal:
-        assert flagged(found, after).raw["archived"] == after.value
+        assert with_archived(found, after).raw["archived"] == after.value
     else:
         with pytest.raises(ValueError, match="archived may not go from"):
-            flagged(found, after)
+            with_archived(found, after)
 
 
-def test_nothing_leaves_true():
+def test_archived_true_has_no_further_transition():
     assert MOVES[Archived.YES] == frozenset()
 
 
-def test_a_failure_is_mirrored_in_the_message_and_gone_with_success():
-    found = failed(read(RAW), 2, EIGHT, EIGHT)
+def test_with_failure_adds_fields_that_with_archived_true_removes():
+    found = with_failure(read(RAW), 2, EIGHT, EIGHT)
     assert list(found.raw)[-3:] == ["archiveAttempts", "archiveFailedAt", "archiveNextAt"]
     assert found.raw["archiveNextAt"] == "2026-01-28T08:00:00.000Z"
     assert read(found.raw) == found
-    done = flagged(found, Archived.YES)
+    done = with_archived(found, Archived.YES)
     assert done.raw == {**RAW, "archived": True}
     assert (done.attempts, done.failed_at, done.next_at) == (0, None, None)
 
 
-def test_a_name_comes_first_and_the_other_fields_keep_their_order():
-    found = named(read({"role": "user", "text": "好", "id": "", "x": 1}), "m-1")
+def test_with_id_puts_the_id_first_and_keeps_field_order():
+    found = with_id(read({"role": "user", "text": "好", "id": "", "x": 1}), "m-1")
     assert list(found.raw) == ["id", "role", "text", "x"]
     assert found.id == "m-1"
 
 
-def test_a_time_that_was_given_keeps_what_was_found_beside_it():
-    found = dated(read({"role": "user", "text": "好", "createdAt": "昨天"}), EIGHT)
+def test_with_timestamp_keeps_the_original_value_in_created_at_found():
+    found = with_timestamp(read({"role": "user", "text": "好", "createdAt": "昨天"}), EIGHT)
     assert found.raw == {"role": "user", "text": "好", "createdAt": "2026-01-28T08:00:00.000Z", "createdAtFound": "昨天"}
-    assert dated(read({"role": "user", "text": "好"}), EIGHT).raw["createdAtFound"] is None
+    assert with_timestamp(read({"role": "user", "text": "好"}), EIGHT).raw["createdAtFound"] is None
 
 
-def test_a_time_that_is_given_twice_keeps_what_was_found_first():
-    assert dated(dated(read({**RAW, "createdAt": "昨天"}), EIGHT), EIGHT).raw["createdAtFound"] == "昨天"
+def test_with_timestamp_keeps_the_first_original_value_when_repeated():
+    assert with_timestamp(with_timestamp(read({**RAW, "createdAt": "昨天"}), EIGHT), EIGHT).raw["createdAtFound"] == "昨天"
 
 
 @given(st.fixed_dictionaries({"role": st.just("user"), "text": TEXT}), FIELDS)
-def test_foreign_fields_survive_every_change_of_ours(raw, foreign):
+def test_message_changes_keep_unknown_fields(raw, foreign):
     foreign = {k: v for k, v in foreign.items() if k not in {"id", "role", "text", "content", "createdAt", "archived"}}
     found = read({**foreign, **raw})
-    changed = failed(flagged(named(dated(found, EIGHT), "m-1"), Archived.PENDING), 1, EIGHT, EIGHT)
-    changed = flagged(changed, Archived.YES)
+    changed = with_failure(with_archived(with_id(with_timestamp(found, EIGHT), "m-1"), Archived.PENDING), 1, EIGHT, EIGHT)
+    changed = with_archived(changed, Archived.YES)
     assert [(k, v) for k, v in changed.raw.items() if k in foreign] == list(foreign.items())
 
 
 # ── identity ─────────────────────────────────────────────────────────────────
 
 
-def test_the_digest_of_words_tells_them_apart_whatever_they_are():
-    assert words_digest("花生") != words_digest("花 生")
-    assert len(words_digest("\ud800\0")) == 16
+def test_text_digest_differs_for_different_text_and_accepts_surrogates():
+    assert digest_of_text("花生") != digest_of_text("花 生")
+    assert len(digest_of_text("\ud800\0")) == 16
 
 
-def test_a_time_of_first_sight_does_not_change_who_a_message_is():
+def test_with_timestamp_keeps_the_fingerprint_of_a_message():
     found = read({"role": "user", "text": "好"})
-    at_sight = dated(found, EIGHT)
-    assert at_sight.base == found.base == base_of(None, "user", "好")
-    assert at_sight.bases == (found.base, base_of("2026-01-28T08:00:00.000Z", "user", "好"))
+    at_sight = with_timestamp(found, EIGHT)
+    assert at_sight.base == found.base == fingerprint_of(None, "user", "好")
+    assert at_sight.bases == (found.base, fingerprint_of("2026-01-28T08:00:00.000Z", "user", "好"))
 
 
 # ── the array ────────────────────────────────────────────────────────────────
@@ -253,55 +253,55 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize(("data", "why"), DAMAGED.items(), ids=range(len(DAMAGED)))
-def test_what_is_no_array_of_json_is_refused_with_a_reason(data, why):
+def test_parse_history_refuses_data_that_is_not_an_array_with_a_reason(data, why):
     with pytest.raises(ValueError, match=r".") as caught:
         parse_history(data, SHANGHAI)
     assert str(caught.value).startswith(why)
 
 
-def test_an_array_with_a_byte_order_mark_is_read():
+def test_parse_history_accepts_a_byte_order_mark():
     (found,) = parse_history(b"\xef\xbb\xbf" + json.dumps([RAW]).encode(), SHANGHAI)
     assert isinstance(found, Message)
 
 
-def test_not_a_number_and_infinities_come_back_as_their_spelling():
+def test_parse_json_reads_nan_and_infinity_as_strings():
     """durability.md 2.7: Python writes them back as invalid JSON."""
     assert parse_json(b"[NaN, Infinity, -Infinity, 1e999, -1e999]") == ["NaN", "Infinity", "-Infinity", "1e999", "-1e999"]
 
 
-def test_a_number_too_long_for_python_comes_back_as_its_digits():
+def test_parse_json_reads_a_number_too_long_for_python_as_a_string():
     digits = "7" * 5_000
     assert parse_json(f"[{digits}]".encode()) == [digits]
     assert parse_json(b"[" + b"7" * 4_000 + b"]") == [int("7" * 4_000)]
 
 
-def test_of_a_key_that_stands_twice_the_last_counts_and_the_first_is_kept_beside():
+def test_parse_json_keeps_the_last_duplicate_key_and_renames_earlier_ones():
     """durability.md 2.7: `archived` twice, the last `true`, and the message was never archived."""
     assert parse_json(b'{"a": 1, "b": 0, "a": 2}') == {"a": 2, "a~1": 1, "b": 0}
     assert parse_json(b'{"a": 1, "a": 1}') == {"a": 1}
     assert parse_json(b'{"a": 1, "a": 2, "a": 3, "a~1": 9}').items() >= {"a": 3, "a~2": 2}.items()
 
 
-def test_lone_surrogates_are_read_and_written_escaped():
+def test_render_history_escapes_lone_surrogates():
     (found,) = parse_history(rb'[{"role": "user", "text": "\ud83d"}]', SHANGHAI)
     assert isinstance(found, Message)
     assert found.text == "\ud83d"
     assert rb"\ud83d" in render_history((found,))
 
 
-def test_an_empty_history_is_an_empty_array():
+def test_render_history_writes_an_empty_array_for_an_empty_history():
     assert render_history(()) == b"[]\n"
     assert parse_history(b"[]", SHANGHAI) == ()
 
 
-def test_every_message_stands_on_a_line_of_its_own():
+def test_render_history_writes_one_message_per_line():
     assert render_history((read({"role": "user", "text": "一\n二"}),) * 2).count(b"\n") == 4
 
 
 @given(
     st.lists(JSON | st.fixed_dictionaries({"role": TEXT, "text": TEXT}, optional={"id": TEXT, "createdAt": JSON}), max_size=5)
 )
-def test_equal_values_in_equal_order_come_back_whatever_the_array_holds(array):
+def test_render_history_keeps_values_and_order_of_any_array(array):
     data = json.dumps(array).encode()
     before = json.loads(data)
     after = json.loads(render_history(parse_history(data, SHANGHAI)))
@@ -312,7 +312,7 @@ def test_equal_values_in_equal_order_come_back_whatever_the_array_holds(array):
 
 
 @given(st.binary() | st.text('[]{},:"\\ \n0123456789.eE-+truefalsn\ufeff').map(str.encode))
-def test_any_bytes_are_read_or_refused(data):
+def test_parse_json_reads_or_refuses_any_bytes(data):
     try:
         value = parse_json(data)
     except ValueError:
@@ -325,7 +325,7 @@ def calls_deeper(calls, what):
 
 
 @pytest.mark.parametrize("calls", [0, 300])
-def test_how_deeply_a_history_may_be_nested_does_not_hang_on_who_reads_or_writes_it(calls):
+def test_parse_history_limits_nesting_regardless_of_call_depth(calls):
     """Nothing here may raise RecursionError: what it says is the same as of 100,000 levels."""
     for depth in (100, 300, DEEPEST - 1, DEEPEST, 700, *range(900, 1100, 10), 100_000):
         data = b'[{"role": "user", "text": "", "x": ' + b"[" * depth + b"]" * depth + b"}]"
@@ -338,6 +338,6 @@ def test_how_deeply_a_history_may_be_nested_does_not_hang_on_who_reads_or_writes
 
 
 @pytest.mark.parametrize(("levels", "is_odd"), [(1, False), (199, False), (200, True), (700, True)])
-def test_a_message_whose_field_is_nested_two_hundred_levels_deep_is_odd(levels, is_odd):
+def test_read_message_treats_a_field_nested_200_levels_deep_as_invalid(levels, is_odd):
     entry = read_message({"role": "user", "text": "备份好了", "x": parse_json(b"[" * levels + b"]" * levels)}, SHANGHAI)
-    assert (entry.why if isinstance(entry, Odd) else "") == ("its nesting is too deep" if is_odd else "")
+    assert (entry.why if isinstance(entry, InvalidEntry) else "") == ("its nesting is too deep" if is_odd else "")

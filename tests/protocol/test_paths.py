@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.protocol.errors import BadRequest
-from supervisor.protocol.paths import Layout, dated_name, day_of_name, is_foreign, period_of_name
+from supervisor.protocol.paths import WorkspacePaths, dated_name, day_of_name, is_foreign, period_of_name
 from supervisor.protocol.period import Period
 
-LAYOUT = Layout(Path("家"))
+LAYOUT = WorkspacePaths(Path("家"))
 JAN_28 = date(2026, 1, 28)
 
 
-def test_the_tree_of_the_protocol():
+def test_paths_match_the_documented_workspace_tree():
     paths = [
         (LAYOUT.history, "history.json"),
         (LAYOUT.history_lock, "history.json.lock"),
@@ -60,7 +60,7 @@ def test_the_tree_of_the_protocol():
         ("2026-01-28-x.sync-conflict-20260128-1.md", None),
     ],
 )
-def test_a_name_tells_its_day_or_is_none_of_ours(name, day):
+def test_day_of_name_returns_the_day_of_a_dated_file_only(name, day):
     """A28: swap files, conflict copies and notes."""
     assert day_of_name(name) == day
 
@@ -73,12 +73,12 @@ def test_a_name_tells_its_day_or_is_none_of_ours(name, day):
         *("2026-01-28-a\n- 2026-01-28-b.md", "a\x1b[2J.md", "a\u2028b.md"),
     ],
 )
-def test_what_editors_and_synchronisers_leave_is_foreign(name):
+def test_is_foreign_recognizes_files_of_editors_and_sync_tools(name):
     assert is_foreign(name)
 
 
 @pytest.mark.parametrize("name", ["2026-01-28-nginx.md", "2025-12.md", "想法.md", "49130", "history.json"])
-def test_what_people_and_we_write_is_not(name):
+def test_is_foreign_is_false_for_memory_files_and_user_notes(name):
     assert not is_foreign(name)
 
 
@@ -93,18 +93,18 @@ def test_what_people_and_we_write_is_not(name):
         ("README.md", None),
     ],
 )
-def test_the_name_of_a_summary_tells_its_period(name, label):
+def test_period_of_name_returns_the_period_of_a_summary_only(name, label):
     assert period_of_name(name) == (Period(label) if label else None)
 
 
 @pytest.mark.parametrize("slug", ["", "A", "花生", "a b", "../x", "a/b", "a.b", "a\n", "x" * 41])
-def test_a_slug_of_other_characters_makes_no_name(slug):
+def test_dated_name_refuses_a_slug_with_other_characters(slug):
     with pytest.raises(BadRequest, match="slug"):
         dated_name(JAN_28, slug)
 
 
 @given(st.text(), st.dates(date(1000, 1, 1)))
-def test_no_slug_leads_out_of_the_folder(slug, day):
+def test_dated_name_never_leaves_the_folder(slug, day):
     try:
         name = dated_name(day, slug)
     except BadRequest:
@@ -113,7 +113,7 @@ def test_no_slug_leads_out_of_the_folder(slug, day):
     assert day_of_name(name) == day
 
 
-def test_a_name_that_no_disk_can_hold_has_no_day():
+def test_day_of_name_returns_none_for_a_name_that_is_too_long():
     assert day_of_name(f"2026-01-28-{'长' * 80}.md") is not None
     assert day_of_name(f"2026-01-28-{'长' * 81}.md") is None
 
@@ -121,5 +121,5 @@ def test_a_name_that_no_disk_can_hold_has_no_day():
 @pytest.mark.parametrize(
     ("name", "is_one"), [("2026-01-10-\ud800.md", False), ("2026-01-10-\udcff.md", True), ("2026-01-10-花.md", True)]
 )
-def test_a_name_that_no_disk_can_hold_is_no_dated_file_s(name, is_one):
+def test_day_of_name_returns_none_for_a_name_that_cannot_be_encoded(name, is_one):
     assert (day_of_name(name) is not None) == is_one

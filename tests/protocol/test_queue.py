@@ -11,8 +11,8 @@ import pytest
 from supervisor.protocol.clock import to_wire
 from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.files import Files
-from supervisor.protocol.paths import Layout
-from supervisor.protocol.queue import Spool
+from supervisor.protocol.paths import WorkspacePaths
+from supervisor.protocol.queue import TaskQueue
 from supervisor.protocol.summary_file import Source
 from supervisor.protocol.task import Result, Task, task_id
 
@@ -42,8 +42,8 @@ def result(of: Task, text: str = "## 部署") -> Result:
 
 
 @pytest.fixture
-def spool(tmp_path: Path) -> Spool:
-    found = Spool(Files(RealDisk()), Layout(tmp_path))
+def task_queue(tmp_path: Path) -> TaskQueue:
+    found = TaskQueue(Files(RealDisk()), WorkspacePaths(tmp_path))
     found.prepare()
     return found
 
@@ -52,126 +52,126 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_task_goes_through_queue_running_and_results(spool):
+def test_queue_moves_a_task_through_queue_running_and_results(task_queue):
     one = task()
-    assert spool.submit(one)
-    assert (spool.in_flight(), spool.waiting()) == ({one.group: "queue"}, 1)
-    assert spool.claim() == one
-    assert (spool.in_flight(), spool.waiting()) == ({one.group: "running"}, 0)
-    spool.finish(result(one))
-    assert spool.in_flight() == {one.group: "results"}
-    (path,) = spool.finished()
-    assert spool.read_result(path) == result(one)
-    spool.discard(path)
-    assert spool.in_flight() == {}
-    assert [names(folder) for folder in (spool.queue, spool.running, spool.results)] == [[], [], []]
+    assert task_queue.submit(one)
+    assert (task_queue.active_groups(), task_queue.queued_count()) == ({one.group: "queue"}, 1)
+    assert task_queue.claim() == one
+    assert (task_queue.active_groups(), task_queue.queued_count()) == ({one.group: "running"}, 0)
+    task_queue.finish(result(one))
+    assert task_queue.active_groups() == {one.group: "results"}
+    (path,) = task_queue.finished()
+    assert task_queue.read_result(path) == result(one)
+    task_queue.discard(path)
+    assert task_queue.active_groups() == {}
+    assert [names(folder) for folder in (task_queue.queue, task_queue.running, task_queue.results)] == [[], [], []]
 
 
-def test_what_a_person_asked_for_may_stay_when_the_rest_is_taken_back(spool):
-    spool.submit(task("day-2026-01-15"))
-    spool.submit(replace(task("day-2026-01-16"), redo=True))
-    assert spool.withdraw(asked_too=False) == 1
-    assert list(spool.in_flight()) == ["day-2026-01-16"]
-    assert spool.withdraw() == 1
+def test_cancel_queued_can_keep_tasks_that_a_user_requested(task_queue):
+    task_queue.submit(task("day-2026-01-15"))
+    task_queue.submit(replace(task("day-2026-01-16"), redo=True))
+    assert task_queue.cancel_queued(asked_too=False) == 1
+    assert list(task_queue.active_groups()) == ["day-2026-01-16"]
+    assert task_queue.cancel_queued() == 1
 
 
-def test_submitting_twice_is_harmless_wherever_the_task_has_come(spool):
+def test_submit_ignores_a_task_that_is_queued_running_or_finished(task_queue):
     one = task()
-    assert spool.submit(one)
-    assert not spool.submit(one)
-    spool.claim()
-    assert not spool.submit(one)
-    spool.finish(result(one))
-    assert not spool.submit(one)
-    assert spool.waiting() == 0
+    assert task_queue.submit(one)
+    assert not task_queue.submit(one)
+    task_queue.claim()
+    assert not task_queue.submit(one)
+    task_queue.finish(result(one))
+    assert not task_queue.submit(one)
+    assert task_queue.queued_count() == 0
 
 
-def test_the_newest_period_is_claimed_first_and_a_month_before_its_days(spool):
+def test_claim_takes_the_newest_period_first_and_a_month_before_its_days(task_queue):
     groups = ["month-2025-12", "day-2026-01-15", "day-2025-12-31", "day-2026-01-02", "month-2025-11"]
     for group in groups:
-        spool.submit(task(group))
-    claimed = [found.group for found in iter(spool.claim, None)]
+        task_queue.submit(task(group))
+    claimed = [found.group for found in iter(task_queue.claim, None)]
     assert claimed == ["day-2026-01-15", "day-2026-01-02", "month-2025-12", "day-2025-12-31", "month-2025-11"]
 
 
-def test_a_task_is_claimed_by_one_worker(spool, tmp_path):
-    spool.submit(task())
-    other = Spool(Files(RealDisk()), Layout(tmp_path))
-    assert [spool.claim() is None, other.claim() is None] == [False, True]
+def test_claim_gives_a_task_to_one_worker_only(task_queue, tmp_path):
+    task_queue.submit(task())
+    other = TaskQueue(Files(RealDisk()), WorkspacePaths(tmp_path))
+    assert [task_queue.claim() is None, other.claim() is None] == [False, True]
 
 
-def test_a_task_that_is_put_back_can_be_claimed_again(spool):
-    spool.submit(task())
-    spool.claim()
-    spool.put_back(f"{task().id}.json")
-    assert spool.in_flight() == {"day-2026-01-15": "queue"}
-    assert spool.claim() == task()
+def test_requeue_makes_a_task_claimable_again(task_queue):
+    task_queue.submit(task())
+    task_queue.claim()
+    task_queue.requeue(f"{task().id}.json")
+    assert task_queue.active_groups() == {"day-2026-01-15": "queue"}
+    assert task_queue.claim() == task()
 
 
-def test_a_task_that_is_put_back_after_its_result_is_over(spool):
-    spool.submit(task())
-    spool.claim()
-    (spool.results / f"{task().id}.json").write_bytes(b"{}")
-    spool.put_back(f"{task().id}.json")
-    assert names(spool.running) == names(spool.queue) == []
+def test_requeue_deletes_a_task_that_has_a_result(task_queue):
+    task_queue.submit(task())
+    task_queue.claim()
+    (task_queue.results / f"{task().id}.json").write_bytes(b"{}")
+    task_queue.requeue(f"{task().id}.json")
+    assert names(task_queue.running) == names(task_queue.queue) == []
 
 
-def test_a_task_that_is_queued_again_meanwhile_is_not_doubled_when_it_is_put_back(spool):
-    spool.submit(task())
-    spool.claim()
-    (spool.queue / f"{task().id}.json").write_bytes((spool.running / f"{task().id}.json").read_bytes())
-    spool.put_back(f"{task().id}.json")
-    assert (names(spool.running), names(spool.queue)) == ([], [f"{task().id}.json"])
+def test_requeue_keeps_one_copy_of_a_task_that_is_queued_again(task_queue):
+    task_queue.submit(task())
+    task_queue.claim()
+    (task_queue.queue / f"{task().id}.json").write_bytes((task_queue.running / f"{task().id}.json").read_bytes())
+    task_queue.requeue(f"{task().id}.json")
+    assert (names(task_queue.running), names(task_queue.queue)) == ([], [f"{task().id}.json"])
 
 
-def test_putting_back_what_is_gone_is_harmless(spool):
-    spool.put_back(f"{task().id}.json")
-    assert spool.in_flight() == {}
+def test_requeue_ignores_a_missing_task(task_queue):
+    task_queue.requeue(f"{task().id}.json")
+    assert task_queue.active_groups() == {}
 
 
-def test_a_worker_that_is_late_finds_its_result_there_and_changes_nothing(spool):
-    spool.submit(task())
-    spool.claim()
-    spool.finish(result(task()))
-    spool.finish(result(task(), "## 后到的"))
-    assert spool.read_result(spool.finished()[0]).text == "## 部署"
+def test_finish_keeps_the_first_result_of_a_task(task_queue):
+    task_queue.submit(task())
+    task_queue.claim()
+    task_queue.finish(result(task()))
+    task_queue.finish(result(task(), "## 后到的"))
+    assert task_queue.read_result(task_queue.finished()[0]).text == "## 部署"
 
 
-def test_discarding_takes_what_a_crash_left_of_the_task(spool):
-    spool.submit(task())
-    spool.claim()
-    data = (spool.running / f"{task().id}.json").read_bytes()
-    spool.finish(result(task()))
-    for folder in (spool.queue, spool.running):
+def test_discard_removes_leftover_copies_of_the_task(task_queue):
+    task_queue.submit(task())
+    task_queue.claim()
+    data = (task_queue.running / f"{task().id}.json").read_bytes()
+    task_queue.finish(result(task()))
+    for folder in (task_queue.queue, task_queue.running):
         (folder / f"{task().id}.json").write_bytes(data)
-    spool.discard(spool.finished()[0])
-    assert spool.in_flight() == {}
+    task_queue.discard(task_queue.finished()[0])
+    assert task_queue.active_groups() == {}
 
 
-def test_a_file_that_is_no_task_is_handed_back_as_it_is(spool):
-    (spool.queue / f"{task().id}.json").write_text("[半个任务")
-    spool.submit(task("day-2026-01-14"))
-    claimed = spool.claim()
+def test_claim_moves_an_invalid_task_file_to_results(task_queue):
+    (task_queue.queue / f"{task().id}.json").write_text("[半个任务")
+    task_queue.submit(task("day-2026-01-14"))
+    claimed = task_queue.claim()
     assert claimed
     assert claimed.group == "day-2026-01-14"
-    (path,) = spool.finished()
+    (path,) = task_queue.finished()
     assert path.read_text() == "[半个任务"
     with pytest.raises(ValueError, match="JSON"):
-        spool.read_result(path)
+        task_queue.read_result(path)
 
 
-def test_a_result_whose_name_is_not_its_own_is_refused(spool):
-    other = spool.results / f"{task('day-2026-01-14').id}.json"
-    spool.finish(result(task()))
-    spool.finished()[0].rename(other)
+def test_read_result_refuses_a_file_name_that_differs_from_the_id(task_queue):
+    other = task_queue.results / f"{task('day-2026-01-14').id}.json"
+    task_queue.finish(result(task()))
+    task_queue.finished()[0].rename(other)
     with pytest.raises(ValueError, match="its name is not its id"):
-        spool.read_result(other)
+        task_queue.read_result(other)
 
 
-def test_a_result_that_says_it_is_of_another_group_is_refused(spool):
-    spool.finish(replace(result(task()), group="month-2020-01"))
+def test_read_result_refuses_a_group_that_differs_from_the_id(task_queue):
+    task_queue.finish(replace(result(task()), group="month-2020-01"))
     with pytest.raises(ValueError, match="its name is not its id"):
-        spool.read_result(spool.finished()[0])
+        task_queue.read_result(task_queue.finished()[0])
 
 
 @pytest.mark.parametrize(
@@ -184,42 +184,42 @@ def test_a_result_that_says_it_is_of_another_group_is_refused(spool):
         "x.json",
     ],
 )
-def test_files_with_other_names_are_not_looked_at(spool, name):
-    for folder in (spool.queue, spool.running, spool.results):
+def test_queue_ignores_files_with_other_names(task_queue, name):
+    for folder in (task_queue.queue, task_queue.running, task_queue.results):
         (folder / name).write_text("别人的")
-    assert (spool.in_flight(), spool.finished(), spool.claim(), spool.claimed()) == ({}, [], None, {})
+    assert (task_queue.active_groups(), task_queue.finished(), task_queue.claim(), task_queue.claimed()) == ({}, [], None, {})
 
 
-def test_a_beat_moves_the_time_of_the_running_task(spool):
+def test_heartbeat_updates_the_time_of_a_running_task(task_queue):
     import os
 
-    spool.submit(task())
-    spool.claim()
-    path = spool.running / f"{task().id}.json"
+    task_queue.submit(task())
+    task_queue.claim()
+    path = task_queue.running / f"{task().id}.json"
     os.utime(path, (1, 1))
-    spool.beat(task())
-    assert spool.claimed()[path.name] > 10**18
+    task_queue.heartbeat(task())
+    assert task_queue.claimed()[path.name] > 10**18
 
 
-def test_a_beat_of_a_task_that_was_put_back_is_harmless(spool):
-    spool.submit(task())
-    spool.beat(task())
-    assert spool.in_flight() == {"day-2026-01-15": "queue"}
+def test_heartbeat_ignores_a_task_that_is_not_running(task_queue):
+    task_queue.submit(task())
+    task_queue.heartbeat(task())
+    assert task_queue.active_groups() == {"day-2026-01-15": "queue"}
 
 
 # ── failures ─────────────────────────────────────────────────────────────────
 
 
-def test_a_failure_is_kept_in_a_file_and_forgotten_with_success(spool):
-    spool.fail("day-2026-01-15", 1, NOON, NOON.replace(minute=10), "timeout")
-    spool.fail("day-2026-01-15", 2, NOON, NOON.replace(minute=30), "empty")
-    assert spool.failures() == {"day-2026-01-15": (2, NOON, NOON.replace(minute=30), "empty")}
-    assert (spool.failed / "day-2026-01-15.json").read_text() == (
+def test_fail_records_the_last_failure_and_clear_removes_it(task_queue):
+    task_queue.fail("day-2026-01-15", 1, NOON, NOON.replace(minute=10), "timeout")
+    task_queue.fail("day-2026-01-15", 2, NOON, NOON.replace(minute=30), "empty")
+    assert task_queue.failures() == {"day-2026-01-15": (2, NOON, NOON.replace(minute=30), "empty")}
+    assert (task_queue.failed / "day-2026-01-15.json").read_text() == (
         '{"attempts": 2, "failedAt": "2026-01-31T04:00:00.000Z", "nextAt": "2026-01-31T04:30:00.000Z", "reason": "empty"}\n'
     )
-    spool.clear("day-2026-01-15")
-    assert (spool.failures(), names(spool.failed)) == ({}, [])
-    spool.clear("day-2026-01-15")
+    task_queue.clear("day-2026-01-15")
+    assert (task_queue.failures(), names(task_queue.failed)) == ({}, [])
+    task_queue.clear("day-2026-01-15")
 
 
 @pytest.mark.parametrize(
@@ -242,16 +242,16 @@ def test_a_failure_is_kept_in_a_file_and_forgotten_with_success(spool):
         b'{"attempts": [], "failedAt": "2026-01-31T04:00:00.000Z", "nextAt": "2026-01-31T04:00:00.000Z", "reason": ""}',
     ],
 )
-def test_a_failure_that_cannot_be_read_counts_as_none(spool, data):
-    (spool.failed / "day-2026-01-15.json").write_bytes(data)
-    (spool.failed / "笔记.json").write_text("{}")
-    spool.fail("day-2026-01-14", 1, NOON, NOON, "lost")
-    assert list(spool.failures()) == ["day-2026-01-14"]
+def test_failures_skips_an_unreadable_file(task_queue, data):
+    (task_queue.failed / "day-2026-01-15.json").write_bytes(data)
+    (task_queue.failed / "笔记.json").write_text("{}")
+    task_queue.fail("day-2026-01-14", 1, NOON, NOON, "lost")
+    assert list(task_queue.failures()) == ["day-2026-01-14"]
 
 
-def test_the_times_of_a_failure_are_to_the_millisecond_as_in_the_messages(spool):
+def test_failures_truncates_times_to_milliseconds(task_queue):
     data = b'{"attempts": 1, "failedAt": "2026-01-31T04:00:00.123456Z", "nextAt": "2026-01-31T04:10:00.999999Z", "reason": "input"}'
-    (spool.failed / "day-2026-01-15.json").write_bytes(data)
-    (found,) = spool.failures().values()
+    (task_queue.failed / "day-2026-01-15.json").write_bytes(data)
+    (found,) = task_queue.failures().values()
     assert [to_wire(time) for time in found[1:3]] == ["2026-01-31T04:00:00.123Z", "2026-01-31T04:10:00.999Z"]
     assert [time.microsecond % 1000 for time in found[1:3]] == [0, 0]

@@ -26,7 +26,7 @@ def _handlers() -> Iterator[None]:
 @pytest.mark.timeout(30)
 @pytest.mark.usefixtures("_handlers")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_that_comes_while_the_event_is_being_looked_at_is_not_waited_for_for_ever(number: int) -> None:
+def test_on_signals_sets_the_event_without_deadlock_while_it_is_locked(number: int) -> None:
     told = threading.Event()
     on_signals(told.set)
     with told._cond:  # as inside of wait(), where a signal may come as well

@@ -30,7 +30,7 @@ def parse(data: bytes) -> Summary:
     return parse_summary(data, "2026-01-15", HERE)
 
 
-def test_a_summary_as_a_person_sees_it():
+def test_render_summary_writes_header_text_and_sources():
     assert render_summary(SUMMARY).decode() == (
         "---\nrecalld: 1\nkind: day\nperiod: 2026-01-15\nzone: Asia/Shanghai\ncreated: 2026-01-21T02:00:00.000Z\ncount: 12\n"
         "provider: openai\nmodel: qwen3:8b\nprompt: 3f2a\ndigest: 1b9c5cfc57e9a5e5\n---\n\n"
@@ -38,17 +38,17 @@ def test_a_summary_as_a_person_sees_it():
     )
 
 
-def test_the_head_has_twelve_lines_at_most_and_says_when_no_model_wrote_it():
+def test_render_summary_header_has_at_most_12_lines_and_marks_an_extract():
     head = render_summary(replace(SUMMARY, extract=True, empty=True)).decode().split("---\n")[1].splitlines()
     assert len(head) <= 12
     assert {"extract: true", "empty: true"} <= set(head)
 
 
-def test_a_month_says_so():
+def test_render_summary_writes_the_kind_month_for_a_month():
     assert b"kind: month\n" in render_summary(replace(SUMMARY, period="2025-12"))
 
 
-def test_what_was_written_is_read():
+def test_parse_summary_restores_a_rendered_summary():
     assert parse(render_summary(SUMMARY)) == SUMMARY
     assert parse(render_summary(replace(SUMMARY, extract=True, model="", prompt=""))).extract
 
@@ -56,7 +56,7 @@ def test_what_was_written_is_read():
 # ── a person's edits ─────────────────────────────────────────────────────────
 
 
-def test_an_untouched_summary_keeps_nothing():
+def test_parse_summary_returns_empty_kept_text_for_an_unedited_file():
     assert parse(render_summary(SUMMARY)).kept == ""
 
 
@@ -68,7 +68,7 @@ def test_an_untouched_summary_keeps_nothing():
         ("\n<!-- recalld: made from -->", "\n我加的一行\n\n<!-- recalld: made from -->"),
     ],
 )
-def test_bytes_of_a_person_stay_an_exact_prefix_under_newer_machine_text(edit):
+def test_render_summary_keeps_edited_bytes_as_an_exact_prefix(edit):
     edited = render_summary(SUMMARY).decode().replace(*edit).encode()
     found = parse(edited)
     newer = render_summary(replace(SUMMARY, text="## 新", sources=(TWO,), kept=found.kept))
@@ -76,27 +76,27 @@ def test_bytes_of_a_person_stay_an_exact_prefix_under_newer_machine_text(edit):
     assert newer[len(edited) :].startswith(f"{MARKER}\n---\nrecalld: 1\n".encode())
 
 
-def test_a_file_without_a_head_is_an_edited_summary_without_sources():
+def test_parse_summary_reads_a_file_without_header_as_edited_text():
     mine = "# 一月十五\n我自己写的，没有换行结尾".encode()
     found = parse(mine)
     assert (found.sources, found.provider, found.text) == ((), "", mine.decode())
     assert render_summary(replace(SUMMARY, kept=found.kept)).startswith(mine + b"\n" + MARKER.encode())
 
 
-def test_what_a_person_adds_to_the_head_stays():
+def test_render_summary_keeps_fields_that_a_user_added_to_the_header():
     edited = render_summary(SUMMARY).replace(b"provider:", "tags: 家\nprovider:".encode())
     newer = render_summary(replace(SUMMARY, text="## 新", kept=parse(edited).kept))
     assert newer.startswith(edited)
 
 
-def test_bytes_in_another_encoding_stay_as_they_are():
+def test_render_summary_keeps_bytes_in_another_encoding():
     mine = "我用记事本写的".encode("gb18030") + b"\n\xff\x00\r\n"
     newer = render_summary(replace(SUMMARY, kept=parse(mine).kept))
     assert newer.startswith(mine)
     assert parse(newer).kept.encode("utf-8", "surrogateescape") == mine
 
 
-def test_the_sources_are_the_union_of_all_machine_parts_and_the_rest_is_said_by_the_last():
+def test_parse_summary_joins_sources_and_takes_other_fields_from_the_last():
     edited = render_summary(SUMMARY).replace("30 秒".encode(), "45 秒".encode())
     newer = render_summary(replace(SUMMARY, text="## 新", sources=(TWO,), kept=parse(edited).kept, provider="另一个"))
     found = parse(newer)
@@ -104,20 +104,20 @@ def test_the_sources_are_the_union_of_all_machine_parts_and_the_rest_is_said_by_
     assert (found.text, found.provider) == ("## 新", "另一个")
 
 
-def test_an_extract_that_a_person_edited_vouches_for_nothing_below_which_a_model_has_written():
+def test_parse_summary_drops_sources_of_an_edited_extract_under_model_text():
     edited = render_summary(replace(SUMMARY, extract=True)).replace("30 秒".encode(), "45 秒".encode())
     newer = replace(SUMMARY, text="## 新", sources=(TWO,), kept=parse(edited).kept)
     assert (parse(render_summary(newer)).sources, parse(render_summary(newer)).extract) == ((TWO,), False)
     assert parse(render_summary(replace(newer, extract=True))).sources == (ONE, TWO)
 
 
-def test_of_a_file_that_changed_the_newer_digest_counts():
+def test_parse_summary_uses_the_newer_digest_of_a_changed_source():
     edited = render_summary(SUMMARY).replace("30 秒".encode(), "45 秒".encode())
     changed = replace(ONE, digest="ffffffffffffffff")
     assert parse(render_summary(replace(SUMMARY, sources=(changed,), kept=parse(edited).kept))).sources == (changed,)
 
 
-def test_machine_text_under_an_edit_is_replaced_and_not_piled_up():
+def test_render_summary_replaces_generated_text_below_an_edit():
     edited = render_summary(SUMMARY).replace("30 秒".encode(), "45 秒".encode())
     first = render_summary(replace(SUMMARY, text="## 甲", kept=parse(edited).kept))
     second = render_summary(replace(SUMMARY, text="## 乙", kept=parse(first).kept))
@@ -126,7 +126,7 @@ def test_machine_text_under_an_edit_is_replaced_and_not_piled_up():
     assert "甲".encode() not in second
 
 
-def test_an_edit_below_the_marker_is_kept_too():
+def test_render_summary_keeps_an_edit_below_the_marker():
     edited = render_summary(SUMMARY).replace("30 秒".encode(), "45 秒".encode())
     again = render_summary(replace(SUMMARY, text="## 甲", kept=parse(edited).kept)).replace(
         "## 甲".encode(), "## 我的甲".encode()
@@ -136,7 +136,7 @@ def test_an_edit_below_the_marker_is_kept_too():
     assert third.count(MARKER.encode()) == 2
 
 
-def test_a_summary_of_a_newer_recalld_is_refused():
+def test_parse_summary_refuses_a_newer_format():
     with pytest.raises(NewerFormat):
         parse(render_summary(SUMMARY).replace(b"recalld: 1", b"recalld: 2"))
 
@@ -145,7 +145,7 @@ EDITS = st.binary(max_size=60) | st.text(max_size=30).map(str.encode) | st.just(
 
 
 @given(st.lists(st.tuples(EDITS, st.integers(0, 600)), min_size=1, max_size=4))
-def test_only_machine_text_as_the_machine_wrote_it_is_ever_replaced(edits):
+def test_render_summary_replaces_only_unedited_generated_text(edits):
     machine = data = render_summary(SUMMARY)
     for n, (edit, place) in enumerate(edits):
         data = data[:place] + edit + data[place:]
@@ -173,7 +173,7 @@ def test_only_machine_text_as_the_machine_wrote_it_is_ever_replaced(edits):
         max_size=3,
     ),
 )
-def test_any_text_and_sources_come_back(text, sources):
+def test_parse_summary_restores_any_text_and_sources(text, sources):
     by_name = {source.name: source for source in sources}
     written = replace(SUMMARY, text=text, sources=tuple(sorted(by_name.values())))
     found = parse(render_summary(written))

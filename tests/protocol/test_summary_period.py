@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.protocol.clock import local_day
-from supervisor.protocol.period import Period, home
+from supervisor.protocol.period import Period, summary_period
 
 JAN_31, FEB_1 = date(2026, 1, 31), date(2026, 2, 1)
 DAYS = st.dates(date(2000, 1, 1), date(2100, 12, 31))
@@ -45,46 +45,46 @@ TABLE = [
 
 
 @pytest.mark.parametrize(("today", "day", "label"), TABLE)
-def test_a_day_is_recent_then_daily_then_monthly(today, day, label):
-    assert home(date.fromisoformat(day), today) == (Period(label) if label else None)
+def test_summary_period_is_none_then_day_then_month_as_a_day_ages(today, day, label):
+    assert summary_period(date.fromisoformat(day), today) == (Period(label) if label else None)
 
 
 @pytest.mark.parametrize("zone_name", ZONES)
-def test_december_is_daily_until_the_last_local_second_of_january_and_monthly_from_the_next_on(zone_name):
+def test_summary_period_turns_december_monthly_at_local_february_1(zone_name):
     zone = ZoneInfo(zone_name)
     midnight = datetime(2026, 2, 1, tzinfo=zone).astimezone(UTC)
     before, after = local_day(midnight - timedelta(seconds=1), zone), local_day(midnight, zone)
     assert (before, after) == (JAN_31, FEB_1)
     for day in (date(2025, 12, 1), date(2025, 12, 31)):
-        assert home(day, before) == Period(day.isoformat())
-        assert home(day, after) == Period("2025-12")
+        assert summary_period(day, before) == Period(day.isoformat())
+        assert summary_period(day, after) == Period("2025-12")
 
 
 @pytest.mark.parametrize("zone_name", ZONES)
-def test_days_are_counted_by_the_calendar_not_in_hours(zone_name):
+def test_summary_period_counts_calendar_days_not_hours(zone_name):
     """The 120th hour changes nothing; midnight does, even in a week in which the clocks are changed."""
     zone = ZoneInfo(zone_name)
     for changed in (date(2026, 3, 8), date(2026, 4, 5), date(2026, 10, 4), date(2026, 11, 1)):
         late = datetime(changed.year, changed.month, changed.day, 23, 59, tzinfo=zone)
         written = local_day(late.astimezone(UTC), zone)
-        assert home(written, written + timedelta(days=5)) is None
-        assert home(written, written + timedelta(days=6)) == Period(written.isoformat())
+        assert summary_period(written, written + timedelta(days=5)) is None
+        assert summary_period(written, written + timedelta(days=6)) == Period(written.isoformat())
 
 
-def test_another_number_of_recent_days_is_heeded():
-    assert home(date(2026, 1, 30), JAN_31, recent_days=0) == Period("2026-01-30")
-    assert home(date(2025, 11, 1), JAN_31, recent_days=100) is None
+def test_summary_period_uses_the_given_number_of_recent_days():
+    assert summary_period(date(2026, 1, 30), JAN_31, recent_days=0) == Period("2026-01-30")
+    assert summary_period(date(2025, 11, 1), JAN_31, recent_days=100) is None
 
 
 @given(DAYS, DAYS, st.integers(0, 400))
-def test_a_home_never_grows_younger(day, today, later):
+def test_summary_period_never_gets_finer_as_time_passes(day, today, later):
     rank = {None: 0, "day": 1, "month": 2}
-    then, now = home(day, today), home(day, today + timedelta(days=later))
+    then, now = summary_period(day, today), summary_period(day, today + timedelta(days=later))
     assert rank[then and then.kind] <= rank[now and now.kind]
 
 
 @given(DAYS, DAYS, st.integers(0, 60))
-def test_a_home_holds_its_day(day, today, recent):
-    found = home(day, today, recent)
+def test_summary_period_contains_its_day_and_is_none_while_recent(day, today, recent):
+    found = summary_period(day, today, recent)
     assert (found is None) == ((today - day).days <= recent)
     assert found is None or found.holds(day)

@@ -52,7 +52,7 @@ def wire(data: bytes) -> dict[str, Any]:
     return found
 
 
-def test_a_task_on_the_wire_is_json_in_camel_case():
+def test_render_task_writes_camel_case_json():
     raw = wire(render_task(TASK))
     assert list(raw)[:4] == ["version", "id", "kind", "group"]
     assert raw["version"] == 1
@@ -61,20 +61,20 @@ def test_a_task_on_the_wire_is_json_in_camel_case():
     assert not any("_" in key for key in raw)
 
 
-def test_a_result_on_the_wire_is_json_in_camel_case():
+def test_render_result_writes_camel_case_json():
     raw = wire(render_result(RESULT))
     assert {"previousDigest", "startedAt", "completedAt", "durationMs"} <= set(raw)
     assert not any("_" in key for key in raw)
 
 
-def test_what_was_written_is_read():
+def test_parse_task_and_parse_result_restore_rendered_records():
     assert parse_task(render_task(TASK)) == TASK
     assert parse_result(render_result(RESULT)) == RESULT
     failed = Result(id="x", status="failed", reason="timeout", error="十分钟没有回答", group="month-2025-12", attempt=4)
     assert parse_result(render_result(failed)) == failed
 
 
-def test_fields_of_a_newer_writer_are_left_alone():
+def test_parse_task_ignores_unknown_fields():
     raw = wire(render_task(TASK)) | {"language": "zh"}
     assert parse_task(json.dumps(raw).encode()) == TASK
 
@@ -82,7 +82,7 @@ def test_fields_of_a_newer_writer_are_left_alone():
 # ── the id ───────────────────────────────────────────────────────────────────
 
 
-def test_the_same_work_has_the_same_id_in_whatever_order_it_is_listed():
+def test_task_id_ignores_the_order_and_counts_of_sources():
     assert task_id("day-2026-01-15", (ONE, TWO), 0) == task_id("day-2026-01-15", (TWO, ONE), 0)
     assert task_id("day-2026-01-15", (replace(ONE, count=99),), 0) == task_id("day-2026-01-15", (ONE,), 0)
 
@@ -97,7 +97,7 @@ def test_the_same_work_has_the_same_id_in_whatever_order_it_is_listed():
         task_id("day-2026-01-15", (ONE,), 0, "of the text that stands"),
     ],
 )
-def test_other_work_has_another_id(other):
+def test_task_id_depends_on_group_sources_attempt_and_previous_digest(other):
     assert other != task_id("day-2026-01-15", (ONE,), 0)
 
 
@@ -122,7 +122,7 @@ def test_other_work_has_another_id(other):
         {"zone": None},
     ],
 )
-def test_a_task_with_a_wrong_field_is_refused_with_a_reason(change):
+def test_parse_task_refuses_an_invalid_field_with_a_reason(change):
     with pytest.raises(ValueError, match=r"."):
         parse_task(json.dumps(wire(render_task(TASK)) | change).encode())
 
@@ -142,18 +142,18 @@ def test_a_task_with_a_wrong_field_is_refused_with_a_reason(change):
         {"retryAfterS": -1},
     ],
 )
-def test_a_result_with_a_wrong_field_is_refused_with_a_reason(change):
+def test_parse_result_refuses_an_invalid_field_with_a_reason(change):
     with pytest.raises(ValueError, match=r"."):
         parse_result(json.dumps(wire(render_result(RESULT)) | change).encode())
 
 
-def test_no_server_is_believed_that_asks_to_wait_for_more_than_a_day():
+def test_parse_result_limits_retry_after_to_one_day():
     change = {"status": "failed", "reason": "provider", "retryAfterS": 10**30}
     assert parse_result(json.dumps(wire(render_result(RESULT)) | change).encode()).retry_after_s == 86_400
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"{", b"null", b"\xff", b"[" * 100_000, b'{"version": 1}'])
-def test_bytes_that_are_no_task_are_refused_with_a_reason(data):
+def test_parse_task_and_parse_result_refuse_invalid_bytes_with_a_reason(data):
     for parse in (parse_task, parse_result):
         with pytest.raises(ValueError, match=r"."):
             parse(data)
@@ -164,7 +164,7 @@ def test_bytes_that_are_no_task_are_refused_with_a_reason(data):
     st.sampled_from([*wire(render_task(TASK)), *wire(render_result(RESULT))]),
     JSON,
 )
-def test_any_value_in_any_field_is_read_or_refused(data, key, value):
+def test_parse_task_and_parse_result_read_or_refuse_any_field_value(data, key, value):
     raw = json.dumps(wire(data) | {key: value}).encode()
     for parse in (parse_task, parse_result):
         with contextlib.suppress(ValueError):
@@ -172,6 +172,6 @@ def test_any_value_in_any_field_is_read_or_refused(data, key, value):
 
 
 @given(TEXT, TEXT)
-def test_any_words_of_a_model_come_back(text, previous):
+def test_parse_task_and_parse_result_restore_any_text(text, previous):
     assert parse_result(render_result(replace(RESULT, text=text))).text == text
     assert parse_task(render_task(replace(TASK, previous=previous))).previous == previous

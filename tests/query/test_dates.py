@@ -63,12 +63,12 @@ def _cases(table):
 
 
 @pytest.mark.parametrize(("said", "days"), [*_cases(CHINESE), *_cases(ENGLISH)])
-def test_what_people_call_a_day_is_that_day(said, days):
+def test_dates_resolves_each_expression_to_its_days(said, days):
     assert [span.days.label for span in spans(said, TODAY)] == [days]
 
 
 @pytest.mark.parametrize("said", [case for case, _ in _cases(CHINESE)])
-def test_a_chinese_day_is_named_in_the_middle_of_a_question_too(said):
+def test_dates_finds_a_chinese_date_inside_a_question(said):
     alone = spans(said, TODAY)[0].days
     assert alone in [span.days for span in spans(f"我{said}说了什么？", TODAY)]
 
@@ -85,21 +85,21 @@ def test_a_chinese_day_is_named_in_the_middle_of_a_question_too(said):
         *("3.11", "10:30", "555-1234", "12-25", "5.2", "on the 3rd floor", "花生", "", "春节"),
     ],
 )
-def test_what_is_no_day_of_the_past_or_of_the_calendar_is_none(said):
+def test_dates_ignores_future_invalid_and_lookalike_expressions(said):
     assert spans(said, TODAY) == ()
 
 
-def test_of_an_ambiguous_date_the_first_number_is_the_month():
+def test_dates_reads_the_first_number_of_a_slash_date_as_the_month():
     assert spans("03/04", TODAY)[0].days.label == "2025-03-04"
 
 
-def test_a_day_without_a_year_is_the_last_that_has_begun():
+def test_dates_resolves_a_day_without_year_to_the_most_recent_one():
     assert spans("1月31号", TODAY)[0].days.label == "2026-01-31"
     assert spans("2月1号", TODAY)[0].days.label == "2025-02-01"
     assert spans("February 29", TODAY)[0].days.label == "2024-02-29"
 
 
-def test_the_first_and_the_last_years_of_the_calendar_have_days_too():
+def test_dates_handles_the_first_and_last_years_of_the_calendar():
     assert spans("9999年12月31日", TODAY)[0].days.label == "9999-12-31"
     assert spans("3年前", date(2, 1, 1)) == ()
     assert spans("去年", date(1, 1, 1)) == ()
@@ -107,7 +107,7 @@ def test_the_first_and_the_last_years_of_the_calendar_have_days_too():
     assert spans("yesterday", date.max)[0].days.last < date.max
 
 
-def test_days_stand_in_the_order_of_the_text_with_their_places():
+def test_dates_returns_spans_in_text_order_with_positions():
     text = "上周三和 in June 2025，还有5月2号"
     assert [text[span.start : span.end] for span in spans(text, TODAY)] == ["上周三", "June 2025", "5月2号"]
 
@@ -126,7 +126,7 @@ def test_days_stand_in_the_order_of_the_text_with_their_places():
         (date(2026, 1, 15), "上个月", "2025-12-01..2025-12-31"),
     ],
 )
-def test_the_day_of_the_question_is_what_counts(today, said, days):
+def test_dates_resolves_relative_to_the_given_day(today, said, days):
     assert [span.days.label for span in spans(said, today)] == ([days] if days else [])
 
 
@@ -138,7 +138,7 @@ PIECES = st.sampled_from([*WORDS.split(), "\0", "\ud800"])
 
 
 @given(st.one_of(st.text(), st.lists(PIECES).map("".join), st.lists(PIECES).map(" ".join)), st.dates())
-def test_no_text_on_any_day_breaks_it_and_every_stretch_begins_before_it_ends(text, today):
+def test_dates_accepts_any_text_and_returns_ordered_spans(text, today):
     found = spans(text, today)
     assert all(isinstance(span.days, Days) and span.days.first <= span.days.last for span in found)
     assert all(one.end <= other.start for one, other in pairwise(found))
@@ -147,7 +147,7 @@ def test_no_text_on_any_day_breaks_it_and_every_stretch_begins_before_it_ends(te
 @pytest.mark.parametrize(
     "piece", ["1", "一", "去年", "5月", "5/2 ", "last ", "the ", "May ", "a ", "2025-", "上个", "\n", "到至", "in "]
 )
-def test_a_megabyte_is_read_in_time_that_grows_with_its_length_alone(piece):
+def test_dates_takes_linear_time_on_a_megabyte(piece):
     def took(size):
         began = time.process_time()
         spans(piece * (size // len(piece)), TODAY)

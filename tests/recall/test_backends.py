@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from supervisor.index.hit import Hit, Unit
+from supervisor.index.hit import Hit, Passage
 from supervisor.protocol.config import load
 from supervisor.recall.rerank import GROUP, added
 from supervisor.recall.vector_cache import Vectors, digest
@@ -65,7 +65,7 @@ def texts(found):
 # ── hybrid ───────────────────────────────────────────────────────────────────
 
 
-def test_what_means_the_same_comes_first_once_memory_has_its_vectors(filled):
+def test_hybrid_ranks_by_meaning_once_vectors_exist(filled):
     before = filled.search(QUESTION)
     assert before.how == "bm25"
     assert filled.precompute_vectors() == 1
@@ -75,7 +75,7 @@ def test_what_means_the_same_comes_first_once_memory_has_its_vectors(filled):
     assert set(texts(found)) == set(texts(before))
 
 
-def test_that_no_vectors_were_made_yet_is_told_once_with_what_makes_them_and_is_over_when_they_are(filled):
+def test_hybrid_reports_missing_vectors_once_until_they_are_made(filled):
     for _ in range(3):
         assert filled.search(QUESTION).how == "bm25"
     (event,) = filled.events.of("backend_failed")
@@ -90,7 +90,7 @@ def test_that_no_vectors_were_made_yet_is_told_once_with_what_makes_them_and_is_
     assert filled.events.of("backend_failed") == []
 
 
-def test_vectors_are_made_once_for_each_content_and_never_in_a_turn(filled, server):
+def test_precompute_vectors_embeds_each_text_once_and_never_in_a_turn(filled, server):
     filled.search(QUESTION)
     assert server.asked == []
     filled.precompute_vectors()
@@ -102,7 +102,7 @@ def test_vectors_are_made_once_for_each_content_and_never_in_a_turn(filled, serv
     assert server.asked == [[QUESTION]]
 
 
-def test_secrets_stay_on_this_machine_unless_the_user_wants_it_otherwise(filled, server):
+def test_embeddings_send_no_secret_unless_redaction_is_off(filled, server):
     filled.precompute_vectors()
     filled.search("我的密码是 hunter2-demo 花了多少")
     assert "hunter2" not in str(server.asked)
@@ -111,7 +111,7 @@ def test_secrets_stay_on_this_machine_unless_the_user_wants_it_otherwise(filled,
     assert "hunter2" in str(server.asked)
 
 
-def test_the_key_goes_to_the_server_and_into_no_event(filled, server):
+def test_embeddings_send_the_key_to_the_server_and_to_no_event(filled, server):
     filled.ws.rescoring.__init__(lambda: _made(filled, {"OPENAI_API_KEY": "sk-demo-123"}))
     filled.precompute_vectors()
     assert server.headers[0]["authorization"] == "Bearer sk-demo-123"
@@ -127,7 +127,7 @@ def _made(world, environ):
     return backend_of(world.ws.config, environ, world.ws.files)
 
 
-def test_a_message_without_a_vector_keeps_the_score_of_its_words(filled):
+def test_rerank_keeps_the_word_score_of_a_message_without_a_vector(filled):
     filled.precompute_vectors()
     filled.note("2026-01-30-note.md", "买了电钢琴，花了六千。\n")
     filled.refresh()
@@ -145,7 +145,7 @@ def _by_words(world):
     return found
 
 
-def test_vectors_lie_in_the_cache_of_the_user_and_are_nobody_elses_to_read(filled, cache):
+def test_vector_cache_is_private_and_outside_the_workspace(filled, cache):
     filled.precompute_vectors()
     (file,) = cache.iterdir()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -154,7 +154,7 @@ def test_vectors_lie_in_the_cache_of_the_user_and_are_nobody_elses_to_read(fille
 
 
 @pytest.mark.parametrize("harm", ["delete", "truncate", "rubbish"])
-def test_vectors_that_are_deleted_or_damaged_are_made_anew(filled, cache, harm):
+def test_precompute_vectors_replaces_deleted_or_damaged_vectors(filled, cache, harm):
     filled.precompute_vectors()
     (file,) = cache.iterdir()
     match harm:
@@ -169,7 +169,7 @@ def test_vectors_that_are_deleted_or_damaged_are_made_anew(filled, cache, harm):
     assert filled.search(QUESTION).how == "hybrid"
 
 
-def test_another_model_behind_the_same_name_has_its_vectors_made_anew(filled, server, cache):
+def test_precompute_vectors_replaces_vectors_of_another_length(filled, server, cache):
     filled.precompute_vectors()
     (file,) = cache.iterdir()
     with sqlite3.connect(file) as base:
@@ -184,7 +184,7 @@ def test_another_model_behind_the_same_name_has_its_vectors_made_anew(filled, se
     assert filled.search(QUESTION).how == "hybrid"
 
 
-def test_the_cache_is_bounded_and_the_oldest_vectors_leave(world, tmp_path):
+def test_vector_cache_is_bounded_and_drops_the_oldest_vectors(world, tmp_path):
     vectors = Vectors(world.files, tmp_path / "vectors", "bge-test", 200_000)
     keys = [digest(f"第 {n} 条") for n in range(400)]
     for at in range(0, 400, 20):
@@ -199,7 +199,7 @@ def test_the_cache_is_bounded_and_the_oldest_vectors_leave(world, tmp_path):
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_server_that_fails_costs_the_turn_nothing_but_the_meaning(filled, server, fault):
+def test_hybrid_falls_back_to_bm25_when_the_server_fails(filled, server, fault):
     filled.precompute_vectors()
     words = _by_words(filled)
     filled.reopen(hybrid(server.url).replace("3000", "400"))
@@ -216,13 +216,13 @@ def test_a_server_that_fails_costs_the_turn_nothing_but_the_meaning(filled, serv
     assert filled.inject(QUESTION, found).memory.startswith("## Memory\n")
 
 
-def test_answers_in_another_order_are_put_in_order(filled, server):
+def test_embeddings_sort_answers_that_arrive_in_another_order(filled, server):
     server.act = "shuffled"
     filled.precompute_vectors()
     assert filled.search(QUESTION).hits[0].unit.text == SAID[0]["text"]
 
 
-def test_a_server_that_is_not_there_costs_nothing_but_the_meaning(filled):
+def test_hybrid_falls_back_to_bm25_when_the_server_is_unreachable(filled):
     filled.precompute_vectors()
     words = _by_words(filled)
     with socket.socket() as free:
@@ -234,7 +234,7 @@ def test_a_server_that_is_not_there_costs_nothing_but_the_meaning(filled):
     assert "could not be asked" in filled.events.of("backend_failed")[0]["why"]
 
 
-def test_one_that_fails_is_told_once_left_alone_for_a_while_and_asked_again(filled, server):
+def test_rerank_reports_a_failing_backend_once_and_retries_after_a_rest(filled, server):
     filled.precompute_vectors()
     server.act = "fault"
     for _ in range(3):
@@ -248,7 +248,7 @@ def test_one_that_fails_is_told_once_left_alone_for_a_while_and_asked_again(fill
 
 
 @pytest.mark.parametrize("fault", ["fault", "garbage", "refuses all"])
-def test_what_could_not_be_learnt_is_learnt_later(filled, server, fault):
+def test_precompute_vectors_retries_texts_that_failed(filled, server, fault):
     filled.precompute_vectors()
     filled.note("2026-01-30-note.md", "买了电钢琴，花了六千。\n")
     filled.refresh()
@@ -260,7 +260,7 @@ def test_what_could_not_be_learnt_is_learnt_later(filled, server, fault):
     assert len(filled.events.of("backend_back")) == 1
 
 
-def test_a_text_that_the_server_does_not_take_costs_no_other_its_vector(filled, server):
+def test_precompute_vectors_skips_only_the_text_that_the_server_refuses(filled, server):
     (filled.root / "memory/2026-01-30-note.md").write_text(
         "- 买了电钢琴，花了六千。\n- 不要买二手的。\n- 买琴凳。\n", encoding="utf-8"
     )
@@ -275,7 +275,7 @@ def test_a_text_that_the_server_does_not_take_costs_no_other_its_vector(filled, 
 
 
 @pytest.mark.parametrize("lines", ["", 'base_url = "http://127.0.0.1:9/v1"\n', 'model = "bge-test"\n'])
-def test_hybrid_without_server_or_model_is_bm25_and_says_so(filled, lines):
+def test_hybrid_falls_back_to_bm25_without_server_or_model(filled, lines):
     filled.reopen(f'{WITHOUT_MODEL}[recall]\nbackend = "hybrid"\n[embeddings]\n{lines}')
     for _ in range(2):
         assert filled.search(QUESTION).how == "bm25"
@@ -332,14 +332,14 @@ class Broken:
     sys.modules.pop("bookish", None)
 
 
-def test_a_backend_of_another_package_scores_by_its_entry_point(filled, package):
+def test_rerank_loads_a_backend_by_its_entry_point(filled, package):
     filled.reopen(f'{WITHOUT_MODEL}[recall]\nbackend = "bookish"\n')
     found = filled.search(QUESTION)
     assert (found.how, found.hits[0].unit.text) == ("bookish", SAID[1]["text"])
 
 
 @pytest.mark.parametrize("name", ["rude", "chatty", "short", "silent", "broken", "absent", "not-installed"])
-def test_a_backend_that_fails_or_is_not_there_costs_the_turn_nothing(filled, package, name):
+def test_rerank_ignores_a_backend_that_fails_or_is_missing(filled, package, name):
     words = _by_words(filled)
     filled.reopen(f'{WITHOUT_MODEL}[recall]\nbackend = "{name}"\n')
     assert filled.search(QUESTION).hits == words
@@ -347,7 +347,7 @@ def test_a_backend_that_fails_or_is_not_there_costs_the_turn_nothing(filled, pac
     assert QUESTION not in str(event)
 
 
-def test_a_backend_has_a_name_that_can_be_one():
+def test_config_refuses_an_invalid_backend_name():
     from supervisor.protocol.errors import BadConfig
 
     with pytest.raises(BadConfig):
@@ -356,7 +356,7 @@ def test_a_backend_has_a_name_that_can_be_one():
 
 # ── what is added to the score ───────────────────────────────────────────────
 
-UNIT = Unit(path="memory/2026-01-28-deploy.md", start=1, end=1, text="部署", tier="dated")
+UNIT = Passage(path="memory/2026-01-28-deploy.md", start=1, end=1, text="部署", tier="dated")
 
 
 @given(
@@ -364,7 +364,7 @@ UNIT = Unit(path="memory/2026-01-28-deploy.md", start=1, end=1, text="部署", t
     st.lists(st.one_of(st.none(), st.floats(-1, 1)), min_size=8, max_size=8),
 )
 @example([1.0, 3.0], [0.0, 5e-324])
-def test_no_score_falls_and_none_gains_more_than_half_of_the_best(scores, said):
+def test_rerank_adds_at_most_half_of_the_best_score_and_lowers_none(scores, said):
     hits = [Hit(replace(UNIT, start=n + 1), score) for n, score in enumerate(scores)]
     found = added(hits, said[: len(hits)])
     if found is None:
@@ -379,6 +379,6 @@ def test_no_score_falls_and_none_gains_more_than_half_of_the_best(scores, said):
 
 
 @pytest.mark.parametrize("said", [[float("nan")], [float("inf")], ["好"], [], [1.0, 2.0]])
-def test_what_is_no_score_is_refused(said):
+def test_rerank_refuses_invalid_scores(said):
     with pytest.raises(ValueError, match="answered"):
         added([Hit(UNIT, 3.0)], said)

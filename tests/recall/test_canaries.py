@@ -25,7 +25,7 @@ def say(world, *, of=TOLD, prefix: str = "m") -> None:
 
 @pytest.fixture
 def store(world):
-    return CanaryStore(world.files, world.layout)
+    return CanaryStore(world.files, world.paths)
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def check(world, times: int = 1) -> int:
     return sum(world.probe() for _ in range(times))
 
 
-def test_each_run_leaves_one_to_three_questions_about_what_is_really_there(filled, store):
+def test_canaries_take_one_to_three_questions_from_each_archive_run(filled, store):
     check(filled)
     kept = store.read()
     assert len(kept.canaries) == 3
@@ -56,14 +56,14 @@ def test_each_run_leaves_one_to_three_questions_about_what_is_really_there(fille
     assert [canary.id for canary in store.read().canaries[3:]] == ["n0"]
 
 
-def test_they_are_asked_and_found_and_status_says_of_how_many(filled):
+def test_status_reports_how_many_canaries_were_asked_and_found(filled):
     assert filled.status()["canaries"] == {"kept": 0, "asked": 0, "found": 0, "rate": None}
     assert check(filled) == 3
     assert filled.status()["canaries"] == {"kept": 3, "asked": 3, "found": 3, "rate": 1.0}
     assert filled.events.of("recall_fell") == []
 
 
-def test_each_is_asked_once_a_day(filled):
+def test_canaries_are_asked_once_a_day(filled):
     assert [check(filled), check(filled)] == [3, 0]
     filled.clock.forward(hours=23)
     assert check(filled) == 0
@@ -71,28 +71,28 @@ def test_each_is_asked_once_a_day(filled):
     assert check(filled) == 3
 
 
-def test_a_few_are_asked_at_a_time(filled, store):
+def test_canaries_check_asks_at_most_its_limit(filled, store):
     check(filled)
     one = store.read().canaries[0]
     store.write(replace(store.read(), canaries=(replace(one, asked=None),) * 12))
     assert [check(filled) for _ in range(4)] == [A_CHECK, A_CHECK, 2, 0]
 
 
-def test_told_to_stop_it_asks_no_more_and_keeps_what_it_has(filled, store):
+def test_canaries_check_told_to_stop_asks_none_but_keeps_new_ones(filled, store):
     filled.ws.should_stop = lambda: True
     assert check(filled) == 0
     assert len(store.read().canaries) == 3
 
 
-def test_a_check_with_nothing_due_writes_nothing(filled):
+def test_canaries_check_writes_nothing_when_none_is_due(filled):
     check(filled)
-    before = filled.files.disk.stat(filled.layout.canaries)
+    before = filled.files.disk.stat(filled.paths.canaries)
     filled.clock.forward(minutes=5)
     check(filled)
-    assert filled.files.disk.stat(filled.layout.canaries) == before
+    assert filled.files.disk.stat(filled.paths.canaries) == before
 
 
-def test_what_went_to_the_originals_or_into_a_summary_is_found_still(world, store):
+def test_canaries_are_found_in_originals_or_the_covering_summary(world, store):
     world.model.script = lambda *_: GOOD_SUMMARY
     say(world, of=[("2026-01-30", "部署在 /srv/backup 的回滚脚本 rollback.sh 超时 30 秒。")])
     world.settle()
@@ -112,7 +112,7 @@ def test_what_went_to_the_originals_or_into_a_summary_is_found_still(world, stor
     assert world.status()["canaries"]["rate"] == 1.0
 
 
-def test_extracts_hide_nothing(world):
+def test_canaries_are_all_found_in_a_workspace_without_a_model(world):
     world.reopen(WITHOUT_MODEL)
     say(world)
     world.settle()
@@ -121,7 +121,7 @@ def test_extracts_hide_nothing(world):
     assert world.status()["canaries"]["found"] == 3
 
 
-def test_a_deleted_block_a_rewritten_one_and_a_deleted_file_take_their_canaries_with_them(filled, store):
+def test_canaries_are_dropped_when_their_message_is_deleted_or_changed(filled, store):
     check(filled)
     first, second, third = store.read().canaries
     file = filled.root / "memory" / first.file
@@ -135,7 +135,7 @@ def test_a_deleted_block_a_rewritten_one_and_a_deleted_file_take_their_canaries_
     assert filled.events.of("recall_fell") == []
 
 
-def test_what_is_there_and_is_not_found_any_more_is_an_event_once(filled, store):
+def test_canaries_check_reports_each_fall_of_the_rate_once(filled, store):
     check(filled)
     # a rule that drops everything: as good as a broken one
     filled.reopen(filled.toml + "[recall]\nmin_score = 9999\n")
@@ -159,22 +159,22 @@ def test_what_is_there_and_is_not_found_any_more_is_an_event_once(filled, store)
     assert len(filled.events.of("recall_fell")) == 2
 
 
-def test_no_word_of_a_message_is_in_an_event(filled):
+def test_canaries_events_contain_no_word_of_a_message(filled):
     check(filled)
     filled.reopen(filled.toml + "[recall]\nmin_score = 9999\n")
     filled.refresh()
     filled.clock.forward(hours=25)
     check(filled)
     log = json.dumps(filled.events.all, ensure_ascii=False)
-    assert not any(word in log for canary in CanaryStore(filled.files, filled.layout).read().canaries for word in canary.words)
+    assert not any(word in log for canary in CanaryStore(filled.files, filled.paths).read().canaries for word in canary.words)
 
 
-def test_the_file_can_be_deleted_or_damaged_and_only_its_owner_may_read_it(filled, store):
+def test_canary_store_tolerates_damage_and_only_its_owner_may_read_it(filled, store):
     check(filled)
-    assert filled.layout.canaries.stat().st_mode & 0o777 == 0o600
+    assert filled.paths.canaries.stat().st_mode & 0o777 == 0o600
     whole = store.read()
-    data = filled.layout.canaries.read_bytes()
-    filled.layout.canaries.write_bytes(data + '{"file": "没写完'.encode())
+    data = filled.paths.canaries.read_bytes()
+    filled.paths.canaries.write_bytes(data + '{"file": "没写完'.encode())
     assert store.read() == whole
     for damage in (
         b"",
@@ -183,22 +183,22 @@ def test_the_file_can_be_deleted_or_damaged_and_only_its_owner_may_read_it(fille
         b"[[[[\n",
         b'{"recalld": 1, "until": 7, "level": "x"}\n{"file": 1}\n7\n',
     ):
-        filled.layout.canaries.write_bytes(damage)
+        filled.paths.canaries.write_bytes(damage)
         assert store.read() == Kept()
-    filled.layout.canaries.unlink()
+    filled.paths.canaries.unlink()
     check(filled)
     assert [one.id for one in store.read().canaries] == [one.id for one in whole.canaries]
 
 
-def test_the_oldest_leave_where_there_are_too_many(store, world):
-    world.files.make_folder(world.layout.state)
+def test_canary_store_drops_the_oldest_beyond_its_limit(store, world):
+    world.files.make_folder(world.paths.state)
     many = tuple(Canary(file=f"2026-01-30-{n}.md", id=str(n), words=("甲", "乙")) for n in range(KEPT + 7))
     store.write(Kept(many, at("2026-01-30T10:00"), 0.5))
     kept = store.read()
     assert (kept.canaries, kept.until, kept.level) == (many[-KEPT:], at("2026-01-30T10:00"), 0.5)
 
 
-def test_a_workspace_of_years_gives_the_canaries_of_its_newest_runs(world, store):
+def test_canaries_first_check_takes_one_from_each_earlier_run(world, store):
     for day in range(1, 9):
         say(world, of=[(f"2026-01-2{day}", f"第 {day} 天的 rsync 备份编号 8{day}43 存在 nas{day} 上。")], prefix=f"d{day}-")
         world.clock.forward(minutes=1)

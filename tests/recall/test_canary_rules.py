@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.index.hit import Hit, Unit
+from supervisor.index.hit import Hit, Passage
 from supervisor.recall.canaries import (
     A_RUN,
     WORDS,
@@ -36,7 +36,7 @@ def rare(_: str) -> int:
 
 
 def hit(message: str = "", path: str = "memory/2026-01-28-peanut.md") -> Hit:
-    return Hit(Unit(path=path, start=3, end=4, text="我对花生过敏。", tier="dated", message=message), 1.0)
+    return Hit(Passage(path=path, start=3, end=4, text="我对花生过敏。", tier="dated", message=message), 1.0)
 
 
 # ── the question ─────────────────────────────────────────────────────────────
@@ -49,24 +49,24 @@ def hit(message: str = "", path: str = "memory/2026-01-28-peanut.md") -> Hit:
         ("The Cloudflare deploy timed out again in Wolfsburg.", ["Cloudflare", "Wolfsburg"]),
     ],
 )
-def test_a_question_is_the_telling_words_of_the_message_as_they_stand_there(text, words):
+def test_canary_question_keeps_the_rarest_words_in_message_order(text, words):
     found = question_of(text, rare)
     assert [word for word in found if word in words] == words
     assert sorted(found, key=text.index) == list(found)
 
 
 @pytest.mark.parametrize("text", ["好的，谢谢！", "今天天气不错，我们觉得很开心。", "花生", ""])
-def test_a_message_that_says_little_gives_no_question_nor_does_a_single_word(text):
+def test_canary_question_is_empty_for_small_talk_or_a_single_word(text):
     assert question_of(text, rare) == ()
 
 
-def test_a_word_that_many_messages_have_tells_none_of_them_apart():
+def test_canary_question_skips_a_word_found_in_many_messages():
     text = "rsync 备份到 Wolfsburg 的 nas 上了"
     assert "rsync" in question_of(text, rare)
     assert "rsync" not in question_of(text, lambda word: 500 if word == "rsync" else 1)
 
 
-def test_of_a_file_the_message_with_the_rarest_words_is_chosen():
+def test_canary_choose_picks_the_message_with_the_rarest_words():
     said = [("1", "好的"), ("2", "部署 nginx 的配置"), ("3", "给 Wolfsburg 寄 quokka 的合同"), ("4", "部署 nginx 超时")]
     common = dict.fromkeys(tokens("部署 nginx 的配置 超时"), 15)
     chosen = choose("2026-01-28-x.md", said, lambda word: common.get(word, 1))
@@ -76,7 +76,7 @@ def test_of_a_file_the_message_with_the_rarest_words_is_chosen():
 
 
 @given(st.text(max_size=200))
-def test_whatever_is_said_the_question_stands_in_it(text):
+def test_canary_question_always_matches_its_own_message(text):
     words = question_of(text, rare)
     assert len(words) <= WORDS
     assert len(words) != 1
@@ -84,7 +84,7 @@ def test_whatever_is_said_the_question_stands_in_it(text):
 
 
 @given(st.lists(st.integers()), st.integers(min_value=2, max_value=9))
-def test_a_sample_is_spread_over_all_in_order(of, most):
+def test_canary_sample_is_ordered_and_includes_first_and_last(of, most):
     found = sample(list(enumerate(of)), most)
     assert len(found) == min(most, len(of))
     assert found == sorted(found, key=lambda one: one[0])
@@ -93,20 +93,20 @@ def test_a_sample_is_spread_over_all_in_order(of, most):
         assert (found[0][0], found[-1][0]) == (0, len(of) - 1)
 
 
-def test_a_run_gives_three_at_most():
+def test_canary_sample_returns_three_by_default():
     assert len(sample(list("一二三四五"))) == A_RUN == 3
 
 
 # ── found, gone ──────────────────────────────────────────────────────────────
 
 
-def test_the_message_itself_is_found_wherever_its_file_lies():
+def test_canary_is_found_by_message_id_in_any_folder():
     assert is_found(PEANUT, [hit("别的"), hit("花生-1", "memory/originals/2026-01/2026-01-28-peanut.md")], ())
     assert not is_found(PEANUT, [hit("别的"), hit("")], ())
     assert not is_found(PEANUT, [], ())
 
 
-def test_a_summary_that_covers_its_file_is_found_for_it_and_no_other_summary():
+def test_canary_is_found_by_a_summary_that_covers_its_file():
     covering = {"memory/summary/2026-01-28.md"}
     assert is_found(PEANUT, [hit("", "memory/summary/2026-01-28.md")], covering)
     assert not is_found(PEANUT, [hit("", "memory/summary/2026-01-27.md")], covering)
@@ -122,7 +122,7 @@ def test_a_summary_that_covers_its_file_is_found_for_it_and_no_other_summary():
         ([], False),
     ],
 )
-def test_a_canary_whose_message_is_gone_or_rewritten_stands_no_more(said, still):
+def test_canary_expires_when_its_message_is_gone_or_rewritten(said, still):
     assert stands(PEANUT, said) is still
 
 
@@ -133,7 +133,7 @@ def asked(hours: float, identity: str = "1") -> Canary:
     return Canary(file="x.md", id=identity, words=("甲", "乙"), asked=NOW - timedelta(hours=hours))
 
 
-def test_each_is_asked_at_most_once_a_day_and_the_new_and_the_longest_waiting_first():
+def test_canary_due_returns_each_once_a_day_new_and_oldest_first():
     new = Canary(file="x.md", id="new", words=("甲", "乙"))
     canaries = [asked(30, "a"), asked(23.9, "b"), new, asked(24, "c"), asked(50, "d")]
     assert [one.id for one in due(canaries, NOW, 9)] == ["new", "d", "a", "c"]
@@ -141,14 +141,14 @@ def test_each_is_asked_at_most_once_a_day_and_the_new_and_the_longest_waiting_fi
     assert due([answered(one, NOW, found=True) for one in canaries], NOW, 9) == []
 
 
-def test_a_clock_that_was_set_back_for_years_does_not_silence_them():
+def test_canary_due_includes_one_asked_in_the_future():
     assert due([asked(-24 * 365)], NOW, 9)
 
 
 # ── the rate ─────────────────────────────────────────────────────────────────
 
 
-def test_the_rate_is_of_those_that_were_asked():
+def test_canary_rate_counts_only_asked_canaries():
     canaries = [answered(PEANUT, NOW, found=True), answered(PEANUT, NOW, found=False), PEANUT]
     assert rate(canaries) == Rate(kept=3, asked=2, found=1)
     assert rate(canaries).value == 0.5
@@ -172,13 +172,13 @@ def test_the_rate_is_of_those_that_were_asked():
         (1.0, 0, 0, False),
     ],
 )
-def test_it_has_fallen_when_more_than_one_is_missing_and_less_than_95_of_100_are_found(before, asked, found, fell):
+def test_canary_level_falls_below_95_percent_with_two_or_more_missing(before, asked, found, fell):
     after, has_fallen = level(before, Rate(asked, asked, found))
     assert has_fallen is fell
     assert after == (found / asked if fell else max(before, found / asked if asked else 1.0))
 
 
-def test_a_fall_is_told_once_and_the_next_one_again():
+def test_canary_level_reports_each_fall_once():
     told, expected = [], 1.0
     for found in (40, 37, 37, 36, 35, 40, 39, 36):
         expected, fell = level(expected, Rate(40, 40, found))
@@ -187,7 +187,7 @@ def test_a_fall_is_told_once_and_the_next_one_again():
 
 
 @given(st.lists(st.integers(min_value=0, max_value=40), max_size=40))
-def test_it_can_not_go_down_unseen_one_by_one(rates):
+def test_canary_level_detects_a_slow_decline(rates):
     expected = 1.0
     for found in rates:
         now = Rate(40, 40, found)

@@ -15,8 +15,8 @@ import pytest
 from rank_bm25 import BM25Okapi
 
 from supervisor.index import ranking
-from supervisor.index.documents import REACH
-from supervisor.query.parse import Query, ask
+from supervisor.index.documents import CONTEXT_WIDTHS
+from supervisor.query.parse import Query, parse_query
 from supervisor.text.tokenizer import tokens
 from tests.world import WITHOUT_MODEL, World, at
 
@@ -51,7 +51,8 @@ class Bare:
     def __init__(self, days):
         self.messages = [(day, text) for day, said in days.items() for text in said]
         windows = (
-            [said[max(0, n - reach) : n + reach + 1] for said in days.values() for n in range(len(said))] for reach in REACH
+            [said[max(0, n - reach) : n + reach + 1] for said in days.values() for n in range(len(said))]
+            for reach in CONTEXT_WIDTHS
         )
         self.fields = [
             BM25Okapi([[w for text in window for w in tokens(text)] for window in of], k1=1.2, b=0.75) for of in windows
@@ -87,7 +88,7 @@ def _ours(world, query):
     return [((hit.unit.day, hit.unit.text), hit.score) for hit in world.ws.index.search(query, 1000)]
 
 
-def test_on_a_fresh_index_scores_and_order_are_those_of_bare_rank_bm25(talk):
+def test_index_search_equals_rank_bm25_on_a_fresh_index(talk):
     world, days, questions = talk
     bare = Bare(days)
     assert len(bare.messages) >= 500
@@ -103,7 +104,7 @@ def test_on_a_fresh_index_scores_and_order_are_those_of_bare_rank_bm25(talk):
     assert answered >= 50
 
 
-def test_after_files_were_changed_and_removed_the_order_hardly_moves(talk):
+def test_index_search_stays_close_to_rank_bm25_after_changes(talk):
     world, days, questions = talk
     rng = random.Random(1)
     for day in rng.sample(sorted(days), 12):
@@ -129,9 +130,9 @@ def test_after_files_were_changed_and_removed_the_order_hardly_moves(talk):
     assert mean(firsts) >= 0.99
 
 
-def test_the_words_of_a_real_question_are_scored_as_the_words_alone(talk):
+def test_index_search_scores_a_real_question_like_rank_bm25(talk):
     world, days, _ = talk
-    query = ask("那台洗衣机的报销 report 和 docker token 呢", date(2026, 1, 31))
+    query = parse_query("那台洗衣机的报销 report 和 docker token 呢", date(2026, 1, 31))
     theirs = Bare(days).scores(query.words)
     ours = _ours(world, query)
     assert ours

@@ -72,7 +72,7 @@ def forbid(disk, name):
 # ── the index ────────────────────────────────────────────────────────────────
 
 
-def test_an_index_that_is_deleted_while_it_is_searched_serves_the_turn_and_is_made_anew(filled):
+def test_recall_answers_after_the_index_is_deleted_and_refresh_rebuilds_it(filled):
     shutil.rmtree(index_of(filled))
     assert asks(filled).hits
     assert filled.refresh().rebuilt
@@ -81,7 +81,7 @@ def test_an_index_that_is_deleted_while_it_is_searched_serves_the_turn_and_is_ma
     assert (index_of(filled) / "meta.json").exists()
 
 
-def test_an_index_that_somebody_deleted_while_nobody_had_it_open_is_made_and_told(filled):
+def test_refresh_rebuilds_and_reports_an_index_deleted_while_closed(filled):
     shutil.rmtree(index_of(filled))
     filled.reopen()
     filled.refresh()
@@ -89,7 +89,7 @@ def test_an_index_that_somebody_deleted_while_nobody_had_it_open_is_made_and_tol
     assert filled.events.of("index_damaged") == []
 
 
-def test_without_an_index_the_turn_is_served_from_memory(filled):
+def test_recall_answers_without_an_index_and_creates_none(filled):
     shutil.rmtree(index_of(filled))
     filled.reopen()
     found = asks(filled)
@@ -98,7 +98,7 @@ def test_without_an_index_the_turn_is_served_from_memory(filled):
 
 
 @pytest.mark.parametrize("harm", [b"", b"{", b"\x00" * 300, '{"segments": "花"}'.encode()])
-def test_a_list_of_commits_that_is_rubbish_has_the_index_made_anew_and_the_turn_served_meanwhile(filled, harm):
+def test_recall_answers_despite_a_damaged_list_of_commits(filled, harm):
     (index_of(filled) / "meta.json").write_bytes(harm)
     assert asks(filled).hits
     assert len(filled.events.of("index_damaged")) == 1
@@ -108,7 +108,7 @@ def test_a_list_of_commits_that_is_rubbish_has_the_index_made_anew_and_the_turn_
     assert asks(filled).hits
 
 
-def test_a_part_of_the_index_that_is_cut_off_under_a_reader_does_not_end_the_process(filled):
+def test_recall_survives_an_index_file_truncated_under_a_reader(filled):
     assert asks(filled).hits
     for path in index_of(filled).iterdir():
         if not path.name.startswith(".") and path.suffix != ".json":
@@ -122,7 +122,7 @@ def test_a_part_of_the_index_that_is_cut_off_under_a_reader_does_not_end_the_pro
 
 
 @pytest.mark.parametrize("end", ["fieldnorm", "fast", "idx", "pos", "term", "store"])
-def test_one_bit_that_was_changed_in_the_index_is_noticed_before_the_library_trusts_it(filled, end):
+def test_index_detects_a_flipped_bit_before_the_engine_reads_it(filled, end):
     """In the store it has made the library ask for petabytes, which ends the process, of every command, each time."""
     (path,) = index_of(filled).glob(f"*.{end}")
     data = bytearray(path.read_bytes())
@@ -137,7 +137,7 @@ def test_one_bit_that_was_changed_in_the_index_is_noticed_before_the_library_tru
     assert asks(filled).hits
 
 
-def test_who_only_asks_how_the_index_stands_keeps_its_damage_from_nobody(filled):
+def test_index_inventory_does_not_consume_the_damage_report(filled):
     (index_of(filled) / "meta.json").write_bytes(b"{")
     filled.reopen()
     assert filled.ws.index.inventory().files == 0
@@ -147,7 +147,7 @@ def test_who_only_asks_how_the_index_stands_keeps_its_damage_from_nobody(filled)
     assert len(filled.events.of("index_damaged")) == 1
 
 
-def test_a_catalogue_of_rubbish_has_the_index_made_anew(filled):
+def test_refresh_rebuilds_an_index_with_a_damaged_manifest(filled):
     filled.ws.index._view = type(filled.ws.index._view)()
     Engine(str(index_of(filled)), new=False).write((), (), "目录".encode)
     filled.reopen()
@@ -156,7 +156,7 @@ def test_a_catalogue_of_rubbish_has_the_index_made_anew(filled):
     assert asks(filled).hits
 
 
-def test_whatever_is_damaged_in_the_index_the_turn_finds_and_the_next_update_heals(filled, capfd):
+def test_recall_answers_and_refresh_repairs_any_damage_of_the_index(filled, capfd):
     kept = filled.root.parent / "kept"
     shutil.copytree(index_of(filled), kept)
     pick = random.Random(7)
@@ -184,7 +184,7 @@ def test_whatever_is_damaged_in_the_index_the_turn_finds_and_the_next_update_hea
         assert "nobody foresaw" not in str(filled.events.all)
 
 
-def test_the_state_folder_that_can_not_be_looked_into_costs_no_turn(filled):
+def test_recall_answers_when_the_index_folder_is_unreadable(filled):
     disk = FaultyDisk("stat", "names", "read", number=errno.EACCES)
     filled.reopen(disk=disk)
     forbid(disk, "index")
@@ -194,7 +194,7 @@ def test_the_state_folder_that_can_not_be_looked_into_costs_no_turn(filled):
 # ── the files ────────────────────────────────────────────────────────────────
 
 
-def test_a_file_that_may_not_be_read_costs_itself_alone_and_is_told_once(filled):
+def test_refresh_skips_an_unreadable_file_and_reports_it_once(filled):
     disk = FaultyDisk("stat", "names", "read", number=errno.EACCES)
     filled.reopen(disk=disk)
     for name in ("secret.md", "plain.md"):
@@ -209,7 +209,7 @@ def test_a_file_that_may_not_be_read_costs_itself_alone_and_is_told_once(filled)
     assert len(asks(filled, "电钢琴").hits) == 2
 
 
-def test_a_folder_that_may_not_be_looked_into_costs_what_lies_there(filled):
+def test_recall_leaves_out_only_the_files_of_an_unreadable_folder(filled):
     disk = FaultyDisk("stat", "names", "read", number=errno.EACCES)
     filled.reopen(disk=disk)
     (filled.root / "memory/trips").mkdir()
@@ -223,7 +223,7 @@ def test_a_folder_that_may_not_be_looked_into_costs_what_lies_there(filled):
     assert filled.events.of("file_unread")
 
 
-def test_a_folder_that_is_gone_leaves_a_turn_without_memory(filled):
+def test_recall_returns_nothing_when_the_memory_folder_is_gone(filled):
     shutil.rmtree(filled.root / "memory")
     assert asks(filled).hits == ()
     filled.refresh()
@@ -231,7 +231,7 @@ def test_a_folder_that_is_gone_leaves_a_turn_without_memory(filled):
     assert filled.ws.index.file_count == 0
 
 
-def test_a_note_of_fifty_megabytes_is_left_out_and_told_and_costs_no_other_file(filled):
+def test_refresh_skips_and_reports_a_note_of_fifty_megabytes(filled):
     with open(filled.root / "memory/heap.md", "wb") as file:
         file.truncate(50_000_000)
     filled.refresh()
@@ -241,7 +241,7 @@ def test_a_note_of_fifty_megabytes_is_left_out_and_told_and_costs_no_other_file(
     assert event["file"] == "memory/heap.md"
 
 
-def test_a_note_of_megabytes_is_found_but_not_read_through_in_a_turn(filled):
+def test_literal_search_skips_a_large_note_that_the_index_still_finds(filled):
     text = "".join(f"- 第 {n} 行，讲的是 zzq{n:06d}。\n" for n in range(60_000))
     assert len(text.encode()) > 2_000_000
     filled.note("book.md", text)
@@ -251,7 +251,7 @@ def test_a_note_of_megabytes_is_found_but_not_read_through_in_a_turn(filled):
     assert [hit.unit.path for hit in asks(filled, "zzq-unse").hits] == ["memory/small.md"]
 
 
-def test_a_file_that_somebody_is_writing_all_the_time_holds_nobody_up(filled):
+def test_refresh_skips_a_file_that_changes_at_every_read(filled):
     class Restless(RealDisk):
         """A disk on which one file is another at every look."""
 
@@ -272,7 +272,7 @@ def test_a_file_that_somebody_is_writing_all_the_time_holds_nobody_up(filled):
     assert filled.events.of("file_unread") == [{"files": 1, "file": "memory/log.md", "why": "Busy"}]
 
 
-def test_a_cited_file_that_has_changed_is_cited_as_it_is_now(filled):
+def test_recall_cites_a_changed_file_as_it_is_now(filled):
     (path,) = (filled.root / "memory").glob("2026-01-30-*.md")
     path.write_text(path.read_text(encoding="utf-8").replace("点外卖要备注", "只吃开心果"), encoding="utf-8")
     assert "只吃开心果" in str(asks(filled).hits)
@@ -291,7 +291,7 @@ def many(world, count):
         os.utime(path, (1_700_000_000 + n, 1_700_000_000 + n))
 
 
-def test_with_five_hundred_changed_files_and_the_index_held_by_another_the_turn_has_the_newest(filled):
+def test_recall_finds_the_newest_of_500_changes_while_the_index_is_locked(filled):
     many(filled, 500)
     with filled.files.lock(filled.root / ".recalld/index.lock"):
         assert filled.refresh().shared
@@ -307,7 +307,7 @@ def test_with_five_hundred_changed_files_and_the_index_held_by_another_the_turn_
     assert len(filled.reopen().ws.index.records()) == 502
 
 
-def test_what_is_taken_into_memory_ends_at_the_deadline_and_goes_on_at_the_next(filled):
+def test_overlay_stops_at_the_deadline_and_continues_at_the_next(filled):
     many(filled, 40)
     clock = Cranked(1.0)
     filled.ws.index.freshen(Deadline(10.5, clock))  # looked at once before each file: ten times it is not over
@@ -320,21 +320,21 @@ def test_what_is_taken_into_memory_ends_at_the_deadline_and_goes_on_at_the_next(
     assert len(asks(filled, "电钢琴").hits) == 40
 
 
-def test_the_literal_search_ends_at_the_deadline_with_the_newest_files(filled, monkeypatch):
+def test_literal_search_stops_at_the_deadline_with_the_newest_files(filled, monkeypatch):
     monkeypatch.setenv("PATH", "")  # no ripgrep
     many(filled, 3000)
     filled.refresh()
     records = filled.ws.index.records()
 
     def look(deadline, part):
-        return look_up(filled.files, filled.layout, records, [part], 20, filled.ws.zone, deadline)
+        return look_up(filled.files, filled.paths, records, [part], 20, filled.ws.zone, deadline)
 
     assert [hit.unit.path for hit in look(Deadline(50.5, Cranked(1.0)), "qx2960")] == ["memory/idea-2960.md"]
     assert look(Deadline(20.5, Cranked(1.0)), "qx2960") == []
     assert len(look(within(60), "qx29")) == 20
 
 
-def test_a_literal_search_that_is_cut_short_is_told(filled, monkeypatch):
+def test_recall_reports_a_literal_search_that_ran_out_of_time(filled, monkeypatch):
     monkeypatch.setenv("PATH", "")
     many(filled, 200)
     filled.refresh()
@@ -347,11 +347,11 @@ def test_a_literal_search_that_is_cut_short_is_told(filled, monkeypatch):
     assert "time was up" in str(filled.events.of("recall_failed"))
 
 
-def test_with_no_time_at_all_the_committed_index_is_still_searched(filled):
+def test_recall_searches_the_committed_index_without_any_time_left(filled):
     assert asks(filled, PEANUT, Deadline(0.0)).hits
 
 
-def test_a_lasting_fault_is_told_once_and_again_only_after_it_was_over(filled):
+def test_recall_reports_a_lasting_fault_once_until_it_is_over(filled):
     clock = Cranked(0.0)
     for now in (2.0, 3.0):
         clock.now = now
@@ -365,13 +365,13 @@ def test_a_lasting_fault_is_told_once_and_again_only_after_it_was_over(filled):
 @pytest.mark.parametrize(
     "question", ["\ud800花生", "\x00", "花" * 20_000, "a" * 100_000, "(((", "-e --files /etc", "“”…", "\u202e生花"]
 )
-def test_odd_questions_end_in_a_turn(filled, question):
+def test_recall_survives_odd_questions(filled, question):
     filled.search(question)
     assert filled.events.of("recall_failed") == []
 
 
 @pytest.mark.parametrize("fault", [RuntimeError("花生过敏"), OSError(errno.EIO, "花生"), KeyError("花生"), RecursionError()])
-def test_a_bug_anywhere_in_the_search_ends_in_a_turn_without_memory_and_an_event_without_words(filled, fault):
+def test_recall_returns_nothing_and_reports_no_text_on_internal_errors(filled, fault):
     def fail(*_args, **_named):
         raise fault
 
@@ -382,11 +382,11 @@ def test_a_bug_anywhere_in_the_search_ends_in_a_turn_without_memory_and_an_event
     assert len(filled.events.of("recall_failed")) == 1
 
 
-def test_the_events_of_failures_exist():
+def test_events_include_the_failures_of_recall():
     assert {"recall_failed", "file_unread", "index_damaged", "backend_failed", "backend_back"} <= set(EVENTS)
 
 
-def test_a_turn_without_an_index_over_many_days_finds_the_newest(filled):
+def test_recall_without_an_index_prefers_the_newest_day(filled):
     filled.write([one for n in range(1, 25) for one in talk(f"2026-01-{n:02d}T09:00", 30, timedelta(minutes=1))])
     filled.settle()
     shutil.rmtree(index_of(filled))
@@ -400,12 +400,12 @@ def test_a_turn_without_an_index_over_many_days_finds_the_newest(filled):
     "odd",
     ['"createdAt": "9999-12-31T23:59:59.000Z"', '"createdAt": "0001-01-01T00:00:00.000Z"', '"id": ' + "[" * 990 + "]" * 990],
 )
-def test_one_odd_block_does_not_make_all_of_memory_unfindable(world, odd):
+def test_recall_finds_the_rest_when_one_block_is_malformed(world, odd):
     world.write(
         [message("a", "2026-01-30T09:00", "订单放在门口的柜子里。"), message("b", "2026-01-29T09:00", "我对花生过敏。")]
     )
     world.settle()
-    path = next(path for path in world.layout.memory.glob("2026-01-29-*.md"))
+    path = next(path for path in world.paths.memory.glob("2026-01-29-*.md"))
     key = odd.partition(":")[0]
     path.write_text(re.sub(rf'{key}: "[^"]*"', odd, path.read_text()))
     for zone in ("Asia/Shanghai", "America/New_York"):

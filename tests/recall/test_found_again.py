@@ -41,7 +41,7 @@ def filled(world):
         ("1月10号说了什么", "猫的疫苗"),
     ],
 )
-def test_a_question_finds_the_words_that_answer_it(filled, question, answer):
+def test_recall_finds_the_message_that_answers_a_question(filled, question, answer):
     found = filled.search(question)
     assert found.hits
     assert any(answer in hit.unit.text for hit in found.hits[:3])
@@ -51,13 +51,13 @@ def test_a_question_finds_the_words_that_answer_it(filled, question, answer):
 
 
 @pytest.mark.parametrize("question", ["量子色动力学", "zxqwv plugh", "？！", "", "好的", "the of and"])
-def test_a_question_that_nothing_answers_puts_nothing_before_the_assistant(filled, question):
+def test_memory_block_is_empty_when_nothing_answers_the_question(filled, question):
     found = filled.search(question)
     assert found.hits == ()
     assert filled.inject(question, found).memory == ""
 
 
-def test_a_file_saved_in_an_editor_is_found_and_a_deleted_one_is_not(filled):
+def test_refresh_adds_a_saved_file_and_drops_a_deleted_one(filled):
     note = filled.root / "memory/2026-01-29-idea.md"
     note.write_text("买一台电钢琴，预算六千。\n", encoding="utf-8")
     filled.refresh()
@@ -67,7 +67,7 @@ def test_a_file_saved_in_an_editor_is_found_and_a_deleted_one_is_not(filled):
     assert filled.search("电钢琴多少钱").hits == ()
 
 
-def test_an_index_that_was_deleted_or_damaged_is_made_anew(filled):
+def test_refresh_rebuilds_a_deleted_or_damaged_index(filled):
     folder = filled.root / ".recalld/index"
     shutil.rmtree(folder)
     filled.refresh()
@@ -80,7 +80,7 @@ def test_an_index_that_was_deleted_or_damaged_is_made_anew(filled):
     assert filled.search("花生").hits
 
 
-def test_the_whole_turn_holds_memory_history_and_question_inside_their_budgets(filled):
+def test_context_keeps_memory_and_history_within_their_budgets(filled):
     question = "我对什么过敏？"
     asked = filled.read_input(question)
     turn = filled.context(asked, filled.search(question, asked.before))

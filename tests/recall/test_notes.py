@@ -45,7 +45,7 @@ def world(tmp_path_factory):
     return world
 
 
-def test_the_table_is_as_large_as_it_promises():
+def test_notes_table_has_its_promised_size():
     english = [note for note, _ in NOTES if note.isascii() or not any("\u4e00" <= char <= "\u9fff" for char in note)]
     assert len(NOTES) >= 120
     assert len(english) >= 15
@@ -54,19 +54,19 @@ def test_the_table_is_as_large_as_it_promises():
 
 
 @pytest.mark.parametrize(("note", "question"), NOTES, ids=[question for _, question in NOTES])
-def test_a_note_is_found_by_the_question_that_people_ask_for_it(world, note, question):
+def test_recall_finds_each_note_by_its_question(world, note, question):
     found = world.search(question)
     assert note in [hit.unit.text for hit in found.hits[:5]]
     assert note in world.inject(question, found).memory
 
 
-def test_nearly_every_note_is_the_very_first_that_is_found(world):
+def test_recall_ranks_nearly_every_note_first(world):
     first = [world.search(question).hits[0].unit.text == note for note, question in NOTES]
     assert sum(first) >= 0.9 * len(NOTES)
 
 
 @pytest.mark.parametrize("question", [*NOTHING, *RUBBISH], ids=lambda question: question[:20].encode("unicode_escape").decode())
-def test_what_was_never_noted_puts_nothing_before_the_assistant(world, question):
+def test_memory_block_is_empty_for_what_was_never_noted(world, question):
     found = world.search(question)
     assert found.hits == ()
     assert world.inject(question, found).memory == ""

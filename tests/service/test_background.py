@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from supervisor.recall.search import refresh
-from supervisor.service.background import Beside, Freshness, Keeper
+from supervisor.service.background import BackgroundThreads, Freshness, PeriodicThread
 from tests.world import FaultyDisk, message
 
 #: Far above what anything here takes: reached only when something is broken.
@@ -27,35 +27,35 @@ def found(world, word: str) -> bool:
     return any(word in hit.unit.text for hit in world.search(word).hits)
 
 
-def test_a_step_makes_the_index_and_asks_what_was_archived(filled):
+def test_background_index_step_builds_the_index_and_runs_canaries(filled):
     wait_s = filled.freshness().step()
     assert wait_s > 1
     assert found(filled, "疫苗")
     assert filled.status()["canaries"]["found"] == 1
 
 
-def test_where_something_else_is_wanted_no_canary_is_asked(filled):
+def test_background_index_step_skips_canaries_when_told_to_stop(filled):
     filled.ws.should_stop = lambda: True
     assert filled.freshness().step() == 0
     assert found(filled, "疫苗")
     assert filled.status()["canaries"]["kept"] == 0
 
 
-def test_canaries_are_looked_at_once_a_minute_however_often_files_change(filled, monkeypatch):
+def test_background_index_step_runs_canaries_at_most_once_a_minute(filled, monkeypatch):
     now = [0.0]
     monkeypatch.setattr("supervisor.service.background.time.monotonic", lambda: now[0])
     fresh = filled.freshness()
     assert fresh.step() == 60
-    filled.layout.canaries.unlink()
+    filled.paths.canaries.unlink()
     now[0] = 59
     assert fresh.step() == 1
-    assert not filled.layout.canaries.exists()
+    assert not filled.paths.canaries.exists()
     now[0] = 60
     assert fresh.step() == 60
-    assert filled.layout.canaries.exists()
+    assert filled.paths.canaries.exists()
 
 
-def test_a_full_disk_is_told_on_the_edge_and_tried_again_ever_later(filled):
+def test_background_index_step_reports_a_full_disk_once_and_backs_off(filled):
     disk = FaultyDisk("mkdir")
     fresh = filled.reopen(disk=disk).freshness()
     disk.refuses = lambda _call, path: path.name == "index"
@@ -71,11 +71,11 @@ def test_a_full_disk_is_told_on_the_edge_and_tried_again_ever_later(filled):
     assert [name for name, _ in filled.events.all if name.startswith("index_")] == ["index_stale", "index_made", "index_fresh"]
 
 
-def test_another_program_at_the_index_is_waited_for_and_told_where_it_lasts(filled, monkeypatch):
+def test_background_index_step_retries_and_reports_a_locked_index(filled, monkeypatch):
     monkeypatch.setattr("supervisor.service.background._LOCK_WAIT", type(filled.ws.config.care.poll)(0))
     fresh = filled.freshness()
-    filled.files.make_folder(filled.layout.state / "index")
-    with filled.files.lock(filled.layout.state / "index.lock"):
+    filled.files.make_folder(filled.paths.state / "index")
+    with filled.files.lock(filled.paths.state / "index.lock"):
         assert fresh.step() == 0.5
     (why,) = filled.events.of("index_stale")
     assert "index.lock" in why["why"]
@@ -83,7 +83,7 @@ def test_another_program_at_the_index_is_waited_for_and_told_where_it_lasts(fill
     assert len(filled.events.of("index_fresh")) == 1
 
 
-def test_told_to_stop_in_the_middle_of_an_index_it_stops_and_says_nothing(filled):
+def test_background_index_step_stops_during_an_update_without_an_event(filled):
     ws = filled.ws
     asked = []
 
@@ -108,7 +108,7 @@ def again(world):
     return world.another(world.events).ws
 
 
-def test_a_thread_does_its_step_when_it_is_woken_and_ends_when_it_is_told(world):
+def test_periodic_thread_runs_its_step_when_woken_and_ends_when_stopped(world):
     done = threading.Semaphore(0)
     seen = []
 
@@ -117,7 +117,7 @@ def test_a_thread_does_its_step_when_it_is_woken_and_ends_when_it_is_told(world)
         done.release()
         return 3600.0
 
-    thread = Beside(again(world), "索引", step)
+    thread = PeriodicThread(again(world), "索引", step)
     thread.start()
     assert done.acquire(timeout=DEADLINE_S)
     thread.wake()
@@ -128,7 +128,7 @@ def test_a_thread_does_its_step_when_it_is_woken_and_ends_when_it_is_told(world)
     assert not any(one.name == "索引" for one in threading.enumerate())
 
 
-def test_a_bug_in_a_step_is_told_once_and_the_thread_lives(world):
+def test_periodic_thread_reports_a_bug_once_and_keeps_running(world):
     done = threading.Semaphore(0)
     faults = [KeyError("花生"), KeyError("花生"), None]
 
@@ -139,7 +139,7 @@ def test_a_bug_in_a_step_is_told_once_and_the_thread_lives(world):
             raise fault
         return 3600.0
 
-    thread = Beside(again(world), "索引", step)
+    thread = PeriodicThread(again(world), "索引", step)
     thread.start()
     for _ in range(2):
         assert done.acquire(timeout=DEADLINE_S)
@@ -150,8 +150,8 @@ def test_a_bug_in_a_step_is_told_once_and_the_thread_lives(world):
     assert [("花生" in fields["why"], "KeyError" in fields["why"]) for fields in world.events.of("error")] == [(False, True)]
 
 
-def test_the_keeper_hears_of_files_by_their_names(world, monkeypatch):
-    keeper = Keeper(lambda: again(world), world.clock)
+def test_background_hint_wakes_the_thread_for_the_file_name(world, monkeypatch):
+    keeper = BackgroundThreads(lambda: again(world), world.clock)
     woken = []
     monkeypatch.setattr(keeper._fresh, "wake", lambda: woken.append("index"))
     monkeypatch.setattr(keeper._ready, "wake", lambda: woken.append("context"))
@@ -162,11 +162,11 @@ def test_the_keeper_hears_of_files_by_their_names(world, monkeypatch):
 
 
 @pytest.mark.parametrize("harm", ["deleted", "written over", "made by another"])
-def test_the_keeper_sees_that_the_index_is_another_and_wakes_once(filled, monkeypatch, harm):
-    keeper = Keeper(lambda: again(filled), filled.clock)
+def test_background_look_wakes_the_index_thread_once_per_replaced_index(filled, monkeypatch, harm):
+    keeper = BackgroundThreads(lambda: again(filled), filled.clock)
     woken = []
     monkeypatch.setattr(keeper._fresh, "wake", lambda: woken.append("index"))
-    index = filled.layout.state / "index"
+    index = filled.paths.state / "index"
     refresh(keeper._learning._ws)  # another's, as is each thread's
     keeper.look()
     assert woken == ["index"]
@@ -190,16 +190,16 @@ def test_the_keeper_sees_that_the_index_is_another_and_wakes_once(filled, monkey
     assert len(filled.events.of("index_damaged")) == (0 if harm == "made by another" else 1)
 
 
-def test_an_index_that_is_deleted_again_while_it_is_made_anew_is_made_once_more(filled, monkeypatch):
-    keeper = Keeper(lambda: again(filled), filled.clock)
+def test_background_look_rebuilds_an_index_deleted_during_its_rebuild(filled, monkeypatch):
+    keeper = BackgroundThreads(lambda: again(filled), filled.clock)
     keeper._fresh._step()
     keeper.look()
     woken = []
     monkeypatch.setattr(keeper._fresh, "wake", lambda: woken.append("index"))
-    shutil.rmtree(filled.layout.state / "index")
+    shutil.rmtree(filled.paths.state / "index")
     keeper.look()
     keeper._fresh._step()
-    shutil.rmtree(filled.layout.state / "index")  # before the next look: nothing lay there then, and nothing lies there now
+    shutil.rmtree(filled.paths.state / "index")  # before the next look: nothing lay there then, and nothing lies there now
     keeper.look()
     assert woken == ["index", "index"]
     keeper._fresh._step()
@@ -207,13 +207,13 @@ def test_an_index_that_is_deleted_again_while_it_is_made_anew_is_made_once_more(
     assert woken == ["index", "index"]
 
 
-def test_who_finds_the_index_damaged_has_it_made_anew(filled):
+def test_recall_reports_a_damaged_index_and_still_answers(filled):
     filled.refresh()
     lost = []
     filled.ws.index_lost = lambda: lost.append("索引")
     assert found(filled, "疫苗")
     assert lost == []
-    for path in (filled.layout.state / "index").iterdir():
+    for path in (filled.paths.state / "index").iterdir():
         if path.suffix != ".json":
             os.truncate(path, path.stat().st_size // 3)
     assert found(filled, "疫苗")
@@ -234,7 +234,7 @@ class Heard:
         self.changes += 1
 
 
-def test_without_any_file_event_the_supervisors_own_look_tells_of_changed_memory(world):
+def test_supervisor_poll_tells_background_threads_of_changed_memory(world):
     heard = Heard()
     supervisor = world.supervisor(heard)
     supervisor._tree_changed()
@@ -246,7 +246,7 @@ def test_without_any_file_event_the_supervisors_own_look_tells_of_changed_memory
     assert heard.changes == before + 1
 
 
-def test_a_hint_about_the_inbox_begins_no_round_and_others_do(world):
+def test_supervisor_hint_starts_a_round_for_history_but_not_for_inbox(world):
     heard = Heard()
     supervisor = world.supervisor(heard)
     supervisor.hint("inbox.json")

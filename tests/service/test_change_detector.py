@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from supervisor.service.watcher import Look
+from supervisor.service.watcher import ChangeDetector
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def look(world):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("备份在 nas 上。", encoding="utf-8")
         os.utime(file, (1_700_000_000, 1_700_000_000))  # a clock with coarse ticks could hide a quick edit
-    found = Look(world.files.disk, world.layout, world.ws.spool)
+    found = ChangeDetector(world.files.disk, world.paths, world.ws.task_queue)
     assert (found.tree_changed(), found.near_changed()) == (True, True)
     assert (found.tree_changed(), found.near_changed()) == (False, False)
     return found
@@ -49,7 +49,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_it_sees_once(world, look, change):
+def test_change_detector_reports_each_memory_change_once(world, look, change):
     CHANGES[change](world.root)
     assert look.tree_changed()
     assert not look.tree_changed()
@@ -57,13 +57,13 @@ def test_it_sees_once(world, look, change):
 
 
 @pytest.mark.parametrize("name", ["memory/.git", "memory/部署.md~", "memory/.部署.md.swp", "memory/图.png", "turns"])
-def test_what_is_no_memory_is_nothing_to_it(world, look, name):
+def test_change_detector_ignores_files_that_are_not_memory(world, look, name):
     path = world.root / name
     path.write_bytes(b"x")
     assert not look.tree_changed()
 
 
-def test_the_inbox_is_no_reason_for_a_round(world, look):
+def test_change_detector_ignores_the_inbox_but_reports_the_history(world, look):
     world.put("inbox.json", '["花生呢？"]')
     assert not look.near_changed()
     world.write([])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.service.daemon import LONG_WAIT, WAIT, Reading, caution, jump
+from supervisor.service.daemon import LONG_WAIT, WAIT, Reading, jump, pause_after
 from tests.world import at
 
 NOON = Reading(at("2026-01-31T12:00"), 1_000.0)
@@ -28,11 +28,11 @@ NOON = Reading(at("2026-01-31T12:00"), 1_000.0)
         (timedelta(days=3_650), LONG_WAIT),
     ],
 )
-def test_the_further_the_clock_was_moved_the_longer_what_goes_by_age_waits(moved, wait):
-    assert caution(moved) == wait
+def test_pause_after_grows_with_the_size_of_the_clock_change(moved, wait):
+    assert pause_after(moved) == wait
 
 
 @given(st.timedeltas(timedelta(), timedelta(days=400)), st.timedeltas(timedelta(days=-9_000), timedelta(days=9_000)))
-def test_a_jump_is_what_the_wall_clock_moved_more_than_time_went_by(passed, moved):
+def test_jump_returns_the_wall_clock_change_minus_the_elapsed_time(passed, moved):
     after = Reading(NOON.wall + passed + moved, NOON.steady_s + passed.total_seconds())
     assert abs(jump(NOON, after) - moved) < timedelta(milliseconds=1)

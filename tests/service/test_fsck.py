@@ -18,12 +18,12 @@ def account(world: World) -> Ledger:
     return found
 
 
-def test_a_workspace_with_nothing_in_it_is_sound(world):
+def test_fsck_reports_an_empty_workspace_as_sound(world):
     assert account(world) == Ledger()
     assert account(world).is_sound
 
 
-def test_messages_are_counted_where_they_stand(world):
+def test_fsck_counts_each_message_where_it_is_stored(world):
     world.write([*talk("2026-01-10T09:00", 3), *talk("2026-01-30T09:00", 2), "一句话", 7])
     world.settle()
     world.add(*talk("2026-01-31T09:55", 2))
@@ -34,14 +34,14 @@ def test_messages_are_counted_where_they_stand(world):
     assert found.is_sound
 
 
-def test_words_that_only_the_journal_holds_are_not_lost(world):
+def test_fsck_does_not_count_a_message_in_the_journal_as_lost(world):
     world.write(talk("2026-01-31T09:00", 2))
     world.intake()
     world.write([])
     assert (account(world).in_journal, account(world).is_sound) == (2, True)
 
 
-def test_messages_that_were_trimmed_are_in_their_files(world):
+def test_fsck_counts_trimmed_messages_in_their_files(world):
     world.write(talk("2026-01-30T09:00", 2))
     world.settle()
     world.write([])
@@ -50,7 +50,7 @@ def test_messages_that_were_trimmed_are_in_their_files(world):
     assert (found.in_files, found.in_history, found.is_sound) == (2, 0, True)
 
 
-def test_what_a_person_took_out_of_a_file_is_removed_and_not_lost(world):
+def test_fsck_counts_a_block_that_a_person_deleted_as_removed(world):
     world.write(talk("2026-01-30T09:00", 2))
     world.settle()
     world.write([])
@@ -60,7 +60,7 @@ def test_what_a_person_took_out_of_a_file_is_removed_and_not_lost(world):
     assert (found.removed, found.edited_files, found.is_sound) == (1, 1, True)
 
 
-def test_a_file_that_is_gone_takes_its_words_with_it_and_they_are_named(world):
+def test_fsck_names_the_lost_messages_of_a_deleted_file(world):
     world.write(talk("2026-01-30T09:00", 2))
     world.settle()
     world.write([])
@@ -71,7 +71,7 @@ def test_a_file_that_is_gone_takes_its_words_with_it_and_they_are_named(world):
     assert not found.is_sound
 
 
-def test_a_message_in_two_files_is_damage(world):
+def test_fsck_reports_a_message_in_two_files_as_damage(world):
     world.write(talk("2026-01-30T09:00", 1))
     world.settle()
     path = world.root / next(iter(world.dated_files()))
@@ -81,22 +81,22 @@ def test_a_message_in_two_files_is_damage(world):
     assert "2026-01-30-copy.md" in told
 
 
-def test_a_file_in_two_places_is_damage(world):
+def test_fsck_reports_a_file_in_memory_and_originals_as_damage(world):
     world.write(talk("2026-01-10T09:00", 1))
     world.settle()
     path = world.root / next(iter(world.dated_files()))
-    (world.layout.memory / path.name).write_bytes(path.read_bytes())
+    (world.paths.memory / path.name).write_bytes(path.read_bytes())
     assert account(world).damage == [f"{path.name} lies in memory/ and in originals/"]
 
 
-def test_a_flag_that_says_more_than_the_files_is_damage(world):
+def test_fsck_reports_an_archived_flag_without_a_file_as_damage(world):
     world.write([message("1", "2026-01-30T09:00", archived=True)])
     assert account(world).damage == ["message 1 is flagged true, but no dated file was ever made of it"]
     world.settle()
     assert account(world).is_sound
 
 
-def test_a_damaged_history_is_damage_and_the_rest_is_counted(world):
+def test_fsck_reports_a_damaged_history_and_counts_the_rest(world):
     world.write(talk("2026-01-30T09:00", 2))
     world.settle()
     world.write(b"[")
@@ -105,7 +105,7 @@ def test_a_damaged_history_is_damage_and_the_rest_is_counted(world):
     assert "history.json can't be read" in found.damage[0]
 
 
-def test_hostile_content_is_accounted_for_like_any_other(world):
+def test_fsck_counts_hostile_content_like_any_other(world):
     texts: list[Any] = ["```\n没完", "<!-- {", "\0", "\ud800", "", "---", "**09:02 user**"]
     world.write([message(str(n), "2026-01-30T09:00", text) for n, text in enumerate(texts)])
     world.settle()

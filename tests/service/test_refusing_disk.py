@@ -37,7 +37,7 @@ class FullFor(RealDisk):
         super().close(handle)
 
 
-def test_a_message_is_written_once_though_the_journal_can_not_take_it_for_many_rounds(world):
+def test_archive_writes_a_message_once_while_the_journal_is_not_writable(world):
     world.write([message("a", "2026-01-30T09:00", "明天把 nginx 的配置备份一下。")])
     disk = FullFor("seen.jsonl")
     world.reopen(disk=disk)
@@ -53,15 +53,15 @@ def test_a_message_is_written_once_though_the_journal_can_not_take_it_for_many_r
     assert world.flags() == [True]
 
 
-def test_no_summary_is_asked_for_while_the_journal_can_not_take_whose_words_its_file_holds(world):
+def test_submit_waits_until_the_journal_can_record_the_dated_file(world):
     world.write([message("a", "2026-01-10T09:00", "明天把 nginx 的配置备份一下。")])
     disk = FullFor("seen.jsonl")
     world.reopen(disk=disk)
     world.round("all")
     assert world.archived() == [("a", "明天把 nginx 的配置备份一下。")]
-    assert not world.ws.spool.in_flight()
+    assert not world.ws.task_queue.active_groups()
 
     disk.is_full = False
     world.round("all")
-    assert list(world.ws.spool.in_flight()) == ["day-2026-01-10"]
+    assert list(world.ws.task_queue.active_groups()) == ["day-2026-01-10"]
     assert world.flags() == ["pending"]

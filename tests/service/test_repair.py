@@ -19,7 +19,7 @@ def settled(world: World) -> list[str]:
     return world.archived_texts()
 
 
-def test_a_sound_workspace_is_left_as_it_is(world):
+def test_repair_changes_nothing_in_a_sound_workspace(world):
     settled(world)
     before = world.tree(internal=True)
     assert world.repair() == Repairs()
@@ -29,7 +29,7 @@ def test_a_sound_workspace_is_left_as_it_is(world):
 @pytest.mark.parametrize(
     "broken", [lambda data: data[:-30], lambda data: b"\0" * len(data), lambda data: data[: len(data) // 2] + b"\0" * 50]
 )
-def test_words_of_a_broken_file_that_history_still_holds_are_filed_anew_and_the_broken_bytes_are_kept(world, broken):
+def test_repair_saves_messages_of_a_broken_file_and_quarantines_it(world, broken):
     said = settled(world)
     path = world.root / min(world.dated_files())
     data = broken(path.read_bytes())
@@ -37,7 +37,7 @@ def test_words_of_a_broken_file_that_history_still_holds_are_filed_anew_and_the_
     assert not world.fsck().is_sound
     done = world.repair()
     assert (done.saved, done.set_aside) == (4, (path.name,))
-    assert data in [kept.read_bytes() for kept in world.layout.quarantine.iterdir()]
+    assert data in [kept.read_bytes() for kept in world.paths.quarantine.iterdir()]
     world.settle()
     assert world.archived_texts() == said
     assert world.fsck().is_sound
@@ -45,11 +45,11 @@ def test_words_of_a_broken_file_that_history_still_holds_are_filed_anew_and_the_
     assert world.repair() == Repairs()
 
 
-def test_of_a_broken_file_whose_words_are_nowhere_else_what_is_left_of_it_is_saved_and_the_rest_is_named(world):
+def test_repair_saves_the_rest_of_a_broken_file_and_fsck_names_the_lost(world):
     said = settled(world)
     world.write([])
     world.settle()
-    world.layout.history_backup.unlink(missing_ok=True)
+    world.paths.history_backup.unlink(missing_ok=True)
     path = world.root / min(world.dated_files())
     path.write_bytes(path.read_bytes()[:-12])
     assert world.repair().saved == 3
@@ -58,10 +58,10 @@ def test_of_a_broken_file_whose_words_are_nowhere_else_what_is_left_of_it_is_sav
     assert len(world.fsck().lost) == 1
 
 
-def test_words_whose_file_is_gone_are_filed_anew_from_the_history_s_backup(world):
+def test_repair_saves_messages_of_a_deleted_file_from_the_backup(world):
     said = settled(world)
     world.write([])
-    world.layout.history_backup.write_bytes(json.dumps(talk("2026-01-29T09:00", 4)).encode())
+    world.paths.history_backup.write_bytes(json.dumps(talk("2026-01-29T09:00", 4)).encode())
     (world.root / min(world.dated_files())).unlink()
     assert len(world.fsck().lost) == 4
     assert world.repair().saved == 4
@@ -70,7 +70,7 @@ def test_words_whose_file_is_gone_are_filed_anew_from_the_history_s_backup(world
     assert world.archived_texts() == said
 
 
-def test_what_was_saved_and_waits_to_be_filed_again_is_no_damage(world):
+def test_fsck_reports_no_damage_for_saved_messages_not_yet_archived(world):
     said = settled(world)
     (world.root / min(world.dated_files())).unlink()
     assert world.repair().saved == 4
@@ -79,13 +79,13 @@ def test_what_was_saved_and_waits_to_be_filed_again_is_no_damage(world):
     assert world.archived_texts() == said
 
 
-def test_words_whose_file_is_gone_are_found_in_a_damaged_history_that_was_set_aside(world):
+def test_repair_saves_messages_from_a_quarantined_history(world):
     said = settled(world)
     data = json.dumps(world.history(), ensure_ascii=False).encode()[:-1]
     world.write(data)
     world.round()  # a copy goes to quarantine
     world.write([])
-    world.layout.history_backup.unlink()
+    world.paths.history_backup.unlink()
     for name in world.dated_files():
         (world.root / name).unlink()
     assert world.repair().saved == 8
@@ -93,10 +93,10 @@ def test_words_whose_file_is_gone_are_found_in_a_damaged_history_that_was_set_as
     assert world.archived_texts() == said
 
 
-def test_a_file_that_a_crash_left_under_two_names_is_shown_once(world):
+def test_repair_removes_the_second_copy_of_a_file_in_two_places(world):
     settled(world)
     path = world.root / min(world.dated_files())
-    double = world.layout.original(path.name)
+    double = world.paths.original(path.name)
     double.parent.mkdir(parents=True)
     double.write_bytes(path.read_bytes())
     assert world.fsck().damage
@@ -104,10 +104,10 @@ def test_a_file_that_a_crash_left_under_two_names_is_shown_once(world):
     assert world.fsck().is_sound
 
 
-def test_two_files_of_one_name_that_differ_both_stay(world):
+def test_repair_keeps_two_different_files_of_one_name(world):
     settled(world)
     path = world.root / min(world.dated_files())
-    double = world.layout.original(path.name)
+    double = world.paths.original(path.name)
     double.parent.mkdir(parents=True)
     double.write_bytes(path.read_bytes() + "\n我加的一句\n".encode())
     before = world.tree()
@@ -116,7 +116,7 @@ def test_two_files_of_one_name_that_differ_both_stay(world):
 
 
 @pytest.mark.parametrize("step", range(12))
-def test_a_repair_that_is_killed_anywhere_loses_nothing(world, step, monkeypatch):
+def test_repair_loses_nothing_when_killed_at_any_step(world, step, monkeypatch):
     said = settled(world)
     path = world.root / min(world.dated_files())
     path.write_bytes(b"\0" * 100)
@@ -146,7 +146,7 @@ def test_a_repair_that_is_killed_anywhere_loses_nothing(world, step, monkeypatch
 # ── restore ──────────────────────────────────────────────────────────────────
 
 
-def test_what_stands_before_the_damage_and_was_never_met_is_restored_as_well(world):
+def test_restore_history_keeps_new_messages_before_the_damage(world):
     said = settled(world)
     new = [
         message("新一", "2026-01-31T09:50", "钥匙在门口的花盆下面"),
@@ -158,7 +158,7 @@ def test_what_stands_before_the_damage_and_was_never_met_is_restored_as_well(wor
     assert world.archived_texts() == sorted([*said, "钥匙在门口的花盆下面"])
 
 
-def test_a_first_history_that_is_damaged_is_put_together_when_a_person_asks_for_it(world):
+def test_restore_history_restores_an_unknown_history_only_on_request(world):
     world.write('[{"role": "user", "text": "二十年的对话，最后少了一个括号"}'.encode())
     assert world.restore() == 0
     assert world.restore(unknown=True) == 1
@@ -166,13 +166,13 @@ def test_a_first_history_that_is_damaged_is_put_together_when_a_person_asks_for_
     assert world.archived_texts() == ["二十年的对话，最后少了一个括号"]
 
 
-def test_a_damaged_history_that_holds_no_message_stays_as_it_is_whoever_asks(world):
+def test_restore_history_keeps_a_damaged_history_without_messages(world):
     world.write(b"{{{")
     assert world.restore(unknown=True) == 0
-    assert world.layout.history.read_bytes() == b"{{{"
+    assert world.paths.history.read_bytes() == b"{{{"
 
 
-def test_a_copy_of_the_history_gives_back_what_is_nowhere_else_and_nothing_twice(world, tmp_path):
+def test_add_missing_adds_once_what_is_stored_nowhere_else(world, tmp_path):
     said = settled(world)
     copy = tmp_path / "备份.json"
     copy.write_text(json.dumps([*world.history(), message("老", "2026-01-02T09:00", "房租两千一")], ensure_ascii=False))
@@ -184,14 +184,14 @@ def test_a_copy_of_the_history_gives_back_what_is_nowhere_else_and_nothing_twice
     assert world.archived_texts() == sorted([*said, "房租两千一"])
 
 
-def test_a_copy_that_is_cut_off_gives_what_stands_before_the_cut(world, tmp_path):
+def test_add_missing_adds_the_messages_before_a_cut(world, tmp_path):
     world.write([])
     copy = tmp_path / "旧的.json"
     copy.write_bytes(json.dumps(talk("2026-01-30T09:00", 3)).encode()[:-10])
     assert world.add_missing(copy) == 2
 
 
-def test_a_copy_that_holds_no_message_is_refused_and_one_that_is_not_there_too(world, tmp_path):
+def test_add_missing_refuses_a_missing_copy_and_one_without_messages(world, tmp_path):
     world.write(talk("2026-01-30T09:00", 2))
     copy = tmp_path / "别的.json"
     copy.write_text("{}")

@@ -7,24 +7,24 @@ import json
 from tests.world import message
 
 
-def test_a_file_that_is_being_written_in_place_is_not_damaged(world):
+def test_read_stable_waits_until_an_in_place_write_is_complete(world):
     world.write([message("1", "2026-01-30T09:00", "我对花生过敏")])
     world.settle()
-    whole = world.layout.history.read_bytes()
-    world.layout.history.write_bytes(whole[:40])
+    whole = world.paths.history.read_bytes()
+    world.paths.history.write_bytes(whole[:40])
     looks = []
 
     def writer_goes_on(_seconds: float) -> None:
         looks.append(_seconds)
         if len(looks) == 3:
-            world.layout.history.write_bytes(whole)
+            world.paths.history.write_bytes(whole)
 
     world.ws.files.pause = writer_goes_on
     assert not world.round().errors
-    assert not list(world.layout.quarantine.glob("history*"))
+    assert not list(world.paths.quarantine.glob("history*"))
 
 
-def test_a_dated_file_that_was_destroyed_is_damage_and_its_summary_stays_as_it_is(world):
+def test_fsck_reports_a_destroyed_original_and_its_summary_is_unchanged(world):
     world.write([message("1", "2026-01-10T09:00", "端口 8443"), message("2", "2026-01-10T09:01", "预算 5350 元")])
     world.settle()
     summary = (world.root / "memory/summary/2026-01-10.md").read_bytes()
@@ -40,18 +40,18 @@ def test_a_dated_file_that_was_destroyed_is_damage_and_its_summary_stays_as_it_i
     assert world.fsck().is_sound
 
 
-def test_a_block_that_a_person_took_out_is_named_and_is_no_damage(world):
+def test_fsck_counts_a_block_removed_by_a_person_as_no_damage(world):
     world.write([message("1", "2026-01-30T09:00", "一句要忘记的话"), message("2", "2026-01-30T09:01", "留下的话")])
     world.settle()
     (file,) = (world.root / "memory").glob("2026-01-30-*.md")
     head, _, second = file.read_text(encoding="utf-8").split("<!-- ")
     file.write_text(f"{head}<!-- {second}", encoding="utf-8")
-    world.layout.history.write_text("[]", encoding="utf-8")
+    world.paths.history.write_text("[]", encoding="utf-8")
     ledger = world.fsck()
     assert (ledger.removed, ledger.removed_ids, ledger.is_sound) == (1, ["1"], True)
 
 
-def test_words_that_another_program_filed_under_the_bare_day_are_not_written_again(world):
+def test_archive_skips_messages_another_program_filed_in_a_day_file(world):
     world.note("2026-01-28.md", "# 1月28日\n\n我对花生过敏\n\n- 09:02 user: 改到周五\n")
     world.write(
         [
@@ -61,13 +61,13 @@ def test_words_that_another_program_filed_under_the_bare_day_are_not_written_aga
     )
     world.settle()
     assert world.archived() == []
-    world.layout.history.write_text(json.dumps([]), encoding="utf-8")
+    world.paths.history.write_text(json.dumps([]), encoding="utf-8")
     world.round()
     ledger = world.fsck()
     assert (ledger.in_files, ledger.removed, ledger.lost) == (2, 0, [])
 
 
-def test_a_round_does_no_further_step_once_it_was_told_to_stop(world):
+def test_round_starts_no_step_after_it_was_told_to_stop(world):
     world.write([message("1", "2026-01-28T09:00", "我对花生过敏")])
     world.ws.should_stop = lambda: True
     assert world.round("all").did == 0

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # ── counts and rest ──────────────────────────────────────────────────────────
 
 
-def test_a_round_says_what_it_did(world):
+def test_round_returns_counts_of_what_it_did(world):
     world.write([message_on("2026-01-10"), message_on("2026-01-30")])
     done = world.round("all")
     assert (done.seen, done.archived, done.submitted, done.did, done.errors) == (2, 2, 1, 5, {})
@@ -28,12 +28,12 @@ def test_a_round_says_what_it_did(world):
     assert world.round("all").did == 0
 
 
-def test_a_round_that_is_held_back_writes_no_dated_file_and_takes_in_results(world):
+def test_round_with_runs_none_writes_no_dated_file(world):
     world.write([message_on("2026-01-10")])
     assert (world.round("none").seen, world.dated_files()) == (1, {})
 
 
-def test_a_round_at_rest_writes_no_byte(world):
+def test_round_writes_no_byte_when_everything_is_settled(world):
     world.write([message_on("2026-01-10"), message_on("2026-01-30"), "一句话"])
     world.settle()
     before = {name: (world.root / name).stat() for name in world.tree(internal=True)}
@@ -45,7 +45,7 @@ def test_a_round_at_rest_writes_no_byte(world):
 # ── one fault does not stop the others ───────────────────────────────────────
 
 
-def test_a_disk_that_refuses_half_way_through_is_told_once_by_the_name_of_the_file(world):
+def test_round_names_the_real_file_once_in_a_disk_error(world):
     disk = FaultyDisk()
     world.reopen(disk=disk)
     world.write([message_on("2026-01-10")])
@@ -58,7 +58,7 @@ def test_a_disk_that_refuses_half_way_through_is_told_once_by_the_name_of_the_fi
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EIO])
-def test_a_disk_that_refuses_is_told_once_and_costs_nothing_once_it_is_well(world, number):
+def test_round_reports_a_refusing_disk_once_and_recovers_without_loss(world, number):
     """I9, H6, H7."""
     disk = FaultyDisk(number=number)
     world.reopen(disk=disk)
@@ -75,7 +75,7 @@ def test_a_disk_that_refuses_is_told_once_and_costs_nothing_once_it_is_well(worl
     assert not list(world.root.rglob("*.tmp"))
 
 
-def test_a_summary_that_cannot_be_written_does_not_keep_messages_from_being_filed(world):
+def test_round_archives_messages_when_a_summary_is_not_writable(world):
     disk = FaultyDisk()
     world.reopen(disk=disk)
     world.write([message_on("2026-01-10")])
@@ -91,7 +91,7 @@ def test_a_summary_that_cannot_be_written_does_not_keep_messages_from_being_file
     assert world.summaries() == ["2026-01-10"]
 
 
-def test_a_damaged_history_does_not_keep_summaries_from_being_made(world):
+def test_round_collects_summaries_when_history_is_damaged(world):
     world.write([message_on("2026-01-10")])
     world.round("all")
     world.write(b"[")
@@ -101,14 +101,12 @@ def test_a_damaged_history_does_not_keep_summaries_from_being_made(world):
     assert set(world.round("all").errors) >= {"intake"}
 
 
-def test_a_folder_that_is_made_to_lead_outside_while_the_supervisor_runs_ends_it_before_it_writes_there(
-    world, tmp_path_factory
-):
+def test_supervisor_refuses_a_folder_that_now_links_outside(world, tmp_path_factory):
     """S2: the check at the start says nothing of later."""
     supervisor = world.supervisor()
     supervisor.tick(world.clock())
     outside = tmp_path_factory.mktemp("别处")
-    memory = world.layout.memory
+    memory = world.paths.memory
     memory.rename(memory.with_name("memory-was"))
     memory.symlink_to(outside)
     world.write([message(f"m{n}", "2026-01-31T03:00", f"第 {n} 句") for n in range(200)])
@@ -117,7 +115,7 @@ def test_a_folder_that_is_made_to_lead_outside_while_the_supervisor_runs_ends_it
     assert list(outside.iterdir()) == []
 
 
-def test_a_full_disk_brings_no_run_at_every_poll(world):
+def test_supervisor_retries_a_full_disk_with_doubling_waits(world):
     """4H, 15: waits of 10 s, doubling to 10 min."""
     disk = FaultyDisk()
     world.reopen(disk=disk)
@@ -144,37 +142,37 @@ def test_a_full_disk_brings_no_run_at_every_poll(world):
     assert len(world.archived()) == 3
 
 
-def test_a_journal_that_cannot_be_compacted_stops_nothing(world):
+def test_round_continues_when_the_journal_cannot_be_compacted(world):
     disk = FaultyDisk()
     world.reopen(disk=disk)
     world.write([message_on("2026-01-30")])
     world.settle()
     for _ in range(1_100):
-        world.ws.seen.looked([])
-        world.ws.seen.looked(world.ws.history.read())
+        world.ws.journal.looked([])
+        world.ws.journal.looked(world.ws.history.read())
     disk.refuses = lambda _call, path: "seen.jsonl" in path.name
-    assert world.ws.seen.is_bloated()
+    assert world.ws.journal.is_bloated()
     world.round("all")
     disk.heal()
     world.round("all")
-    assert not world.ws.seen.is_bloated()
+    assert not world.ws.journal.is_bloated()
     assert world.flags() == [True]
 
 
 @pytest.mark.parametrize("depth", [150, 198, 199, 200, 300, 499, 500, 700, 900, 990])
-def test_a_message_of_any_depth_is_archived_or_told_and_stops_no_other(world, depth):
+def test_round_archives_or_reports_a_message_of_any_nesting_depth(world, depth):
     deep = b"[" * depth + b"]" * depth
     first, second = (f'{{"id": "{n}", "role": "user", "text": "第 {n} 句", "createdAt": "2026-01-30T01:00:00Z"' for n in (1, 2))
     world.write(f'[{first}, "x": '.encode() + deep + f"}},\n{second}}}]".encode())
-    before = world.layout.history.read_bytes()
+    before = world.paths.history.read_bytes()
     world.settle()
     assert bool(world.events.of("history_invalid")) == (depth >= 500)
     if depth >= 500:
-        assert world.layout.history.read_bytes() == before
+        assert world.paths.history.read_bytes() == before
     else:
         odd = ["1"] if depth >= 200 else []
         assert [text for _, text in world.archived()] == ["第 1 句", "第 2 句"][len(odd) :]
-        assert deep in world.layout.history.read_bytes().replace(b" ", b"")
+        assert deep in world.paths.history.read_bytes().replace(b" ", b"")
         assert [told["why"] for told in world.events.of("message_odd")] == ["its nesting is too deep" for _ in odd]
     assert world.events.of("error") == world.events.of("degraded") == []
 
@@ -182,14 +180,14 @@ def test_a_message_of_any_depth_is_archived_or_told_and_stops_no_other(world, de
 # ── until settled ────────────────────────────────────────────────────────────
 
 
-def test_until_settled_does_all_that_is_due_and_ends(world):
+def test_until_settled_does_all_due_work_and_ends(world):
     world.write([message_on("2025-11-10"), message_on("2025-12-10"), message_on("2026-01-10"), message_on("2026-01-31")])
     world.until_settled()
     assert world.flags() == [True] * 4
     assert world.summaries() == ["2025-11", "2025-12-10", "2026-01-10"]
 
 
-def test_until_settled_does_not_wait_for_groups_that_wait(world):
+def test_until_settled_does_not_wait_for_groups_in_retry(world):
     world.model.script = unreachable
     world.write([message_on("2025-11-10"), message_on("2026-01-10")])
     world.until_settled()
@@ -197,7 +195,7 @@ def test_until_settled_does_not_wait_for_groups_that_wait(world):
 
 
 @pytest.mark.parametrize("make", ["folder", "link"])
-def test_until_settled_ends_when_a_result_cannot_be_taken_in(world, make):
+def test_until_settled_ends_when_a_result_cannot_be_collected(world, make):
     path = world.root / "memory" / "summary" / "2026-01-10.md"
     path.mkdir() if make == "folder" else path.symlink_to(world.root / "x")
     world.write([message_on("2026-01-10")])
@@ -205,7 +203,7 @@ def test_until_settled_ends_when_a_result_cannot_be_taken_in(world, make):
     assert world.flags() in ([False], ["pending"])
 
 
-def test_messages_from_every_door_are_in_the_files_in_the_end(world):
+def test_round_archives_messages_from_history_and_drop_box_and_append(world):
     world.write(talk("2026-01-30T09:00", 2))
     world.drop("手机.json", {"role": "user", "text": "从手机来"})
     world.append({"role": "user", "text": "从命令行来"})
@@ -217,7 +215,7 @@ def test_messages_from_every_door_are_in_the_files_in_the_end(world):
 # ── a clock that is moved ────────────────────────────────────────────────────
 
 
-def test_after_the_clock_was_set_ahead_by_years_no_summary_is_begun_until_it_has_stood_for_a_while(world):
+def test_supervisor_submits_no_summary_just_after_a_clock_jump(world):
     world.write(talk("2026-01-31T02:00", 4))
     supervisor = world.supervisor()
     supervisor.tick(world.clock())
@@ -225,17 +223,17 @@ def test_after_the_clock_was_set_ahead_by_years_no_summary_is_begun_until_it_has
     world.clock.jump(days=3_650)
     for _ in range(9):
         supervisor.tick(world.clock())
-        assert world.ws.spool.in_flight() == {}
+        assert world.ws.task_queue.active_groups() == {}
         world.clock.forward(minutes=1)
     world.clock.jump(days=-3_650)  # the clock was set right
     for _ in range(20):
         supervisor.tick(world.clock())
         world.clock.forward(minutes=1)
-    assert world.ws.spool.in_flight() == {}
+    assert world.ws.task_queue.active_groups() == {}
     assert [round(told["seconds"] / 86_400) for told in world.events.of("clock_jump")] == [3_650, -3_650]
 
 
-def test_words_are_written_down_at_once_whatever_the_clock_does(world):
+def test_supervisor_archives_messages_at_once_after_a_clock_jump(world):
     world.write(talk("2026-01-30T02:00", 2))
     supervisor = world.supervisor()
     supervisor.tick(world.clock())
@@ -245,7 +243,7 @@ def test_words_are_written_down_at_once_whatever_the_clock_does(world):
     assert len(world.archived()) == 4
 
 
-def test_a_clock_that_stays_ahead_is_believed_after_ten_minutes(world):
+def test_supervisor_trusts_a_jumped_clock_after_ten_minutes(world):
     world.write(talk("2026-01-30T02:00", 2))
     supervisor = world.supervisor()
     supervisor.tick(world.clock())
@@ -253,19 +251,19 @@ def test_a_clock_that_stays_ahead_is_believed_after_ten_minutes(world):
     supervisor.tick(world.clock())
     world.clock.forward(seconds=601)
     supervisor.tick(world.clock())
-    assert list(world.ws.spool.in_flight()) == ["month-2026-01"]
+    assert list(world.ws.task_queue.active_groups()) == ["month-2026-01"]
     assert len(world.events.of("clock_jump")) == 1
 
 
 @pytest.mark.parametrize("kind", ["link", "folder"])
-def test_another_file_that_can_not_be_read_is_no_damage_of_the_history(world, kind):
+def test_supervisor_reports_no_history_damage_for_another_bad_file(world, kind):
     world.write([message("a", "2026-01-10T09:00", "我对花生过敏。")])
     world.round("all")
-    (task,) = (path.name for path in world.ws.spool.queue.iterdir())
-    odd = world.ws.spool.results / task
-    odd.symlink_to(world.layout.history) if kind == "link" else odd.mkdir()
+    (task,) = (path.name for path in world.ws.task_queue.queue.iterdir())
+    odd = world.ws.task_queue.results / task
+    odd.symlink_to(world.paths.history) if kind == "link" else odd.mkdir()
     supervisor = world.supervisor()
     supervisor.tick(world.clock())
     assert world.events.of("history_invalid") == []
     assert task in str(world.events.of("degraded"))
-    assert not world.layout.quarantine.exists()
+    assert not world.paths.quarantine.exists()

@@ -15,7 +15,7 @@ def asked(world: World) -> tuple[dict[str, object], dict[str, object]]:
     return found
 
 
-def test_a_workspace_with_nothing_in_it(world):
+def test_status_and_plan_report_an_empty_workspace(world):
     state, ahead = asked(world)
     assert (state["unwritten"], state["oldestUnwritten"], state["oldestUnsummarised"], state["trouble"]) == (
         0,
@@ -27,7 +27,7 @@ def test_a_workspace_with_nothing_in_it(world):
     assert state["supervisor"] == "not running"
 
 
-def test_lags_are_told_by_the_oldest(world):
+def test_status_reports_the_oldest_unwritten_and_unsummarized(world):
     world.model.script = unreachable
     world.write([*talk("2026-01-10T09:00", 2), *talk("2026-01-30T09:00", 2)])
     world.settle()
@@ -43,7 +43,7 @@ def test_lags_are_told_by_the_oldest(world):
     assert state["lastRun"] == "2026-01-31T02:00:00.000Z"
 
 
-def test_flags_files_and_summaries_are_counted(world):
+def test_status_counts_flags_files_and_summaries(world):
     world.write([*talk("2026-01-10T09:00", 2), *talk("2025-11-10T09:00", 2), *talk("2026-01-30T09:00", 2), 7])
     world.settle()
     state, _ = asked(world)
@@ -51,20 +51,20 @@ def test_flags_files_and_summaries_are_counted(world):
     assert (state["datedFiles"], state["covered"], state["dailySummaries"], state["monthlySummaries"]) == (3, 2, 1, 1)
 
 
-def test_the_queue_is_counted_by_folder(world):
+def test_status_counts_the_queue_by_folder(world):
     world.write([*talk("2026-01-10T09:00", 2), *talk("2026-01-11T09:00", 2), *talk("2026-01-12T09:00", 2)])
     world.round("all")
-    world.ws.spool.claim()
+    world.ws.task_queue.claim()
     state, _ = asked(world)
     assert state["queue"] == {"queue": 2, "running": 1, "results": 0}
 
 
-def test_a_running_supervisor_is_seen(world):
-    with world.files.lock(world.layout.supervisor_lock):
+def test_status_reports_a_running_supervisor(world):
+    with world.files.lock(world.paths.supervisor_lock):
         assert world.status()["supervisor"] == "running"
 
 
-def test_a_damaged_history_is_told_in_one_sentence(world):
+def test_status_reports_a_damaged_history_in_one_sentence(world):
     world.write(b"[")
     state = world.status()
     assert "history.json can't be read" in str(state["trouble"])
@@ -73,7 +73,7 @@ def test_a_damaged_history_is_told_in_one_sentence(world):
 # ── the plan ─────────────────────────────────────────────────────────────────
 
 
-def test_the_plan_names_the_files_that_the_run_then_makes(world):
+def test_plan_names_the_files_that_the_run_then_creates(world):
     world.write([message("0", "2026-01-20T09:00", "重启 nginx")])
     world.settle()
     world.add(message("1", "2026-01-20T09:00", "又重启 nginx"), *talk("2026-01-30T09:00", 3), *talk("2026-01-29T09:00", 2))
@@ -85,11 +85,11 @@ def test_the_plan_names_the_files_that_the_run_then_makes(world):
     assert len(made) == 3
 
 
-def test_the_plan_names_no_file_whose_name_is_taken_for_ever(world):
+def test_plan_skips_a_file_name_that_was_used_before(world):
     world.write([message("0", "2026-01-20T09:00", "重启 nginx")])
     world.settle()
     (world.root / next(iter(world.dated_files()))).unlink()
-    world.layout.seen.unlink()
+    world.paths.seen.unlink()
     world.reopen()
     world.write([message("1", "2026-01-20T09:00", "又重启 nginx")])
     ahead = world.plan(everything=True)
@@ -101,7 +101,7 @@ def test_the_plan_names_no_file_whose_name_is_taken_for_ever(world):
     )
 
 
-def test_the_plan_tells_why_a_run_is_due_and_what_would_be_summarised(world):
+def test_plan_reports_why_a_run_is_due_and_what_it_would_summarize(world):
     world.write([*talk("2026-01-10T09:00", 2), *talk("2026-01-31T03:00", 2)])
     world.round("none")
     assert world.plan()["due"] == "interval"
@@ -117,7 +117,7 @@ def test_the_plan_tells_why_a_run_is_due_and_what_would_be_summarised(world):
     )
 
 
-def test_the_plan_tells_until_when_a_group_waits(world):
+def test_plan_reports_until_when_a_group_waits_for_its_retry(world):
     world.model.script = unreachable
     world.write(talk("2026-01-10T09:00", 2))
     world.settle()
@@ -127,7 +127,7 @@ def test_the_plan_tells_until_when_a_group_waits(world):
     assert one["waitsUntil"] is None
 
 
-def test_on_the_first_of_a_month_the_plan_is_the_month(world):
+def test_plan_lists_the_month_instead_of_its_days_on_the_first(world):
     world.write([*talk("2025-12-10T09:00", 2), *talk("2025-12-20T09:00", 2)])
     world.round("all")
     assert [one["group"] for one in world.plan()["summaries"]] == ["day-2025-12-20", "day-2025-12-10"]

@@ -14,7 +14,7 @@ from tests.simulation.others import empty_quarantine, heal, kept, mend
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tests.simulation.talk import Said
+    from tests.simulation.talk import WindowMessage
     from tests.simulation.world import SimulatedWorld
 
 #: Messages that one question asks for.
@@ -68,7 +68,7 @@ def judge(world: SimulatedWorld, *, calm: bool = False) -> list[str]:
     return wrong
 
 
-def _as_found(world: SimulatedWorld, said: Said) -> Said:
+def _as_found(world: SimulatedWorld, said: WindowMessage) -> WindowMessage:
     """Return a message that a writer had once stripped of its id under the one by which its words are known now."""
     if not said.word or said.text not in world.nameless:
         return said
@@ -78,7 +78,7 @@ def _as_found(world: SimulatedWorld, said: Said) -> Said:
     return next((replace(said, raw={**said.raw, "id": identity}) for identity, text in met if text == said.text), said)
 
 
-def _acked(said: Said) -> Acked:
+def _acked(said: WindowMessage) -> Acked:
     return Acked(said.id, said.text, said.created_at)
 
 
@@ -115,7 +115,7 @@ def caps_held(world: SimulatedWorld) -> list[str]:
     return wrong
 
 
-def found_again(world: SimulatedWorld, said: Sequence[Said]) -> list[str]:
+def found_again(world: SimulatedWorld, said: Sequence[WindowMessage]) -> list[str]:
     """Return which of the written messages are not found by their own words; some are asked for together."""
     life = world.life
     if life is None:
@@ -139,7 +139,7 @@ def _texts(world: SimulatedWorld, question: str) -> set[str]:
     return set(world.life.reader.found_texts(question))
 
 
-def searchable(world: SimulatedWorld) -> list[Said]:
+def searchable(world: SimulatedWorld) -> list[WindowMessage]:
     """Return the promised messages that are written and have words of their own to be found by."""
     filed = world.filed()
     texts = {text for _, text in filed}

@@ -11,7 +11,7 @@ from supervisor.protocol.clock import to_wire
 from supervisor.protocol.errors import SupervisorError
 from tests.checker.formats import Unreadable, read_dated
 from tests.simulation.disk import never
-from tests.simulation.talk import Said
+from tests.simulation.talk import WindowMessage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ _FIELDS = ("role", "text", "createdAt")
 # ── programs ─────────────────────────────────────────────────────────────────
 
 
-def append_politely(world: SimulatedWorld, said: Sequence[Said]) -> None:
+def append_politely(world: SimulatedWorld, said: Sequence[WindowMessage]) -> None:
     """Append under the lock, as `recalld append` does; what it acknowledges is promised."""
     if world.life is None:
         return
@@ -47,13 +47,13 @@ def append_politely(world: SimulatedWorld, said: Sequence[Said]) -> None:
             world.promised += said
 
 
-def come(world: SimulatedWorld, said: Sequence[Said]) -> None:
+def come(world: SimulatedWorld, said: Sequence[WindowMessage]) -> None:
     """Note in which order the messages stand in history.json."""
     for one in said:
         one.place = next(world.places)
 
 
-def drop(world: SimulatedWorld, said: Sequence[Said]) -> None:
+def drop(world: SimulatedWorld, said: Sequence[WindowMessage]) -> None:
     """Move a finished file into the drop-box: that is a promise."""
     world.in_order = False  # when it is taken in nobody but recalld knows
     path = f"inbox.d/new/{world.lives}-{next(world.places)}.json"
@@ -66,7 +66,7 @@ def _box(world: SimulatedWorld) -> list[str]:
     return [f"inbox.d/new/{name}" for name in world.disk.live.get("inbox.d/new", ())]
 
 
-def write_rudely(world: SimulatedWorld, said: Sequence[Said], *, names: bool = True) -> None:
+def write_rudely(world: SimulatedWorld, said: Sequence[WindowMessage], *, names: bool = True) -> None:
     """Write history.json anew with more at its end, without the lock; *names* False: of messages that have no id."""
     history = world.history()
     if history is None and world.disk.has("history.json"):
@@ -79,7 +79,7 @@ def write_rudely(world: SimulatedWorld, said: Sequence[Said], *, names: bool = T
     world.unseen += said
 
 
-def write_back_old(world: SimulatedWorld, old: Sequence[dict[str, Any]], said: Sequence[Said]) -> None:
+def write_back_old(world: SimulatedWorld, old: Sequence[dict[str, Any]], said: Sequence[WindowMessage]) -> None:
     """Write what was read some time ago, with more at its end: what came since is lost from the file."""
     if world.forgetful:
         return
@@ -127,7 +127,7 @@ def revise(world: SimulatedWorld) -> None:
     put(world, history)
     if (known.id, known.text) not in world.filed():
         world.promised.remove(known)
-    world.unseen.append(Said({**known.raw, "text": last["text"]}, known.word, known.place))
+    world.unseen.append(WindowMessage({**known.raw, "text": last["text"]}, known.word, known.place))
 
 
 def put(world: SimulatedWorld, messages: Sequence[Any]) -> None:
@@ -264,7 +264,7 @@ def heal(world: SimulatedWorld) -> None:
     world.disk.refuse = never
 
 
-def kept(world: SimulatedWorld) -> list[Said]:
+def kept(world: SimulatedWorld) -> list[WindowMessage]:
     """Return what is promised and that no person has deleted; what was once stripped of its id, under whatever id."""
     gone_texts = {text for _, text in world.deleted}
     return [

@@ -51,7 +51,7 @@ _CHATS: tuple[dict[str, str], ...] = (
 
 
 @dataclass
-class Said:
+class WindowMessage:
     """One message as its writer made it; *word* finds it, "" where it has none of its own."""
 
     raw: dict[str, Any]
@@ -78,14 +78,14 @@ class Talker:
         self._rng = rng
         self._count = 0
 
-    def burst(self, now: datetime, count: int) -> list[Said]:
+    def burst(self, now: datetime, count: int) -> list[WindowMessage]:
         """Return *count* messages that end about *now*, question and answer in turn, of one chat."""
         rng = self._rng
         chat = rng.choice(_CHATS)
         first = now - timedelta(seconds=40 * count)
         return [self.one(first + timedelta(seconds=40 * n), "assistant" if n % 2 else "user", chat) for n in range(count)]
 
-    def one(self, when: datetime, role: str = "user", chat: dict[str, str] | None = None) -> Said:
+    def one(self, when: datetime, role: str = "user", chat: dict[str, str] | None = None) -> WindowMessage:
         """Return a message said at *when*; now and then its writer's clock is wrong."""
         rng = self._rng
         self._count += 1
@@ -101,7 +101,7 @@ class Talker:
         elif kind < 0.05:
             stamp = when.isoformat()
         raw = {"id": f"m{self._count:05d}", "role": role, "text": text, "createdAt": stamp, **(chat or {})}
-        return Said({key: value for key, value in raw.items() if value is not None}, word)
+        return WindowMessage({key: value for key, value in raw.items() if value is not None}, word)
 
     def _text(self) -> tuple[str, str]:
         rng = self._rng

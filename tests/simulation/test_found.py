@@ -17,7 +17,7 @@ SMALL = WITH_MODEL + "context_tokens = 512\n"
 LONG = "服务器搬到了新机房，十点以前都连不上，已经通知大家改用备用地址。" * 6
 
 
-def test_a_full_disk_does_not_end_the_supervisor_while_history_is_damaged(world):
+def test_supervisor_survives_a_full_disk_while_history_is_damaged(world):
     disk = FaultyDisk("write", "rename_new")
     world.reopen(disk=disk)
     world.write([message("m1", "2026-01-30T09:00", "月饼订两盒。")])
@@ -35,7 +35,7 @@ def test_a_full_disk_does_not_end_the_supervisor_while_history_is_damaged(world)
     assert [raw["id"] for raw in world.history()] == ["m1"]
 
 
-def test_a_dropped_file_goes_only_when_the_journal_has_its_words(world):
+def test_intake_removes_a_dropped_file_only_after_the_journal_write(world):
     """History had them and the file was gone, the journal could not be written, and a program with a cap of its own came by."""
 
     disk = FaultyDisk("open_append", refuses=lambda _, path: path.name == "seen.jsonl")
@@ -46,10 +46,10 @@ def test_a_dropped_file_goes_only_when_the_journal_has_its_words(world):
     world.reopen()
     world.round()
     assert [raw["text"] for raw in world.history()] == ["月饼订两盒。"]
-    assert not list(world.layout.drop_box.iterdir())
+    assert not list(world.paths.drop_box.iterdir())
 
 
-def test_a_journal_that_could_not_be_synced_is_written_anew_before_anything_relies_on_it(world):
+def test_journal_is_rewritten_after_a_failed_fsync_before_it_is_trusted(world):
     """After a failed fsync its lines could be read, so that the dropped file went; a power cut then took the lines."""
 
     class Forgetful(RealDisk):
@@ -64,35 +64,35 @@ def test_a_journal_that_could_not_be_synced_is_written_anew_before_anything_reli
     world.reopen(disk=(disk := Forgetful()))
     dropped = world.drop("手机.json", message("m1", "2026-01-30T09:00", "月饼订两盒。"))
     world.round()
-    unsure = world.layout.seen.stat().st_ino
-    assert "月饼" in world.layout.seen.read_text(encoding="utf-8")
+    unsure = world.paths.seen.stat().st_ino
+    assert "月饼" in world.paths.seen.read_text(encoding="utf-8")
     world.round()
     assert (dropped.exists(), world.archived()) == (True, [])
     disk.is_broken = False
     world.round()
     assert not dropped.exists()
-    assert world.layout.seen.stat().st_ino != unsure
+    assert world.paths.seen.stat().st_ino != unsure
 
 
-def test_a_full_disk_does_not_end_the_supervisor_when_a_lease_runs_out(world, monkeypatch):
+def test_workers_survive_a_full_disk_when_a_lease_expires(world, monkeypatch):
     disk = FaultyDisk("write", "rename_new")
     world.reopen(disk=disk)
     monkeypatch.setattr(supervisor.service.workers, "time", world.clock)
     world.write([message("m1", "2026-01-10T09:00", "月饼订两盒。")])
     world.round("all")
-    world.ws.spool.claim()
+    world.ws.task_queue.claim()
     workers = Workers(world.ws, world.clock)
     disk.break_down()
     for _ in range(4):
         workers.watch_leases()
         world.clock.seconds += 61
-    assert len(world.ws.spool.claimed()) == 1
+    assert len(world.ws.task_queue.claimed()) == 1
     disk.heal()
     workers.watch_leases()
-    assert (len(world.ws.spool.claimed()), world.ws.spool.waiting()) == (0, 1)
+    assert (len(world.ws.task_queue.claimed()), world.ws.task_queue.queued_count()) == (0, 1)
 
 
-def test_a_late_message_does_not_end_the_wait_of_its_month(world):
+def test_retry_keeps_the_wait_of_a_month_when_a_late_message_arrives(world):
     """docs/protocol.md, 3: new material does not reset it. The days of a large month are told first; the month waits on."""
     world.reopen(SMALL)
     world.write([message(f"m{n}", f"2025-11-{n:02d}T09:00", f"{n} 号：{LONG}") for n in range(1, 6)])
@@ -111,7 +111,7 @@ def test_a_late_message_does_not_end_the_wait_of_its_month(world):
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])
-def test_a_month_of_both_languages_may_be_told_in_either(world, language):
+def test_quality_accepts_either_language_for_a_bilingual_month(world, language):
     """A long log in Chinese on one day had every English summary of an English month refused, for ever."""
     english = "The demo moved to room 305, the minutes are written by Tuesday."
     world.write(
@@ -128,7 +128,7 @@ def test_a_month_of_both_languages_may_be_told_in_either(world, language):
     assert texts[language] in world.summary("2025-11")
 
 
-def test_a_month_of_one_language_is_still_not_told_in_the_other(world):
+def test_quality_refuses_the_wrong_language_for_a_monolingual_month(world):
     world.write([message(f"m{n}", f"2025-11-{n:02d}T09:00", f"{n} 号：{LONG}") for n in range(1, 4)])
     world.model.script = lambda task, blocks: (
         "## November\n\nThe demo moved to room three, the minutes are written by Tuesday afternoon."

@@ -20,7 +20,7 @@ from supervisor.protocol.dated_file import render_dated
 from tests.simulation import others
 from tests.simulation.__main__ import main
 from tests.simulation.judge import found_again, judge, searchable
-from tests.simulation.talk import Said
+from tests.simulation.talk import WindowMessage
 from tests.simulation.world import SimulatedWorld, cranked
 from tests.simulation.years import PLACES, Violation, live
 
@@ -47,14 +47,14 @@ def world(tmp_path: Path) -> Iterator[SimulatedWorld]:
         ("3", "America/New_York", date(2026, 2, 20)),
     ],
 )
-def test_weeks_of_use_with_every_fault_lose_nothing_and_come_to_rest(seed: str, zone: str, first: date) -> None:
+def test_simulation_loses_nothing_and_settles_after_weeks_of_faults(seed: str, zone: str, first: date) -> None:
     outcome = live(seed, zone, first, DAYS)
     assert outcome.messages > DAYS
     assert outcome.lives > 1
 
 
 @pytest.mark.process
-def test_the_same_seed_lives_the_same_life_whatever_the_hashes_of_the_process() -> None:
+def test_simulation_is_deterministic_for_any_hash_seed() -> None:
     command = [sys.executable, "-m", "tests.simulation", "--years", "0.06", "--seed", "8", "--jobs", "1"]
     path = os.pathsep.join(entry for entry in sys.path if entry)
     said = [
@@ -71,9 +71,7 @@ def test_the_same_seed_lives_the_same_life_whatever_the_hashes_of_the_process() 
     assert digests[0] == digests[1] != ""
 
 
-def test_a_run_that_was_cut_off_goes_on_after_the_lives_that_are_written_down(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_simulation_command_continues_an_interrupted_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "日志.jsonl"
     assert main(["--years", "0.03", "--life", "0.01", "--jobs", "1", "--log", str(log)]) == 0
     lines = log.read_text(encoding="utf-8").splitlines()
@@ -84,7 +82,7 @@ def test_a_run_that_was_cut_off_goes_on_after_the_lives_that_are_written_down(
     assert log.read_text(encoding="utf-8").splitlines()[-1] == lines[2]
 
 
-def test_the_places_have_the_days_that_are_short_long_and_missing() -> None:
+def test_places_cover_short_long_and_missing_days() -> None:
     zones = {zone: ZoneInfo(zone) for zone, _ in PLACES}
     noon = datetime(2026, 1, 1, 12, tzinfo=ZoneInfo("UTC"))
     offsets = {
@@ -100,8 +98,8 @@ def test_the_places_have_the_days_that_are_short_long_and_missing() -> None:
 # ── the judges ───────────────────────────────────────────────────────────────
 
 
-def talked(world: SimulatedWorld) -> Said:
-    said = Said(
+def talked(world: SimulatedWorld) -> WindowMessage:
+    said = WindowMessage(
         {"id": "m1", "role": "user", "text": "猫的疫苗本编号是 qz1k。", "createdAt": "2026-01-28T00:00:00.000Z"}, "qz1k"
     )
     others.append_politely(world, [said])
@@ -111,14 +109,14 @@ def talked(world: SimulatedWorld) -> Said:
     return said
 
 
-def test_what_was_said_is_kept_and_found_by_its_own_word(world: SimulatedWorld) -> None:
+def test_judge_accepts_a_message_that_is_kept_and_found(world: SimulatedWorld) -> None:
     said = talked(world)
     assert judge(world) == []
     assert searchable(world) == [said]
     assert found_again(world, [said]) == []
 
 
-def test_a_message_that_is_gone_is_noticed(world: SimulatedWorld) -> None:
+def test_judge_notices_a_lost_message(world: SimulatedWorld) -> None:
     talked(world)
     path = next(iter(world.filed().values()))
     world.disk.remove(path)
@@ -126,14 +124,14 @@ def test_a_message_that_is_gone_is_noticed(world: SimulatedWorld) -> None:
     assert any(line.startswith("LOST: m1") for line in judge(world))
 
 
-def test_a_message_that_recall_does_not_find_is_noticed(world: SimulatedWorld) -> None:
+def test_found_again_notices_a_message_that_recall_misses(world: SimulatedWorld) -> None:
     said = talked(world)
     path = next(iter(world.filed().values()))
     world.disk.plant(path, (world.disk.bytes_of(path) or b"").replace(b"qz1k", b"qz2k"))
     assert found_again(world, [said])[0].startswith("NOT FOUND by qz1k")
 
 
-def test_a_person_s_file_that_changes_is_noticed(world: SimulatedWorld) -> None:
+def test_judge_notices_a_changed_personal_file(world: SimulatedWorld) -> None:
     others.write_note(world)
     (path,) = world.own
     world.disk.plant(path, b"other words")
@@ -155,7 +153,7 @@ MUTANTS = {
 
 
 @pytest.mark.parametrize("name", MUTANTS)
-def test_a_product_with_one_step_wrong_does_not_live_through_a_season(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_simulation_finds_every_mutant(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     module, attribute, other = MUTANTS[name]
     monkeypatch.setattr(module, attribute, other)
 

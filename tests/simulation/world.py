@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.service.round import Round
-    from tests.simulation.talk import Said
+    from tests.simulation.talk import WindowMessage
 
 #: Settings of every life, small enough that caps and limits are met often.
 SETTINGS = {
@@ -91,11 +91,11 @@ class SimulatedWorld:
         self.life: Life | None = None
         self.lives = 0
         self.rounds = 0
-        self.promised: list[Said] = []
-        self.unseen: list[Said] = []  # written by programs that take no lock, and not met yet
+        self.promised: list[WindowMessage] = []
+        self.unseen: list[WindowMessage] = []  # written by programs that take no lock, and not met yet
         self.was_set_back = False
         self.nameless: set[str] = set()  # words that some program wrote without an id: they may be known under another
-        self.boxed: dict[str, list[Said]] = {}
+        self.boxed: dict[str, list[WindowMessage]] = {}
         self.deleted: set[tuple[str, str]] = set()  # words that a person deleted
         self.touched: set[str] = set()
         self.thrown: set[str] = set()  # summaries that a person deleted, made anew or not
@@ -325,13 +325,13 @@ class SimulatedWorld:
         if not self.life or self.life.supervisor._ageless_until > self.clock.seconds:
             return []  # after a jump of the clock nothing goes by age for a while
         files = self.disk.tree()
-        spool = [path for path in files if path.startswith(("worker/queue/", "worker/running/", "worker/results/"))]
+        task_queue = [path for path in files if path.startswith(("worker/queue/", "worker/running/", "worker/results/"))]
         provider = json.loads(files.get("worker/failed/provider.json", b"{}"))
         today = self.clock().astimezone(ZoneInfo(self.zone)).date()
         begun = [json.loads(line)["at"] for line in files.get(".recalld/calls.jsonl", b"").splitlines() if line.endswith(b"}")]
         spent = sum(datetime.fromisoformat(at).astimezone(ZoneInfo(self.zone)).date() == today for at in begun)
         spent = max(spent, provider.get("calls", 0) if provider.get("day") == today.isoformat() else 0)
-        if spool or provider.get("attempts") or spent >= int(self.settings["RECALLD_LLM_MAX_CALLS_PER_DAY"]):
+        if task_queue or provider.get("attempts") or spent >= int(self.settings["RECALLD_LLM_MAX_CALLS_PER_DAY"]):
             return []  # a group that costs more than the day has left goes first when nothing else is under way
         wrong = []
         for path in [path for path in files if path.startswith("worker/failed/day-")]:

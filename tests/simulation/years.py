@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 from tests.simulation import others
 from tests.simulation.judge import caps_held, found_again, judge, searchable, settled
 from tests.simulation.model import TIMES
-from tests.simulation.talk import Said, Talker
+from tests.simulation.talk import Talker, WindowMessage
 from tests.simulation.world import SimulatedWorld, cranked
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Years:
         self._old: list[dict[str, object]] = []
         self._back = timedelta()
         self._back_on = self._time_until = self._well_on = -1
-        self._unsent: list[Said] = []
+        self._unsent: list[WindowMessage] = []
         self._asked: set[int] = set()
 
     def day(self, n: int) -> None:
@@ -245,7 +245,7 @@ class Years:
         wrong += found_again(world, self._sample(n))
         self._judged(wrong)
 
-    def _sample(self, n: int) -> Sequence[Said]:
+    def _sample(self, n: int) -> Sequence[WindowMessage]:
         """Messages to ask for: what is new and some that are old; all of them every quarter."""
         every = searchable(self.world)
         if n % _QUARTER == _QUARTER - 1:

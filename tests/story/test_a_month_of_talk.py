@@ -91,7 +91,7 @@ def everything() -> list[dict[str, Any]]:
     ]
 
 
-def test_every_word_stands_in_one_dated_file_of_its_local_day(lived):
+def test_archive_writes_every_message_into_one_file_of_its_local_day(lived):
     said = {raw["id"]: raw for raw in everything()}
     assert [identity for identity, _ in lived.archived()] == sorted(said)
     for path, blocks in lived.dated_files().items():
@@ -101,7 +101,7 @@ def test_every_word_stands_in_one_dated_file_of_its_local_day(lived):
             assert Path(path).name.startswith(local.date().isoformat())
 
 
-def test_every_day_older_than_five_is_covered_and_its_files_are_in_originals(lived):
+def test_collect_covers_days_older_than_five_and_moves_them_to_originals(lived):
     recent = {(date(2026, 2, 2) - timedelta(days=n)).isoformat() for n in range(6)}
     for path in lived.dated_files():
         name = Path(path).name
@@ -113,7 +113,7 @@ def test_every_day_older_than_five_is_covered_and_its_files_are_in_originals(liv
             assert name in lived.summary(label)
 
 
-def test_december_has_one_monthly_file_and_its_days_stay_beside_it(lived):
+def test_summaries_keep_daily_files_beside_the_monthly_one(lived):
     labels = lived.summaries()
     assert [label for label in labels if len(label) == 7] == ["2025-12"]
     assert sum(label.startswith("2025-12-") for label in labels) >= 10
@@ -121,13 +121,13 @@ def test_december_has_one_monthly_file_and_its_days_stay_beside_it(lived):
     assert "3,200" in lived.summary("2025-12-06")
 
 
-def test_an_exchange_stands_in_one_file_unless_midnight_lies_between(lived):
+def test_archive_keeps_an_exchange_in_one_file_except_over_midnight(lived):
     for path, blocks in lived.dated_files().items():
         asked = {block.id for block in blocks if block.id.startswith("q") and block.id.endswith("0")}
         assert {f"a{identity[1:]}" for identity in asked} <= {block.id for block in blocks}, path
 
 
-def test_history_holds_what_was_said_last_in_its_order_and_all_of_it_is_done(lived):
+def test_history_keeps_the_latest_messages_in_order_and_all_archived(lived):
     order = [raw["id"] for raw in everything()]
     places = [order.index(raw["id"]) for raw in lived.history() if raw["id"] != "late"]
     assert places == sorted(places)
@@ -135,17 +135,17 @@ def test_history_holds_what_was_said_last_in_its_order_and_all_of_it_is_done(liv
     assert all(raw["session"] == "家" for raw in lived.history() if raw["id"] != "late")
 
 
-def test_nobody_is_told_of_trouble(lived):
+def test_events_report_no_trouble_in_sixty_days(lived):
     quiet = {"seen", "archived", "submitted", "summarised", "moved", "trimmed"}
     assert {event for event, _ in lived.events.all} <= quiet
 
 
-def test_every_message_is_accounted_for(lived):
+def test_fsck_accounts_for_every_message(lived):
     found = lived.fsck()
     assert (found.is_sound, found.seen, found.in_files) == (True, len(everything()), len(everything()))
 
 
-def test_a_second_run_changes_no_byte(lived):
+def test_round_changes_no_byte_when_repeated(lived):
     before = lived.tree()
     lived.settle()
     lived.reopen()
@@ -153,7 +153,7 @@ def test_a_second_run_changes_no_byte(lived):
     assert lived.tree() == before
 
 
-def test_the_tree_is_the_golden_one(lived, golden: Callable[[str, bytes], None], request: pytest.FixtureRequest):
+def test_workspace_equals_the_golden_tree(lived, golden: Callable[[str, bytes], None], request: pytest.FixtureRequest):
     tree = {name: data for name, data in lived.tree().items() if not name.endswith(".bak")}
     if request.config.getoption("--update-golden"):
         shutil.rmtree(GOLDEN, ignore_errors=True)
@@ -173,19 +173,19 @@ def opened(tmp_path: Path) -> World:
     return World(tmp_path / "ws", at("2026-02-02T10:00"))
 
 
-def test_a_workspace_of_an_earlier_release_is_read_whole_without_its_machine_state(opened):
+def test_fsck_accepts_the_golden_workspace_without_machine_state(opened):
     """protocol.md, 4: readers accept every older format for ever; .recalld can be deleted."""
     found = opened.fsck()
     assert (found.is_sound, found.in_files) == (True, len(everything()))
 
 
-def test_opening_it_changes_no_byte(opened):
+def test_round_changes_no_byte_of_the_golden_workspace(opened):
     before = opened.tree()
     opened.settle()
     assert opened.tree() == before
 
 
-def test_the_golden_history_is_valid_json_with_its_foreign_fields(opened):
+def test_history_of_the_golden_workspace_keeps_unknown_fields(opened):
     raws = json.loads((opened.root / "history.json").read_bytes())
     assert {raw["channel"] for raw in raws if raw["role"] == "user" and "channel" in raw} == {"telegram"}
     assert {raw["role"] for raw in raws} == {"user", "agent"}

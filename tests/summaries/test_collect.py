@@ -28,12 +28,12 @@ def failing(world: World) -> None:
 
 
 def the_task(world: World) -> Task:
-    (path,) = world.ws.spool.queue.iterdir()
+    (path,) = world.ws.task_queue.queue.iterdir()
     return parse_task(path.read_bytes())
 
 
 def deliver(world: World, result: Result) -> Path:
-    path = world.ws.spool.results / f"{result.id}.json"
+    path = world.ws.task_queue.results / f"{result.id}.json"
     path.write_bytes(render_result(result))
     return path
 
@@ -54,7 +54,7 @@ def done(task: Task, text: str) -> Result:
 # ── success ──────────────────────────────────────────────────────────────────
 
 
-def test_a_summary_says_who_made_it_when_and_from_what(world):
+def test_collect_writes_provider_period_and_sources_to_the_summary(world):
     world.write([message_on("2026-01-10")])
     world.settle()
     text = world.summary("2026-01-10")
@@ -63,11 +63,11 @@ def test_a_summary_says_who_made_it_when_and_from_what(world):
     assert "- 2026-01-10-nginx.md · 1 · " in text
 
 
-def test_a_result_is_deleted_last_and_taking_it_in_twice_is_harmless(world):
+def test_collect_deletes_a_result_and_drops_it_when_it_reappears(world):
     world.write([message_on("2026-01-10")])
     world.round("all")
     world.work()
-    (path,) = world.ws.spool.finished()
+    (path,) = world.ws.task_queue.finished()
     data = path.read_bytes()
     world.round("all")
     assert not path.exists()
@@ -81,7 +81,7 @@ def test_a_result_is_deleted_last_and_taking_it_in_twice_is_harmless(world):
 # ── failure ──────────────────────────────────────────────────────────────────
 
 
-def test_the_waits_are_kept_to_the_second_and_the_fifth_failure_is_told_once(world):
+def test_collect_backs_off_exactly_and_reports_the_fifth_failure_once(world):
     """003, 失败与退避: 10 min, 30 min, 2 h, 6 h, 12 h; archive_backlog; then one try a day."""
     failing(world)
     for attempts, minutes in enumerate(WAITS, 1):
@@ -99,7 +99,7 @@ def test_the_waits_are_kept_to_the_second_and_the_fifth_failure_is_told_once(wor
     assert [told["attempts"] for told in world.events.of("summary_failed")] == [1, 2, 3, 4, 5, 6, 7, 8]
 
 
-def test_the_failure_is_mirrored_in_the_messages_of_its_group_and_in_no_others(world):
+def test_collect_copies_a_failure_only_to_messages_of_its_group(world):
     world.model.script = unreachable
     world.write([message_on("2026-01-10"), message_on("2026-01-30")])
     world.settle()
@@ -113,7 +113,7 @@ def test_the_failure_is_mirrored_in_the_messages_of_its_group_and_in_no_others(w
     assert (young["archived"], "archiveAttempts" in young) == (True, False)
 
 
-def test_every_group_has_a_wait_of_its_own(world):
+def test_collect_backs_off_each_group_separately(world):
     """A11."""
     world.model.script = lambda task, blocks: unreachable(task, blocks) if task.period == "2026-01-10" else GOOD_SUMMARY
     world.write([message_on("2026-01-10"), message_on("2026-01-11")])
@@ -122,7 +122,7 @@ def test_every_group_has_a_wait_of_its_own(world):
     assert world.flags() == [False, True]
 
 
-def test_messages_that_were_long_true_stay_true_when_their_day_fails(world):
+def test_collect_keeps_archived_flags_true_when_their_day_fails(world):
     """4H, 2."""
     world.write([message_on("2026-01-31")])
     world.settle()
@@ -134,7 +134,7 @@ def test_messages_that_were_long_true_stay_true_when_their_day_fails(world):
     assert world.flags() == [True]
 
 
-def test_success_takes_failure_and_marks_away(world):
+def test_collect_clears_the_failure_and_its_fields_on_success(world):
     """4H, 1."""
     failing(world)
     world.model.script = lambda _task, _blocks: GOOD_SUMMARY
@@ -145,7 +145,7 @@ def test_success_takes_failure_and_marks_away(world):
     assert not [key for key in world.history()[0] if key.startswith("archive") and key != "archived"]
 
 
-def test_success_ends_the_wait_of_material_that_came_meanwhile(world):
+def test_collect_clears_the_backoff_of_newer_material_on_success(world):
     failing(world)
     world.model.script = lambda _task, _blocks: GOOD_SUMMARY
     world.clock.forward(minutes=10)
@@ -155,10 +155,10 @@ def test_success_ends_the_wait_of_material_that_came_meanwhile(world):
     world.work()
     world.round("all")
     assert world.ws.failures() == {}
-    assert world.ws.spool.in_flight() == {"day-2026-01-10": "queue"}
+    assert world.ws.task_queue.active_groups() == {"day-2026-01-10": "queue"}
 
 
-def test_new_material_does_not_reset_the_wait(world):
+def test_submit_keeps_the_backoff_when_new_material_arrives(world):
     failing(world)
     world.add(message_on("2026-01-10", "pnpm"))
     world.settle()
@@ -170,7 +170,7 @@ def test_new_material_does_not_reset_the_wait(world):
     assert len(world.model.requests[-1][0].sources) == 2
 
 
-def test_a_day_that_a_clock_or_a_setting_makes_too_young_for_a_while_waits_on_as_it_did(world):
+def test_submit_keeps_the_backoff_of_a_day_that_is_briefly_too_recent(world):
     failing(world)
     toml = world.toml
     world.reopen(toml.replace("[archive]", "[archive]\nrecent_days = 60"))
@@ -178,7 +178,7 @@ def test_a_day_that_a_clock_or_a_setting_makes_too_young_for_a_while_waits_on_as
     world.reopen(toml)
     world.round("all")
     assert world.ws.failures()["day-2026-01-10"].attempts == 1
-    assert not world.ws.spool.in_flight()
+    assert not world.ws.task_queue.active_groups()
 
     world.reopen(toml.replace("[archive]", "[archive]\nrecent_days = 60"))
     world.clock.forward(minutes=10)
@@ -186,11 +186,11 @@ def test_a_day_that_a_clock_or_a_setting_makes_too_young_for_a_while_waits_on_as
     assert world.ws.failures() == {}  # the wait is over, and nothing is to be told
 
 
-def test_a_restart_is_no_failure(world):
+def test_reclaim_counts_no_failure_for_an_interrupted_worker(world):
     """B9: an interrupted restart counted as one."""
     world.write([message_on("2026-01-10")])
     world.round("all")
-    assert world.ws.spool.claim()
+    assert world.ws.task_queue.claim()
     for _ in range(5):
         world.reopen()
     assert world.ws.failures() == {}
@@ -198,7 +198,7 @@ def test_a_restart_is_no_failure(world):
     assert world.summaries() == ["2026-01-10"]
 
 
-def test_a_clock_that_goes_back_does_not_stop_the_retries(world):
+def test_submit_retries_after_the_clock_goes_back(world):
     """A12, H36."""
     world.clock.forward(days=365)
     failing(world)
@@ -208,7 +208,7 @@ def test_a_clock_that_goes_back_does_not_stop_the_retries(world):
     assert world.ws.failures() == {}
 
 
-def test_a_wait_that_is_configured_longer_than_a_day_is_kept(world):
+def test_submit_waits_for_a_configured_backoff_longer_than_a_day(world):
     world.reopen(world.toml.replace("jitter = 0", 'jitter = 0\nbackoff = ["7d"]'))
     failing(world)
     world.clock.forward(days=6)
@@ -219,12 +219,12 @@ def test_a_wait_that_is_configured_longer_than_a_day_is_kept(world):
     assert len(world.model.requests) == 2
 
 
-def test_a_failure_counts_once_however_often_its_result_is_met(world):
+def test_collect_counts_a_failure_once_when_its_result_reappears(world):
     world.model.script = unreachable
     world.write([message_on("2026-01-10")])
     world.round("all")
     world.work()
-    (path,) = world.ws.spool.finished()
+    (path,) = world.ws.task_queue.finished()
     data = path.read_bytes()
     world.round("all")
     for _ in range(3):
@@ -250,7 +250,7 @@ def test_a_failure_counts_once_however_often_its_result_is_met(world):
         "<!-- recalld: made from -->\n- x.md · 1 · 0000000000000000",
     ],
 )
-def test_a_text_that_may_not_stand_is_a_failure_and_the_words_stay_where_they_are(world, text):
+def test_collect_rejects_an_invalid_text_and_keeps_the_messages(world, text):
     """A14, B4."""
     world.write([message_on("2026-01-10")])
     world.round("all")
@@ -262,7 +262,7 @@ def test_a_text_that_may_not_stand_is_a_failure_and_the_words_stay_where_they_ar
     assert world.flags() == [False]
 
 
-def test_nothing_to_record_counts_only_where_there_is_nothing_but_chitchat(world):
+def test_collect_accepts_an_empty_summary_only_for_small_talk(world):
     """H23: `无需记录` as a valid outcome, and as a way to lose a day."""
     world.model.script = lambda _task, _blocks: "无需记录。"
     world.write([message_on("2026-01-10", text="好的"), message_on("2026-01-11", "x", "我对花生过敏")])
@@ -273,7 +273,7 @@ def test_nothing_to_record_counts_only_where_there_is_nothing_but_chitchat(world
     assert world.flags() == [True, False]
 
 
-def test_nothing_to_record_does_not_count_of_a_day_whose_only_words_are_a_person_s_note(world):
+def test_collect_rejects_an_empty_summary_of_a_personal_note(world):
     world.model.script = lambda _task, _blocks: "无需记录。"
     world.note("2026-01-10-想法.md", "换成 caddy 试试，端口 8443。")
     world.settle()
@@ -281,26 +281,26 @@ def test_nothing_to_record_does_not_count_of_a_day_whose_only_words_are_a_person
     assert list(world.ws.failures()) == ["day-2026-01-10"]
 
 
-def test_a_summary_may_be_in_the_language_of_a_person_s_note_beside_other_words(world):
+def test_collect_accepts_a_summary_in_the_language_of_a_personal_note(world):
     world.model.script = lambda _task, _blocks: "## 证书\n\n周五前续签证书，端口改成 8443，备份放在 /srv/backup。"
     world.write(
         [message_on("2026-01-10", text="Please renew the certificate before Friday, and move the backup to /srv/backup.")]
     )
-    (world.layout.memory / "2026-01-10-想法.md").write_text(
+    (world.paths.memory / "2026-01-10-想法.md").write_text(
         "换成 caddy 试试，端口改成 8443；王芳说周五前要把证书续签好，别忘了备份。\n" * 4
     )
     world.settle()
     assert world.summaries() == ["2026-01-10"]
 
 
-def test_a_month_may_be_told_in_the_language_in_which_a_person_edited_one_of_its_days(world):
+def test_collect_accepts_a_month_in_the_language_of_an_edited_day(world):
     english = "## Certificates\n\nThe certificate was renewed, and the backup moved to /srv/backup."
     world.model.script = lambda _task, _blocks: english
     world.write(
         [message_on("2026-01-10", text="Please renew the certificate before Friday, and move the backup to /srv/backup.")]
     )
     world.settle()
-    day = world.layout.summaries / "2026-01-10.md"
+    day = world.paths.summaries / "2026-01-10.md"
     day.write_text(
         day.read_text().replace(english, "## 证书\n\n王芳续签了证书，端口改成 8443；备份放在 /srv/backup，周四开会再说。")
     )
@@ -311,40 +311,40 @@ def test_a_month_may_be_told_in_the_language_in_which_a_person_edited_one_of_its
     assert "王芳续签了证书" in world.summary("2026-01")
 
 
-def test_a_result_that_is_none_is_set_aside_and_asked_for_anew(world):
+def test_collect_quarantines_an_invalid_result_and_lets_it_be_redone(world):
     world.write([message_on("2026-01-10")])
     world.round("all")
     task = the_task(world)
-    (world.ws.spool.results / f"{task.id}.json").write_text("[半个结果")
+    (world.ws.task_queue.results / f"{task.id}.json").write_text("[半个结果")
     world.settle()
     assert world.summaries() == ["2026-01-10"]
-    assert [path.read_text() for path in world.layout.quarantine.iterdir()] == ["[半个结果"]
+    assert [path.read_text() for path in world.paths.quarantine.iterdir()] == ["[半个结果"]
     (told,) = world.events.of("file_quarantined")
     assert (told["file"], "copy" in told) == (f"worker/results/{task.id}.json", False)
 
 
-def test_a_result_that_is_none_goes_also_while_quarantine_is_full_and_it_is_told_that_no_copy_is_kept(world):
+def test_collect_discards_an_invalid_result_when_quarantine_is_full(world):
     world.write([message_on("2026-01-10")])
     world.round("all")
     task = the_task(world)
     for n in range(world.ws.config.care.quarantine_limit):
         world.ws.quarantine.keep("result", f"[第 {n} 个坏结果".encode())
-    (world.ws.spool.results / f"{task.id}.json").write_text("[半个结果")
+    (world.ws.task_queue.results / f"{task.id}.json").write_text("[半个结果")
     world.settle()
     assert world.summaries() == ["2026-01-10"]
     assert [told["copy"] for told in world.events.of("file_quarantined")] == [False]
 
 
-def test_a_task_that_a_person_broke_is_set_aside_and_asked_for_anew(world):
+def test_submit_replaces_a_task_that_a_person_damaged(world):
     world.write([message_on("2026-01-10")])
     world.round("all")
-    (path,) = world.ws.spool.queue.iterdir()
+    (path,) = world.ws.task_queue.queue.iterdir()
     path.write_text("{}")
     world.settle()
     assert world.summaries() == ["2026-01-10"]
 
 
-def test_a_summary_that_quotes_half_a_character_stands_or_fails_but_comes_to_an_end(world):
+def test_collect_accepts_or_rejects_a_summary_with_a_lone_surrogate(world):
     world.write([message("1", "2026-01-10T09:00", "半个\ud83d字")])
     world.settle()
     assert world.archived() == [("1", "半个\ud83d字")]
@@ -354,7 +354,7 @@ def test_a_summary_that_quotes_half_a_character_stands_or_fails_but_comes_to_an_
 # ── narrower, wider ──────────────────────────────────────────────────────────
 
 
-def test_a_suspended_worker_s_narrower_text_is_dropped(world):
+def test_collect_drops_a_late_result_with_fewer_sources(world):
     """4H, 8."""
     world.write([message_on("2026-01-10")])
     world.round("all")
@@ -369,7 +369,7 @@ def test_a_suspended_worker_s_narrower_text_is_dropped(world):
     assert {"group": "day-2026-01-10"} in world.events.of("dropped")
 
 
-def test_a_result_that_names_no_more_than_stands_is_dropped(world):
+def test_collect_drops_a_result_that_adds_no_source(world):
     world.write([message_on("2026-01-10")])
     world.round("all")
     task = the_task(world)
@@ -380,7 +380,7 @@ def test_a_result_that_names_no_more_than_stands_is_dropped(world):
     assert world.summary("2026-01-10") == before
 
 
-def test_a_result_that_claims_sources_its_task_did_not_have_hides_nothing(world):
+def test_collect_rejects_sources_that_its_task_did_not_have(world):
     world.write([message_on("2026-01-10")])
     world.round("all")
     task = the_task(world)
@@ -394,7 +394,7 @@ def test_a_result_that_claims_sources_its_task_did_not_have_hides_nothing(world)
     assert world.flags() == [True]
 
 
-def test_material_that_a_person_deletes_meanwhile_is_no_failure_of_the_group(world):
+def test_collect_counts_no_failure_when_a_person_deletes_material(world):
     world.write([message_on("2026-01-10"), message_on("2026-01-10", "pnpm")])
     world.round("all")
     world.add(message_on("2026-01-10", "docker"))
@@ -406,10 +406,10 @@ def test_material_that_a_person_deletes_meanwhile_is_no_failure_of_the_group(wor
     assert "2026-01-10-docker" in world.summary("2026-01-10")
 
 
-def test_material_that_was_changed_meanwhile_is_read_anew(world):
+def test_collect_counts_no_failure_when_material_was_edited(world):
     world.write([message_on("2026-01-10")])
     world.round("all")
-    path = world.layout.memory / "2026-01-10-nginx.md"
+    path = world.paths.memory / "2026-01-10-nginx.md"
     path.write_text(path.read_text().replace("关于 nginx", "关于 caddy"))
     world.settle()
     assert world.ws.failures() == {}
@@ -419,7 +419,7 @@ def test_material_that_was_changed_meanwhile_is_read_anew(world):
 # ── a person's summaries ─────────────────────────────────────────────────────
 
 
-def test_a_summary_that_a_person_edited_stays_an_exact_prefix(world):
+def test_collect_keeps_an_edited_summary_as_an_exact_prefix(world):
     """H32."""
     world.write([message_on("2026-01-10")])
     world.settle()
@@ -436,7 +436,7 @@ def test_a_summary_that_a_person_edited_stays_an_exact_prefix(world):
         assert len(next(iter(world.ws.memory.summaries().values())).sources) == n
 
 
-def test_a_summary_that_a_person_wrote_gets_machine_text_below(world):
+def test_collect_adds_machine_text_below_a_handwritten_summary(world):
     mine = "# 一月十日\n\n这一天我自己写。".encode("gb18030")
     (world.root / "memory" / "summary" / "2026-01-10.md").write_bytes(mine)
     world.write([message_on("2026-01-10")])
@@ -447,7 +447,7 @@ def test_a_summary_that_a_person_wrote_gets_machine_text_below(world):
     assert world.flags() == [True]
 
 
-def test_a_summary_that_a_person_saves_in_the_very_moment_is_not_written_over(world, monkeypatch):
+def test_collect_does_not_overwrite_a_summary_that_is_saved_meanwhile(world, monkeypatch):
     world.write([message_on("2026-01-10")])
     world.round("all")
     world.work()
@@ -468,7 +468,7 @@ def test_a_summary_that_a_person_saves_in_the_very_moment_is_not_written_over(wo
     assert path.read_text().startswith("我刚保存的\n<!-- recalld:")
 
 
-def test_a_deleted_summary_is_made_anew(world):
+def test_submit_recreates_a_deleted_summary(world):
     world.write([message_on("2026-01-10")])
     world.settle()
     path = world.root / "memory" / "summary" / "2026-01-10.md"
@@ -482,18 +482,18 @@ def test_a_deleted_summary_is_made_anew(world):
 def two_tasks(world: World) -> list[Task]:
     world.write([message_on("2026-01-10"), message_on("2026-01-11", "docker")])
     world.round("all")
-    return [parse_task(path.read_bytes()) for path in sorted(world.ws.spool.queue.iterdir())]
+    return [parse_task(path.read_bytes()) for path in sorted(world.ws.task_queue.queue.iterdir())]
 
 
 @pytest.mark.parametrize(
     "odd", ["\ud800", "m\u0090x", "m\ufffe", "m\x07", "m\x7f", "m\u2028x", "x\n---\nrecalld: 9\n", "很长的名字" * 1000, " \t"]
 )
-def test_whatever_a_result_calls_its_model_the_head_of_its_summary_can_be_written_and_read(world, odd):
+def test_collect_writes_a_readable_summary_head_for_any_model_name(world, odd):
     first, second = two_tasks(world)
     for task in (first, second):
         data = json.loads(render_result(done(task, GOOD_SUMMARY)))
         names = {"model": odd, "prompt": odd, "provider": odd} if task is first else {}
-        (world.ws.spool.results / f"{task.id}.json").write_text(json.dumps({**data, **names}))
+        (world.ws.task_queue.results / f"{task.id}.json").write_text(json.dumps({**data, **names}))
     assert world.round().errors == {}
     world.settle()
     assert world.summaries() == ["2026-01-10", "2026-01-11"]
@@ -504,7 +504,7 @@ def test_whatever_a_result_calls_its_model_the_head_of_its_summary_can_be_writte
     assert world.model.requests == []
 
 
-def test_a_result_that_meets_a_bug_leaves_the_others_to_be_taken_in(world, monkeypatch):
+def test_collect_continues_with_other_results_after_an_error(world, monkeypatch):
     first, second = two_tasks(world)
     for task in (first, second):
         deliver(world, done(task, GOOD_SUMMARY))
@@ -521,18 +521,18 @@ def test_a_result_that_meets_a_bug_leaves_the_others_to_be_taken_in(world, monke
 
 
 @pytest.mark.parametrize("attempt", [7, 999_999, 10**400])
-def test_a_result_whose_attempt_is_not_the_one_in_its_name_is_set_aside_and_counts_as_nothing(world, attempt):
+def test_collect_quarantines_a_result_with_a_mismatched_attempt(world, attempt):
     world.write([message_on("2026-01-10")])
     world.round("all")
     task = the_task(world)
     data = json.loads(render_result(done(task, GOOD_SUMMARY)))
-    (world.ws.spool.results / f"{task.id}.json").write_text(json.dumps({**data, "attempt": attempt}))
+    (world.ws.task_queue.results / f"{task.id}.json").write_text(json.dumps({**data, "attempt": attempt}))
     assert world.round().errors == {}
     assert world.ws.failures() == {}
     assert len(world.events.of("file_quarantined")) == 1
 
 
-def test_an_answer_to_a_call_that_was_under_way_at_a_fault_ends_no_pause_in_whatever_order_they_come(world):
+def test_collect_keeps_a_provider_pause_when_an_earlier_call_succeeds(world):
     first, second = two_tasks(world)
     world.clock.forward(minutes=1)
     world.clock.now += timedelta(microseconds=77)
@@ -549,13 +549,13 @@ def test_an_answer_to_a_call_that_was_under_way_at_a_fault_ends_no_pause_in_what
 
 
 @pytest.mark.parametrize("odd", [{"name": "\ud800"}, {"name": "../x.md"}, {"count": -1}, {"count": 10**10}, {"digest": "哼"}])
-def test_a_result_whose_sources_no_summary_could_name_is_set_aside(world, odd):
+def test_collect_quarantines_a_result_with_invalid_sources(world, odd):
     world.write([message_on("2026-01-10")])
     world.round("all")
     task = the_task(world)
     data = json.loads(render_result(done(task, GOOD_SUMMARY)))
     data["sources"].append({"name": "2026-01-10-x.md", "digest": "0123456789abcdef", "count": 1, **odd})
-    (world.ws.spool.results / f"{task.id}.json").write_text(json.dumps(data))
+    (world.ws.task_queue.results / f"{task.id}.json").write_text(json.dumps(data))
     world.settle()
     assert len(world.events.of("file_quarantined")) == 1
     assert world.summaries() == ["2026-01-10"]

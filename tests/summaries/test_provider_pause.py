@@ -19,7 +19,7 @@ def failing(state: ProviderState, now=NOON, started=None, retry_after=timedelta(
     return after_fault(state, started or now, now, "连不上", retry_after, WAITS)
 
 
-def test_each_fault_waits_longer_and_from_the_sixth_on_a_day():
+def test_after_fault_waits_longer_each_time_then_one_day():
     state, now, waits = ProviderState(), NOON, []
     for _ in range(7):
         state = failing(state, now)
@@ -28,7 +28,7 @@ def test_each_fault_waits_longer_and_from_the_sixth_on_a_day():
     assert waits == [*STEPS, LATER, LATER]
 
 
-def test_calls_that_were_under_way_when_it_failed_count_as_one_fault():
+def test_after_fault_counts_concurrent_calls_as_one_fault():
     state = failing(ProviderState())
     later = NOON + timedelta(seconds=9)
     assert failing(state, later, started=NOON - timedelta(seconds=30)) == state
@@ -36,12 +36,12 @@ def test_calls_that_were_under_way_when_it_failed_count_as_one_fault():
     assert failing(state, later, started=NOON + timedelta(seconds=1)).attempts == 2
 
 
-def test_a_longer_wait_that_the_server_asks_for_is_kept_and_a_shorter_one_is_not():
+def test_after_fault_uses_retry_after_only_when_it_is_longer():
     assert failing(ProviderState(), retry_after=timedelta(hours=3)).next_at == NOON + timedelta(hours=3)
     assert failing(ProviderState(), retry_after=timedelta(seconds=3)).next_at == NOON + STEPS[0]
 
 
-def test_while_it_is_paused_nothing_is_asked_and_then_one_probe():
+def test_may_ask_allows_nothing_while_paused_then_one_probe():
     state = failing(ProviderState())
     assert may_ask(state, NOON + STEPS[0] - timedelta(seconds=1), 0, 200, 0) == 0
     assert may_ask(state, NOON + STEPS[0], 0, 200, 0) == 1
@@ -50,30 +50,30 @@ def test_while_it_is_paused_nothing_is_asked_and_then_one_probe():
     assert may_ask(answered, NOON + timedelta(seconds=9), 0, 200, 0) == 200
 
 
-def test_an_answer_to_a_call_that_was_under_way_when_it_failed_ends_no_pause():
+def test_after_success_keeps_the_pause_for_a_call_begun_before_the_fault():
     state = failing(ProviderState(), retry_after=timedelta(hours=11))
     assert after_success(state, NOON - timedelta(seconds=30), NOON) == state
     assert after_success(state, NOON - timedelta(seconds=30), NOON + timedelta(seconds=9)) == state
     assert after_success(state, None, NOON) == state
 
 
-def test_a_pause_from_before_the_clock_was_set_back_is_over():
+def test_may_ask_ends_a_pause_when_the_clock_was_set_back():
     assert may_ask(failing(ProviderState()), NOON - timedelta(days=300), 0, 200, 0) == 1
 
 
 @pytest.mark.parametrize(("day", "tokens"), [(TODAY, 1_000), ("2026-01-30", 100)])
-def test_a_new_day_begins_with_no_tokens_and_the_calls_are_those_that_were_counted(day, tokens):
+def test_charged_resets_the_tokens_on_a_new_day_and_sets_the_calls(day, tokens):
     before = charged(ProviderState(), {"promptTokens": 900}, day, 7)
     after = charged(before, {"promptTokens": 100}, TODAY, 8)
     assert (after.day, after.calls, after.prompt_tokens) == (TODAY, 8, tokens)
 
 
-def test_a_cap_of_nothing_lets_nothing_through_not_even_a_probe():
+def test_may_ask_allows_no_probe_with_a_cap_of_zero():
     assert may_ask(ProviderState(), NOON, 0, 0, 0) == 0
     assert may_ask(failing(ProviderState()), NOON + LATER, 0, 0, 0) == 0
 
 
 @given(st.integers(0, 100), st.integers(0, 100), st.integers(0, 100))
-def test_what_may_be_asked_and_what_was_asked_never_pass_the_cap(spent, cap, under_way):
+def test_may_ask_never_exceeds_the_daily_cap(spent, cap, under_way):
     asked = may_ask(ProviderState(), NOON, spent, cap, under_way)
     assert asked == max(0, cap - spent - under_way)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from supervisor.protocol.dated_file import Block
 from supervisor.protocol.summary_file import MARKER, SOURCES, Source, Summary, parse_summary, render_summary
 from supervisor.protocol.task import Reason
-from supervisor.summaries.quality import LONGEST, cleaned, fault, says_nothing
+from supervisor.summaries.quality import LONGEST, cleaned, reject_reason, says_nothing
 from supervisor.text.language import language_of
 from tests.archive.states import SHANGHAI
 from tests.summaries.quality_cases import BAD, EN, GOOD, GOOD_EN, GOOD_ZH, NOT_NOTHING, NOTHING, WRAPPED, ZH
@@ -126,18 +126,18 @@ def day(said: list[str]) -> str:
 
 
 @pytest.mark.parametrize(("text", "reason", "told"), [pytest.param(*case, id=name) for name, *case in BAD])
-def test_what_is_no_summary_is_turned_away_with_its_reason(text, reason, told):
-    assert fault(cleaned(text), **told) == reason
+def test_reject_reason_rejects_each_bad_text_with_its_reason(text, reason, told):
+    assert reject_reason(cleaned(text), **told) == reason
 
 
 @pytest.mark.parametrize(("text", "told"), [pytest.param(*case, id=name) for name, *case in GOOD])
-def test_an_honest_summary_may_stand_and_is_left_as_it_is(text, told):
+def test_reject_reason_accepts_each_good_text_unchanged(text, told):
     assert cleaned(text) == text
-    assert fault(text, **told) is None
+    assert reject_reason(text, **told) is None
     assert not says_nothing(text)
 
 
-def test_the_tables_are_long_enough_and_name_each_case_once():
+def test_quality_cases_are_numerous_and_uniquely_named():
     assert len(BAD) >= 90
     assert len(GOOD) >= 80
     assert len({name for name, *_ in BAD + GOOD}) == len(BAD) + len(GOOD)
@@ -145,7 +145,7 @@ def test_the_tables_are_long_enough_and_name_each_case_once():
 
 @pytest.mark.parametrize("wrapping", [pytest.param(wrapping, id=name) for name, wrapping in WRAPPED])
 @pytest.mark.parametrize("summary", [GOOD_ZH, GOOD_EN, "对花生过敏。", "## 恢复\n\n```bash\nrsync -a /mnt/usb/ /srv/\n```"])
-def test_a_wrapping_is_taken_off_and_the_summary_in_it_is_untouched(wrapping, summary):
+def test_cleaned_removes_a_wrapping_and_keeps_the_summary(wrapping, summary):
     if wrapping.startswith("```\n") and "```" in summary:
         return  # a fence without a name around a fence can't be told from two fences
     assert cleaned(wrapping.replace("{}", summary)) == summary
@@ -164,87 +164,90 @@ def test_a_wrapping_is_taken_off_and_the_summary_in_it_is_untouched(wrapping, su
         "小周说：\n\n如果下雨，聚餐改到室内，他会再调整时间。",
     ],
 )
-def test_what_only_looks_like_a_wrapping_stays(text):
+def test_cleaned_keeps_text_that_only_resembles_a_wrapping(text):
     assert cleaned(text) == text
 
 
 @pytest.mark.parametrize("text", NOTHING)
-def test_every_spelling_of_nothing_to_record_is_known(text):
+def test_says_nothing_recognizes_every_form_of_nothing_to_record(text):
     assert says_nothing(text)
 
 
 @pytest.mark.parametrize("text", NOT_NOTHING)
-def test_a_text_that_merely_holds_the_words_is_a_text(text):
+def test_says_nothing_is_false_for_text_that_contains_the_phrase(text):
     assert not says_nothing(text)
 
 
-def test_the_limit_is_the_callers():
+def test_reject_reason_enforces_the_given_length_limit():
     text = "，".join(f"第 {n} 号箱子在 {n * 7} 号架" for n in range(40))
-    assert fault(text, len(text)) is None
-    assert fault(text, len(text) - 1) == "refused"
-    assert fault(text, len(text) - 1, extract=True) == "refused"
+    assert reject_reason(text, len(text)) is None
+    assert reject_reason(text, len(text) - 1) == "refused"
+    assert reject_reason(text, len(text) - 1, extract=True) == "refused"
 
 
-def test_a_text_in_the_other_language_may_stand_where_the_language_of_the_material_is_not_known():
-    assert fault(GOOD_EN) is fault(GOOD_ZH) is None
-    assert fault(GOOD_EN, material_language="zh") == "refused"
-    assert fault(GOOD_ZH, material_language=language_of("")) is None  # nothing was said: a person's own note
-    assert fault(GOOD_ZH, material_language="en", material="The cat is well.") == "refused"
+def test_reject_reason_checks_language_only_if_that_of_the_input_is_known():
+    assert reject_reason(GOOD_EN) is reject_reason(GOOD_ZH) is None
+    assert reject_reason(GOOD_EN, material_language="zh") == "refused"
+    assert reject_reason(GOOD_ZH, material_language=language_of("")) is None  # nothing was said: a person's own note
+    assert reject_reason(GOOD_ZH, material_language="en", material="The cat is well.") == "refused"
 
 
-def test_names_and_code_of_the_other_language_are_not_its_prose():
-    assert fault("运行 `git log --oneline --since yesterday | head -n 20 | sort -u` 看昨天的提交。", **ZH) is None
-    assert fault("- Lin: 芋头\n- the cat: 花卷\n- the street: 海边路 14 号", **EN) is None
+def test_reject_reason_ignores_names_and_code_in_the_other_language():
+    assert reject_reason("运行 `git log --oneline --since yesterday | head -n 20 | sort -u` 看昨天的提交。", **ZH) is None
+    assert reject_reason("- Lin: 芋头\n- the cat: 花卷\n- the street: 海边路 14 号", **EN) is None
 
 
-def test_an_extract_is_judged_by_its_form_alone():
+def test_reject_reason_checks_only_the_form_of_an_extract():
     looping = "> 摘录\n\n- 09:00 " + "哈" * 240 + "\n- 09:02 " + "哈" * 240
-    assert fault(looping) == "refused"
-    assert fault(looping, extract=True) is None
-    assert fault(f"{looping}\n{SOURCES}", extract=True) == "refused"
-    assert fault("> …", extract=True) == "empty"
+    assert reject_reason(looping) == "refused"
+    assert reject_reason(looping, extract=True) is None
+    assert reject_reason(f"{looping}\n{SOURCES}", extract=True) == "refused"
+    assert reject_reason("> …", extract=True) == "empty"
 
 
 @given(st.lists(SAID | st.text(max_size=60), max_size=12))
 @settings(max_examples=60, deadline=None)
-def test_an_extract_of_any_talk_passes_as_one(said):
+def test_reject_reason_accepts_an_extract_of_any_talk(said):
     text = day(said)
     if text:
         assert cleaned(text) == text.strip()
         assert not says_nothing(text)
-        assert fault(text, extract=True) is None
+        assert reject_reason(text, extract=True) is None
 
 
 @given(st.lists(SAID, max_size=12, unique=True))
 @settings(max_examples=60, deadline=None)
-def test_an_extract_of_ordinary_talk_passes_like_any_summary(said):
+def test_reject_reason_accepts_an_extract_of_normal_talk_as_a_summary(said):
     text, talk = day(said), "\n".join(said)
-    assert not text or fault(text, material_language=language_of(talk), material=talk) is None
+    assert not text or reject_reason(text, material_language=language_of(talk), material=talk) is None
 
 
 @given(TEXTS, st.booleans())
-def test_any_text_is_judged_and_the_judgement_is_a_reason_of_the_protocol(text, extract):
-    assert fault(text, material_language="zh", material=text, prompt_marks=[text], extract=extract) in (None, *get_args(Reason))
+def test_reject_reason_returns_none_or_a_protocol_reason_for_any_text(text, extract):
+    assert reject_reason(text, material_language="zh", material=text, prompt_marks=[text], extract=extract) in (
+        None,
+        *get_args(Reason),
+    )
     assert says_nothing(text) in (True, False)
 
 
 @given(TEXTS)
-def test_cleaning_twice_is_cleaning_once(text):
+def test_cleaned_is_idempotent(text):
     assert cleaned(cleaned(text)) == cleaned(text)
 
 
 @given(
     st.lists(st.sampled_from(["```markdown", "---\n", "Here is the summary:", "<think>好</think>", "<summary>"]), max_size=40)
 )
-def test_cleaning_wrappings_in_wrappings_is_settled_at_once(wrappings):
+def test_cleaned_is_idempotent_on_nested_wrappings(wrappings):
     text = "\n".join([*wrappings, "备份改到每天。", *(["```", "\n---", "</summary>"] * 9)])
     assert cleaned(cleaned(text)) == cleaned(text)
 
 
 @given(TEXTS)
-def test_what_passes_is_read_back_as_it_was_written_with_its_own_sources(text):
+def test_reject_reason_accepts_only_text_that_survives_a_round_trip(text):
     text = cleaned(text)
-    if fault(text) is not None:
+    if reject_reason(text) is not None:
         return
     sources = (Source("2026-01-15-taro.md", "0123456789abcdef", 3),)
     summary = Summary(
@@ -320,13 +323,13 @@ def test_what_passes_is_read_back_as_it_was_written_with_its_own_sources(text):
         ),
     ],
 )
-def test_twice_the_text_is_twice_the_work(piece):
+def test_reject_reason_takes_linear_time(piece):
     def work(size: int) -> float:
         text = "甲" + piece * (size // len(piece)) + "乙"
         least = float("inf")
         for _ in range(3):
             began = time.process_time()
-            fault(cleaned(text), 10**9, material_language="zh", material=text, prompt_marks=(text[:50],))
+            reject_reason(cleaned(text), 10**9, material_language="zh", material=text, prompt_marks=(text[:50],))
             says_nothing(text)
             least = min(least, time.process_time() - began)
         return least
@@ -336,18 +339,18 @@ def test_twice_the_text_is_twice_the_work(piece):
     assert twice < max(3 * once, 0.15)
 
 
-def test_a_megabyte_that_is_too_long_costs_next_to_nothing():
+def test_reject_reason_refuses_a_megabyte_within_a_second():
     began = time.process_time()
-    assert fault(cleaned("备份改到每天。\n" * 125_000), LONGEST) == "refused"
+    assert reject_reason(cleaned("备份改到每天。\n" * 125_000), LONGEST) == "refused"
     assert time.process_time() - began < 1
 
 
-def test_no_reason_is_given_that_is_the_providers_own():
+def test_quality_cases_expect_no_provider_reason():
     # a pause of the provider stops every group; words that a chat can bring forth must not cause one
     assert {reason for _, _, reason, _ in BAD} == {"empty", "refused", "truncated", "input"}
 
 
-def test_half_of_the_cases_are_chinese():
+def test_quality_cases_are_about_half_chinese():
     for cases in (BAD, GOOD):
         chinese = sum(bool(re.search("[\u4e00-\u9fff]", text)) for _, text, *_ in cases)
         assert chinese >= len(cases) * 0.45

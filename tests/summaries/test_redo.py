@@ -15,7 +15,7 @@ def filled(world):
     return world
 
 
-def test_a_summary_is_made_anew_from_everything_and_stands_until_then(filled):
+def test_submit_again_reads_all_files_and_keeps_the_old_summary_meanwhile(filled):
     before = filled.summary("2026-01-20")
     filled.model.requests.clear()
     filled.model.script = lambda _task, _blocks: "## 备份\n\n备份脚本改到凌晨四点，另写一遍。"
@@ -26,7 +26,7 @@ def test_a_summary_is_made_anew_from_everything_and_stands_until_then(filled):
     assert [(task.redo, task.previous) for task, _ in filled.model.requests] == [(True, "")]
 
 
-def test_one_that_is_asked_for_twice_is_made_once(filled):
+def test_submit_again_makes_one_summary_when_called_twice(filled):
     filled.model.requests.clear()
     for _ in range(2):
         filled.redo("2026-01-20")
@@ -34,7 +34,7 @@ def test_one_that_is_asked_for_twice_is_made_once(filled):
     assert len(filled.model.requests) == 1
 
 
-def test_one_that_fails_leaves_what_stood(filled):
+def test_submit_again_keeps_the_old_summary_when_it_fails(filled):
     before = filled.summary("2026-01-20")
     filled.model.script = lambda _task, _blocks: "抱歉，我无法回答这个问题。"
     filled.redo("2026-01-20")
@@ -42,15 +42,15 @@ def test_one_that_fails_leaves_what_stood(filled):
     assert filled.summary("2026-01-20") == before
 
 
-def test_what_is_no_period_and_what_has_no_files_is_refused(filled):
+def test_submit_again_refuses_an_invalid_period_and_one_without_files(filled):
     with pytest.raises(BadRequest, match="昨天"):
         filled.redo("昨天")
     with pytest.raises(NotFound, match="2025-06"):
         filled.redo("2025-06")
 
 
-def test_where_a_newer_recalld_works_no_task_is_queued(filled):
-    filled.layout.seen.write_text('{"recalld": 2}\n')
+def test_submit_again_queues_nothing_when_the_journal_format_is_newer(filled):
+    filled.paths.seen.write_text('{"recalld": 2}\n')
     with pytest.raises(NewerFormat):
         filled.redo("2026-01-20")
-    assert not filled.ws.spool.in_flight()
+    assert not filled.ws.task_queue.active_groups()

@@ -18,16 +18,16 @@ DELAYS = st.timedeltas(timedelta(), timedelta(days=2))
     ("attempts", "seconds"),
     [(1, 600), (2, 1_800), (3, 7_200), (4, 21_600), (5, 43_200), (6, 86_400), (7, 86_400), (999, 86_400)],
 )
-def test_the_waits_are_those_of_the_seed_and_then_a_day(attempts, seconds):
+def test_delay_after_follows_the_steps_then_waits_one_day(attempts, seconds):
     assert delay_after(attempts) == timedelta(seconds=seconds)
 
 
-def test_other_steps_are_heeded():
+def test_delay_after_uses_the_given_steps():
     steps, later = (timedelta(seconds=5),), timedelta(hours=3)
     assert [delay_after(n, steps, later).total_seconds() for n in (1, 2, 3)] == [5, 10_800, 10_800]
 
 
-def test_a_wait_is_over_at_its_second_and_not_before():
+def test_is_due_becomes_true_exactly_at_next_at():
     next_at = NOW + timedelta(minutes=10)
     assert not is_due(NOW, next_at, next_at - timedelta(milliseconds=1))
     assert is_due(NOW, next_at, next_at)
@@ -35,23 +35,23 @@ def test_a_wait_is_over_at_its_second_and_not_before():
 
 @pytest.mark.parametrize("attempts", [1, 5, 6])
 @pytest.mark.parametrize("ahead", [timedelta(days=365), timedelta(minutes=5)])
-def test_a_wait_that_a_clock_set_back_has_made_longer_is_over(attempts, ahead):
+def test_is_due_returns_true_when_the_failure_is_in_the_future(attempts, ahead):
     """A12: the failure was noted while the clock was ahead, then it was put right."""
     noted = NOW + ahead
     assert is_due(noted, noted + delay_after(attempts), NOW)
 
 
-def test_a_wait_of_a_day_is_no_endless_one():
+def test_is_due_returns_false_during_a_jittered_wait_of_one_day():
     assert not is_due(NOW, NOW + jittered(LATER, 0.1, "month-2025-12-6"), NOW)
 
 
 @given(DELAYS, st.floats(0, 1), st.text())
-def test_jitter_moves_a_wait_by_its_share_and_always_alike(delay, share, of):
+def test_jittered_stays_within_its_share_and_is_deterministic(delay, share, of):
     moved = jittered(delay, share, of)
     assert moved == jittered(delay, share, of)
     assert abs(moved - delay) <= delay * share + timedelta(microseconds=1)
 
 
-def test_without_jitter_a_wait_is_exact_and_with_it_groups_part():
+def test_jittered_is_exact_at_zero_share_and_spreads_groups_otherwise():
     assert jittered(timedelta(minutes=10), 0, "day-2026-01-15-1") == timedelta(minutes=10)
     assert len({jittered(timedelta(minutes=10), 0.1, f"day-2026-01-{day:02d}-1") for day in range(1, 29)}) > 20

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from supervisor.protocol.files import Files
-from supervisor.protocol.message import words_digest
+from supervisor.protocol.message import digest_of_text
 from tests.world import IN_SHANGHAI, WITHOUT_MODEL, World, message, unreachable
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def places(world: World) -> list[str]:
 
 
 @pytest.mark.parametrize("zone_name", ["Asia/Shanghai", "America/New_York", "Australia/Lord_Howe"])
-def test_31_january_and_1_february_as_in_the_seed(world, zone_name):
+def test_submit_summarizes_december_by_month_only_from_1_february(world, zone_name):
     """December is summarised by day until the last local second of January, and by month from the next second on."""
     world.reopen(world.toml.replace(IN_SHANGHAI, f'timezone = "{zone_name}"'))
     zone = ZoneInfo(zone_name)
@@ -55,7 +55,7 @@ def test_31_january_and_1_february_as_in_the_seed(world, zone_name):
     assert world.flags() == [True] * 6
 
 
-def test_a_day_ripens_on_its_sixth_day_though_its_messages_were_long_true(world):
+def test_submit_summarizes_a_day_of_archived_messages_on_its_sixth_day(world):
     """A1: every message went verbatim and sank out of reach on day six."""
     world.write(on("2026-01-31", count=2))
     world.settle()
@@ -68,7 +68,7 @@ def test_a_day_ripens_on_its_sixth_day_though_its_messages_were_long_true(world)
     assert places(world) == ["memory/originals/2026-01/2026-01-31-nginx.md"]
 
 
-def test_a_month_is_made_of_its_days_when_it_closes_and_the_days_stay(world):
+def test_submit_builds_a_closed_month_from_its_days_and_keeps_them(world):
     """A2, B3: the last finished day won."""
     world.write([*on("2025-12-03", "nginx"), *on("2025-12-20", "pnpm"), *on("2025-12-31", "docker")])
     world.settle()
@@ -83,7 +83,7 @@ def test_a_month_is_made_of_its_days_when_it_closes_and_the_days_stay(world):
     assert "pnpm" in world.summary("2025-12")
 
 
-def test_a_month_without_a_model_is_read_from_the_words_themselves(world):
+def test_submit_builds_a_month_from_dated_files_without_a_model(world):
     world.reopen(WITHOUT_MODEL)
     world.model.extract = True
     world.write([*on("2025-12-03", "nginx"), *on("2025-12-20", "pnpm")])
@@ -96,7 +96,7 @@ def test_a_month_without_a_model_is_read_from_the_words_themselves(world):
 # ── late ─────────────────────────────────────────────────────────────────────
 
 
-def test_a_late_message_joins_a_closed_day(world):
+def test_submit_adds_a_late_message_to_the_summary_of_a_closed_day(world):
     """A5: previous summary and new file; the earlier text is kept under previous/."""
     world.write(on("2026-01-10", "nginx"))
     world.settle()
@@ -109,11 +109,11 @@ def test_a_late_message_joins_a_closed_day(world):
     listed = world.summary("2026-01-10").partition("made from")[2]
     assert "2026-01-10-nginx.md" in listed
     assert "2026-01-10-pnpm.md" in listed
-    assert [path.read_text() for path in world.layout.previous.iterdir()] == [first]
+    assert [path.read_text() for path in world.paths.previous.iterdir()] == [first]
     assert world.flags() == [True, True]
 
 
-def test_a_late_message_joins_a_closed_month(world):
+def test_submit_adds_a_late_message_to_the_summary_of_a_closed_month(world):
     world.write([*on("2025-11-10", "nginx"), *on("2025-11-20", "pnpm")])
     world.settle()
     world.add(*on("2025-11-15", "docker"))
@@ -125,7 +125,7 @@ def test_a_late_message_joins_a_closed_month(world):
     assert [task.group for task, _ in world.model.requests] == ["month-2025-11", "month-2025-11"]
 
 
-def test_a_late_message_of_a_month_that_has_just_closed_hides_none_of_its_days(world):
+def test_submit_lists_all_days_in_a_new_month_with_a_late_message(world):
     """A3: a monthly file of one late message made all days of its month disappear."""
     world.write([*on("2025-12-03", "nginx"), *on("2025-12-20", "pnpm")])
     world.settle()
@@ -136,7 +136,7 @@ def test_a_late_message_of_a_month_that_has_just_closed_hides_none_of_its_days(w
     assert all(f"{name}.md" in listed for name in ("2025-12-03-nginx", "2025-12-20-pnpm", "2025-12-30-docker"))
 
 
-def test_a_monthly_file_of_one_late_message_that_another_program_made_hides_nothing(world):
+def test_submit_extends_a_monthly_file_that_another_program_wrote(world):
     world.write(on("2025-12-03", "nginx"))
     world.settle()
     (world.root / "memory" / "summary" / "2025-12.md").write_text("# 十二月\n只有一条迟到的消息\n")
@@ -146,7 +146,7 @@ def test_a_monthly_file_of_one_late_message_that_another_program_made_hides_noth
     assert "2025-12-03-nginx.md" in world.summary("2025-12")
 
 
-def test_a_late_file_that_lands_while_the_task_is_in_flight_is_not_named_by_its_result(world):
+def test_collect_names_only_the_files_that_the_task_read(world):
     """4H, 3: the summary named what it had not read."""
     world.write(on("2026-01-10", "nginx"))
     world.round("all")
@@ -160,13 +160,13 @@ def test_a_late_file_that_lands_while_the_task_is_in_flight_is_not_named_by_its_
     assert "2026-01-10-pnpm.md" in world.summary("2026-01-10")
 
 
-def test_a_day_that_gains_a_file_while_its_month_is_in_flight_hides_nothing(world):
+def test_collect_leaves_a_file_that_came_while_its_month_was_in_flight(world):
     """4H, 5: the month named the day, the day gained a file, and the file was hidden."""
     world.write(on("2025-12-10", "nginx"))
     world.settle()
     world.clock.forward(days=1)
     world.round("all")
-    assert list(world.ws.spool.in_flight()) == ["month-2025-12"]
+    assert list(world.ws.task_queue.active_groups()) == ["month-2025-12"]
     world.add(*on("2025-12-10", "pnpm"))
     world.round("all")
     world.work()
@@ -180,17 +180,17 @@ def test_a_day_that_gains_a_file_while_its_month_is_in_flight_hides_nothing(worl
 # ── the spool ────────────────────────────────────────────────────────────────
 
 
-def test_at_most_eight_tasks_wait_and_the_newest_days_come_first(world):
+def test_submit_queues_at_most_eight_tasks_with_the_newest_days_first(world):
     world.write([raw for day in range(1, 20) for raw in on(f"2026-01-{day:02d}")])
     world.round("all")
     assert groups(world) == [f"day-2026-01-{day:02d}" for day in range(19, 11, -1)]
     world.round("all")
-    assert len(list(world.ws.spool.queue.iterdir())) == 8
+    assert len(list(world.ws.task_queue.queue.iterdir())) == 8
     world.settle()
     assert len(world.summaries()) == 19
 
 
-def test_what_a_large_day_in_flight_will_cost_is_left_for_it_of_the_day_s_calls(world):
+def test_submit_reserves_the_daily_calls_of_a_large_task_in_flight(world):
     world.reopen(WITHOUT_MODEL + '[llm]\nmodel = "qwen-test"\ncontext_tokens = 512\nmax_calls_per_day = 12\n')
     world.write([message(f"长{n}", f"2026-01-20T09:{n:02}", f"第 {n} 段：" + "备份放在 /srv/backup，" * 4) for n in range(25)])
     world.round("all")
@@ -202,14 +202,14 @@ def test_what_a_large_day_in_flight_will_cost_is_left_for_it_of_the_day_s_calls(
     assert 1 <= len(groups(world)) - 1 <= 12 - large["calls"]
 
 
-def test_a_group_in_flight_is_not_asked_for_again(world):
+def test_submit_skips_a_group_that_is_in_flight(world):
     world.write(on("2026-01-10"))
     for _ in range(3):
         world.round("all")
     assert groups(world) == ["day-2026-01-10"]
 
 
-def test_the_messages_of_a_group_are_pending_while_it_is_in_flight(world):
+def test_submit_marks_messages_pending_until_the_result_is_collected(world):
     world.write(on("2026-01-10", count=2))
     world.round("all")
     assert world.flags() == ["pending", "pending"]
@@ -218,7 +218,7 @@ def test_the_messages_of_a_group_are_pending_while_it_is_in_flight(world):
     assert world.flags() == [True, True]
 
 
-def test_messages_are_pending_before_their_task_exists(world, monkeypatch):
+def test_submit_marks_messages_pending_before_it_creates_the_task(world, monkeypatch):
     world.model.script = unreachable
     world.write(on("2026-01-10", count=2))
     world.settle()
@@ -237,7 +237,7 @@ def test_messages_are_pending_before_their_task_exists(world, monkeypatch):
     assert seen == [["pending", "pending"]]
 
 
-def test_a_task_carries_material_and_no_prompt(world):
+def test_submit_writes_kind_and_period_and_material_into_the_task(world):
     world.write(on("2026-01-10"))
     world.round("all")
     world.work()
@@ -249,7 +249,7 @@ def test_a_task_carries_material_and_no_prompt(world):
 # ── originals ────────────────────────────────────────────────────────────────
 
 
-def test_a_covered_file_moves_unchanged_and_only_when_it_is_old(world):
+def test_submit_moves_only_old_covered_files_to_originals_unchanged(world):
     world.write([*on("2026-01-10"), *on("2026-01-30")])
     world.round("all")
     before = dict(world.tree())
@@ -259,12 +259,12 @@ def test_a_covered_file_moves_unchanged_and_only_when_it_is_old(world):
     assert world.events.of("moved") == [{"files": 1}]
 
 
-def test_a_covered_file_that_is_recent_stays_where_it_is(world):
+def test_submit_leaves_a_recent_covered_file_in_place(world):
     """A person raises recent_days after the day was summarised and before its file had moved."""
     world.write(on("2026-01-10"))
     world.settle()
     (name,) = places(world)
-    young = world.layout.memory / "2026-01-10-nginx.md"
+    young = world.paths.memory / "2026-01-10-nginx.md"
     (world.root / name).rename(young)
     world.reopen(world.toml.replace("jitter = 0", "jitter = 0\nrecent_days = 30"))
     world.settle()
@@ -274,7 +274,7 @@ def test_a_covered_file_that_is_recent_stays_where_it_is(world):
     assert places(world) == [name]
 
 
-def test_nothing_moves_back_when_a_person_deletes_a_summary_and_it_is_made_anew(world):
+def test_submit_moves_nothing_back_when_a_deleted_summary_is_rebuilt(world):
     world.write(on("2026-01-10"))
     world.settle()
     (world.root / "memory" / "summary" / "2026-01-10.md").unlink()
@@ -283,7 +283,7 @@ def test_nothing_moves_back_when_a_person_deletes_a_summary_and_it_is_made_anew(
     assert (places(world), world.summaries()) == (before, ["2026-01-10"])
 
 
-def test_the_day_of_a_closed_month_is_not_made_anew_but_its_month_is(world):
+def test_submit_rebuilds_a_deleted_month_but_no_day_of_a_closed_month(world):
     world.write(on("2025-12-10"))
     world.settle()
     world.clock.forward(days=1)
@@ -294,7 +294,7 @@ def test_the_day_of_a_closed_month_is_not_made_anew_but_its_month_is(world):
     assert world.summaries() == ["2025-12"]
 
 
-def test_a_file_that_a_person_edits_in_originals_is_summarised_anew(world):
+def test_submit_rebuilds_the_summary_when_a_person_edits_an_original(world):
     world.write([*on("2026-01-10"), *on("2026-01-10", "pnpm")])
     world.settle()
     (name,) = places(world)
@@ -305,7 +305,7 @@ def test_a_file_that_a_person_edits_in_originals_is_summarised_anew(world):
     assert world.model.requests[-1][0].previous == ""
 
 
-def test_a_name_that_both_places_show_after_a_crash_is_tidied_up(world):
+def test_submit_removes_the_duplicate_that_a_crashed_move_left(world):
     world.write(on("2026-01-10"))
     world.settle()
     (name,) = places(world)
@@ -314,11 +314,11 @@ def test_a_name_that_both_places_show_after_a_crash_is_tidied_up(world):
     assert places(world) == [name]
 
 
-def test_two_different_files_of_one_name_both_stay(world):
+def test_submit_keeps_two_different_files_of_one_name(world):
     world.write(on("2026-01-10"))
     world.settle()
     (name,) = places(world)
-    other = world.layout.memory / "2026-01-10-nginx.md"
+    other = world.paths.memory / "2026-01-10-nginx.md"
     other.write_text("我的笔记，碰巧同名")
     world.settle()
     assert other.read_text() == "我的笔记，碰巧同名"
@@ -328,7 +328,7 @@ def test_two_different_files_of_one_name_both_stay(world):
 # ── a model appears ──────────────────────────────────────────────────────────
 
 
-def test_extracts_are_made_anew_newest_first_when_a_model_appears(world):
+def test_submit_rebuilds_extracts_newest_first_when_a_model_appears(world):
     """Rule 11; 4H, 4: an extract is never previous text."""
     world.reopen(WITHOUT_MODEL)
     world.model.extract = True
@@ -344,7 +344,7 @@ def test_extracts_are_made_anew_newest_first_when_a_model_appears(world):
     assert not any("extract: true" in world.summary(label) for label in world.summaries())
 
 
-def test_an_extract_that_a_person_edited_gets_the_model_s_text_below_once(world):
+def test_collect_appends_the_model_text_once_to_an_edited_extract(world):
     """4H, 9: an edited extract was redone for ever."""
     world.reopen(WITHOUT_MODEL)
     world.model.extract = True
@@ -364,7 +364,7 @@ def test_an_extract_that_a_person_edited_gets_the_model_s_text_below_once(world)
 # ── at rest ──────────────────────────────────────────────────────────────────
 
 
-def test_a_second_run_changes_no_byte_outside_the_machine_s_own_folder(world):
+def test_round_changes_no_file_outside_recalld_when_all_is_settled(world):
     world.write(
         [
             raw
@@ -380,7 +380,7 @@ def test_a_second_run_changes_no_byte_outside_the_machine_s_own_folder(world):
     assert world.tree() == before
 
 
-def test_a_month_that_lists_a_deleted_file_is_at_rest(world):
+def test_submit_leaves_a_month_that_lists_a_deleted_file(world):
     """4H, 9."""
     world.write([*on("2025-11-10", "nginx"), *on("2025-11-20", "pnpm")])
     world.settle()
@@ -390,7 +390,7 @@ def test_a_month_that_lists_a_deleted_file_is_at_rest(world):
     assert len(world.model.requests) == asked
 
 
-def test_a_failure_is_forgotten_when_its_group_has_nothing_left(world):
+def test_submit_clears_a_failure_whose_group_has_no_files_left(world):
     """4H, 9: a `failed` file outlived its group."""
     world.model.script = unreachable
     world.write(on("2026-01-10"))
@@ -402,7 +402,7 @@ def test_a_failure_is_forgotten_when_its_group_has_nothing_left(world):
     assert world.flags() == [True]
 
 
-def test_a_day_that_fails_into_the_next_month_goes_on_as_part_of_its_month(world):
+def test_submit_retries_a_failed_day_as_part_of_its_closed_month(world):
     """A40: its task, result and failure belong to the day; from 1 February the month is its group."""
     world.model.script = unreachable
     world.write(on("2025-12-10"))
@@ -414,7 +414,7 @@ def test_a_day_that_fails_into_the_next_month_goes_on_as_part_of_its_month(world
     assert world.history()[0]["archiveAttempts"] == 1
 
 
-def test_a_day_that_is_given_up_is_not_asked_for_again_while_other_days_of_its_month_wait(world):
+def test_submit_skips_a_given_up_day_while_other_days_of_its_month_wait(world):
     """A month too large for one call is told day by day: of the day that failed five times nothing is forgotten meanwhile."""
     world.reopen(WITHOUT_MODEL + '[llm]\nmodel = "qwen-test"\ncontext_tokens = 512\n')
     honest, world.model.script = world.model.script, unreachable
@@ -423,8 +423,8 @@ def test_a_day_that_is_given_up_is_not_asked_for_again_while_other_days_of_its_m
     for day in ("2025-11-20", "2025-11-21"):
         assert world.ws.failures()[f"day-{day}"].attempts == 1
     later = world.clock() + timedelta(hours=12)
-    world.ws.spool.fail("day-2025-11-20", 5, world.clock(), later, "refused")
-    world.ws.spool.fail("day-2025-11-21", 4, world.clock(), later, "refused")
+    world.ws.task_queue.fail("day-2025-11-20", 5, world.clock(), later, "refused")
+    world.ws.task_queue.fail("day-2025-11-21", 4, world.clock(), later, "refused")
     world.model.requests.clear()
     world.settle()
     world.settle()
@@ -437,7 +437,7 @@ def test_a_day_that_is_given_up_is_not_asked_for_again_while_other_days_of_its_m
     assert world.ws.failures() == {}
 
 
-def test_a_day_that_its_month_has_told_raw_is_not_begun_anew_for_a_late_message_of_another_day(world):
+def test_submit_skips_a_day_that_its_month_already_includes_raw(world):
     world.reopen(WITHOUT_MODEL + '[llm]\nmodel = "qwen-test"\ncontext_tokens = 512\n')
     honest = world.model.script
     world.model.script = lambda task, blocks: (
@@ -456,7 +456,7 @@ def test_a_day_that_its_month_has_told_raw_is_not_begun_anew_for_a_late_message_
     assert [task.group for task, _ in world.model.requests] == ["day-2025-11-22", "month-2025-11"]
 
 
-def test_a_day_in_flight_over_the_turn_of_the_month_is_written_to_its_own_path(world):
+def test_collect_writes_a_daily_result_that_comes_after_its_month_closed(world):
     """A40."""
     world.write(on("2025-12-10"))
     world.round("all")
@@ -467,8 +467,8 @@ def test_a_day_in_flight_over_the_turn_of_the_month_is_written_to_its_own_path(w
     assert world.model.requests[-1][0].material == ("summary/2025-12-10.md",)
 
 
-def test_a_person_s_note_named_like_a_dated_file_is_a_source_of_its_day(world):
-    note = world.layout.memory / "2026-01-10-想法.md"
+def test_submit_includes_a_persons_note_named_like_a_dated_file(world):
+    note = world.paths.memory / "2026-01-10-想法.md"
     note.write_text("换成 caddy 试试")
     world.write(on("2026-01-10"))
     world.settle()
@@ -479,7 +479,7 @@ def test_a_person_s_note_named_like_a_dated_file_is_a_source_of_its_day(world):
 
 
 @pytest.mark.parametrize("name", ["2026-01-10-my trip.md", "2026-01-10-旅行 · 1 · 2.md", "2026-01-10-evil\n- 2026-01-11-x.md"])
-def test_a_note_of_any_name_is_told_once_and_names_no_other(world, name):
+def test_submit_summarizes_an_oddly_named_note_once_and_adds_no_source(world, name):
     """A name with a blank was read back as no source: its day was told again for ever."""
     world.write(on("2026-01-10", "nginx"))
     (world.root / "memory" / name).write_text("绣球花三天浇一次水。\n", encoding="utf-8")
@@ -493,8 +493,8 @@ def test_a_note_of_any_name_is_told_once_and_names_no_other(world, name):
     assert {source.name for source in summary.sources} == expected
 
 
-def test_a_note_that_its_person_edits_is_read_anew(world):
-    note = world.layout.memory / "2026-01-10-idea.md"
+def test_submit_reads_a_note_again_after_an_edit(world):
+    note = world.paths.memory / "2026-01-10-idea.md"
     note.write_text("换成 caddy 试试")
     world.settle()
     note.write_text("还是用 nginx")
@@ -504,21 +504,21 @@ def test_a_note_that_its_person_edits_is_read_anew(world):
     assert len(world.model.requests) == 2
 
 
-def test_words_written_late_as_a_revision_reach_the_summary(world):
+def test_submit_adds_a_revision_to_the_summary_of_its_day(world):
     world.write([message("1", "2026-01-10T09:00", "改到周四")])
     world.settle()
     world.write([{**world.history()[0], "text": "改到周五"}])
     world.settle()
     assert "改到周五" in world.summary("2026-01-10")
-    assert world.archived()[1] == (f"1~{words_digest('改到周五')[:8]}", "改到周五")
+    assert world.archived()[1] == (f"1~{digest_of_text('改到周五')[:8]}", "改到周五")
     assert world.events.of("moved") == [{"files": 1}] * 2
 
 
-def test_where_a_person_wrote_into_one_of_two_such_files_both_stay_and_nothing_is_told_to_move(world):
+def test_submit_keeps_a_file_and_its_edited_original_and_reports_no_move(world):
     world.write(on("2026-01-10", count=2))
     world.settle()
     (original,) = (world.root / name for name in places(world))
-    here = world.layout.memory / original.name
+    here = world.paths.memory / original.name
     here.write_bytes(original.read_bytes())
     original.write_text(original.read_text().replace("第 1 句", "第一句"))
     moved = len(world.events.of("moved"))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from supervisor.protocol.files import Look
+    from supervisor.protocol.files import FileVersion
 
 #: What is done to a call. "short": it takes nothing, and says so; "lie": it says that it took a byte; "limit": files end there.
 FAULTS: Final = ("kill", "ENOSPC", "EIO", "EACCES", "short", "limit", "lie")
@@ -179,7 +179,7 @@ def _limited(run: Callable[[], int], size: int) -> Callable[[], int]:
 def _in_place(run: Callable[[], int]) -> Callable[[], int]:
     """The control: files are written in place, as careless programs do. The sweep has to see it."""
 
-    def replace(self: Files, path: Path, data: bytes, seen: Look | None, keep: Path | None = None) -> None:
+    def replace(self: Files, path: Path, data: bytes, seen: FileVersion | None, keep: Path | None = None) -> None:
         with path.open("wb", buffering=0) as file:
             file.write(data[: len(data) // 2])
             file.write(data[len(data) // 2 :])

@@ -30,7 +30,7 @@ def swept(*words: str, module: str = "tests.syscalls") -> tuple[int, str]:
 
 @pytest.mark.process
 @pytest.mark.timeout(120)
-def test_a_call_that_fails_or_is_the_last_loses_and_doubles_nothing():
+def test_pipeline_loses_nothing_when_a_system_call_fails_or_is_the_last():
     code, said = swept("--limit", "25", "--seed", "7")
 
     assert code == 0, said
@@ -39,7 +39,7 @@ def test_a_call_that_fails_or_is_the_last_loses_and_doubles_nothing():
 
 @pytest.mark.process
 @pytest.mark.timeout(120)
-def test_a_recovery_that_is_killed_too_loses_and_doubles_nothing():
+def test_recovery_loses_nothing_when_it_is_killed_too():
     code, said = swept("--pairs", "12", "--pairs-a-kill", "6", "--seed", "7")
 
     assert code == 0, said
@@ -47,7 +47,7 @@ def test_a_recovery_that_is_killed_too_loses_and_doubles_nothing():
 
 @pytest.mark.process
 @pytest.mark.timeout(120)
-def test_the_sweep_finds_files_that_are_written_in_place():
+def test_sweep_finds_files_written_in_place():
     code, said = swept("--control", "--workload", "archive", "--faults", "kill", "--limit", "40", "--seed", "7")
 
     assert code == 0, said
@@ -56,7 +56,7 @@ def test_the_sweep_finds_files_that_are_written_in_place():
 
 @pytest.mark.process
 @pytest.mark.timeout(120)
-def test_a_full_disk_is_told_of_and_heals_by_itself_when_room_is_made():
+def test_supervisor_reports_a_full_disk_and_recovers_when_there_is_room():
     code, said = swept("--cycles", "3", "--seed", "7", module="tests.syscalls.full")
     if "SKIPPED" in said:
         pytest.skip(said.strip())
@@ -65,7 +65,7 @@ def test_a_full_disk_is_told_of_and_heals_by_itself_when_room_is_made():
     assert re.search(r"^3 times full, [1-9][0-9]* acknowledged messages, 0 violations", said, re.MULTILINE), said
 
 
-def test_only_calls_on_the_workspace_count_and_the_others_are_counted_along():
+def test_tracer_counts_all_calls_and_returns_those_on_the_workspace():
     trace = (
         'openat(AT_FDCWD</>, "/etc/localtime", O_RDONLY) = 3</etc/localtime>\n'
         'openat(AT_FDCWD</>, "/工作/history.json", O_RDONLY) = 3</工作/history.json>\n'

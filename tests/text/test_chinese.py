@@ -22,12 +22,12 @@ WRITTEN = (
 
 
 @pytest.mark.parametrize("run", WRITTEN)
-def test_rjieba_cuts_what_people_write_as_jieba_does(run):
+def test_slow_cut_for_search_agrees_with_rjieba_on_written_text(run):
     rjieba = pytest.importorskip("rjieba")
     assert rjieba.cut_for_search(run, False) == slow_cut_for_search(run)
 
 
-def test_rjieba_cuts_ten_thousand_made_up_runs_as_jieba_does():
+def test_slow_cut_for_search_agrees_with_rjieba_on_random_runs():
     rjieba = pytest.importorskip("rjieba")
     rng = random.Random(20260131)
     known = sorted({token for run in WRITTEN for token in slow_cut_for_search(run)})
@@ -39,7 +39,7 @@ def test_rjieba_cuts_ten_thousand_made_up_runs_as_jieba_does():
 
 
 @given(st.text(alphabet=st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF), min_size=1, max_size=12))
-def test_words_of_a_run_cover_it_whoever_cuts_it(run):
+def test_cut_for_search_covers_the_run_and_agrees_with_jieba(run):
     assert set("".join(cut_for_search(run))) == set(run)
     assert sorted(cut_for_search(run)) == sorted(slow_cut_for_search(run) if len(run) > 1 else [run])
 
@@ -57,23 +57,23 @@ def test_words_of_a_run_cover_it_whoever_cuts_it(run):
         ("裏面有魚", "里面有鱼"),
     ],
 )
-def test_traditional_and_simplified_have_the_same_words(traditional, plain):
+def test_tokenizer_gives_traditional_and_simplified_text_equal_tokens(traditional, plain):
     assert tokens(traditional) == tokens(plain)
 
 
 @pytest.mark.parametrize("text", ["备份软件上传失败", "皇后在后院晒干", "以后只有干面", "台风云里雾里", "猫がいます、東京へ"])
-def test_what_is_simplified_already_stays(text):
+def test_simplified_keeps_simplified_text_unchanged(text):
     kept = "".join(re.findall(f"[{HAN}]", text)).replace("東", "东")
     assert "".join(map(simplified, re.findall(f"[{HAN}]+", text))) == kept
 
 
 @given(st.text(alphabet="備份備软軟體件網路硬碟里裡裏後后乾干发發髮，a ", max_size=20))
-def test_folding_twice_is_folding_once(text):
+def test_simplified_is_idempotent(text):
     once = [simplified(run) for run in re.findall(f"[{HAN}]+", text)]
     assert [simplified(run) for run in once] == once
 
 
-def test_a_word_is_shown_as_it_was_written_and_known_by_its_plain_form():
+def test_spelled_returns_the_written_word_with_its_simplified_token():
     assert list(spelled("備份腳本，备份脚本")) == [
         *(("備份", "备份"), ("腳本", "脚本")),
         *(("备份", "备份"), ("脚本", "脚本")),
@@ -81,13 +81,13 @@ def test_a_word_is_shown_as_it_was_written_and_known_by_its_plain_form():
     assert han_frequency("备份") > 0
 
 
-def test_a_traditional_line_is_cut_around_the_word_that_matched():
+def test_snippet_cuts_traditional_text_around_a_simplified_term():
     text = "先說天氣，" * 80 + "我對花生過敏，醫生說的。" + "後來又說天氣。" * 80
     start, end = around(text, 40, tokens("花生过敏"))
     assert "我對花生過敏" in text[start:end]
 
 
-def test_a_line_that_says_one_of_the_words_again_and_again_is_cut_where_the_other_stands():
+def test_snippet_prefers_the_place_where_both_terms_occur():
     text = "花生" * 200 + "过敏" + "花生" * 200
     start, end = around(text, 40, tokens("花生过敏"))
     assert "花生过敏" in text[start:end]

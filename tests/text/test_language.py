@@ -21,5 +21,5 @@ from supervisor.text.language import language_of
         ("好", "zh"),
     ],
 )
-def test_the_language_is_the_one_most_words_are_in(text, language):
+def test_language_of_returns_the_language_of_most_words(text, language):
     assert language_of(text) == language

@@ -25,31 +25,31 @@ from supervisor.text.redact import redacted
         ("发到 xiaowang@example.com 吧", "xiaowang"),
     ],
 )
-def test_a_secret_is_taken_out(text, secret):
+def test_redacted_removes_a_secret(text, secret):
     assert secret not in redacted(text)
 
 
 @pytest.mark.parametrize(
     "text", ["我对花生过敏。", "把 nginx 重启一下", "预算 3,200 元，2026-01-28 前付", "这个词是秘密", "版本 3.11.4"]
 )
-def test_plain_words_stay(text):
+def test_redacted_keeps_plain_text(text):
     assert redacted(text) == text
 
 
-def test_what_stands_around_a_secret_stays():
+def test_redacted_keeps_the_text_around_a_secret():
     assert redacted("登录 password: hunter2-demo 即可", "…") == "登录 … 即可"
 
 
-def test_a_secret_ends_where_its_sentence_does():
+def test_redacted_ends_a_secret_at_chinese_punctuation():
     assert redacted("密码是 Hunter2demo，周五改端口 8443。", "…") == "…，周五改端口 8443。"
 
 
-def test_what_a_user_calls_a_secret_is_taken_out_too():
+def test_redacted_removes_matches_of_user_patterns():
     assert redacted("工号 QX-2291 的柜子密码照旧", "[已隐去]", [r"QX-\d+", "x*"]) == "工号 [已隐去] 的柜子密码照旧"
 
 
 @pytest.mark.parametrize("word", ["字", "a.", "aB+", "eyJ-", "sk-", "密码", "a@", "1 ", "://a:"])
-def test_one_long_word_of_any_kind_is_looked_through_in_a_moment(word: str) -> None:
+def test_redacted_reads_one_long_word_within_two_seconds(word: str) -> None:
     """A pasted file has kept the archive run busy for minutes."""
     text = word * (60_000 // len(word))
     began = time.process_time()

@@ -5,13 +5,13 @@ from hypothesis import strategies as st
 from supervisor.text.small_talk import GREETINGS, SKIP_CHARS, SKIP_PREFIXES, is_chitchat, is_small_talk
 
 
-def test_the_list_is_the_one_of_the_seed():
+def test_skip_prefixes_contains_the_41_original_entries():
     assert len(SKIP_PREFIXES) == 41
     assert {"好的", "666", "👍", "got it", "确实"} < set(SKIP_PREFIXES)
 
 
 @pytest.mark.parametrize("text", SKIP_PREFIXES)
-def test_every_courtesy_of_the_list_alone_is_small_talk_in_any_case_and_with_a_full_stop(text):
+def test_is_chitchat_accepts_every_prefix_in_any_case(text):
     assert is_chitchat(text)
     assert is_chitchat(f" {text.upper()}！")
 
@@ -33,7 +33,7 @@ def test_every_courtesy_of_the_list_alone_is_small_talk_in_any_case_and_with_a_f
         "  \n",
     ],
 )
-def test_courtesies_with_particles_punctuation_and_emoji_are_small_talk(text):
+def test_is_chitchat_accepts_particles_punctuation_and_emoji(text):
     assert is_chitchat(text)
 
 
@@ -59,28 +59,28 @@ def test_courtesies_with_particles_punctuation_and_emoji_are_small_talk(text):
         "sure 8点",
     ],
 )
-def test_what_says_something_beside_the_courtesy_is_kept(text):
+def test_is_chitchat_rejects_text_with_further_content(text):
     assert not is_chitchat(text)
 
 
 @given(st.lists(st.sampled_from(SKIP_PREFIXES), min_size=1, max_size=6).map(" ".join))
-def test_courtesies_are_small_talk_up_to_the_seeds_eight_characters_and_not_beyond(text):
+def test_is_chitchat_accepts_courtesies_up_to_eight_characters_only(text):
     assert is_chitchat(text) == (len(text) <= SKIP_CHARS)
 
 
 @given(st.sampled_from(SKIP_PREFIXES), st.integers(1000, 9999))
-def test_a_number_behind_a_courtesy_is_never_dropped(prefix, number):
+def test_is_chitchat_rejects_a_prefix_followed_by_a_number(prefix, number):
     assert not is_chitchat(f"{prefix}{number}")
 
 
 @given(st.lists(st.sampled_from((*GREETINGS, *SKIP_PREFIXES)), min_size=1, max_size=5).map("，".join))
-def test_greetings_and_courtesies_however_many_ask_for_nothing(text):
+def test_is_small_talk_accepts_several_greetings_and_courtesies(text):
     assert is_small_talk(text)
     assert is_small_talk(f"{text.upper()}！😀")
 
 
 @pytest.mark.parametrize("text", ["", "？！", "……", "早上好呀～", "Good morning, everyone!", "thank you so much 🙏", "❤️"])
-def test_what_only_greets_or_holds_no_word_asks_for_nothing(text):
+def test_is_small_talk_accepts_greetings_and_text_without_words(text):
     assert is_small_talk(text)
 
 
@@ -88,9 +88,9 @@ def test_what_only_greets_or_holds_no_word_asks_for_nothing(text):
     "text",
     ["早餐吃了什么", "hi-fi 音箱", "你好像说过", "再见面是哪天", "会议几点，谢谢", "继续", "可以吗", "the lot", "666房间"],
 )
-def test_what_asks_beside_the_greeting_is_a_question(text):
+def test_is_small_talk_rejects_a_question_beside_a_greeting(text):
     assert not is_small_talk(text)
 
 
-def test_a_long_text_is_no_small_talk():
+def test_is_small_talk_rejects_a_very_long_text():
     assert not is_small_talk("你好" * 1_000_000)

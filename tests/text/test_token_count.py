@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.text.token_count import estimate, token_cost, whole_tokens
+from supervisor.text.token_count import estimate_tokens, token_cost, whole_tokens
 
 # counted with the tokenisers of Qwen (7B) and Qwen 3.6; the larger number of the two
 COUNTED = [
@@ -15,22 +15,22 @@ COUNTED = [
 
 
 @pytest.mark.parametrize(("text", "counted"), COUNTED)
-def test_the_estimate_is_not_low_and_not_twice_as_high(text, counted):
-    assert counted <= estimate(text) <= 2 * counted
+def test_estimate_tokens_is_between_the_true_count_and_twice_it(text, counted):
+    assert counted <= estimate_tokens(text) <= 2 * counted
 
 
-def test_a_chinese_character_is_one_token_unless_the_servers_usage_allows_less():
-    assert estimate("备份脚本改成") == 6
-    assert estimate("备份脚本改成", cjk_weight=0.5) == 3
+def test_estimate_tokens_counts_a_chinese_character_by_its_weight():
+    assert estimate_tokens("备份脚本改成") == 6
+    assert estimate_tokens("备份脚本改成", cjk_weight=0.5) == 3
 
 
-def test_nothing_costs_nothing():
-    assert estimate("") == 0
+def test_estimate_tokens_returns_zero_for_empty_text():
+    assert estimate_tokens("") == 0
 
 
 @given(st.text(), st.text())
-def test_more_text_never_costs_less_by_more_than_a_seam(a, b):
-    assert estimate(a + b) >= estimate(a) - 2
+def test_estimate_tokens_drops_by_at_most_two_when_text_is_added(a, b):
+    assert estimate_tokens(a + b) >= estimate_tokens(a) - 2
 
 
 @given(
@@ -38,9 +38,9 @@ def test_more_text_never_costs_less_by_more_than_a_seam(a, b):
 )
 def test_costs_of_parts_between_blanks_add_up_to_the_cost_of_the_text(parts, cjk_weight):
     cost = sum(token_cost(part if not n else f" {part}", cjk_weight) for n, part in enumerate(parts))
-    assert whole_tokens(cost) == estimate(" ".join(parts), cjk_weight)
+    assert whole_tokens(cost) == estimate_tokens(" ".join(parts), cjk_weight)
 
 
 @given(st.text(min_size=1, alphabet="备份过敏花生，。"))
-def test_chinese_is_never_counted_low(text):
-    assert estimate(text) >= len(text)
+def test_estimate_tokens_counts_at_least_one_per_chinese_character(text):
+    assert estimate_tokens(text) >= len(text)

@@ -40,39 +40,39 @@ from supervisor.text.word_frequency import rarity
         ("升级到 PostgreSQL 16 了", "PostgreSQL16"),
     ],
 )
-def test_what_was_said_is_found_by_the_words_it_is_asked_for(said, asked):
+def test_tokenizer_shares_a_token_between_a_text_and_its_question(said, asked):
     assert set(tokens(asked)) & set(tokens(said))
 
 
-def test_every_word_of_a_name_the_dictionary_lacks_meets_itself_in_another_sentence():
+def test_tokenizer_finds_an_unknown_name_in_another_sentence():
     assert set(tokens("秦朵")) <= set(tokens("老秦的女儿秦朵每天来喂猫"))
 
 
-def test_stop_words_of_both_languages_are_dropped():
+def test_tokenizer_drops_stop_words_of_both_languages():
     assert tokens("这是我的，and it was the one that I've had, don't") == ["one"]
 
 
-def test_words_come_in_order_with_their_duplicates():
+def test_tokenizer_keeps_order_and_duplicates():
     assert tokens("花生 rsync 花生") == ["花生", "rsync", "花生"]
 
 
-def test_a_compound_is_found_whole_and_by_its_parts_a_date_only_whole():
+def test_tokenizer_splits_a_compound_but_not_a_date():
     assert tokens("gpt-4o-mini 2026-06-20") == ["gpt-4o-mini", "gpt", "4o", "mini", "2026-06-20"]
 
 
-def test_what_is_written_with_a_hyphen_by_some_is_a_word_of_one_piece_too():
+def test_tokenizer_adds_the_joined_form_of_a_short_hyphenated_word():
     assert tokens("Wi-Fi 和 gpt-4o-mini") == ["wi-fi", "wi", "fi", "wifi", "gpt-4o-mini", "gpt", "4o", "mini"]
 
 
-def test_a_name_with_its_number_is_found_in_two_pieces_too():
+def test_tokenizer_splits_a_name_from_its_number():
     assert tokens("PostgreSQL16 a12 G1375") == ["postgresql16", "postgresql", "16", "a12", "g1375"]
 
 
-def test_latin_words_for_slugs_are_ascii_lower_case_and_unstemmed():
+def test_latin_words_returns_unstemmed_lowercase_ascii():
     assert latin_words("把 Café 部署到 the Cloudflare Workers, 3.11 的 Москва") == ["cafe", "cloudflare", "workers"]
 
 
-def test_words_for_showing_keep_their_spelling_and_names_stay_whole():
+def test_spelled_keeps_the_spelling_and_whole_names():
     assert list(spelled("NAS 备份，better-sqlite3")) == [
         ("NAS", "nas"),
         ("备份", "备份"),
@@ -81,14 +81,14 @@ def test_words_for_showing_keep_their_spelling_and_names_stay_whole():
 
 
 @given(st.text())
-def test_any_text_has_words_without_blanks_and_the_same_twice(text):
+def test_tokenizer_returns_tokens_without_whitespace_for_any_text(text):
     found = tokens(text)
     assert found == tokens(text)
     assert all(word and word == word.strip() and len(word.split()) == 1 for word in found)
 
 
 @given(st.text(alphabet="备份过敏花生abcAB 123.-", max_size=30))
-def test_folding_is_the_same_for_upper_and_lower_case(text):
+def test_tokenizer_ignores_case(text):
     if not any(a.islower() and b.isupper() for a, b in pairwise(text)):  # camelCase has parts
         assert tokens(text.upper()) == tokens(text.lower())
 
@@ -103,7 +103,7 @@ def test_folding_is_the_same_for_upper_and_lower_case(text):
         ("from supervisor.text.tokenizer import tokens; tokens('deployed, no Han here')", {"jieba", "rjieba", "opencc"}),
         ("from supervisor.text.small_talk import is_chitchat; is_chitchat('好的')", {"jieba", "rjieba", "opencc", "Stemmer"}),
         (
-            "from supervisor.text.token_count import estimate; estimate('部署 Workers')",
+            "from supervisor.text.token_count import estimate_tokens; estimate_tokens('部署 Workers')",
             {"jieba", "rjieba", "opencc", "Stemmer"},
         ),
         (
@@ -112,13 +112,13 @@ def test_folding_is_the_same_for_upper_and_lower_case(text):
         ),
     ],
 )
-def test_jieba_and_the_stemmer_are_loaded_only_where_they_are_needed(code, absent):
+def test_tokenizer_loads_jieba_and_the_stemmer_only_when_needed(code, absent):
     probe = f"import sys; {code}; print(*sys.modules)"
     loaded = set(subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True).stdout.split())
     assert not absent & loaded
 
 
-def test_jieba_is_silent_and_keeps_its_cache_in_the_users_own_folder(tmp_path):
+def test_spelled_loads_jieba_silently_and_caches_in_the_user_folder(tmp_path):
     probe = "from supervisor.text.tokenizer import spelled; print([token for _, token in spelled('备份脚本')])"
     env = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "TMPDIR": str(tmp_path), "HOME": str(tmp_path), "PYTHONUTF8": "1"}
     done = subprocess.run([sys.executable, "-W", "error", "-c", probe], capture_output=True, text=True, check=True, env=env)
@@ -126,7 +126,7 @@ def test_jieba_is_silent_and_keeps_its_cache_in_the_users_own_folder(tmp_path):
     assert [path.relative_to(tmp_path).parts[:2] for path in tmp_path.rglob("jieba.cache")] == [("cache", "recalld")]
 
 
-def test_without_a_cache_folder_the_words_are_the_same(tmp_path):
+def test_spelled_returns_the_same_words_without_a_cache_folder(tmp_path):
     (tmp_path / "cache").write_text("a file where the folder should be")
     probe = "from supervisor.text.tokenizer import spelled; print([token for _, token in spelled('备份脚本')])"
     env = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "TMPDIR": str(tmp_path), "HOME": str(tmp_path), "PYTHONUTF8": "1"}
@@ -135,10 +135,10 @@ def test_without_a_cache_folder_the_words_are_the_same(tmp_path):
     assert list(tmp_path.iterdir()) == [tmp_path / "cache"]
 
 
-def test_names_and_terms_are_rarer_than_things_and_those_than_courtesies():
+def test_word_frequency_rates_terms_as_rarer_than_everyday_words():
     assert rarity("谢谢") < rarity("电影") < rarity("尿酸")
     assert rarity("thank") < rarity("backup") < rarity("rsync")
 
 
-def test_a_noun_is_told_from_a_wrong_guess():
+def test_is_noun_accepts_nouns_and_rejects_a_wrong_guess():
     assert [is_noun(word) for word in ("备份", "洗衣机", "得算")] == [True, True, False]

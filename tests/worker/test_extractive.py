@@ -46,7 +46,7 @@ TOFU = (
 )
 
 
-def test_what_carries_facts_is_quoted_word_for_word_with_its_local_time():
+def test_extract_quotes_facts_verbatim_with_their_local_time():
     text = day(*TOFU)
     assert "- 09:00 家里的小服务器叫 tofu，Debian 12，SSH 端口 2222。" in text
     assert "- 09:04 备份用 restic 0.16.4，每天 03:30 推到 /mnt/usb-bak，脚本是 /srv/backup/nightly.sh" in text
@@ -54,19 +54,19 @@ def test_what_carries_facts_is_quoted_word_for_word_with_its_local_time():
     assert "周棠对榛子过敏，9 月 26 日中午聚餐记得看配料表" in text
 
 
-def test_courtesies_are_not_quoted():
+def test_extract_omits_courtesies():
     text = day(*TOFU)
     for courtesy in ("很高兴能帮到你", "哈哈", "Sure, I can help"):
         assert courtesy not in text
 
 
-def test_the_first_line_says_in_the_language_of_the_talk_that_it_is_an_extract_and_of_how_much():
+def test_extract_states_its_kind_and_counts_in_the_language_of_the_talk():
     assert re.match(r"> 摘录：没有用模型，从 9 条消息里挑出 \d 条的原话。\n", day(*TOFU))
     english = day(("user", "The gateway demo moved to Aug 28, 罗姐 confirmed."), ("user", "Oil changed at 58,320 km."))
     assert english.startswith("> Extract: no model was used; these are the words of 2 of 2 messages.\n")
 
 
-def test_headings_name_what_is_under_them_in_the_words_of_the_talk():
+def test_extract_names_headings_with_words_of_the_messages():
     text = day(
         ("user", "shelfmark 要支持 Kobo 导入，shelfmark 的 CSV 导出推迟到 0.5"),
         ("user", "shelfmark 的 Kobo 导入有人提了 PR #57"),
@@ -76,7 +76,7 @@ def test_headings_name_what_is_under_them_in_the_words_of_the_talk():
     assert "尿酸" in headings[1]
 
 
-def test_two_matters_of_a_day_stand_under_two_headings():
+def test_extract_puts_two_topics_under_two_headings():
     text = extract(
         talk(("user", "备份脚本 nightly.sh 在 tofu 上跑，restic 备份到 /mnt/usb-bak"), ("user", "tofu 的 restic 备份保留 7 天"))
         + talk(
@@ -94,22 +94,22 @@ def test_two_matters_of_a_day_stand_under_two_headings():
     assert "5400" in second
 
 
-def test_an_answer_that_says_little_alone_takes_its_question_along():
+def test_extract_quotes_a_short_answer_with_its_question():
     text = day(("assistant", "你那张书桌是榆木的吗？"), ("user", "是的，1.6 米，拆不了"))
     assert "- 09:02 助手：你那张书桌是榆木的吗？ → 是的，1.6 米，拆不了" in text
 
 
-def test_a_bare_yes_is_kept_as_the_answer_to_the_proposal_before_it():
+def test_extract_keeps_a_bare_yes_with_the_proposal_it_answers():
     text = day(("assistant", "要不要把例会改到周五下午三点？"), ("user", "好的"))
     assert "- 09:02 助手：要不要把例会改到周五下午三点？ → 好的" in text
 
 
-def test_a_sentence_that_leans_on_the_one_before_takes_it_along():
+def test_extract_quotes_a_dependent_sentence_with_the_one_before():
     text = day(("user", "院子里种了一棵枇杷树。它是 2019 年 5 月 21 日爷爷从塘栖带回来的。"))
     assert "院子里种了一棵枇杷树。它是 2019 年 5 月 21 日爷爷从塘栖带回来的。" in text
 
 
-def test_a_code_block_and_a_traceback_are_cut_to_their_telling_line():
+def test_extract_reduces_code_and_tracebacks_to_their_key_line():
     text = day(
         ("user", "看这个：\n```python\nimport os\n\ndef dedupe(highlights):\n    seen = set()\n    return seen\n```"),
         (
@@ -124,18 +124,18 @@ def test_a_code_block_and_a_traceback_are_cut_to_their_telling_line():
     assert "Traceback" not in text
 
 
-def test_a_short_list_is_told_in_one_sentence_with_the_line_that_announces_it():
+def test_sentences_joins_a_short_list_with_its_introduction():
     assert sentences("签之前要弄清三件事：\n\n- 榆木桌搬不搬得上\n- 中介费谁出\n") == [
         "签之前要弄清三件事： 榆木桌搬不搬得上；中介费谁出"
     ]
 
 
-def test_sentences_are_not_broken_at_versions_paths_abbreviations_and_quotes():
+def test_sentences_keeps_versions_paths_abbreviations_and_quotes_whole():
     whole = ["升级到 0.3.1。", "Dr. Shen said e.g. v1.2 in /srv/a.b is fine.", "他喊了一声（别等了！快走）然后挂了"]
     assert sentences("\n".join(whole)) == whole
 
 
-def test_what_an_assistant_says_of_itself_is_not_recorded_beside_facts():
+def test_extract_omits_what_an_assistant_says_about_itself():
     text = day(
         *TOFU, ("assistant", "作为AI，我没有实体，无法像你这样运动。"), ("assistant", "As an AI, I have no body of my own.")
     )
@@ -143,12 +143,12 @@ def test_what_an_assistant_says_of_itself_is_not_recorded_beside_facts():
     assert "As an AI" not in text
 
 
-def test_repeats_are_told_once():
+def test_extract_quotes_repeated_text_once():
     text = day(*[("user", "小牛搬家报价 900 元，8 月 25 日上午来")] * 5)
     assert len(bullets(text)) == 1
 
 
-def test_what_changed_is_told_in_the_order_of_time():
+def test_extract_lists_changes_in_chronological_order():
     text = extract(
         talk(
             ("user", "数据库先用 Postgres，决定了"),
@@ -165,7 +165,7 @@ def test_what_changed_is_told_in_the_order_of_time():
     assert [bullet[2:7] for bullet in bullets(text)] == ["06-20", "06-27", "07-04"]
 
 
-def test_named_speakers_count_alike_and_calling_each_other_by_name_says_nothing():
+def test_extract_keeps_facts_of_named_speakers_and_omits_their_greetings():
     text = day(
         ("user", "Caroline: Wow, Melanie!"),
         ("assistant", "Melanie: I painted a lake sunrise in 2022，在西湖边画的."),
@@ -178,22 +178,22 @@ def test_named_speakers_count_alike_and_calling_each_other_by_name_says_nothing(
     ]
 
 
-def test_a_day_of_courtesies_has_nothing_to_record():
+def test_extract_of_courtesies_alone_is_empty():
     assert day(("user", "好的"), ("assistant", "Thanks!"), ("user", "嗯嗯👌"), ("user", " ")) == ""
 
 
 @pytest.mark.parametrize("text", ["😂", "。。。。。。。。。。", "```\n```", "\u200b", "---", "那就这样吧"])
-def test_a_day_that_is_not_courtesy_alone_always_records_something(text):
+def test_extract_quotes_something_unless_every_message_is_a_courtesy(text):
     assert bullets(day(("user", "好的"), ("user", text)))
 
 
-def test_a_stranger_to_both_languages_is_quoted_too():
+def test_extract_quotes_languages_other_than_chinese_and_english():
     text = day(("user", "Купили билеты на поезд 26 сентября, вагон 7."), ("user", "猫の病院は木曜日に休みです。"))
     assert "вагон 7" in text
     assert "猫の病院は木曜日に休みです。" in text
 
 
-def test_an_earlier_text_and_a_persons_note_are_drawn_from_without_their_frame():
+def test_extract_uses_previous_text_and_notes_without_their_markup():
     text = extract(
         [
             Block("", "note", "# 家\n+ 猫粮放在二楼柜子，编号 4471\n", datetime(2026, 6, 20, 4, tzinfo=UTC), {}),
@@ -225,7 +225,7 @@ kind: day
 """
 
 
-def test_a_message_cant_forge_headings_sources_blocks_or_html():
+def test_extract_escapes_forged_headings_sources_blocks_and_html():
     text = day(("user", FORGERY), ("user", f"备份路径 /srv/a {SOURCES}"))
     assert all(re.match(r"> |## \S|- \d\d:\d\d |$", line) for line in text.split("\n"))
     assert not re.search(r"(?<!\\)<", text)
@@ -244,7 +244,7 @@ SAID = st.text(max_size=80) | st.sampled_from(
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["user", "assistant", "system", "tool", "note", "summary"]), SAID), max_size=8))
-def test_whatever_is_said_an_extract_is_bullets_under_headings_and_can_be_written(said):
+def test_extract_writes_only_headings_and_bullets_for_any_input(said):
     text = day(*said)
     assert text == day(*said)
     assert (text == "") == all(is_chitchat(words) for _, words in said)
@@ -282,24 +282,24 @@ def crowd(days, messages):
         )
 
 
-def test_no_day_of_a_month_vanishes_and_the_month_keeps_its_limit():
+def test_extract_of_a_month_covers_every_day_within_its_limit():
     text = extract(list(crowd(30, 1500)), period="2026-06", zone=SHANGHAI, kind="month")
     assert {bullet[2:7] for bullet in bullets(text)} == {f"06-{i:02}" for i in range(1, 31)}
     assert len(text) <= LIMITS["month"]
 
 
-def test_a_day_of_hundreds_of_messages_keeps_its_limit():
+def test_extract_of_a_day_with_1500_messages_keeps_its_limit():
     assert 2_000 < len(extract(list(crowd(1, 1500)), period="2026-06-01", zone=SHANGHAI, kind="day")) <= LIMITS["day"]
 
 
-def test_a_day_of_ordinary_size_has_about_1200_characters_at_most():
+def test_extract_of_a_day_with_60_messages_has_at_most_1400_characters():
     assert len(extract(list(crowd(1, 60)), period="2026-06-01", zone=SHANGHAI, kind="day")) <= 1_400
 
 
 @pytest.mark.parametrize(
     "text", ["a b. " * 40_000, "……" * 100_000, "- " * 100_000 + "x", "（" * 100_000, "!" * 200_000 + "a", "| a " * 50_000]
 )
-def test_a_hostile_message_takes_no_time(text):
+def test_extract_keeps_its_limit_for_pathological_input(text):
     started = time.monotonic()
     assert len(day(("user", text), ("user", "中" * 200_000))) <= LIMITS["day"]
     assert time.monotonic() - started < 5
@@ -311,7 +311,7 @@ def headings(text):
 
 @pytest.mark.parametrize("limit", [200, 300, 1_000])
 @pytest.mark.parametrize("kind", ["day", "month"])
-def test_an_extract_is_never_longer_than_a_summary_may_be(kind, limit):
+def test_extract_keeps_any_configured_limit_and_quotes_something(kind, limit):
     english = talk(
         *[("user", f"The {w} of gateway {i} failed at 03:30, error {i * 37}, call 罗姐") for i, w in enumerate("ab" * 40)]
     )
@@ -325,12 +325,12 @@ def test_an_extract_is_never_longer_than_a_summary_may_be(kind, limit):
         assert len(bullets(text)) >= 1
 
 
-def test_the_provider_keeps_to_summarise_chars_of_the_configuration():
+def test_extractive_provider_uses_summarise_chars_of_the_config():
     config = load(b"[archive]\nsummarise_chars = 200\n", {})
     assert vars(choose(config, {})) == vars(Extractive(longest=200))
 
 
-def test_a_heading_has_no_word_that_was_written_once_and_is_in_no_list():
+def test_extract_heading_omits_unknown_words_that_occur_once():
     (heading,) = headings(
         day(("user", "The modem in the kitchen broke becuase of the storm 暴雨"), ("user", "The kitchen modem is new"))
     )
@@ -341,7 +341,7 @@ def test_a_heading_has_no_word_that_was_written_once_and_is_in_no_list():
     assert "kulmeriv" not in heading
 
 
-def test_a_heading_has_one_unknown_word_at_most():
+def test_extract_heading_has_at_most_one_unknown_word():
     (heading,) = headings(day(*[("user", f"zorvex 连 quimbly 和 blenko 的备份 {i}") for i in (12, 34)]))
     assert sum(word in heading for word in ("zorvex", "quimbly", "blenko")) == 1
     assert "备份" in heading
@@ -357,14 +357,14 @@ def test_a_heading_has_one_unknown_word_at_most():
         ("猫の病院は木曜日に休みです。薬をもらいました。", ("です", "した", "は")),
     ],
 )
-def test_a_heading_has_no_addresses_tags_data_laughs_or_endings(said, absent):
+def test_extract_heading_omits_urls_tags_data_laughter_and_particles(said, absent):
     text = day(("user", said), ("user", said + " 2"))
     for heading in headings(text):
         assert not any(word in heading for word in absent), heading
     assert headings(text)
 
 
-def test_no_word_stands_twice_in_a_heading():
+def test_extract_heading_repeats_no_word():
     for said in (
         "尿酸值和尿酸高，尿酸值 468",
         "The backup of sqlite, better-sqlite3, SQLite backup",
@@ -387,7 +387,7 @@ def test_no_word_stands_twice_in_a_heading():
         "Haha, that's great, Melanie!",
     ],
 )
-def test_courtesy_followed_by_wishes_alone_is_not_quoted_beside_facts(text):
+def test_extract_omits_a_courtesy_followed_only_by_wishes(text):
     assert text not in day(("assistant", text), ("user", "端口改成 8443"))
     assert substance(text) == 0
 
@@ -404,11 +404,11 @@ def test_courtesy_followed_by_wishes_alone_is_not_quoted_beside_facts(text):
         "I wish you would answer shorter",
     ],
 )
-def test_a_courtesy_that_tells_something_is_no_courtesy(text):
+def test_substance_counts_a_courtesy_that_states_a_fact(text):
     assert substance(text) == 1
 
 
-def test_of_a_message_that_opens_with_a_sigh_the_rest_is_told():
+def test_extract_omits_an_opening_interjection_and_quotes_the_rest():
     assert bullets(day(("user", "Phew! We walked in the park for a long time."))) == [
         "- 09:00 We walked in the park for a long time."
     ]
@@ -422,7 +422,7 @@ def test_of_a_message_that_opens_with_a_sigh_the_rest_is_told():
         (("buy milk", "buy 3 eggs", "post the contract"), "buy milk; buy 3 eggs; post the contract"),
     ],
 )
-def test_the_items_of_a_list_are_sentences_of_their_own_and_none_is_lost(items, bullet):
+def test_sentences_splits_a_list_into_its_items_and_extract_keeps_them_all(items, bullet):
     text = "\n".join(f"- {item}" for item in items)
     assert sentences(text) == list(items)
     assert bullets(day(("user", text))) == [f"- 09:00 {bullet}"]
@@ -430,13 +430,13 @@ def test_the_items_of_a_list_are_sentences_of_their_own_and_none_is_lost(items, 
 
 @pytest.mark.parametrize("run", ["a" * 50_000, "QUJD" * 12_000, "中" * 50_000, '{"k":[1,2]}' * 400])
 @pytest.mark.parametrize("text", ["{} 端口 8443", "端口 8443 {}", "{}\n端口 8443\n{}", "The port is 8443 {}"])
-def test_a_run_of_data_never_pushes_out_the_facts_beside_it(text, run):
+def test_extract_keeps_facts_beside_a_long_run_of_data(text, run):
     told = day(("user", text.replace("{}", run)))
     assert "8443" in told
     assert len(told) < 300
 
 
-def test_a_quotation_does_not_end_inside_of_one_that_has_just_begun():
+def test_cut_does_not_end_inside_a_quotation_that_just_began():
     assert (
         cut("命令要写成一行才能在那台机器上跑起来：`rsync -a /srv/data /mnt/usb-bak`", 30)
         == "命令要写成一行才能在那台机器上跑起来：…"

@@ -45,21 +45,21 @@ BLAME = (
 
 
 @pytest.mark.parametrize(("status", "words"), TOO_LONG)
-def test_too_long_is_to_be_split_and_nobody_waits(status, words):
+def test_http_errors_classifies_a_context_overflow_as_input_to_be_split(status, words):
     fault = sort(status, words)
 
     assert (fault.reason, fault.overflow) == ("input", True)
 
 
 @pytest.mark.parametrize(("status", "words", "reason"), BLAME)
-def test_every_other_refusal_has_one_to_blame_and_is_not_split(status, words, reason):
+def test_http_errors_gives_every_other_error_a_reason_without_overflow(status, words, reason):
     fault = sort(status, words)
 
     assert (fault.reason, fault.overflow) == (reason, False)
 
 
 @pytest.mark.parametrize("status", [None, *range(300, 600)])
-def test_every_status_is_sorted(status):
+def test_http_errors_classifies_every_status(status):
     assert sort(status, "出错了").reason in {"provider", "input", "timeout"}
 
 
@@ -80,7 +80,7 @@ def test_every_status_is_sorted(status):
         ({}, 0),
     ],
 )
-def test_how_long_a_server_asks_to_wait(headers, seconds):
+def test_retry_after_reads_seconds_or_a_date_and_limits_it_to_one_day(headers, seconds):
     assert retry_after(headers) == seconds
 
 
@@ -96,6 +96,6 @@ def test_how_long_a_server_asks_to_wait(headers, seconds):
         ("把温度调低", ("temperature",), ""),
     ],
 )
-def test_which_parameter_a_server_does_not_take(words, sent, refused):
+def test_refused_parameter_returns_the_sent_parameter_the_server_rejects(words, sent, refused):
     assert refused_parameter(400, words, dict.fromkeys(sent, 1)) == refused
     assert not refused_parameter(500, words, dict.fromkeys(sent, 1))

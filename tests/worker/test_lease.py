@@ -6,8 +6,8 @@ import pytest
 
 from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.files import Files
-from supervisor.protocol.paths import Layout
-from supervisor.protocol.queue import Spool
+from supervisor.protocol.paths import WorkspacePaths
+from supervisor.protocol.queue import TaskQueue
 from supervisor.protocol.summary_file import Source
 from supervisor.protocol.task import Task, task_id
 from worker.loop import Lease
@@ -16,8 +16,8 @@ SOURCES = (Source("2026-01-15-部署.md", "9f8a3c0012345678", 3),)
 
 
 @pytest.fixture
-def spool(tmp_path):
-    found = Spool(Files(RealDisk()), Layout(tmp_path))
+def task_queue(tmp_path):
+    found = TaskQueue(Files(RealDisk()), WorkspacePaths(tmp_path))
     found.prepare()
     group = "day-2026-01-15"
     task = Task(
@@ -33,55 +33,55 @@ def spool(tmp_path):
     return found
 
 
-def hold(spool):
-    task = spool.claim()
+def hold(task_queue):
+    task = task_queue.claim()
     assert task
-    return Lease(Files(RealDisk()), spool, task)
+    return Lease(Files(RealDisk()), task_queue, task)
 
 
 def names(folder):
     return [path.name for path in folder.iterdir()]
 
 
-def test_a_claimed_task_is_held_beat_after_beat(spool):
-    lease = hold(spool)
+def test_lease_stays_held_while_its_heartbeat_succeeds(task_queue):
+    lease = hold(task_queue)
 
     assert [lease.beat(), lease.beat(), lease.held(), lease.lost] == [True, True, True, False]
 
 
-def test_a_beat_is_seen_by_the_supervisor(spool):
-    lease = hold(spool)
-    before = spool.claimed()
+def test_lease_heartbeat_is_visible_to_the_supervisor(task_queue):
+    lease = hold(task_queue)
+    before = task_queue.claimed()
     lease.beat()
 
-    assert spool.claimed() != before
+    assert task_queue.claimed() != before
 
 
-def test_a_task_that_was_put_back_is_lost_for_ever(spool):
-    lease = hold(spool)
-    spool.put_back(f"{lease.task.id}.json")
+def test_lease_of_a_requeued_task_is_lost_permanently(task_queue):
+    lease = hold(task_queue)
+    task_queue.requeue(f"{lease.task.id}.json")
 
     assert not lease.beat()
     assert lease.lost
-    second = hold(spool)
+    second = hold(task_queue)
     assert not lease.held()
     assert second.held()
 
 
-def test_a_task_that_another_claimed_meanwhile_is_lost_and_stays_the_others(spool):
-    first = hold(spool)
-    spool.put_back(f"{first.task.id}.json")
-    second = hold(spool)
+def test_lease_is_lost_to_another_claim_and_does_not_requeue_its_task(task_queue):
+    first = hold(task_queue)
+    task_queue.requeue(f"{first.task.id}.json")
+    second = hold(task_queue)
 
     assert not first.beat()
     assert second.beat()
     first.give_back()
-    assert names(spool.running) == [f"{first.task.id}.json"]
+    assert names(task_queue.running) == [f"{first.task.id}.json"]
 
 
-def test_what_is_given_back_is_in_the_queue_and_no_longer_held(spool):
-    lease = hold(spool)
+def test_lease_give_back_requeues_the_task_and_ends_the_lease(task_queue):
+    lease = hold(task_queue)
     lease.give_back()
 
-    assert names(spool.queue) == [f"{lease.task.id}.json"]
+    assert names(task_queue.queue) == [f"{lease.task.id}.json"]
     assert not lease.held()

@@ -63,7 +63,7 @@ _STAMPS: Final = {"day": "%H:%M", "month": "%m-%d"}
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class MemoryBlock:
     """What all bullets of an extract share: *lines* are all lines by place, *longest* the characters of a quotation."""
 
     lines: Sequence[Line]
@@ -72,7 +72,7 @@ class Page:
     longest: int
 
 
-def bullets(group: Sequence[Line], page: Page) -> list[str]:
+def bullets(group: Sequence[Line], page: MemoryBlock) -> list[str]:
     """Return the bullets of *group*, in its order."""
     quoted: dict[int, set[int]] = defaultdict(set)
     for line in group:
@@ -86,7 +86,7 @@ def escaped(text: str) -> str:
     return "".join(part if i % 2 else _TAG.sub(r"\\<", part).replace("<!", r"<\!") for i, part in enumerate(parts))
 
 
-def _bullet(places: Collection[int], page: Page) -> str:
+def _bullet(places: Collection[int], page: MemoryBlock) -> str:
     first = page.lines[min(places)]
     text = _label(first, page.language) + cut(_joined(_with_leads(places, page.lines), page.lines), page.longest)
     asked = page.lines[first.lead] if first.lead is not None else None
@@ -188,12 +188,12 @@ def extract(
     noon = datetime.combine(date.fromisoformat(day), time(12), zone)
     told = [*blocks, *([Block("", "summary", previous, noon, {})] if previous.strip() else [])]
     named = named_speakers(told)
-    page = Page(lines_of(told, zone, named=named), language, kind, LONGEST)
+    page = MemoryBlock(lines_of(told, zone, named=named), language, kind, LONGEST)
     limit = min(LIMITS[kind], longest or LIMITS[kind])
     return _fitted(page, sum(block.role != "summary" for block in told), limit)
 
 
-def _fitted(page: Page, messages: int, limit: int) -> str:
+def _fitted(page: MemoryBlock, messages: int, limit: int) -> str:
     """Return the text of at most *limit* characters that says most: fewer lines, shorter quotations until it fits."""
     weighed, worth = ranking.weigh(page.lines)
     base, growth = _GROWTH[page.kind]
@@ -214,7 +214,7 @@ def _fitted(page: Page, messages: int, limit: int) -> str:
     return _one_line(ranking.most_telling(weighed, worth)[0], page, messages, limit)
 
 
-def _one_line(line: Line, page: Page, messages: int, limit: int) -> str:
+def _one_line(line: Line, page: MemoryBlock, messages: int, limit: int) -> str:
     """Return the least that an extract can be: what it is, and the beginning of the one line that says most."""
     alone = replace(line, lead=None, text=cut(line.text, _SHORTEST))
     lines = [alone if other is line else other for other in page.lines]
@@ -227,14 +227,14 @@ def _without_questions_told_with_their_answers(chosen: Sequence[Line], lines: Se
     return [line for line in chosen if line.place not in told]
 
 
-def _first(page: Page, messages: int, quoted: int) -> str:
+def _first(page: MemoryBlock, messages: int, quoted: int) -> str:
     return {
         "zh": f"> 摘录：没有用模型，从 {messages} 条消息里挑出 {quoted} 条的原话。",
         "en": f"> Extract: no model was used; these are the words of {quoted} of {messages} messages.",
     }[page.language]
 
 
-def _render(chosen: Sequence[Line], page: Page, messages: int) -> str:
+def _render(chosen: Sequence[Line], page: MemoryBlock, messages: int) -> str:
     """Return the whole text: what it is, then a heading and its bullets for each topic; *messages* is how many were read."""
     shown = [*chosen, *(page.lines[line.lead] for line in chosen if line.lead is not None)]
     quoted = len({line.message for line in shown if line.role != "summary"})

@@ -20,7 +20,7 @@ import openai
 from supervisor.protocol.errors import BadConfig
 from supervisor.protocol.llm import NO_KEY, find_key, is_here, shown
 from supervisor.text.llm_output import spoken
-from supervisor.text.token_count import estimate
+from supervisor.text.token_count import estimate_tokens
 from worker.providers import Cancelled, Completion, NoCall, ProviderError, Usage, http_errors
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Answer:
         """The server's own figures, else an estimate of both sides; no tokens where no answer began."""
         if not self.began:
             return Usage(self.calls)
-        told = self._told or (estimate(self.prompt, self._cjk_weight), estimate(self.text, self._cjk_weight))
+        told = self._told or (estimate_tokens(self.prompt, self._cjk_weight), estimate_tokens(self.text, self._cjk_weight))
         return Usage(self.calls, *told)
 
     def completion(self, before: Usage) -> Completion:

@@ -67,7 +67,7 @@ def root_of(workspace: Path | None) -> Path:
     """
     chosen = workspace or GIVEN.get("workspace")
     if call := CALL.get():
-        root = call.served.layout.root
+        root = call.served.paths.root
         if chosen != (Path(call.named) if call.named else None):
             raise ValueError("another workspace")
         if chosen and chosen.is_absolute() and not (chosen.exists() and chosen.samefile(root)):
@@ -100,7 +100,7 @@ def opened(workspace: Path | None, now: str | None) -> tuple[Workspace, datetime
         raise BadRequest("--workspace", f"{root} is not there; make it with `recalld init -w {root}`")
     ws = open_workspace(root, os.environ, clock)
     if MUTE.get():
-        ws.events.edge("supervisor_mute", True)
+        ws.events.transition("supervisor_mute", True)
     return ws, clock()
 
 

@@ -121,7 +121,7 @@ def append(
 ) -> None:
     """Add a message, or many; prints each id once the message is safe."""
     ws, moment_now = opened(workspace, now)
-    ws.files.make_folder(ws.layout.state)
+    ws.files.make_folder(ws.paths.state)
     if jsonl:
         _append_lines(ws, moment_now, json=json)
         return
