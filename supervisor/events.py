@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from supervisor.protocol.clock import from_wire, to_wire
 
@@ -73,6 +73,18 @@ _TAIL: Final = 10_000
 _FOR_EVER: Final = 36_500
 
 
+class Events(Protocol):
+    """Where events go: the log, or a list in a test."""
+
+    def emit(self, event: str, **fields: object) -> None:
+        """Write one event."""
+        ...
+
+    def transition(self, event: str, active: object, cleared: str = "", *, what: str = "", **fields: object) -> None:
+        """Write the event when *active* becomes true and the event *cleared* when it ends, separately for each *what*."""
+        ...
+
+
 class EventLog:
     """The log of one workspace. *tell* is called with each event, {ts, event, …}, for who watches."""
 
@@ -105,23 +117,23 @@ class EventLog:
         if self._tell:
             self._tell(told)
 
-    def transition(self, event: str, state: object, over: str = "", *, what: str = "", **fields: object) -> None:
+    def transition(self, event: str, active: object, cleared: str = "", *, what: str = "", **fields: object) -> None:
         """
-        Write the event when *state* has become true, or another true value; write *over* when it no longer is.
+        Write the event when *active* becomes true or another true value; write the event *cleared* when it ends.
 
-        *what* tells things apart that the same event is told of. What another process told near the end of the log is not told
-        again: commands that end after each turn meet the same fault each time.
+        *what* separates causes of the same event. An event that another process wrote near the end of the log is not repeated:
+        commands that end after each turn meet the same fault each time.
         """
         key = event, what
         is_first = key not in self._lasting
-        before, self._lasting[key] = self._lasting.get(key), state
-        if state and state != before:
-            if not (is_first and self._is_told({"event": event, **fields}, over)):
+        before, self._lasting[key] = self._lasting.get(key), active
+        if active and active != before:
+            if not (is_first and self._is_told({"event": event, **fields}, cleared)):
                 self.emit(event, **fields)
-        elif before and not state and over:
-            self.emit(over)
+        elif before and not active and cleared:
+            self.emit(cleared)
 
-    def _is_told(self, event: Mapping[str, object], over: str) -> bool:
+    def _is_told(self, event: Mapping[str, object], cleared: str) -> bool:
         """Tell whether this is what the log says last of such events, not over since, and by no supervisor before this one."""
         try:
             with open(self._path, "rb") as file:
@@ -138,7 +150,7 @@ class EventLog:
                 continue  # it is cut off, or not ours
             if name == event["event"]:
                 return {"event": name, **found} == event
-            if name in {over, "started"}:
+            if name in {cleared, "started"}:
                 return False
         return False
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from supervisor.archive.history import HistoryStore
 from supervisor.archive.journal import SeenJournal
 from supervisor.archive.memory_folder import MemoryFolder
 from supervisor.archive.restore import Quarantine
-from supervisor.events import EventLog
+from supervisor.events import EventLog, Events
 from supervisor.index.index import Index
 from supervisor.protocol.clock import machine_zone
 from supervisor.protocol.config import load, render_default
@@ -28,18 +28,6 @@ if TYPE_CHECKING:
     from supervisor.archive.flags import Caps, Failure
     from supervisor.protocol.clock import Clock
     from supervisor.protocol.config import Config
-
-
-class Events(Protocol):
-    """Where events go: the log, or a list in a test."""
-
-    def emit(self, event: str, **fields: object) -> None:
-        """Write one event."""
-        ...
-
-    def transition(self, event: str, state: object, over: str = "", *, what: str = "", **fields: object) -> None:
-        """Write the event when *state* has become true, and *over* when it no longer is, for each *what* by itself."""
-        ...
 
 
 class Workspace:

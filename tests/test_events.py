@@ -48,7 +48,7 @@ def test_event_log_refuses_an_unlisted_event():
 def test_transition_emits_start_change_and_end_once(make):
     log = make()
     for state in ("磁盘满", "磁盘满", "只读", "", ""):
-        log.events.transition("degraded", state, over="recovered", why=state)
+        log.events.transition("degraded", state, cleared="recovered", why=state)
     assert [(line["event"], line.get("why")) for line in log.lines()] == [
         ("degraded", "磁盘满"),
         ("degraded", "只读"),
@@ -59,7 +59,7 @@ def test_transition_emits_start_change_and_end_once(make):
 def test_transition_tracks_each_subject_separately(make):
     log = make()
     for what, state in (("收件箱", "坏"), ("历史", "坏"), ("收件箱", "坏"), ("收件箱", ""), ("历史", "坏")):
-        log.events.transition("degraded", state, over="recovered", what=what, why=f"{what}{state}")
+        log.events.transition("degraded", state, cleared="recovered", what=what, why=f"{what}{state}")
     assert [line.get("why", line["event"]) for line in log.lines()] == ["收件箱坏", "历史坏", "recovered"]
 
 
@@ -68,15 +68,15 @@ def test_transition_does_not_repeat_what_another_process_logged_last(make, line)
     for _ in range(3):
         make().events.transition("supervisor_mute", True)
     assert len(make().lines()) == 1
-    make().events.transition("degraded", "坏", over="recovered", why="坏")  # something else between them
+    make().events.transition("degraded", "坏", cleared="recovered", why="坏")  # something else between them
     make().events.transition("supervisor_mute", True)
     assert len(make().lines()) == 2
     make().events.emit("started")
     make().events.transition("supervisor_mute", True)
     assert len(make().lines()) == 4
     make().events.emit("recovered")
-    make().events.transition("degraded", "坏", over="recovered", why="坏")
-    make().events.transition("degraded", "另", over="recovered", why="另")
+    make().events.transition("degraded", "坏", cleared="recovered", why="坏")
+    make().events.transition("degraded", "另", cleared="recovered", why="另")
     assert len(make().lines()) == 7
     (make().root / "log.jsonl").write_text(line, encoding="utf-8")
     make().events.transition("supervisor_mute", True)

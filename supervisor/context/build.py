@@ -241,6 +241,6 @@ def _attempt(ws: Workspace, what: str, step: Callable[[], T], otherwise: T) -> T
         fault = str(as_ours(error, what, ws.paths.root))
     except Exception as error:  # noqa: BLE001 - the turn is worth more than what failed in it
         bug = str(InternalError.of(what, error))
-    ws.events.transition("degraded", fault, over="recovered", what=what, why=fault)
+    ws.events.transition("degraded", fault, cleared="recovered", what=what, why=fault)
     ws.events.transition("error", bug, what=what, why=bug)
     return otherwise

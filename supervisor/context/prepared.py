@@ -53,7 +53,7 @@ class Ready:
             found = self._make()
         except (SupervisorError, OSError) as error:
             why = str(as_ours(error, "ready context", self._ws.paths.inbox))
-        self._ws.events.transition("degraded", bool(why), over="recovered", why=why)
+        self._ws.events.transition("degraded", bool(why), cleared="recovered", why=why)
         return found
 
     def _make(self) -> str | None:

@@ -161,7 +161,7 @@ class Memory:
             refresh(self.workspace)
         except (SupervisorError, OSError) as error:
             fault = str(as_ours(error, "index", self.workspace.paths.root))
-        self.workspace.events.transition("degraded", fault, over="recovered", what="index", why=fault)
+        self.workspace.events.transition("degraded", fault, cleared="recovered", what="index", why=fault)
 
 
 def _refuse_no_text(field: str, value: object) -> None:

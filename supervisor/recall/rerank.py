@@ -284,5 +284,5 @@ def precompute_vectors(ws: Workspace) -> int:
             fault = str(error)
             break
         done += 1
-    ws.events.transition("backend_failed", fault, over="backend_back", backend=ws.config.recall.backend, why=fault)
+    ws.events.transition("backend_failed", fault, cleared="backend_back", backend=ws.config.recall.backend, why=fault)
     return done

@@ -162,7 +162,7 @@ class _Search:
         self._ws.events.transition("recall_failed", why, why=why, hits=len(hits))
         fault = self._ws.rescoring.fault
         self._ws.events.transition(
-            "backend_failed", fault, over="backend_back", backend=self._ws.config.recall.backend, why=fault
+            "backend_failed", fault, cleared="backend_back", backend=self._ws.config.recall.backend, why=fault
         )
 
 

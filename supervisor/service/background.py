@@ -183,7 +183,7 @@ class Freshness:
         why = self._fault_of(self._update)
         if self._ws.index.should_stop():
             return 0.0
-        self._ws.events.transition("index_stale", bool(why), over="index_fresh", why=why)
+        self._ws.events.transition("index_stale", bool(why), cleared="index_fresh", why=why)
         if why:
             wait_s, self._again_s = self._again_s, min(2 * self._again_s, _AGAIN_S[1])
             return wait_s
@@ -192,7 +192,7 @@ class Freshness:
         if left_s > 0 or self._ws.should_stop():
             return max(left_s, 0.0)
         why = self._fault_of(lambda: probe(self._ws, self._clock()))
-        self._ws.events.transition("degraded", bool(why), over="recovered", why=why)
+        self._ws.events.transition("degraded", bool(why), cleared="recovered", why=why)
         self._checked = time.monotonic()
         return _CHECK_S
 

@@ -118,7 +118,7 @@ def _tell(ws: Workspace, done: Round) -> None:
     bugs = "; ".join(str(error) for error in done.errors.values() if isinstance(error, InternalError))
     ws.events.transition("error", bugs, why=bugs)
     others = "; ".join(sorted({str(e) for e in done.errors.values() if not isinstance(e, InternalError)} - {invalid}))
-    ws.events.transition("degraded", others, over="recovered", why=others)
+    ws.events.transition("degraded", others, cleared="recovered", why=others)
 
 
 #: How often to look for results, in seconds, and how many times a worker may die.

@@ -72,7 +72,7 @@ def note_result(ws: Workspace, result: Result, now: datetime) -> None:
         ws.task_queue.note_provider(_wire(after))
     is_paused = after.failed_at and after.next_at and after.failed_at <= now  # else it is of before the clock was set back
     paused = to_wire(after.next_at) if is_paused and after.next_at else ""
-    ws.events.transition("provider_paused", paused, over="provider_back", until=paused, attempts=after.attempts)
+    ws.events.transition("provider_paused", paused, cleared="provider_back", until=paused, attempts=after.attempts)
 
 
 def calls_today(ws: Workspace, now: datetime) -> int:

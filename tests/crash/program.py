@@ -94,8 +94,8 @@ class Sink:
         self.told.append(f"{event} {json.dumps(fields, sort_keys=True, default=str)}")
         self.then(event)
 
-    def transition(self, event: str, state: object, over: str = "", **fields: object) -> None:
-        if state:
+    def transition(self, event: str, active: object, cleared: str = "", **fields: object) -> None:
+        if active:
             self.emit(event, **fields)
 
 

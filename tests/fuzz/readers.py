@@ -156,7 +156,7 @@ class Untold:
     def emit(self, event: str, **fields: object) -> None:
         """Let it go."""
 
-    def transition(self, event: str, state: object, over: str = "", *, what: str = "", **fields: object) -> None:
+    def transition(self, event: str, active: object, cleared: str = "", *, what: str = "", **fields: object) -> None:
         """Let it go."""
 
 
