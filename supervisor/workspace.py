@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from supervisor.archive.append import DropBox
 from supervisor.archive.history import HistoryStore
 from supervisor.archive.journal import SeenJournal
 from supervisor.archive.memory_folder import MemoryFolder
@@ -48,6 +49,7 @@ class Workspace:
         self.rescoring = Rescoring(lambda: backend_of(config, environ or {}, files))
         self.journal = SeenJournal(files, self.paths, self.zone)
         self.task_queue = TaskQueue(files, self.paths)
+        self.drop_box = DropBox(files, self.paths, self.zone)
         self.quarantine = Quarantine(files, self.paths.quarantine, config.care.quarantine_limit)
         self.calls = CallLog(files, self.paths, self.zone)
         #: Asked between two steps of long work; told how far it has come: what, how many of how many.

@@ -13,7 +13,6 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from supervisor.archive.intake import intake
 from supervisor.archive.journal import SeenJournal
 from supervisor.events import EVENTS
 from supervisor.interfaces.cli.main import commands
@@ -30,6 +29,7 @@ from supervisor.protocol.summary_file import parse_summary, render_summary
 from supervisor.protocol.task import REASONS, parse_result, parse_task, render_result, render_task
 from supervisor.service.fsck import fsck
 from supervisor.service.status import plan, status
+from supervisor.service.steps import intake
 from supervisor.summaries.llm_state import provider_state
 from supervisor.workspace import make_workspace, open_workspace
 
@@ -115,7 +115,7 @@ def test_protocol_docs_describe_exactly_the_existing_exit_codes():
 
 
 def test_protocol_docs_describe_exactly_the_entries_of_the_journal():
-    verbs = set(re.findall(r'verb == "(\w+)"', (ROOT / "supervisor/archive/journal.py").read_text(encoding="utf-8")))
+    verbs = set(re.findall(r'case "(\w+)"', (ROOT / "supervisor/archive/journal.py").read_text(encoding="utf-8")))
     assert verbs
     assert set(re.findall(r'^\| `\{"(\w+)"', PROTOCOL, re.MULTILINE)) == verbs
 

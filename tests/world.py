@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any, Self
 from zoneinfo import ZoneInfo
 
 from supervisor.archive.append import append
-from supervisor.archive.intake import intake, unwritten
-from supervisor.archive.restore import add_missing, restore_history
-from supervisor.archive.run import archive, settle_flags, trim_history, why_due
+from supervisor.archive.intake import unwritten
+from supervisor.archive.restore import add_missing
 from supervisor.context import build as turns
 from supervisor.context.prepared import Ready
 from supervisor.context.replay import replay, why
@@ -42,6 +41,7 @@ from supervisor.service.daemon import Supervisor
 from supervisor.service.fsck import fsck, repair
 from supervisor.service.lock import any_worker, reclaim, sweep
 from supervisor.service.round import Round, run_round, until_settled
+from supervisor.service.steps import archive, intake, reconcile_flags, restore_history, trim_history, why_due
 from supervisor.summaries.collect import collect_results
 from supervisor.summaries.llm_state import provider_state
 from supervisor.summaries.submit import redo, submit_due
@@ -337,7 +337,7 @@ class World:
         return intake(self.ws, self.clock())
 
     def unwritten(self) -> list[Message]:
-        return unwritten(self.ws, self.ws.history.read())
+        return unwritten(self.ws.history.read(), self.ws.journal)
 
     def why_due(self) -> Due | None:
         return why_due(self.ws, self.clock())
@@ -355,7 +355,7 @@ class World:
 
     def reconcile(self) -> None:
         """Set the flags of history.json by the files."""
-        settle_flags(self.ws, self.clock())
+        reconcile_flags(self.ws, self.clock())
 
     def trim(self) -> int:
         return trim_history(self.ws)
@@ -375,10 +375,19 @@ class World:
         return restore_history(self.ws, self.clock(), unknown=unknown)
 
     def add_missing(self, source: Path) -> int:
-        return add_missing(self.ws, source, self.clock())
+        return add_missing(
+            source,
+            files=self.files,
+            history=self.ws.history,
+            journal=self.ws.journal,
+            settings=self.ws.config.archive,
+            now=self.clock(),
+        )
 
     def append(self, *raws: dict[str, Any], now: datetime | None = None) -> list[str]:
-        return append(self.ws, raws, now or self.clock(), self.random.randbytes(10 * len(raws)))
+        entropy = self.random.randbytes(10 * len(raws))
+        stores = {"history": self.ws.history, "journal": self.ws.journal, "drop_box": self.ws.drop_box}
+        return append(raws, now or self.clock(), entropy, **stores, settings=self.ws.config.archive)
 
     def get(self, path: str, start: int = 1, count: int | None = None) -> Lines:
         """Lines of a file of memory."""

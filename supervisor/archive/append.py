@@ -1,12 +1,15 @@
 """
-Adding messages: into history.json under its lock, and into the seen journal, before the id is given back.
+Append messages: to history.json under its lock, and to the seen journal, before their ids are returned (docs/protocol.md, 5).
 
-So a message whose id was printed survives a crash, and another program's rewrite without the lock. While history.json is
-damaged, or rewritten by somebody again and again, the message waits in the drop-box instead (docs/protocol.md, 5).
+A message whose id was returned survives a crash, and a program that rewrites history.json without the lock. While
+history.json is damaged, locked, or rewritten again and again, messages wait in the drop-box; the intake takes them in.
 """
 
 from __future__ import annotations
 
+import hashlib
+import stat as modes
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,15 +17,126 @@ from supervisor.protocol.clock import to_wire
 from supervisor.protocol.errors import BadFile, BadRequest, Busy, Conflict
 from supervisor.protocol.files import digest_of
 from supervisor.protocol.lenient_json import parse_json, render_json
-from supervisor.protocol.message import History, InvalidEntry, Message, read_message, with_timestamp
+from supervisor.protocol.message import History, InvalidEntry, Message, read_message, with_id, with_timestamp
+from supervisor.protocol.paths import is_foreign
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from datetime import datetime
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import tzinfo
+    from pathlib import Path
 
-    from supervisor.workspace import Workspace
+    from supervisor.archive.history import HistoryStore
+    from supervisor.archive.journal import SeenJournal
+    from supervisor.protocol.config_keys import Archive
+    from supervisor.protocol.files import Files, FileVersion
+    from supervisor.protocol.paths import WorkspacePaths
 
 _ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+
+class DropBox:
+    """The drop-box inbox.d/new: each file holds messages that are to be added to history.json (docs/protocol.md, 2)."""
+
+    def __init__(self, files: Files, paths: WorkspacePaths, zone: tzinfo) -> None:
+        self._files = files
+        self._paths = paths
+        self._folder = paths.drop_box
+        self._zone = zone
+
+    def put(self, messages: Sequence[Message]) -> None:
+        """Write the messages to a file of the drop-box, durably."""
+        for folder in (self._folder.parent, self._folder):
+            self._files.make_folder(folder, lasting=True)
+        data = render_json([message.raw for message in messages])
+        path = self._folder / f"append-{digest_of(data)[:16]}.json"
+        try:
+            self._files.create(path, data)
+        except FileExistsError:  # the same messages wait there already
+            self._files.ensure_durable(path)
+
+    def finished(self) -> Iterator[Path]:
+        """Yield the files that their writers have finished; a temporary file or an editor's is not yielded."""
+        for name in self._files.disk.names(self._folder):
+            stat = self._files.disk.stat(self._folder / name)
+            if name.endswith(".json") and not is_foreign(name) and stat and modes.S_ISREG(stat.mode):
+                yield self._folder / name
+
+    def read(self, path: Path) -> FileVersion | None:
+        """Return the bytes of a file of the drop-box, None when it is gone."""
+        return self._files.read_stable(path)
+
+    def parse(self, path: Path, version: FileVersion) -> list[Message]:
+        """Return the messages of a file: one object, or an array of them; ValueError when it is neither."""
+        raw = parse_json(version.data)
+        messages = []
+        for n, one in enumerate(raw if isinstance(raw, list) else [raw]):
+            entry = read_message(one, self._zone)
+            if isinstance(entry, InvalidEntry):
+                raise ValueError(entry.why)  # noqa: TRY004 - every fault of the file is one kind
+            if not entry.id:
+                # the id comes from the file, not from the clock: a file that is taken in twice gives the same message
+                digest = hashlib.sha256(f"{path.name}\n{n}\n".encode() + version.data).hexdigest()
+                entry = with_id(entry, f"m-{digest[:16]}")
+            if not entry.created_at:
+                entry = with_timestamp(entry, datetime.fromtimestamp(version.stat.mtime_ns / 1e9, UTC))
+            messages.append(entry)
+        return messages
+
+    def relative(self, path: Path) -> str:
+        """Return the path of a file from the workspace, as events name it."""
+        return self._paths.relative(path)
+
+    def remove(self, path: Path) -> None:
+        """Delete a file whose messages are safe elsewhere."""
+        self._files.remove(path)
+
+
+def append(
+    raws: Sequence[dict[str, Any]],
+    now: datetime,
+    entropy: bytes,
+    *,
+    history: HistoryStore,
+    journal: SeenJournal,
+    drop_box: DropBox,
+    settings: Archive,
+) -> list[str]:
+    """
+    Add the messages, durably, and return their ids; a message without an id or a time gets one.
+
+    *entropy* holds 10 random bytes for each message. BadRequest when one is no valid message; NewerFormat when a newer recalld
+    wrote the journal.
+    """
+    if not raws:
+        return []
+    messages = [_message(raw, now, entropy[10 * n : 10 * n + 10], settings) for n, raw in enumerate(raws)]
+    journal.refuse_newer()
+    try:
+        history.change(partial(_with, new=tuple(messages)), then=lambda _: journal.append_seen(messages))
+    except (BadFile, Busy, Conflict):
+        drop_box.put(messages)
+    return [message.id for message in messages]
+
+
+def read_lines(lines: Iterable[bytes], zone: tzinfo, first: int) -> tuple[list[dict[str, Any]], str]:
+    """
+    Return the messages of *lines* up to the first bad line, and a sentence about that line, "" when all are good.
+
+    Each line is a JSON object; *first* is the number of the first line.
+    """
+    raws: list[dict[str, Any]] = []
+    for number, line in enumerate(lines, first):
+        if not line.strip():
+            continue
+        try:
+            raw = parse_json(line)
+        except ValueError as error:
+            return raws, f"line {number} can't be read: {error}"
+        entry = read_message(raw, zone)
+        if isinstance(entry, InvalidEntry):
+            return raws, f"line {number} is no message: {entry.why}"
+        raws.append(raw)
+    return raws, ""
 
 
 def new_id(now: datetime, entropy: bytes) -> str:
@@ -31,60 +145,18 @@ def new_id(now: datetime, entropy: bytes) -> str:
     return "".join(_ALPHABET[number >> shift & 31] for shift in range(125, -1, -5))
 
 
-def read_lines(lines: Iterable[bytes], ws: Workspace, first: int) -> tuple[list[dict[str, Any]], str]:
-    """Return the JSON objects of *lines* up to the first bad one, and a sentence on that one, "" where all are good."""
-    found: list[dict[str, Any]] = []
-    for number, line in enumerate(lines, first):
-        if not line.strip():
-            continue
-        try:
-            raw = parse_json(line)
-        except ValueError as error:
-            return found, f"line {number} can't be read: {error}"
-        entry = read_message(raw, ws.zone)
-        if isinstance(entry, InvalidEntry):
-            return found, f"line {number} is no message: {entry.why}"
-        found.append(raw)
-    return found, ""
-
-
-def append(ws: Workspace, raws: Sequence[dict[str, Any]], now: datetime, entropy: bytes) -> list[str]:
-    """
-    Add the messages, durably, and return their ids; those without id or time get one.
-
-    *entropy* holds 10 random bytes for each message. BadRequest when one is no message, NewerFormat when a newer recalld keeps
-    the journal.
-    """
-    if not raws:
-        return []
-    messages = [_message(ws, raw, now, entropy[10 * n : 10 * n + 10]) for n, raw in enumerate(raws)]
-    ws.journal.refuse_newer()
-    try:
-        ws.history.change(partial(_with, new=tuple(messages)), then=lambda _: ws.journal.note(messages))
-    except (BadFile, Busy, Conflict):
-        for folder in (ws.paths.drop_box.parent, ws.paths.drop_box):
-            ws.files.make_folder(folder, lasting=True)
-        data = render_json([message.raw for message in messages])
-        path = ws.paths.drop_box / f"append-{digest_of(data)[:16]}.json"
-        try:
-            ws.files.create(path, data)
-        except FileExistsError:  # the same messages wait there already
-            ws.files.ensure_durable(path)
-    return [message.id for message in messages]
-
-
-def _message(ws: Workspace, raw: dict[str, Any], now: datetime, entropy: bytes) -> Message:
+def _message(raw: dict[str, Any], now: datetime, entropy: bytes, settings: Archive) -> Message:
     fields = {"id": raw.get("id") or new_id(now, entropy), **{k: v for k, v in raw.items() if k != "id"}}
     fields.setdefault("createdAt", to_wire(now))
     fields.setdefault("archived", False)
-    entry = read_message(fields, ws.zone)
+    entry = read_message(fields, settings.zone)
     if isinstance(entry, InvalidEntry):
         raise BadRequest("message", entry.why)
-    possible = entry.created_at is not None and entry.created_at - now <= ws.config.archive.future_limit
-    return entry if possible else with_timestamp(entry, now)
+    is_possible = entry.created_at is not None and entry.created_at - now <= settings.future_limit
+    return entry if is_possible else with_timestamp(entry, now)
 
 
 def _with(history: History, new: Sequence[Message]) -> History:
-    """Return the history with what it does not hold yet at its end: the same id and words are the same message."""
+    """Return the history with the new messages at its end, without those that it already holds by id and text."""
     keys = {entry.key for entry in history if isinstance(entry, Message)}
     return (*history, *(message for message in new if message.key not in keys))

@@ -1,12 +1,10 @@
 """
-Which messages leave history.json so that it keeps its size (003, history.json 长度限制, 容量兜底).
+What the flags of history.json have to be, and which messages leave it so that it keeps its size.
 
-Only words that stand in a dated file may leave; what was never written stays, whatever the cap, and so do the newest
-messages. What can't be understood stays and counts towards no cap.
-
-What the flag of each message has to be, by evidence alone (docs/protocol.md, 3, Settling).
-
-Run each round and after a crash: no plan has to be remembered, and finishing twice is harmless.
+Flags are derived from the files alone (docs/protocol.md, 3, Settling), in each round and after a crash: no plan has to be
+remembered, and doing it twice is harmless. Only a message that a dated file holds may leave (003, history.json 长度限制,
+容量兜底); an un-written message stays, whatever the cap, and so do the newest messages. An invalid entry stays and counts
+towards no cap.
 """
 
 from __future__ import annotations
@@ -39,54 +37,6 @@ class Caps:
     keep_newest: int = KEEP_NEWEST
 
 
-def trim(history: History, written: Callable[[Message], bool], caps: Caps) -> History:
-    """
-    Return the history, in its order, without what may leave and has to.
-
-    Over the soft cap written `true` messages leave, oldest first; over a hard one written others as well.
-    """
-    sizes = [_size(entry) for entry in history]
-    messages = [n for n, entry in enumerate(history) if isinstance(entry, Message)]
-    free = messages[: -caps.keep_newest] if caps.keep_newest else messages
-    free = [n for n in free if written(_message(history, n))]
-    done = [n for n in free if _message(history, n).archived is Archived.YES]
-    gone: set[int] = set()
-    count, size = len(messages), sum(sizes)
-    for position, is_over in ((done, _over_soft), (free, _over_hard)):
-        for n in position:
-            if not is_over(count, size, caps):
-                break
-            if n not in gone:
-                gone.add(n)
-                count, size = count - 1, size - sizes[n]
-    return tuple(entry for n, entry in enumerate(history) if n not in gone) if gone else history
-
-
-def overflows(unwritten: Sequence[Message], caps: Caps) -> bool:
-    """Tell whether un-written messages alone exceed a hard cap: nothing may leave, yet it is too long."""
-    return _over_hard(len(unwritten), sum(map(_size, unwritten)), caps)
-
-
-def _over_soft(count: int, size: int, caps: Caps) -> bool:
-    return count > caps.soft or size > caps.hard_bytes
-
-
-def _over_hard(count: int, size: int, caps: Caps) -> bool:
-    return count > caps.hard or size > caps.hard_bytes
-
-
-def _size(entry: object) -> int:
-    """Return the bytes the entry takes in the file; what can't be understood counts for nothing."""
-    return len(render_json(entry.raw)) + 2 if isinstance(entry, Message) else 0
-
-
-def _message(history: History, n: int) -> Message:
-    entry = history[n]
-    if not isinstance(entry, Message):
-        raise TypeError("not a message")
-    return entry
-
-
 @dataclass(frozen=True, slots=True)
 class Failure:
     """The last failure of a group or of the provider: how many so far, when, when to try again, and why."""
@@ -99,50 +49,91 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What the files say."""
+    """The facts that flags are derived from."""
 
-    file_of: Callable[[Key], str | None]  # the dated file that holds, or once held, these words
+    file_of: Callable[[Key], str | None]  # the dated file that holds, or once held, this message
     present: frozenset[str]  # dated files on disk
-    covered: frozenset[str]  # of these, the ones a standing summary names
-    in_flight: Collection[str]  # groups with a task or a result in the spool
+    covered: frozenset[str]  # the dated files that a summary names as they are now
+    active_groups: Collection[str]  # groups with a task or a result in the queue
     failures: Mapping[str, Failure]  # by group
 
 
 def reconcile(history: History, evidence: Evidence, today: date, recent_days: int) -> History:
-    """Return the history with every flag that the evidence asks for; nothing leaves `true`."""
+    """Return the history with the flags that follow from the evidence; a message that is `true` stays so."""
     return tuple(
-        _settled(entry, evidence, today, recent_days)
+        _reconciled(entry, evidence, today, recent_days)
         if isinstance(entry, Message) and entry.archived is not Archived.YES
         else entry
         for entry in history
     )
 
 
-def _settled(message: Message, evidence: Evidence, today: date, recent_days: int) -> Message:
-    name = evidence.file_of(message.key)
-    if name is None:
-        return with_archived(message, Archived.NO)
-    of = day_of_name(name)
-    period = summary_period(of, today, recent_days) if of else None
-    # gone from disk: a person's will, and nothing is left to summarise
-    if of is None or period is None or name in evidence.covered or name not in evidence.present:
-        return with_archived(message, Archived.YES)
-    groups = dict.fromkeys((period.group, day(of).group))  # a month too large for one call is told day by day first
-    # the month of a day is under way where the clock or `recent_days` was set back since it was submitted
-    if any(group in evidence.in_flight for group in (*groups, month(of).group)):
-        return with_archived(message, Archived.PENDING)
-    failure = next((evidence.failures[group] for group in groups if group in evidence.failures), None)
-    back = with_archived(message, Archived.NO)
-    if failure and (back.attempts, back.next_at) != (failure.attempts, failure.next_at):
-        return with_failure(back, failure.attempts, failure.failed_at, failure.next_at)
-    return back
-
-
 def mark_pending(history: History, keys: Collection[Key]) -> History:
-    """Return the history with those of *keys* that are `false` marked `pending` (003, 归档流程 1)."""
+    """Return the history in which the messages of *keys* that were `false` are `pending` (003, 归档流程 1)."""
     return tuple(
         with_archived(entry, Archived.PENDING)
         if isinstance(entry, Message) and entry.archived is Archived.NO and entry.key in keys
         else entry
         for entry in history
     )
+
+
+def trim(history: History, written: Callable[[Message], bool], caps: Caps) -> History:
+    """
+    Return the history, in its order, without the messages that have to leave; the same object when none has to.
+
+    Over the soft cap written messages that are `true` leave, oldest first; over a hard cap other written messages as well.
+    """
+    sizes = [_size(entry) for entry in history]
+    messages = [(n, entry) for n, entry in enumerate(history) if isinstance(entry, Message)]
+    removable = messages[: -caps.keep_newest] if caps.keep_newest else messages
+    removable = [(n, message) for n, message in removable if written(message)]
+    finished = [(n, message) for n, message in removable if message.archived is Archived.YES]
+    removed: set[int] = set()
+    count, size = len(messages), sum(sizes)
+    for candidates, is_over in ((finished, _over_soft), (removable, _over_hard)):
+        for n, _ in candidates:
+            if not is_over(count, size, caps):
+                break
+            if n not in removed:
+                removed.add(n)
+                count, size = count - 1, size - sizes[n]
+    return tuple(entry for n, entry in enumerate(history) if n not in removed) if removed else history
+
+
+def overflows(unwritten: Sequence[Message], caps: Caps) -> bool:
+    """Tell whether the un-written messages alone exceed a hard cap, so that no trim can help."""
+    return _over_hard(len(unwritten), sum(map(_size, unwritten)), caps)
+
+
+def _reconciled(message: Message, evidence: Evidence, today: date, recent_days: int) -> Message:
+    name = evidence.file_of(message.key)
+    if name is None:
+        return with_archived(message, Archived.NO)
+    of = day_of_name(name)
+    period = summary_period(of, today, recent_days) if of else None
+    # a file that is gone from disk was deleted by a person, and nothing is left to summarise
+    if of is None or period is None or name in evidence.covered or name not in evidence.present:
+        return with_archived(message, Archived.YES)
+    groups = dict.fromkeys((period.group, day(of).group))  # a month too large for one call is first summarised day by day
+    # the month of a day is active where the clock or `recent_days` was set back since it was submitted
+    if any(group in evidence.active_groups for group in (*groups, month(of).group)):
+        return with_archived(message, Archived.PENDING)
+    failure = next((evidence.failures[group] for group in groups if group in evidence.failures), None)
+    unarchived = with_archived(message, Archived.NO)
+    if failure and (unarchived.attempts, unarchived.next_at) != (failure.attempts, failure.next_at):
+        return with_failure(unarchived, failure.attempts, failure.failed_at, failure.next_at)
+    return unarchived
+
+
+def _over_soft(count: int, size: int, caps: Caps) -> bool:
+    return count > caps.soft or size > caps.hard_bytes
+
+
+def _over_hard(count: int, size: int, caps: Caps) -> bool:
+    return count > caps.hard or size > caps.hard_bytes
+
+
+def _size(entry: object) -> int:
+    """Return the bytes that the entry takes in the file; 0 for an invalid entry."""
+    return len(render_json(entry.raw)) + 2 if isinstance(entry, Message) else 0

@@ -1,8 +1,8 @@
 """
-history.json: the conversation, shared with the assistant and any other program (docs/protocol.md, 2 and 5).
+Read and change history.json, the conversation that the assistant and other programs write too (docs/protocol.md, 2 and 5).
 
-Every change is one read, change and write under the lock, and the last look before the rename catches who ignores it.
-What can't be read is never written over: BadFile, until a person or the restore has mended it.
+A change is one read, change and write under the lock; a comparison just before the rename detects a program that ignores the
+lock. A file that can't be read is never overwritten: BadFile, until a person or `restore` has repaired it.
 """
 
 from __future__ import annotations
@@ -15,20 +15,22 @@ from supervisor.protocol.message import History, parse_history, render_history
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from datetime import tzinfo
 
     from supervisor.protocol.disk import Stat
     from supervisor.protocol.files import Files, FileVersion
     from supervisor.protocol.paths import WorkspacePaths
 
-_TRIES: Final = 5
-#: How often, and after how many seconds each, to look again at a file that can't be read before it counts as damaged.
-_LOOKS: Final = 8
-_LOOK_AGAIN_S: Final = 0.25
+#: How often to write when another program changes the file meanwhile.
+_WRITE_TRIES: Final = 5
+#: How often, and after how many seconds each, to read an unreadable file again before it counts as damaged.
+_READ_TRIES: Final = 8
+_READ_AGAIN_S: Final = 0.25
 
 
 class HistoryStore:
-    """The file, and the last version of it that was parsed."""
+    """history.json, and the messages of the version that was parsed last."""
 
     def __init__(self, files: Files, paths: WorkspacePaths, zone: tzinfo) -> None:
         self._files = files
@@ -37,83 +39,107 @@ class HistoryStore:
         self._stat: Stat | None = None
         self._digest = ""
         self._history: History = ()
-        self._damaged: Stat | None = None  # the version that was found damaged, and was not waited for again
+        self._damaged: Stat | None = None  # the damaged version, for which it does not wait again
 
     def read(self) -> History:
         """
-        Return the messages; none where there is no file and there never was one. The same object while nothing changed.
+        Return the messages; none when there is no file and never was one. The same object while nothing changed.
 
-        BadFile when the file is damaged, or gone although a backup says that it was there.
+        BadFile when the file is damaged, or when it is missing although its backup exists.
         """
         stat = self._files.disk.stat(self._paths.history)
         if stat is None or stat != self._stat:
-            self._parse(self._whole(stat))
+            self._parse(self._read_patiently(stat))
         return self._history
 
     def change(self, step: Callable[[History], History], then: Callable[[History], None] | None = None) -> History:
         """
-        Replace the messages by what *step* makes of them, durably; nothing is written when it changes nothing.
+        Replace the messages by ``step(messages)``, durably, and return them; nothing is written when they are equal.
 
-        *step* may be called again when another program wrote meanwhile. *then* is called with the outcome while the lock is
-        still held. BadFile as with `read`; Busy when the lock, or a quiet moment, was not to be had.
+        *step* is called again when another program wrote meanwhile. *then* is called with the result while the lock is still
+        held. BadFile as in `read`; Busy when another process keeps the lock; Conflict when others write all the time.
         """
         path = self._paths.history
         with self._files.lock(self._paths.history_lock):
-            for last in (False,) * (_TRIES - 1) + (True,):
-                look = self._files.read_stable(path)
-                before = self._parse(look)
+            for is_last in (False,) * (_WRITE_TRIES - 1) + (True,):
+                version = self._files.read_stable(path)
+                before = self._parse(version)
                 after = step(before)
                 if after is before or after == before:
                     break
                 try:
-                    self._write(after, look)
+                    self._write(after, version)
                     break
                 except Conflict:
-                    if last:
+                    if is_last:
                         raise
             if then:
                 then(after)
             return after
 
-    def _whole(self, stat: Stat | None) -> FileVersion | None:
-        """Return the file; of one that can't be read, the version that nobody has written to for a while."""
-        look = self._files.read_stable(self._paths.history)
-        for _ in range(0 if stat == self._damaged else _LOOKS):
-            if look is None or self._is_json(look):
-                break
-            self._files.pause(_LOOK_AGAIN_S)
-            look = self._files.read_stable(self._paths.history)
-        return look
+    # ── repair ───────────────────────────────────────────────────────────────
 
-    def _is_json(self, look: FileVersion) -> bool:
-        """Tell whether the bytes are JSON: a program that writes in place may be in the middle of them."""
+    def lock(self) -> AbstractContextManager[None]:
+        """Hold the lock of history.json; Busy when another process keeps it."""
+        return self._files.lock(self._paths.history_lock)
+
+    def version(self) -> FileVersion | None:
+        """Return the bytes of history.json as they are now, damaged or not; None when it does not exist."""
+        return self._files.read_stable(self._paths.history)
+
+    def backup(self) -> History:
+        """Return the messages of the backup; none when it is missing or damaged."""
+        backup = self._files.read_stable(self._paths.history_backup)
         try:
-            parse_json(look.data)
+            return parse_history(backup.data, self._zone) if backup else ()
         except ValueError:
-            return False
-        return True
+            return ()
 
-    def _write(self, after: History, look: FileVersion | None) -> None:
+    def overwrite(self, history: History, damaged: FileVersion | None) -> None:
+        """Replace a damaged or missing file; Conflict when it is no longer the version *damaged*."""
+        self._files.replace(self._paths.history, render_history(history), damaged)
+
+    # ── steps ────────────────────────────────────────────────────────────────
+
+    def _read_patiently(self, stat: Stat | None) -> FileVersion | None:
+        """Return the file; when it is no JSON, wait for a program that may be writing it in place."""
+        version = self._files.read_stable(self._paths.history)
+        for _ in range(0 if stat == self._damaged else _READ_TRIES):
+            if version is None or _is_json(version.data):
+                break
+            self._files.pause(_READ_AGAIN_S)
+            version = self._files.read_stable(self._paths.history)
+        return version
+
+    def _write(self, after: History, version: FileVersion | None) -> None:
         try:
             data = render_history(after)
         except RecursionError:
             raise BadFile(self._paths.history, "its nesting is too deep") from None
-        self._files.replace(self._paths.history, data, look, keep=self._paths.history_backup)
-        # parsed anew at the next look: what we wrote is read like anybody's, and what another program puts back as well
+        self._files.replace(self._paths.history, data, version, keep=self._paths.history_backup)
+        # the next read parses the file again: it may be what another program has put back meanwhile
         self._stat, self._digest = None, ""
 
-    def _parse(self, look: FileVersion | None) -> History:
-        if look is None:
+    def _parse(self, version: FileVersion | None) -> History:
+        if version is None:
             self._stat, self._digest, self._history = None, "", ()
             if self._files.disk.stat(self._paths.history_backup):
                 raise BadFile(self._paths.history, "it is gone, though its backup is there")
             return self._history
-        if look.digest != self._digest:
+        if version.digest != self._digest:
             try:
-                self._history = parse_history(look.data, self._zone)
+                self._history = parse_history(version.data, self._zone)
             except ValueError as error:
-                self._stat, self._digest, self._damaged = None, "", look.stat
+                self._stat, self._digest, self._damaged = None, "", version.stat
                 raise BadFile(self._paths.history, str(error)) from None
-            self._digest = look.digest
-        self._stat = look.stat
+            self._digest = version.digest
+        self._stat = version.stat
         return self._history
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        parse_json(data)
+    except ValueError:
+        return False
+    return True

@@ -1,224 +1,224 @@
 """
-The drop-box, inbox.d/new: files that another program left there become messages of history.json (docs/protocol.md, 2).
+Take in new messages: give them ids, record them in the seen journal, and reinsert those that another program lost.
 
-The first look: what has come, by whatever door, gets a name, is remembered, and is found again if another program loses it.
-
-Doors are history.json itself and the drop-box inbox.d/new. Source: docs/protocol.md, 2 (Identity) and 5.
+Messages come by history.json itself and by the files of the drop-box inbox.d/new (docs/protocol.md, 2, Identity, and 5).
+Which id a message gets is decided by `identity`; nothing is written to dated files here.
 """
 
 from __future__ import annotations
 
-import hashlib
-import stat as modes
-from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
 from supervisor.archive.identity import assign_ids, contains_message, reinsert_lost
 from supervisor.protocol.clock import local_day
 from supervisor.protocol.errors import ErrorCollector
-from supervisor.protocol.lenient_json import parse_json, render_json
-from supervisor.protocol.message import Archived, History, InvalidEntry, Key, Message, read_message, with_id, with_timestamp
-from supervisor.protocol.paths import is_foreign
+from supervisor.protocol.lenient_json import render_json
+from supervisor.protocol.message import Archived, History, InvalidEntry, Key, Message
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from datetime import datetime, tzinfo
     from pathlib import Path
 
+    from supervisor.archive.append import DropBox
     from supervisor.archive.coverage import MemoryFile
-    from supervisor.workspace import Workspace
+    from supervisor.archive.history import HistoryStore
+    from supervisor.archive.journal import SeenJournal
+    from supervisor.archive.memory_folder import MemoryFolder
+    from supervisor.archive.restore import Quarantine
+    from supervisor.events import Events
+    from supervisor.protocol.config_keys import Archive
 
 
-def empty_drop_box(ws: Workspace, boxed: dict[Path, list[Key]]) -> None:
-    """Append to history what was dropped; *boxed* gets each file that is in history now, and may go, with its messages."""
-    each = ErrorCollector()
-    for name in ws.files.disk.names(ws.paths.drop_box):
-        stat = ws.files.disk.stat(ws.paths.drop_box / name)
-        if name.endswith(".json") and not is_foreign(name) and stat and modes.S_ISREG(stat.mode):
-            with each:
-                _take_file(ws, name, boxed)
-    each.raise_first()
-
-
-def _take_file(ws: Workspace, name: str, boxed: dict[Path, list[Key]]) -> None:
-    """Take in one finished file; a copy of one that can't be understood goes to quarantine, and it stays where it is."""
-    path = ws.paths.drop_box / name
-    look = ws.files.read_stable(path)
-    if look is None:
-        return
-    try:
-        messages = _dropped(ws, name, look.data, datetime.fromtimestamp(look.stat.mtime_ns / 1e9, UTC))
-    except ValueError as error:
-        if ws.quarantine.keep("dropped", look.data) == "new":
-            ws.events.emit("file_quarantined", file=ws.paths.relative(path), why=str(error))
-        return
-    _take_in(ws, messages)
-    boxed[path] = [message.key for message in messages]
-
-
-def _take_in(ws: Workspace, messages: Sequence[Message]) -> None:
-    """Append what is not known yet: harmless when a crash repeats it."""
-
-    def grow(history: History) -> History:
-        keys = {entry.key for entry in history if isinstance(entry, Message)} | ws.journal.unwritten.keys()
-        new = tuple(m for m in messages if m.key not in keys and ws.journal.file_of(m.key) is None)
-        return history + new if new else history
-
-    ws.history.change(grow)
-
-
-def _dropped(ws: Workspace, name: str, data: bytes, made_at: datetime) -> list[Message]:
-    """Return the messages of a drop-box file: one object, or an array of them; ValueError when it is neither."""
-    raw = parse_json(data)
-    found = []
-    for n, one in enumerate(raw if isinstance(raw, list) else [raw]):
-        entry = read_message(one, ws.zone)
-        if isinstance(entry, InvalidEntry):
-            raise ValueError(entry.why)  # noqa: TRY004 - every fault of the file is one kind
-        if not entry.id:
-            # from the file, not from the clock: taken in twice it is still the same message
-            digest = hashlib.sha256(f"{name}\n{n}\n".encode() + data).hexdigest()
-            entry = with_id(entry, f"m-{digest[:16]}")
-        found.append(entry if entry.created_at else with_timestamp(entry, made_at))
-    return found
-
-
-def intake(ws: Workspace, now: datetime) -> int:
-    """Meet what is new; returns how many messages were."""
+def intake(
+    *,
+    history: HistoryStore,
+    journal: SeenJournal,
+    memory: MemoryFolder,
+    drop_box: DropBox,
+    quarantine: Quarantine,
+    settings: Archive,
+    events: Events,
+    now: datetime,
+    should_stop: Callable[[], bool],
+) -> int:
+    """Take in the new messages of history.json and the drop-box; returns how many there were."""
     # gather
-    each = ErrorCollector()
-    know_written(ws)
-    boxed: dict[Path, list[Key]] = {}
-    with each:
-        empty_drop_box(ws, boxed)
-    history = ws.history.read()
-    _know_twins(ws, history)
-    # decide and apply: names first, since everything else goes by them
-    name = partial(assign_ids, known=ws.journal.known, now=now, future=ws.config.archive.future_limit)
-    if name(history) is not history:
-        history = ws.history.change(name)
-    if ws.should_stop():
+    errors = ErrorCollector()
+    update_journal(journal, memory)
+    dropped: dict[Path, list[Key]] = {}
+    with errors:
+        _empty_drop_box(drop_box, history, journal, quarantine, events, dropped)
+    messages = history.read()
+    _match_late_ids(messages, journal)
+    # decide and apply: ids first, since everything else goes by them
+    with_ids = partial(assign_ids, known=journal.known, now=now, future=settings.future_limit)
+    if with_ids(messages) is not messages:
+        messages = history.change(with_ids)
+    if should_stop():
         return 0
-    _set_odd_aside(ws, history)
-    fresh = _fresh(ws, history)
-    adopted = _adopt(ws, [message for message in fresh if message.archived is Archived.YES])
-    unwritten = [message for message in fresh if message.key not in adopted]
-    ws.journal.saw(unwritten)
-    for path, keys in boxed.items():
-        # not before the journal has the words: a program that rewrites history.json could lose them in between
-        if all(key in ws.journal.unwritten or ws.journal.file_of(key) for key in keys):
-            with each:
-                ws.files.remove(path)
-    if ws.should_stop():
-        return len(fresh)
-    _put_back(ws)
-    ws.journal.looked(ws.history.read())
-    if fresh:
-        ws.events.emit("seen", messages=len(fresh), written_elsewhere=len(adopted))
-    each.raise_first()
-    return len(fresh)
+    _quarantine_invalid(messages, quarantine, events)
+    unseen = _unseen(messages, journal)
+    adopted = _adopt([message for message in unseen if message.archived is Archived.YES], journal, memory, settings.zone)
+    journal.record_seen([message for message in unseen if message.key not in adopted])
+    for path, keys in dropped.items():
+        # not before the journal has the messages: a program that rewrites history.json could lose them in between
+        if all(key in journal.unwritten or journal.file_of(key) for key in keys):
+            with errors:
+                drop_box.remove(path)
+    if should_stop():
+        return len(unseen)
+    _reinsert(history, journal, events)
+    journal.record_history(history.read())
+    if unseen:
+        events.emit("seen", messages=len(unseen), written_elsewhere=len(adopted))
+    errors.raise_first()
+    return len(unseen)
 
 
-def know_written(ws: Workspace) -> Sequence[MemoryFile]:
-    """Let the journal know of every dated file; gives them. OSError when it can't: then nobody can tell what is un-written."""
-    if ws.journal.is_doubtful:
-        compact_journal(ws)
-    ws.files.ensure_durable(ws.paths.seen)
-    ws.journal.refresh()
-    files = ws.memory.dated()
-    _reconcile(ws, files)
+def update_journal(journal: SeenJournal, memory: MemoryFolder) -> Sequence[MemoryFile]:
+    """
+    Record every dated file that the journal does not know, and return all dated files.
+
+    OSError when the journal can't be written: then nobody can tell which messages are un-written.
+    """
+    if journal.is_doubtful:
+        journal.compact()
+    journal.ensure_durable()
+    journal.refresh()
+    files = memory.dated()
+    _record_unknown_files(files, journal, memory)
     return files
 
 
-def compact_journal(ws: Workspace) -> None:
-    """Write the journal anew, as short as it can be."""
-    with ws.files.lock(ws.paths.history_lock):
-        ws.journal.compact()
-
-
-def unwritten(ws: Workspace, history: History) -> list[Message]:
-    """Return the messages whose words stand in no dated file, oldest first; lost ones come from the journal's copy."""
-    here = [e for e in history if isinstance(e, Message) and e.id and ws.journal.file_of(e.key) is None]
+def unwritten(history: History, journal: SeenJournal) -> list[Message]:
+    """Return the messages that no dated file holds, oldest first; lost ones come from the journal's copy."""
+    present = [e for e in history if isinstance(e, Message) and e.id and journal.file_of(e.key) is None]
     ids = {entry.id for entry in history if isinstance(entry, Message)}
-    lost = [m for key, m in ws.journal.unwritten.items() if key in ws.journal.back and m.id not in ids]
-    return lost + here
+    lost = [m for key, m in journal.unwritten.items() if key in journal.reinserted and m.id not in ids]
+    return lost + present
 
 
-def _reconcile(ws: Workspace, files: Sequence[MemoryFile]) -> None:
-    """Tell the journal of dated files that it does not know: a crash fell between the two, or it was deleted."""
-    unknown = [file.name for file in files if file.ours and file.name not in ws.journal.names]
-    ws.memory.ensure_names_durable(unknown)
+def _empty_drop_box(
+    drop_box: DropBox,
+    history: HistoryStore,
+    journal: SeenJournal,
+    quarantine: Quarantine,
+    events: Events,
+    dropped: dict[Path, list[Key]],
+) -> None:
+    """
+    Append the messages of the drop-box to history.json.
+
+    *dropped* gets the keys of each file that was taken in. A file that can't be parsed stays, and a copy goes to quarantine.
+    """
+    errors = ErrorCollector()
+    for path in drop_box.finished():
+        with errors:
+            version = drop_box.read(path)
+            if version is None:
+                continue
+            try:
+                messages = drop_box.parse(path, version)
+            except ValueError as error:
+                if quarantine.keep("dropped", version.data) == "new":
+                    events.emit("file_quarantined", file=drop_box.relative(path), why=str(error))
+                continue
+            _append_new(messages, history, journal)
+            dropped[path] = [message.key for message in messages]
+    errors.raise_first()
+
+
+def _append_new(messages: Sequence[Message], history: HistoryStore, journal: SeenJournal) -> None:
+    """Append the messages that are not known yet, so that a repetition after a crash is harmless."""
+
+    def step(before: History) -> History:
+        keys = {entry.key for entry in before if isinstance(entry, Message)} | journal.unwritten.keys()
+        new = tuple(m for m in messages if m.key not in keys and journal.file_of(m.key) is None)
+        return before + new if new else before
+
+    history.change(step)
+
+
+def _record_unknown_files(files: Sequence[MemoryFile], journal: SeenJournal, memory: MemoryFolder) -> None:
+    """Record the dated files that the journal misses: a crash came before the record, or the journal was deleted."""
+    unknown = [file.name for file in files if file.ours and file.name not in journal.names]
+    memory.ensure_names_durable(unknown)
     for name in unknown:
-        ws.journal.wrote(name, ws.memory.blocks(name))
+        journal.record_written(name, memory.blocks(name))
 
 
-def _fresh(ws: Workspace, history: History) -> list[Message]:
-    """Return the messages whose words were never met; of one that an assistant is still writing, the newest text."""
-    found: dict[Key, Message] = {}
+def _unseen(history: History, journal: SeenJournal) -> list[Message]:
+    """Return the messages that were never seen with this text, each once."""
+    messages: dict[Key, Message] = {}
     for entry in history:
-        if isinstance(entry, Message) and ws.journal.file_of(entry.key) is None and entry.key not in ws.journal.unwritten:
-            found.setdefault(entry.key, entry)
-    return list(found.values())
+        if isinstance(entry, Message) and journal.file_of(entry.key) is None and entry.key not in journal.unwritten:
+            messages.setdefault(entry.key, entry)
+    return list(messages.values())
 
 
-def _know_twins(ws: Workspace, history: History) -> None:
-    """Take words that were first met without an id, and now come with one and the same time, as the same message."""
+def _match_late_ids(history: History, journal: SeenJournal) -> None:
+    """Take a message that was first seen without an id, and now comes with one and the same time, as the same message."""
     ids = {entry.id for entry in history if isinstance(entry, Message)}
-    for message in _fresh(ws, history):
+    for message in _unseen(history, journal):
         if not message.id or "createdAt" not in message.raw or message.created_at is None:
             continue
-        twins = [known for base in message.bases for known in ws.journal.known.by_base.get(base, ())]
-        twin = next((t for t in twins if t.startswith("m-") and t not in ids and not ws.journal.knows(message.id)), None)
-        if twin is None:
+        earlier = [known for base in message.bases for known in journal.known.by_fingerprint.get(base, ())]
+        given = next((i for i in earlier if i.startswith("m-") and i not in ids and not journal.has_seen(message.id)), None)
+        if given is None:
             continue
-        key = (twin, message.words)
-        file = ws.journal.file_of(key)
+        key = (given, message.words)
+        file = journal.file_of(key)
         if file:
-            ws.journal.adopted(file, [message])
-        elif key in ws.journal.unwritten:
-            ws.journal.drop([key])
+            journal.record_adopted(file, [message])
+        elif key in journal.unwritten:
+            journal.record_replaced([key])
 
 
-def _adopt(ws: Workspace, archived: Sequence[Message]) -> set[Key]:
-    """Take as written what another program had flagged `true` and filed in a note of the message's day; decided once."""
-    found: set[Key] = set()
+def _adopt(archived: Sequence[Message], journal: SeenJournal, memory: MemoryFolder, zone: tzinfo) -> set[Key]:
+    """
+    Record as written what another program had flagged `true` and written to a note of the message's day.
+
+    Returns the keys of these messages; each message is judged only once.
+    """
+    adopted: set[Key] = set()
     if not archived:
-        return found
-    notes = [file for file in ws.memory.dated() if not file.ours]
-    for note in notes:
-        of_day = [m for m in archived if m.created_at and local_day(m.created_at, ws.zone) == note.day]
-        text = ws.memory.text(note.name) if of_day else ""
-        held = [message for message in of_day if message.key not in found and contains_message(message.text, text)]
+        return adopted
+    for note in (file for file in memory.dated() if not file.ours):
+        of_day = [m for m in archived if m.created_at and local_day(m.created_at, zone) == note.day]
+        text = memory.text(note.name) if of_day else ""
+        held = [message for message in of_day if message.key not in adopted and contains_message(message.text, text)]
         if held:
-            ws.memory.ensure_durable(note.name)
-            ws.journal.adopted(note.name, held)
-            found.update(message.key for message in held)
-    return found
+            memory.ensure_durable(note.name)
+            journal.record_adopted(note.name, held)
+            adopted.update(message.key for message in held)
+    return adopted
 
 
-def _put_back(ws: Workspace) -> None:
-    """Put un-written words back that another program's rewrite has lost, once; forget those that newer words replaced."""
-    history = ws.history.read()  # after the journal was: who adds a message writes to history.json first
-    if _lacks_ids(history):
-        return  # a writer has just stripped the ids: what seems lost may be there under none, and is named in the next round
-    keys = {entry.key for entry in history if isinstance(entry, Message)}
+def _reinsert(history: HistoryStore, journal: SeenJournal, events: Events) -> None:
+    """Put un-written messages back that another program's rewrite lost, once; forget those whose text was replaced."""
+    messages = history.read()  # after the journal was read: whoever appends a message writes to history.json first
+    if _lacks_ids(messages):
+        return  # a program has just stripped the ids: what seems lost may be there, and gets its id in the next round
+    keys = {entry.key for entry in messages if isinstance(entry, Message)}
     ids = {identity for identity, _ in keys}
-    gone = [key for key in ws.journal.unwritten if key not in keys]
-    ws.journal.drop([key for key in gone if key[0] in ids])
-    lost = [key for key in gone if key[0] not in ids and key not in ws.journal.back]
+    gone = [key for key in journal.unwritten if key not in keys]
+    journal.record_replaced([key for key in gone if key[0] in ids])
+    lost = [key for key in gone if key[0] not in ids and key not in journal.reinserted]
     if not lost:
         return
-    ws.journal.note_reinserted(lost)
-    messages = [ws.journal.unwritten[key] for key in lost]
-    ws.history.change(lambda now: now if _lacks_ids(now) else reinsert_lost(now, messages, ws.journal.known.ids))
-    ws.events.emit("put_back", messages=len(lost), ids=[identity for identity, _ in lost[:20]])
+    journal.record_reinserted(lost)
+    copies = [journal.unwritten[key] for key in lost]
+    history.change(lambda now: now if _lacks_ids(now) else reinsert_lost(now, copies, journal.known.ids))
+    events.emit("put_back", messages=len(lost), ids=[identity for identity, _ in lost[:20]])
 
 
 def _lacks_ids(history: History) -> bool:
     return any(isinstance(entry, Message) and not entry.id for entry in history)
 
 
-def _set_odd_aside(ws: Workspace, history: History) -> None:
+def _quarantine_invalid(history: History, quarantine: Quarantine, events: Events) -> None:
     for entry in history:
-        if isinstance(entry, InvalidEntry) and ws.quarantine.keep("message", render_json(entry.raw), times=10) == "new":
-            ws.events.emit("message_odd", why=entry.why)
+        if isinstance(entry, InvalidEntry) and quarantine.keep("message", render_json(entry.raw), times=10) == "new":
+            events.emit("message_odd", why=entry.why)

@@ -1,13 +1,10 @@
 """
-What the lines of the seen journal say (docs/protocol.md, 5): what was met, and where its words stand.
+The seen journal `.recalld/seen.jsonl`: which messages recalld has seen, and which dated file holds each (docs/protocol.md, 5).
 
-Each line adds to what those before it said; a line that can't be read says nothing, and what it said is found out anew.
-
-The seen journal, `.recalld/seen.jsonl`: what recalld has met, and where its words stand (docs/protocol.md, 5).
-
-It answers three questions that history.json alone can't: are these words written (even where a person has since deleted
-them from their file), whose message is this without an id, and which un-written words has another program lost. It holds
-the words of un-written messages alone. It can be deleted: what is written is then read from the dated files again.
+It answers three questions that history.json alone can't: is a message written (even when a person has since deleted it from
+its file), whose message is this without an id, and which un-written messages has another program lost. It holds the text of
+un-written messages only. Each line adds to the lines before it; a broken line is skipped, and what it said is found again in
+history.json and the dated files. For the same reason the journal may be deleted.
 """
 
 from __future__ import annotations
@@ -31,171 +28,160 @@ if TYPE_CHECKING:
     from supervisor.protocol.files import Files
     from supervisor.protocol.paths import WorkspacePaths
 
-#: Lines that say nothing any more, after which the journal is written anew.
+FORMAT: Final = 1
+_HEAD: Final[Mapping[str, Any]] = {"recalld": FORMAT}
+#: Obsolete lines after which the journal is compacted.
 _GARBAGE: Final = 2_000
 
 
 class JournalState:
-    """What the lines taken so far say; times without an offset are of *zone*."""
+    """What the lines of the journal say, applied one by one; times without an offset are of *zone*."""
 
     def __init__(self, zone: tzinfo) -> None:
         self._zone = zone
         self._lines = 0
-        #: The format that the head names.
+        #: The format that the first line names.
         self.format = 0
         self._written: dict[Key, str] = {}
-        self._bases: defaultdict[str, list[str]] = defaultdict(list)
+        self._by_fingerprint: defaultdict[str, list[str]] = defaultdict(list)
         self._times: dict[str, str] = {}
-        self._ids: dict[str, str] = {}  # each once, so that a year of them is held once
-        self._with_words: set[str] = set()
-        self.here: dict[str, None] = {}
+        self._ids: dict[str, str] = {}  # each id to itself, so that equal strings are kept in memory once
+        self._written_ids: set[str] = set()
+        self.in_history: dict[str, None] = {}  # ids that history.json held when it was last read, in its order
         self.unwritten: dict[Key, Message] = {}
-        self.back: set[Key] = set()
+        self.reinserted: set[Key] = set()  # un-written messages that were put back into history.json once
         self.names: set[str] = set()  # of the dated files that recalld made
         self.notes: set[str] = set()  # of another program's files that hold messages
 
     def file_of(self, key: Key) -> str | None:
-        """Return the dated file that holds, or once held, these words; None when they are not written."""
+        """Return the dated file that holds, or once held, this message; None when it is not written."""
         return self._written.get(key)
 
-    def has_words(self, identity: str) -> bool:
-        """Tell whether any words stand written under this id."""
-        return identity in self._with_words
+    def has_written(self, identity: str) -> bool:
+        """Tell whether a message with this id is written, whatever its text."""
+        return identity in self._written_ids
 
-    def knows(self, identity: str) -> bool:
-        """Tell whether a message of this id was met before."""
+    def has_seen(self, identity: str) -> bool:
+        """Tell whether a message with this id was seen before."""
         return identity in self._ids
 
     @property
     def known(self) -> Known:
-        """What assign_ids() needs to know."""
-        return Known(by_base=self._bases, here=self.here, times=self._times, ids=self._ids)
+        """The messages seen before, as `assign_ids` needs them."""
+        return Known(by_fingerprint=self._by_fingerprint, in_history=self.in_history, times=self._times, ids=self._ids)
 
     @property
     def written(self) -> Mapping[Key, str]:
-        """Every key that is written, with its file."""
+        """The dated file of every written message."""
         return self._written
 
     def is_bloated(self) -> bool:
-        """Tell whether most of its lines say nothing any more."""
+        """Tell whether most of its lines are obsolete."""
         return self._lines > _GARBAGE + 2 * (len(self.unwritten) + len(self.names))
 
     # ── line by line ─────────────────────────────────────────────────────────
 
-    def take(self, one: bytes) -> None:
-        """Take what one more line says."""
+    def apply_line(self, data: bytes) -> None:
+        """Add what one more line says; a line that a crash or a person broke is skipped."""
         self._lines += 1
-        try:
-            fields = parse_json(one)
-            verb, found = next(iter(fields.items()))
-            if verb == "recalld":
-                self.format = max(self.format, found if type(found) is int else 0)
-            elif verb == "seen":
-                self._saw(found)
-            elif verb == "written":
-                if day_of_name(fields["file"]) is None:
-                    return  # no name that a dated file or a note can have
-                for identity, words, *bases in found:
-                    self._wrote((str(identity), str(words)), bases, fields["file"])
-                (self.notes if fields.get("by") else self.names).add(fields["file"])
-            elif verb == "left":
-                for identity in found:
-                    self.here.pop(identity, None)
-            elif verb == "here":
-                self.here.update(dict.fromkeys(map(str, found)))
-            elif verb == "back":
-                self.back.update((str(identity), str(words)) for identity, words in found)
-            elif verb == "known":
-                for identity, *bases in found:
-                    self._learn(str(identity), bases)
-            elif verb == "times":
-                for identity, time in found:
-                    self._times[str(identity)] = to_wire(from_wire(time))
-            elif verb == "lost":
-                for identity, words in found:
-                    self._written.pop((identity, words), None)
-            elif verb == "dropped":
-                for identity, words in found:
-                    self.unwritten.pop((identity, words), None)
-        except (ValueError, TypeError, KeyError, AttributeError, StopIteration):
-            return  # a line that a crash or a person broke: what it said is found out anew
+        with suppress(ValueError, TypeError, KeyError, AttributeError, StopIteration):
+            fields = parse_json(data)
+            self._apply(*next(iter(fields.items())), fields)
 
-    def _saw(self, raw: object) -> None:
+    def _apply(self, verb: str, value: Any, fields: Mapping[str, Any]) -> None:
+        match verb:
+            case "recalld":
+                self.format = max(self.format, value if type(value) is int else 0)
+            case "seen":
+                self._apply_seen(value)
+            case "written":
+                self._apply_written(value, fields["file"], is_note=bool(fields.get("by")))
+            case "left":
+                for identity in value:
+                    self.in_history.pop(identity, None)
+            case "here":
+                self.in_history.update(dict.fromkeys(map(str, value)))
+            case "back":
+                self.reinserted.update((str(identity), str(digest)) for identity, digest in value)
+            case "known":
+                for identity, *fingerprints in value:
+                    self._learn(str(identity), fingerprints)
+            case "times":
+                for identity, time in value:
+                    self._times[str(identity)] = to_wire(from_wire(time))
+            case "lost":
+                for identity, digest in value:
+                    self._written.pop((identity, digest), None)
+            case "dropped":
+                for identity, digest in value:
+                    self.unwritten.pop((identity, digest), None)
+
+    def _apply_seen(self, raw: object) -> None:
         message = read_message(raw, self._zone)
         if not isinstance(message, Message) or not message.id:
             return
         self._learn(message.id, message.bases)
-        self.here[message.id] = None
+        self.in_history[message.id] = None
         if "createdAtFound" in message.raw and message.created_at:
             self._times[message.id] = to_wire(message.created_at)
         if message.key not in self._written:
             self.unwritten[message.key] = message
 
-    def _wrote(self, key: Key, bases: Sequence[str], file: str) -> None:
-        identity = self._ids.setdefault(key[0], key[0])
-        self._learn(identity, bases)
-        self._written.setdefault((identity, key[1]), file)
-        self._with_words.add(identity)
-        self.unwritten.pop(key, None)
-        self.back.discard(key)
+    def _apply_written(self, messages: Any, file: str, *, is_note: bool) -> None:
+        if day_of_name(file) is None:
+            return  # neither a dated file nor a note can have this name
+        for identity, digest, *fingerprints in messages:
+            key = self._ids.setdefault(str(identity), str(identity)), str(digest)
+            self._learn(key[0], fingerprints)
+            self._written.setdefault(key, file)
+            self._written_ids.add(key[0])
+            self.unwritten.pop(key, None)
+            self.reinserted.discard(key)
+        (self.notes if is_note else self.names).add(file)
 
-    def _learn(self, identity: str, bases: Iterable[str]) -> None:
+    def _learn(self, identity: str, fingerprints: Iterable[str]) -> None:
         self._ids.setdefault(identity, identity)
-        for base in bases:
-            if identity not in self._bases[base]:
-                self._bases[base].append(identity)
+        for fingerprint in fingerprints:
+            if identity not in self._by_fingerprint[fingerprint]:
+                self._by_fingerprint[fingerprint].append(identity)
 
-    # ── as short as it can be ────────────────────────────────────────────────
+    # ── compact form ─────────────────────────────────────────────────────────
 
     def lines(self) -> list[Mapping[str, Any]]:
-        """Return the lines that say all of this, as few as there can be, without the head."""
+        """Return the fewest lines that say all of this, without the head."""
         by_file: defaultdict[str, list[list[str]]] = defaultdict(list)
-        bases: defaultdict[str, list[str]] = defaultdict(list)
-        for base, ids in self._bases.items():
+        fingerprints: defaultdict[str, list[str]] = defaultdict(list)
+        for fingerprint, ids in self._by_fingerprint.items():
             for identity in ids:
-                bases[identity].append(base)
+                fingerprints[identity].append(fingerprint)
         for key, file in self._written.items():
-            by_file[file].append([*key, *bases[key[0]]])
-        found: list[Mapping[str, Any]] = [{"written": by_file.get(file, []), "file": file} for file in sorted(self.names)]
-        found += [{"written": by_file.get(file, []), "file": file, "by": "another"} for file in sorted(self.notes)]
-        found += [{"seen": message.raw} for message in self.unwritten.values()]
-        told = {key[0] for key in self._written} | {key[0] for key in self.unwritten}
-        found += line("known", [[identity, *bases[identity]] for identity in self._ids if identity not in told])
-        found += line("times", [list(pair) for pair in sorted(self._times.items())])
-        found += [*line("here", list(self.here)), *line("back", [list(key) for key in sorted(self.back)])]
-        gone = sorted({key[0] for key in self.unwritten} - self.here.keys())
-        found += line("left", gone)
-        return found
-
-
-def line(verb: str, found: Sequence[object]) -> list[Mapping[str, Any]]:
-    """Return the line that says so of what was *found*, none where nothing was."""
-    return [{verb: found}] if found else []
-
-
-FORMAT: Final = 1
-_HEAD: Final[Mapping[str, Any]] = {"recalld": FORMAT}
+            by_file[file].append([*key, *fingerprints[key[0]]])
+        lines: list[Mapping[str, Any]] = [{"written": by_file.get(file, []), "file": file} for file in sorted(self.names)]
+        lines += [{"written": by_file.get(file, []), "file": file, "by": "another"} for file in sorted(self.notes)]
+        lines += [{"seen": message.raw} for message in self.unwritten.values()]
+        listed = {key[0] for key in self._written} | {key[0] for key in self.unwritten}
+        lines += _line("known", [[identity, *fingerprints[identity]] for identity in self._ids if identity not in listed])
+        lines += _line("times", [list(pair) for pair in sorted(self._times.items())])
+        lines += _line("here", list(self.in_history))
+        lines += _line("back", [list(key) for key in sorted(self.reinserted)])
+        return lines + _line("left", sorted({key[0] for key in self.unwritten} - self.in_history.keys()))
 
 
 class SeenJournal(JournalState):
-    """The journal, and in memory what it says; times without an offset are of *zone*."""
+    """The journal file, and its content in memory; times without an offset are of *zone*."""
 
     def __init__(self, files: Files, paths: WorkspacePaths, zone: tzinfo) -> None:
         super().__init__(zone)
         self._files = files
         self._paths = paths
         self._inode, self._offset = 0, 0
-        #: An append failed: what it wrote can be read, yet no later fsync of this file makes it durable.
+        #: An append failed: what it wrote can be read, but no later fsync of this file makes it durable.
         self.is_doubtful = False
-
-    def _forget(self) -> None:
-        super().__init__(self._zone)
-        self._inode, self._offset = 0, 0
 
     # ── reading ──────────────────────────────────────────────────────────────
 
     def refresh(self) -> None:
-        """Read what was added since the last look, by whatever process. NewerFormat where a newer recalld wrote it."""
+        """Read the lines that any process has added since the last call. NewerFormat when a newer recalld wrote them."""
         stat = self._files.disk.stat(self._paths.seen)
         if stat is None or stat.inode != self._inode or stat.size < self._offset:
             self._forget()
@@ -204,65 +190,85 @@ class SeenJournal(JournalState):
         data = self._files.disk.read(self._paths.seen, self._offset) if stat.size > self._offset else b""
         whole = data[: data.rfind(b"\n") + 1]  # a line that a crash left unfinished says nothing
         self._inode, self._offset = stat.inode, self._offset + len(whole)
-        for one in whole.split(b"\n"):
-            if one:
-                self.take(one)
+        for line in whole.split(b"\n"):
+            if line:
+                self.apply_line(line)
         self._refuse(self.format)
 
-    # ── writing ──────────────────────────────────────────────────────────────
-
     def refuse_newer(self) -> None:
-        """Raise NewerFormat where a newer recalld wrote the journal: nothing is added to it. For who does not read it."""
+        """Raise NewerFormat when a newer recalld wrote the journal; reads the first line only."""
         if self._files.disk.stat(self._paths.seen) is None:
             return
         first = self._files.disk.read(self._paths.seen).partition(b"\n")[0]
         with suppress(ValueError, TypeError, AttributeError):  # a line that a crash or a person broke says nothing
             self._refuse(parse_json(first).get("recalld", 0))
 
-    def _refuse(self, made_by: int) -> None:
-        if made_by > FORMAT:
-            raise NewerFormat(self._paths.seen, made_by)
+    # ── writing ──────────────────────────────────────────────────────────────
 
-    def note(self, messages: Sequence[Message]) -> None:
-        """Write down un-written words without reading the journal: for a command that only appends."""
+    def append_seen(self, messages: Sequence[Message]) -> None:
+        """Record un-written messages without reading the journal: for a command that only appends."""
         self._append([{"seen": message.raw} for message in messages])
 
-    def saw(self, messages: Sequence[Message]) -> None:
-        """Remember un-written words, durably, before anything else is done with them."""
+    def record_seen(self, messages: Sequence[Message]) -> None:
+        """Record un-written messages, durably, before anything else is done with them."""
         self._record([{"seen": message.raw} for message in messages])
 
-    def wrote(self, file: str, blocks: Sequence[Block]) -> None:
-        """Remember that a dated file holds these messages."""
+    def record_written(self, file: str, blocks: Sequence[Block]) -> None:
+        """Record that a dated file holds these messages."""
         self._record([{"written": [[*block.key, *block.bases] for block in blocks], "file": file}])
 
-    def adopted(self, file: str, messages: Sequence[Message]) -> None:
-        """Remember that another program had written these messages to *file* before recalld came."""
+    def record_adopted(self, file: str, messages: Sequence[Message]) -> None:
+        """Record that *file* already held these messages when recalld first saw them."""
         written = [[*message.key, *message.bases] for message in messages]
         by = {} if file in self.names else {"by": "another"}
         self._record([{"written": written, "file": file, **by}, {"here": [message.id for message in messages]}])
 
-    def looked(self, history: Iterable[object]) -> None:
-        """Remember which messages history.json holds, and which have left it."""
+    def record_history(self, history: Iterable[object]) -> None:
+        """Record which messages history.json holds, and which have left it."""
         ids = dict.fromkeys(entry.id for entry in history if isinstance(entry, Message))
         kept = {identity for identity, _ in self.unwritten}
-        left = [identity for identity in self.here if identity not in ids and identity not in kept]
-        came = [identity for identity in ids if identity not in self.here]
-        self._record([*line("left", left), *line("here", came)])
-        self.here = ids
+        left = [identity for identity in self.in_history if identity not in ids and identity not in kept]
+        came = [identity for identity in ids if identity not in self.in_history]
+        self._record([*_line("left", left), *_line("here", came)])
+        self.in_history = ids
 
-    def note_reinserted(self, keys: Sequence[Key]) -> None:
-        """Remember, before it is done, that these words are put back: it happens once."""
-        self._record(line("back", [list(key) for key in keys]))
+    def record_reinserted(self, keys: Sequence[Key]) -> None:
+        """Record, before it is done, that these messages are put back into history.json: it happens once."""
+        self._record(_line("back", [list(key) for key in keys]))
 
-    def drop(self, keys: Sequence[Key]) -> None:
-        """Remember that these un-written words were replaced by newer ones of the same message."""
-        self._record(line("dropped", [list(key) for key in keys]))
+    def record_replaced(self, keys: Sequence[Key]) -> None:
+        """Record that a newer text of the same message has replaced each of these un-written ones."""
+        self._record(_line("dropped", [list(key) for key in keys]))
 
-    def found_again(self, messages: Sequence[Message]) -> None:
-        """Remember that these words stand in no file any more, and what they are: they are to be written again."""
+    def record_lost(self, messages: Sequence[Message]) -> None:
+        """Record that no file holds these messages any more: they are un-written again."""
         if messages:
             lost = [list(message.key) for message in messages]
             self._record([{"lost": lost}, *({"seen": message.raw} for message in messages)])
+
+    def ensure_durable(self) -> None:
+        """Make the journal durable: a killed process may not have synced what it added."""
+        self._files.ensure_durable(self._paths.seen)
+
+    def compact(self) -> None:
+        """Replace the journal by the fewest lines that say the same, under the lock of history.json."""
+        with self._files.lock(self._paths.history_lock):  # other processes append under it
+            self.refresh()
+            version = self._files.read_stable(self._paths.seen)
+            self._files.replace(self._paths.seen, _rendered([_HEAD, *self.lines()]), version)
+            self.is_doubtful = False
+            self._forget()
+            self.refresh()
+
+    # ── steps ────────────────────────────────────────────────────────────────
+
+    def _forget(self) -> None:
+        super().__init__(self._zone)
+        self._inode, self._offset = 0, 0
+
+    def _refuse(self, made_by: int) -> None:
+        if made_by > FORMAT:
+            raise NewerFormat(self._paths.seen, made_by)
 
     def _record(self, lines: Sequence[Mapping[str, Any]]) -> None:
         if not lines:
@@ -278,16 +284,10 @@ class SeenJournal(JournalState):
             self.is_doubtful = True
             raise
 
-    # ── keeping it small ─────────────────────────────────────────────────────
 
-    def compact(self) -> None:
-        """Write the journal anew, as short as it can be; the caller holds the history's lock, under which others append."""
-        self.refresh()
-        look = self._files.read_stable(self._paths.seen)
-        self._files.replace(self._paths.seen, _rendered([_HEAD, *self.lines()]), look)
-        self.is_doubtful = False
-        self._forget()
-        self.refresh()
+def _line(verb: str, values: Sequence[object]) -> list[Mapping[str, Any]]:
+    """Return one line, or none when there are no values."""
+    return [{verb: values}] if values else []
 
 
 def _rendered(lines: Iterable[Mapping[str, Any]]) -> bytes:

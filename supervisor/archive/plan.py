@@ -1,7 +1,7 @@
 """
-The words in a dated file's name (003, 记忆文件命名与 slug 规则).
+Decide when an archive run is due, which messages it takes, and to which dated file each goes (003, 触发与归档).
 
-When an archive run is due, what it takes, and which dated file each message goes to (003, 触发与归档).
+The name of a dated file has a slug of telling words from its messages (003, 记忆文件命名与 slug 规则). Nothing is written here.
 """
 
 from __future__ import annotations
@@ -24,56 +24,29 @@ if TYPE_CHECKING:
 
     from supervisor.protocol.message import Key, Message
 
-LENGTH: Final = 32  # characters; 003
-_WORDS: Final = 3
-_WORD: Final = re.compile(r"[a-z][a-z0-9]{2,}(?:-[a-z0-9]+)*")
-
-
-def slug_of(texts: Sequence[str], length: int = LENGTH) -> str:
-    """
-    Return up to three of the most telling Latin words of the messages in kebab-case, "" where there are none.
-
-    A word tells more the more messages hold it and the rarer it is in the language; what looks like a secret is left out.
-    """
-    counts: Counter[str] = Counter()
-    first: dict[str, int] = {}
-    for n, text in enumerate(texts):
-        for word in {w.strip("-.").replace(".", "-").replace("_", "-") for w in latin_words(redacted(text))}:
-            if _WORD.fullmatch(word) and len(word) <= length // 2:
-                counts[word] += 1
-                first.setdefault(word, n)
-    telling = {word: count**0.5 * rarity(stem(word)) for word, count in counts.items()}
-    best = sorted((word for word in counts if telling[word] > 0), key=lambda word: (-telling[word], first[word], word))
-    slug = ""
-    for word in best[:_WORDS]:
-        longer = f"{slug}-{word}".strip("-")
-        if len(longer) <= length:
-            slug = longer
-    return slug
-
-
-def short_id(identity: str) -> str:
-    """Return the first 8 letters and digits of an id, in lower case; of one that has none, those of its code points."""
-    plain = re.sub(r"[^a-z0-9]", "", identity.lower())
-    return (plain or identity.encode("utf-8", "surrogatepass").hex() or "0")[:8]
-
-
-def unique(name_of: Callable[[str], str], slug: str, taken: Collection[str]) -> str:
-    """Return the name for *slug*, with ``-2``, ``-3`` … behind it where that day already has the name."""
-    n, name = 1, name_of(slug)
-    while name in taken:
-        n += 1
-        tail = f"-{n}"
-        name = name_of(slug[: LENGTH - len(tail)].rstrip("-") + tail)
-    return name
-
-
 UNARCHIVED_LIMIT: Final = 100  # messages; 003
 INTERVAL: Final = timedelta(hours=6)  # 003
 EXCHANGE_WAIT: Final = timedelta(minutes=10)  # a question younger than this waits for its answer
 _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
+SLUG_CHARS: Final = 32  # 003
+_SLUG_WORDS: Final = 3
+_SLUG_WORD: Final = re.compile(r"[a-z][a-z0-9]{2,}(?:-[a-z0-9]+)*")
 
 Due: TypeAlias = Literal["count", "interval", "overflow"]
+
+
+@dataclass(frozen=True, slots=True)
+class DayFile:
+    """A dated file to be written: its name, its local day, and its blocks in the order of the history."""
+
+    name: str
+    day: date
+    blocks: tuple[Block, ...]
+
+    @property
+    def keys(self) -> frozenset[Key]:
+        """The keys of its messages; they are written when the file is durable."""
+        return frozenset(block.key for block in self.blocks)
 
 
 def due(
@@ -88,8 +61,8 @@ def due(
     """
     Return why a run is due; None when it is not.
 
-    *last_run* is when the newest dated file was made. The oldest un-written message has to have waited *interval* since
-    then, or since its own time where that is later, so that a talk after a pause is not cut after its first words.
+    *last_run* is when the newest dated file was made. The oldest un-written message has to have waited *interval* since then,
+    or since its own time when that is later, so that a talk after a pause is not cut after its first messages.
     """
     if overflowing:
         return "overflow"
@@ -98,15 +71,15 @@ def due(
     times = [message.created_at for message in unwritten if message.created_at]
     if not times:
         return None
-    # a time well ahead says that the clock was moved back, and nothing of how long the words have waited
+    # a time well ahead means that the clock was set back, and tells nothing of how long the message has waited
     oldest = min(time if time - now < EXCHANGE_WAIT else _LONG_AGO for time in times)
     since = max(oldest, last_run) if last_run and last_run <= now else oldest
     return "interval" if now - since >= interval else None
 
 
-def take(unwritten: Sequence[Message], now: datetime, wait: timedelta = EXCHANGE_WAIT) -> tuple[Message, ...]:
-    """Return the messages without a question, last in its session, that is less than *wait* old and has no answer yet."""
-    held: set[int] = set()
+def without_open_questions(unwritten: Sequence[Message], now: datetime, wait: timedelta = EXCHANGE_WAIT) -> tuple[Message, ...]:
+    """Return the messages without the open questions: last in their session, less than *wait* old, not yet answered."""
+    open_questions: set[int] = set()
     answered: set[object] = set()
     for n in range(len(unwritten) - 1, -1, -1):
         message = unwritten[n]
@@ -114,22 +87,8 @@ def take(unwritten: Sequence[Message], now: datetime, wait: timedelta = EXCHANGE
         if message.role != "user":
             answered.add(session)
         elif session not in answered and message.created_at and now - message.created_at < wait:
-            held.add(n)
-    return tuple(message for n, message in enumerate(unwritten) if n not in held)
-
-
-@dataclass(frozen=True, slots=True)
-class DayFile:
-    """A dated file to be made: its name, its local day, and its blocks in the order of the history."""
-
-    name: str
-    day: date
-    blocks: tuple[Block, ...]
-
-    @property
-    def keys(self) -> frozenset[Key]:
-        """What is written when the file is durable."""
-        return frozenset(block.key for block in self.blocks)
+            open_questions.add(n)
+    return tuple(message for n, message in enumerate(unwritten) if n not in open_questions)
 
 
 def plan_days(
@@ -137,38 +96,78 @@ def plan_days(
     zone: tzinfo,
     taken: Collection[str],
     is_written: Callable[[str], bool],
-    slug_length: int = LENGTH,
+    slug_length: int = SLUG_CHARS,
 ) -> tuple[DayFile, ...]:
     """
     Return one new dated file for each local day of *messages*, whatever their age; oldest day first.
 
-    *taken* holds every name that is or was in use; *is_written* tells of an id whether other words stand written under it,
-    so that these are filed as a revision.
+    *taken* holds every name that is or was in use; *is_written* tells whether a message with this id is written, so that
+    another text under the same id becomes a revision.
     """
     days: defaultdict[date, list[Message]] = defaultdict(list)
     for message in _first_of_each(messages):
         if message.created_at is None:
-            raise ValueError("a message without a time can't be filed")
+            raise ValueError("a message without a time belongs to no day")
         days[local_day(message.created_at, zone)].append(message)
-    filed: set[str] = set()
+    planned: set[str] = set()
     names = set(taken)
     plan = []
     for day in sorted(days):
         blocks = []
         for message in days[day]:
-            revision = is_written(message.id) or message.id in filed
-            filed.add(message.id)
+            revision = is_written(message.id) or message.id in planned
+            planned.add(message.id)
             blocks.append(block_of(message, revision=revision))
         slug = slug_of([block.text for block in blocks], slug_length) or f"mem-{short_id(blocks[0].id)}"
-        name = unique(lambda slug: dated_name(day, slug), slug, names)  # noqa: B023 - called at once
+        name = free_name(lambda slug: dated_name(day, slug), slug, names)  # noqa: B023 - called at once
         names.add(name)
         plan.append(DayFile(name, day, tuple(blocks)))
     return tuple(plan)
 
 
+def slug_of(texts: Sequence[str], length: int = SLUG_CHARS) -> str:
+    """
+    Return up to three of the most telling Latin words of the messages in kebab-case, "" when there are none.
+
+    A word is more telling the more messages contain it and the rarer it is in the language. Text that looks like a secret is
+    left out.
+    """
+    counts: Counter[str] = Counter()
+    first: dict[str, int] = {}
+    for n, text in enumerate(texts):
+        for word in {w.strip("-.").replace(".", "-").replace("_", "-") for w in latin_words(redacted(text))}:
+            if _SLUG_WORD.fullmatch(word) and len(word) <= length // 2:
+                counts[word] += 1
+                first.setdefault(word, n)
+    telling = {word: count**0.5 * rarity(stem(word)) for word, count in counts.items()}
+    best = sorted((word for word in counts if telling[word] > 0), key=lambda word: (-telling[word], first[word], word))
+    slug = ""
+    for word in best[:_SLUG_WORDS]:
+        longer = f"{slug}-{word}".strip("-")
+        if len(longer) <= length:
+            slug = longer
+    return slug
+
+
+def short_id(identity: str) -> str:
+    """Return the first 8 letters and digits of an id, in lower case; of an id without any, 8 hex digits of its bytes."""
+    plain = re.sub(r"[^a-z0-9]", "", identity.lower())
+    return (plain or identity.encode("utf-8", "surrogatepass").hex() or "0")[:8]
+
+
+def free_name(name_of: Callable[[str], str], slug: str, taken: Collection[str]) -> str:
+    """Return the file name for *slug*; when it is taken, with ``-2``, ``-3`` … appended to the slug."""
+    n, name = 1, name_of(slug)
+    while name in taken:
+        n += 1
+        tail = f"-{n}"
+        name = name_of(slug[: SLUG_CHARS - len(tail)].rstrip("-") + tail)
+    return name
+
+
 def _first_of_each(messages: Sequence[Message]) -> list[Message]:
-    """Return the messages, of those with the same id and words only the first: they are one."""
-    found: dict[Key, Message] = {}
+    """Return the messages, only the first of those with the same id and text."""
+    by_key: dict[Key, Message] = {}
     for message in messages:
-        found.setdefault(message.key, message)
-    return list(found.values())
+        by_key.setdefault(message.key, message)
+    return list(by_key.values())

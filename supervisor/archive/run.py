@@ -1,9 +1,8 @@
 """
-The archive run: every due message, word for word, to the dated file of its day (003, 归档流程; docs/protocol.md, 3).
+The archive run: write each message word for word to the dated file of its day (003, 归档流程; docs/protocol.md, 3).
 
-Settling, each round and after a crash: flags follow the evidence of the files, and what a crash left is tidied up.
-
-No plan has to be remembered (docs/protocol.md, 3, Settling; holes.md A8 to A10, B9).
+Afterwards, and after a crash, the flags of history.json are reconciled with the files, and it is trimmed. What to write, which
+flag and which message leaves is decided by `plan` and `flags`; here the stores are read and written.
 """
 
 from __future__ import annotations
@@ -12,107 +11,127 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from supervisor.archive.coverage import covered, names_ever
-from supervisor.archive.flags import Evidence, mark_pending, overflows, reconcile, trim
-from supervisor.archive.intake import know_written, unwritten
-from supervisor.archive.plan import due, plan_days, take
+from supervisor.archive.flags import Evidence, Failure, mark_pending, overflows, reconcile, trim
+from supervisor.archive.intake import unwritten, update_journal
+from supervisor.archive.plan import due, plan_days, without_open_questions
 from supervisor.protocol.dated_file import render_dated
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from collections.abc import Callable
+    from datetime import date, datetime
 
+    from supervisor.archive.flags import Caps
+    from supervisor.archive.history import HistoryStore
+    from supervisor.archive.journal import SeenJournal
+    from supervisor.archive.memory_folder import MemoryFolder
     from supervisor.archive.plan import Due
+    from supervisor.events import Events
+    from supervisor.protocol.config_keys import Archive
     from supervisor.protocol.message import Message
-    from supervisor.workspace import Workspace
+    from supervisor.protocol.queue import TaskQueue
 
 
-def archive(ws: Workspace, now: datetime, *, everything: bool = False) -> int:
+def archive(
+    *,
+    history: HistoryStore,
+    journal: SeenJournal,
+    memory: MemoryFolder,
+    settings: Archive,
+    events: Events,
+    now: datetime,
+    everything: bool,
+    should_stop: Callable[[], bool],
+    progress: Callable[[str, int, int], None],
+) -> int:
     """
-    Write what is un-written to new dated files, one a local day; returns how many messages.
+    Write the un-written messages to new dated files, one for each local day; returns how many messages.
 
-    A question that still waits for its answer is left, unless *everything* is to go.
+    A question that still waits for its answer is not written, unless *everything* is.
     """
     # gather
-    know_written(ws)  # where the journal can't be written, a file that it missed would be written again
-    # what another program has added, or taken a time from, since the intake is met in the next round
-    waiting = [m for m in unwritten(ws, ws.history.read()) if m.key in ws.journal.unwritten and m.created_at]
-    taken = taken_names(ws)
+    update_journal(journal, memory)  # first: a dated file that the journal misses would be written again
+    # a message that another program added since the intake, or took the time from, waits for the next round
+    waiting = [m for m in unwritten(history.read(), journal) if m.key in journal.unwritten and m.created_at]
+    taken = taken_names(memory, journal)
     # decide
-    chosen = waiting if everything else take(waiting, now, ws.config.archive.exchange_wait)
-    plan = plan_days(chosen, ws.zone, taken, ws.journal.has_words, ws.config.archive.slug_chars)
+    chosen = waiting if everything else without_open_questions(waiting, now, settings.exchange_wait)
+    plan = plan_days(chosen, settings.zone, taken, journal.has_written, settings.slug_chars)
     if not plan:
         return 0
     # apply: pending first, so that no cap can push out what is being written
     keys = frozenset[tuple[str, str]]().union(*(file.keys for file in plan))
-    ws.history.change(partial(mark_pending, keys=keys))
+    history.change(partial(mark_pending, keys=keys))
     count = 0
     for file in plan:
-        if ws.should_stop():
+        if should_stop():
             break
-        data = render_dated(file.day, ws.config.archive.timezone, ws.zone, now, file.blocks)
+        data = render_dated(file.day, settings.timezone, settings.zone, now, file.blocks)
         try:
-            ws.memory.write_dated(file.name, data)
+            memory.write_dated(file.name, data)
         except FileExistsError:
-            continue  # a person took the name meanwhile: the next run finds another
-        ws.journal.wrote(file.name, file.blocks)
+            continue  # a person took the name meanwhile: the next run uses another
+        journal.record_written(file.name, file.blocks)
         count += len(file.blocks)
-        ws.progress("written to dated files", count, len(keys))
-    ws.events.emit("archived", messages=count, files=len(plan))
+        progress("written to dated files", count, len(keys))
+    events.emit("archived", messages=count, files=len(plan))
     return count
 
 
-def taken_names(ws: Workspace) -> set[str]:
-    """Return every name of a dated file that is or ever was in use: none is given twice."""
-    return ws.memory.names() | names_ever(ws.memory.summaries().values()) | ws.journal.names
+def taken_names(memory: MemoryFolder, journal: SeenJournal) -> set[str]:
+    """Return every name of a dated file that is or ever was in use: no name is used twice."""
+    return memory.names() | names_ever(memory.summaries().values()) | journal.names
 
 
-def why_due(ws: Workspace, now: datetime) -> Due | None:
-    """Return why a run is due now; None when it is not."""
-    waiting = unwritten(ws, ws.history.read())
+def why_due(
+    *, history: HistoryStore, journal: SeenJournal, memory: MemoryFolder, settings: Archive, caps: Caps, now: datetime
+) -> Due | None:
+    """Return why an archive run is due now; None when it is not."""
+    waiting = unwritten(history.read(), journal)
     if not waiting:
         return None
-    made = [file.created for file in ws.memory.dated() if file.created and file.created <= now]
-    config = ws.config.archive
-    last = max(made, default=None)
-    overflowing = overflows(waiting, ws.caps)
-    return due(
-        waiting,
-        last,
-        now,
-        config.unarchived_limit,
-        config.interval,
-        overflowing=overflowing and (last is None or now - last >= config.overflow_interval),
-    )
+    last_run = max((file.created for file in memory.dated() if file.created and file.created <= now), default=None)
+    may_run_early = last_run is None or now - last_run >= settings.overflow_interval
+    overflowing = overflows(waiting, caps) and may_run_early
+    return due(waiting, last_run, now, settings.unarchived_limit, settings.interval, overflowing=overflowing)
 
 
-def settle_flags(ws: Workspace, now: datetime) -> None:
-    """Move every flag to where the files say that it has to be."""
+def reconcile_flags(
+    *,
+    history: HistoryStore,
+    journal: SeenJournal,
+    memory: MemoryFolder,
+    task_queue: TaskQueue,
+    today: date,
+    recent_days: int,
+) -> None:
+    """Set every flag of history.json to what follows from the files."""
     # gather
-    files = know_written(ws)  # where the journal can't be told of a file, its words would count as un-written
+    files = update_journal(journal, memory)  # first: messages of a file that the journal misses would count as un-written
     evidence = Evidence(
-        file_of=ws.journal.file_of,
+        file_of=journal.file_of,
         present=frozenset(file.name for file in files),
-        covered=covered(files, ws.memory.summaries()),
-        in_flight=ws.task_queue.active_groups().keys(),
-        failures=ws.failures(),
+        covered=covered(files, memory.summaries()),
+        active_groups=task_queue.active_groups().keys(),
+        failures={group: Failure(*fields) for group, fields in task_queue.failures().items()},
     )
     # decide
-    step = partial(reconcile, evidence=evidence, today=ws.today(now), recent_days=ws.config.archive.recent_days)
+    step = partial(reconcile, evidence=evidence, today=today, recent_days=recent_days)
     # apply
-    history = ws.history.read()
-    if step(history) != history:
-        ws.history.change(step)
+    before = history.read()
+    if step(before) != before:
+        history.change(step)
 
 
-def trim_history(ws: Workspace) -> int:
-    """Let leave history.json what may and has to; returns how many messages did."""
+def trim_history(*, history: HistoryStore, journal: SeenJournal, events: Events, caps: Caps) -> int:
+    """Remove from history.json the messages that exceed its caps and are written; returns how many."""
 
     def written(message: Message) -> bool:
-        return bool(message.id) and ws.journal.file_of(message.key) is not None
+        return bool(message.id) and journal.file_of(message.key) is not None
 
-    history = ws.history.read()
-    if trim(history, written, ws.caps) is history:
+    before = history.read()
+    if trim(before, written, caps) is before:
         return 0
-    after = ws.history.change(partial(trim, written=written, caps=ws.caps))
-    ws.journal.looked(after)
-    ws.events.emit("trimmed", messages=len(history) - len(after), left=len(after))
-    return len(history) - len(after)
+    after = history.change(partial(trim, written=written, caps=caps))
+    journal.record_history(after)
+    events.emit("trimmed", messages=len(before) - len(after), left=len(after))
+    return len(before) - len(after)

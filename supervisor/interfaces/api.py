@@ -126,8 +126,17 @@ class Memory:
         """
         from supervisor.archive.append import append
 
-        self.workspace.files.make_folder(self.workspace.paths.state)
-        return append(self.workspace, [dict(one) for one in messages], self._clock(), os.urandom(10 * len(messages)))
+        ws = self.workspace
+        ws.files.make_folder(ws.paths.state)
+        return append(
+            [dict(one) for one in messages],
+            self._clock(),
+            os.urandom(10 * len(messages)),
+            history=ws.history,
+            journal=ws.journal,
+            drop_box=ws.drop_box,
+            settings=ws.config.archive,
+        )
 
     def rebuild(self, wait_s: float = 10.0) -> Changes:
         """

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from supervisor.archive.restore import restore_history
 from supervisor.protocol.clock import steady_s
 from supervisor.protocol.errors import BadFile, Busy
 from supervisor.protocol.paths import check_inside
 from supervisor.service.round import Round, run_round
+from supervisor.service.steps import restore_history
 from supervisor.service.watcher import ChangeDetector
 from supervisor.summaries.llm_state import provider_state
 

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 from supervisor.archive.coverage import covered
 from supervisor.archive.memory_folder import MemoryFolder
-from supervisor.archive.restore import restore_history
 from supervisor.protocol.clock import to_wire
 from supervisor.protocol.dated_file import body_digest, is_broken, parse_dated
 from supervisor.protocol.errors import SupervisorError
 from supervisor.protocol.frontmatter import read_head
 from supervisor.protocol.lenient_json import parse_json, recover_prefix
 from supervisor.protocol.message import Archived, InvalidEntry, Key, Message, read_message
+from supervisor.service.steps import restore_history
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -170,7 +170,7 @@ def repair(ws: Workspace, now: datetime) -> Repairs:
     # apply: a copy first, then the journal, then the broken file
     kept = tuple(name for name in broken if _keep(ws, name))
     with ws.files.lock(ws.paths.history_lock):
-        ws.journal.found_again(list(found.values()))
+        ws.journal.record_lost(list(found.values()))
     for name in kept:
         ws.files.remove(ws.memory.path_of(name))
     doubles = tuple(name for name in sorted(ws.journal.names) if _take_double_away(ws, name))

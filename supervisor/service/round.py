@@ -12,11 +12,10 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
-from supervisor.archive.intake import compact_journal, intake
 from supervisor.archive.restore import keep_damaged
-from supervisor.archive.run import archive, settle_flags, trim_history, why_due
 from supervisor.protocol.errors import BadConfig, BadFile, InternalError, NewerFormat, as_ours
 from supervisor.service.lock import alone, sweep_shared
+from supervisor.service.steps import archive, intake, reconcile_flags, trim_history, why_due
 from supervisor.summaries.collect import collect_results
 from supervisor.summaries.submit import submit_due
 
@@ -99,12 +98,12 @@ def run_round(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"] 
     done.summaries = attempt("harvest", lambda: collect_results(ws, now), 0)
     done.archived = attempt("archive", archive_if_due, 0)
     done.submitted = attempt("roll-up", lambda: submit_due(ws, now), 0) if ageing else 0
-    attempt("settle", lambda: settle_flags(ws, now), None)
+    attempt("settle", lambda: reconcile_flags(ws, now), None)
     done.trimmed = attempt("trim", lambda: trim_history(ws), 0)
-    attempt("compact", lambda: compact_journal(ws) if ws.journal.is_bloated() else None, None)
+    attempt("compact", lambda: ws.journal.compact() if ws.journal.is_bloated() else None, None)
     attempt("sweep", lambda: sweep_shared(ws, now), 0)
     if done.damage(ws.paths.history):
-        attempt("quarantine", lambda: keep_damaged(ws), None)
+        attempt("quarantine", lambda: keep_damaged(ws.history, ws.quarantine), None)
     _tell(ws, done)
     done.ms = round((time.monotonic() - began) * 1000)
     return done

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 from supervisor.archive.coverage import covered, covered_days
 from supervisor.archive.identity import assign_ids
 from supervisor.archive.intake import unwritten
-from supervisor.archive.plan import plan_days, take
-from supervisor.archive.run import taken_names, why_due
+from supervisor.archive.plan import plan_days, without_open_questions
+from supervisor.archive.run import taken_names
 from supervisor.protocol.clock import to_wire
 from supervisor.protocol.errors import BadFile, Busy
 from supervisor.protocol.message import Archived, History, InvalidEntry, Message
 from supervisor.recall.canaries import CanaryStore, rate
+from supervisor.service.steps import why_due
 from supervisor.summaries.llm_state import BYTES_A_TOKEN, bytes_by_group, calls_for, calls_today, maker, provider_state
 from supervisor.summaries.retry import is_due
 from supervisor.summaries.schedule import due_summaries, groups
@@ -32,7 +33,7 @@ def status(ws: Workspace, now: datetime) -> dict[str, Any]:
         history = ws.history.read()
     except BadFile as error:
         history, trouble = (), str(error)
-    waiting = unwritten(ws, history)
+    waiting = unwritten(history, ws.journal)
     named = covered(files, summaries)
     ripe_files = [f for members in groups(files, ws.today(now), ws.config.archive.recent_days).values() for f in members]
     behind = sorted(file.day for file in ripe_files if file.name not in named)
@@ -71,9 +72,9 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
     ws.journal.refresh()
     files, summaries = ws.memory.dated(), ws.memory.summaries()
     archive = ws.config.archive
-    waiting = unwritten(ws, assign_ids(ws.history.read(), ws.journal.known, now, archive.future_limit))
-    chosen = waiting if everything else take(waiting, now, archive.exchange_wait)
-    days = plan_days(chosen, ws.zone, taken_names(ws), ws.journal.has_words, archive.slug_chars)
+    waiting = unwritten(assign_ids(ws.history.read(), ws.journal.known, now, archive.future_limit), ws.journal)
+    chosen = waiting if everything else without_open_questions(waiting, now, archive.exchange_wait)
+    days = plan_days(chosen, ws.zone, taken_names(ws.memory, ws.journal), ws.journal.has_written, archive.slug_chars)
     failures = ws.failures()
     flying = ws.task_queue.active_groups()
     work = due_summaries(files, summaries, ws.today(now), archive.recent_days, maker(ws))

@@ -115,7 +115,7 @@ def _fault(ws: Workspace, result: Result, period: Period) -> Reason | None:
 def _said_in(ws: Workspace, name: str) -> str:
     """Return what a dated file or a note says, up to the sample's length."""
     said = ""
-    for text in ws.memory.said(name):
+    for text in ws.memory.message_texts(name):
         if len(said) >= _SAMPLE:
             break
         said += f"{text[:_SAMPLE]}\n"
@@ -158,7 +158,7 @@ def _fail(ws: Workspace, result: Result, reason: Reason, now: datetime) -> None:
 
 def _all_chitchat(ws: Workspace, result: Result) -> bool:
     """Tell whether the supervisor's own rule agrees that the sources hold nothing but chit-chat."""
-    said = (text for source in result.sources for text in ws.memory.said(source.name))
+    said = (text for source in result.sources for text in ws.memory.message_texts(source.name))
     return all(not text.strip() or is_chitchat(text) for text in said)
 
 

@@ -19,7 +19,9 @@ NOW = at("2026-01-31T10:00")
 
 
 def add(world: World, *raws: dict[str, Any]) -> list[str]:
-    return append(world.ws, raws, world.clock(), bytes(range(10 * len(raws))))
+    ws = world.ws
+    stores = {"history": ws.history, "journal": ws.journal, "drop_box": ws.drop_box}
+    return append(raws, world.clock(), bytes(range(10 * len(raws))), **stores, settings=ws.config.archive)
 
 
 def say(text: str = "我对花生过敏", **more: Any) -> dict[str, Any]:
@@ -172,12 +174,12 @@ def test_read_lines_stops_at_the_first_bad_line(world):
         b"[",
         b'{"role": "user", "text": "c"}',
     ]
-    found, fault = read_lines(lines, world.ws, 1)
+    found, fault = read_lines(lines, world.ws.zone, 1)
     assert [raw["text"] for raw in found] == ["a", "b"]
     assert fault.startswith("line 4 can't be read: it is not JSON")
 
 
 def test_read_lines_names_an_invalid_line_by_its_number(world):
-    assert read_lines([b'{"role": "user"}'], world.ws, 41) == ([], "line 41 is no message: it has no text")
-    assert read_lines([b"\xff"], world.ws, 1)[1].startswith("line 1 can't be read")
-    assert read_lines([], world.ws, 1) == ([], "")
+    assert read_lines([b'{"role": "user"}'], world.ws.zone, 41) == ([], "line 41 is no message: it has no text")
+    assert read_lines([b"\xff"], world.ws.zone, 1)[1].startswith("line 1 can't be read")
+    assert read_lines([], world.ws.zone, 1) == ([], "")

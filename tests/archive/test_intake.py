@@ -155,7 +155,7 @@ def test_intake_loses_nothing_in_a_crash_between_journal_and_history(world):
     world.intake()
     world.write([])
     world.ws.journal.refresh()
-    world.ws.journal.note_reinserted(list(world.ws.journal.unwritten))  # and dead before it was done
+    world.ws.journal.record_reinserted(list(world.ws.journal.unwritten))  # and dead before it was done
     world.reopen()
     world.settle()
     assert sorted(world.archived_texts()) == sorted(raw["text"] for raw in raws)

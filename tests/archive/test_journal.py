@@ -50,30 +50,30 @@ def answers(journal: SeenJournal) -> dict[str, Any]:
     return {
         "written": dict(journal.written),
         "unwritten": {key: dict(one.raw) for key, one in journal.unwritten.items()},
-        "by base": {base: sorted(ids) for base, ids in known.by_base.items() if ids},
-        "here": set(known.here),
+        "by base": {base: sorted(ids) for base, ids in known.by_fingerprint.items() if ids},
+        "here": set(known.in_history),
         "times": dict(known.times),
         "ids": set(known.ids),
-        "back": set(journal.back),
+        "back": set(journal.reinserted),
         "names": set(journal.names),
-        "has words": {one for one in known.ids if journal.has_words(one)},
+        "has words": {one for one in known.ids if journal.has_written(one)},
     }
 
 
 def test_journal_counts_a_message_as_unwritten_until_a_file_holds_it(paths):
     journal = open_journal(paths)
-    journal.saw([ONE, TWO])
+    journal.record_seen([ONE, TWO])
     assert list(journal.unwritten) == [ONE.key, TWO.key]
-    assert (journal.file_of(ONE.key), journal.knows("1"), journal.has_words("1")) == (None, True, False)
-    journal.wrote(NAME, [block_of(ONE)])
+    assert (journal.file_of(ONE.key), journal.has_seen("1"), journal.has_written("1")) == (None, True, False)
+    journal.record_written(NAME, [block_of(ONE)])
     assert list(journal.unwritten) == [TWO.key]
-    assert (journal.file_of(ONE.key), journal.has_words("1"), journal.names) == (NAME, True, {NAME})
+    assert (journal.file_of(ONE.key), journal.has_written("1"), journal.names) == (NAME, True, {NAME})
 
 
 def test_journal_stores_the_text_of_unwritten_messages_only(paths):
     journal = open_journal(paths)
-    journal.wrote(NAME, [block_of(ONE)])
-    journal.saw([TWO])
+    journal.record_written(NAME, [block_of(ONE)])
+    journal.record_seen([TWO])
     text = paths.seen.read_text()
     assert "记住了" in text
     assert "花生" not in text
@@ -81,16 +81,16 @@ def test_journal_stores_the_text_of_unwritten_messages_only(paths):
 
 def test_journal_gives_the_same_answers_in_a_new_process(paths):
     journal = open_journal(paths)
-    journal.saw([ONE, TWO, UNTIMED])
-    journal.wrote(NAME, [block_of(ONE), block_of(UNTIMED)])
-    journal.looked([TWO])
-    journal.note_reinserted([TWO.key])
+    journal.record_seen([ONE, TWO, UNTIMED])
+    journal.record_written(NAME, [block_of(ONE), block_of(UNTIMED)])
+    journal.record_history([TWO])
+    journal.record_reinserted([TWO.key])
     assert answers(open_journal(paths)) == answers(journal)
 
 
 def test_journal_refresh_reads_what_another_process_appended(paths):
     ours, theirs = open_journal(paths), open_journal(paths)
-    theirs.note([ONE])
+    theirs.append_seen([ONE])
     assert ONE.key not in ours.unwritten
     ours.refresh()
     assert ONE.key in ours.unwritten
@@ -98,12 +98,12 @@ def test_journal_refresh_reads_what_another_process_appended(paths):
 
 def test_journal_ignores_a_line_that_a_crash_cut_off(paths):
     journal = open_journal(paths)
-    journal.saw([ONE])
+    journal.record_seen([ONE])
     with paths.seen.open("ab") as file:
         file.write(b'{"seen": {"id": "3", "ro')
     again = open_journal(paths)
     assert list(again.unwritten) == [ONE.key]
-    again.saw([TWO])
+    again.record_seen([TWO])
     assert list(open_journal(paths).unwritten) == [ONE.key, TWO.key]
 
 
@@ -117,10 +117,10 @@ def test_journal_ignores_a_line_that_a_crash_cut_off(paths):
 )
 def test_journal_ignores_an_invalid_line(paths, line):
     journal = open_journal(paths)
-    journal.saw([ONE])
+    journal.record_seen([ONE])
     with paths.seen.open("ab") as file:
         file.write(line + b"\n")
-    journal.saw([TWO])
+    journal.record_seen([TWO])
     assert list(open_journal(paths).unwritten) == [ONE.key, TWO.key]
 
 
@@ -132,27 +132,27 @@ def test_journal_refuses_a_newer_format(paths):
 
 def test_journal_reads_a_deleted_or_replaced_file_from_the_start(paths):
     journal = open_journal(paths)
-    journal.saw([ONE])
+    journal.record_seen([ONE])
     paths.seen.unlink()
     journal.refresh()
     assert answers(journal) == answers(open_journal(paths))
     assert journal.unwritten == {}
     paths.seen.write_text('{"recalld": 1}\n')
-    journal.saw([TWO])
+    journal.record_seen([TWO])
     assert list(journal.unwritten) == [TWO.key]
 
 
 def test_journal_keeps_the_first_file_of_a_message(paths):
     journal = open_journal(paths)
-    journal.wrote(NAME, [block_of(ONE)])
-    journal.wrote("2026-01-30-other.md", [block_of(ONE)])
+    journal.record_written(NAME, [block_of(ONE)])
+    journal.record_written("2026-01-30-other.md", [block_of(ONE)])
     assert journal.file_of(ONE.key) == NAME
 
 
 def test_journal_drop_removes_an_unwritten_message(paths):
     journal = open_journal(paths)
-    journal.saw([ONE])
-    journal.drop([ONE.key])
+    journal.record_seen([ONE])
+    journal.record_replaced([ONE.key])
     assert answers(open_journal(paths))["unwritten"] == {}
 
 
@@ -183,15 +183,15 @@ def test_journal_gives_the_same_answers_after_compaction(tmp_path_factory, story
         chosen = [POOL[number] for number in numbers]
         match verb:
             case "saw":
-                journal.saw(chosen)
+                journal.record_seen(chosen)
             case "wrote":
-                journal.wrote(f"2026-01-30-x-{n}.md", [block_of(one) for one in chosen])
+                journal.record_written(f"2026-01-30-x-{n}.md", [block_of(one) for one in chosen])
             case "adopted":
-                journal.adopted(f"2026-01-30-note-{n}.md", chosen)
+                journal.record_adopted(f"2026-01-30-note-{n}.md", chosen)
             case "looked":
-                journal.looked(chosen)
+                journal.record_history(chosen)
             case _:
-                journal.note_reinserted([one.key for one in chosen if one.key in journal.unwritten])
+                journal.record_reinserted([one.key for one in chosen if one.key in journal.unwritten])
     before = answers(journal)
     journal.compact()
     assert answers(journal) == before
@@ -200,9 +200,9 @@ def test_journal_gives_the_same_answers_after_compaction(tmp_path_factory, story
 
 def test_journal_remembers_every_file_name_after_compaction(paths):
     journal = open_journal(paths)
-    journal.wrote(NAME, [block_of(ONE)])
-    journal.wrote("2026-01-30-copy.md", [block_of(ONE)])  # a person's copy of the file
-    journal.wrote("2026-01-30-empty.md", [])  # of which a person deleted every block
+    journal.record_written(NAME, [block_of(ONE)])
+    journal.record_written("2026-01-30-copy.md", [block_of(ONE)])  # a person's copy of the file
+    journal.record_written("2026-01-30-empty.md", [])  # of which a person deleted every block
     journal.compact()
     assert journal.names == {NAME, "2026-01-30-copy.md", "2026-01-30-empty.md"}
 
@@ -210,8 +210,8 @@ def test_journal_remembers_every_file_name_after_compaction(paths):
 def test_journal_is_bloated_when_most_lines_are_stale(paths):
     journal = open_journal(paths)
     for _ in range(1_100):
-        journal.looked([ONE])
-        journal.looked([])
+        journal.record_history([ONE])
+        journal.record_history([])
     assert journal.is_bloated()
     journal.compact()
     assert not journal.is_bloated()

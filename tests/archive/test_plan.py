@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.archive.plan import due, plan_days, take
+from supervisor.archive.plan import due, plan_days, without_open_questions
 from supervisor.protocol.clock import local_day
 from supervisor.protocol.message import Key, Message
 from tests.archive.states import HISTORIES, MOMENTS, NOON, SHANGHAI, parsed_message
@@ -87,37 +87,37 @@ def exchange(*said: tuple[str, float], session: str | None = None) -> list[Messa
     ]
 
 
-def test_take_holds_back_a_question_younger_than_ten_minutes():
+def test_without_open_questions_leaves_out_a_recent_question():
     """A35."""
     said = exchange(("user", 30), ("assistant", 29), ("user", 9.99))
-    assert take(said, NOON) == tuple(said[:2])
-    assert take(said, NOON + timedelta(seconds=1)) == tuple(said)
+    assert without_open_questions(said, NOON) == tuple(said[:2])
+    assert without_open_questions(said, NOON + timedelta(seconds=1)) == tuple(said)
 
 
-def test_take_includes_an_answered_question():
+def test_without_open_questions_keeps_an_answered_question():
     said = exchange(("user", 2), ("assistant", 1))
-    assert take(said, NOON) == tuple(said)
+    assert without_open_questions(said, NOON) == tuple(said)
 
 
-def test_take_holds_back_consecutive_questions_together():
+def test_without_open_questions_leaves_out_consecutive_questions():
     said = exchange(("user", 9), ("user", 8), ("user", 1))
-    assert take(said, NOON) == ()
+    assert without_open_questions(said, NOON) == ()
 
 
-def test_take_ignores_an_answer_in_another_session():
+def test_without_open_questions_ignores_an_answer_in_another_session():
     ours, theirs = exchange(("user", 3), session="家"), exchange(("user", 3), ("assistant", 1), session="群")
-    assert take([*ours, *theirs], NOON) == tuple(theirs)
+    assert without_open_questions([*ours, *theirs], NOON) == tuple(theirs)
 
 
-def test_take_ignores_an_answer_before_the_question():
+def test_without_open_questions_ignores_an_answer_before_the_question():
     said = exchange(("assistant", 9), ("user", 1))
-    assert take(said, NOON) == tuple(said[:1])
+    assert without_open_questions(said, NOON) == tuple(said[:1])
 
 
 @given(HISTORIES, MOMENTS)
-def test_take_keeps_order_and_holds_back_only_recent_questions(history, now):
+def test_without_open_questions_keeps_order_and_old_questions(history, now):
     said = [one for one in history if isinstance(one, Message)]
-    taken = take(said, now)
+    taken = without_open_questions(said, now)
     places = [next(n for n, one in enumerate(said) if one is chosen) for chosen in taken]
     assert places == sorted(places)
     for one in said:

@@ -17,7 +17,7 @@ from tests.archive.states import FLAGS, HISTORIES, NOON, ODD, parsed_message
 TODAY = date(2026, 1, 31)
 YOUNG, OLD, OLDER = "2026-01-30-nginx.md", "2026-01-15-nginx.md", "2025-11-03-nginx.md"
 FAILURE = Failure(3, NOON, NOON + timedelta(hours=2), "timeout")
-NOTHING = Evidence(file_of=lambda _key: None, present=frozenset(), covered=frozenset(), in_flight=(), failures={})
+NOTHING = Evidence(file_of=lambda _key: None, present=frozenset(), covered=frozenset(), active_groups=(), failures={})
 NOT_TRUE = (False, "pending")
 
 
@@ -60,7 +60,7 @@ def test_reconcile_sets_true_for_an_old_message_covered_by_a_summary(flag, name)
     ],
 )
 def test_reconcile_sets_pending_while_the_group_is_active(flag, name, group):
-    assert settled(flag, evidence(name, in_flight={group})).archived is Archived.PENDING
+    assert settled(flag, evidence(name, active_groups={group})).archived is Archived.PENDING
 
 
 @pytest.mark.parametrize("flag", NOT_TRUE)
@@ -86,7 +86,7 @@ def test_reconcile_ignores_the_failure_of_another_group():
 
 
 def test_reconcile_prefers_an_active_group_over_an_earlier_failure():
-    found = settled(False, evidence(OLD, in_flight={"day-2026-01-15"}, failures={"day-2026-01-15": FAILURE}))
+    found = settled(False, evidence(OLD, active_groups={"day-2026-01-15"}, failures={"day-2026-01-15": FAILURE}))
     assert found.archived is Archived.PENDING
 
 
@@ -102,7 +102,7 @@ def test_reconcile_sets_true_for_a_message_whose_file_was_deleted(flag):
 
 
 @pytest.mark.parametrize(
-    "found", [NOTHING, evidence(OLD), evidence(OLD, in_flight={"day-2026-01-15"}, failures={"day-2026-01-15": FAILURE})]
+    "found", [NOTHING, evidence(OLD), evidence(OLD, active_groups={"day-2026-01-15"}, failures={"day-2026-01-15": FAILURE})]
 )
 def test_reconcile_never_changes_true(found):
     """4H, 2: a day that failed sent its messages, long true, back to false."""
@@ -130,7 +130,7 @@ def test_reconcile_is_idempotent_and_makes_only_legal_transitions(history, names
         file_of=lambda key: names[int(key[0][1:])],
         present=frozenset(present - {None}),
         covered=frozenset(covered - {None}),
-        in_flight=flying,
+        active_groups=flying,
         failures=dict.fromkeys(failing, FAILURE),
     )
     once = reconcile(history, found, TODAY, 5)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.archive.plan import short_id, slug_of, unique
+from supervisor.archive.plan import free_name, short_id, slug_of
 from supervisor.protocol.paths import dated_name, day_of_name
 
 SLUG = re.compile(r"[a-z0-9-]{1,32}")
@@ -63,17 +63,17 @@ def test_short_id_returns_the_first_eight_letters_and_digits():
     assert short_id("") == "0"
 
 
-def test_unique_numbers_a_second_file_of_the_day():
+def test_free_name_numbers_a_second_file_of_the_day():
     taken = {"2026-01-28-deploy.md"}
-    assert unique(name_of, "deploy", taken) == "2026-01-28-deploy-2.md"
-    assert unique(name_of, "deploy", taken | {"2026-01-28-deploy-2.md"}) == "2026-01-28-deploy-3.md"
-    assert unique(name_of, "nginx", taken) == "2026-01-28-nginx.md"
+    assert free_name(name_of, "deploy", taken) == "2026-01-28-deploy-2.md"
+    assert free_name(name_of, "deploy", taken | {"2026-01-28-deploy-2.md"}) == "2026-01-28-deploy-3.md"
+    assert free_name(name_of, "nginx", taken) == "2026-01-28-nginx.md"
 
 
-def test_unique_keeps_a_numbered_slug_within_the_length_limit():
+def test_free_name_keeps_a_numbered_slug_within_the_length_limit():
     long = "cloudflare-workers-configuration"
     assert len(long) == 32
-    name = unique(name_of, long, {name_of(long)})
+    name = free_name(name_of, long, {name_of(long)})
     assert name.endswith("-2.md")
     assert SLUG.fullmatch(name.removeprefix("2026-01-28-").removesuffix(".md"))
 
@@ -86,10 +86,10 @@ def test_slug_of_returns_short_kebab_case_for_any_text(texts, length):
 
 
 @given(st.text() | st.text(st.characters(categories=["Cs"])), st.sets(st.integers(2, 30)))
-def test_unique_returns_a_free_name_of_the_day_for_any_id(identity, numbers):
+def test_free_name_returns_an_unused_name_of_the_day_for_any_id(identity, numbers):
     slug = f"mem-{short_id(identity)}"
     taken = {name_of(slug)} | {name_of(f"{slug}-{n}") for n in numbers}
-    name = unique(name_of, slug, taken)
+    name = free_name(name_of, slug, taken)
     assert name not in taken
     assert day_of_name(name) == DAY
     assert SLUG.fullmatch(name[len("2026-01-28-") : -len(".md")])

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from supervisor.archive.flags import Caps, Evidence, trim
-from supervisor.archive.intake import _dropped, _take_in
 from supervisor.protocol.errors import BadFile
 from supervisor.protocol.message import Archived, Message, with_archived
 
@@ -61,46 +59,58 @@ def damaged_is_empty(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def reset(**fields: Any) -> Evidence:
     """Settle as if nothing were in flight."""
-    return Evidence(**{**fields, "in_flight": ()})
+    return Evidence(**{**fields, "active_groups": ()})
 
 
-def removed_before_history(original: Callable[..., Any]) -> Callable[..., Any]:
+def removed_before_history(parse: Callable[..., Any]) -> Callable[..., Any]:
     """Delete the drop-box file before its messages are in the history."""
 
-    def take_file(ws: Any, name: str, boxed: dict[Any, Any]) -> None:
-        path = ws.paths.drop_box / name
-        look = ws.files.read_stable(path)
-        try:
-            messages = _dropped(ws, name, look.data, datetime.fromtimestamp(look.stat.mtime_ns / 1e9, UTC))
-        except ValueError:
-            return original(ws, name, boxed)
-        ws.files.remove(path)
-        return _take_in(ws, messages)
+    def parse_and_remove(self: Any, path: Any, version: Any) -> Any:
+        messages = parse(self, path, version)
+        self.remove(path)
+        return messages
 
-    return take_file
+    return parse_and_remove
 
 
-def removed_before_journal(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Delete the drop-box file as soon as its messages are in the history."""
+def removed_before_journal(empty_drop_box: Callable[..., Any]) -> Callable[..., Any]:
+    """Delete the drop-box files as soon as their messages are in the history."""
 
-    def take_file(ws: Any, name: str, boxed: dict[Any, Any]) -> None:
-        original(ws, name, boxed)
-        if boxed.pop(path := ws.paths.drop_box / name, None):
-            ws.files.remove(path)
+    def empty_and_remove(drop_box: Any, *stores: Any) -> None:
+        empty_drop_box(drop_box, *stores)
+        dropped = stores[-1]
+        for path in dropped:
+            drop_box.remove(path)
+        dropped.clear()
 
-    return take_file
+    return empty_and_remove
 
 
-def telling(event: str, original: Callable[..., Any]) -> Callable[..., Any]:
-    """Put the words that wait to be written into an event."""
+def intake_telling_texts(intake: Callable[..., Any]) -> Callable[..., Any]:
+    """Put the texts of un-written messages into the event `seen`."""
 
-    def step(ws: Any, *given: Any) -> Any:
-        done = original(ws, *given)
-        if texts := [message.text for message in ws.journal.unwritten.values()]:
-            ws.events.emit(event, messages=len(texts), what=texts)
+    def step(**stores: Any) -> Any:
+        done = intake(**stores)
+        emit_texts("seen", stores["journal"], stores["events"])
         return done
 
     return step
+
+
+def reinsert_telling_texts(reinsert: Callable[..., Any]) -> Callable[..., Any]:
+    """Put the texts of un-written messages into the event `put_back`."""
+
+    def step(history: Any, journal: Any, events: Any) -> Any:
+        done = reinsert(history, journal, events)
+        emit_texts("put_back", journal, events)
+        return done
+
+    return step
+
+
+def emit_texts(event: str, journal: Any, events: Any) -> None:
+    if texts := [message.text for message in journal.unwritten.values()]:
+        events.emit(event, messages=len(texts), what=texts)
 
 
 def trim_anything(history: Any, written: Any, caps: Any) -> Any:
@@ -168,7 +178,7 @@ def written_first(original: Callable[..., Any]) -> Callable[..., Any]:
 
         found = parse_dated(data, Path(name))
         assert found
-        SeenJournal(self._files, self._paths, None).wrote(name, found.blocks)  # type: ignore[arg-type]
+        SeenJournal(self._files, self._paths, None).record_written(name, found.blocks)  # type: ignore[arg-type]
         original(self, name, data)
 
     return write_dated
@@ -204,7 +214,7 @@ def compact_in_place(self: Any) -> None:
     self.refresh()
     for file, keys in files:
         self._record([{"written": [[*key] for key in keys], "file": file}])
-    self.saw(list(kept.values()))
+    self.record_seen(list(kept.values()))
 
 
 def greedy_sweep(self: Any, folder: Any, *_: object, **__: object) -> int:

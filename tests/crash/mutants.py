@@ -18,6 +18,7 @@ import supervisor.service.round
 import supervisor.summaries.collect
 import supervisor.summaries.schedule
 import supervisor.summaries.submit
+from supervisor.archive.append import DropBox
 from supervisor.archive.history import HistoryStore
 from supervisor.archive.journal import JournalState, SeenJournal
 from supervisor.archive.memory_folder import MemoryFolder
@@ -77,14 +78,14 @@ MUTANTS = (
         "no copy of the damaged file",
         others.Damaged,
         "no copy was kept of the damaged file",
-        ((Quarantine, "keep", faults.nothing), (supervisor.archive.restore, "keep_damaged", lambda _: True)),
+        ((Quarantine, "keep", faults.nothing), (supervisor.archive.restore, "keep_damaged", lambda *_: True)),
     ),
-    Mutant("append tells no journal", others.Lost, "LOST: 三", ((SeenJournal, "note", faults.nothing),)),
+    Mutant("append tells no journal", others.Lost, "LOST: 三", ((SeenJournal, "append_seen", faults.nothing),)),
     Mutant(
         "the journal is not asked for lost words",
         others.Lost,
         "LOST: 一",
-        ((supervisor.archive.intake, "_put_back", faults.nothing),),
+        ((supervisor.archive.intake, "_reinsert", faults.nothing),),
     ),
     Mutant(
         "the journal is emptied before it is written",
@@ -96,13 +97,19 @@ MUTANTS = (
         "drop-box emptied before the history has it",
         others.DropBox,
         "LOST: 门",
-        ((supervisor.archive.intake, "_take_file", faults.removed_before_history(supervisor.archive.intake._take_file)),),
+        ((DropBox, "parse", faults.removed_before_history(DropBox.parse)),),
     ),
     Mutant(
         "drop-box emptied before the journal has it",
         others.Swiped,
         "LOST: 门",
-        ((supervisor.archive.intake, "_take_file", faults.removed_before_journal(supervisor.archive.intake._take_file)),),
+        (
+            (
+                supervisor.archive.intake,
+                "_empty_drop_box",
+                faults.removed_before_journal(supervisor.archive.intake._empty_drop_box),
+            ),
+        ),
     ),
     Mutant(
         "a dropped file that waits already is relied on as it lies",
@@ -132,13 +139,13 @@ MUTANTS = (
         "words in the event seen",
         talking.Archive,
         "the event seen holds the words",
-        ((supervisor.archive.intake, "_adopt", faults.telling("seen", supervisor.archive.intake._adopt)),),
+        ((supervisor.archive.intake, "intake", faults.intake_telling_texts(supervisor.archive.intake.intake)),),
     ),
     Mutant(
         "words in the event put_back",
         others.Lost,
         "the event put_back holds the words",
-        ((supervisor.archive.intake, "_put_back", faults.telling("put_back", supervisor.archive.intake._put_back)),),
+        ((supervisor.archive.intake, "_reinsert", faults.reinsert_telling_texts(supervisor.archive.intake._reinsert)),),
     ),
     Mutant("trim what is not written", talking.Trim, "LOST: 多", ((supervisor.archive.run, "trim", faults.trim_anything),)),
     Mutant(
@@ -164,13 +171,13 @@ MUTANTS = (
         "written files unknown after a crash",
         talking.Archive,
         "DOUBLE: ",
-        ((supervisor.archive.intake, "_reconcile", faults.nothing),),
+        ((supervisor.archive.intake, "_record_unknown_files", faults.nothing),),
     ),
     Mutant(
         "pending is never mended",
         talking.Archive,
         "nothing is in flight",
-        ((supervisor.service.round, "settle_flags", faults.nothing),),
+        ((supervisor.service.round, "reconcile_flags", faults.nothing),),
     ),
     Mutant(
         "recover resets groups in flight",
@@ -182,7 +189,7 @@ MUTANTS = (
         "names without an ordinal",
         talking.LateInDay,
         "with another digest",
-        ((supervisor.archive.run, "taken_names", lambda _: set()),),
+        ((supervisor.archive.run, "taken_names", lambda *_: set()),),
     ),
     Mutant(
         "other words are the same message",
@@ -231,7 +238,7 @@ MUTANTS = (
         "a narrower text takes the place",
         working.TwoWorkers,
         "no summary names it",
-        ((supervisor.summaries.collect, "may_replace", lambda *_, **__: True), (Lease, "held", lambda _: True)),
+        ((supervisor.summaries.collect, "may_replace", lambda *_, **__: True), (Lease, "held", lambda *_: True)),
     ),
     Mutant(
         "a person's words are not kept",

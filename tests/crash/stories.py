@@ -150,8 +150,7 @@ class Story(Workload):
 
     def _compact(self, life: Program, _: str) -> None:
         life.ws.prepare()
-        with life.files.lock(life.paths.history_lock):
-            life.ws.journal.compact()
+        life.ws.journal.compact()
 
     # ── what people and programs do ──────────────────────────────────────────
 

@@ -40,8 +40,8 @@ def test_machine_command_continues_an_interrupted_run(tmp_path: Path) -> None:
 
 
 MUTANTS = {
-    "forgets what is written": (supervisor.archive.journal.SeenJournal, "wrote", lambda *_: None),
-    "puts nothing back": (supervisor.archive.intake, "_put_back", lambda *_: None),
+    "forgets what is written": (supervisor.archive.journal.SeenJournal, "record_written", lambda *_: None),
+    "puts nothing back": (supervisor.archive.intake, "_reinsert", lambda *_: None),
 }
 
 

@@ -72,8 +72,10 @@ class Writers:
 
     def _api(self, batches: Iterator[list[str]]) -> None:
         ws = open_workspace(self.root, os.environ, utc_now)
+        stores = {"history": ws.history, "journal": ws.journal, "drop_box": ws.drop_box}
         for batch in batches:
-            _say(append(ws, [dict(foreign.message(one)) for one in batch], utc_now(), os.urandom(10 * len(batch))))
+            raws = [dict(foreign.message(one)) for one in batch]
+            _say(append(raws, utc_now(), os.urandom(10 * len(raws)), **stores, settings=ws.config.archive))
 
     def _stream(self, batches: Iterator[list[str]]) -> None:
         """Feed one `recalld append --jsonl`, which prints the ids itself."""

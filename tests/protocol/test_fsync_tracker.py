@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.archive.append import append
 from supervisor.protocol.disk import RealDisk
 from tests.world import message
 
@@ -144,11 +143,11 @@ def test_memory_store_fsyncs_the_previous_copy_before_a_new_summary(world: World
 def test_append_fsyncs_a_drop_box_file_before_acknowledging_it_again(world: World, disk: Watched) -> None:
     world.write("断了".encode())
     said = {"id": "a", "role": "user", "text": "我对花生过敏", "createdAt": "2026-01-30T09:00:00Z"}
-    append(world.ws, [said], world.clock(), ENTROPY)
+    world.append(said)
     (waiting,) = world.paths.drop_box.iterdir()
     world.reopen(disk=disk)
     disk.done.clear()
-    assert append(world.ws, [said], world.clock(), ENTROPY) == ["a"]
+    assert world.append(said) == ["a"]
     assert disk.settled_before(waiting, None)
     assert list(world.paths.drop_box.iterdir()) == [waiting]
 

@@ -148,8 +148,8 @@ def test_round_continues_when_the_journal_cannot_be_compacted(world):
     world.write([message_on("2026-01-30")])
     world.settle()
     for _ in range(1_100):
-        world.ws.journal.looked([])
-        world.ws.journal.looked(world.ws.history.read())
+        world.ws.journal.record_history([])
+        world.ws.journal.record_history(world.ws.history.read())
     disk.refuses = lambda _call, path: "seen.jsonl" in path.name
     assert world.ws.journal.is_bloated()
     world.round("all")

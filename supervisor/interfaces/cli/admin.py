@@ -67,13 +67,21 @@ def restore(
     json: Json = False,
 ) -> None:
     """Put a damaged or lost history.json together again, now; with --from, add what a copy of it has that is nowhere else."""
-    from supervisor.archive.restore import add_missing, restore_history
+    from supervisor.archive.restore import add_missing
+    from supervisor.service.steps import restore_history
 
     ws, at = opened(workspace, now)
     ws.prepare()
     found = {"restored": restore_history(ws, at, unknown=True)}
     if source is not None:
-        found["added"] = add_missing(ws, source.expanduser().absolute(), at)
+        found["added"] = add_missing(
+            source.expanduser().absolute(),
+            files=ws.files,
+            history=ws.history,
+            journal=ws.journal,
+            settings=ws.config.archive,
+            now=at,
+        )
     print(as_json(found) if json else as_text(found))
 
 

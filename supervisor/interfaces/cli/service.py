@@ -6,7 +6,7 @@ import os
 import select
 import sys
 import threading
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -134,8 +134,21 @@ def append(
     words = sys.stdin.buffer.read().decode("utf-8", "surrogateescape") if text == "-" else text
     fields = {"role": role, "text": words, "createdAt": at, "channel": channel, "session": session, "chat": chat}
     raw = {key: value for key, value in fields.items() if value is not None}
-    for identity in append_messages(ws, [raw], moment_now, os.urandom(10)):
+    for identity in _append(ws, [raw], moment_now):
         print(as_json({"id": identity}) if json else identity)
+
+
+def _append(ws: Workspace, raws: list[dict[str, Any]], now: datetime) -> list[str]:
+    """Append the messages to the workspace and return their ids."""
+    return append_messages(
+        raws,
+        now,
+        os.urandom(10 * len(raws)),
+        history=ws.history,
+        journal=ws.journal,
+        drop_box=ws.drop_box,
+        settings=ws.config.archive,
+    )
 
 
 def _append_lines(ws: Workspace, now: datetime, *, json: bool) -> None:
@@ -145,9 +158,9 @@ def _append_lines(ws: Workspace, now: datetime, *, json: bool) -> None:
         data, ended = _ready()
         lines = (rest + data).split(b"\n")
         rest = b"" if ended else lines.pop()
-        raws, fault = read_lines(lines, ws, number)
+        raws, fault = read_lines(lines, ws.zone, number)
         number += len(lines)
-        for identity in append_messages(ws, raws, now, os.urandom(10 * len(raws))) if raws else ():
+        for identity in _append(ws, raws, now):
             print(as_json({"id": identity}) if json else identity)
         sys.stdout.flush()
         if fault:
