@@ -62,11 +62,7 @@ def intake(
     unseen = _unseen(messages, journal)
     adopted = _adopt([message for message in unseen if message.archived is Archived.YES], journal, memory, settings.zone)
     journal.record_seen([message for message in unseen if message.key not in adopted])
-    for path, keys in dropped.items():
-        # not before the journal has the messages: a program that rewrites history.json could lose them in between
-        if all(key in journal.unwritten or journal.file_of(key) for key in keys):
-            with errors:
-                drop_box.remove(path)
+    _remove_recorded(dropped, drop_box, journal, errors)
     if should_stop():
         return len(unseen)
     _reinsert(history, journal, events)
@@ -128,6 +124,14 @@ def _empty_drop_box(
             _append_new(messages, history, journal)
             dropped[path] = [message.key for message in messages]
     errors.raise_first()
+
+
+def _remove_recorded(dropped: dict[Path, list[Key]], drop_box: DropBox, journal: SeenJournal, errors: ErrorCollector) -> None:
+    """Delete the drop-box files of which the journal has all messages: before that, another program could still lose them."""
+    for path, keys in dropped.items():
+        if all(key in journal.unwritten or journal.file_of(key) for key in keys):
+            with errors:
+                drop_box.remove(path)
 
 
 def _append_new(messages: Sequence[Message], history: HistoryStore, journal: SeenJournal) -> None:

@@ -86,7 +86,8 @@ class JournalState:
         self._lines += 1
         with suppress(ValueError, TypeError, KeyError, AttributeError, StopIteration):
             fields = parse_json(data)
-            self._apply(*next(iter(fields.items())), fields)
+            verb, value = next(iter(fields.items()))
+            self._apply(verb, value, fields)
 
     def _apply(self, verb: str, value: Any, fields: Mapping[str, Any]) -> None:
         match verb:

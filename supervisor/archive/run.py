@@ -43,11 +43,7 @@ def archive(
     should_stop: Callable[[], bool],
     progress: Callable[[str, int, int], None],
 ) -> int:
-    """
-    Write the un-written messages to new dated files, one for each local day; returns how many messages.
-
-    A question that still waits for its answer is not written, unless *everything* is.
-    """
+    """Write the un-written messages, without open questions unless *everything*, to new dated files; returns how many."""
     # gather
     update_journal(journal, memory)  # first: a dated file that the journal misses would be written again
     # a message that another program added since the intake, or took the time from, waits for the next round
