@@ -78,7 +78,7 @@ def test_history_notices_a_program_that_restores_the_old_content(world):
 
 
 def test_history_applies_a_change_again_when_another_program_writes(world):
-    """The change is made again, on what is there now."""
+    """A29, B6, H12: the change is made again, on what is there now."""
     world.write(talk("2026-01-31T09:00", 2))
     late = message("late", "2026-01-31T09:30", "我又想起一件事")
     calls = []
@@ -135,6 +135,7 @@ BAD = {
 
 @pytest.mark.parametrize("data", BAD.values(), ids=BAD)
 def test_history_refuses_damaged_data_and_does_not_overwrite_it(world, data):
+    """A32, B13, H30."""
     world.write(data)
     with pytest.raises(BadFile, match=r"nothing was written over it"):
         world.ws.history.read()

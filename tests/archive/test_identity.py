@@ -92,6 +92,7 @@ def test_assign_ids_fills_a_missing_time_with_now():
     ],
 )
 def test_assign_ids_replaces_an_impossible_time_and_keeps_the_original(time):
+    """A34, H39."""
     (found,) = assign_ids((parsed_message("m0", when=None, createdAt=time),), Known(), NOON)
     assert found.created_at == NOON
     assert found.raw["createdAtFound"] == time
@@ -146,7 +147,7 @@ def test_assign_ids_gives_an_added_message_a_new_id(timed):
 
 
 def test_assign_ids_treats_repeated_text_after_the_last_known_as_new():
-    """'good morning' of today is not that of last month, which has been trimmed."""
+    """4H, 13: 'good morning' of today is not that of last month, which has been trimmed."""
     met = assign_ids(talk("早", "好的", "晚安", timed=False), Known(), NOON)
     left = met[1:]
     again = assign_ids((*stripped(left, "createdAt"), *talk("早", timed=False)), known_of(met, left), NOON)
@@ -155,7 +156,7 @@ def test_assign_ids_treats_repeated_text_after_the_last_known_as_new():
 
 
 def test_assign_ids_adds_none_when_a_writer_still_has_trimmed_messages():
-    """Ids from an ordinal after a trim; the same message was written again at each turn."""
+    """4H, 13: ids from an ordinal after a trim; the same message was written again at each turn."""
     met = assign_ids(talk("早", "好的", "好的", "晚安", timed=False), Known(), NOON)
     again = assign_ids(stripped(met, "createdAt"), known_of(met, met[2:]), NOON)
     assert set(ids(again)) == set(ids(met))

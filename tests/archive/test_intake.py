@@ -65,7 +65,7 @@ def test_intake_keeps_messages_with_one_id_and_different_texts(world):
 
 
 def test_intake_keeps_only_the_final_text_of_a_streamed_answer(world):
-    """A revision at each look."""
+    """4H, 14: a revision at each look."""
     question = message("q", "2026-01-31T09:59", "怎么备份？")
     for text in ("用", "用 rsync", "用 rsync，每天三点。"):
         world.write([question, message("a", "2026-01-31T10:00", text, "assistant")])
@@ -75,6 +75,7 @@ def test_intake_keeps_only_the_final_text_of_a_streamed_answer(world):
 
 
 def test_intake_treats_an_edited_text_as_a_revision_and_keeps_the_id(world):
+    """H14."""
     world.write([message("1", "2026-01-31T09:00", "改到周四")])
     world.settle()
     world.write([{**world.history()[0], "text": "改到周五"}])
@@ -99,6 +100,7 @@ def test_intake_treats_an_id_that_looks_like_a_revision_as_ordinary(world):
 
 
 def test_intake_reinserts_lost_messages_once_in_their_place(world):
+    """H27."""
     raws = talk("2026-01-31T09:00", 4)
     world.write(raws)
     world.intake()
@@ -135,7 +137,7 @@ def test_unwritten_returns_messages_lost_again_from_the_journal(world):
 
 
 def test_intake_does_not_reinsert_archived_messages_trimmed_elsewhere(world):
-    """A loop with a program that has a cap of its own."""
+    """4H, 12: a loop with a program that has a cap of its own."""
     raws = talk("2026-01-31T09:00", 6)
     world.write(raws)
     world.settle()

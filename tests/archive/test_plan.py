@@ -42,20 +42,20 @@ def test_due_returns_interval_six_hours_after_the_last_run():
 
 
 def test_due_counts_from_the_oldest_message_if_nothing_was_archived():
-    """With 'none archived' the rule never began."""
+    """A7, B5: with 'none archived' the rule never began."""
     assert due([*messages(1), *messages(1, NOON - 6 * HOUR)], None, NOON) == "interval"
     assert due(messages(1, NOON - 6 * HOUR + MS), None, NOON) is None
 
 
 def test_due_counts_from_the_first_message_after_a_long_pause():
-    """After a night the first message was archived alone, and its answer six hours later in another file."""
+    """B5: after a night the first message was archived alone, and its answer six hours later in another file."""
     last_night = NOON - 14 * HOUR
     assert due(messages(1), last_night, NOON + MINUTE) is None
     assert due(messages(1), last_night, NOON + 6 * HOUR) == "interval"
 
 
 def test_due_ignores_a_last_run_in_the_future():
-    """`created` in the future, and the six hours never came."""
+    """4H, 11: `created` in the future, and the six hours never came."""
     assert due(messages(1, NOON - 6 * HOUR), NOON + 900 * HOUR, NOON) == "interval"
 
 
@@ -88,6 +88,7 @@ def exchange(*said: tuple[str, float], session: str | None = None) -> list[Messa
 
 
 def test_without_open_questions_leaves_out_a_recent_question():
+    """A35."""
     said = exchange(("user", 30), ("assistant", 29), ("user", 9.99))
     assert without_open_questions(said, NOON) == tuple(said[:2])
     assert without_open_questions(said, NOON + timedelta(seconds=1)) == tuple(said)
@@ -131,7 +132,7 @@ def test_without_open_questions_keeps_order_and_old_questions(history, now):
 
 @pytest.mark.parametrize("zone_name", ZONES)
 def test_plan_days_uses_the_local_day_around_midnight(zone_name):
-    """00:30 in Shanghai is still yesterday in UTC."""
+    """B15: 00:30 in Shanghai is still yesterday in UTC."""
     zone = ZoneInfo(zone_name)
     midnight = datetime(2026, 2, 1, tzinfo=zone).astimezone(UTC)
     said = [parsed_message("夜", "跨年了", midnight - 30 * MINUTE), parsed_message("晨", "新年好", midnight + 30 * MINUTE)]
@@ -178,7 +179,7 @@ def test_plan_days_merges_messages_with_equal_id_and_text():
 
 
 def test_plan_days_merges_equal_id_and_text_with_different_times():
-    """The same id and text are the same message, whatever the time of the second says."""
+    """A26: the same id and text are the same message, whatever the time of the second says."""
     plan = plan_days(
         [parsed_message("m0", "好的", NOON - timedelta(days=1)), parsed_message("m0", "好的", NOON)], SHANGHAI, (), never
     )
@@ -186,7 +187,7 @@ def test_plan_days_merges_equal_id_and_text_with_different_times():
 
 
 def test_plan_days_keeps_equal_text_under_different_ids():
-    """Two true 'ok' in the same second."""
+    """A26: two true 'ok' in the same second."""
     plan = plan_days([parsed_message("m0", "好的"), parsed_message("m1", "好的")], SHANGHAI, (), never)
     assert [block.id for block in plan[0].blocks] == ["m0", "m1"]
 

@@ -22,7 +22,7 @@ def reflag(world: World, *flags: object) -> None:
 
 
 def test_reconcile_resets_pending_when_no_file_holds_the_message(world):
-    """A crash between the mark and the file."""
+    """A8, H11: a crash between the mark and the file."""
     world.write([message_on("2026-01-31", archived="pending")])
     world.intake()
     world.reconcile()
@@ -31,7 +31,7 @@ def test_reconcile_resets_pending_when_no_file_holds_the_message(world):
 
 @pytest.mark.parametrize("flag", [False, "pending"])
 def test_reconcile_sets_true_when_a_file_holds_the_message(world, flag):
-    """A crash between the file and the flag; nothing is written twice."""
+    """A10, H9: a crash between the file and the flag; nothing is written twice."""
     world.write([message_on("2026-01-30")])
     world.settle()
     before = world.archived()
@@ -54,7 +54,7 @@ def test_reconcile_trusts_a_dated_file_that_the_journal_does_not_know(world, fla
 
 
 def test_reconcile_keeps_pending_over_a_restart_while_the_task_is_queued(world):
-    """Reset to false while the job survived, and dispatched twice."""
+    """A9, B9: reset to false while the job survived, and dispatched twice."""
     world.write([message_on("2026-01-10")])
     world.round("all")
     world.reopen()
@@ -64,7 +64,7 @@ def test_reconcile_keeps_pending_over_a_restart_while_the_task_is_queued(world):
 
 
 def test_submit_queues_a_pending_group_again_when_its_task_is_lost(world):
-    """A lost job kept its messages pending for ever."""
+    """A8: a lost job kept its messages pending for ever."""
     world.write([message_on("2026-01-10")])
     world.round("all")
     for path in world.ws.task_queue.queue.iterdir():
@@ -74,6 +74,7 @@ def test_submit_queues_a_pending_group_again_when_its_task_is_lost(world):
 
 
 def test_archive_writes_a_message_that_was_flagged_true_too_early(world):
+    """H10."""
     world.write([message_on("2026-01-10", archived=True)])
     world.settle()
     assert world.archived() == [("2026-01-10-nginx", "关于 nginx 的话")]
@@ -125,7 +126,7 @@ def test_submit_summarizes_trimmed_messages_from_their_dated_files(world):
 
 
 def test_trim_at_the_hard_cap_keeps_new_messages_and_adds_few_files(world):
-    """280 dated files in a week instead of 18."""
+    """4H, 10: 280 dated files in a week instead of 18."""
     world.model.script = unreachable
     world.write([raw for day in range(1, 17) for raw in talk(f"2025-12-{day:02d}T09:00", 20)])
     world.settle()
@@ -159,6 +160,7 @@ def test_trim_drops_messages_whose_file_a_person_deleted(world):
 
 
 def test_trim_keeps_the_order_of_history(world):
+    """B23."""
     world.reopen(world.toml + "[history]\nsoft_cap = 30\nhard_cap = 35\n")
     raws = [*talk("2026-01-30T09:00", 20), *talk("2026-01-10T09:00", 20), *talk("2026-01-31T09:00", 20)]
     world.model.script = unreachable

@@ -37,6 +37,7 @@ def test_archive_runs_first_when_the_oldest_message_is_six_hours_old(world):
 
 
 def test_archive_reads_the_last_run_from_the_files_after_a_restart(world):
+    """A7."""
     world.write(talk("2026-01-31T09:00", 2))
     world.round("all")
     world.add(*talk("2026-01-31T09:30", 2))
@@ -47,6 +48,7 @@ def test_archive_reads_the_last_run_from_the_files_after_a_restart(world):
 
 
 def test_archive_runs_despite_a_file_created_in_the_future(world):
+    """4H, 11."""
     world.clock.forward(days=400)
     world.write(talk("2026-01-31T09:00", 2))
     world.round("all")
@@ -99,7 +101,7 @@ def test_archive_writes_every_message_verbatim_though_the_llm_fails(world):
 
 
 def test_archive_marks_messages_pending_before_it_creates_the_file(world, monkeypatch):
-    """003, step 1."""
+    """003, step 1; B7."""
     raws = talk("2026-01-30T09:00", 2)
     world.write(raws)
     world.intake()
@@ -116,6 +118,7 @@ def test_archive_marks_messages_pending_before_it_creates_the_file(world, monkey
 
 
 def test_archive_writes_a_question_and_its_answer_to_one_file(world):
+    """A35."""
     world.write([*talk("2026-01-31T03:00", 2), message("q", "2026-01-31T09:55", "备份在哪？")])
     assert world.round().archived == 2
     world.add(message("a", "2026-01-31T09:56", "在 /srv/backup。", "assistant"))
@@ -137,7 +140,7 @@ def test_archive_writes_nothing_when_only_an_open_question_waits(world):
 
 
 def test_archive_creates_a_new_file_for_each_run_of_the_same_day(world):
-    """Create-once."""
+    """A4: create-once."""
     world.write(talk("2026-01-31T03:00", 2))
     world.settle()
     first = world.tree()
@@ -149,6 +152,7 @@ def test_archive_creates_a_new_file_for_each_run_of_the_same_day(world):
 
 
 def test_archive_does_not_reuse_the_name_of_a_deleted_file(world):
+    """4H, 6."""
     world.write([message("1", "2026-01-20T09:00", "重启 nginx")])
     world.settle()
     (path,) = world.dated_files()
@@ -208,6 +212,7 @@ def test_archive_keeps_a_file_that_a_person_created_under_its_name(world, monkey
 
 
 def test_archive_does_not_rewrite_a_block_that_a_person_deleted(world):
+    """4H, 7."""
     world.write([message("1", "2026-01-31T09:00", "重启 nginx"), message("2", "2026-01-31T09:01", "密码是花生")])
     world.settle()
     (name,) = world.dated_files()
@@ -270,6 +275,7 @@ def test_archive_skips_a_message_that_intake_has_not_seen(world, late):
 
 
 def test_archive_reports_an_overflow_once_and_runs_once(world):
+    """A33, B22, H25."""
     world.reopen(world.toml + "[history]\nhard_cap = 10\nsoft_cap = 8\n")
     world.write([message(f"m{n}", "2026-01-31T09:58", f"第 {n} 句", "assistant") for n in range(11)])
     assert world.round().archived == 11
@@ -292,6 +298,7 @@ def test_archive_runs_at_most_once_in_ten_minutes_on_overflow(world):
 
 
 def test_archive_writes_a_very_large_message_verbatim(world):
+    """H17."""
     text = "很长的一段话。" * 150_000
     world.write([message("1", "2026-01-31T09:00", text)])
     world.settle()

@@ -63,7 +63,7 @@ def test_trim_never_removes_an_unwritten_message(archived):
 
 
 def test_trim_keeps_the_newest_twenty_above_the_byte_limit():
-    """Every new exchange left at once."""
+    """4H, 10: every new exchange left at once."""
     history = tuple(talk(25, text="第 {} 句" + "长" * 400))
     left = trim(history, everything, Caps(hard_bytes=1_000))
     assert ids(left) == [f"m{n}" for n in range(5, 25)]
@@ -78,6 +78,7 @@ def test_trim_counts_serialized_bytes_against_the_10_mb_limit():
 
 
 def test_trim_keeps_the_newest_messages_after_300_pending_ones():
+    """4H, 10."""
     history = (*talk(300, "pending"), *talk(4, first=300))
     left = trim(history, everything, Caps())
     assert ids(left)[-4:] == ["m300", "m301", "m302", "m303"]
