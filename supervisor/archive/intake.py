@@ -168,7 +168,8 @@ def _match_late_ids(history: History, journal: SeenJournal) -> None:
     for message in _unseen(history, journal):
         if not message.id or "createdAt" not in message.raw or message.created_at is None:
             continue
-        earlier = [known for base in message.bases for known in journal.known.by_fingerprint.get(base, ())]
+        by_fingerprint = journal.known.by_fingerprint
+        earlier = [identity for fingerprint in message.bases for identity in by_fingerprint.get(fingerprint, ())]
         given = next((i for i in earlier if i.startswith("m-") and i not in ids and not journal.has_seen(message.id)), None)
         if given is None:
             continue
