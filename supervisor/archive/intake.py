@@ -168,11 +168,11 @@ def _match_late_ids(history: History, journal: SeenJournal) -> None:
     for message in _unseen(history, journal):
         if not message.id or "createdAt" not in message.raw or message.created_at is None:
             continue
-        earlier = [known for base in message.bases for known in journal.known.by_fingerprint.get(base, ())]
+        earlier = [known for fingerprint in message.fingerprints for known in journal.known.by_fingerprint.get(fingerprint, ())]
         given = next((i for i in earlier if i.startswith("m-") and i not in ids and not journal.has_seen(message.id)), None)
         if given is None:
             continue
-        key = (given, message.words)
+        key = (given, message.text_digest)
         file = journal.file_of(key)
         if file:
             journal.record_adopted(file, [message])

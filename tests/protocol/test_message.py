@@ -222,8 +222,8 @@ def test_text_digest_differs_for_different_text_and_accepts_surrogates():
 def test_with_timestamp_keeps_the_fingerprint_of_a_message():
     found = read({"role": "user", "text": "好"})
     at_sight = with_timestamp(found, EIGHT)
-    assert at_sight.base == found.base == fingerprint_of(None, "user", "好")
-    assert at_sight.bases == (found.base, fingerprint_of("2026-01-28T08:00:00.000Z", "user", "好"))
+    assert at_sight.fingerprint == found.fingerprint == fingerprint_of(None, "user", "好")
+    assert at_sight.fingerprints == (found.fingerprint, fingerprint_of("2026-01-28T08:00:00.000Z", "user", "好"))
 
 
 # ── the array ────────────────────────────────────────────────────────────────
