@@ -86,7 +86,7 @@ class Message:
 
     @property
     def fingerprints(self) -> tuple[str, ...]:
-        """Every fingerprint the message may have later: other programs may remove the fields that recalld added, or keep them."""
+        """Every fingerprint the message may have later: other programs may remove fields that recalld added, or keep them."""
         if "createdAtFound" not in self.raw:
             return (self.fingerprint,)
         return (self.fingerprint, fingerprint_of(self.raw.get("createdAt"), self.raw.get("role"), self.text))

@@ -173,7 +173,7 @@ def test_history_refuses_a_backup_folder_but_allows_a_failed_rename(world):
     world.write([message("a", "2026-01-30T09:00", "我对花生过敏。")])
     before = world.paths.history.read_bytes()
     world.paths.history_backup.mkdir()
-    with pytest.raises(OSError, match="no regular file"):
+    with pytest.raises(OSError, match="not a regular file"):
         world.ws.history.change(lambda history: history[:0])
     assert world.paths.history.read_bytes() == before
     world.paths.history_backup.rmdir()
