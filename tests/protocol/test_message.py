@@ -231,8 +231,8 @@ def test_with_timestamp_keeps_the_fingerprint_of_a_message():
 #: What a history.json must not be taken for an array of messages, and what is said of it.
 DAMAGED = {
     b"": "it is empty",
-    b" \n\t": "it holds nothing but blanks",
-    b"\0" * 4096: "it holds nothing but blanks",
+    b" \n\t": "it contains only blanks",
+    b"\0" * 4096: "it contains only blanks",
     b"[{": "it is not JSON at line 1, column 3",
     b'[{"id": "a", "role": "user"': "it is not JSON at line 1",
     b"[1,]": "it is not JSON",
