@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.text.chinese import cut_for_search, han_frequency, simplified, slow_cut_for_search
+from supervisor.text.chinese import cut_for_search, han_frequency, jieba_cut_for_search, simplified
 from supervisor.text.snippet import around
 from supervisor.text.tokenizer import HAN, spelled, tokens
 
@@ -22,26 +22,26 @@ WRITTEN = (
 
 
 @pytest.mark.parametrize("run", WRITTEN)
-def test_slow_cut_for_search_agrees_with_rjieba_on_written_text(run):
+def test_jieba_cut_for_search_agrees_with_rjieba_on_written_text(run):
     rjieba = pytest.importorskip("rjieba")
-    assert rjieba.cut_for_search(run, False) == slow_cut_for_search(run)
+    assert rjieba.cut_for_search(run, False) == jieba_cut_for_search(run)
 
 
-def test_slow_cut_for_search_agrees_with_rjieba_on_random_runs():
+def test_jieba_cut_for_search_agrees_with_rjieba_on_random_runs():
     rjieba = pytest.importorskip("rjieba")
     rng = random.Random(20260131)
-    known = sorted({token for run in WRITTEN for token in slow_cut_for_search(run)})
+    known = sorted({token for run in WRITTEN for token in jieba_cut_for_search(run)})
     signs = [chr(rng.randint(0x3400, 0x9FFF)) for _ in range(500)]
     for _ in range(10_000):
         run = "".join(rng.choice(known if rng.random() < 0.7 else signs) for _ in range(rng.randint(1, 9)))
         if re.fullmatch(f"[{HAN}]+", run):
-            assert rjieba.cut_for_search(run, False) == slow_cut_for_search(run)
+            assert rjieba.cut_for_search(run, False) == jieba_cut_for_search(run)
 
 
 @given(st.text(alphabet=st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF), min_size=1, max_size=12))
 def test_cut_for_search_covers_the_run_and_agrees_with_jieba(run):
     assert set("".join(cut_for_search(run))) == set(run)
-    assert sorted(cut_for_search(run)) == sorted(slow_cut_for_search(run) if len(run) > 1 else [run])
+    assert sorted(cut_for_search(run)) == sorted(jieba_cut_for_search(run) if len(run) > 1 else [run])
 
 
 @pytest.mark.parametrize(
