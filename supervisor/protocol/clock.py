@@ -70,12 +70,12 @@ def steady_s() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 
-def frozen(t: datetime) -> Clock:
+def fixed_clock(t: datetime) -> Clock:
     """Return a clock that always shows *t*."""
     return lambda: t
 
 
-def starting_at(t: datetime) -> Clock:
+def clock_from(t: datetime) -> Clock:
     """Return a clock that shows *t* now and goes on with monotonic time (RECALLD_NOW with `run`)."""
     started = time.monotonic()
     return lambda: t + timedelta(seconds=time.monotonic() - started)
@@ -98,7 +98,7 @@ def to_wire(t: datetime) -> str:
     return t.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
-def to_the_millisecond(t: datetime) -> datetime:
+def truncate_to_ms(t: datetime) -> datetime:
     """Return *t* truncated to milliseconds, as it is after writing and reading."""
     return t.replace(microsecond=t.microsecond // 1000 * 1000)
 

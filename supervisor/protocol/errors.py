@@ -181,7 +181,7 @@ class InternalError(SupervisorError):
         return cls(step, type(error).__name__, where)
 
 
-def as_ours(error: Exception, step: str, path: PurePath | str) -> SupervisorError:
+def as_supervisor_error(error: Exception, step: str, path: PurePath | str) -> SupervisorError:
     """Return what *step* raised as a SupervisorError; *path* is used where an OSError names none."""
     if isinstance(error, SupervisorError):
         return error

@@ -96,13 +96,13 @@ def find_key(name: str, environ: Mapping[str, str], option: str = "llm.api_key_e
     return key or NO_KEY
 
 
-def shown(url: str) -> str:
+def without_credentials(url: str) -> str:
     """Return the address without path, user and password, for events and errors."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
-def is_here(url: str) -> bool:
+def is_local(url: str) -> bool:
     """Tell whether the address is on this machine."""
     host = urlsplit(url).hostname or ""
     return host in {"localhost", "::1"} or host.startswith("127.")

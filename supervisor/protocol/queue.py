@@ -12,7 +12,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.protocol.clock import from_wire, to_the_millisecond, to_wire
+from supervisor.protocol.clock import from_wire, to_wire, truncate_to_ms
 from supervisor.protocol.lenient_json import parse_json, render_json
 from supervisor.protocol.message import ATTEMPTS_END
 from supervisor.protocol.paths import QUEUE_FOLDERS
@@ -186,7 +186,7 @@ class TaskQueue:
                 attempts, failed_at, next_at = raw["attempts"], from_wire(raw["failedAt"]), from_wire(raw["nextAt"])
                 if attempts in range(1, ATTEMPTS_END):
                     # truncated to milliseconds, as in history.json
-                    times = to_the_millisecond(failed_at), to_the_millisecond(next_at)
+                    times = truncate_to_ms(failed_at), truncate_to_ms(next_at)
                     found[group] = int(attempts), *times, str(raw["reason"])
             except (ValueError, TypeError, KeyError):
                 continue

@@ -80,7 +80,7 @@ def turn_id(at: datetime, *parts: str) -> str:
     return f"{re.sub('[-:.]', '', to_wire(at))}-{digest}"
 
 
-def ready_id(message: Message, written: datetime, latest: datetime) -> str:
+def prepared_turn_id(message: Message, written: datetime, latest: datetime) -> str:
     """
     Return the id of the turn that answers the input *message*; an assistant can compute the same id.
 
@@ -114,12 +114,12 @@ def parse_receipt(data: bytes, path: Path | str) -> Receipt:
         raise BadFile(path, "it is not the receipt of a turn") from None
 
 
-def newest(names: Sequence[str]) -> str | None:
+def newest_turn_id(names: Sequence[str]) -> str | None:
     """Return the id of the newest turn in a list of file names; None when there is none."""
-    return max(ids(names), default=None)
+    return max(turn_ids(names), default=None)
 
 
-def ids(names: Sequence[str]) -> list[str]:
+def turn_ids(names: Sequence[str]) -> list[str]:
     """Return the ids of the turns in a list of file names, oldest first."""
     return sorted(name[:-5] for name in names if name.endswith(".json") and TURN_ID.fullmatch(name[:-5]))
 

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 _TABLE: Final = "tw2sp"
 
 
-def simplified(run: str) -> str:
+def to_simplified(run: str) -> str:
     """
     Return a run of Han characters in simplified form; its length may change.
 
-    >>> simplified("備份軟體"), simplified("备份软件")
+    >>> to_simplified("備份軟體"), to_simplified("备份软件")
     ('备份软件', '备份软件')
     """
     return str(_converter().convert(run))

@@ -1,8 +1,8 @@
 """
 A model's output without what is not part of the answer: thinking, fences, announcements, offers, stop signs. Pure.
 
-`spoken` removes thinking and a Markdown fence; the worker applies it to every answer. `cleaned` removes all wrappings that
-models put around a summary. Only text around the summary is removed; summaries/quality.py judges what remains. `own_words`
+`without_thinking` removes thinking and a Markdown fence; the worker applies it to every answer. `cleaned` removes all wrappings
+that models put around a summary. Only text around the summary is removed; summaries/quality.py judges what remains. `own_words`
 and `outside_code` separate the prose of a text from its code.
 """
 
@@ -76,11 +76,11 @@ def cleaned(text: str) -> str:
     return plain
 
 
-def spoken(text: str) -> str:
+def without_thinking(text: str) -> str:
     r"""
     Return the answer without thinking and without a fence around it, stripped; "" when it is only thinking.
 
-    >>> spoken("<think>用户要摘要……</think>\n\n## 部署")
+    >>> without_thinking("<think>用户要摘要……</think>\n\n## 部署")
     '## 部署'
     """
     while match := _THOUGHT.match(text):

@@ -13,7 +13,7 @@ from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from supervisor.text.chinese import simplified
+from supervisor.text.chinese import to_simplified
 from supervisor.text.tokenizer import HAN
 
 if TYPE_CHECKING:
@@ -52,14 +52,14 @@ def is_grapheme_boundary(text: str, at: int) -> bool:
     return cluster is not None and cluster.end() == at
 
 
-def around(text: str, chars: int, terms: Sequence[str] = ()) -> tuple[int, int]:
+def snippet_span(text: str, chars: int, terms: Sequence[str] = ()) -> tuple[int, int]:
     """
     Return start and end of the part of at most *chars* characters with the most of *terms*; the beginning if it has none.
 
     Terms are tokens: in lower case and stemmed. A text that is not longer is returned whole.
 
     >>> text = "先说天气，" * 3 + "我对花生过敏，医生说的。"
-    >>> start, end = around(text, 10, ["花生", "过敏"])
+    >>> start, end = snippet_span(text, 10, ["花生", "过敏"])
     >>> text[start:end]
     '对花生过敏，医生说的'
     """
@@ -84,7 +84,7 @@ def _comparable(text: str, terms: Sequence[str]) -> str:
     low = text.translate(_FOLDED).lower()
     if not any(not term.isascii() and _han_run().match(term) for term in terms):
         return low
-    return _han_run().sub(lambda run: known if len(known := simplified(run[0])) == len(run[0]) else run[0], low)
+    return _han_run().sub(lambda run: known if len(known := to_simplified(run[0])) == len(run[0]) else run[0], low)
 
 
 @cache

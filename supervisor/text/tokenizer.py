@@ -14,7 +14,7 @@ import unicodedata
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.text.chinese import cut_for_search, cut_whole, simplified
+from supervisor.text.chinese import cut_for_search, cut_whole, to_simplified
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -172,7 +172,7 @@ def _pairs(run: str) -> list[str]:
 
 def _han_words(run: str, *, whole: bool) -> Iterator[tuple[str, str]]:
     """Yield each word of a run as written and as its token, which differ where the run is traditional Chinese."""
-    known = simplified(run)
+    known = to_simplified(run)
     at = 0
     for word in cut_whole(known) if whole else cut_for_search(known):
         written = run[at : at + len(word)] if whole and len(known) == len(run) else word

@@ -39,11 +39,11 @@ half a line
         ("/mnt/c/Users", "9p"),
     ],
 )
-def test_file_system_returns_the_type_of_the_nearest_latest_mount(path, kind):
+def test_filesystem_kind_returns_the_type_of_the_nearest_latest_mount(path, kind):
     assert filesystem_kind(path, MOUNTS) == kind
 
 
-def test_file_system_is_empty_when_no_mounts_are_known():
+def test_filesystem_kind_is_empty_when_no_mounts_are_known():
     assert filesystem_kind("/home", "") == ""
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.text.chinese import cut_for_search, han_frequency, jieba_cut_for_search, simplified
-from supervisor.text.snippet import around
+from supervisor.text.chinese import cut_for_search, han_frequency, jieba_cut_for_search, to_simplified
+from supervisor.text.snippet import snippet_span
 from supervisor.text.tokenizer import HAN, spelled, tokens
 
 #: What people write, and what cuts badly: names, ambiguous runs, words of one character, rare characters.
@@ -62,15 +62,15 @@ def test_tokenizer_gives_traditional_and_simplified_text_equal_tokens(traditiona
 
 
 @pytest.mark.parametrize("text", ["备份软件上传失败", "皇后在后院晒干", "以后只有干面", "台风云里雾里", "猫がいます、東京へ"])
-def test_simplified_keeps_simplified_text_unchanged(text):
+def test_to_simplified_keeps_simplified_text_unchanged(text):
     kept = "".join(re.findall(f"[{HAN}]", text)).replace("東", "东")
-    assert "".join(map(simplified, re.findall(f"[{HAN}]+", text))) == kept
+    assert "".join(map(to_simplified, re.findall(f"[{HAN}]+", text))) == kept
 
 
 @given(st.text(alphabet="備份備软軟體件網路硬碟里裡裏後后乾干发發髮，a ", max_size=20))
-def test_simplified_is_idempotent(text):
-    once = [simplified(run) for run in re.findall(f"[{HAN}]+", text)]
-    assert [simplified(run) for run in once] == once
+def test_to_simplified_is_idempotent(text):
+    once = [to_simplified(run) for run in re.findall(f"[{HAN}]+", text)]
+    assert [to_simplified(run) for run in once] == once
 
 
 def test_spelled_returns_the_written_word_with_its_simplified_token():
@@ -83,11 +83,11 @@ def test_spelled_returns_the_written_word_with_its_simplified_token():
 
 def test_snippet_cuts_traditional_text_around_a_simplified_term():
     text = "先說天氣，" * 80 + "我對花生過敏，醫生說的。" + "後來又說天氣。" * 80
-    start, end = around(text, 40, tokens("花生过敏"))
+    start, end = snippet_span(text, 40, tokens("花生过敏"))
     assert "我對花生過敏" in text[start:end]
 
 
 def test_snippet_prefers_the_place_where_both_terms_occur():
     text = "花生" * 200 + "过敏" + "花生" * 200
-    start, end = around(text, 40, tokens("花生过敏"))
+    start, end = snippet_span(text, 40, tokens("花生过敏"))
     assert "花生过敏" in text[start:end]
