@@ -145,7 +145,9 @@ def _ids_by_place(history: History, known: Known) -> dict[int, str]:
     for seen in (known.in_history, known.ids):
         sequence = [identity for identity in seen if identity.startswith("m-")]
         pairs = list(zip(bare, sequence, strict=False))
-        if len(pairs) == len(sequence) and all(message.fingerprint in fingerprints[identity] for (_, message), identity in pairs):
+        if len(pairs) == len(sequence) and all(
+            message.fingerprint in fingerprints[identity] for (_, message), identity in pairs
+        ):
             return {n: identity for (n, _), identity in pairs}
     return {}
 

@@ -136,7 +136,7 @@ BAD = {
 @pytest.mark.parametrize("data", BAD.values(), ids=BAD)
 def test_history_refuses_damaged_data_and_does_not_overwrite_it(world, data):
     world.write(data)
-    with pytest.raises(BadFile, match=r"nothing was written over it"):
+    with pytest.raises(BadFile, match=r"it was not overwritten"):
         world.ws.history.read()
     with pytest.raises(BadFile):
         world.ws.history.change(lambda history: (*history, *history))
