@@ -31,7 +31,7 @@ from zoneinfo import ZoneInfo
 
 from supervisor.context.build import inject, read_input
 from supervisor.context.memory_block import pack  # noqa: F401 - a broken packing should fail here, not question by question
-from supervisor.protocol.clock import from_wire, frozen
+from supervisor.protocol.clock import fixed_clock, from_wire
 from supervisor.protocol.message import Message, read_message
 from supervisor.recall.search import recall, refresh
 from supervisor.text.token_count import estimate_tokens
@@ -147,7 +147,7 @@ def main() -> None:
             if not (root / name).is_dir():
                 prepare(history, root / name, layout, zone, at)
             texts = {one["id"]: one["text"] for one in json.loads(history.read_text(encoding="utf-8"))}
-            ws = open_workspace(root / name, settings, frozen(datetime.fromisoformat(at)))
+            ws = open_workspace(root / name, settings, fixed_clock(datetime.fromisoformat(at)))
             refresh(ws)
             rows += [(one, ask(ws, one, texts)) for one in questions if one["ws"] == name]
         print(f"\nlayout {layout} {' '.join(options.set)}\n\n{table(rows)}", flush=True)

@@ -37,7 +37,7 @@ from served import served
 from talk import talk
 
 from supervisor.context.build import inject, read_input, save_receipt
-from supervisor.protocol.clock import frozen
+from supervisor.protocol.clock import fixed_clock
 from supervisor.protocol.dated_file import block_of, render_dated
 from supervisor.protocol.message import Message, read_message
 from supervisor.recall.search import LIMIT, recall, refresh
@@ -154,7 +154,7 @@ def measure(count: int, beside: list[str], clock: Callable[[], float]) -> dict[s
             """Questions that nobody has asked yet."""
             return {name: [_question(pick, texts, most) for _ in range(count)] for name, most in SEARCHES.items()}
 
-        ws = open_workspace(root, {}, frozen(NOW))
+        ws = open_workspace(root, {}, fixed_clock(NOW))
 
         def injected(words: list[str]) -> None:
             asked = read_input(ws, " ".join(words))
@@ -192,7 +192,7 @@ def _question(pick: random.Random, texts: list[list[str]], most: int) -> list[st
 
 def index_figures(root: Path) -> dict[str, float]:
     """Make the index and return what that and its upkeep cost."""
-    ws = open_workspace(root, {}, frozen(NOW))
+    ws = open_workspace(root, {}, fixed_clock(NOW))
     made = once_ms(lambda: refresh(ws))
     again = once_ms(lambda: refresh(ws))
     path = max((root / "memory").glob("*.md"))
@@ -201,7 +201,7 @@ def index_figures(root: Path) -> dict[str, float]:
         text = path.read_text(encoding="utf-8")
         path.write_text(f"{text.rstrip()} 第 {n} 次改动\n", encoding="utf-8")
         changes.append(once_ms(lambda: refresh(ws)))
-    other = open_workspace(root, {}, frozen(NOW))
+    other = open_workspace(root, {}, fixed_clock(NOW))
     opened = once_ms(lambda: recall(other, "备份", NOW))
     return {"made": made, "again": again, "changed": statistics.median(changes), "opened": opened, "RssAnon": rss_mb()}
 

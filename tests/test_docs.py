@@ -19,7 +19,7 @@ from supervisor.interfaces.cli.main import commands
 from supervisor.interfaces.cli.output import wire
 from supervisor.protocol import config as configuration
 from supervisor.protocol import errors
-from supervisor.protocol.clock import find_zone, frozen
+from supervisor.protocol.clock import find_zone, fixed_clock
 from supervisor.protocol.config import Config
 from supervisor.protocol.dated_file import body_digest, parse_dated, render_dated
 from supervisor.protocol.frontmatter import read_head
@@ -60,7 +60,7 @@ def first_column(heading: str) -> set[str]:
 @pytest.fixture
 def ws(tmp_path):
     make_workspace(tmp_path, {"RECALLD_ARCHIVE_TIMEZONE": "Asia/Shanghai"})
-    opened = open_workspace(tmp_path, {}, frozen(NOW))
+    opened = open_workspace(tmp_path, {}, fixed_clock(NOW))
     opened.prepare()
     return opened
 

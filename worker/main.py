@@ -8,7 +8,7 @@ import os
 import sys
 from pathlib import Path
 
-from supervisor.protocol.clock import from_wire, starting_at, utc_now
+from supervisor.protocol.clock import clock_from, from_wire, utc_now
 from supervisor.protocol.config import load
 from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.errors import BadRequest, SupervisorError
@@ -40,7 +40,7 @@ def main() -> int:
         found = files.read_stable(WorkspacePaths(root).config)
         config = load(found.data if found else None, os.environ)
         check_filesystem(WorkspacePaths(root), allow_network_fs=config.care.allow_network_fs)
-        clock = starting_at(from_wire(now)) if now else utc_now
+        clock = clock_from(from_wire(now)) if now else utc_now
         TaskQueue(files, WorkspacePaths(root)).prepare()
         files.make_folder(WorkspacePaths(root).state)
         idle_s = config.worker.idle.total_seconds() if options.idle is None else options.idle

@@ -121,7 +121,7 @@ def _with_ids(history: History, known: Known) -> History:
         elif isinstance(entry, Message) and not entry.id:
             # subtle: a message without a time can only be matched by its place; all after the last known one are new
             may_have_left = entry.created_at is not None or n < last_known
-            identity = _known_id(entry, known, used, may_have_left=may_have_left) or _new_id(entry.base, known, used)
+            identity = _known_id(entry, known, used, may_have_left=may_have_left) or _new_id(entry.fingerprint, known, used)
             used.add(identity)
             entry = with_id(entry, identity)  # noqa: PLW2901 - the same entry, with its id
         entries.append(entry)
@@ -145,7 +145,9 @@ def _ids_by_place(history: History, known: Known) -> dict[int, str]:
     for seen in (known.in_history, known.ids):
         sequence = [identity for identity in seen if identity.startswith("m-")]
         pairs = list(zip(bare, sequence, strict=False))
-        if len(pairs) == len(sequence) and all(message.base in fingerprints[identity] for (_, message), identity in pairs):
+        if len(pairs) == len(sequence) and all(
+            message.fingerprint in fingerprints[identity] for (_, message), identity in pairs
+        ):
             return {n: identity for (n, _), identity in pairs}
     return {}
 
@@ -166,7 +168,7 @@ def _last_known(history: History, known: Known, used: Collection[str]) -> int:
 
 def _known_id(message: Message, known: Known, used: Collection[str], *, may_have_left: bool) -> str:
     """Return the free id of the same fingerprint, first one that was in history.json last, then one that left; "" for none."""
-    free = [identity for identity in known.by_fingerprint.get(message.base, ()) if identity not in used]
+    free = [identity for identity in known.by_fingerprint.get(message.fingerprint, ()) if identity not in used]
     in_history = [identity for identity in free if identity in known.in_history]
     return next(iter(in_history or (free if may_have_left else ())), "")
 

@@ -169,11 +169,11 @@ def _match_late_ids(history: History, journal: SeenJournal) -> None:
         if not message.id or "createdAt" not in message.raw or message.created_at is None:
             continue
         by_fingerprint = journal.known.by_fingerprint
-        earlier = [identity for fingerprint in message.bases for identity in by_fingerprint.get(fingerprint, ())]
+        earlier = [identity for fingerprint in message.fingerprints for identity in by_fingerprint.get(fingerprint, ())]
         given = next((i for i in earlier if i.startswith("m-") and i not in ids and not journal.has_seen(message.id)), None)
         if given is None:
             continue
-        key = (given, message.words)
+        key = (given, message.text_digest)
         file = journal.file_of(key)
         if file:
             journal.record_adopted(file, [message])

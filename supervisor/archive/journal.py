@@ -121,7 +121,7 @@ class JournalState:
         message = read_message(raw, self._zone)
         if not isinstance(message, Message) or not message.id:
             return
-        self._learn(message.id, message.bases)
+        self._learn(message.id, message.fingerprints)
         self.in_history[message.id] = None
         if "createdAtFound" in message.raw and message.created_at:
             self._times[message.id] = to_wire(message.created_at)
@@ -216,11 +216,11 @@ class SeenJournal(JournalState):
 
     def record_written(self, file: str, blocks: Sequence[Block]) -> None:
         """Record that a dated file holds these messages."""
-        self._record([{"written": [[*block.key, *block.bases] for block in blocks], "file": file}])
+        self._record([{"written": [[*block.key, *block.fingerprints] for block in blocks], "file": file}])
 
     def record_adopted(self, file: str, messages: Sequence[Message]) -> None:
         """Record that *file* already held these messages when recalld first saw them."""
-        written = [[*message.key, *message.bases] for message in messages]
+        written = [[*message.key, *message.fingerprints] for message in messages]
         by = {} if file in self.names else {"by": "another"}
         self._record([{"written": written, "file": file, **by}, {"here": [message.id for message in messages]}])
 

@@ -20,7 +20,7 @@ from supervisor.context.receipts import ReceiptStore
 from supervisor.context.render import miss
 from supervisor.context.request import Asked, Audience, admit, resolve_input
 from supervisor.index.hit import SearchResult
-from supervisor.protocol.errors import BadFile, InternalError, SupervisorError, as_ours
+from supervisor.protocol.errors import BadFile, InternalError, SupervisorError, as_supervisor_error
 from supervisor.protocol.inbox import DIRECT, parse_inbox
 from supervisor.protocol.turn import Candidate, Receipt, turn_id
 from supervisor.text.language import language_of
@@ -238,7 +238,7 @@ def _attempt(ws: Workspace, what: str, step: Callable[[], T], otherwise: T) -> T
     try:
         otherwise = step()
     except (SupervisorError, OSError) as error:
-        fault = str(as_ours(error, what, ws.paths.root))
+        fault = str(as_supervisor_error(error, what, ws.paths.root))
     except Exception as error:  # noqa: BLE001 - the turn is worth more than what failed in it
         bug = str(InternalError.of(what, error))
     ws.events.transition("degraded", fault, cleared="recovered", what=what, why=fault)

@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from supervisor.text.snippet import around
+from supervisor.text.snippet import snippet_span
 from supervisor.text.token_count import estimate_tokens
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ class _WindowBuilder:
     def _said(self, message: Message, chars: int) -> tuple[WindowMessage, int]:
         key = (id(message), chars)
         if key not in self._made:
-            end = around(message.text, chars)[1] if chars else len(message.text)
+            end = snippet_span(message.text, chars)[1] if chars else len(message.text)
             text = _SURROGATE.sub("\ufffd", message.text[:end])
             said = WindowMessage(message.role, text, message.id)
             if end < len(message.text):

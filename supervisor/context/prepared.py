@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Final
 from supervisor.context.build import context
 from supervisor.context.receipts import ReceiptStore
 from supervisor.context.request import resolve_input
-from supervisor.protocol.errors import BadFile, SupervisorError, as_ours
+from supervisor.protocol.errors import BadFile, SupervisorError, as_supervisor_error
 from supervisor.protocol.inbox import parse_inbox
-from supervisor.protocol.turn import ready_id
+from supervisor.protocol.turn import prepared_turn_id
 from supervisor.recall.search import recall
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Ready:
         try:
             found = self._make()
         except (SupervisorError, OSError) as error:
-            why = str(as_ours(error, "ready context", self._ws.paths.inbox))
+            why = str(as_supervisor_error(error, "ready context", self._ws.paths.inbox))
         self._ws.events.transition("degraded", bool(why), cleared="recovered", why=why)
         return found
 
@@ -71,7 +71,7 @@ class Ready:
         if asked.inputs and look.digest != self._digest:
             now = self._clock()
             written = datetime.fromtimestamp(look.stat.mtime_ns / _A_SECOND, UTC)
-            turn = ready_id(asked.inputs[-1], written, now + self._ws.config.archive.future_limit)
+            turn = prepared_turn_id(asked.inputs[-1], written, now + self._ws.config.archive.future_limit)
             if self._store.inbox_of(turn) != look.digest:
                 whole = context(self._ws, asked, now, recall(self._ws, asked.question, now, asked.before))
                 self._store.put(replace(whole.receipt, id=turn, inbox=look.digest))

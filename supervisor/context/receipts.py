@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from supervisor.protocol.errors import BadFile, NewerFormat, NotFound
-from supervisor.protocol.turn import ids, newest, parse_receipt, render_receipt
+from supervisor.protocol.turn import newest_turn_id, parse_receipt, render_receipt, turn_ids
 
 if TYPE_CHECKING:
     from supervisor.protocol.files import Files
@@ -53,7 +53,7 @@ class ReceiptStore:
 
     def turns(self) -> list[str]:
         """Return the ids of the turns, oldest first."""
-        return ids(self._files.disk.names(self._folder))
+        return turn_ids(self._files.disk.names(self._folder))
 
     def read(self, turn: str | None = None) -> Receipt:
         """
@@ -62,7 +62,7 @@ class ReceiptStore:
         NotFound where there is none, BadFile where it can't be read.
         """
         found = self.turns()
-        identity = newest([f"{one}.json" for one in found if one.startswith(turn or "")])
+        identity = newest_turn_id([f"{one}.json" for one in found if one.startswith(turn or "")])
         if identity is None:
             raise NotFound(f"turns/{turn or ''}")
         path = self._folder / f"{identity}.json"

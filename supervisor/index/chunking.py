@@ -194,7 +194,7 @@ def _message(path: str, block: Block, lines: tuple[int, int], zone: tzinfo) -> C
         day=day,
         at=block.created_at,
         role=block.role,
-        message=block.of or block.id,
+        message=block.revision_of or block.id,
         session=chat.session,
         chat=chat.kind,
         shared=block.fields.get("shared") is True,

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from supervisor.protocol.clock import utc_now
-from supervisor.protocol.errors import BadRequest, SupervisorError, as_ours
+from supervisor.protocol.errors import BadRequest, SupervisorError, as_supervisor_error
 from supervisor.protocol.inbox import chat_of
 from supervisor.workspace import Workspace, open_workspace
 
@@ -169,7 +169,7 @@ class Memory:
         try:
             refresh(self.workspace)
         except (SupervisorError, OSError) as error:
-            fault = str(as_ours(error, "index", self.workspace.paths.root))
+            fault = str(as_supervisor_error(error, "index", self.workspace.paths.root))
         self.workspace.events.transition("degraded", fault, cleared="recovered", what="index", why=fault)
 
 

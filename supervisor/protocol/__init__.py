@@ -1,1 +1,1 @@
-"""What the processes around a workspace agree on: files, formats, names, times. Nothing here decides anything."""
+"""What supervisor and worker agree on: files, formats, paths, locks, errors, configuration. Nothing here decides anything."""

@@ -1,14 +1,9 @@
 """
-Instants and days: the one reader of the clock, the wire form, and the tolerant reading of other programs' times.
+Instants, local days and deadlines: the one reader of the clock, the stored form of times, the parser of foreign times.
 
-Stored times are UTC with milliseconds and `Z`; a day is a calendar day in the workspace's zone (architecture.md, rule
-9). Who needs the time is handed a `Clock`. What Python's own parser refuses or lets through to a later crash:
-durability.md 2.6 (leap seconds, years 1 and 9999, milliseconds taken for seconds).
-
-How long a turn may wait: a moment of the monotonic clock, after which every step ends with what it has so far.
-
-Steps look at it between two files, two groups, two answers; nothing is interrupted, so each piece between two looks is small.
-Source: design of recall; config recall.timeout_ms.
+Stored times are UTC with milliseconds and `Z`; a day is a calendar day in the workspace's time zone (docs/architecture.md).
+A function that needs the time gets a `Clock` or a moment as argument. A `Deadline` limits how long a turn may take: each step
+checks it between two files, groups or answers and then ends with what it has so far; nothing is interrupted.
 """
 
 from __future__ import annotations
@@ -28,9 +23,9 @@ from supervisor.protocol.errors import BadConfig
 Clock: TypeAlias = Callable[[], datetime]  # aware, UTC
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_EARLIEST: Final = datetime(2000, 1, 1, tzinfo=UTC)  # protocol.md 2: before 2000 is impossible
-# The year 10000 in seconds. As milliseconds the same number is 1978, before _EARLIEST: so below it a number can only
-# mean seconds, from it on only milliseconds, and no plausible instant is read wrongly.
+_EARLIEST: Final = datetime(2000, 1, 1, tzinfo=UTC)  # docs/protocol.md, 2: an earlier time is impossible
+# The year 10000 in seconds. As milliseconds the same number is in 1978, before _EARLIEST: a smaller number can only be
+# seconds, any other only milliseconds, and no plausible instant is misread.
 _YEAR_10000: Final = 253_402_300_800
 _LEAP_SECOND: Final = 60
 _MICROSECOND_DIGITS: Final = 6
@@ -43,30 +38,57 @@ _ISO: Final = re.compile(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """A limit in time: the moment *ends_at* of the clock *now*, in seconds (configuration: recall.timeout_ms)."""
+
+    ends_at: float
+    now: Callable[[], float] = time.monotonic
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until the deadline, never below 0."""
+        return max(0.0, self.ends_at - self.now())
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the deadline has passed."""
+        return self.now() >= self.ends_at
+
+
+#: The deadline of work that nobody waits for.
+NEVER: Final = Deadline(float("inf"))
+
+
 def utc_now() -> datetime:
-    """The present moment, aware, UTC. The only place that reads the wall clock."""
+    """Return the current time, aware, UTC. No other function reads the wall clock."""
     return datetime.now(UTC)
 
 
 def steady_s() -> float:
-    """Seconds since some moment, by a clock that nobody sets; where the system has one, sleep counts as well."""
+    """Return seconds of a clock that nobody can set; time in system sleep counts where the system has such a clock."""
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 
-def frozen(t: datetime) -> Clock:
-    """A clock that stands at *t*."""
+def fixed_clock(t: datetime) -> Clock:
+    """Return a clock that always shows *t*."""
     return lambda: t
 
 
-def starting_at(t: datetime) -> Clock:
-    """A clock that shows *t* now and runs on from there by monotonic time (RECALLD_NOW with `run`)."""
+def clock_from(t: datetime) -> Clock:
+    """Return a clock that shows *t* now and goes on with monotonic time (RECALLD_NOW with `run`)."""
     started = time.monotonic()
     return lambda: t + timedelta(seconds=time.monotonic() - started)
 
 
+def within(seconds: float, now: Callable[[], float] = time.monotonic) -> Deadline:
+    """Return the deadline *seconds* from now."""
+    return Deadline(now() + seconds, now)
+
+
 def to_wire(t: datetime) -> str:
     """
-    *t* as it is stored: UTC, milliseconds (cut, not rounded), `Z`. A naive *t* is a ValueError.
+    Return *t* as it is stored: UTC, milliseconds (truncated, not rounded), `Z`. ValueError for a naive *t*.
 
     >>> to_wire(datetime(2026, 1, 31, 16, 0, tzinfo=timezone(timedelta(hours=8))))
     '2026-01-31T08:00:00.000Z'
@@ -76,35 +98,35 @@ def to_wire(t: datetime) -> str:
     return t.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
-def to_the_millisecond(t: datetime) -> datetime:
-    """The instant as it is read again from a file."""
+def truncate_to_ms(t: datetime) -> datetime:
+    """Return *t* truncated to milliseconds, as it is after writing and reading."""
     return t.replace(microsecond=t.microsecond // 1000 * 1000)
 
 
 def from_wire(text: str) -> datetime:
-    """The aware UTC instant that *text* (ISO 8601 with `Z` or an offset) names; anything else is a ValueError."""
+    """Return the aware UTC instant of *text* (ISO 8601 with `Z` or an offset); ValueError for anything else."""
     try:
         t = datetime.fromisoformat(text)
         if t.utcoffset() is not None:
             return t.astimezone(UTC)
     except OverflowError as error:
-        raise ValueError(f"not an instant that can be held: {text!r}") from error
+        raise ValueError(f"not a time that can be represented: {text!r}") from error
     raise ValueError(f"a time without a zone: {text!r}")
 
 
 def read_instant(value: object, zone: tzinfo) -> datetime | None:
     """
-    The aware UTC instant that a message's createdAt means, or None where it can't be known; never raises.
+    Return the aware UTC instant that a message's createdAt means, or None for an unknown form; never raises.
 
-    Read are ISO 8601 strings (`Z`, offsets, a space for the T, any number of decimals, comma fractions, date alone,
-    a leap second as the last moment before it; without an offset: in *zone*), and numbers or strings of digits as epoch
-    seconds or milliseconds, told apart by size. None: anything else, and what lies before 2000 or after 9999.
+    Known forms are ISO 8601 strings (`Z`, offsets, a space for the T, any number of decimals, comma fractions, a date alone, a
+    leap second as the last moment before it; without an offset the time is in *zone*), and numbers or strings of digits as
+    epoch seconds or milliseconds, distinguished by size. A time before 2000 or after 9999 returns None.
     """
     try:
         if isinstance(value, str):
             text = value.strip()
             t = _from_number(float(text)) if _NUMBER.fullmatch(text) else _from_iso(text, zone)
-        elif isinstance(value, int | float):  # True as well: one second after 1970, hence None
+        elif isinstance(value, int | float):  # True too: it is one second after 1970, hence None
             t = _from_number(value)
         else:
             return None
@@ -113,8 +135,45 @@ def read_instant(value: object, zone: tzinfo) -> datetime | None:
     return t if t is not None and t >= _EARLIEST else None
 
 
+def local(t: datetime, zone: tzinfo) -> datetime:
+    """Return *t* (aware) in *zone*; *t* itself at the ends of the calendar, where no such time exists."""
+    try:
+        return t.astimezone(zone)
+    except (OverflowError, ValueError):
+        return t
+
+
+def local_day(t: datetime, zone: tzinfo) -> date:
+    """Return the calendar day of *t* (aware) in *zone*; at the ends of the calendar the nearest day."""
+    return local(t, zone).date()
+
+
+def find_zone(name: str) -> ZoneInfo:
+    """Return the time zone of that IANA name; BadConfig("archive.timezone", …) for an unknown name."""
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):  # an unknown name; an absolute path or NUL; a folder such as "Asia"
+        known = available_timezones()
+    if not known:
+        raise BadConfig("archive.timezone", "this machine has no time zone data; install the Python package tzdata")
+    from difflib import get_close_matches
+
+    near = next(iter(get_close_matches(name, known, n=1)), "Asia/Shanghai")
+    raise BadConfig("archive.timezone", f"{name[:60]!r} is no known time zone; use an IANA name such as {near!r}")
+
+
+def machine_zone(environ: Mapping[str, str] = os.environ, etc: Path = Path("/etc")) -> str:
+    """Return the IANA name of this machine's time zone: TZ, else /etc/timezone, else the link /etc/localtime, else "UTC"."""
+    for name in (environ.get("TZ", ""), _text(etc / "timezone"), _target(etc / "localtime")):
+        # TZ may be ":Asia/Shanghai" or a path; the link is one: ../usr/share/zoneinfo/Asia/Shanghai
+        candidate = name.strip().removeprefix(":").rpartition("zoneinfo/")[2]
+        if candidate and _is_zone(candidate):
+            return candidate
+    return "UTC"
+
+
 def _from_number(number: float) -> datetime | None:
-    """Epoch seconds or milliseconds; the comparison turns away NaN, infinities and integers that no float holds."""
+    """Epoch seconds or milliseconds; the comparison refuses NaN, infinities and integers too large for a float."""
     if not 0 <= number < _YEAR_10000 * 1000:
         return None
     return _EPOCH + (timedelta(seconds=number) if number < _YEAR_10000 else timedelta(milliseconds=number))
@@ -127,7 +186,7 @@ def _from_iso(text: str, zone: tzinfo) -> datetime | None:
     year, _, month, day, hour, minute, second, fraction, utc, sign, off_hours, off_minutes = found.groups()
     seconds = int(second or 0)
     micro = int((fraction or "")[:_MICROSECOND_DIGITS].ljust(_MICROSECOND_DIGITS, "0"))
-    if seconds == _LEAP_SECOND:  # the last microsecond before it, so that order is kept
+    if seconds == _LEAP_SECOND:  # the last microsecond before it, which keeps the order
         seconds, micro = 59, 999_999
     if utc:
         zone = UTC
@@ -138,47 +197,10 @@ def _from_iso(text: str, zone: tzinfo) -> datetime | None:
     return local.astimezone(UTC)
 
 
-def local(t: datetime, zone: tzinfo) -> datetime:
-    """*t* (aware) as it is said in *zone*; at the ends of the calendar, where there is no such time, *t* itself."""
-    try:
-        return t.astimezone(zone)
-    except (OverflowError, ValueError):
-        return t
-
-
-def local_day(t: datetime, zone: tzinfo) -> date:
-    """The calendar day of *t* (aware) in *zone*; at the ends of the calendar the nearest day there is."""
-    return local(t, zone).date()
-
-
-def find_zone(name: str) -> ZoneInfo:
-    """The time zone of that IANA name; BadConfig("archive.timezone", …) where there is none."""
-    try:
-        return ZoneInfo(name)
-    except (KeyError, ValueError, OSError):  # unknown; an absolute path, NUL; a folder such as "Asia"
-        known = available_timezones()
-    if not known:
-        raise BadConfig("archive.timezone", "this machine has no time zone data; install the Python package tzdata")
-    from difflib import get_close_matches
-
-    near = next(iter(get_close_matches(name, known, n=1)), "Asia/Shanghai")
-    raise BadConfig("archive.timezone", f"{name[:60]!r} is no known time zone; use an IANA name such as {near!r}")
-
-
-def machine_zone(environ: Mapping[str, str] = os.environ, etc: Path = Path("/etc")) -> str:
-    """The IANA name of this machine's zone: TZ, else /etc/timezone, else the link /etc/localtime, else "UTC"."""
-    for name in (environ.get("TZ", ""), _text(etc / "timezone"), _target(etc / "localtime")):
-        # TZ may be ":Asia/Shanghai" or a path; the link is one: ../usr/share/zoneinfo/Asia/Shanghai
-        candidate = name.strip().removeprefix(":").rpartition("zoneinfo/")[2]
-        if candidate and _is_zone(candidate):
-            return candidate
-    return "UTC"
-
-
 def _is_zone(name: str) -> bool:
     try:
         ZoneInfo(name)
-    except (KeyError, ValueError, OSError):  # also POSIX rules such as CST-8, which are no names
+    except (KeyError, ValueError, OSError):  # also POSIX rules such as CST-8, which are not names
         return False
     return True
 
@@ -195,30 +217,3 @@ def _target(link: Path) -> str:
         return str(link.readlink())
     except OSError:
         return ""
-
-
-@dataclass(frozen=True, slots=True)
-class Deadline:
-    """The moment *ends_at* of the clock *now*, in seconds."""
-
-    ends_at: float
-    now: Callable[[], float] = time.monotonic
-
-    @property
-    def left_s(self) -> float:
-        """Seconds that are left, never below 0."""
-        return max(0.0, self.ends_at - self.now())
-
-    @property
-    def is_over(self) -> bool:
-        """Whether no time is left."""
-        return self.now() >= self.ends_at
-
-
-#: For work that nobody waits for.
-NEVER: Final = Deadline(float("inf"))
-
-
-def within(seconds: float, now: Callable[[], float] = time.monotonic) -> Deadline:
-    """Return the moment *seconds* from now."""
-    return Deadline(now() + seconds, now)

@@ -1,14 +1,14 @@
 """
-The configuration of a workspace: recalld.toml, and over it the variables `RECALLD_<SECTION>_<KEY>`.
+The configuration of a workspace, from recalld.toml and the variables `RECALLD_<SECTION>_<KEY>`, which win over the file.
 
-`load` turns bytes and variables into a `Config` and touches no file. The numbers are 003's and protocol.md's; where
-another one measures better, 003's stands beside it. docs/configuration.md is made from the keys:
-`python -m supervisor.protocol.config > docs/configuration.md`.
+`load` turns bytes and variables into a `Config` and reads no file. The keys are in config_keys.py, their reader in settings.py.
+docs/configuration.md is generated from the keys: `python -m supervisor.protocol.config > docs/configuration.md`.
 """
 
-# ruff: noqa: RUF009 - the defaults are frozen
+# ruff: noqa: RUF009 - every default is immutable
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -39,9 +39,7 @@ from supervisor.protocol.settings import (
     dotted,
     gather,
     keys,
-    literal,
     parse,
-    reference,
     refuse_unknown_variables,
 )
 
@@ -51,7 +49,7 @@ if TYPE_CHECKING:
 
 FILE: Final = "recalld.toml"
 PREFIX: Final = "RECALLD_"
-#: Variables of ours that choose the workspace and the clock; they are no settings.
+#: Variables that choose the workspace and the clock; they belong to no key.
 OTHER_VARIABLES: Final = frozenset({"RECALLD_WORKSPACE", "RECALLD_NOW"})
 
 
@@ -59,7 +57,9 @@ OTHER_VARIABLES: Final = frozenset({"RECALLD_WORKSPACE", "RECALLD_NOW"})
 class Config:
     """Keys that belong to no section."""
 
-    language: Literal["auto", "zh", "en"] = choice("auto", "Of messages to people; material keeps its own.", "zh", "en")
+    language: Literal["auto", "zh", "en"] = choice(
+        "auto", "The language of texts for people; summaries keep the language of their messages.", "zh", "en"
+    )
     history: History = History()
     archive: Archive = Archive()
     recall: Recall = Recall()
@@ -78,7 +78,7 @@ class Config:
     care: Care = Care()
 
 
-#: Two keys of which the first may not be more than the second. Where only the second is set, the first follows it.
+#: Pairs of keys: the first may not be larger than the second. If only the second is set, the first is lowered to it.
 ORDER: Final = (
     (("history", "soft_cap"), ("history", "hard_cap")),
     (("archive", "keep_newest"), ("history", "soft_cap")),
@@ -88,7 +88,7 @@ ORDER: Final = (
     (("log", "rotate_bytes"), ("log", "keep_bytes")),
 )
 
-#: What the file that `init` writes shows as comments, with an example where the default says little.
+#: Keys that the file written by `init` shows as comments, with an example where the default says little.
 WORTH_KNOWING: Final = {
     ("llm", "base_url"): "http://127.0.0.1:11434/v1",
     ("llm", "model"): "qwen3:8b",
@@ -102,9 +102,9 @@ WORTH_KNOWING: Final = {
 
 def load(toml: bytes | None, environ: Mapping[str, str]) -> Config:
     """
-    The configuration that *toml* (the bytes of recalld.toml, None where there is none) and *environ* make.
+    The configuration from *toml* (the bytes of recalld.toml; None if there is none) and *environ*, whose variables win.
 
-    Variables win over the file. BadConfig, with one sentence, for the first thing that is unknown or wrong.
+    BadConfig, with one sentence, for the first key or value that is unknown or wrong.
     """
     given = gather(Config(), parse(toml, FILE), environ, PREFIX)
     for smaller, larger in ORDER:
@@ -115,7 +115,7 @@ def load(toml: bytes | None, environ: Mapping[str, str]) -> Config:
         if less > more:
             given[smaller] = more
     config = applied(Config(), given)
-    # A variable that holds a model's key may well be one of ours by its name; its value is never looked at.
+    # The variable with a model's key may begin with the prefix too; its value is never read here.
     refuse_unknown_variables(config, environ, PREFIX, OTHER_VARIABLES | {config.llm.api_key_env, config.embeddings.api_key_env})
     if ("archive", "timezone") in given:
         find_zone(config.archive.timezone)
@@ -132,7 +132,7 @@ def _written(value: int | timedelta) -> str:
 
 
 def render_default(zone: str) -> str:
-    """The recalld.toml that `init` writes: the zone set, some keys to know as comments; `load` reads it."""
+    """The recalld.toml that `init` writes: it sets the time zone and shows some keys as comments; `load` accepts it."""
     known = keys(Config())
     lines = [
         "# The configuration of this workspace. Every key, its default and its meaning: docs/configuration.md.",
@@ -155,32 +155,58 @@ def render_default(zone: str) -> str:
 _INTRODUCTION: Final = """\
 # Configuration
 
-This page is made from the source: `python -m supervisor.protocol.config > docs/configuration.md`.
+This page is generated from the source: `python -m supervisor.protocol.config > docs/configuration.md`.
 
-`recalld.toml` lies in the workspace; a workspace without one has the defaults. Every key can also be set by a variable,
-`RECALLD_<SECTION>_<KEY>` (`RECALLD_RECALL_MAX_HITS=0`; without a section `RECALLD_LANGUAGE`), which wins over the file.
-`RECALLD_WORKSPACE` and `RECALLD_NOW` choose the workspace and the clock and are no keys.
+The file `recalld.toml` is in the workspace; a workspace without one uses the defaults. Every key can also be set by an
+environment variable, `RECALLD_<SECTION>_<KEY>` (`RECALLD_RECALL_MAX_HITS=0`; for a key without a section `RECALLD_LANGUAGE`).
+The variable wins over the file. `RECALLD_WORKSPACE` and `RECALLD_NOW` choose the workspace and the clock; they are not keys.
 
 * Times: `"500ms"`, `"30s"`, `"10m"`, `"6h"`, `"1.5h"`, `"1d"`; a bare number counts seconds. At most ten years.
 * Sizes: `"10MB"` is 10,000,000 bytes, `"10MiB"` is 10,485,760 (B, KB, MB, GB, KiB, MiB, GiB); a bare number counts bytes.
-* Lists in a variable are separated by commas (`RECALLD_ARCHIVE_BACKOFF=10m,30m`): what has a comma in itself belongs in
-  the file. True and false may there be written yes, no, on, off, 1, 0.
-* An unknown section, key or variable, and a value that is not allowed, ends the command with one sentence and exit code 78.
+* In a variable the items of a list are separated by commas (`RECALLD_ARCHIVE_BACKOFF=10m,30m`); an item with a comma in it can
+  only be set in the file. In a variable true and false may also be written yes, no, on, off, 1, 0.
+* An unknown section, key or variable, or a value that is not allowed, ends the command with one sentence and exit code 78.
 
-The column 003 holds the value of the design document where the default differs from it.
+The column 003 shows the value of design document 003 where the default differs from it.
 """
 
 _BETWEEN: Final = """\
 ## Between keys
 
-Where only the larger of two is set, the smaller follows it down; where what is set contradicts, it is refused.
+In each pair the first may not be larger than the second. If only the second is set, the first is lowered to it; if both are set
+and contradict each other, the configuration is refused.
 """
 
 
 def main() -> None:
     """Print docs/configuration.md."""
     order = "\n".join(f"* `{dotted(smaller)}` ≤ `{dotted(larger)}`" for smaller, larger in ORDER)
-    print(f"{_INTRODUCTION}{reference(Config())}\n{_BETWEEN}\n{order}")
+    print(f"{_INTRODUCTION}{_reference(Config())}\n{_BETWEEN}\n{order}")
+
+
+def literal(value: object) -> str:
+    """A default as TOML writes it; TOML writes strings, lists, numbers and booleans as JSON does."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _reference(defaults: Config) -> str:
+    """Markdown tables of every key, one for each section, from the definitions of the keys."""
+    parts: list[str] = []
+    last = None
+    for (section, name), key in keys(defaults).items():
+        if section != last:
+            title, table = (f"[{section}]", getattr(defaults, section)) if section else ("Top of the file", defaults)
+            parts += [f"\n## {title}\n", f"{_first_line(table)}\n", "| key | default | takes | 003 | meaning |"]
+            parts += ["|---|---|---|---|---|"]
+            last = section
+        takes = key.kind.allowed.partition(", such as")[0]
+        seed = f"`{key.seed}`" if key.seed else ""
+        parts.append(f"| `{name}` | `{literal(key.default)}` | {takes} | {seed} | {key.meaning} |".replace("|  |", "| |"))
+    return "\n".join(parts) + "\n"
+
+
+def _first_line(settings: object) -> str:
+    return (type(settings).__doc__ or "").strip().splitlines()[0]
 
 
 if __name__ == "__main__":

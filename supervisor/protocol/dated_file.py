@@ -1,9 +1,10 @@
 """
-A dated file, `memory/2026-01-28-deploy.md`: the verbatim words of a day, made once, and read back to the same messages.
+The format of a dated file, `memory/2026-01-28-deploy.md`: messages of one day, verbatim; parsing returns the same messages.
 
-Each message is a block: a comment line with what must survive as JSON, a line with local time and role, and the words
-exactly as written. Where Markdown would hide or change them they stand in a fence longer than any in them, where it can't
-hold them as a JSON string. A person who deletes a block deletes a memory. Source: docs/protocol.md, 4; 003, 归档流程.
+Each message is a block: a comment line with its other fields as JSON, a line with local time and role, and the text exactly
+as written. A text that Markdown would hide or change is put in a fence longer than any fence in it; a text that Markdown
+can't hold is written as a JSON string. A person who deletes a block deletes that memory.
+Source: docs/protocol.md, 4; 003, 归档流程.
 """
 
 from __future__ import annotations
@@ -23,14 +24,28 @@ if TYPE_CHECKING:
     from datetime import date, datetime, tzinfo
     from pathlib import Path
 
+#: Hex digits of the text's digest in a revision's id.
+REVISION: Final = 8
+_MARK: Final = re.compile(r"^<!-- (\{.*\}) -->\n\*\*(?:\d\d:\d\d) ([^\n]*)\*\*\n\n", re.MULTILINE)
+_FENCED: Final = re.compile(r"(`{3,})(json)?\n(.*)\n\1\n*", re.DOTALL)
+#: Characters that Markdown can't hold, or that an editor would change: control characters, CR, lone surrogates, a BOM.
+_UNWRITABLE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufeff\ufffe\uffff]")
+#: A line that would be parsed as the head of another block, even inside a fence.
+_FORGED: Final = re.compile(r"^<!-- \{", re.MULTILINE)
+#: A line that would hide the text after it or imitate another speaker: HTML, a line like those of a block, a fence.
+_UNPLAIN: Final = re.compile(r"^[ \t]{0,3}(?:<[A-Za-z!?/]|\*\*\d\d:\d\d |`{3}|~{3})", re.MULTILINE)
+_FENCE: Final = re.compile(r"^ {0,3}(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
+_SHOWN_ROLE: Final = re.compile(r"[a-z][a-z_-]{0,31}")
+
 
 @dataclass(frozen=True, slots=True)
 class Block:
     """
-    One message as a dated file holds it.
+    One message in a dated file.
 
-    *id* is that of the message, or ``<id>~<8 hex digits>`` for other words of the message *of*, written before; *fields* are
-    the other fields of its JSON object; *words_in* names the field that held the text.
+    *id* is the message's; a later text of a message that is written already has the id ``<id>~<8 hex digits>``, and
+    *revision_of* is the message's id. *fields* are the other fields of its JSON object; *text_field* names the field that held
+    the text.
     """
 
     id: str
@@ -38,30 +53,28 @@ class Block:
     text: str
     created_at: datetime
     fields: Mapping[str, Any]
-    words_in: str = "text"
-    of: str = ""
+    text_field: str = "text"
+    revision_of: str = ""
 
     @property
     def key(self) -> Key:
-        """Identity and words of the message as history knows it."""
-        return (self.of or self.id, digest_of_text(self.text))
+        """The key of the message: the same as `Message.key`."""
+        return (self.revision_of or self.id, digest_of_text(self.text))
 
     @property
-    def bases(self) -> tuple[str, ...]:
-        """What Message.bases is for the message of this block."""
+    def fingerprints(self) -> tuple[str, ...]:
+        """The fingerprints of the message: the same as `Message.fingerprints`."""
         role = self.fields.get("role", self.role)
         created_at = self.fields.get("createdAt", to_wire(self.created_at))
-        bases = (fingerprint_of(created_at, role, self.text),)
-        return (
-            (fingerprint_of(self.fields["createdAtFound"], role, self.text), *bases)
-            if "createdAtFound" in self.fields
-            else bases
-        )
+        fingerprint = fingerprint_of(created_at, role, self.text)
+        if "createdAtFound" not in self.fields:
+            return (fingerprint,)
+        return (fingerprint_of(self.fields["createdAtFound"], role, self.text), fingerprint)
 
 
 @dataclass(frozen=True, slots=True)
 class DatedFile:
-    """A dated file of ours, parsed."""
+    """The parsed content of a dated file that recalld made."""
 
     period: str  # "2026-01-28"
     zone: str  # IANA name of the zone it was made in
@@ -70,41 +83,27 @@ class DatedFile:
     blocks: Sequence[Block]
 
 
-#: Hex digits of the words' digest behind a revision's id.
-REVISION: Final = 8
-_MARK: Final = re.compile(r"^<!-- (\{.*\}) -->\n\*\*(?:\d\d:\d\d) ([^\n]*)\*\*\n\n", re.MULTILINE)
-_FENCED: Final = re.compile(r"(`{3,})(json)?\n(.*)\n\1\n*", re.DOTALL)
-#: What Markdown can't hold, or an editor would change: control characters, CR, lone surrogates, a BOM.
-_UNWRITABLE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufeff\ufffe\uffff]")
-#: A line that would read as the head of another block, even inside a fence.
-_FORGED: Final = re.compile(r"^<!-- \{", re.MULTILINE)
-#: What would hide the words that follow or pass for another speaker: HTML, a line like our own, a fence.
-_UNPLAIN: Final = re.compile(r"^[ \t]{0,3}(?:<[A-Za-z!?/]|\*\*\d\d:\d\d |`{3}|~{3})", re.MULTILINE)
-_FENCE: Final = re.compile(r"^ {0,3}(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
-_SHOWN_ROLE: Final = re.compile(r"[a-z][a-z_-]{0,31}")
-
-
 def block_of(message: Message, *, revision: bool = False) -> Block:
-    """Return the block of a message that has its time; *revision*: other words stand written under its id."""
+    """Return the block of a message that has a time; *revision*: another text is written under its id already."""
     if message.created_at is None:
-        raise ValueError("a message without a time can't be filed")
-    words_in = "text" if "text" in message.raw else "content"
-    foreign = {k: v for k, v in message.raw.items() if k not in {"id", "createdAt", *OUR_FIELDS}}
-    if foreign.get(words_in) == message.text:
-        del foreign[words_in]
-    if foreign.get("role") == message.role and _SHOWN_ROLE.fullmatch(message.role):
-        del foreign["role"]
+        raise ValueError("a message without a time can't be written to a dated file")
+    text_field = "text" if "text" in message.raw else "content"
+    others = {k: v for k, v in message.raw.items() if k not in {"id", "createdAt", *OUR_FIELDS}}
+    if others.get(text_field) == message.text:
+        del others[text_field]
+    if others.get("role") == message.role and _SHOWN_ROLE.fullmatch(message.role):
+        del others["role"]
     found = message.raw.get("createdAt")
     if found != to_wire(message.created_at):
-        foreign["createdAt"] = found
+        others["createdAt"] = found
     if not revision:
-        return Block(message.id, message.role, message.text, message.created_at, foreign, words_in)
-    identity = f"{message.id}~{message.words[:REVISION]}"
-    return Block(identity, message.role, message.text, message.created_at, foreign, words_in, message.id)
+        return Block(message.id, message.role, message.text, message.created_at, others, text_field)
+    identity = f"{message.id}~{message.text_digest[:REVISION]}"
+    return Block(identity, message.role, message.text, message.created_at, others, text_field, message.id)
 
 
 def render_dated(period: date, zone_name: str, zone: tzinfo, created: datetime, blocks: Sequence[Block]) -> bytes:
-    """Return the whole file in UTF-8."""
+    """Return the bytes of the whole file, in UTF-8."""
     body = "\n" + "\n".join(_render_block(block, zone) for block in blocks)
     head = render_head(
         {
@@ -121,15 +120,15 @@ def render_dated(period: date, zone_name: str, zone: tzinfo, created: datetime, 
 
 
 def body_digest(body: str) -> str:
-    """Return the first 16 hex digits of the sha256 of a file's text below its head."""
+    """Return the first 16 hex digits of the sha256 of *body*, a file's text below its head."""
     return hashlib.sha256(body.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def parse_dated(data: bytes, path: Path) -> DatedFile | None:
     """
-    Return the file's messages; None where it is a person's own file (no head of ours, or not UTF-8).
+    Return the file's messages; None for a file that recalld did not make (it has no head of recalld, or is not UTF-8).
 
-    A block that a person broke is skipped: what can still be read is returned. NewerFormat when a newer recalld wrote it.
+    Blocks that can't be parsed any more are left out. NewerFormat when a newer recalld wrote the file.
     """
     try:
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
@@ -155,30 +154,30 @@ def parse_dated(data: bytes, path: Path) -> DatedFile | None:
 
 
 def is_broken(data: bytes) -> bool:
-    """Tell whether the bytes of a file that recalld made are plainly no person's edit: zeros, or no end of the last line."""
+    """Tell whether a file that recalld made was damaged, not edited: it holds zero bytes, or its last line has no end."""
     return b"\0" in data or not data.endswith(b"\n")
 
 
 def _render_block(block: Block, zone: tzinfo) -> str:
     about: dict[str, Any] = {"id": block.id, "createdAt": to_wire(block.created_at)}
-    if block.of:
-        about["of"] = block.of
-    if block.words_in != "text":
-        about["words"] = block.words_in
+    if block.revision_of:
+        about["of"] = block.revision_of
+    if block.text_field != "text":
+        about["words"] = block.text_field
     if block.fields:
         about["fields"] = dict(block.fields)
-    # subtle: `>` escaped, so that no field can end the comment
+    # subtle: `>` is escaped, so that no field can end the comment
     comment = json.dumps(about, ensure_ascii=False, allow_nan=False)
     if _UNWRITABLE.search(comment):
         comment = json.dumps(about, allow_nan=False).replace("\x7f", "\\u007f")
     comment = comment.replace(">", "\\u003e")
     shown = block.role if _SHOWN_ROLE.fullmatch(block.role) else "other"
-    said_at = local(block.created_at, zone)
-    return f"<!-- {comment} -->\n**{said_at:%H:%M} {shown}**\n\n{_render_words(block.text)}"
+    local_time = local(block.created_at, zone)
+    return f"<!-- {comment} -->\n**{local_time:%H:%M} {shown}**\n\n{_render_text(block.text)}"
 
 
-def _render_words(text: str) -> str:
-    """Return the words, plain wherever they come back unchanged and hide nothing below them."""
+def _render_text(text: str) -> str:
+    """Return the text as Markdown: plain where that is parsed unchanged and hides nothing below it, else fenced or as JSON."""
     if _UNWRITABLE.search(text) or _FORGED.search(text):
         return f"```json\n{json.dumps(text)}\n```\n".replace("\x7f", "\\u007f")
     if text and text == text.strip() and not _needs_fence(text):
@@ -189,7 +188,7 @@ def _render_words(text: str) -> str:
 
 
 def _needs_fence(text: str) -> bool:
-    """Tell whether plain words would begin like a fence, leave one open, or hold a line that hides or forges."""
+    """Tell whether the text begins like a fence, leaves a fence open, or has a line that hides or imitates others."""
     if re.match(r"[`~]{3}", text):
         return True
     outside, fence = [], ""
@@ -205,26 +204,27 @@ def _needs_fence(text: str) -> bool:
     return bool(fence) or bool(_UNPLAIN.search("\n".join(outside)))
 
 
-def _parse_block(mark: re.Match[str], words: str) -> Block | None:
+def _parse_block(mark: re.Match[str], markdown: str) -> Block | None:
     try:
         about = json.loads(mark[1])
         fields = dict(about.get("fields", {}))
         created_at = from_wire(about["createdAt"])
-        identity, words_in, of = str(about["id"]), str(about.get("words", "text")), str(about.get("of", ""))
-        text = _parse_words(words)
+        identity, text_field = str(about["id"]), str(about.get("words", "text"))
+        revision_of = str(about.get("of", ""))
+        text = _parse_text(markdown)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     role = str(fields.get("role", mark[2]))
-    return Block(identity, ROLES.get(role, role), text, created_at, fields, words_in, of)
+    return Block(identity, ROLES.get(role, role), text, created_at, fields, text_field, revision_of)
 
 
-def _parse_words(words: str) -> str:
-    fenced = _FENCED.fullmatch(words)
+def _parse_text(markdown: str) -> str:
+    fenced = _FENCED.fullmatch(markdown)
     if not fenced:
-        return words.strip("\n")
+        return markdown.strip("\n")
     if fenced[2]:
         text = json.loads(fenced[3])
         if not isinstance(text, str):
-            raise ValueError("the words are not a string")
+            raise ValueError("the text is not a string")
         return text
     return fenced[3]

@@ -1,9 +1,9 @@
 """
-Every way in which recalld refuses, each with its fields, one sentence and an exit code.
+The errors of recalld, each with its fields, one sentence and an exit code.
 
-Expected outcomes are values; these are for what a caller could not have prevented. They are caught at three places:
-the loop logs and goes on, an adapter translates, the worker turns them into a failed result. A provider's own faults
-live in the worker and never cross. Exit codes: protocol.md, 8.
+Expected outcomes are values; an error is for what its caller could not have prevented. Errors are caught at three places: the
+loop logs and goes on, an interface translates, the worker turns them into a failed result. The faults of a model's server are
+handled in the worker. Source of the exit codes: docs/protocol.md, 8.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ if TYPE_CHECKING:
     from datetime import timedelta
     from pathlib import PurePath
 
-#: A file of ours while it is written, beside the one that it will become; people are told of that one.
+#: The name of a temporary file, beside the file *name* that it will replace; errors name that file.
 TEMPORARY: Final = re.compile(r"\.(?P<name>.+)\.[0-9a-z]+-[0-9]+\.tmp")
-#: The kernel's ways to say "not with your rights"; anything else is trouble with the disk.
+#: Error numbers for missing permission; any other one is a fault of the disk.
 _FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
-#: What the kernel, and RealDisk.read, say of a link, a folder or a pipe in a file's place.
+#: Error numbers of the kernel, and of RealDisk.read, for a link, a folder or a pipe in place of a file.
 _NO_FILE: Final = frozenset({errno.ELOOP, errno.EISDIR, errno.EINVAL})
 
 
 class SupervisorError(Exception):
     """
-    Any error of ours: `except SupervisorError` catches all; only the kinds below are ever raised.
+    The base of all errors of recalld: `except SupervisorError` catches each; only the classes below are raised.
 
-    Each kind is a dataclass of its fields, which says itself in one sentence. It is not frozen, since Python sets the
-    traceback of an error while it is handled, and equal to itself alone.
+    Each class is a dataclass of its fields, and `str` returns its sentence. It is not frozen, since Python sets the traceback
+    while an error is handled, and an error equals only itself.
     """
 
     exit_code: ClassVar[int]
-    #: What `str` returns, a format of the fields.
+    #: The format string that `str` fills with the fields.
     sentence: ClassVar[str]
 
     def __new__(cls, *_fields: object, **_named: object) -> Self:
-        """Refuse the base itself: who raises must say what kind of fault it is."""
+        """Refuse to create the base class itself."""
         if cls is SupervisorError:
-            raise TypeError("raise one of the kinds of SupervisorError, not the base")
+            raise TypeError("raise a subclass of SupervisorError, not the base")
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
-        self.args = tuple(vars(self).values())  # pickle makes the copy from these
+        self.args = tuple(vars(self).values())  # pickle and copy create the error from these
 
     def __str__(self) -> str:
         return self.sentence.format(self=self)
@@ -72,19 +72,19 @@ class BadRequest(SupervisorError):
 
 @dataclass(eq=False, repr=False)
 class NotFound(SupervisorError):
-    """What was asked for is not there (REST 404)."""
+    """The requested file does not exist (REST 404)."""
 
     exit_code = 64
-    sentence = "{self.path} is not there; check the path, relative to the workspace."
+    sentence = "{self.path} does not exist; check the path, relative to the workspace."
     path: PurePath | str
 
 
 @dataclass(eq=False, repr=False)
 class BadFile(SupervisorError):
-    """Bytes that do not parse; a copy goes to quarantine and the rest goes on."""
+    """A file can't be parsed; a copy of it goes to quarantine, and everything else goes on."""
 
     exit_code = 65
-    sentence = "{self.path} can't be read: {self.why}; mend it or move it away, nothing was written over it."
+    sentence = "{self.path} can't be read: {self.why}; repair it or move it away; it was not overwritten."
     path: PurePath | str
     why: str
 
@@ -94,19 +94,19 @@ class Busy(SupervisorError):
     """A lock was not obtained within *waited* (REST 503); the next tick tries again."""
 
     exit_code = 75
-    sentence = "{self.path} is held by another program after {self.waited_s:g} s of waiting; try again."
+    sentence = "{self.path} is in use by another program and was not free within {self.waited_s:g} s; try again."
     path: PurePath | str
     waited: timedelta
 
     @property
     def waited_s(self) -> float:
-        """Seconds that were waited."""
+        """How long the caller waited, in seconds."""
         return self.waited.total_seconds()
 
 
 @dataclass(eq=False, repr=False)
 class AlreadyRuns(SupervisorError):
-    """Another supervisor has the workspace at *root*."""
+    """Another supervisor runs in the workspace at *root*."""
 
     exit_code = 75
     sentence = "a supervisor already runs in {self.root}; use that one, or stop it first."
@@ -115,35 +115,35 @@ class AlreadyRuns(SupervisorError):
 
 @dataclass(eq=False, repr=False)
 class LockLost(SupervisorError):
-    """The state of the workspace at *root* was deleted or moved away under a running supervisor: another may run by now."""
+    """The state folder of the workspace at *root* was deleted or moved while the supervisor ran; another one may run now."""
 
     exit_code = 75
-    sentence = "{self.root}/.recalld was deleted or moved away while the supervisor ran; it ends, start it again."
+    sentence = "{self.root}/.recalld was deleted or moved away while the supervisor ran; the supervisor stops, start it again."
     root: PurePath | str
 
 
 @dataclass(eq=False, repr=False)
 class Conflict(SupervisorError):
-    """The target is not what was read any more. Internal: read again, apply again."""
+    """The file changed between reading and writing. The caller reads it again and applies its change again."""
 
     exit_code = 75
-    sentence = "{self.path} was changed by another program meanwhile; try again."
+    sentence = "{self.path} was changed by another program in the meantime; try again."
     path: PurePath | str
 
 
 @dataclass(eq=False, repr=False)
 class NewerFormat(SupervisorError):
-    """A file of a newer recalld; *found* is the format it states. Never rewritten by this one."""
+    """A newer recalld wrote the file; *found* is the format that it states. This version never rewrites it."""
 
     exit_code = 78
-    sentence = "{self.path} has format {self.found}, of a newer recalld; upgrade recalld to open it."
+    sentence = "{self.path} has format {self.found} of a newer recalld; upgrade recalld to open it."
     path: PurePath | str
     found: str | int
 
 
 @dataclass(eq=False, repr=False)
 class StorageError(SupervisorError):
-    """Reading or writing failed: full, gone, broken. Nothing was replaced by half."""
+    """Reading or writing failed: the disk is full, gone or broken. No file was replaced by a part of one."""
 
     exit_code = 74
     sentence = "{self.path} could not be read or written: {self.why}; check the disk and its free space."
@@ -153,10 +153,10 @@ class StorageError(SupervisorError):
 
 @dataclass(eq=False, repr=False)
 class NoPermission(SupervisorError):
-    """The file may not be touched by this user, or lies on a read-only disk."""
+    """This user may not access the file, or it is on a read-only disk."""
 
     exit_code = 77
-    sentence = "{self.path} may not be touched: {self.why}; check its owner and mode."
+    sentence = "{self.path} can't be accessed: {self.why}; check its owner and mode."
     path: PurePath | str
     why: str
 
@@ -166,14 +166,14 @@ class InternalError(SupervisorError):
     """A bug: *step* failed with an exception of *kind* at *where*. Its text is left out, since it may quote a message."""
 
     exit_code = 1
-    sentence = "{self.step} failed in a way that nobody foresaw ({self.kind} at {self.where}); please report it."
+    sentence = "{self.step} failed with an unexpected error ({self.kind} at {self.where}); please report it."
     step: str
     kind: str
     where: str
 
     @classmethod
     def of(cls, step: str, error: Exception) -> Self:
-        """Return what is told of *error*: its kind, and the file and line that raised it."""
+        """Return the InternalError for *error*: its class, and the file and line that raised it."""
         trace = error.__traceback__
         while trace and trace.tb_next:
             trace = trace.tb_next
@@ -181,28 +181,28 @@ class InternalError(SupervisorError):
         return cls(step, type(error).__name__, where)
 
 
-def as_ours(error: Exception, step: str, path: PurePath | str) -> SupervisorError:
-    """Return what *step* raised as an error of ours; *path* is meant where the kernel names none."""
+def as_supervisor_error(error: Exception, step: str, path: PurePath | str) -> SupervisorError:
+    """Return what *step* raised as a SupervisorError; *path* is used where an OSError names none."""
     if isinstance(error, SupervisorError):
         return error
     return from_os_error(error, error.filename or path) if isinstance(error, OSError) else InternalError.of(step, error)
 
 
 def from_os_error(error: OSError, path: PurePath | str) -> SupervisorError:
-    """What the kernel said about *path*, as an error of ours; for `raise … from error`."""
+    """Return an OSError about *path* as a SupervisorError; for `raise … from error`."""
     why = error.strerror or str(error) or type(error).__name__
     folder, slash, name = str(path).rpartition("/")
-    being_written = TEMPORARY.fullmatch(name)
-    if being_written:
-        path = f"{folder}{slash}{being_written['name']}"
+    temporary = TEMPORARY.fullmatch(name)
+    if temporary:
+        path = f"{folder}{slash}{temporary['name']}"
     if error.errno in _NO_FILE:
-        return BadFile(path, "it is a link, a folder or another thing that is no regular file")
+        return BadFile(path, "it is a link, a folder or another thing that is not a regular file")
     return NoPermission(path, why) if error.errno in _FORBIDDEN else StorageError(path, why)
 
 
 class ErrorCollector:
     """
-    Lets each of many things fail alone: ``with each: …`` holds its fault back, `raise_first` raises the first of them.
+    Lets each of many items fail alone: ``with each: …`` keeps the error of one item, `raise_first` raises the first error kept.
 
     One bad file must never stop the others.
     """
@@ -211,16 +211,16 @@ class ErrorCollector:
         self._first: Exception | None = None
 
     def __enter__(self) -> None:
-        """Begin the next of them."""
+        """Begin the next item."""
 
     def __exit__(self, _kind: object, fault: BaseException | None, _trace: object) -> bool:
-        """Hold a fault of this one back, or a bug; what stops everything (a newer format, a wrong configuration) passes."""
+        """Keep the error of this item; a newer format and a wrong configuration are raised, since they concern all items."""
         if isinstance(fault, (NewerFormat, BadConfig)) or not isinstance(fault, Exception):
             return False
         self._first = self._first or fault
         return True
 
     def raise_first(self) -> None:
-        """Raise the first fault that was held back, if there was one."""
+        """Raise the first error that was kept, if there is one."""
         if self._first:
             raise self._first

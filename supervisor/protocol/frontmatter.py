@@ -1,7 +1,7 @@
 """
-The head of a Markdown file of ours: at most 12 lines between ``---``, YAML read as strings only (docs/protocol.md, 4).
+The head of a Markdown file that recalld made: at most 12 lines between ``---``, YAML with string values (docs/protocol.md, 4).
 
-A file without one is a person's own. Unknown keys survive; a newer format is refused.
+A file without such a head is a person's own. Unknown keys are returned too; a newer format is refused.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 FORMAT: Final = 1
 _HEAD: Final = re.compile(r"\A---\n((?:[^\n]*\n){1,12}?)---\n")
 _NUMBER: Final = re.compile(r"[0-9]{1,9}")
-#: What no YAML may hold: our own head must be read again.
+#: Characters that YAML does not allow; they are replaced, so that the head can be parsed.
 _UNREADABLE: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ./_+-]*[A-Za-z0-9./_+-])?(?::[A-Za-z0-9./_+-]+)*")
 
 
 def render_head(fields: Mapping[str, str]) -> str:
-    """Return the head with its two ``---`` lines; values are quoted where YAML would read them otherwise."""
+    """Return the head with its two ``---`` lines; values are quoted where YAML would parse them differently."""
     lines = "".join(f"{key}: {_scalar(value)}\n" for key, value in fields.items())
     return f"---\n{lines}---\n"
 
 
 def read_head(text: str, path: Path) -> tuple[dict[str, str], str]:
     """
-    Return the fields of our head and what follows it; no fields, and the text whole, where the head is not ours.
+    Return the fields of the head and the text after it; no fields and the whole text where there is no head of recalld.
 
     NewerFormat when a newer recalld wrote it.
     """
@@ -48,7 +48,7 @@ def read_head(text: str, path: Path) -> tuple[dict[str, str], str]:
 
 
 def number_in(fields: Mapping[str, str], key: str) -> int | None:
-    """Return the number that stands under *key*; None where none does that we would write."""
+    """Return the number under *key*; None where there is none of at most nine digits."""
     found = fields.get(key, "")
     return int(found) if _NUMBER.fullmatch(found) else None
 
@@ -64,12 +64,12 @@ def _fields(block: str) -> dict[str, str] | None:
     """Return the mapping as strings; None when it is not YAML or not a flat mapping."""
     simple = dict(line.split(": ", 1) for line in block.splitlines() if ": " in line)
     if all(_PLAIN.fullmatch(value) for value in simple.values()) and len(simple) == block.count("\n"):
-        return simple  # as we wrote it: no need to load a YAML parser for years of files
+        return simple  # as recalld writes it: years of files are read without loading a YAML parser
     import yaml
 
     try:
         found = yaml.load(block, Loader=yaml.BaseLoader)  # noqa: S506 - BaseLoader makes nothing but strings
-    except (yaml.YAMLError, RecursionError, ValueError, OverflowError):  # the last two of a character that there is not
+    except (yaml.YAMLError, RecursionError, ValueError, OverflowError):  # the last two for an invalid character
         return None
     if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
         return None

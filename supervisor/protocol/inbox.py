@@ -1,8 +1,8 @@
 """
-inbox.json: what a user has said and nobody has answered yet. It is the assistant's, and only read (docs/protocol.md, 7).
+The parser of inbox.json, the user inputs that nobody has answered yet; the assistant writes it (docs/protocol.md, 7).
 
-An array of {id, text, createdAt, channel?, session?, chat?}, read as tolerantly as a message: plain strings, other
-spellings, an object around the array. What can't be understood is passed over.
+It is an array of {id, text, createdAt, channel?, session?, chat?}, parsed as tolerantly as a message: plain strings, other
+names of fields and an object around the array are accepted. Elements that are not inputs are skipped.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
 ChatKind: TypeAlias = Literal["direct", "group", "channel"]
-#: Marks in a session's key, as other programs write them: "agent:main:telegram:group:-1001".
+#: Parts of a session key that other programs write, "agent:main:telegram:group:-1001", and the kind of chat they mean.
 _MARKS: Final[tuple[tuple[str, ChatKind], ...]] = ((":group:", "group"), (":channel:", "channel"))
 
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """Where something was said: with the user alone, in a group or a channel; *session* is the key of it, "" unknown."""
+    """The chat of a message: with the user alone, a group or a channel; *session* is its key, "" if unknown."""
 
     kind: ChatKind = "direct"
     session: str = ""
 
     @property
     def is_direct(self) -> bool:
-        """Whether nobody but the user reads along."""
+        """Whether only the user reads the chat."""
         return self.kind == "direct"
 
 
@@ -40,22 +40,22 @@ DIRECT: Final = Chat()
 
 def chat_of(raw: Mapping[str, Any]) -> Chat:
     """
-    Return where a message was said: its `chat`, else what its session's key says, else direct.
+    Return the chat of a message: by its `chat` field, else by its session key, else direct.
 
     >>> chat_of({"session": "agent:main:telegram:group:-1001"}).kind, chat_of({"chat": "channel"}).kind, chat_of({}).kind
     ('group', 'channel', 'direct')
     """
-    session, said = raw.get("session"), raw.get("chat")
+    session, chat = raw.get("session"), raw.get("chat")
     key = session if isinstance(session, str) else ""
-    if said == "direct":
+    if chat == "direct":
         return Chat("direct", key)
-    if said == "group" or said == "channel":  # noqa: PLR1714 - mypy narrows each, not both at once
-        return Chat(said, key)
+    if chat == "group" or chat == "channel":  # noqa: PLR1714 - mypy narrows each, not both at once
+        return Chat(chat, key)
     return Chat(next((kind for mark, kind in _MARKS if mark in f":{key}:"), "direct"), key)
 
 
 def parse_inbox(data: bytes, zone: tzinfo) -> tuple[Message, ...]:
-    """Return the inputs in order; ValueError with a reason where *data* is no JSON. Times without an offset are in *zone*."""
+    """Return the inputs in order; ValueError with a reason where *data* is not JSON. Times without an offset are in *zone*."""
     found = parse_json(data)
     if isinstance(found, dict):
         lists = [value for value in found.values() if isinstance(value, list)]

@@ -1,7 +1,7 @@
 """
-JSON as programs really write it: read so that nothing in it is lost, written so that every reader takes it.
+Lenient JSON: parsing that loses nothing of what other programs write, and rendering that every parser accepts.
 
-Of bytes that are cut off or damaged somewhere, `salvage` gives the elements before that place (docs/protocol.md, 5).
+`recover_prefix` returns the elements before the damage in a truncated or damaged array (docs/protocol.md, 5).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import json
 import re
 from typing import Any, Final
 
-#: Levels of arrays and objects that a history may have: what can be read a little deeper could, by who stands elsewhere in the
-#: program, not be written again.
+#: The most levels of arrays and objects in a history. Python's limit on nested calls would allow parsing a few more, but
+#: rendering them, called from a deeper place of the program, could fail.
 DEEPEST: Final = 500
 
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
@@ -19,13 +19,13 @@ _BLANK: Final = re.compile(r"[ \t\r\n]*")
 
 def parse_json(data: bytes) -> Any:
     """
-    Return the JSON value in *data*: UTF-8, with or without BOM; ValueError with a reason when there is none.
+    Return the JSON value in *data*: UTF-8, with or without BOM; ValueError with a reason when it is not JSON.
 
-    Nothing in it is lost, though standard JSON can't say it: NaN, infinities and numbers too large for a float become
-    strings of that spelling, and an earlier value of a key that stands twice is kept beside as ``key~1``.
+    Values that standard JSON can't express are kept: NaN, infinities and numbers too large for a float become strings as they
+    are spelt, and of a key that occurs twice the earlier value is kept as ``key~1``.
     """
     if not data.strip(b" \t\r\n\0"):
-        raise ValueError("it is empty" if not data else "it holds nothing but blanks")
+        raise ValueError("it is empty" if not data else "it contains only blanks")
     try:
         return _DECODER.decode(data.decode("utf-8-sig"))
     except RecursionError:
@@ -36,8 +36,16 @@ def parse_json(data: bytes) -> Any:
         raise ValueError(f"it is not JSON at line {error.lineno}, column {error.colno}") from None
 
 
+def render_json(value: object) -> bytes:
+    """Return compact, valid JSON in UTF-8 on one line; lone surrogates are escaped."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, allow_nan=False).encode()
+
+
 def is_deeper(value: object, levels: int) -> bool:
-    """Tell whether arrays and objects stand in each other in *value* more than so many *levels* deep; however deep it is."""
+    """Tell whether arrays and objects in *value* are nested deeper than *levels*; works for any depth."""
     layer = [value] if isinstance(value, (dict, list)) else []
     for _ in range(levels):
         inner = (one for outer in layer for one in (outer.values() if isinstance(outer, dict) else outer))
@@ -48,7 +56,7 @@ def is_deeper(value: object, levels: int) -> bool:
 
 
 def recover_prefix(data: bytes) -> list[Any]:
-    """Return the elements of a JSON array that stand whole before the place where *data* is damaged; never raises."""
+    """Return the complete elements of a JSON array before the place where *data* is damaged; never raises."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -68,7 +76,7 @@ def recover_prefix(data: bytes) -> list[Any]:
 
 
 def _next(text: str, at: int) -> int:
-    """Return where the next thing stands that is no blank."""
+    """Return the position of the next character that is not a blank."""
     blank = _BLANK.match(text, at)
     return blank.end() if blank else at
 
@@ -91,15 +99,7 @@ def _float(text: str) -> float | str:
 
 
 def _int(text: str) -> int | str:
-    return int(text) if len(text) <= 4000 else text  # Python refuses to read or print longer ones
+    return int(text) if len(text) <= 4000 else text  # Python refuses to parse or print longer ones
 
 
 _DECODER: Final = json.JSONDecoder(object_pairs_hook=_object, parse_constant=str, parse_float=_float, parse_int=_int)
-
-
-def render_json(value: object) -> bytes:
-    """Return compact, valid JSON in UTF-8 on one line; lone surrogates are escaped."""
-    try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-    except UnicodeEncodeError:
-        return json.dumps(value, allow_nan=False).encode()

@@ -1,10 +1,9 @@
 """
-The calls to the model, `.recalld/calls.jsonl`: each is written down before it is made (docs/protocol.md, 6.7).
+The model's server, as supervisor and worker know it: the daily cap of calls (`CallLog`), its API key, its address.
 
-So no process that is killed, no result that is lost and no disk that is full hides one, and the day's cap holds: a call that
-can't be written down is not made. The file may be deleted; then the day begins anew.
-
-What both programs know of a model's server: the key for it, whether it is this machine, how it is shown.
+Every call is recorded in `.recalld/calls.jsonl` before it is made, and a call that can't be recorded is not made. So the cap
+holds although processes are killed, results are lost and disks are full. Deleting the file starts the day's count again.
+Source: docs/protocol.md, 6.7.
 """
 
 from __future__ import annotations
@@ -26,13 +25,17 @@ if TYPE_CHECKING:
     from supervisor.protocol.files import Files
     from supervisor.protocol.paths import WorkspacePaths
 
-#: Lines from which on those of earlier days are dropped, and how far back a day may lie that still counts somewhere.
+#: The key where none is configured: local servers need none, but the client library needs a value.
+NO_KEY: Final = "none"
+#: The name of the key in systemd's folder of credentials.
+CREDENTIAL: Final = "recalld-api-key"
+#: With more lines than _MANY, calls older than _KEPT are dropped: today somewhere is at most that far away.
 _MANY: Final = 4_096
 _KEPT: Final = timedelta(days=3)
 
 
 class CallLog:
-    """The calls of one workspace; a day is one of *zone*."""
+    """Records and counts the calls of one workspace; days are local days of *zone*."""
 
     def __init__(self, files: Files, paths: WorkspacePaths, zone: tzinfo) -> None:
         self._files = files
@@ -41,14 +44,14 @@ class CallLog:
         self._zone = zone
 
     def today(self, now: datetime) -> int:
-        """Return how many calls were begun on the local day of *now*."""
+        """Return how many calls began on the local day of *now*."""
         return self._on_day_of(now, self._begun())
 
     def begin(self, now: datetime, most: int | None) -> bool:
         """
-        Write down, durably, that a call begins; False, and nothing is written, where the day has had *most* of them.
+        Record, durably, that a call begins; returns False and records nothing when the day has had *most* calls.
 
-        Busy or OSError where it can't be written down.
+        Busy or OSError when it can't be recorded.
         """
         self._files.make_folder(self._path.parent)
         with self._files.lock(self._lock):
@@ -65,7 +68,7 @@ class CallLog:
         return sum(at.date() == local_day(now, self._zone) for at in begun)
 
     def _begun(self) -> list[datetime]:
-        """Return when each call began, in the zone; a line that can't be read says nothing."""
+        """Return the local time of each call; lines that can't be parsed are skipped."""
         if self._files.disk.stat(self._path) is None:
             return []
         found = []
@@ -77,21 +80,11 @@ class CallLog:
         return found
 
 
-def _line(at: datetime) -> bytes:
-    return render_json({"at": to_wire(at)}) + b"\n"
-
-
-#: Given where no key is: local servers ask for none, and clients for something.
-NO_KEY: Final = "none"
-#: The name of a key among systemd's credentials.
-CREDENTIAL: Final = "recalld-api-key"
-
-
 def find_key(name: str, environ: Mapping[str, str], option: str = "llm.api_key_env") -> str:
     """
-    Return the key in the variable *name*, else in a credential file of systemd of that name or CREDENTIAL; else NO_KEY.
+    Return the key from the variable *name*, else from systemd's credential of that name or CREDENTIAL; else NO_KEY.
 
-    BadConfig, which names the *option*, where it can't be a key.
+    BadConfig, which names the configuration key *option*, where the value can't be a key.
     """
     key = environ.get(name, "").strip()
     folder = environ.get("CREDENTIALS_DIRECTORY", "")
@@ -99,17 +92,21 @@ def find_key(name: str, environ: Mapping[str, str], option: str = "llm.api_key_e
         with contextlib.suppress(OSError, UnicodeDecodeError):
             key = key or path.read_text(encoding="utf-8").strip()
     if key and not (key.isascii() and key.isprintable() and " " not in key):
-        raise BadConfig(option, "the key found there has characters that no key has; look at what was pasted")
+        raise BadConfig(option, "the key found there has characters that no key has; check what was pasted")
     return key or NO_KEY
 
 
-def shown(url: str) -> str:
-    """Return the address without path, user and password."""
+def without_credentials(url: str) -> str:
+    """Return the address without path, user and password, for events and errors."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
-def is_here(url: str) -> bool:
-    """Tell whether the address is this machine's own."""
+def is_local(url: str) -> bool:
+    """Tell whether the address is on this machine."""
     host = urlsplit(url).hostname or ""
     return host in {"localhost", "::1"} or host.startswith("127.")
+
+
+def _line(at: datetime) -> bytes:
+    return render_json({"at": to_wire(at)}) + b"\n"

@@ -1,8 +1,8 @@
 """
-A message of history.json: read tolerantly, changed only in the fields that are ours, written back as it was found.
+The messages of history.json: read tolerantly, changed in recalld's own fields only, written back as they were found.
 
-Wire names are camelCase and live here alone. What can't be understood is an `Odd`: it stays in its place, untouched, and
-everything skips it. Source: docs/protocol.md, 2; 003, history.json.
+This module alone knows the camelCase names of the JSON fields. An element that is not a message becomes an `InvalidEntry`,
+which keeps its place and its value and which every step skips. Source: docs/protocol.md, 2; 003, history.json.
 """
 
 from __future__ import annotations
@@ -29,63 +29,72 @@ class Archived(Enum):
     YES = True
 
 
-#: Every legal move of the flag. On the evidence of settling alone, NO may also become YES. Nothing leaves YES.
+#: Every legal change of the flag. Only `archive.flags.reconcile` changes NO to YES directly. Nothing changes YES.
 MOVES: Final[Mapping[Archived, frozenset[Archived]]] = {
     Archived.NO: frozenset({Archived.PENDING, Archived.YES}),
     Archived.PENDING: frozenset({Archived.YES, Archived.NO}),
     Archived.YES: frozenset(),
 }
 
-#: Spellings of a role that other programs use.
+#: Names that other programs use for a role.
 ROLES: Final[Mapping[str, str]] = {"agent": "assistant", "teller": "assistant"}
 
-#: Fields that recalld itself writes into a message; all others are foreign and survive.
+#: Fields that recalld itself writes into a message; all other fields are kept.
 OUR_FIELDS: Final = ("archived", "archiveAttempts", "archiveFailedAt", "archiveNextAt")
-#: No group was tried so often.
+#: Failed attempts of a group are fewer than this; a larger number is not believed.
 ATTEMPTS_END: Final = 1_000_000
-#: Levels that a message may be nested: what is done with it goes through them, and Python ends at a thousand calls.
+#: How an error names what the file holds in place of the array.
+_KINDS: Final = {
+    dict: "an object",
+    str: "a string",
+    int: "a number",
+    float: "a number",
+    bool: "a truth value",
+    type(None): "null",
+}
+#: Levels that a message may be nested: recursive functions work on it, and Python allows a thousand nested calls.
 _MOST_LEVELS: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One message. *raw* is the JSON object as found, in its key order; the other fields are read from it."""
+    """One message of history.json; *raw* is its JSON object as found, in its key order; the other fields are read from it."""
 
     raw: Mapping[str, Any]
-    id: str  # "" until first sight gives it one
+    id: str  # "" until `archive.identity` assigns one
     role: str  # "user" | "assistant" | "system" | "tool" | another, as found
     text: str
-    created_at: datetime | None  # aware, UTC; None until first sight where it is missing or impossible
+    created_at: datetime | None  # aware, UTC; None where it is missing or impossible, until one is assigned
     archived: Archived
     attempts: int = 0
     failed_at: datetime | None = None
     next_at: datetime | None = None
-    words: str = field(init=False, repr=False, compare=False)  # the digest of the text; a round asks for it again and again
+    text_digest: str = field(init=False, repr=False, compare=False)  # computed once: a round reads it many times
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "words", digest_of_text(self.text))
+        object.__setattr__(self, "text_digest", digest_of_text(self.text))
 
     @property
     def key(self) -> Key:
-        """What is written once: these words under this id."""
-        return (self.id, self.words)
+        """Id and digest of the text: each such pair is written to a dated file once."""
+        return (self.id, self.text_digest)
 
     @property
-    def base(self) -> str:
-        """The digest of createdAt as found, role and text: the same message where a writer strips ids."""
+    def fingerprint(self) -> str:
+        """The digest of createdAt as found, role and text; it identifies the message when another program removes its id."""
         return fingerprint_of(self.raw.get("createdAtFound", self.raw.get("createdAt")), self.raw.get("role"), self.text)
 
     @property
-    def bases(self) -> tuple[str, ...]:
-        """Every base the message may come back with: a writer may strip what recalld added, or keep it."""
+    def fingerprints(self) -> tuple[str, ...]:
+        """Every fingerprint the message may have later: other programs may remove fields that recalld added, or keep them."""
         if "createdAtFound" not in self.raw:
-            return (self.base,)
-        return (self.base, fingerprint_of(self.raw.get("createdAt"), self.raw.get("role"), self.text))
+            return (self.fingerprint,)
+        return (self.fingerprint, fingerprint_of(self.raw.get("createdAt"), self.raw.get("role"), self.text))
 
 
 @dataclass(frozen=True, slots=True)
 class InvalidEntry:
-    """An element of the array that can't be understood, and one sentence that says why."""
+    """An element of the array that is not a message, and one clause that says why."""
 
     raw: Any
     why: str
@@ -106,8 +115,26 @@ def fingerprint_of(created_at: object, role: object, text: str) -> str:
     return hashlib.sha256(json.dumps([created_at, role, text]).encode("ascii")).hexdigest()[:16]
 
 
+def parse_history(data: bytes, zone: tzinfo) -> History:
+    """Return the messages in their order; ValueError with a reason when *data* is not a JSON array in UTF-8."""
+    array = parse_json(data)
+    if not isinstance(array, list):
+        raise ValueError(f"it holds {_KINDS[type(array)]}, not an array")  # noqa: TRY004 - every fault of the bytes is one kind
+    history = tuple(read_message(raw, zone) for raw in array)
+    if any(isinstance(entry, InvalidEntry) and is_deeper(entry.raw, DEEPEST) for entry in history):
+        raise ValueError("its nesting is too deep")
+    return history
+
+
+def render_history(history: History) -> bytes:
+    """Return the file's bytes: valid JSON, one message a line, so that people and diff tools can read it."""
+    if not history:
+        return b"[]\n"
+    return b"[\n" + b",\n".join(render_json(entry.raw) for entry in history) + b"\n]\n"
+
+
 def read_message(raw: object, zone: tzinfo) -> Entry:
-    """Return the message that *raw* is, or the Odd that it is; *zone* is that of times without an offset. Never raises."""
+    """Return *raw* as a message, or as an InvalidEntry; *zone* is the zone of times without an offset. Never raises."""
     if not isinstance(raw, dict):
         return InvalidEntry(raw, "it is not an object")
     if is_deeper(raw, _MOST_LEVELS):
@@ -136,39 +163,8 @@ def read_message(raw: object, zone: tzinfo) -> Entry:
     )
 
 
-def _text_of(raw: Mapping[str, Any]) -> str | None:
-    """Return the words: `text`, else `content` as a string or as a list with text parts; None when there are none."""
-    found = raw["text"] if "text" in raw else raw.get("content", ...)
-    if isinstance(found, str):
-        return found
-    if found is None and "text" not in raw:
-        return ""  # an assistant that only called a tool says nothing
-    if not isinstance(found, list):
-        return None
-    parts = [part if isinstance(part, str) else part.get("text", "") for part in found if isinstance(part, (str, dict))]
-    return "\n".join(part for part in parts if isinstance(part, str) and part)
-
-
-def _flag_of(found: object) -> Archived:
-    """Return the flag; anything unknown counts as not archived, since the evidence decides in the end."""
-    if found is True:
-        return Archived.YES
-    return Archived.PENDING if found == "pending" else Archived.NO
-
-
-def _count_of(found: object) -> int:
-    return found if isinstance(found, int) and not isinstance(found, bool) and 0 <= found < ATTEMPTS_END else 0
-
-
-def _time_of(found: object) -> datetime | None:
-    try:
-        return from_wire(found) if isinstance(found, str) else None
-    except ValueError:
-        return None
-
-
 def with_archived(message: Message, archived: Archived) -> Message:
-    """Return the message with its flag moved; ValueError when the move is not in MOVES. Success clears the failure fields."""
+    """Return the message with another flag; ValueError when MOVES does not allow it. YES removes the failure fields."""
     if archived is message.archived:
         return message
     if archived not in MOVES[message.archived]:
@@ -183,7 +179,7 @@ def with_archived(message: Message, archived: Archived) -> Message:
 
 
 def with_failure(message: Message, attempts: int, failed_at: datetime, next_at: datetime) -> Message:
-    """Return the message with the failure of its group mirrored in it (003, 失败与退避)."""
+    """Return the message with the failure of its group in its own fields (003, 失败与退避)."""
     raw = {
         **message.raw,
         "archiveAttempts": attempts,
@@ -194,47 +190,44 @@ def with_failure(message: Message, attempts: int, failed_at: datetime, next_at: 
 
 
 def with_id(message: Message, identity: str) -> Message:
-    """Return the message with an id given at first sight, which stands first in the object."""
+    """Return the message with an assigned id, which becomes the first field of the object."""
     return replace(message, raw={"id": identity, **{k: v for k, v in message.raw.items() if k != "id"}}, id=identity)
 
 
 def with_timestamp(message: Message, at: datetime) -> Message:
-    """Return the message with the time of first sight; what stood in createdAt is kept beside it."""
+    """Return the message with an assigned time; createdAt as found is kept in createdAtFound."""
     raw = dict(message.raw)
-    if "createdAt" in raw:
-        raw.setdefault("createdAtFound", raw["createdAt"])
-    else:
-        raw.setdefault("createdAtFound", None)
+    raw.setdefault("createdAtFound", raw.get("createdAt"))
     raw["createdAt"] = to_wire(at)
     return replace(message, raw=raw, created_at=at)
 
 
-# ── the array ────────────────────────────────────────────────────────────────
+def _text_of(raw: Mapping[str, Any]) -> str | None:
+    """Return `text`, else `content` as a string or as a list with text parts; None when there is neither."""
+    found = raw["text"] if "text" in raw else raw.get("content", ...)
+    if isinstance(found, str):
+        return found
+    if found is None and "text" not in raw:
+        return ""  # an assistant's message that only calls a tool has no text
+    if not isinstance(found, list):
+        return None
+    parts = [part if isinstance(part, str) else part.get("text", "") for part in found if isinstance(part, (str, dict))]
+    return "\n".join(part for part in parts if isinstance(part, str) and part)
 
 
-def parse_history(data: bytes, zone: tzinfo) -> History:
-    """Return the messages in their order; ValueError with a reason when *data* is not a JSON array in UTF-8."""
-    array = parse_json(data)
-    if not isinstance(array, list):
-        raise ValueError(f"it holds {_KINDS[type(array)]}, not an array")  # noqa: TRY004 - every fault of the bytes is one kind
-    history = tuple(read_message(raw, zone) for raw in array)
-    if any(isinstance(entry, InvalidEntry) and is_deeper(entry.raw, DEEPEST) for entry in history):
-        raise ValueError("its nesting is too deep")
-    return history
+def _flag_of(found: object) -> Archived:
+    """Return the flag; an unknown value counts as not archived, since reconciling sets every flag from the files."""
+    if found is True:
+        return Archived.YES
+    return Archived.PENDING if found == "pending" else Archived.NO
 
 
-def render_history(history: History) -> bytes:
-    """Return valid JSON, a message a line, so that the file reads well and differs by lines."""
-    if not history:
-        return b"[]\n"
-    return b"[\n" + b",\n".join(render_json(entry.raw) for entry in history) + b"\n]\n"
+def _count_of(found: object) -> int:
+    return found if isinstance(found, int) and not isinstance(found, bool) and 0 <= found < ATTEMPTS_END else 0
 
 
-_KINDS: Final = {
-    dict: "an object",
-    str: "a string",
-    int: "a number",
-    float: "a number",
-    bool: "a truth value",
-    type(None): "null",
-}
+def _time_of(found: object) -> datetime | None:
+    try:
+        return from_wire(found) if isinstance(found, str) else None
+    except ValueError:
+        return None

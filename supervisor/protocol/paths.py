@@ -1,10 +1,8 @@
 """
-Where everything of a workspace lies, and how dated files and summaries are named (docs/protocol.md, 1; 003).
+The paths of a workspace, the names of its dated files and summaries, and where a workspace may be (docs/protocol.md, 1 and 5).
 
-The ground that a workspace stands on: a disk of this machine, and folders that lie inside the workspace.
-
-On a network file system a lock may hold on one machine and not on another, so that two programs write at once; behind a
-link that leads outside, recalld would write where nobody expects it. Both are refused (docs/protocol.md, 5).
+`check_filesystem` refuses two places. On a network file system a lock may hold on one machine and not on another, so that two
+programs write at once. Through a link that leads outside the workspace recalld would write where nobody expects it.
 """
 
 from __future__ import annotations
@@ -19,16 +17,36 @@ from typing import Final
 from supervisor.protocol.errors import BadConfig, BadRequest
 from supervisor.protocol.period import Period, read_period
 
+#: The folders of the task queue, in worker/: queued tasks, running tasks, results, failures by group.
+QUEUE_FOLDERS: Final = ("queue", "running", "results", "failed")
+#: The most workers that can run at the same time in one workspace.
+WORKERS: Final = 8
+#: Network file systems, and FUSE, where locks are whatever the program behind it makes of them.
+NETWORK: Final = frozenset(
+    {"9p", "afs", "ceph", "cifs", "davfs", "fuse", "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs"}
+)
+_MOUNTS: Final = "/proc/self/mountinfo"
+_OCTAL: Final = re.compile(r"\\([0-7]{3})")
 _DATED: Final = re.compile(r"(\d{4}-\d{2}-\d{2})-([a-z0-9-]{1,40})\.md")
 _ANY_DATED: Final = re.compile(r"(\d{4}-\d{2}-\d{2})(?:-[^/]+)?\.md")
-#: Bytes of a file name, on every disk of today.
+#: The most bytes of a file name, on every common file system.
 _LONGEST_NAME: Final = 255
-#: What editors, git and synchronisers leave beside a file, what is no plain file of ours, and names that no line can hold.
+#: Names of files that editors, git and synchronisers leave, hidden and temporary files, and names with control characters.
 _FOREIGN: Final = re.compile(
     r"\..*|.*~|.*\.sw[a-z]|#.*#|4913|.*\.tmp|.*[\x00-\x1f\x7f\x85\u2028\u2029].*"
     r"|.*conflicted copy.*|.*\(case conflict.*|.*冲突(?:副本|文件).*|.*衝突複本.*|.*\.sync-conflict-.*",
     re.IGNORECASE | re.DOTALL,
 )
+
+
+class _Below:
+    """A path at a fixed place below the root of a workspace."""
+
+    def __init__(self, *parts: str) -> None:
+        self._parts = parts
+
+    def __get__(self, paths: WorkspacePaths, _: type | None = None) -> Path:
+        return paths.root.joinpath(*self._parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,55 +55,25 @@ class WorkspacePaths:
 
     root: Path
 
-    @property
-    def history(self) -> Path:
-        """The conversation."""
-        return self.root / "history.json"
-
-    @property
-    def history_lock(self) -> Path:
-        """Taken by every writer of history.json for one read, change and write."""
-        return self.root / "history.json.lock"
-
-    @property
-    def history_backup(self) -> Path:
-        """The version before the last one that recalld wrote."""
-        return self.root / "history.json.bak"
-
-    @property
-    def inbox(self) -> Path:
-        """User inputs waiting for a turn."""
-        return self.root / "inbox.json"
-
-    @property
-    def drop_box(self) -> Path:
-        """Where any program may move a finished message file."""
-        return self.root / "inbox.d" / "new"
-
-    @property
-    def memory(self) -> Path:
-        """Dated files and a person's notes."""
-        return self.root / "memory"
-
-    @property
-    def summaries(self) -> Path:
-        """Daily and monthly summaries."""
-        return self.memory / "summary"
-
-    @property
-    def originals(self) -> Path:
-        """Dated files that a summary covers, a folder a month."""
-        return self.memory / "originals"
-
-    @property
-    def turns(self) -> Path:
-        """What was, or is to be, put before the assistant: a file a turn."""
-        return self.root / "turns"
-
-    @property
-    def worker(self) -> Path:
-        """The spool."""
-        return self.root / "worker"
+    history = _Below("history.json")  # the conversation
+    history_lock = _Below("history.json.lock")  # held by every writer of history.json for one read, change and write
+    history_backup = _Below("history.json.bak")  # the version before the last one that recalld wrote
+    inbox = _Below("inbox.json")  # user inputs that wait for a turn
+    drop_box = _Below("inbox.d", "new")  # any program may move a finished message file into it
+    memory = _Below("memory")  # dated files and a person's notes
+    summaries = _Below("memory", "summary")  # daily and monthly summaries
+    originals = _Below("memory", "originals")  # dated files that a summary covers, one folder a month
+    turns = _Below("turns")  # receipts and prepared contexts, one file a turn
+    worker = _Below("worker")  # the task queue
+    config = _Below("recalld.toml")
+    log = _Below("log.jsonl")  # events
+    state = _Below(".recalld")  # machine state, mode 0700
+    seen = _Below(".recalld", "seen.jsonl")  # the journal of seen messages
+    canaries = _Below(".recalld", "canaries.jsonl")  # questions about archived messages, asked again from time to time
+    pieces = _Below(".recalld", "pieces")  # finished pieces of unfinished summaries
+    quarantine = _Below(".recalld", "quarantine")  # copies of damaged files
+    previous = _Below(".recalld", "previous")  # summaries that newer ones replaced
+    supervisor_lock = _Below(".recalld", "supervisor.lock")  # held by the supervisor as long as it runs
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -93,61 +81,16 @@ class WorkspacePaths:
         inner = (self.summaries, self.originals, self.previous, self.quarantine, self.drop_box)
         return (self.memory, self.turns, self.state, *inner, *(self.worker / name for name in QUEUE_FOLDERS))
 
-    @property
-    def config(self) -> Path:
-        """Configuration."""
-        return self.root / "recalld.toml"
-
-    @property
-    def log(self) -> Path:
-        """Events."""
-        return self.root / "log.jsonl"
-
-    @property
-    def state(self) -> Path:
-        """Machine state, mode 0700."""
-        return self.root / ".recalld"
-
-    @property
-    def seen(self) -> Path:
-        """The seen journal."""
-        return self.state / "seen.jsonl"
-
-    @property
-    def canaries(self) -> Path:
-        """Questions about what was archived, asked again from time to time."""
-        return self.state / "canaries.jsonl"
-
-    @property
-    def pieces(self) -> Path:
-        """Answered pieces of summaries that are not finished."""
-        return self.state / "pieces"
-
-    @property
-    def quarantine(self) -> Path:
-        """Copies of what could not be read."""
-        return self.state / "quarantine"
-
-    @property
-    def previous(self) -> Path:
-        """Texts that a newer machine text replaced."""
-        return self.state / "previous"
-
-    @property
-    def supervisor_lock(self) -> Path:
-        """Held for life by the one supervisor."""
-        return self.state / "supervisor.lock"
-
     def worker_lock(self, slot: int) -> Path:
-        """Held for life by a worker; *slot* from 0 to WORKERS - 1."""
+        """Return the lock file that a worker holds as long as it runs; *slot* is from 0 to WORKERS - 1."""
         return self.state / f"worker-{slot}.lock"
 
     def dated(self, name: str) -> Path:
-        """Where a dated file lies while nothing covers it."""
+        """Return the place of a dated file that no summary covers."""
         return self.memory / name
 
     def original(self, name: str) -> Path:
-        """Where a dated file lies once a summary covers it."""
+        """Return the place of a dated file that a summary covers."""
         return self.originals / name[:7] / name
 
     def summary(self, period: Period) -> Path:
@@ -155,29 +98,23 @@ class WorkspacePaths:
         return self.summaries / f"{period.label}.md"
 
     def relative(self, path: Path) -> str:
-        """Return the path as people and other programs see it: from the workspace, with slashes."""
+        """Return the path relative to the workspace, with slashes."""
         return path.relative_to(self.root).as_posix()
 
 
-#: The folders of the spool, in worker/: what waits, what is being done, what is done, which group failed.
-QUEUE_FOLDERS: Final = ("queue", "running", "results", "failed")
-#: How many workers can live at once in one workspace.
-WORKERS: Final = 8
-
-
 def is_foreign(name: str) -> bool:
-    """Tell whether an editor, git or a synchroniser made the file: such files are never read."""
+    """Tell whether the name is one that an editor, git or a synchroniser uses; such files are never read."""
     return bool(_FOREIGN.fullmatch(name))
 
 
 def day_of_name(name: str) -> date | None:
-    """Return the day of a dated file or of a person's note named like one; None for other names."""
+    """Return the day in the name of a dated file, or of a note named like one; None for other names."""
     match = _ANY_DATED.fullmatch(name)
     try:
         if not match or is_foreign(name) or len(os.fsencode(name)) > _LONGEST_NAME:
             return None
         return date.fromisoformat(match[1])
-    except ValueError:  # no such day, or no name that a disk can hold
+    except ValueError:  # no such day, or a name that no disk can hold
         return None
 
 
@@ -199,39 +136,32 @@ def period_of_name(name: str) -> Period | None:
     return read_period(name.removesuffix(".md")) if name.endswith(".md") and not is_foreign(name) else None
 
 
-#: File systems of other machines, and those of programs (FUSE), whose locks are whatever the program makes of them.
-NETWORK: Final = frozenset(
-    {"9p", "afs", "ceph", "cifs", "davfs", "fuse", "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs"}
-)
-_MOUNTS: Final = "/proc/self/mountinfo"
-_OCTAL: Final = re.compile(r"\\([0-7]{3})")
-
-
 def check_filesystem(paths: WorkspacePaths, *, allow_network_fs: bool) -> None:
-    """BadConfig where the workspace lies on a network file system (unless allowed), or a folder of it leads outside."""
+    """Raise BadConfig where the workspace is on a network file system (unless allowed), or one of its folders leads outside."""
     check_inside(paths)
     root = os.path.realpath(paths.root)
-    kind = "" if allow_network_fs else file_system(root, _mounts())
+    kind = "" if allow_network_fs else filesystem_kind(root, _mounts())
     if kind in NETWORK or kind.startswith("fuse."):
-        why = f"{paths.root} lies on {kind}, where locks may not hold; move it to a disk of this machine, or set this to true"
+        why = f"{paths.root} is on {kind}, where locks may not work; move it to a disk of this machine, or set this to true"
         raise BadConfig("care.allow_network_fs", why)
 
 
 def check_inside(paths: WorkspacePaths) -> None:
-    """BadConfig where a folder that recalld writes to leads outside the workspace, as the files lie now."""
+    """Raise BadConfig where a folder that recalld writes to leads outside the workspace now."""
     root = os.path.realpath(paths.root)
-    for folder in (*paths.folders, *_within(paths.originals)):
+    for folder in (*paths.folders, *_entries(paths.originals)):
         place = os.path.realpath(folder)
         if place != root and not place.startswith(root + os.sep):
             name = paths.relative(folder)
             raise BadConfig(
-                name, f"it leads to {place}, outside the workspace; make it a folder of its own, or move all of it there"
+                name,
+                f"it leads to {place}, outside the workspace; make it a folder in the workspace, or move the whole workspace",
             )
 
 
-def file_system(path: Path | str, mounts: str) -> str:
+def filesystem_kind(path: Path | str, mounts: str) -> str:
     """
-    Return the kind of the file system that *path*, an absolute path without links, lies on; "" where it is not known.
+    Return the kind of the file system that *path*, an absolute path without links, is on; "" where it is not known.
 
     *mounts* is the text of /proc/self/mountinfo. A later mount hides an earlier one at the same place.
     """
@@ -247,7 +177,7 @@ def file_system(path: Path | str, mounts: str) -> str:
     return kind
 
 
-def _within(folder: Path) -> list[Path]:
+def _entries(folder: Path) -> list[Path]:
     try:
         return [folder / name for name in os.listdir(folder)]
     except OSError:
@@ -259,4 +189,4 @@ def _mounts() -> str:
         with open(_MOUNTS, encoding="utf-8", errors="surrogateescape") as file:
             return file.read()
     except OSError:
-        return ""  # no Linux: nothing is known, and nothing refused
+        return ""  # not Linux: nothing is known, so nothing is refused

@@ -1,8 +1,4 @@
-"""
-The periods that are summarised: a local day or a month, and the names made from them (003, 归档流程 2).
-
-Where a day's memories belong, seen from today (003, 归档流程 2).
-"""
+"""The periods that are summarised, local days and months: their names, and which period a day belongs to (003, 归档流程 2)."""
 
 from __future__ import annotations
 
@@ -11,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final, Literal
 
+RECENT_DAYS: Final = 5  # calendar days; 003, 时间范围
 _GROUP: Final = re.compile(r"(?:day-(\d{4}-\d{2}-\d{2})|month-(\d{4}-\d{2}))")
 
 
@@ -22,21 +19,21 @@ class Period:
 
     @property
     def kind(self) -> Literal["day", "month"]:
-        """Which of the two it is."""
+        """Whether the period is a day or a month."""
         return "day" if len(self.label) == len("2026-01-15") else "month"
 
     @property
     def group(self) -> str:
-        """The name that tasks and failures carry: "day-2026-01-15", "month-2025-12"."""
+        """The name of its group of tasks and failures: "day-2026-01-15", "month-2025-12"."""
         return f"{self.kind}-{self.label}"
 
     @property
     def last_day(self) -> str:
-        """A label that sorts behind every day of the period and before the next period: what is newest goes first."""
+        """A label that sorts after every day of the period and before the next period; used to do the newest period first."""
         return self.label if self.kind == "day" else f"{self.label}-99"
 
     def holds(self, day: date) -> bool:
-        """Tell whether *day* lies in it."""
+        """Tell whether *day* is in the period."""
         return day.isoformat().startswith(self.label)
 
 
@@ -46,12 +43,12 @@ def day(of: date) -> Period:
 
 
 def month(of: date) -> Period:
-    """Return the month that holds the day."""
+    """Return the period of the month of a day."""
     return Period(of.isoformat()[:7])
 
 
 def read_period(label: str) -> Period | None:
-    """Return the period that *label* names; None when it is no day and no month of the calendar."""
+    """Return the period of *label*; None when it is not a day or a month of the calendar."""
     try:
         date.fromisoformat(label if len(label) != len("2026-01") else f"{label}-01")
     except ValueError:
@@ -60,21 +57,18 @@ def read_period(label: str) -> Period | None:
 
 
 def period_of_group(group: str) -> Period | None:
-    """Return the period of a group's name; None for another name."""
+    """Return the period of a group's name; None for any other name."""
     match = _GROUP.fullmatch(group)
     return read_period(match[1] or match[2]) if match else None
 
 
-RECENT_DAYS: Final = 5  # calendar days; 003, 时间范围
-
-
 def summary_period(of: date, today: date, recent_days: int = RECENT_DAYS) -> Period | None:
     """
-    Return the period whose summary the day belongs to; None while it is recent and its dated file is its home.
+    Return the period whose summary covers the day; None while the day is recent and has no summary.
 
-    >>> home(date(2025, 12, 1), date(2026, 1, 31)), home(date(2025, 11, 30), date(2026, 1, 31))
+    >>> summary_period(date(2025, 12, 1), date(2026, 1, 31)), summary_period(date(2025, 11, 30), date(2026, 1, 31))
     (Period(label='2025-12-01'), Period(label='2025-11'))
-    >>> home(date(2025, 12, 31), date(2026, 2, 1)), home(date(2026, 1, 27), date(2026, 2, 1))
+    >>> summary_period(date(2025, 12, 31), date(2026, 2, 1)), summary_period(date(2026, 1, 27), date(2026, 2, 1))
     (Period(label='2025-12'), None)
     """
     if (today - of).days <= recent_days:

@@ -1,8 +1,9 @@
 """
-The tasks of a workspace: ``queue/ → running/ → results/``, each step one durable rename, and ``failed/`` for what waits.
+The task queue of a workspace: ``queue/ → running/ → results/``, one durable rename a step, and ``failed/`` for failures.
 
-Both processes use it. There is no table of jobs: a task is where its file lies, and its name says its group. The supervisor
-submits, discards and puts back; a worker claims, beats and finishes. Source: docs/protocol.md, 6; 003, Worker.
+Both processes use it. There is no table of jobs: the folder of a task's file is its state, and its name contains its group.
+The supervisor submits, discards and requeues; a worker claims, sends heartbeats and finishes.
+Source: docs/protocol.md, 6; 003, Worker.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.protocol.clock import from_wire, to_the_millisecond, to_wire
+from supervisor.protocol.clock import from_wire, to_wire, truncate_to_ms
 from supervisor.protocol.lenient_json import parse_json, render_json
 from supervisor.protocol.message import ATTEMPTS_END
 from supervisor.protocol.paths import QUEUE_FOLDERS
@@ -29,26 +30,26 @@ _TASK: Final = re.compile(r"(?P<group>(?:day|month)-[0-9-]+)-[0-9a-f]{10}-\d+\.j
 
 
 class TaskQueue:
-    """The four folders under ``worker/``."""
+    """The queue in the four folders under ``worker/``."""
 
     def __init__(self, files: Files, paths: WorkspacePaths) -> None:
         self._files = files
         self.queue, self.running, self.results, self.failed = (paths.worker / name for name in QUEUE_FOLDERS)
 
     def prepare(self) -> None:
-        """Make the folders where they are absent."""
+        """Create the folders where they are absent."""
         for folder in (self.queue, self.running, self.results, self.failed):
             self._files.make_folder(folder, lasting=True)
 
     def sync_folders(self) -> None:
-        """Make durable what lies in the folders, and that what a killed process took out of them stays out."""
+        """Make durable which files are in the folders, after a process was killed between a change and its fsync."""
         for folder in (self.queue, self.running, self.results, self.failed):
             self._files.disk.sync_folder(folder)
 
     # ── the supervisor's side ────────────────────────────────────────────────
 
     def submit(self, task: Task) -> bool:
-        """Put the task into the queue; False when it is in the spool already."""
+        """Put the task into the queue; False when it is queued, running or finished already."""
         name = f"{task.id}.json"
         if any(self._files.disk.stat(folder / name) for folder in (self.running, self.results)):
             return False
@@ -59,7 +60,7 @@ class TaskQueue:
         return True
 
     def active_groups(self) -> dict[str, str]:
-        """Return the groups that have a task or a result here, each with the folder it lies in."""
+        """Return the groups that have a task or a result, each with the name of its folder."""
         found: dict[str, str] = {}
         for folder in (self.queue, self.running, self.results):
             for name in _names(self._files, folder):
@@ -75,11 +76,11 @@ class TaskQueue:
         return [self.results / name for name in _names(self._files, self.results)]
 
     def read_result(self, path: Path) -> Result:
-        """Return the result; ValueError with a reason when it is none."""
-        look = self._files.read_stable(path)
-        if look is None:
+        """Return the parsed result; ValueError with a reason when the file is not one."""
+        version = self._files.read_stable(path)
+        if version is None:
             raise ValueError("it is gone")
-        result = parse_result(look.data)
+        result = parse_result(version.data)
         if (path.name, result.group) != (f"{result.id}.json", _group(path.name)) or not result.id.endswith(
             f"-{result.attempt}"
         ):
@@ -87,18 +88,18 @@ class TaskQueue:
         return result
 
     def discard(self, path: Path) -> None:
-        """Delete a result that has been taken in, and whatever a crash left of its task; the result goes last."""
+        """Delete a collected result and what a crash left of its task; the result is deleted last."""
         self._files.remove(self.running / path.name)
         self._files.remove(self.queue / path.name)
         self._files.remove(path)
 
     def claimed(self) -> dict[str, int]:
-        """Return the running tasks by file name, each with the time of its last beat in nanoseconds."""
+        """Return the running tasks by file name, each with the time of its last heartbeat in nanoseconds."""
         stats = {name: self._files.disk.stat(self.running / name) for name in _names(self._files, self.running)}
         return {name: stat.mtime_ns for name, stat in stats.items() if stat}
 
     def requeue(self, name: str) -> None:
-        """Return a running task to the queue; one that has its result already is over."""
+        """Move a running task back to the queue; one that has a result already is removed."""
         if self._files.disk.stat(self.results / name):
             self._files.ensure_durable(self.results / name)
             self._files.remove(self.running / name)
@@ -112,28 +113,28 @@ class TaskQueue:
 
     def cancel_queued(self, *, asked_too: bool = True) -> int:
         """
-        Take back every task that nobody has claimed: it would only fail as the one before; returns how many.
+        Remove every task that no worker has claimed, since it would only fail like the one before; returns how many.
 
-        Those that a person asked for only where *asked_too*.
+        Tasks that a person requested are removed only if *asked_too*.
         """
-        names = [name for name in _names(self._files, self.queue) if asked_too or not self._is_asked(name)]
+        names = [name for name in _names(self._files, self.queue) if asked_too or not self._is_redo(name)]
         for name in names:
             self._files.remove(self.queue / name)
         return len(names)
 
-    def _is_asked(self, name: str) -> bool:
-        look = self._files.read_stable(self.queue / name)
+    def _is_redo(self, name: str) -> bool:
+        version = self._files.read_stable(self.queue / name)
         with suppress(ValueError):
-            return look is not None and parse_task(look.data).redo
+            return version is not None and parse_task(version.data).redo
         return False
 
     # ── the worker's side ────────────────────────────────────────────────────
 
     def claim(self) -> Task | None:
         """
-        Take the newest task into ``running/``; None when the queue is empty or others were faster.
+        Move the newest task to ``running/`` and return it; None when the queue is empty or other workers were faster.
 
-        A file that is no task is moved to ``results/`` as it is, for the supervisor to set aside.
+        A file that is not a task is moved to ``results/`` unchanged, where the supervisor quarantines it.
         """
         for name in sorted(_names(self._files, self.queue), key=_recency, reverse=True):
             try:
@@ -141,11 +142,11 @@ class TaskQueue:
             except (FileNotFoundError, FileExistsError):
                 continue
             self._files.disk.touch(self.running / name)
-            look = self._files.read_stable(self.running / name)
+            version = self._files.read_stable(self.running / name)
             try:
-                if look is None:
+                if version is None:
                     continue
-                task = parse_task(look.data)
+                task = parse_task(version.data)
                 if name != f"{task.id}.json":
                     raise ValueError("its name is not its id")
             except ValueError:
@@ -155,64 +156,64 @@ class TaskQueue:
         return None
 
     def heartbeat(self, task: Task) -> None:
-        """Say that the task is being worked on; nothing happens when it was put back meanwhile."""
+        """Update the time of the running task; does nothing when it was requeued in the meantime."""
         try:
             self._files.disk.touch(self.running / f"{task.id}.json")
         except FileNotFoundError:
             return
 
     def finish(self, result: Result) -> None:
-        """Deliver the result, once; then the running task is over."""
+        """Write the result, once, and remove the running task."""
         name = f"{result.id}.json"
         try:
             self._files.create(self.results / name, render_result(result))
-        except FileExistsError:  # a second worker was faster: the work is the same
+        except FileExistsError:  # a second worker was faster, with the same task
             self._files.ensure_durable(self.results / name)
         self._files.remove(self.running / name)
 
     # ── failures ─────────────────────────────────────────────────────────────
 
     def failures(self) -> dict[str, tuple[int, datetime, datetime, str]]:
-        """Return by group: attempts, when it failed, when to try again, why. A file that can't be read counts as none."""
+        """Return by group: attempts, when it failed, when to try again, why. Files that can't be parsed are skipped."""
         found = {}
         for name in self._files.disk.names(self.failed):
             group = name.removesuffix(".json")
-            look = self._files.read_stable(self.failed / name) if period_of_group(group) else None
-            if look is None:
+            version = self._files.read_stable(self.failed / name) if period_of_group(group) else None
+            if version is None:
                 continue
             try:
-                raw = parse_json(look.data)
+                raw = parse_json(version.data)
                 attempts, failed_at, next_at = raw["attempts"], from_wire(raw["failedAt"]), from_wire(raw["nextAt"])
                 if attempts in range(1, ATTEMPTS_END):
-                    # to the millisecond, as it stands in history.json as well
-                    times = to_the_millisecond(failed_at), to_the_millisecond(next_at)
+                    # truncated to milliseconds, as in history.json
+                    times = truncate_to_ms(failed_at), truncate_to_ms(next_at)
                     found[group] = int(attempts), *times, str(raw["reason"])
             except (ValueError, TypeError, KeyError):
                 continue
         return found
 
     def fail(self, group: str, attempts: int, failed_at: datetime, next_at: datetime, reason: str) -> None:
-        """Write down the group's last failure."""
+        """Record the group's last failure."""
         path = self.failed / f"{group}.json"
         fields = {"attempts": attempts, "failedAt": to_wire(failed_at), "nextAt": to_wire(next_at), "reason": reason}
         self._files.replace(path, render_json(fields) + b"\n", self._files.read_stable(path))
 
     def provider(self) -> dict[str, Any]:
-        """Return what is written about the provider; nothing where there is no file or it can't be read."""
-        look = self._files.read_stable(self.failed / "provider.json")
+        """Return the recorded state of the provider; empty where there is no file or it can't be parsed."""
+        version = self._files.read_stable(self.failed / "provider.json")
         try:
-            raw = parse_json(look.data) if look else {}
+            raw = parse_json(version.data) if version else {}
         except ValueError:
             return {}
         return raw if isinstance(raw, dict) else {}
 
     def note_provider(self, fields: dict[str, Any]) -> None:
-        """Write down the provider's last fault and what the day has cost."""
+        """Record the provider's last fault and the cost of the day."""
         path = self.failed / "provider.json"
         self._files.replace(path, render_json(fields) + b"\n", self._files.read_stable(path))
 
     def clear(self, group: str) -> None:
-        """Forget the group's failure: it succeeded, or has nothing left to do."""
+        """Delete the record of the group's failure: it succeeded, or has nothing left to do."""
         self._files.remove(self.failed / f"{group}.json")
 
 

@@ -1,15 +1,10 @@
 """
-Times and sizes as a person writes them ("6h", "10MB"), read.
+The reader of settings: types of keys, a table of defaults, and values from TOML and variables in place of the defaults.
 
-The kinds of value that a setting can have: counts, weights, words, times, sizes, lists.
-
-A section of the configuration is a frozen dataclass whose every field is made by one of these functions, with default,
-range and meaning in that one line; from it the field is read and refused (settings.py) and documented.
-
-The reader of settings: a table of defaults, filled from TOML and then from variables; and the table as a document.
-
-It knows no single key: config.py says which there are. What is wrong ends in one sentence that names the key, the value,
-what is allowed and, for a slip of the pen, the key that was meant. Reads no file and no environment of its own.
+A section of the configuration is a frozen dataclass; each field is made by one of the functions `whole` to `patterns`, which
+holds the key's type, default, range and meaning. The keys themselves are in config_keys.py. A wrong value raises BadConfig with
+one sentence: the key, the value, what is allowed and, for a misspelt key, the one that is probably meant. This module reads no
+file and no environment.
 """
 
 from __future__ import annotations
@@ -28,65 +23,32 @@ if TYPE_CHECKING:
 
 #: Milliseconds; a bare number counts seconds.
 _TIME_UNITS: Final = {"": 1000, "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-#: Bytes; MB is a million, as disks are sold and as logs count; who means the power of two says MiB.
+#: Bytes; MB is a million, as for disks and logs; MiB is the power of two.
 _SIZE_UNITS: Final = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
-_LONGEST: Final = 3650 * _TIME_UNITS["d"]  # far above any sense, far below what overflows when added to a date
-_LARGEST: Final = 10**15  # bytes; the same
+_LONGEST: Final = 3650 * _TIME_UNITS["d"]  # far above any sensible value, far below what overflows when added to a date
+_LARGEST: Final = 10**15  # bytes; for the same reasons
 _AMOUNT: Final = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?([a-z]*)")
-
-
-def read_duration(value: object) -> timedelta:
-    """
-    The length of time that was written; ValueError where it is none, is negative or passes ten years.
-
-    >>> read_duration("1.5h") == read_duration(5400) == timedelta(minutes=90)
-    True
-    """
-    return timedelta(milliseconds=_amount(value, _TIME_UNITS, _LONGEST))
-
-
-def read_size(value: object) -> int:
-    """
-    The number of bytes that was written; ValueError where it is none or is negative.
-
-    >>> read_size("10MB"), read_size("10MiB"), read_size(512)
-    (10000000, 10485760, 512)
-    """
-    return int(_amount(value, _SIZE_UNITS, _LARGEST))
-
-
-def _amount(value: object, units: Mapping[str, int], most: int) -> float:
-    """*value* in the smallest of *units*, exact where it is written without a point."""
-    number: float
-    if isinstance(value, str) and (found := _AMOUNT.fullmatch(value.strip().lower())) and found[2] in units:
-        number, unit = (float(found[1]) if "." in found[1] else int(found[1])), units[found[2]]
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        number, unit = value, units[""]
-    else:
-        raise ValueError(value)
-    if 0 <= number <= most and number * unit <= most:  # NaN is not; an integer that no float holds neither
-        return number * unit
-    raise ValueError(value)
-
+_MOST: Final = 10**9  # of a whole number
+_SHOWN_CHARS: Final = 60  # of a name in an error
 
 T = TypeVar("T")
-
-_MOST: Final = 10**9
+C = TypeVar("C", bound="DataclassInstance")
+Place = tuple[str, str]  # section ("" for the top of the file) and key
 
 
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[T]):
-    """How a key is read: *read* takes a TOML value and raises ValueError; *of_text* makes such a value of a variable."""
+    """How a value is read: *read* checks a TOML value or raises ValueError; *of_text* turns a variable's text into one."""
 
     read: Callable[[object], T]
     allowed: str  # for people: "give <allowed>"
     of_text: Callable[[str], object] = str
-    secret: bool = False  # what is given may be a password in the wrong place: no sentence repeats it
+    secret: bool = False  # the value may be a password in the wrong place: errors do not repeat it
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What is known of a key: its kind, its default as written in TOML, its meaning, 003's value where that differs."""
+    """A key: its kind, its default as written in TOML, its meaning, and *seed*, the value of document 003 if it differs."""
 
     kind: Kind[Any]
     default: object
@@ -94,16 +56,11 @@ class Key:
     seed: str
 
 
-def _key(kind: Kind[T], default: object, meaning: str, seed: str) -> T:
-    made: T = field(default=kind.read(default), metadata={"key": Key(kind, default, meaning, seed)})
-    return made
-
-
 def whole(default: int, meaning: str, *, least: int = 0, most: int = _MOST, seed: str = "") -> int:
-    """A key that counts, from *least* to *most*."""
+    """A key that holds a whole number from *least* to *most*."""
 
     def read(value: object) -> int:
-        if type(value) is int and least <= value <= most:  # `type … is`: True is no number
+        if type(value) is int and least <= value <= most:  # `type … is`: True is not a number
             return value
         raise ValueError(value)
 
@@ -111,10 +68,10 @@ def whole(default: int, meaning: str, *, least: int = 0, most: int = _MOST, seed
 
 
 def real(default: float, meaning: str, *, least: float = 0, most: float = _MOST, seed: str = "") -> float:
-    """A key that weighs, from *least* to *most*."""
+    """A key that holds a number from *least* to *most*."""
 
     def read(value: object) -> float:
-        if type(value) in {int, float} and least <= value <= most:  # type: ignore[operator]  # turns NaN away too
+        if type(value) in {int, float} and least <= value <= most:  # type: ignore[operator]  # also refuses NaN
             return float(value)  # type: ignore[arg-type]
         raise ValueError(value)
 
@@ -122,7 +79,7 @@ def real(default: float, meaning: str, *, least: float = 0, most: float = _MOST,
 
 
 def flag(default: bool, meaning: str, *, seed: str = "") -> bool:
-    """A key that is true or false."""
+    """A key that holds true or false."""
 
     def read(value: object) -> bool:
         if isinstance(value, bool):
@@ -136,7 +93,7 @@ def flag(default: bool, meaning: str, *, seed: str = "") -> bool:
 
 
 def choice(default: str, meaning: str, *others: str, seed: str = "") -> Any:
-    """A key that is one of a few words, the default first; its field says which in a Literal."""
+    """A key that holds one of a few words: the default or one of *others*; the field's type is a Literal of them."""
     words = (default, *others)
 
     def read(value: object) -> str:
@@ -149,7 +106,7 @@ def choice(default: str, meaning: str, *others: str, seed: str = "") -> Any:
 
 
 def text(default: str, meaning: str, *, pattern: str, allowed: str, secret: bool = False, seed: str = "") -> str:
-    """A key of free words that *pattern* matches whole; *allowed* says so for people."""
+    """A key that holds a string which *pattern* matches as a whole; *allowed* says in words what matches."""
 
     def read(value: object) -> str:
         if isinstance(value, str) and re.fullmatch(pattern, value):
@@ -160,7 +117,7 @@ def text(default: str, meaning: str, *, pattern: str, allowed: str, secret: bool
 
 
 def url(meaning: str) -> str:
-    """A key that holds the address of a server, or nothing."""
+    """A key that holds the address of a server, or "" for none."""
     return text(
         "",
         meaning,
@@ -170,7 +127,7 @@ def url(meaning: str) -> str:
 
 
 def duration(default: str, meaning: str, *, least: str = "0s", seed: str = "") -> timedelta:
-    """A key that holds a length of time, *least* or more."""
+    """A key that holds a duration of at least *least*."""
 
     def read(value: object) -> timedelta:
         if (length := read_duration(value)) >= read_duration(least):
@@ -182,7 +139,7 @@ def duration(default: str, meaning: str, *, least: str = "0s", seed: str = "") -
 
 
 def durations(default: list[str], meaning: str, *, seed: str = "") -> tuple[timedelta, ...]:
-    """A key that holds lengths of time, at least one."""
+    """A key that holds a list of one or more durations."""
 
     def read(value: object) -> tuple[timedelta, ...]:
         if isinstance(value, list) and value:
@@ -193,7 +150,7 @@ def durations(default: list[str], meaning: str, *, seed: str = "") -> tuple[time
 
 
 def size(default: str, meaning: str, *, least: str = "0B", seed: str = "") -> int:
-    """A key that holds a number of bytes, *least* or more."""
+    """A key that holds a size of at least *least*."""
 
     def read(value: object) -> int:
         if (found := read_size(value)) >= read_size(least):
@@ -205,25 +162,136 @@ def size(default: str, meaning: str, *, least: str = "0B", seed: str = "") -> in
 
 
 def patterns(default: list[str], meaning: str, *, seed: str = "") -> tuple[str, ...]:
-    """A key that holds regular expressions."""
+    """A key that holds a list of regular expressions."""
 
     def read(value: object) -> tuple[str, ...]:
         if isinstance(value, list):
-            return tuple(_compiling(item) for item in value)
+            return tuple(_checked_pattern(item) for item in value)
         raise ValueError(value)
 
     allowed = "a list of regular expressions, in Python's spelling"
     return _key(Kind(read, allowed, _items), default, meaning, seed)
 
 
-def _compiling(pattern: object) -> str:
+def read_duration(value: object) -> timedelta:
+    """
+    The duration that *value* states; ValueError where it states none, a negative one or more than ten years.
+
+    >>> read_duration("1.5h") == read_duration(5400) == timedelta(minutes=90)
+    True
+    """
+    return timedelta(milliseconds=_amount(value, _TIME_UNITS, _LONGEST))
+
+
+def read_size(value: object) -> int:
+    """
+    The number of bytes that *value* states; ValueError where it states none or a negative one.
+
+    >>> read_size("10MB"), read_size("10MiB"), read_size(512)
+    (10000000, 10485760, 512)
+    """
+    return int(_amount(value, _SIZE_UNITS, _LARGEST))
+
+
+def keys(defaults: DataclassInstance) -> dict[Place, Key]:
+    """Every key of a table of settings, in the order of its fields."""
+    found: dict[Place, Key] = {}
+    for part in fields(defaults):
+        section = getattr(defaults, part.name)
+        if is_dataclass(section):
+            found |= {(part.name, key.name): key.metadata["key"] for key in fields(section)}
+        else:
+            found["", part.name] = part.metadata["key"]
+    return found
+
+
+def dotted(place: Place) -> str:
+    """The name of a key in documents and errors: "recall.max_hits"."""
+    return ".".join(part for part in place if part)
+
+
+def variable(prefix: str, place: Place) -> str:
+    """The name of a key in the environment: "RECALLD_RECALL_MAX_HITS"."""
+    return prefix + "_".join(part for part in place if part).upper()
+
+
+def parse(toml: bytes | None, name: str) -> dict[str, object]:
+    """The tables of *toml*, {} for None; BadConfig(*name*, …) where it is not TOML."""
+    if toml is None:
+        return {}
+    import tomllib
+
+    try:
+        return tomllib.loads(toml.decode("utf-8-sig"))  # editors on Windows write a BOM
+    except UnicodeDecodeError as error:
+        raise BadConfig(name, f"it is not UTF-8, from byte {error.start} on; save it as UTF-8") from error
+    except RecursionError as error:
+        raise BadConfig(name, "it is nested too deeply; docs/configuration.md lists the sections and keys") from error
+    except ValueError as error:
+        raise BadConfig(name, f"it is not valid TOML, correct it: {str(error)[:200]}") from error
+
+
+def gather(
+    defaults: DataclassInstance, tables: Mapping[str, object], environ: Mapping[str, str], prefix: str
+) -> dict[Place, object]:
+    """The values that *tables* and the variables of *prefix* set; variables win. BadConfig at the first fault."""
+    known = keys(defaults)
+    sections = {section for section, _ in known if section}
+    given = {place: _read(known, place, value) for place, value in _flattened(tables, sections)}
+    for place, key in known.items():
+        name = variable(prefix, place)
+        if name in environ:
+            given[place] = _read_text(key, name, environ[name])
+    return given
+
+
+def applied(defaults: C, given: Mapping[Place, object]) -> C:
+    """A copy of *defaults* with the values of *given*."""
+    changed: dict[str, dict[str, object]] = {}
+    for (section, name), value in given.items():
+        changed.setdefault(section, {})[name] = value
+    top = changed.pop("", {})
+    return replace(defaults, **top, **{name: replace(getattr(defaults, name), **new) for name, new in changed.items()})
+
+
+def refuse_unknown_variables(
+    defaults: DataclassInstance, environ: Mapping[str, str], prefix: str, others: Collection[str]
+) -> None:
+    """Raise BadConfig for a variable of *prefix* that belongs to no key and is not in *others*; its value is never shown."""
+    known = {variable("", place) for place in keys(defaults)}
+    for name in sorted(environ):
+        bare = name.removeprefix(prefix)
+        if name.startswith(prefix) and bare not in known and name not in others:
+            raise BadConfig(_printable(name), f"no setting has this variable{_suggestion(bare, known, prefix)}")
+
+
+def _key(kind: Kind[T], default: object, meaning: str, seed: str) -> T:
+    made: T = field(default=kind.read(default), metadata={"key": Key(kind, default, meaning, seed)})
+    return made
+
+
+def _amount(value: object, units: Mapping[str, int], most: int) -> float:
+    """*value* in the smallest of *units*; exact if it is written without a decimal point."""
+    number: float
+    if isinstance(value, str) and (found := _AMOUNT.fullmatch(value.strip().lower())) and found[2] in units:
+        number, unit = (float(found[1]) if "." in found[1] else int(found[1])), units[found[2]]
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        number, unit = value, units[""]
+    else:
+        raise ValueError(value)
+    if 0 <= number <= most and number * unit <= most:  # false for NaN, and for integers too large for a float
+        return number * unit
+    raise ValueError(value)
+
+
+def _checked_pattern(pattern: object) -> str:
     import warnings
 
     if not isinstance(pattern, str):
-        raise ValueError(pattern)  # noqa: TRY004 - the one error that a reader of settings knows
+        raise ValueError(pattern)  # noqa: TRY004 - the one error that `_checked` catches
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of spellings that a later Python may read otherwise
+            warnings.simplefilter("ignore")  # about syntax that a later Python may read differently
             re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
         raise ValueError(pattern) from error
@@ -242,92 +310,16 @@ def _items(text: str) -> object:
     return [item.strip() for item in text.split(",") if item.strip()]
 
 
-C = TypeVar("C", bound="DataclassInstance")
-Place = tuple[str, str]  # section ("" for the top of the file) and key
-
-_SHOWN: Final = 60  # characters of a name that a sentence repeats
-
-
-def keys(defaults: DataclassInstance) -> dict[Place, Key]:
-    """Every key of a table of settings, in the order in which it is written there."""
-    found: dict[Place, Key] = {}
-    for part in fields(defaults):
-        section = getattr(defaults, part.name)
-        if is_dataclass(section):
-            found |= {(part.name, key.name): key.metadata["key"] for key in fields(section)}
-        else:
-            found["", part.name] = part.metadata["key"]
-    return found
-
-
-def dotted(place: Place) -> str:
-    """A key's name for people: "recall.max_hits"."""
-    return ".".join(part for part in place if part)
-
-
-def variable(prefix: str, place: Place) -> str:
-    """A key's name in the environment: "RECALLD_RECALL_MAX_HITS"."""
-    return prefix + "_".join(part for part in place if part).upper()
-
-
-def parse(toml: bytes | None, name: str) -> dict[str, object]:
-    """The tables of *toml*, {} where there is none; BadConfig(*name*, …) where it is no TOML."""
-    if toml is None:
-        return {}
-    import tomllib
-
-    try:
-        return tomllib.loads(toml.decode("utf-8-sig"))  # editors on Windows leave the mark
-    except UnicodeDecodeError as error:
-        raise BadConfig(name, f"it is not UTF-8, from byte {error.start} on; save it as UTF-8") from error
-    except RecursionError as error:
-        raise BadConfig(name, "it is nested too deeply to be TOML of ours; see docs/configuration.md") from error
-    except ValueError as error:
-        raise BadConfig(name, f"it is not valid TOML, mend it: {str(error)[:200]}") from error
-
-
-def gather(
-    defaults: DataclassInstance, tables: Mapping[str, object], environ: Mapping[str, str], prefix: str
-) -> dict[Place, object]:
-    """What *tables* set, and over it what variables of *prefix* set, read; BadConfig at the first fault."""
-    known = keys(defaults)
-    sections = {section for section, _ in known if section}
-    given = {place: _read(known, place, value) for place, value in _places(tables, sections)}
-    for place, key in known.items():
-        name = variable(prefix, place)
-        if name in environ:
-            given[place] = _read_text(key, name, environ[name])
-    return given
-
-
-def applied(defaults: C, given: Mapping[Place, object]) -> C:
-    """*defaults* with the values of *given* in their places."""
-    changed: dict[str, dict[str, object]] = {}
-    for (section, name), value in given.items():
-        changed.setdefault(section, {})[name] = value
-    top = changed.pop("", {})
-    return replace(defaults, **top, **{name: replace(getattr(defaults, name), **new) for name, new in changed.items()})
-
-
-def refuse_unknown_variables(
-    defaults: DataclassInstance, environ: Mapping[str, str], prefix: str, others: Collection[str]
-) -> None:
-    """BadConfig where a variable of *prefix* is neither a key's nor one of *others*; its value is never shown."""
-    known = {variable("", place) for place in keys(defaults)}
-    for name in sorted(environ):
-        bare = name.removeprefix(prefix)
-        if name.startswith(prefix) and bare not in known and name not in others:
-            raise BadConfig(_plain(name), f"no setting has this variable{_meant(bare, known, prefix)}")
-
-
-def _places(tables: Mapping[str, object], sections: Collection[str]) -> Iterable[tuple[Place, object]]:
+def _flattened(tables: Mapping[str, object], sections: Collection[str]) -> Iterable[tuple[Place, object]]:
     for name, value in tables.items():
         if name in sections:
             if not isinstance(value, dict):
-                raise BadConfig(name, f"{_shown(value)} is given, but this is a section; write [{name}], keys below it")
+                raise BadConfig(
+                    name, f"{_excerpt(value)} is given, but this is a section; write [{name}] and its keys below it"
+                )
             yield from (((name, key), inner) for key, inner in value.items())
         elif isinstance(value, dict):
-            raise BadConfig(f"[{_plain(name)}]", f"there is no such section{_meant(name, sections)}")
+            raise BadConfig(f"[{_printable(name)}]", f"there is no such section{_suggestion(name, sections)}")
         else:
             yield ("", name), value
 
@@ -336,8 +328,8 @@ def _read(known: Mapping[Place, Key], place: Place, value: object) -> object:
     if place not in known:
         section, name = place
         elsewhere = [dotted(other) for other in known if other[1] == name]
-        meant = _meant(elsewhere[0] if elsewhere else dotted(place), map(dotted, known))
-        raise BadConfig(dotted((section, _plain(name))), f"there is no such key{meant}")
+        meant = _suggestion(elsewhere[0] if elsewhere else dotted(place), map(dotted, known))
+        raise BadConfig(dotted((section, _printable(name))), f"there is no such key{meant}")
     return _checked(known[place], dotted(place), value)
 
 
@@ -353,56 +345,28 @@ def _checked(key: Key, name: str, value: object) -> object:
     try:
         return key.kind.read(value)
     except ValueError as error:
-        given = "what is given" if key.kind.secret else _shown(value)
+        given = "what is given" if key.kind.secret else _excerpt(value)
         raise BadConfig(name, f"{given} is not allowed, give {key.kind.allowed}") from error
 
 
-def _meant(name: str, known: Iterable[str], prefix: str = "") -> str:
-    """The end of a sentence about an unknown name."""
+def _suggestion(name: str, known: Iterable[str], prefix: str = "") -> str:
+    """The end of an error about an unknown name: the name that is probably meant."""
     from difflib import get_close_matches
 
-    near = get_close_matches(name[:_SHOWN], list(known), n=1)
+    near = get_close_matches(name[:_SHOWN_CHARS], list(known), n=1)
     return f"; perhaps {prefix}{near[0]} is meant" if near else "; docs/configuration.md lists what there is"
 
 
-def _plain(name: str) -> str:
-    """A name that can stand in a sentence on one line."""
-    return name if len(name) <= _SHOWN and name.isprintable() else repr(name[:_SHOWN])
+def _printable(name: str) -> str:
+    """The name, shortened and escaped so that it fits into one line of text."""
+    return name if len(name) <= _SHOWN_CHARS and name.isprintable() else repr(name[:_SHOWN_CHARS])
 
 
-def _shown(value: object) -> str:
-    """A wrong value, shortened; never fails, whatever a file can hold (depth, hexadecimal numbers of any length)."""
+def _excerpt(value: object) -> str:
+    """A wrong value, shortened; never fails, also for deep nesting and for hexadecimal numbers of any length."""
     import reprlib
 
     try:
         return reprlib.repr(value)
     except ValueError:
         return "a number of that length"
-
-
-def literal(value: object) -> str:
-    """A default as TOML writes it; strings, lists, numbers and truth look there as they do in JSON."""
-    import json
-
-    return json.dumps(value, ensure_ascii=False)
-
-
-def reference(defaults: DataclassInstance) -> str:
-    """Markdown tables of every key, a section each, made from what stands beside the keys."""
-    parts: list[str] = []
-    last = None
-    for place, key in keys(defaults).items():
-        section, name = place
-        if section != last:
-            title, meaning = (f"[{section}]", getattr(defaults, section)) if section else ("Top of the file", defaults)
-            parts += [f"\n## {title}\n", f"{_first_line(meaning)}\n", "| key | default | takes | 003 | meaning |"]
-            parts += ["|---|---|---|---|---|"]
-            last = section
-        takes = key.kind.allowed.partition(", such as")[0]
-        seed = f"`{key.seed}`" if key.seed else ""
-        parts.append(f"| `{name}` | `{literal(key.default)}` | {takes} | {seed} | {key.meaning} |".replace("|  |", "| |"))
-    return "\n".join(parts) + "\n"
-
-
-def _first_line(settings: object) -> str:
-    return (type(settings).__doc__ or "").strip().splitlines()[0]

@@ -1,4 +1,4 @@
-"""How supervisor and worker are told to end: SIGTERM and SIGINT."""
+"""Handlers of SIGTERM and SIGINT, which end supervisor and worker."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 def on_signals(stop: Callable[[], None]) -> None:
     """
-    Have SIGTERM and SIGINT call *stop*, in a thread of its own.
+    Let SIGTERM and SIGINT call *stop* in a thread of its own.
 
-    What a signal interrupts may hold the very lock that setting an event needs, or starting a `threading.Thread`, and would
-    then wait for itself for ever.
+    The interrupted code may hold the lock that setting an event, or starting a `threading.Thread`, needs; calling *stop* in the
+    handler itself could therefore deadlock.
     """
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: _thread.start_new_thread(stop, ()))

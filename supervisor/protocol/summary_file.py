@@ -1,9 +1,9 @@
 """
-A summary, `memory/summary/2026-01-15.md` or `2025-12.md`: what a worker wrote, and by name and digest from what.
+The format of a summary, `memory/summary/2026-01-15.md` or `2025-12.md`: a text, and the names and digests of its sources.
 
-A person may edit it: their bytes stay an exact prefix, and new machine text goes below one marker line, with a head of its
-own. What it was made from is the union over its machine parts; who wrote it is read from the last one. A file without any
-head of ours is such an edited summary too. Source: docs/protocol.md, 4 and 5; 003, 归档流程.
+A person may edit the file: their bytes are kept as an exact prefix, and new machine text is added below one marker line, with a
+head of its own. The sources are those of all machine parts; the provider is that of the last part. A file without a head of
+recalld is treated as an edited summary. Source: docs/protocol.md, 4 and 5; 003, 归档流程.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-#: The line under which new machine text stands in a file that a person edited.
+#: The line above new machine text in a file that a person edited; part of the file format.
 MARKER: Final = "<!-- recalld: below this line stands newer machine text; what is above was edited and is kept -->"
 SOURCES: Final = "<!-- recalld: made from -->"
 _SOURCE: Final = re.compile(r"- (.+) · ([0-9]{1,9}) · ([0-9a-f]{16})")
@@ -28,7 +28,7 @@ _SOURCE: Final = re.compile(r"- (.+) · ([0-9]{1,9}) · ([0-9a-f]{16})")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Source:
-    """A dated file as a summary names it: its *name* in the tree, the *digest* of its bytes, how many messages it holds."""
+    """A dated file that a summary covers: its *name* in the tree, the *digest* of its bytes, its *count* of messages."""
 
     name: str
     digest: str
@@ -37,7 +37,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What a summary file says. *text* is the last machine part; *kept* a person's bytes before it, "" where untouched."""
+    """The content of a summary file. *text* is the last machine part; *kept* is the edited part before it, "" if none."""
 
     period: str
     zone: str
@@ -52,19 +52,15 @@ class Summary:
     kept: str = ""
 
 
-def can_stand(source: Source) -> bool:
-    """Tell whether a summary that names *source* would be read again as it was written."""
+def can_be_named(source: Source) -> bool:
+    """Tell whether parsing a summary that names *source* returns the same source."""
     return day_of_name(source.name) is not None and _SOURCE.fullmatch(_line_of(source)) is not None
 
 
-def _line_of(source: Source) -> str:
-    return f"- {source.name} · {source.count} · {source.digest}"
-
-
 def render_summary(summary: Summary) -> bytes:
-    """Return the file: kept bytes and marker where a person edited it, the head, the text, and its sources at the end."""
+    """Return the file's bytes: kept bytes and marker if a person edited it, the head, the text, and the sources."""
     sources = "".join(f"{_line_of(source)}\n" for source in sorted(summary.sources))
-    # half a character, as a model may quote it, can't be written: a question mark stands for it
+    # a lone surrogate, as a model may quote it, can't be written in UTF-8: a question mark replaces it
     text = summary.text.strip().encode("utf-8", "replace").decode()
     body = f"\n{text}\n\n{SOURCES}\n{sources}"
     head = {
@@ -90,22 +86,22 @@ def render_summary(summary: Summary) -> bytes:
 
 def parse_summary(data: bytes, period: str, path: Path) -> Summary:
     """
-    Return what the file says; a file without a head of ours has no sources and is kept whole.
+    Return the content of the file; a file without a head of recalld has no sources and is kept whole.
 
     NewerFormat when a newer recalld wrote it.
     """
-    # surrogateescape: a person's bytes come back exactly, whatever their encoding
+    # surrogateescape: bytes that a person wrote are written back exactly, whatever their encoding
     whole = data.decode("utf-8", "surrogateescape")
     parts = whole.split(f"{MARKER}\n")
     heads = [read_head(part, path) for part in parts]
     fields, body = heads[-1]
     sources: dict[str, Source] = {}
     for of_part, text in heads:
-        # an extract that a person edited vouches for nothing below which a model has since written
+        # sources of an extract that a person edited do not count once a model has written below it
         if of_part and of_part.get("extract", "") in ("", fields.get("extract", "")):
             sources.update((source.name, source) for source in _sources_of(text))
-    intact = bool(fields) and parts[-1] == _as_written(parts[-1], fields.get("digest", ""))
-    kept = whole[: len(whole) - len(parts[-1])].removesuffix(f"{MARKER}\n") if intact else _ended(whole)
+    intact = bool(fields) and parts[-1] == _if_intact(parts[-1], fields.get("digest", ""))
+    kept = whole[: len(whole) - len(parts[-1])].removesuffix(f"{MARKER}\n") if intact else _with_line_break(whole)
     return Summary(
         period=period,
         zone=fields.get("zone", ""),
@@ -121,15 +117,19 @@ def parse_summary(data: bytes, period: str, path: Path) -> Summary:
     )
 
 
-def _as_written(part: str, digest: str) -> str:
-    """Return the machine part if its digest, the last line of its head, is that of all the rest; "" when a person edited it."""
+def _line_of(source: Source) -> str:
+    return f"- {source.name} · {source.count} · {source.digest}"
+
+
+def _if_intact(part: str, digest: str) -> str:
+    """Return the machine part if the digest in its head is that of all the rest; "" when a person edited it."""
     line = f"digest: {digest}\n---\n"
     head, mark, body = part.partition(line)
     return part if mark and body_digest(f"{head}---\n{body}") == digest else ""
 
 
-def _ended(text: str) -> str:
-    """Return the text with a line break at its end, so that the marker stands on a line of its own."""
+def _with_line_break(text: str) -> str:
+    """Return the text with a line break at its end, so that the marker is on a line of its own."""
     return text if not text or text.endswith("\n") else f"{text}\n"
 
 

@@ -1,8 +1,8 @@
 """
-What the supervisor hands to a worker, and what comes back: two JSON files (docs/protocol.md, 6).
+The formats of tasks and results, the JSON files that supervisor and worker exchange (docs/protocol.md, 6).
 
-A task carries material, not a prompt. Its id is made from its group, its sources and the attempt, so that submitting,
-finishing and harvesting twice are harmless.
+A task names its material; the worker makes the prompt. Its id is computed from its group, its sources and the attempt, so that
+submitting, finishing and collecting it twice is harmless.
 """
 
 from __future__ import annotations
@@ -15,12 +15,21 @@ from typing import Any, Final, Literal, TypeAlias
 from supervisor.protocol.clock import from_wire, to_wire
 from supervisor.protocol.lenient_json import parse_json, render_json
 from supervisor.protocol.message import ATTEMPTS_END
-from supervisor.protocol.summary_file import Source, can_stand
+from supervisor.protocol.summary_file import Source, can_be_named
 
 VERSION: Final = 1
 _LINE: Final = 200  # characters
-#: Longest wait that a server's Retry-After is believed: a day, as for a group that fails again and again.
+#: The longest wait taken from a server's Retry-After: a day, as for a group that fails repeatedly.
 LONGEST_RETRY_S: Final = 86_400
+#: Names of fields in JSON where they differ.
+_WIRE: Final = {
+    "created_at": "createdAt",
+    "previous_digest": "previousDigest",
+    "retry_after_s": "retryAfterS",
+    "started_at": "startedAt",
+    "completed_at": "completedAt",
+    "duration_ms": "durationMs",
+}
 
 Kind: TypeAlias = Literal["daily-summary", "monthly-summary"]
 Reason: TypeAlias = Literal["timeout", "provider", "empty", "refused", "truncated", "input", "lost"]
@@ -29,18 +38,18 @@ REASONS: Final = ("timeout", "provider", "empty", "refused", "truncated", "input
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """A summary to make. *material* names the files to read, dated files or `summary/…` ones, oldest first."""
+    """A summary to write. *material* names the files to read, dated files or `summary/…` ones, oldest first."""
 
     id: str
     kind: Kind
     group: str  # "day-2026-01-15", "month-2025-12"
     period: str  # "2026-01-15", "2025-12"
     zone: str  # IANA name: the local times in the material are read in it
-    sources: tuple[Source, ...]  # what the summary will name: all dated files of the group
+    sources: tuple[Source, ...]  # the files that the summary will name: all dated files of the group
     material: tuple[str, ...]
-    previous: str = ""  # the text that stands, "" when there is none or when it is only an extract
-    previous_digest: str = ""  # of the summary file as it stood
-    redo: bool = False  # a person asked for it
+    previous: str = ""  # the text of the existing summary, "" when there is none or it is only an extract
+    previous_digest: str = ""  # of the existing summary file
+    redo: bool = False  # a person requested it
     priority: int = 5  # 0 is first; replies come before summaries
     created_at: str = ""
     attempt: int = 0  # earlier failures of the group
@@ -48,7 +57,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What came of a task. *sources*, *group*, *previous_digest* and *attempt* are echoed from it."""
+    """The result of a task. *sources*, *group*, *previous_digest*, *redo* and *attempt* are copied from the task."""
 
     id: str
     status: Literal["done", "failed"]
@@ -73,7 +82,7 @@ class Result:
 
 def task_id(group: str, sources: tuple[Source, ...], attempt: int, previous_digest: str = "") -> str:
     """
-    Return the id of a task: the same for the same work, another when sources or the standing text have changed.
+    Return the id of a task: the same for the same work, another when sources or the existing summary have changed.
 
     >>> task_id("day-2026-01-15", (Source("2026-01-15-deploy.md", "9f8a3c0012345678", 12),), 0)
     'day-2026-01-15-ea62e2400d-0'
@@ -83,17 +92,17 @@ def task_id(group: str, sources: tuple[Source, ...], attempt: int, previous_dige
 
 
 def render_task(task: Task) -> bytes:
-    """Return the file's bytes."""
+    """Return the bytes of a task's file."""
     return _render(task)
 
 
 def render_result(result: Result) -> bytes:
-    """Return the file's bytes."""
+    """Return the bytes of a result's file."""
     return _render(result)
 
 
 def parse_task(data: bytes) -> Task:
-    """Return the task; ValueError with a reason when it is none. Unknown fields are left to newer readers."""
+    """Return the parsed task; ValueError with a reason when *data* is not one. Unknown fields are ignored."""
     raw = _object(data)
     return Task(
         id=_text(raw, "id"),
@@ -113,7 +122,7 @@ def parse_task(data: bytes) -> Task:
 
 
 def parse_result(data: bytes) -> Result:
-    """Return the result; ValueError with a reason when it is none."""
+    """Return the parsed result; ValueError with a reason when *data* is not one."""
     raw = _object(data)
     status = _one_of(raw, "status", ("done", "failed"))
     usage = raw.get("usage")
@@ -145,16 +154,6 @@ def _render(record: Task | Result) -> bytes:
     return render_json({"version": VERSION, **fields}) + b"\n"
 
 
-_WIRE: Final = {
-    "created_at": "createdAt",
-    "previous_digest": "previousDigest",
-    "retry_after_s": "retryAfterS",
-    "started_at": "startedAt",
-    "completed_at": "completedAt",
-    "duration_ms": "durationMs",
-}
-
-
 def _object(data: bytes) -> dict[str, Any]:
     raw = parse_json(data)
     if not isinstance(raw, dict):
@@ -172,7 +171,7 @@ def _text(raw: dict[str, Any], key: str, default: str | None = None) -> str:
 
 
 def _line(raw: dict[str, Any], key: str) -> str:
-    """Return what may stand in the head of a summary, whatever was sent: one line of characters that can be written."""
+    """Return a field for the head of a summary: one line of characters that can be written in UTF-8, whatever was sent."""
     return " ".join(_text(raw, key, "").encode("utf-8", "replace").decode().split())[:_LINE]
 
 
@@ -188,7 +187,7 @@ def _time(raw: dict[str, Any], key: str) -> str:
     try:
         return found and to_wire(from_wire(found))
     except ValueError:
-        raise ValueError(f"{key} is no time with a zone") from None
+        raise ValueError(f"{key} is not a time with a zone") from None
 
 
 def _number(raw: dict[str, Any], key: str) -> int:
@@ -218,6 +217,6 @@ def _sources(raw: dict[str, Any]) -> tuple[Source, ...]:
         found = tuple(Source(str(s["name"]), str(s["digest"]), int(s.get("count", 0))) for s in listed)
     except (TypeError, KeyError, ValueError, AttributeError):
         raise ValueError("sources are not {name, digest, count}") from None
-    if not all(map(can_stand, found)):
-        raise ValueError("sources are none that a summary could name")
+    if not all(map(can_be_named, found)):
+        raise ValueError("sources can not be named in a summary")
     return found

@@ -1,8 +1,8 @@
 """
-A turn, turns/<id>.json: what is put before the assistant, what is not, and why (docs/protocol.md, 7).
+The format of a turn, turns/<id>.json: what was put before the assistant, what was left out, and why (docs/protocol.md, 7).
 
-It is the receipt of a command that made a turn, or the context that the supervisor made ready for what waits in inbox.json;
-such a one names the version of the inbox it was made for. It holds words of the user, so the file is 0600.
+The file is the receipt of a command that made a turn, or the context that the supervisor prepared for inbox.json; the latter
+states the digest of that inbox. It contains texts of the user, so its mode is 0600.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TURN_ID: Final = re.compile(r"\d{8}T\d{9}Z-[0-9a-f]{12}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """One thing that was found: where, how well, whether it was shown, and if not, why not."""
+    """One passage that was found: its place, its score, whether it was shown, and if not, why not."""
 
     path: str
     start: int
@@ -43,9 +43,9 @@ class Candidate:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
     """
-    One turn. *history* and *messages* are as they were sent; *config* holds the settings that mattered, by their names.
+    One turn. *history* and *messages* are as they were sent; *config* holds the settings that were used, by their names.
 
-    *inbox* is the sha256 of the inbox.json that a ready context was made for, "" in the receipt of a command.
+    *inbox* is the sha256 of the inbox.json that a context was prepared for, "" in the receipt of a command.
     """
 
     id: str
@@ -70,7 +70,7 @@ class Receipt:
 
 def turn_id(at: datetime, *parts: str) -> str:
     """
-    Return an id that sorts by time and is the same only for the same turn.
+    Return the id of a turn: it sorts by time and depends on *at* and *parts* only.
 
     >>> from datetime import UTC, datetime
     >>> turn_id(datetime(2026, 1, 31, 8, tzinfo=UTC), "花生呢？")
@@ -80,25 +80,25 @@ def turn_id(at: datetime, *parts: str) -> str:
     return f"{re.sub('[-:.]', '', to_wire(at))}-{digest}"
 
 
-def ready_id(one: Message, written: datetime, latest: datetime) -> str:
+def prepared_turn_id(message: Message, written: datetime, latest: datetime) -> str:
     """
-    Return the id of the turn that answers the input *one*, as an assistant can work it out for itself.
+    Return the id of the turn that answers the input *message*; an assistant can compute the same id.
 
-    Its time is the input's createdAt; without one, or one after *latest*, when inbox.json was *written*. The digest is of its
-    id, without one of its text.
+    The time is the input's createdAt; if that is missing or after *latest*, it is when inbox.json was *written*. The digest is
+    of the input's id, or of its text if it has no id.
     """
-    is_possible = one.created_at is not None and one.created_at <= latest
-    return turn_id(one.created_at if is_possible and one.created_at else written, one.id or one.text)
+    at = message.created_at if message.created_at and message.created_at <= latest else written
+    return turn_id(at, message.id or message.text)
 
 
 def render_receipt(receipt: Receipt) -> bytes:
-    """Return the file's bytes."""
+    """Return the bytes of a receipt's file."""
     found = {"version": VERSION, **asdict(receipt), "at": to_wire(receipt.at)}
     return render_json(found) + b"\n"
 
 
 def parse_receipt(data: bytes, path: Path | str) -> Receipt:
-    """Return the receipt; BadFile where *data* is none, NewerFormat where it is a newer recalld's; unknown keys are skipped."""
+    """Return the parsed receipt without unknown keys; BadFile when *data* is not one, NewerFormat from a newer recalld."""
     try:
         found = parse_json(data)
         version = found["version"]
@@ -111,7 +111,17 @@ def parse_receipt(data: bytes, path: Path | str) -> Receipt:
             known[name] = tuple(known.get(name, ()))
         return Receipt(**known)
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise BadFile(path, "it is no receipt of a turn") from None
+        raise BadFile(path, "it is not the receipt of a turn") from None
+
+
+def newest_turn_id(names: Sequence[str]) -> str | None:
+    """Return the id of the newest turn in a list of file names; None when there is none."""
+    return max(turn_ids(names), default=None)
+
+
+def turn_ids(names: Sequence[str]) -> list[str]:
+    """Return the ids of the turns in a list of file names, oldest first."""
+    return sorted(name[:-5] for name in names if name.endswith(".json") and TURN_ID.fullmatch(name[:-5]))
 
 
 def _candidate(found: Mapping[str, Any]) -> Candidate:
@@ -121,7 +131,7 @@ def _candidate(found: Mapping[str, Any]) -> Candidate:
 def _known(kind: type, found: Mapping[str, Any]) -> dict[str, Any]:
     known = {field.name: found[field.name] for field in fields(kind) if field.name in found}
     for field in fields(kind):
-        if field.name in known and not _IS.get(str(field.type), lambda _: True)(known[field.name]):
+        if field.name in known and not _CHECKS.get(str(field.type), lambda _: True)(known[field.name]):
             raise TypeError(field.name)
     return known
 
@@ -130,8 +140,8 @@ def _each(kind: type | tuple[type, ...], found: object) -> bool:
     return isinstance(found, list) and all(isinstance(one, kind) for one in found)
 
 
-#: What the types above are in JSON.
-_IS: Final[Mapping[str, Callable[[Any], bool]]] = {
+#: How a value from JSON is checked against the type of its field.
+_CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "str": lambda found: isinstance(found, str),
     "int": lambda found: isinstance(found, int),
     "float": lambda found: isinstance(found, (int, float)),
@@ -142,13 +152,3 @@ _IS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "Mapping[str, int]": lambda found: isinstance(found, dict) and _each((int, float), [*found.values()]),
     "Mapping[str, Any]": lambda found: isinstance(found, dict),
 }
-
-
-def newest(names: Sequence[str]) -> str | None:
-    """Return the id of the newest turn among file names, None where there is none."""
-    return max(ids(names), default=None)
-
-
-def ids(names: Sequence[str]) -> list[str]:
-    """Return the ids of the turns among file names, oldest first."""
-    return sorted(name[:-5] for name in names if name.endswith(".json") and TURN_ID.fullmatch(name[:-5]))

@@ -12,7 +12,7 @@ import time
 import weakref
 from typing import TYPE_CHECKING, Final
 
-from supervisor.protocol.llm import NO_KEY, find_key, is_here, shown
+from supervisor.protocol.llm import NO_KEY, find_key, is_local, without_credentials
 from supervisor.text.redact import redacted
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Embeddings:
         import httpx2
 
         # made here, where nobody waits yet; it keeps its connection, and what is for this machine goes through no proxy
-        self._client = httpx2.Client(trust_env=not is_here(self._url), follow_redirects=False)
+        self._client = httpx2.Client(trust_env=not is_local(self._url), follow_redirects=False)
         weakref.finalize(self, self._client.close)
 
     @property
@@ -65,7 +65,7 @@ class Embeddings:
             data = json.loads(answer)["data"]
             rows = [one["embedding"] for one in sorted(data, key=lambda one: one.get("index", 0))]
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise ValueError(f"{shown(self._url)} answered something that is no list of vectors") from None
+            raise ValueError(f"{without_credentials(self._url)} answered something that is no list of vectors") from None
         return self._checked(rows, len(texts))
 
     def _plain(self, text: str) -> str:
@@ -77,7 +77,7 @@ class Embeddings:
     def _checked(self, rows: Sequence[object], count: int) -> list[bytes]:
         import numpy as np
 
-        where = shown(self._url)
+        where = without_credentials(self._url)
         try:
             found = np.array(rows, dtype=np.float32)
         except (ValueError, TypeError, OverflowError):
@@ -94,7 +94,7 @@ class Embeddings:
         import httpx2
 
         headers = {} if self._key == NO_KEY else {"Authorization": f"Bearer {self._key}"}
-        where = shown(self._url)
+        where = without_credentials(self._url)
         data = bytearray()
         try:
             timeout = max(0.001, ends_at - time.monotonic())

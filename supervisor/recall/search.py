@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from supervisor.index.hit import SearchResult
 from supervisor.index.literal import look_up, parts
 from supervisor.protocol.clock import within
-from supervisor.protocol.errors import BadFile, as_ours
+from supervisor.protocol.errors import BadFile, as_supervisor_error
 from supervisor.query.parse import Query, parse_query
 from supervisor.text.tokenizer import tokens
 
@@ -115,7 +115,7 @@ class _Search:
         try:
             return step()
         except Exception as error:  # noqa: BLE001 - the turn is worth more than what failed in it
-            self.faults.append(str(as_ours(error, "recall", self._ws.paths.root)))
+            self.faults.append(str(as_supervisor_error(error, "recall", self._ws.paths.root)))
         return otherwise
 
     def scored(self, query: Query, deadline: Deadline) -> list[Hit]:

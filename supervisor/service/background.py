@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from supervisor.context.prepared import Ready
 from supervisor.protocol.clock import within
-from supervisor.protocol.errors import Busy, InternalError, SupervisorError, as_ours
+from supervisor.protocol.errors import Busy, InternalError, SupervisorError, as_supervisor_error
 from supervisor.recall.canaries import probe
 from supervisor.recall.rerank import precompute_vectors
 from supervisor.recall.search import refresh
@@ -208,5 +208,5 @@ class Freshness:
         try:
             step()
         except (SupervisorError, OSError) as error:
-            return str(as_ours(error, "index", self._ws.paths.state))
+            return str(as_supervisor_error(error, "index", self._ws.paths.state))
         return ""

@@ -216,8 +216,8 @@ def _messages(ws: Workspace, path: Path) -> Iterator[Message]:
 
 def _raw(block: Block) -> dict[str, Any]:
     """Return the JSON object that the block was made from."""
-    words = {"role": block.role, block.words_in: block.text, "createdAt": to_wire(block.created_at)}
-    return {"id": block.of or block.id, **words, **block.fields}
+    words = {"role": block.role, block.text_field: block.text, "createdAt": to_wire(block.created_at)}
+    return {"id": block.revision_of or block.id, **words, **block.fields}
 
 
 def _keep(ws: Workspace, name: str) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from supervisor.archive.restore import keep_damaged
-from supervisor.protocol.errors import BadConfig, BadFile, InternalError, NewerFormat, as_ours
+from supervisor.protocol.errors import BadConfig, BadFile, InternalError, NewerFormat, as_supervisor_error
 from supervisor.service.lock import alone, sweep_shared
 from supervisor.service.steps import archive, intake, reconcile_flags, trim_history, why_due
 from supervisor.summaries.collect import collect_results
@@ -84,7 +84,7 @@ def run_round(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"] 
         except (BadConfig, NewerFormat):
             raise
         except Exception as error:  # noqa: BLE001 - a bug in one step must not cost the others; it is told, and ends a one-shot
-            done.errors[name] = as_ours(error, name, ws.paths.root)
+            done.errors[name] = as_supervisor_error(error, name, ws.paths.root)
         return otherwise
 
     def archive_if_due() -> int:

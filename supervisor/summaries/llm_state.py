@@ -7,7 +7,7 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.protocol.clock import from_wire, to_the_millisecond, to_wire
+from supervisor.protocol.clock import from_wire, to_wire, truncate_to_ms
 from supervisor.summaries.retry import ProviderState, after_fault, after_success, charged, may_ask
 from supervisor.summaries.schedule import Maker
 
@@ -57,7 +57,7 @@ def note_result(ws: Workspace, result: Result, now: datetime) -> None:
     """Charge what the result cost. A fault of the provider pauses it and takes back what is queued; an answer ends a pause."""
     if result.extract or ws.extracting:
         return
-    now = to_the_millisecond(now)  # as what was noted before
+    now = truncate_to_ms(now)  # as what was noted before
     before = provider_state(ws)
     after = charged(before, result.usage, ws.today(now).isoformat(), calls_today(ws, now))
     started = from_wire(result.started_at) if result.started_at else None

@@ -1,1 +1,1 @@
-"""What can be said of a text by itself: its words, its language, whether it is small talk, how many tokens it costs."""
+"""What can be said of a text by itself: its tokens, its language, whether it is small talk, what in it is secret."""

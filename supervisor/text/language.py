@@ -1,4 +1,4 @@
-"""Which of the two languages of recalld a text is in, by its characters alone."""
+"""The language of a text, Chinese or English, by its characters alone."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from supervisor.text.tokenizer import HAN, KANA
 
 Language = Literal["zh", "en"]
 
-#: Words a Han character is worth: Chinese words have one or two, seldom three or four.
+#: Words per Han character: Chinese words have one or two characters, seldom three or four.
 _WORDS_A_HAN: Final = 0.75
-#: Japanese has about as much kana as kanji; a Chinese text has at most a quoted name in it.
+#: Kana per Han character from which a text is Japanese, which has about as many of both; Chinese has kana in names at most.
 _KANA_SHARE: Final = 0.1
 
 
 def language_of(text: str) -> Language:
     """
-    Return "zh" where at least half of the words are Chinese, else "en", which stands for every other language too.
+    Return "zh" if at least half of the words are Chinese, else "en", also for every other language.
 
     >>> language_of("用 pnpm install 装依赖就行"), language_of("ask 方阿姨 about the rent"), language_of("猫がいます")
     ('zh', 'en', 'en')
@@ -33,5 +33,5 @@ def language_of(text: str) -> Language:
 
 @cache
 def _counted() -> tuple[re.Pattern[str], ...]:
-    """Return what finds Han characters, kana and words of other scripts, compiled where there are any."""
+    """Return patterns of a Han character, a kana and a word of another script; compiled at first use."""
     return re.compile(f"[{HAN}]"), re.compile(f"[{KANA}]"), re.compile(f"[^\\W\\d_{HAN}{KANA}]+")

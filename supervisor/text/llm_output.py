@@ -1,9 +1,9 @@
 """
-What of a model's answer is the summary: the wrapping around it taken off, its prose told from its code.
+A model's output without what is not part of the answer: thinking, fences, announcements, offers, stop signs. Pure.
 
-Only what stands around a summary goes, never a word of it. What is no harmless wrapping stays, and the gate judges it.
-
-What a model says, less what it only thought, and less the wrapping that it puts around Markdown. Pure.
+`without_thinking` removes thinking and a Markdown fence; the worker applies it to every answer. `cleaned` removes all wrappings
+that models put around a summary. Only text around the summary is removed; summaries/quality.py judges what remains. `own_words`
+and `outside_code` separate the prose of a text from its code.
 """
 
 from __future__ import annotations
@@ -14,22 +14,26 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: Wrappings in one another, at most; deeper ones are no accident, and nothing is taken off.
+#: The most nested wrappings; a text with more is left as it is.
 _DEPTH: Final = 6
 _BLANK: Final = " \t\n\v\f\x1c\x1d\x1e\x1f\x85\xa0\u2028\u2029\u3000\ufeff\u200b"
 _FENCE: Final = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?(`{3,}|~{3,})([^`\n]*)")
-#: A heading, and the bold line that stands for one.
+#: A heading, or a bold line used as one.
 HEADING: Final = re.compile(r"[ \t]{0,3}#{1,6}(?:[ \t]|$)|[ \t]*\*\*[^*\n]{1,40}\*\*[:：]?[ \t]*$")
 _CODE_SPAN: Final = re.compile(r"`[^`\n]*`")
 _MARKDOWN: Final = frozenset({"markdown", "md", "text", "txt", "plaintext"})
 
 _THOUGHTS: Final = re.compile(r"<(think|thinking|thought|reasoning)>.*?</\1>", re.IGNORECASE | re.DOTALL)
-#: A server that puts the opening tag into the prompt sends back only the closing one.
+#: A server that puts the opening tag into the prompt returns only the closing one.
 _THOUGHTS_END: Final = re.compile(r"(?<!`)</(?:think|thinking)>[ \t]*(?:\n|\Z)", re.IGNORECASE)
 _TAGGED: Final = re.compile(r"<(summary|answer|output|response)>(.*)</\1>", re.IGNORECASE | re.DOTALL)
 _STOP_SIGN: Final = re.compile(r"(?:<\|(?:im_end|eot_id|end|endoftext|return)\|>|</s>|<end_of_turn>)\Z")
 _RULE: Final = re.compile(r"(?:-{3,}|\*{3,}|_{3,})[ \t]*\n(?=[ \t]*\n|#)")
 _LAST_RULE: Final = re.compile(r"\n[ \t]*\n(?:-{3,}|\*{3,}|_{3,})\Z")
+_THOUGHT: Final = re.compile(r"\s*<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+#: Where the chat template itself opens the thinking, only its end is in the answer, on a line of its own.
+_END: Final = re.compile(r"\A.*?^[ \t]*</think(?:ing)?>[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE)
+_WRAPPED: Final = re.compile(r"\A(`{3,}|~{3,})(?:markdown|md)?[ \t]*\n(.*)\n\1\Z", re.DOTALL | re.IGNORECASE)
 
 _OPENING: Final = re.compile(
     r"[*_# \t]{0,8}(?:(?:sure|certainly|of course|okay|ok|absolutely|no problem|got it)\b[^\w\n]{0,4})?"
@@ -54,11 +58,10 @@ _CLOSING: Final = re.compile(
 
 def cleaned(text: str) -> str:
     r"""
-    Return the answer without what models wrap around one: its line breaks plain, no blanks at its ends.
+    Return the answer without what models put around it, with plain line breaks and without blanks at its ends.
 
-    Taken off are complete thoughts before it, a fence, a `<summary>` tag or rules around the whole of it, a line that announces
-    it, a line that offers more, a stop sign of the model's format. "" where nothing else was said. Cleaning twice changes
-    nothing more.
+    It removes complete thoughts before it, a fence, a `<summary>` tag or rules around all of it, a line that announces it, a
+    line that offers more, and a stop sign of the model's format. "" when nothing is left. Cleaning twice changes nothing more.
 
     >>> cleaned("以下是总结：\n\n```markdown\n## 饮食\n对花生过敏。\n```\n")
     '## 饮食\n对花生过敏。'
@@ -73,8 +76,24 @@ def cleaned(text: str) -> str:
     return plain
 
 
+def without_thinking(text: str) -> str:
+    r"""
+    Return the answer without thinking and without a fence around it, stripped; "" when it is only thinking.
+
+    >>> without_thinking("<think>用户要摘要……</think>\n\n## 部署")
+    '## 部署'
+    """
+    while match := _THOUGHT.match(text):
+        text = text[match.end() :]
+    text = _END.sub("", text).strip()
+    wrapped = _WRAPPED.match(text)
+    if wrapped and not re.search(rf"^{wrapped[1]}", wrapped[2], re.MULTILINE):
+        text = wrapped[2].strip()
+    return text
+
+
 def outside_code(text: str) -> tuple[list[str], bool]:
-    """Return the lines that stand in no fenced code, and whether a fence is still open where the text ends."""
+    """Return the lines outside fenced code, and whether a fence is still open at the end of the text."""
     lines: list[str] = []
     fence = ""
     for line in text.split("\n"):
@@ -90,7 +109,7 @@ def outside_code(text: str) -> tuple[list[str], bool]:
 
 
 def opening(text: str) -> str:
-    """Return the text from its first words on that are no heading; all of it where it is nothing but headings."""
+    """Return the text after its first headings; all of it if it consists of headings."""
     start = 0
     for line in text.split("\n"):
         if line.strip() and not HEADING.match(line):
@@ -100,7 +119,7 @@ def opening(text: str) -> str:
 
 
 def own_words(text: str) -> list[str]:
-    """Return the lines that stand in no code, and of them what stands in no code span: what the text says itself."""
+    """Return the lines outside fenced code, without their code spans."""
     return [_CODE_SPAN.sub("", line) for line in outside_code(text)[0]]
 
 
@@ -139,7 +158,7 @@ def _without_stop_sign(text: str) -> str:
 
 
 def _without_fence(text: str) -> str:
-    """Return what stands in the one fence around the text; the text where the fences in it are more than one reads."""
+    """Return the content of the one fence around the text; the text itself if its fences are ambiguous."""
     first, _, rest = text.partition("\n")
     inside, _, last = rest.rpartition("\n")
     mark = _FENCE.fullmatch(first)
@@ -160,25 +179,3 @@ _STEPS: Final[tuple[Callable[[str], str], ...]] = (
     _without_rules,
     _without_fence,
 )
-
-
-_THOUGHT: Final = re.compile(r"\s*<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-#: Where a chat template has opened the thinking itself, only its end is seen, on a line of its own.
-_END: Final = re.compile(r"\A.*?^[ \t]*</think(?:ing)?>[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE)
-_WRAPPED: Final = re.compile(r"\A(`{3,}|~{3,})(?:markdown|md)?[ \t]*\n(.*)\n\1\Z", re.DOTALL | re.IGNORECASE)
-
-
-def spoken(text: str) -> str:
-    r"""
-    Return the answer alone, stripped; "" when it holds nothing else than thinking.
-
-    >>> spoken("<think>用户要摘要……</think>\n\n## 部署")
-    '## 部署'
-    """
-    while match := _THOUGHT.match(text):
-        text = text[match.end() :]
-    text = _END.sub("", text).strip()
-    wrapped = _WRAPPED.match(text)
-    if wrapped and not re.search(rf"^{wrapped[1]}", wrapped[2], re.MULTILINE):
-        text = wrapped[2].strip()
-    return text

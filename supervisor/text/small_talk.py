@@ -1,9 +1,8 @@
 """
-Which messages are courtesy and nothing else: they are filed like all others, but nothing is to be recorded of them.
+Texts without content: courtesies and small talk of people, and a model's many ways to say "nothing to record".
 
-To those that only greet or thank nothing is to be remembered either.
-
-The many spellings of "nothing to record" (000, 无需记录; docs/protocol.md, 6).
+Courtesies are archived like all messages, but no summary mentions them (`is_chitchat`). For a question that is only small talk
+nothing is recalled (`is_small_talk`). Source: 000, 无需记录; docs/protocol.md, 6.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from supervisor.text.llm_output import HEADING, cleaned
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-#: Seed 000, `MessageAnalyzer._SKIP_PREFIXES`, to the letter.
+#: Document 000, `MessageAnalyzer._SKIP_PREFIXES`, unchanged.
 SKIP_PREFIXES: Final = (
     "好的", "知道了", "明白", "收到", "谢谢", "好", "行",
     "嗯", "哦", "ok", "OK", "Ok", "嗯嗯", "哦哦", "好好",
@@ -27,75 +26,20 @@ SKIP_PREFIXES: Final = (
     "got it", "noted", "fine", "cool", "nice",
 )  # fmt: skip
 
-#: What people say when they come and go, and goes on from a courtesy; ours.
+#: Greetings and goodbyes, and words that follow a courtesy; added by recalld.
 GREETINGS: Final = (
     "你好", "您好", "你们好", "大家好", "早安", "早上好", "上午好", "中午好", "下午好", "晚上好", "晚安", "早", "再见",
     "拜拜", "在吗", "在不在", "嗨", "哈喽", "hello", "hi", "hey", "good morning", "good afternoon", "good evening",
     "good night", "bye", "goodbye", "see you", "thank you", "there", "so much", "very much", "a lot", "everyone",
 )  # fmt: skip
 
-#: Characters, after folding; seed 000.
+#: The most characters of chit-chat, after folding; document 000.
 SKIP_CHARS: Final = 8
-_MOST_CHARS: Final = 80  # of small talk; ours
+_MOST_CHARS: Final = 80  # of small talk, after folding
 _PARTICLES: Final = frozenset("的了呢啊呀吧啦哦噢喔哈嘛呵嘻哟耶咯哒滴呐嗷你您")
 
-
-def is_chitchat(text: str) -> bool:
-    """
-    Tell whether *text* is blank, or at most 8 characters that are courtesies and what may trail them.
-
-    A courtesy is one of SKIP_PREFIXES, in any case or width; punctuation, particles, emoji and further courtesies may follow.
-    (Seed 000 asks for the prefix alone, which also drops 对花生过敏 and "no dairy".)
-
-    >>> [is_chitchat(t) for t in ("好的呢！", "Thanks!", "谢谢你🙏", "对花生过敏", "no dairy")]
-    [True, True, True, False, False]
-    """
-    folded = unicodedata.normalize("NFKC", text).casefold().strip()
-    return not folded or (len(folded) <= SKIP_CHARS and bool(_COURTESIES.match(folded)) and not _trail(folded, _COURTESIES))
-
-
-def is_small_talk(text: str) -> bool:
-    """
-    Tell whether *text* asks and tells nothing: it is blank, or greetings, courtesies and what may trail them, however many.
-
-    >>> [is_small_talk(t) for t in ("你好呀", "Good morning, thank you!", "？！", "早上好，会议几点")]
-    [True, True, True, False]
-    """
-    folded = unicodedata.normalize("NFKC", text[: _MOST_CHARS + 1]).casefold().strip()
-    return len(folded) <= _MOST_CHARS and not _trail(folded, _SMALL_TALK)
-
-
-def _trail(folded: str, courtesies: re.Pattern[str]) -> str:
-    """Return what is left when courtesies, particles, punctuation and emoji are taken away from the front."""
-    rest = folded
-    while rest:
-        courtesy = courtesies.match(rest)
-        if courtesy:
-            rest = rest[courtesy.end() :]
-        elif rest[0] in _PARTICLES or _is_decoration(rest[0]):
-            rest = rest[1:]
-        else:
-            break
-    return rest
-
-
-def _is_decoration(char: str) -> bool:
-    """Tell whether *char* is punctuation, space, a symbol or emoji, or what joins and colours emoji; money is none."""
-    return unicodedata.category(char)[0] in "PZM" or unicodedata.category(char) in {"So", "Sk", "Sm", "Cf"}
-
-
-def _any_of(said: Iterable[str]) -> re.Pattern[str]:
-    """Return a pattern of these, longest first. A Latin one ends where its word ends: "no" is not in "north"."""
-    longest = sorted({one.casefold() for one in said}, key=lambda one: (-len(one), one))
-    return re.compile("|".join(re.escape(one) + (r"(?![a-z0-9])" if one[0].isascii() else "") for one in longest))
-
-
-_COURTESIES: Final = _any_of(SKIP_PREFIXES)
-_SMALL_TALK: Final = _any_of((*SKIP_PREFIXES, *GREETINGS))
-
-
-LONGEST: Final = 400  # characters of one spelling, with headings and a reason
-_LINES: Final = 6  # a heading and the words under it, three times
+LONGEST: Final = 400  # characters of a text that says so, with headings and a reason
+_LINES: Final = 6  # three headings with a line below each
 
 _WORD: Final = re.compile(r"\w")
 _ZH: Final = (
@@ -111,7 +55,7 @@ _EN: Final = (
     r"|no (?:records?|summary|notes?|entry|recording) (?:(?:is|are|was|were) )?(?:needed|required|necessary)"
     r"|no need (?:to|for a) (?:record|summar|not)\w*(?: anything)?"
 )
-#: What a model may add: that there were courtesies only.
+#: A reason that a model may add: there were only courtesies.
 _WHY: Final = (
     r"\W{1,4}(?:因为)?(?:今天|当天|当日|对话|内容|消息|本日)?(?:中|里)?(?:只有|仅有?|全是|都是|只是|均为)[^。\n]{0,30}"
     r"(?:问候|寒暄|闲聊|客套|招呼|道谢|测试|礼貌)[^。\n]{0,12}"
@@ -124,14 +68,70 @@ _NOTHING: Final = re.compile(
 )
 
 
+def is_chitchat(text: str) -> bool:
+    """
+    Tell whether *text* is blank, or courtesies of at most 8 characters and nothing else.
+
+    A courtesy is one of SKIP_PREFIXES, in any case or width; punctuation, particles, emoji and further courtesies may follow.
+    (Document 000 tests for the prefix alone, which also drops 对花生过敏 and "no dairy".)
+
+    >>> [is_chitchat(t) for t in ("好的呢！", "Thanks!", "谢谢你🙏", "对花生过敏", "no dairy")]
+    [True, True, True, False, False]
+    """
+    folded = unicodedata.normalize("NFKC", text).casefold().strip()
+    return not folded or (
+        len(folded) <= SKIP_CHARS and bool(_COURTESIES.match(folded)) and not _after_courtesies(folded, _COURTESIES)
+    )
+
+
+def is_small_talk(text: str) -> bool:
+    """
+    Tell whether *text* is blank, or consists of any number of greetings and courtesies and nothing else.
+
+    >>> [is_small_talk(t) for t in ("你好呀", "Good morning, thank you!", "？！", "早上好，会议几点")]
+    [True, True, True, False]
+    """
+    folded = unicodedata.normalize("NFKC", text[: _MOST_CHARS + 1]).casefold().strip()
+    return len(folded) <= _MOST_CHARS and not _after_courtesies(folded, _SMALL_TALK)
+
+
 def says_nothing(text: str) -> bool:
     r"""
-    Tell whether the text is one of the spellings of "nothing to record", with or without headings above it.
+    Tell whether the text only says "nothing to record", in any of the usual ways, with or without headings.
 
     >>> says_nothing("## 总结\n\n（无需记录）"), says_nothing("无需记录的事很多")
     (True, False)
     """
     bare = cleaned(text)
-    told = [line for line in bare.split("\n") if _WORD.search(line)] if len(bare) <= LONGEST else []
-    said = [bool(_NOTHING.fullmatch(line)) for line in told]
-    return len(told) <= _LINES and any(said) and all(s or HEADING.match(t) for s, t in zip(said, told, strict=True))
+    lines = [line for line in bare.split("\n") if _WORD.search(line)] if len(bare) <= LONGEST else []
+    nothing = [bool(_NOTHING.fullmatch(line)) for line in lines]
+    return len(lines) <= _LINES and any(nothing) and all(n or HEADING.match(t) for n, t in zip(nothing, lines, strict=True))
+
+
+def _after_courtesies(folded: str, courtesies: re.Pattern[str]) -> str:
+    """Return the rest of the text after all courtesies, particles, punctuation and emoji at its beginning."""
+    rest = folded
+    while rest:
+        courtesy = courtesies.match(rest)
+        if courtesy:
+            rest = rest[courtesy.end() :]
+        elif rest[0] in _PARTICLES or _is_decoration(rest[0]):
+            rest = rest[1:]
+        else:
+            break
+    return rest
+
+
+def _is_decoration(char: str) -> bool:
+    """Tell whether *char* is punctuation, space, a symbol other than of money, an emoji or a part of one."""
+    return unicodedata.category(char)[0] in "PZM" or unicodedata.category(char) in {"So", "Sk", "Sm", "Cf"}
+
+
+def _any_of(phrases: Iterable[str]) -> re.Pattern[str]:
+    """Return a pattern of the phrases, longest first. A Latin phrase ends at the end of a word: "no" is not in "north"."""
+    longest = sorted({one.casefold() for one in phrases}, key=lambda one: (-len(one), one))
+    return re.compile("|".join(re.escape(one) + (r"(?![a-z0-9])" if one[0].isascii() else "") for one in longest))
+
+
+_COURTESIES: Final = _any_of(SKIP_PREFIXES)
+_SMALL_TALK: Final = _any_of((*SKIP_PREFIXES, *GREETINGS))

@@ -1,7 +1,7 @@
 """
-Where a text may be cut: never inside what a person sees as one character, and around the words that matter.
+Snippets of a text: the part around the terms that were searched for, never cut inside what a person sees as one character.
 
-That is a grapheme cluster of Unicode (UAX 29), as the library regex knows them. It is loaded only for a place where characters
+Such a character is a grapheme cluster of Unicode (UAX 29), found by the library regex, which is loaded only when two characters
 may join. Positions are code points.
 """
 
@@ -13,7 +13,7 @@ from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from supervisor.text.chinese import simplified
+from supervisor.text.chinese import to_simplified
 from supervisor.text.tokenizer import HAN
 
 if TYPE_CHECKING:
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
     import regex
 
-#: Categories of characters that join no neighbour of these categories: cased letters, numbers, punctuation, blanks, controls.
+#: Unicode categories whose characters never join each other: cased letters, numbers, punctuation, blanks, controls.
 _SEPARATE: Final = frozenset("Lu Ll Lt Nd Nl No Pc Pd Ps Pe Pi Pf Po Sc Sm Zs Zl Zp Cc".split())  # noqa: SIM905 - read as a list
-#: Full-width forms and the one letter whose lower case is longer than itself, so that positions stay.
+#: Full-width forms, and the one letter whose lower case has two characters: translating them keeps positions.
 _FOLDED: Final[Mapping[int, int | str]] = {**{code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}, 0x130: "i"}
 _LATIN: Final = re.compile(r"[A-Za-z0-9]+")
-_WORD_CHARS: Final = 15
-#: More finds of one word than this say nothing new about where to cut.
+_WORD_CHARS: Final = 15  # of a Latin word that a snippet may skip to begin with the next word
+#: The most occurrences of one term that are considered.
 _FINDS: Final = 40
 
 
@@ -35,7 +35,7 @@ def is_grapheme_boundary(text: str, at: int) -> bool:
     r"""
     Tell whether *text* may be cut before position *at* without splitting a character.
 
-    The two halves of a surrogate pair, as lenient JSON may leave them, stay together too.
+    The two halves of a surrogate pair, which lenient JSON may return, are not separated either.
 
     >>> is_grapheme_boundary("e\u0301a", 1), is_grapheme_boundary("e\u0301a", 2), is_grapheme_boundary("花生", 1)
     (False, True, True)
@@ -47,19 +47,19 @@ def is_grapheme_boundary(text: str, at: int) -> bool:
         return not (before == "\r" and here == "\n")
     if "\ud800" <= before <= "\udbff" and "\udc00" <= here <= "\udfff":
         return False
-    # subtle: it looks back beyond where it begins, so that flags are counted from the first of their row
+    # subtle: regex looks back before the position where it starts, so that flags are counted from the first one in a row
     cluster = _grapheme().match(text, at - 1, at + 1)
     return cluster is not None and cluster.end() == at
 
 
-def around(text: str, chars: int, terms: Sequence[str] = ()) -> tuple[int, int]:
+def snippet_span(text: str, chars: int, terms: Sequence[str] = ()) -> tuple[int, int]:
     """
-    Return start and end of at most *chars* characters of *text* that hold the most of *terms*; the head where none is found.
+    Return start and end of the part of at most *chars* characters with the most of *terms*; the beginning if it has none.
 
-    Terms are the tokeniser's, in lower case and stemmed. A text that is not longer is taken whole.
+    Terms are tokens: in lower case and stemmed. A text that is not longer is returned whole.
 
     >>> text = "先说天气，" * 3 + "我对花生过敏，医生说的。"
-    >>> start, end = around(text, 10, ["花生", "过敏"])
+    >>> start, end = snippet_span(text, 10, ["花生", "过敏"])
     >>> text[start:end]
     '对花生过敏，医生说的'
     """
@@ -80,11 +80,11 @@ def around(text: str, chars: int, terms: Sequence[str] = ()) -> tuple[int, int]:
 
 
 def _comparable(text: str, terms: Sequence[str]) -> str:
-    """Return the text as terms are written, every character in its place."""
+    """Return the text in lower case and simplified Chinese, as terms are; every character keeps its position."""
     low = text.translate(_FOLDED).lower()
     if not any(not term.isascii() and _han_run().match(term) for term in terms):
         return low
-    return _han_run().sub(lambda run: known if len(known := simplified(run[0])) == len(run[0]) else run[0], low)
+    return _han_run().sub(lambda run: known if len(known := to_simplified(run[0])) == len(run[0]) else run[0], low)
 
 
 @cache
@@ -93,7 +93,7 @@ def _han_run() -> re.Pattern[str]:
 
 
 def _word_start(text: str, start: int, most: int) -> int:
-    """Return where the next word begins, where *start* lies within a Latin one that ends before *most*."""
+    """Return the start of the next word if *start* is inside a Latin word that ends before *most*, else *start*."""
     if not start or not _LATIN.match(text, start - 1):
         return start
     found = _LATIN.match(text, start)
@@ -102,10 +102,10 @@ def _word_start(text: str, start: int, most: int) -> int:
 
 
 def _finds(low: str, terms: Iterable[str]) -> list[tuple[int, int, str]]:
-    """Return start, end and term of what is found in the lower-case text, in order."""
+    """Return start, end and term of each occurrence in the lower-case text, in order."""
     found = []
     for term in terms:
-        # subtle: a stem may end in an i that is a y in the text (allergi)
+        # subtle: a stem may end in an i where the text has a y (allergi)
         shape = term if term in low or not term.endswith("i") else term[:-1]
         at = low.find(shape) if shape else -1
         for _ in range(_FINDS):
@@ -117,25 +117,25 @@ def _finds(low: str, terms: Iterable[str]) -> list[tuple[int, int, str]]:
 
 
 def _densest(finds: list[tuple[int, int, str]], chars: int) -> tuple[int, int]:
-    """Return start and end of the finds that lie within *chars* and are of the most terms, of the rarest; the first such."""
+    """Return start and end of the first span within *chars* that has the most terms, and among those the rarest."""
     often = Counter(term for _, _, term in finds)
     best, most = finds[0][:2], (0, 0.0)
     for i, (start, end, _) in enumerate(finds):
         last = end
-        met: set[str] = set()
+        terms: set[str] = set()
         for _, other_end, term in finds[i:]:
             if other_end - start > chars:
                 break
             last = max(last, other_end)
-            met.add(term)
-        worth = len(met), sum(1 / often[term] for term in met)
+            terms.add(term)
+        worth = len(terms), sum(1 / often[term] for term in terms)
         if worth > most:
             best, most = (start, last), worth
     return best
 
 
 def _is_separate(char: str) -> bool:
-    """Tell a character that joins no other such: most of them, Chinese and kana included, so that regex is seldom needed."""
+    """Tell whether the character never joins another such: most do not, Chinese and kana included, so regex is rarely used."""
     category = unicodedata.category(char)
     return category in _SEPARATE or ("\u3041" <= char <= "\u9fff" and category in {"Lo", "Lm"})
 

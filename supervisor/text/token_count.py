@@ -1,8 +1,8 @@
 """
-How many tokens a text costs, without a tokeniser: a little too many rather than too few.
+An estimate of how many tokens a text has, without a model's tokeniser; it is rather too high than too low.
 
-The weights were fitted on Qwen's tokeniser, against Chinese and English conversation and code; a server's own usage figures
-say by how much a Chinese character may weigh less. Source: design of recall, "Tokens are estimated"; 003, 上下文预算.
+The weights were fitted to Qwen's tokeniser on Chinese and English conversation and code. For a model with cheaper Chinese
+characters, `tokens.cjk_weight` can be lowered by the server's usage figures. Source: docs/recall.md; 003, 上下文预算.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import Final
 
 from supervisor.text.tokenizer import HAN, KANA
 
-#: Letters of a Latin word that one token surely holds; common words hold more, names and slang hardly.
+#: Letters of a Latin word per token; common words have more, names and slang hardly this many.
 _WORD_LETTERS: Final = 5
-_KEY_LETTERS: Final = 1.5  # the same for letters between digits: hex, keys, ids
+_KEY_LETTERS: Final = 1.5  # the same for letters next to digits: hex, keys, ids
 _ASCII_MARK: Final = 0.8  # a bracket, operator or comma; two of them are often one token
-_LINE_BREAK: Final = 1.0  # with blank lines around it; an indent is one more
+_LINE_BREAK: Final = 1.0  # together with blank lines around it; an indent is one more
 _LETTER: Final = 1.0  # of another script
 _SIGN: Final = 3.0  # an emoji, a control character: up to one token a byte
 _PIECE: Final = re.compile(
     rf"(?P<cjk>[{HAN}{KANA}\u3000-\u303f\uff00-\uffef\uac00-\ud7a3]+)|(?P<key>(?<=[0-9])[A-Za-z]+|[A-Za-z]+(?=[0-9]))|(?P<word>[A-Za-z]+)|(?P<digits>[0-9]+)"
-    # one blank before a word is part of the word's token, before a digit or a Han character it is not
+    # one blank before a word belongs to the word's token; before a digit or a Han character it does not
     r"|(?P<lines>[ \t]*\n\s*)|(?P<blank>[ \t]{2,}|[ \t](?=[^\x21-\x2f\x3a-\x7e]))|(?P<mark>[!-/:-@\[-`{-~]+)"
     r"|(?P<letter>[^\W\d_])|(?P<sign>[^\x00-\x20\x7f])",
 )
@@ -34,13 +34,13 @@ def estimate_tokens(text: str, cjk_weight: float = 1.0) -> int:
 
 
 def whole_tokens(cost: float) -> int:
-    """Return the cost rounded up, but not for the error of adding floats."""
+    """Return the cost rounded up, without rounding up the error of adding floats."""
     return math.ceil(round(cost, 6))
 
 
 def token_cost(text: str, cjk_weight: float = 1.0) -> float:
     """
-    Return the estimate before it is rounded, so that the parts of a text can be added.
+    Return the estimate before rounding, so that the costs of parts can be added.
 
     The cost of a text is the sum of the costs of its parts if each but the first begins with a single blank.
 

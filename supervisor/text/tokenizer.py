@@ -1,12 +1,9 @@
 """
-Words that stand in nearly every text and find nothing: Chinese, and English without apostrophes' tails. Our own lists.
+The tokeniser, and the stop words of Chinese and English. Index, query, slugs and extracts all use it, so that they agree.
 
-The one tokeniser: index, query, slugs and extracts see the same words, or they would not find each other.
-
-Unicode NFKC and casefold; runs of Han characters, traditional as simplified, through jieba's search mode (chinese); Latin
-words without accents, stemmed; scripts without spaces and hangul as pairs of characters; stop words of Chinese and English
-dropped. jieba and PyStemmer are loaded at first use, jieba only where there is a Han character. Source: design "Tokens" of
-recall; 003, 检索.
+Text is normalised (Unicode NFKC, casefold). Runs of Han characters, converted to simplified ones, are cut by jieba's search
+mode; Latin words lose their accents and are stemmed; scripts without spaces, and hangul, become pairs of characters; stop words
+are dropped. jieba and PyStemmer are loaded at first use, jieba only for a Han character. Source: docs/recall.md; 003, 检索.
 """
 
 from __future__ import annotations
@@ -17,7 +14,7 @@ import unicodedata
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.text.chinese import cut_for_search, cut_whole, simplified
+from supervisor.text.chinese import cut_for_search, cut_whole, to_simplified
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,16 +47,16 @@ ENGLISH: Final[frozenset[str]] = frozenset(
 )
 
 
-#: Part of every index made with these words: another number means that it has to be made anew.
+#: Stored in every index; an index with another version of the tokens has to be rebuilt.
 VERSION: Final = 4
 
 #: Han characters with 々 and 〇, for use in a character class.
 HAN: Final = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 #: Hiragana and katakana with the long-vowel mark.
 KANA: Final = "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
-#: Hangul; Thai and Lao, Burmese, Khmer: written without spaces, or with endings grown to the word.
+#: Kana, hangul, Thai, Lao, Burmese, Khmer: written without spaces, or with endings joined to the word.
 _PAIRED: Final = KANA + "\u1100-\u11ff\uac00-\ud7a3\u0e01-\u0e3a\u0e40-\u0eff\u1000-\u109f\u1780-\u17d3"
-#: Signs that belong to a word but are no letters to `re`: accents, Hebrew and Arabic points, Indic vowels.
+#: Signs that belong to a word but that `re` does not count as letters: accents, Hebrew and Arabic points, Indic vowels.
 _MARKS: Final = "\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0966-\u0dff"
 _LETTER: Final = f"(?:[^\\W_{HAN}{_PAIRED}]|[{_MARKS}])"
 _PIECE: Final = re.compile(
@@ -72,15 +69,15 @@ _JOINTS: Final = re.compile(r"[.'\-_]+")
 _CAMEL: Final = re.compile(r"[a-z][a-z0-9]*(?:[A-Z][a-z0-9]+)+")
 _HUMP: Final = re.compile(r"[A-Z]?[a-z0-9]+")
 _ACCENTS: Final = re.compile("(?<=[a-z])[\u0300-\u036f]+")
-_VERSION_LIKE: Final = re.compile(r"v?\d+(?:[.-]\d+)+")  # its digits alone say nothing
-_HYPHENED: Final = re.compile(r"[a-z]{1,8}-[a-z]{1,8}")  # Wi-Fi, e-mail, check-in: some write them as one word
-_NUMBERED: Final = re.compile(r"([a-z]{2,})(\d{1,4})")  # iPhone15, PostgreSQL16: others put a blank between
+_VERSION_LIKE: Final = re.compile(r"v?\d+(?:[.-]\d+)+")  # its parts alone mean nothing
+_HYPHENED: Final = re.compile(r"[a-z]{1,8}-[a-z]{1,8}")  # Wi-Fi, e-mail, check-in: also written as one word
+_NUMBERED: Final = re.compile(r"([a-z]{2,})(\d{1,4})")  # iPhone15, PostgreSQL16: also written with a blank
 _CLITIC: Final = re.compile(r"'(?:s|m|re|ve|ll|d)$")
 
 
 def tokens(text: str) -> list[str]:
     """
-    Return the words of *text* as index and query know them: in order, duplicates kept, stop words dropped.
+    Return the tokens of *text* for index and query: in order, with duplicates, without stop words.
 
     >>> tokens("Deployed gpt-4o-mini with Python 3.11")
     ['deploy', 'gpt-4o-mini', 'gpt', '4o', 'mini', 'python', '3.11']
@@ -90,10 +87,10 @@ def tokens(text: str) -> list[str]:
 
 def spelled(text: str) -> Iterator[tuple[str, str]]:
     """
-    Yield every word as it is written in *text* (NFKC) together with its token, for showing and weighing, not for finding.
+    Yield every word as it is written in *text* (NFKC) together with its token, for display and weights, not for search.
 
-    Chinese words are whole here, and a name that no dictionary has is one word where jieba's guess makes it one. Index and
-    query don't guess: the guess hangs on the words around it, and single characters always meet.
+    Chinese words are whole here, and a name that is not in the dictionary is one word if jieba guesses so. Index and query do
+    not guess: a guess depends on the words around it, while single characters always match.
     """
     return _spelled(text, whole=True)
 
@@ -114,9 +111,9 @@ def _spelled(text: str, *, whole: bool) -> Iterator[tuple[str, str]]:
 
 def latin_words(text: str) -> list[str]:
     """
-    Return the Latin words and identifiers of *text*: ASCII, lower case, not stemmed, in order, duplicates kept.
+    Return the Latin words and identifiers of *text*: ASCII, lower case, not stemmed, in order, with duplicates.
 
-    Stop words and bare numbers are left out. Loads neither jieba nor PyStemmer.
+    Stop words and bare numbers are left out. This loads neither jieba nor PyStemmer.
 
     >>> latin_words("把 Café 部署到 Cloudflare Workers, the 3.11 way")
     ['cafe', 'cloudflare', 'workers', 'way']
@@ -132,7 +129,7 @@ def stem(word: str) -> str:
 
 
 def _fold(word: str) -> str:
-    """Return the word in lower case, Latin letters without their accents, apostrophes straight."""
+    """Return the word in lower case, with Latin letters without accents and straight apostrophes."""
     low = word.casefold().replace("’", "'")
     if low.isascii():
         return low
@@ -141,7 +138,7 @@ def _fold(word: str) -> str:
 
 
 def _latin_tokens(found: str) -> Iterator[str]:
-    """Yield the word's token, and then for a compound those of its parts."""
+    """Yield the token of the word, then for a compound the tokens of its parts."""
     word = _CLITIC.sub("", _fold(found))
     if word in ENGLISH:
         return
@@ -168,14 +165,14 @@ def _stemmed(word: str) -> str:
 
 
 def _pairs(run: str) -> list[str]:
-    """Return overlapping pairs of characters, or the one character."""
+    """Return the overlapping pairs of characters, or the single character."""
     folded = _fold(run)
     return [folded[i : i + 2] for i in range(len(folded) - 1)] or [folded]
 
 
 def _han_words(run: str, *, whole: bool) -> Iterator[tuple[str, str]]:
-    """Yield the words of a run as they are written and as they are known, which differ where it is traditional."""
-    known = simplified(run)
+    """Yield each word of a run as written and as its token, which differ where the run is traditional Chinese."""
+    known = to_simplified(run)
     at = 0
     for word in cut_whole(known) if whole else cut_for_search(known):
         written = run[at : at + len(word)] if whole and len(known) == len(run) else word
@@ -184,7 +181,7 @@ def _han_words(run: str, *, whole: bool) -> Iterator[tuple[str, str]]:
             yield written, word
 
 
-_stemming: Final = threading.Lock()  # a Stemmer must not be entered twice at a time
+_stemming: Final = threading.Lock()  # a Stemmer is not thread-safe
 
 
 @cache

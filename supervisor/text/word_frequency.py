@@ -1,8 +1,8 @@
 """
-How rare a word is in the language at large: what is rare there and stands in a day's talk is what the day was about.
+How rare a word is in general text: a rare word in a day's messages tells what the day was about.
 
-Chinese words by jieba's own dictionary, English ones by their place among the 6,000 commonest (data/english.txt, commonest
-first; its source and licence are in THIRD_PARTY.md). Everyday words of chat are common whatever those say.
+Chinese words are rated by jieba's dictionary, English words by their rank among the 6,000 most common (data/english.txt, most
+common first; its source and licence are in THIRD_PARTY.md). Everyday words of chat count as common in any case.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from typing import Final
 from supervisor.text.chinese import han_frequency
 from supervisor.text.tokenizer import HAN, stem
 
-#: Uses in a million words from which a word is no longer rare at all, and below which it can't be rarer.
+#: Occurrences in a million words at which the rarity is 0, and at which it is 1.
 _COMMON: Final = 3000.0
 _RAREST: Final = 1.0
-#: A Chinese word that the dictionary lacks is a name, or a wrong guess.
+#: The rarity of a Chinese word that is not in the dictionary: a name, or a wrong guess of the segmentation.
 _GUESSED: Final = 0.6
-#: Zipf's law: the word of rank r stands about 100,000 / r times in a million words.
+#: Zipf's law: the word of rank r occurs about 100,000 / r times in a million words.
 _ZIPF: Final = 100_000.0
 _HAN: Final = re.compile(f"[{HAN}]")
-#: Where written Chinese and the web of the lists differ from two people talking.
+#: Words that are more common in conversation than in the texts behind the two lists.
 _CHAT: Final = frozenset(
     """
     谢谢 感谢 不用谢 不客气 你好 您好 再见 早上好 晚上好 晚安 早安
@@ -42,7 +42,7 @@ _CHAT: Final = frozenset(
 @lru_cache(maxsize=100_000)
 def rarity(token: str) -> float:
     """
-    Return how rare a token of `words.tokens` is: 0.0 for an everyday word, 1.0 for a name or a term.
+    Return how rare a token of `tokenizer.tokens` is: 0.0 for an everyday word, 1.0 for a name or a term.
 
     >>> rarity("thank") < rarity("backup") < rarity("rsync")
     True
@@ -58,7 +58,7 @@ def rarity(token: str) -> float:
 
 def is_known(token: str) -> bool:
     """
-    Tell whether a token of `words.spelled` is a word of the dictionary or one of the common words; names and typos are not.
+    Tell whether a token of `tokenizer.spelled` is in the dictionary or among the common words; names and typos are not.
 
     >>> is_known("backup"), is_known("备份"), is_known("becuas")
     (True, True, False)
@@ -68,7 +68,7 @@ def is_known(token: str) -> bool:
 
 @cache
 def _ranks() -> dict[str, int]:
-    """Return the place of each common stem in the language, the commonest word being 1."""
+    """Return the rank of each common stem; the most common word has rank 1."""
     ranks: dict[str, int] = {}
     words = (Path(__file__).parent / "data/english.txt").read_text(encoding="ascii").split()
     for rank, word in enumerate(words, 1):

@@ -32,7 +32,7 @@ def known_of(history: History, here: History | None = None) -> Known:
     times = {}
     for one in history:
         if isinstance(one, Message):
-            for base in one.bases:
+            for base in one.fingerprints:
                 if one.id not in by_base[base]:
                     by_base[base].append(one.id)
             if "createdAtFound" in one.raw:

@@ -195,7 +195,7 @@ def test_plan_days_keeps_equal_text_under_different_ids():
 def test_plan_days_writes_other_text_under_a_written_id_as_a_revision():
     said = parsed_message("m0", "改到周五")
     plan = plan_days([said], SHANGHAI, (), lambda identity: identity == "m0")
-    assert [block.id for block in plan[0].blocks] == [f"m0~{said.words[:8]}"]
+    assert [block.id for block in plan[0].blocks] == [f"m0~{said.text_digest[:8]}"]
     assert plan[0].keys == {said.key}
 
 

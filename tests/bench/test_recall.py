@@ -8,7 +8,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from bench.recall import HERE, ask, prepare, questions_of, share
-from supervisor.protocol.clock import frozen
+from supervisor.protocol.clock import fixed_clock
 from supervisor.recall.search import refresh
 from supervisor.workspace import open_workspace
 
@@ -36,7 +36,7 @@ def test_bench_ask_finds_five_of_six_answers_whole_within_the_budget(tmp_path):
     prepare(HISTORY, tmp_path / "ws", "files", ZoneInfo("Asia/Shanghai"), asked_at)
     # the machine of a test may be busy: what is measured here is the order, not the time
     settings = {"RECALLD_RECALL_TIMEOUT_MS": "10000"}
-    ws = open_workspace(tmp_path / "ws", settings, frozen(datetime.fromisoformat(asked_at)))
+    ws = open_workspace(tmp_path / "ws", settings, fixed_clock(datetime.fromisoformat(asked_at)))
     refresh(ws)
     figures = [(one["dataset"], ask(ws, one, TEXTS)) for one in QUESTIONS]
     for name in ("workspace_zh", "workspace_en"):

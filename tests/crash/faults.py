@@ -136,7 +136,7 @@ def in_place(self: Any, path: Any, data: bytes, seen: Any, keep: Any = None) -> 
 
 def sync_late(self: Any, path: Any, data: bytes, seen: Any, keep: Any = None) -> None:
     """Rename first, make the bytes durable afterwards."""
-    temporary = self._name(path)
+    temporary = self._temporary_name(path)
     handle = self.disk.create(temporary, 0o600)
     self.disk.write(handle, data)
     self.disk.rename(temporary, path)

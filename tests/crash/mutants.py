@@ -61,7 +61,7 @@ MUTANTS = (
         ((Files, "append", faults.append_torn),),
         survives="what the journal loses is read anew from history.json and the dated files; test_files_crash finds it",
     ),
-    Mutant("no last look before the rename", others.Between, "LOST: 插", ((Files, "_still", lambda *_: True),)),
+    Mutant("no last look before the rename", others.Between, "LOST: 插", ((Files, "_is_unchanged", lambda *_: True),)),
     Mutant("no sweep", talking.Archive, "was left behind", ((Files, "sweep", lambda *_, **__: 0),)),
     Mutant("a sweep of anything temporary", people.Notes, "lost a person's words", ((Files, "sweep", faults.greedy_sweep),)),
     Mutant("files that others may read", talking.Archive, "has mode 0644", ((supervisor.protocol.files, "FILE_MODE", 0o644),)),

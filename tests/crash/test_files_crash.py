@@ -33,7 +33,7 @@ class NoFolderSync(Honest):
 
 class RenameBeforeWrite(Honest):
     def replace(self, path: Any, data: bytes, seen: Any, keep: Any = None) -> None:
-        handle = self.disk.create(temporary := self._name(path), 0o600)
+        handle = self.disk.create(temporary := self._temporary_name(path), 0o600)
         self.disk.rename(temporary, path)
         self.disk.write(handle, data)
         self.disk.sync(handle)
@@ -43,7 +43,7 @@ class RenameBeforeWrite(Honest):
 
 class SyncAfterRename(Honest):
     def replace(self, path: Any, data: bytes, seen: Any, keep: Any = None) -> None:
-        handle = self.disk.create(temporary := self._name(path), 0o600)
+        handle = self.disk.create(temporary := self._temporary_name(path), 0o600)
         self.disk.write(handle, data)
         self.disk.rename(temporary, path)
         self.disk.sync(handle)

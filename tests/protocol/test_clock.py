@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.protocol.clock import (
+    clock_from,
     find_zone,
+    fixed_clock,
     from_wire,
-    frozen,
     local_day,
     machine_zone,
     read_instant,
-    starting_at,
     to_wire,
     utc_now,
 )
@@ -152,9 +152,9 @@ def test_local_day_stays_at_the_last_calendar_day_east_of_utc() -> None:
     assert local_day(utc(9999, 12, 31, 23), SHANGHAI) == date(9999, 12, 31)
 
 
-def test_frozen_clock_is_constant_and_starting_at_clock_advances() -> None:
-    assert frozen(EIGHT)() == frozen(EIGHT)() == EIGHT
-    clock = starting_at(EIGHT)
+def test_fixed_clock_is_constant_and_clock_from_advances() -> None:
+    assert fixed_clock(EIGHT)() == fixed_clock(EIGHT)() == EIGHT
+    clock = clock_from(EIGHT)
     first = clock()
     assert timedelta() <= first - EIGHT < timedelta(minutes=1)
     assert any(clock() > first for _ in range(1_000_000))

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.protocol.config import Config, load, render_default
+from supervisor.protocol.config import Config, literal, load, render_default
 from supervisor.protocol.errors import BadConfig
-from supervisor.protocol.settings import dotted, keys, literal, read_duration, read_size, variable
+from supervisor.protocol.settings import dotted, keys, read_duration, read_size, variable
 
 ROOT = Path(__file__).parents[2]
 KEYS = keys(Config())

@@ -225,7 +225,7 @@ def message(raw: dict[str, Any]) -> Message:
     assert isinstance(found, Message)
     if found.created_at is None:
         found = with_timestamp(found, NINE)
-    return found if found.id else with_id(found, f"m-{found.base}")
+    return found if found.id else with_id(found, f"m-{found.fingerprint}")
 
 
 def test_block_of_keeps_unknown_fields_and_drops_archive_fields():
@@ -238,7 +238,7 @@ def test_block_of_keeps_unknown_fields_and_drops_archive_fields():
         "session": "家",
     }
     block = block_of(message({**raw, "archiveAttempts": 2}))
-    assert (block.role, block.text, block.words_in) == ("assistant", "好的", "content")
+    assert (block.role, block.text, block.text_field) == ("assistant", "好的", "content")
     assert block.fields == {"role": "agent", "createdAt": "2026-01-28T09:02:00+08:00", "session": "家"}
 
 
@@ -287,8 +287,8 @@ def test_parse_dated_returns_every_message_that_render_dated_wrote(raws, zone_na
 def test_parse_dated_keeps_the_fingerprints_of_a_message_without_id(raw):
     found = message(raw)
     (block,) = read(write(block_of(found))).blocks
-    assert set(found.bases) == set(block.bases)
-    assert fingerprint_of(raw.get("createdAt"), raw["role"], found.text) in block.bases
+    assert set(found.fingerprints) == set(block.fingerprints)
+    assert fingerprint_of(raw.get("createdAt"), raw["role"], found.text) in block.fingerprints
 
 
 @given(st.datetimes(datetime(2000, 1, 2), datetime(9998, 12, 30)), st.sampled_from(ZONES))  # noqa: DTZ001

@@ -9,7 +9,7 @@ import pytest
 
 from supervisor.protocol.clock import utc_now
 from supervisor.protocol.errors import BadConfig
-from supervisor.protocol.paths import NETWORK, WorkspacePaths, check_filesystem, file_system
+from supervisor.protocol.paths import NETWORK, WorkspacePaths, check_filesystem, filesystem_kind
 from supervisor.workspace import open_workspace
 
 MOUNTS = r"""22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
@@ -39,12 +39,12 @@ half a line
         ("/mnt/c/Users", "9p"),
     ],
 )
-def test_file_system_returns_the_type_of_the_nearest_latest_mount(path, kind):
-    assert file_system(path, MOUNTS) == kind
+def test_filesystem_kind_returns_the_type_of_the_nearest_latest_mount(path, kind):
+    assert filesystem_kind(path, MOUNTS) == kind
 
 
-def test_file_system_is_empty_when_no_mounts_are_known():
-    assert file_system("/home", "") == ""
+def test_filesystem_kind_is_empty_when_no_mounts_are_known():
+    assert filesystem_kind("/home", "") == ""
 
 
 @pytest.mark.parametrize("kind", [*sorted(NETWORK), "fuse.rclone"])
@@ -52,7 +52,7 @@ def test_check_filesystem_refuses_network_file_systems_unless_allowed(tmp_path, 
     mounts = tmp_path / "mountinfo"
     mounts.write_text(f"22 1 254:0 / / rw - ext4 /dev/vda rw\n30 22 0:26 / {os.path.realpath(tmp_path)} rw - {kind} x rw\n")
     monkeypatch.setattr("supervisor.protocol.paths._MOUNTS", str(mounts))
-    with pytest.raises(BadConfig, match=rf"care.allow_network_fs: .* lies on {kind}, where locks may not hold"):
+    with pytest.raises(BadConfig, match=rf"care.allow_network_fs: .* is on {kind}, where locks may not work"):
         open_workspace(tmp_path, {}, utc_now)
     assert BadConfig.exit_code == 78
     open_workspace(tmp_path, {"RECALLD_CARE_ALLOW_NETWORK_FS": "true"}, utc_now)
@@ -60,7 +60,7 @@ def test_check_filesystem_refuses_network_file_systems_unless_allowed(tmp_path, 
 
 def test_check_filesystem_accepts_the_disk_of_the_test_run(tmp_path):
     check_filesystem(WorkspacePaths(tmp_path), allow_network_fs=False)
-    assert file_system(os.path.realpath("/proc/self"), Path("/proc/self/mountinfo").read_text()) == "proc"
+    assert filesystem_kind(os.path.realpath("/proc/self"), Path("/proc/self/mountinfo").read_text()) == "proc"
 
 
 @pytest.mark.parametrize(

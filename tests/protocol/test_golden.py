@@ -81,7 +81,7 @@ def test_render_history_matches_the_golden_file(golden: Callable[[str, bytes], N
         with_archived(one, Archived.YES),
         with_archived(two, Archived.PENDING),
         with_failure(three, 2, NOW, NOW),
-        with_id(with_timestamp(unnamed, NOW), f"m-{unnamed.base}"),
+        with_id(with_timestamp(unnamed, NOW), f"m-{unnamed.fingerprint}"),
         *rest,
         read_message("一句没有角色的话", SHANGHAI),
     )

@@ -222,8 +222,8 @@ def test_text_digest_differs_for_different_text_and_accepts_surrogates():
 def test_with_timestamp_keeps_the_fingerprint_of_a_message():
     found = read({"role": "user", "text": "好"})
     at_sight = with_timestamp(found, EIGHT)
-    assert at_sight.base == found.base == fingerprint_of(None, "user", "好")
-    assert at_sight.bases == (found.base, fingerprint_of("2026-01-28T08:00:00.000Z", "user", "好"))
+    assert at_sight.fingerprint == found.fingerprint == fingerprint_of(None, "user", "好")
+    assert at_sight.fingerprints == (found.fingerprint, fingerprint_of("2026-01-28T08:00:00.000Z", "user", "好"))
 
 
 # ── the array ────────────────────────────────────────────────────────────────
@@ -231,8 +231,8 @@ def test_with_timestamp_keeps_the_fingerprint_of_a_message():
 #: What a history.json must not be taken for an array of messages, and what is said of it.
 DAMAGED = {
     b"": "it is empty",
-    b" \n\t": "it holds nothing but blanks",
-    b"\0" * 4096: "it holds nothing but blanks",
+    b" \n\t": "it contains only blanks",
+    b"\0" * 4096: "it contains only blanks",
     b"[{": "it is not JSON at line 1, column 3",
     b'[{"id": "a", "role": "user"': "it is not JSON at line 1",
     b"[1,]": "it is not JSON",

@@ -181,7 +181,7 @@ def test_recall_answers_and_refresh_repairs_any_damage_of_the_index(filled, capf
         assert asks(filled).hits, (how, path.name)
         filled.refresh()
         assert asks(filled).hits, (how, path.name)
-        assert "nobody foresaw" not in str(filled.events.all)
+        assert "unexpected error" not in str(filled.events.all)
 
 
 def test_recall_answers_when_the_index_folder_is_unreadable(filled):

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.text.chinese import cut_for_search, han_frequency, simplified, slow_cut_for_search
-from supervisor.text.snippet import around
+from supervisor.text.chinese import cut_for_search, han_frequency, jieba_cut_for_search, to_simplified
+from supervisor.text.snippet import snippet_span
 from supervisor.text.tokenizer import HAN, spelled, tokens
 
 #: What people write, and what cuts badly: names, ambiguous runs, words of one character, rare characters.
@@ -22,26 +22,26 @@ WRITTEN = (
 
 
 @pytest.mark.parametrize("run", WRITTEN)
-def test_slow_cut_for_search_agrees_with_rjieba_on_written_text(run):
+def test_jieba_cut_for_search_agrees_with_rjieba_on_written_text(run):
     rjieba = pytest.importorskip("rjieba")
-    assert rjieba.cut_for_search(run, False) == slow_cut_for_search(run)
+    assert rjieba.cut_for_search(run, False) == jieba_cut_for_search(run)
 
 
-def test_slow_cut_for_search_agrees_with_rjieba_on_random_runs():
+def test_jieba_cut_for_search_agrees_with_rjieba_on_random_runs():
     rjieba = pytest.importorskip("rjieba")
     rng = random.Random(20260131)
-    known = sorted({token for run in WRITTEN for token in slow_cut_for_search(run)})
+    known = sorted({token for run in WRITTEN for token in jieba_cut_for_search(run)})
     signs = [chr(rng.randint(0x3400, 0x9FFF)) for _ in range(500)]
     for _ in range(10_000):
         run = "".join(rng.choice(known if rng.random() < 0.7 else signs) for _ in range(rng.randint(1, 9)))
         if re.fullmatch(f"[{HAN}]+", run):
-            assert rjieba.cut_for_search(run, False) == slow_cut_for_search(run)
+            assert rjieba.cut_for_search(run, False) == jieba_cut_for_search(run)
 
 
 @given(st.text(alphabet=st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF), min_size=1, max_size=12))
 def test_cut_for_search_covers_the_run_and_agrees_with_jieba(run):
     assert set("".join(cut_for_search(run))) == set(run)
-    assert sorted(cut_for_search(run)) == sorted(slow_cut_for_search(run) if len(run) > 1 else [run])
+    assert sorted(cut_for_search(run)) == sorted(jieba_cut_for_search(run) if len(run) > 1 else [run])
 
 
 @pytest.mark.parametrize(
@@ -62,15 +62,15 @@ def test_tokenizer_gives_traditional_and_simplified_text_equal_tokens(traditiona
 
 
 @pytest.mark.parametrize("text", ["备份软件上传失败", "皇后在后院晒干", "以后只有干面", "台风云里雾里", "猫がいます、東京へ"])
-def test_simplified_keeps_simplified_text_unchanged(text):
+def test_to_simplified_keeps_simplified_text_unchanged(text):
     kept = "".join(re.findall(f"[{HAN}]", text)).replace("東", "东")
-    assert "".join(map(simplified, re.findall(f"[{HAN}]+", text))) == kept
+    assert "".join(map(to_simplified, re.findall(f"[{HAN}]+", text))) == kept
 
 
 @given(st.text(alphabet="備份備软軟體件網路硬碟里裡裏後后乾干发發髮，a ", max_size=20))
-def test_simplified_is_idempotent(text):
-    once = [simplified(run) for run in re.findall(f"[{HAN}]+", text)]
-    assert [simplified(run) for run in once] == once
+def test_to_simplified_is_idempotent(text):
+    once = [to_simplified(run) for run in re.findall(f"[{HAN}]+", text)]
+    assert [to_simplified(run) for run in once] == once
 
 
 def test_spelled_returns_the_written_word_with_its_simplified_token():
@@ -83,11 +83,11 @@ def test_spelled_returns_the_written_word_with_its_simplified_token():
 
 def test_snippet_cuts_traditional_text_around_a_simplified_term():
     text = "先說天氣，" * 80 + "我對花生過敏，醫生說的。" + "後來又說天氣。" * 80
-    start, end = around(text, 40, tokens("花生过敏"))
+    start, end = snippet_span(text, 40, tokens("花生过敏"))
     assert "我對花生過敏" in text[start:end]
 
 
 def test_snippet_prefers_the_place_where_both_terms_occur():
     text = "花生" * 200 + "过敏" + "花生" * 200
-    start, end = around(text, 40, tokens("花生过敏"))
+    start, end = snippet_span(text, 40, tokens("花生过敏"))
     assert "花生过敏" in text[start:end]

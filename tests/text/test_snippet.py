@@ -11,7 +11,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.text.snippet import _is_separate, around, is_grapheme_boundary
+from supervisor.text.snippet import _is_separate, is_grapheme_boundary, snippet_span
 
 #: What a person sees as one character, each by a rule of UAX 29.
 CLUSTERS = {
@@ -69,7 +69,7 @@ def _is_between(one, other):
 @given(MADE_OF_CLUSTERS, st.integers(0, 60), st.lists(st.sampled_from(["花", "a", "1", "e", "👍", "国"]), max_size=3))
 def test_a_cut_is_short_enough_and_never_inside_a_cluster(clusters, chars, terms):
     text = "".join(clusters)
-    start, end = around(text, chars, terms)
+    start, end = snippet_span(text, chars, terms)
     assert {start, end} <= boundaries(clusters)
     assert 0 <= start <= end <= len(text)
     assert end - start <= chars
@@ -79,17 +79,17 @@ def test_a_cut_is_short_enough_and_never_inside_a_cluster(clusters, chars, terms
 @given(MADE_OF_CLUSTERS, MADE_OF_CLUSTERS, st.sampled_from(["花生", "peanut"]), st.integers(0, 40))
 def test_a_cut_holds_the_term_that_is_not_longer_than_it(before, after, term, more):
     text = "".join((*before, term, *after))
-    start, end = around(text, len(term) + more, [term])
+    start, end = snippet_span(text, len(term) + more, [term])
     assert term in text[start:end]
 
 
 def test_a_cluster_longer_than_the_cut_leaves_nothing():
-    assert around("e" + "\u0301" * 1000, 100) == (0, 0)
+    assert snippet_span("e" + "\u0301" * 1000, 100) == (0, 0)
 
 
 @given(st.text(st.characters(), max_size=30), st.integers(0, 30), st.integers(0, 20), st.text(max_size=2))
 def test_any_text_is_cut_somewhere(text, at, chars, term):
-    start, end = around(text, chars, [term])
+    start, end = snippet_span(text, chars, [term])
     assert 0 <= start <= end <= len(text)
     assert isinstance(is_grapheme_boundary(text, at), bool)
 
@@ -111,7 +111,7 @@ def test_what_is_cut_without_the_library_joins_no_neighbour():
         ("👨‍👩‍👧‍👦" * 50, True),
     ],
 )
-def test_the_library_is_loaded_only_where_characters_may_join(text, loads):
-    probe = "import sys; from supervisor.text.snippet import around; around(sys.argv[1], 100); print('regex' in sys.modules)"
+def test_snippet_loads_regex_only_where_characters_may_join(text, loads):
+    probe = "import sys; from supervisor.text.snippet import snippet_span; snippet_span(sys.argv[1], 100); print('regex' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", probe, text], capture_output=True, text=True, check=True)
     assert done.stdout == f"{loads}\n"

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 import openai
 
 from supervisor.protocol.errors import BadConfig
-from supervisor.protocol.llm import NO_KEY, find_key, is_here, shown
-from supervisor.text.llm_output import spoken
+from supervisor.protocol.llm import NO_KEY, find_key, is_local, without_credentials
+from supervisor.text.llm_output import without_thinking
 from supervisor.text.token_count import estimate_tokens
 from worker.providers import Cancelled, Completion, NoCall, ProviderError, Usage, http_errors
 
@@ -87,7 +87,7 @@ class Answer:
     def completion(self, before: Usage) -> Completion:
         """Return the finished answer; ProviderError when it is none."""
         usage = before + self.usage
-        text = spoken(self.text)
+        text = without_thinking(self.text)
         fault = http_errors.ENDINGS.get(self._ending) if self.began else http_errors.STRANGE
         if fault is None and not text:
             fault = http_errors.EMPTY
@@ -206,7 +206,7 @@ class OpenAi:
     def _client(self) -> openai.AsyncOpenAI:
         """Return a client; the connection is its own, since a server that lost its error may have closed the one before."""
         # by ourselves, since the client would send what is for this machine through a proxy
-        http = openai.DefaultAsyncHttpxClient(trust_env=not is_here(self.base_url))
+        http = openai.DefaultAsyncHttpxClient(trust_env=not is_local(self.base_url))
         timeout = openai.Timeout(self.timeout_s, connect=min(CONNECT_S, self.timeout_s))
         return openai.AsyncOpenAI(api_key=self.key, base_url=self.base_url, max_retries=0, timeout=timeout, http_client=http)
 
@@ -233,7 +233,7 @@ class OpenAi:
             case _:
                 fault = http_errors.BROKEN if answer.began else http_errors.STRANGE
                 about = f" ({type(error).__name__})"
-        why = f"{fault.why}: {self.model} at {shown(self.base_url)}{about}"
+        why = f"{fault.why}: {self.model} at {without_credentials(self.base_url)}{about}"
         if self.key != NO_KEY:
             why = why.replace(self.key, "…")
         return ProviderError(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from supervisor.interfaces.locate import workspace_of
-from supervisor.protocol.clock import Clock, frozen, read_instant, to_wire, utc_now
+from supervisor.protocol.clock import Clock, fixed_clock, read_instant, to_wire, utc_now
 from supervisor.protocol.errors import BadRequest, SupervisorError, from_os_error
 from supervisor.workspace import Workspace, open_workspace
 
@@ -92,7 +92,7 @@ def moment(now: str | None) -> datetime | None:
 def opened(workspace: Path | None, now: str | None) -> tuple[Workspace, datetime]:
     """Return an existing workspace and the moment of a one-shot command. BadRequest where there is none."""
     at = moment(now)
-    clock: Clock = frozen(at) if at else utc_now
+    clock: Clock = fixed_clock(at) if at else utc_now
     root = root_of(workspace)
     if call := CALL.get():
         return call.served, clock()

@@ -14,7 +14,7 @@ from supervisor.archive.append import append as append_messages
 from supervisor.archive.append import read_lines
 from supervisor.interfaces.cli.app import Folder, Json, Now, moment, opened, root_of
 from supervisor.interfaces.cli.output import as_json, as_text, tree
-from supervisor.protocol.clock import frozen, read_instant, starting_at, to_wire, utc_now
+from supervisor.protocol.clock import clock_from, fixed_clock, read_instant, to_wire, utc_now
 from supervisor.protocol.errors import BadRequest
 from supervisor.service.workers import worker_command
 from supervisor.workspace import make_workspace, open_workspace
@@ -61,9 +61,9 @@ def run(
     root = root_of(workspace)
     make_workspace(root, os.environ)
     if not until_settled:
-        serve(root, utc_now if at is None else starting_at(at), json=json, has_worker=not no_worker)
+        serve(root, utc_now if at is None else clock_from(at), json=json, has_worker=not no_worker)
         return
-    clock = utc_now if at is None else frozen(at)
+    clock = utc_now if at is None else fixed_clock(at)
     ws = open_workspace(root, os.environ, clock)
     stop = threading.Event()
     on_signals(stop.set)
