@@ -89,16 +89,9 @@ def run_round(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"] 
             done.errors[name] = as_ours(error, name, ws.paths.root)
         return otherwise
 
-    def archive_if_due() -> int:
-        if runs == "all":
-            return archive(ws, now, everything=True)
-        why = why_due(ws, now) if runs == "due" else None
-        ws.events.transition("history_overflow", why == "overflow")
-        return archive(ws, now) if why else 0
-
     done.seen = attempt("intake", lambda: intake(ws, now), 0)
     done.summaries = attempt("harvest", lambda: collect_results(ws, now), 0)
-    done.archived = attempt("archive", archive_if_due, 0)
+    done.archived = attempt("archive", lambda: _archive_if_due(ws, now, runs), 0)
     done.submitted = attempt("roll-up", lambda: submit_due(ws, now), 0) if ageing else 0
     attempt("settle", lambda: reconcile_flags(ws, now), None)
     done.trimmed = attempt("trim", lambda: trim_history(ws), 0)
@@ -109,6 +102,14 @@ def run_round(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"] 
     _report(ws, done)
     done.ms = round((time.monotonic() - began) * 1000)
     return done
+
+
+def _archive_if_due(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"]) -> int:
+    if runs == "all":
+        return archive(ws, now, everything=True)
+    why = why_due(ws, now) if runs == "due" else None
+    ws.events.transition("history_overflow", why == "overflow")
+    return archive(ws, now) if why else 0
 
 
 def _report(ws: Workspace, done: Round) -> None:

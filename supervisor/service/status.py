@@ -28,9 +28,8 @@ def status(ws: Workspace, now: datetime) -> dict[str, Any]:
     """Return the state of the workspace: counts, lags, queue, last run, retries; keys are stable, times are wire times."""
     ws.journal.refresh()
     files, summaries = ws.memory.dated(), ws.memory.summaries()
-    trouble = ""
     try:
-        history = ws.history.read()
+        history, trouble = ws.history.read(), ""
     except BadFile as error:
         history, trouble = (), str(error)
     waiting = unwritten(history, ws.journal)

@@ -14,7 +14,7 @@ from supervisor.protocol.errors import BadFile
 
 
 def status(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
-    """Show how the workspace stands."""
+    """Show the state of the workspace."""
     from supervisor.service.status import status as status_of
 
     ws, at = opened(workspace, now)

@@ -22,6 +22,7 @@ from supervisor.workspace import make_workspace, open_workspace
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from supervisor.service.round import Round
     from supervisor.workspace import Workspace
 
 summary = typer.Typer(help="Daily and monthly summaries.", rich_markup_mode=None)
@@ -55,7 +56,6 @@ def run(
     from supervisor.protocol.signals import on_signals
     from supervisor.service.round import until_settled as run_until_settled
     from supervisor.service.workers import Workers
-    from supervisor.summaries.llm_state import provider_state
 
     at = moment(now)
     root = root_of(workspace)
@@ -69,6 +69,13 @@ def run(
     on_signals(stop.set)
     with progress() as ws.progress:
         total = run_until_settled(ws, clock(), None if no_worker else Workers(ws, clock, idle_s=1.0), stop)
+    _print_total(ws, total, json=json, has_worker=not no_worker)
+
+
+def _print_total(ws: Workspace, total: Round, *, json: bool, has_worker: bool) -> None:
+    """Print the counts of `--until-settled`; raise the error that is left, or Exit(69) if summaries are left."""
+    from supervisor.summaries.llm_state import provider_state
+
     waiting = ws.failures()
     counts = {
         "seen": total.seen,
@@ -86,7 +93,7 @@ def run(
         reason = f"the model refused ({refused.reason}); nothing is asked of it before {to_wire(refused.next_at)}."
         print(f"recalld: {reason}", file=sys.stderr)
         raise typer.Exit(69)
-    if total.unfinished and not no_worker:
+    if total.unfinished and has_worker:
         sentence = (
             f"{total.unfinished} summaries are unfinished: the worker ended without a result; `recalld worker` shows why."
         )
@@ -186,7 +193,7 @@ def summary_redo(
     now: Now = None,
     json: Json = False,
 ) -> None:
-    """Have a summary made anew; what stands is kept until the new one is there."""
+    """Have a summary written again; the old one is kept until the new one is there."""
     from supervisor.summaries.submit import redo
 
     ws, at = opened(workspace, now)

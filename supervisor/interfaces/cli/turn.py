@@ -126,7 +126,7 @@ def index_status(workspace: Folder = None, now: Now = None, json: Json = False) 
 
 @index.command("rebuild")
 def index_rebuild(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
-    """Make the index anew from the files, and the vectors that are lacking."""
+    """Rebuild the index from the files, and compute the missing vectors."""
     from supervisor.recall.rerank import precompute_vectors
 
     with _memory(workspace, now) as memory:
