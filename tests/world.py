@@ -422,14 +422,14 @@ class World:
 
     def inject(self, question: str | Asked | None, found: Any = None) -> Injection:
         """The memory for a question; *found* is what a search returned, by default one for this question."""
-        return turns.inject(self._asked(question), self.clock(), self._found(question, found), **self._turn_stores())
+        return turns.inject(self._resolved_input(question), self.clock(), self._found(question, found), **self._turn_stores())
 
     def context(self, question: str | Asked | None, found: Any = None, system: str = "") -> Injection:
         """The whole turn for a question."""
         result = self._found(question, found)
-        return turns.context(self._asked(question), self.clock(), result, system, **self._turn_stores())
+        return turns.context(self._resolved_input(question), self.clock(), result, system, **self._turn_stores())
 
-    def _asked(self, question: Any) -> Asked:
+    def _resolved_input(self, question: Any) -> Asked:
         return self.read_input(question) if question is None or isinstance(question, str) else question
 
     def _turn_stores(self) -> dict[str, Any]:
