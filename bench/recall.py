@@ -98,7 +98,8 @@ def ask(ws: Workspace, question: dict[str, Any], texts: dict[str, str]) -> dict[
     began = time.perf_counter()
     found = recall(ws, question["question"], now, before)
     took = (time.perf_counter() - began) * 1000
-    block = inject(ws, read_input(ws, question["question"]), now, found).memory
+    asked = read_input(question["question"], history=ws.history, files=ws.files, paths=ws.paths, zone=ws.zone, events=ws.events)
+    block = inject(asked, now, found, config=ws.config, paths=ws.paths, events=ws.events).memory
     bare = BLANK.sub("", block)
     shares = [max(share(texts[one], bare) for one in either) for either in question["evidence"]]
     full = [found >= WHOLE for found in shares]

@@ -37,6 +37,7 @@ from served import served
 from talk import talk
 
 from supervisor.context.build import inject, read_input, save_receipt
+from supervisor.context.receipts import ReceiptStore
 from supervisor.protocol.clock import fixed_clock
 from supervisor.protocol.dated_file import block_of, render_dated
 from supervisor.protocol.message import Message, read_message
@@ -157,8 +158,12 @@ def measure(count: int, beside: list[str], clock: Callable[[], float]) -> dict[s
         ws = open_workspace(root, {}, fixed_clock(NOW))
 
         def injected(words: list[str]) -> None:
-            asked = read_input(ws, " ".join(words))
-            save_receipt(ws, inject(ws, asked, NOW, recall(ws, asked.question, NOW, asked.before)))
+            asked = read_input(
+                " ".join(words), history=ws.history, files=ws.files, paths=ws.paths, zone=ws.zone, events=ws.events
+            )
+            found = recall(ws, asked.question, NOW, asked.before)
+            turn = inject(asked, NOW, found, config=ws.config, paths=ws.paths, events=ws.events)
+            save_receipt(turn, receipts=ReceiptStore(ws.files, ws.paths), paths=ws.paths, events=ws.events)
 
         def searched(words: list[str]) -> None:
             recall(ws, " ".join(words), NOW)

@@ -1,7 +1,7 @@
 """
-The command `recalld`: everything begins here.
+The start of the command `recalld`.
 
-A user's own `supervisor.py`, `worker.py` or `prompts/`, on PYTHONPATH or in the working folder, must never run in its place.
+A user's own `supervisor.py`, `worker.py` or `prompts/`, on PYTHONPATH or in the working folder, must never be imported instead.
 """
 
 from __future__ import annotations

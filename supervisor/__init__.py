@@ -1,13 +1,13 @@
 """
 recalld: the memory of a long-running local assistant, kept in files a person can read.
 
-`Memory` is the Python API (docs/api.md), `SupervisorError` what it raises; both are loaded when they are first asked for, so
-that a command which needs neither does not wait for them.
+`Memory` is the Python API (docs/api.md), `SupervisorError` is what it raises. Both are loaded when they are first used, so that
+a command which needs neither does not wait for them.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # not from typing, which costs the thin command (adapters/front.py) more than all the rest of it
+TYPE_CHECKING = False  # `typing` would cost the command more than all its other imports
 if TYPE_CHECKING:
     from supervisor.interfaces.api import Memory as Memory
     from supervisor.protocol.errors import SupervisorError as SupervisorError

@@ -1,4 +1,8 @@
-"""A workspace, opened: its paths, configuration, stores and events, wired in this one place."""
+"""
+The composition root: an open workspace is its paths, configuration, stores and events, wired in this one place.
+
+Only `service/` and `interfaces/` see a `Workspace`; they pass each step the stores that it uses.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Workspace:
-    """The stores of the workspace at *root*, over one `Files`; *environ* holds the keys of servers."""
+    """The stores of the workspace at *root*, over one `Files`; *environ* has the keys of model servers."""
 
     def __init__(
         self, root: Path, config: Config, files: Files, events: Events, environ: Mapping[str, str] | None = None
@@ -52,23 +56,23 @@ class Workspace:
         self.drop_box = DropBox(files, self.paths, self.zone)
         self.quarantine = Quarantine(files, self.paths.quarantine, config.care.quarantine_limit)
         self.calls = CallLog(files, self.paths, self.zone)
-        #: Asked between two steps of long work; told how far it has come: what, how many of how many.
+        #: Long work calls `should_stop` between two steps, and `progress` with (what, done, total).
         self.should_stop: Callable[[], bool] = lambda: False
         self.progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None
-        #: Told that the index was found damaged: who keeps it up to date makes it anew.
+        #: Callback: the index is damaged and must be rebuilt.
         self.index_lost: Callable[[], None] = lambda: None
         self.index.progress = lambda what, done, total: self.progress(what, done, total)  # noqa: PLW0108 - it is set later
 
     def prepare(self) -> None:
-        """Make the folders that are absent; nothing that is there changes."""
+        """Create the missing folders; nothing that exists is changed."""
         paths = self.paths
-        tops = (paths.memory, paths.state, paths.worker, paths.drop_box.parent)
-        for folder in (*tops, paths.summaries, paths.originals, paths.previous, paths.drop_box):
+        parents = (paths.memory, paths.state, paths.worker, paths.drop_box.parent)
+        for folder in (*parents, paths.summaries, paths.originals, paths.previous, paths.drop_box):
             self.files.make_folder(folder, lasting=True)
         self.task_queue.prepare()
 
     def today(self, now: datetime) -> date:
-        """Return the local day."""
+        """Return the local day of *now*."""
         return now.astimezone(self.zone).date()
 
     @property
@@ -81,12 +85,12 @@ class Workspace:
 
     @property
     def extracting(self) -> bool:
-        """Whether no model is configured, so that extracts are as good as it gets (architecture.md, rule 11)."""
+        """Whether no model is configured, so that summaries are extracts (docs/architecture.md)."""
         llm = self.config.llm
         return llm.provider == "extractive" or (llm.provider == "auto" and not (llm.base_url or llm.model))
 
     def failures(self) -> dict[str, Failure]:
-        """Return the last failure of each group that waits."""
+        """Return the last failure of each group that waits for a retry."""
         from supervisor.archive.flags import Failure
 
         return {group: Failure(*fields) for group, fields in self.task_queue.failures().items()}
@@ -98,20 +102,21 @@ def open_workspace(
     """
     Return the workspace at *root* with its configuration and its event log; nothing is written.
 
-    BadConfig when the configuration is wrong, or the workspace stands on no ground that holds.
+    *tell* is called with each event. BadConfig if the configuration is wrong, or the file system is not suitable.
     """
     files = Files(RealDisk())
-    found = files.read_stable(WorkspacePaths(root).config)
-    config = load(found.data if found else None, environ)
-    check_filesystem(WorkspacePaths(root), allow_network_fs=config.care.allow_network_fs)
-    return Workspace(root, config, files, EventLog(WorkspacePaths(root).log, clock, config.log, tell), environ)
+    paths = WorkspacePaths(root)
+    version = files.read_stable(paths.config)
+    config = load(version.data if version else None, environ)
+    check_filesystem(paths, allow_network_fs=config.care.allow_network_fs)
+    return Workspace(root, config, files, EventLog(paths.log, clock, config.log, tell), environ)
 
 
 def make_workspace(root: Path, environ: Mapping[str, str]) -> bool:
     """
-    Make what a workspace at *root* lacks, and change nothing that is there; tell whether it had no configuration.
+    Create what a workspace at *root* lacks and change nothing that exists; return whether it had no configuration.
 
-    The machine's time zone is written down, so that days stay the same days wherever the folder goes.
+    The machine's time zone is written into the configuration, so that days stay the same wherever the folder is moved.
     """
     files, paths = Files(RealDisk()), WorkspacePaths(root)
     if root.exists() and not root.is_dir():

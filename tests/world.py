@@ -22,8 +22,8 @@ from supervisor.archive.append import append
 from supervisor.archive.intake import unwritten
 from supervisor.archive.restore import add_missing
 from supervisor.context import build as turns
-from supervisor.context.prepared import Ready
-from supervisor.context.replay import replay, why
+from supervisor.context.prepared import PreparedContexts
+from supervisor.context.receipts import ReceiptStore
 from supervisor.events import EVENTS, EventLog
 from supervisor.protocol.clock import to_wire
 from supervisor.protocol.config import Config, load
@@ -36,7 +36,7 @@ from supervisor.recall.lines import get
 from supervisor.recall.rerank import precompute_vectors
 from supervisor.recall.search import recall, refresh
 from supervisor.service import status
-from supervisor.service.background import Freshness
+from supervisor.service.background import IndexUpdater
 from supervisor.service.daemon import Supervisor
 from supervisor.service.fsck import fsck, repair
 from supervisor.service.lock import any_worker, reclaim, sweep
@@ -53,8 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from supervisor.archive.run import Due
-    from supervisor.context.build import Injection
-    from supervisor.context.replay import Replay
+    from supervisor.context.build import Injection, Replay
     from supervisor.context.request import Asked
     from supervisor.index.commit import Changes
     from supervisor.protocol.disk import Disk
@@ -418,39 +417,54 @@ class World:
         return precompute_vectors(self.ws)
 
     def read_input(self, question: str | None, **more: Any) -> Asked:
-        return turns.read_input(self.ws, question, **more)
+        stores = {"history": self.ws.history, "files": self.files, "zone": self.ws.zone}
+        return turns.read_input(question, **stores, paths=self.paths, events=self.events, **more)
 
     def inject(self, question: str | Asked | None, found: Any = None) -> Injection:
         """The memory for a question; *found* is what a search returned, by default one for this question."""
-        return turns.inject(self.ws, question, self.clock(), self._found(question, found))
+        return turns.inject(self._resolved_input(question), self.clock(), self._found(question, found), **self._turn_stores())
 
     def context(self, question: str | Asked | None, found: Any = None, system: str = "") -> Injection:
         """The whole turn for a question."""
-        return turns.context(self.ws, question, self.clock(), self._found(question, found), system)
+        result = self._found(question, found)
+        return turns.context(self._resolved_input(question), self.clock(), result, system, **self._turn_stores())
+
+    def _resolved_input(self, question: Any) -> Asked:
+        return self.read_input(question) if question is None or isinstance(question, str) else question
+
+    def _turn_stores(self) -> dict[str, Any]:
+        return {"config": self.ws.config, "paths": self.paths, "events": self.events}
 
     def _found(self, question: Any, found: Any) -> Any:
         return self.search(question) if found is None else found
 
     def save_receipt(self, turn: Injection) -> bool:
-        return turns.save_receipt(self.ws, turn)
+        receipts = ReceiptStore(self.files, self.paths)
+        return turns.save_receipt(turn, receipts=receipts, paths=self.paths, events=self.events)
 
     def why(self, turn: str | None = None) -> Receipt:
-        return why(self.ws, turn)
+        return ReceiptStore(self.files, self.paths).read(turn)
 
     def replay(self, receipt: Receipt, search: Any) -> Replay:
-        return replay(self.ws, receipt, search)
+        return turns.replay(receipt, search, config=self.ws.config)
 
     def probe(self) -> int:
         """Ask a few canaries."""
         return probe(self.ws, self.clock())
 
-    def ready(self) -> Ready:
-        """What makes a context for inbox.json."""
-        return Ready(self.ws, self.clock)
+    def prepared_contexts(self, search: Any = None) -> PreparedContexts:
+        """What prepares the context of inbox.json; *search* replaces recall."""
+        return PreparedContexts(
+            history=self.ws.history,
+            files=self.files,
+            clock=self.clock,
+            recall=search or (lambda question, _now, recent: self.search(question, recent)),
+            **self._turn_stores(),
+        )
 
-    def freshness(self, *changed: Callable[[], None]) -> Freshness:
-        """What keeps the index up to date beside the rounds; *changed* is called when memory has changed."""
-        return Freshness(self.ws, self.clock, *changed)
+    def index_updater(self, *changed: Callable[[], None]) -> IndexUpdater:
+        """What keeps the index up to date between the rounds; *changed* is called when memory has changed."""
+        return IndexUpdater(self.ws, self.clock, *changed)
 
     # ── checking ─────────────────────────────────────────────────────────────
 
@@ -471,9 +485,9 @@ class World:
 
     # ── running ──────────────────────────────────────────────────────────────
 
-    def supervisor(self, keeper: Any = None) -> Supervisor:
+    def supervisor(self, background: Any = None) -> Supervisor:
         """The service, without a worker of its own; a test calls `tick`."""
-        return Supervisor(self.ws, self.clock, None, self.clock.monotonic, keeper)
+        return Supervisor(self.ws, self.clock, None, self.clock.monotonic, background)
 
     def worker(self, files: Files | None = None, model: Any = None) -> Worker:
         return Worker(files or self.files, self.paths, self.ws.config, model or self.provider(), self.clock)

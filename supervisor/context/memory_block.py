@@ -1,11 +1,11 @@
 """
-The memory block: which of the hits of a search it shows, and how it is written and measured (003, 上下文注入预算).
+The memory block: which hits of a search it shows, and how they are written and measured (003, 上下文注入预算).
 
 By default a hit is a source *file* with those of its lines that answer, at most five files, the best first. Within a file lines
 are in the order of time, and a run of neighbours has one tag. `hit = "line"` is 003 to the letter: five lines. `pack` takes the
 hits once, best first. A line goes in if the whole block, header and tags included, then still has at most the tokens of the
 budget; a smaller line may follow a larger one that did not fit. `max_chars` is the clamp of 001: whole snippets while they fit,
-then one cut snippet, then none. How a line, a tag and an entry are written is in `render.py`, what a text costs in `tokens.py`.
+then one cut snippet, then none. `render` writes lines, tags and entries, `text/token_count` says what a text costs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
-The context of the input that waits, ready in turns/ before the assistant asks for it (docs/protocol.md, 7).
+Prepared contexts: turns/ has the context of a waiting input before the assistant asks for it (docs/protocol.md, 7).
 
-inbox.json is the assistant's: it is read, and nothing else. Its newest open input names the turn. A context is made once for
-each version of the inbox; what goes wrong costs this context, and an event tells of it.
+inbox.json belongs to the assistant: it is only read. Its newest open input names the turn. A context is made once for each
+version of the inbox. A failure costs this one context, and an event reports it.
 """
 
 from __future__ import annotations
@@ -15,80 +15,99 @@ from typing import TYPE_CHECKING, Final
 from supervisor.context.build import context
 from supervisor.context.receipts import ReceiptStore
 from supervisor.context.request import resolve_input
-from supervisor.protocol.errors import BadFile, SupervisorError, as_supervisor_error
+from supervisor.protocol.errors import BadFile, SupervisorError
 from supervisor.protocol.inbox import parse_inbox
 from supervisor.protocol.turn import prepared_turn_id
-from supervisor.recall.search import recall
 
 if TYPE_CHECKING:
+    from supervisor.archive.history import HistoryStore
+    from supervisor.context.build import Recall
+    from supervisor.events import Events
     from supervisor.protocol.clock import Clock
+    from supervisor.protocol.config import Config
     from supervisor.protocol.disk import Stat
-    from supervisor.protocol.files import FileVersion
+    from supervisor.protocol.files import Files, FileVersion
     from supervisor.protocol.message import History
-    from supervisor.workspace import Workspace
+    from supervisor.protocol.paths import WorkspacePaths
 
-_A_SECOND: Final = 1e9  # in nanoseconds
+_SECOND_NS: Final = 1e9
 
 
-class Ready:
-    """Keeps a context ready in the workspace *ws*; it remembers which inbox it has last dealt with."""
+class PreparedContexts:
+    """Writes the context of each new version of inbox.json; it remembers the last version that it has handled."""
 
-    def __init__(self, ws: Workspace, clock: Clock) -> None:
-        self._ws = ws
+    def __init__(
+        self,
+        *,
+        history: HistoryStore,
+        files: Files,
+        paths: WorkspacePaths,
+        config: Config,
+        events: Events,
+        clock: Clock,
+        recall: Recall,
+    ) -> None:
+        self._history = history
+        self._files = files
+        self._paths = paths
+        self._config = config
+        self._events = events
         self._clock = clock
-        self._store = ReceiptStore(ws.files, ws.paths)
+        self._recall = recall
+        self._receipts = ReceiptStore(files, paths)
         self._stat: Stat | None = None
         self._digest = ""
         self._broken: tuple[Stat, float] | None = None
 
-    def look(self) -> str | None:
-        """Write the context of what waits, where inbox.json is another than at the last look; the id of the turn it made."""
-        if self._ws.config.turns.reply != "off":
+    def update(self) -> str | None:
+        """Write the context of the waiting input if inbox.json has changed; return the turn's id, None if nothing was made."""
+        if self._config.turns.reply != "off":
             return None
-        stat = self._ws.files.disk.stat(self._ws.paths.inbox)
+        stat = self._files.disk.stat(self._paths.inbox)
         if stat is None or stat == self._stat:
             return None
-        found, why = None, ""
+        turn, why = None, ""
         try:
-            found = self._make()
+            turn = self._prepare()
         except (SupervisorError, OSError) as error:
-            why = str(as_supervisor_error(error, "ready context", self._ws.paths.inbox))
-        self._ws.events.transition("degraded", bool(why), cleared="recovered", why=why)
-        return found
+            why = str(as_supervisor_error(error, "ready context", self._paths.inbox))
+        self._events.transition("degraded", bool(why), cleared="recovered", why=why)
+        return turn
 
-    def _make(self) -> str | None:
-        look = self._ws.files.read_stable(self._ws.paths.inbox)
-        if look is None:
+    def _prepare(self) -> str | None:
+        inbox = self._files.read_stable(self._paths.inbox)
+        if inbox is None:
             return None
         try:
-            inputs = parse_inbox(look.data, self._ws.zone)
+            inputs = parse_inbox(inbox.data, self._config.archive.zone)
         except ValueError as error:
-            self._tell_broken(look, str(error))
+            self._report_broken(inbox, str(error))
             return None
-        self._ws.events.transition("inbox_invalid", "")
-        asked = resolve_input(None, inputs, self._history())
+        self._events.transition("inbox_invalid", "")
+        asked = resolve_input(None, inputs, self._read_history())
         made = None
-        if asked.inputs and look.digest != self._digest:
+        if asked.inputs and inbox.digest != self._digest:
             now = self._clock()
-            written = datetime.fromtimestamp(look.stat.mtime_ns / _A_SECOND, UTC)
-            turn = prepared_turn_id(asked.inputs[-1], written, now + self._ws.config.archive.future_limit)
-            if self._store.inbox_of(turn) != look.digest:
-                whole = context(self._ws, asked, now, recall(self._ws, asked.question, now, asked.before))
-                self._store.put(replace(whole.receipt, id=turn, inbox=look.digest))
+            written = datetime.fromtimestamp(inbox.stat.mtime_ns / _SECOND_NS, UTC)
+            turn = prepared_turn_id(asked.inputs[-1], written, now + self._config.archive.future_limit)
+            if self._receipts.inbox_of(turn) != inbox.digest:
+                result = self._recall(asked.question, now, asked.before)
+                whole = context(asked, now, result, config=self._config, paths=self._paths, events=self._events)
+                self._receipts.put(replace(whole.receipt, id=turn, inbox=inbox.digest))
                 made = turn
-        self._stat, self._digest = look.stat, look.digest
+        self._stat, self._digest = inbox.stat, inbox.digest
         return made
 
-    def _history(self) -> History:
-        """Return the talk so far, none where it can't be read: the supervisor's round tells of that."""
+    def _read_history(self) -> History:
+        """Return the history, empty if it is damaged: the supervisor's round reports that."""
         try:
-            return self._ws.history.read()
+            return self._history.read()
         except BadFile:
             return ()
 
-    def _tell_broken(self, look: FileVersion, why: str) -> None:
-        """Tell of an inbox that can't be read once nobody has written to it for a poll: it may be in the middle of a write."""
-        if self._broken is None or self._broken[0] != look.stat:
-            self._broken = (look.stat, time.monotonic())
-        if time.monotonic() - self._broken[1] >= self._ws.config.care.poll.total_seconds():
-            self._ws.events.transition("inbox_invalid", look.digest, why=str(BadFile(self._ws.paths.inbox, why)))
+    def _report_broken(self, inbox: FileVersion, why: str) -> None:
+        """Report an unreadable inbox once it has not changed for one poll: before that, somebody may be writing it."""
+        if self._broken is None or self._broken[0] != inbox.stat:
+            self._broken = (inbox.stat, time.monotonic())
+        if time.monotonic() - self._broken[1] >= self._config.care.poll.total_seconds():
+            self._events.transition("inbox_invalid", inbox.digest, why=str(BadFile(self._paths.inbox, why)))

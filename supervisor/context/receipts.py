@@ -1,7 +1,7 @@
 """
-turns/: receipts and ready contexts, the newest 200 or 20 MB of them (docs/protocol.md, 7).
+The folder turns/: receipts and prepared contexts, the newest 200 or 20 MB of them (docs/protocol.md, 7).
 
-Only files that bear the name of a turn are ever deleted.
+Only files whose name is a turn's are ever deleted.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from supervisor.protocol.errors import BadFile, NewerFormat, NotFound
-from supervisor.protocol.turn import newest_turn_id, parse_receipt, render_receipt, turn_ids
+from supervisor.protocol.turn import parse_receipt, render_receipt, turn_ids
 
 if TYPE_CHECKING:
     from supervisor.protocol.files import Files
@@ -21,7 +21,7 @@ KEPT_BYTES: Final = 20_000_000
 
 
 class ReceiptStore:
-    """The folder, bounded by *kept* files and *kept_bytes* bytes."""
+    """The receipts of a workspace, at most *kept* files and *kept_bytes* bytes."""
 
     def __init__(self, files: Files, paths: WorkspacePaths, kept: int = KEPT, kept_bytes: int = KEPT_BYTES) -> None:
         self._files = files
@@ -29,7 +29,7 @@ class ReceiptStore:
         self._kept, self._kept_bytes = kept, kept_bytes
 
     def write(self, receipt: Receipt) -> None:
-        """Write the receipt, durably, and let the oldest go where there are too many. Writing it twice is harmless."""
+        """Write the receipt durably and delete the oldest beyond the limits. Writing it twice is harmless."""
         self._files.make_folder(self._folder)
         try:
             self._files.create(self._folder / f"{receipt.id}.json", render_receipt(receipt))
@@ -38,14 +38,14 @@ class ReceiptStore:
         self._rotate()
 
     def put(self, context: Receipt) -> None:
-        """Write a ready context, durably, in the place of one that was made for an earlier inbox."""
+        """Write a prepared context durably; it replaces the one of the same turn that was made for an earlier inbox."""
         self._files.make_folder(self._folder)
         path = self._folder / f"{context.id}.json"
         self._files.replace(path, render_receipt(context), self._files.read_stable(path))
         self._rotate()
 
     def inbox_of(self, turn: str) -> str:
-        """Return the digest of the inbox that the context of *turn* was made for; "" where there is no such context."""
+        """Return the digest of the inbox that the context of *turn* was made for; "" if there is no such context."""
         try:
             return self.read(turn).inbox
         except (NotFound, BadFile, NewerFormat):
@@ -57,22 +57,21 @@ class ReceiptStore:
 
     def read(self, turn: str | None = None) -> Receipt:
         """
-        Return the receipt of *turn* (an id, or the beginning of one), of the newest without it.
+        Return the receipt of *turn* (an id, or the beginning of one); None: of the newest turn.
 
-        NotFound where there is none, BadFile where it can't be read.
+        NotFound if there is none, BadFile if it can't be read.
         """
-        found = self.turns()
-        identity = newest_turn_id([f"{one}.json" for one in found if one.startswith(turn or "")])
+        identity = newest_turn_id([f"{one}.json" for one in self.turns() if one.startswith(turn or "")])
         if identity is None:
             raise NotFound(f"turns/{turn or ''}")
         path = self._folder / f"{identity}.json"
-        look = self._files.read_stable(path)
-        if look is None:
+        version = self._files.read_stable(path)
+        if version is None:
             raise NotFound(f"turns/{identity}.json")
-        return parse_receipt(look.data, path)
+        return parse_receipt(version.data, path)
 
     def _rotate(self) -> None:
-        """Delete the oldest receipts beyond what is kept; the newest always stays."""
+        """Delete the oldest receipts beyond the limits; the newest always stays."""
         size = 0
         for count, identity in enumerate(reversed(self.turns()), 1):
             path = self._folder / f"{identity}.json"

@@ -1,13 +1,13 @@
 """
-The Python API: a workspace's memory as an object, the same steps as the commands of the same names (docs/api.md).
+The Python API: `Memory` has a method for each command of the same name (docs/api.md).
 
-    from supervisor import Memory
+    from recalld import Memory
 
     memory = Memory("~/assistant")
     block = memory.inject("备份在哪台机器上？").memory
 
-Every fault is a SupervisorError: one sentence, with the exit code that the command would end with. An object is for one thread
-at a time; any number of objects and processes may use a workspace.
+Every error is a SupervisorError: one sentence, and the exit code that the command would have. Use an object in one thread at a
+time; any number of objects and processes may use a workspace.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from supervisor.context.build import Injection
-    from supervisor.context.replay import Replay
+    from supervisor.context.build import Injection, Replay
     from supervisor.context.request import Asked
     from supervisor.index.commit import Changes
     from supervisor.index.hit import Hit, SearchResult
     from supervisor.protocol.clock import Clock
     from supervisor.protocol.inbox import Chat
+    from supervisor.protocol.message import Message
     from supervisor.protocol.turn import Receipt
     from supervisor.recall.lines import Lines
 
 
 class Memory:
     """
-    The memory of the workspace at *root*, a folder (or a workspace that is open already); opening it writes nothing.
+    The memory of the workspace at *root*, a folder or an open `Workspace`; opening it writes nothing.
 
-    *environ* holds RECALLD_* settings (default: the process's own), *clock* gives the present moment, aware; with *keep_fresh*
-    False the index is left as it is, for who knows that a supervisor runs. BadRequest where there is no such folder, BadConfig
-    where its configuration is wrong.
+    *environ* holds RECALLD_* settings (default: those of the process), *clock* returns the present as an aware datetime. With
+    *keep_fresh* False the index is not updated before a search: a running supervisor does it. BadRequest if there is no such
+    folder, BadConfig if its configuration is wrong.
     """
 
     def __init__(
@@ -61,56 +61,50 @@ class Memory:
 
     def inject(self, question: str | None = None, *, session: str = "", chat: str = "") -> Injection:
         """
-        Return the turn for *question* (None: for what waits in inbox.json): `memory` is the block, "" when nothing fits.
+        Return the turn for *question* (None: for the inputs in inbox.json): `memory` is the block, "" if nothing fits.
 
-        For a client that sends the history of the talk itself. Where the question was heard in a group or channel, *chat* says
-        so ("direct", "group", "channel"; else the *session*'s key), and a group hears its own memories alone. A receipt is
-        written to turns/.
+        For a client that sends the history itself. *chat* says where the question was asked ("direct", "group", "channel"; "":
+        as the key of the *session* says); in a group only the group's own memories are shown. A receipt is written to turns/.
         """
-        from supervisor.context.build import inject, save_receipt
+        from supervisor.context.build import inject
 
-        asked, now, found = self._recalled(question, session, chat)
-        made = inject(self.workspace, asked, now, found)
-        save_receipt(self.workspace, made)
-        return made
+        asked, now, result = self._ask(question, session, chat)
+        ws = self.workspace
+        return self._saved(inject(asked, now, result, config=ws.config, paths=ws.paths, events=ws.events))
 
     def context(self, question: str | None = None, system: str = "", *, session: str = "", chat: str = "") -> Injection:
-        """Return the turn with the last of the talk: `messages` are chat-completions messages, *system* first, as given."""
-        from supervisor.context.build import context, save_receipt
+        """Return the turn with the recent history: `messages` are chat-completions messages, *system* first, as given."""
+        from supervisor.context.build import context
 
-        asked, now, found = self._recalled(question, session, chat)
-        made = context(self.workspace, asked, now, found, system)
-        save_receipt(self.workspace, made)
-        return made
+        asked, now, result = self._ask(question, session, chat)
+        ws = self.workspace
+        return self._saved(context(asked, now, result, system, config=ws.config, paths=ws.paths, events=ws.events))
 
     def why(self, turn: str | None = None) -> Receipt:
-        """Return what was put before the assistant in the turn (its id, or how it begins; None: the newest), and why."""
-        from supervisor.context.replay import why
+        """Return the receipt of the turn (its id, or the beginning of it; None: of the newest): what was shown, and why."""
+        from supervisor.context.receipts import ReceiptStore
 
-        return why(self.workspace, turn)
+        return ReceiptStore(self.workspace.files, self.workspace.paths).read(turn)
 
     def replay(self, turn: str | None = None) -> Replay:
-        """Return the turn, and what would be injected for its question now."""
-        from supervisor.context.replay import replay
-        from supervisor.recall.search import recall
+        """Return the receipt of the turn, the memory block for its question now, and the difference."""
+        from supervisor.context.build import replay
 
-        self._freshen()
-        return replay(self.workspace, self.why(turn), recall)
+        self._refresh()
+        return replay(self.why(turn), self._recall, config=self.workspace.config)
 
     # ── looking things up ────────────────────────────────────────────────────
 
     def search(self, query: str, limit: int = 10) -> tuple[Hit, ...]:
-        """Return what is remembered for the words, the sentence or the date, best first, at most *limit*."""
-        from supervisor.recall.search import recall
-
+        """Return at most *limit* hits for the words, the sentence or the date, best first."""
         _refuse_no_text("query", query)
         if limit < 1:
             raise BadRequest("limit", f"{limit} is not allowed, give 1 or more")
-        self._freshen()
-        return recall(self.workspace, query, self._clock()).hits[:limit]
+        self._refresh()
+        return self._recall(query, self._clock()).hits[:limit]
 
     def get(self, path: str, start: int = 1, lines: int | None = None) -> Lines:
-        """Return exact *lines* of a memory file from line *start* on, or those of a citation: "memory/….md#L4-L6"."""
+        """Return *lines* lines of a memory file from line *start* on, or those of a citation: "memory/….md#L4-L6"."""
         from supervisor.recall.lines import get
 
         _refuse_no_text("path", path)
@@ -120,9 +114,9 @@ class Memory:
 
     def append(self, messages: Sequence[Mapping[str, Any]]) -> list[str]:
         """
-        Add messages (role, text, and what else docs/protocol.md 2.1 has) and return their ids; durable when it returns.
+        Add messages (role, text, and the other fields of docs/protocol.md, 2.1) and return their ids; they are durable then.
 
-        BadRequest when one is no message; then none was added.
+        BadRequest if one is no message; then none was added.
         """
         from supervisor.archive.append import append
 
@@ -140,27 +134,41 @@ class Memory:
 
     def rebuild(self, wait_s: float = 10.0) -> Changes:
         """
-        Make the search index anew from the files, as soon as its lock is free, and return what was read.
+        Rebuild the search index from the files and return what was read.
 
-        Where another process keeps the lock for longer, nothing is made (`shared`).
+        Nothing is rebuilt (`shared`) if another process keeps the index locked for longer than *wait_s* seconds.
         """
         from supervisor.recall.search import refresh
 
         return refresh(self.workspace, wait_s, anew=True)
 
-    def _recalled(self, question: str | None, session: str, chat: str) -> tuple[Asked, datetime, SearchResult]:
-        """Return what is asked, when, and what is remembered for it."""
+    def _ask(self, question: str | None, session: str, chat: str) -> tuple[Asked, datetime, SearchResult]:
+        """Return what is asked, the moment, and the result of recall."""
         from supervisor.context.build import read_input
-        from supervisor.recall.search import recall
 
         _refuse_no_text("question", "" if question is None else question)
-        self._freshen()
-        now = self._clock()
-        asked = read_input(self.workspace, question, _heard(session, chat))
-        return asked, now, recall(self.workspace, asked.question, now, asked.before)
+        self._refresh()
+        now, ws = self._clock(), self.workspace
+        where = _chat(session, chat)
+        asked = read_input(question, where, history=ws.history, files=ws.files, paths=ws.paths, zone=ws.zone, events=ws.events)
+        return asked, now, self._recall(asked.question, now, asked.before)
 
-    def _freshen(self) -> None:
-        """Bring the index to where the files are; a turn goes on with an older one."""
+    def _recall(self, question: str, now: datetime, recent: Sequence[Message] = ()) -> SearchResult:
+        from supervisor.recall.search import recall
+
+        return recall(self.workspace, question, now, recent)
+
+    def _saved(self, turn: Injection) -> Injection:
+        """Write the receipt of the turn and return the turn."""
+        from supervisor.context.build import save_receipt
+        from supervisor.context.receipts import ReceiptStore
+
+        ws = self.workspace
+        save_receipt(turn, receipts=ReceiptStore(ws.files, ws.paths), paths=ws.paths, events=ws.events)
+        return turn
+
+    def _refresh(self) -> None:
+        """Update the index; if that fails the turn goes on with the old one, and an event reports it."""
         from supervisor.recall.search import refresh
 
         if not self._keep_fresh:
@@ -178,14 +186,14 @@ def _refuse_no_text(field: str, value: object) -> None:
         raise BadRequest(field, f"it must be text, not {type(value).__name__}")
 
 
-def _heard(session: str, chat: str) -> Chat:
+def _chat(session: str, chat: str) -> Chat:
     if chat not in {"", "direct", "group", "channel"}:
         raise BadRequest("chat", f"{chat!r} is not direct, group or channel")
     return chat_of({"session": session, "chat": chat})
 
 
 def _open(root: str | os.PathLike[str], environ: Mapping[str, str], clock: Clock) -> Workspace:
-    place = Path(root).expanduser().absolute()
-    if not place.is_dir():
-        raise BadRequest("root", f"{place} is not there; make it with `recalld init -w {place}`")
-    return open_workspace(place, environ, clock)
+    folder = Path(root).expanduser().absolute()
+    if not folder.is_dir():
+        raise BadRequest("root", f"{folder} is not there; make it with `recalld init -w {folder}`")
+    return open_workspace(folder, environ, clock)

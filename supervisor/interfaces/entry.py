@@ -1,10 +1,10 @@
 """
-The command `recalld`, as thin as it can be: a question goes to the running supervisor, everything else to the command line.
+The command `recalld`: a command of a turn is sent to the running supervisor, every other one is run in this process.
 
-The turn waits for this, so it imports next to nothing, not even `typing`: each module is a millisecond, Python's own start is
-ten. Over the supervisor's Unix socket go the arguments, the folder and the RECALLD_* variables in one JSON line; output, errors
-and exit code come back in another, after an empty line at once that says: understood. Without a supervisor, or when it can't
-honour the request or is mute, the command does the work itself: one parser, one behaviour (docs/cli.md).
+A turn waits for this module, so it imports almost nothing, not even `typing`: each import costs a millisecond, Python's own
+start ten. The request is one JSON line over the supervisor's Unix socket: the arguments and the RECALLD_* variables. The
+supervisor acknowledges it at once with an empty line, then sends output, errors and exit code in another JSON line. Without a
+supervisor, or if it refuses the request or does not respond, the command is run here, by the same parser (docs/cli.md).
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-#: What a running supervisor answers from memory that is already open.
-ASKED: Final = frozenset({"inject", "context", "search", "get", "why"})
-#: Options of every command that have a value.
+#: Commands that a running supervisor answers, since it has the index open.
+SERVED_COMMANDS: Final = frozenset({"inject", "context", "search", "get", "why"})
+#: Options of every command that take a value.
 _WITH_VALUE: Final = frozenset({"-w", "--workspace", "--now"})
-#: Seconds until a supervisor says that it has understood; one that is stopped or hangs never does, and the turn waits.
-_SIGN_S: Final = 0.25
-#: Seconds that it may then take: it may have to load its words, and the same work is not done twice for nothing.
+#: Seconds to wait for the acknowledgement; a supervisor that is stopped or hangs never sends it.
+_ACKNOWLEDGE_S: Final = 0.25
+#: Seconds to wait for the answer after that: the supervisor may have to load a dictionary first.
 _ANSWER_S: Final = 2.0
 
 
@@ -35,16 +35,16 @@ def main() -> None:
         os.environ["PYTHONUTF8"] = "1"
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - itself
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # half an emoji is no text to UTF-8, but it is some memory's
-    answer, is_mute = _asked(sys.argv[1:])
+        sys.stdout.reconfigure(errors="backslashreplace")  # a memory may hold half an emoji, which UTF-8 can't encode
+    answer, is_mute = _ask_supervisor(sys.argv[1:])
     if answer is None:
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy starts a thread a core, for nothing that is done here
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start a thread for each core, which nothing here needs
         from supervisor.interfaces.cli.app import run_and_exit
 
-        if _is_of_turn(sys.argv[1:]):
+        if _is_served(sys.argv[1:]):
             import gc
 
-            gc.disable()  # the process ends before there is anything worth a look at all that was loaded
+            gc.disable()  # the process ends before a collection would free anything
             from supervisor.interfaces.cli.turn import commands
         else:
             from supervisor.interfaces.cli.main import commands
@@ -64,13 +64,13 @@ def main() -> None:
     sys.exit(code)
 
 
-def _asked(argv: list[str]) -> tuple[tuple[str, str, int] | None, bool]:
+def _ask_supervisor(argv: list[str]) -> tuple[tuple[str, str, int] | None, bool]:
     """
-    Return output, errors and exit code of a command that the supervisor has answered; None when it is to be done here.
+    Return the supervisor's answer (output, errors, exit code), and whether a supervisor is there but does not respond.
 
-    And whether that is so because the supervisor is there and says nothing.
+    The answer is None if the command has to be run in this process.
     """
-    if not _is_of_turn(argv):
+    if not _is_served(argv):
         return None, False
     path = socket_path(workspace_of(argv, os.environ))
     if not path:
@@ -82,25 +82,25 @@ def _asked(argv: list[str]) -> tuple[tuple[str, str, int] | None, bool]:
     request = json.dumps({"version": 1, "argv": argv, "env": environ})
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
-            line.settimeout(_SIGN_S)
+            line.settimeout(_ACKNOWLEDGE_S)
             line.connect(path)
             line.sendall(request.encode() + b"\n")
             data = line.recv(1 << 16)
             line.settimeout(_ANSWER_S)
             answer = json.loads(data + b"".join(iter(lambda: line.recv(1 << 16), b"")))
         return (str(answer["out"]), str(answer["err"]), int(answer["code"])), False
-    except (TimeoutError, BlockingIOError):  # the latter where so many ask that no more can wait
+    except (TimeoutError, BlockingIOError):  # the latter if the socket's backlog is full
         return None, True
     except (OSError, ValueError, KeyError, TypeError):
         return None, False
 
 
-def _is_of_turn(argv: list[str]) -> bool:
-    return _command(argv) in ASKED and "--help" not in argv
+def _is_served(argv: list[str]) -> bool:
+    return _command(argv) in SERVED_COMMANDS and "--help" not in argv
 
 
 def _command(argv: list[str]) -> str:
-    """Return the first word that is no option and no option's value."""
+    """Return the first argument that is neither an option nor an option's value."""
     skip = False
     for word in argv:
         if skip:

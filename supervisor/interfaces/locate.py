@@ -1,4 +1,4 @@
-"""Where the workspace is that a command means, and where its supervisor listens; imports next to nothing."""
+"""Find the workspace of a command, and the socket of its supervisor; imports almost nothing, since a turn waits for it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def named(argv: list[str]) -> str:
-    """Return the folder that the arguments name, the last where there are more; "" where they name none."""
+def named_workspace(argv: list[str]) -> str:
+    """Return the workspace that the arguments name (the last, if several), "" if they name none."""
     found, words = "", iter(argv)
     for word in words:
         if word == "--":
@@ -25,8 +25,8 @@ def named(argv: list[str]) -> str:
 
 
 def workspace_of(argv: list[str], environ: Mapping[str, str]) -> str:
-    """Return the folder meant: the option's, RECALLD_WORKSPACE, ./workspace if it is one, else the user's data folder."""
-    found = named(argv) or environ.get("RECALLD_WORKSPACE", "")
+    """Return the workspace: the option's, RECALLD_WORKSPACE, ./workspace if it is one, else the user's data folder."""
+    found = named_workspace(argv) or environ.get("RECALLD_WORKSPACE", "")
     if found:
         return os.path.expanduser(found)
     if any(os.path.exists(os.path.join("workspace", name)) for name in ("history.json", "recalld.toml")):
@@ -38,9 +38,9 @@ def workspace_of(argv: list[str], environ: Mapping[str, str]) -> str:
 
 def socket_path(root: str) -> str:
     """
-    Return where a supervisor of the workspace listens: beside its state, or as noted where that path is too long.
+    Return the path of the supervisor's socket: in the state folder, or where `socket.path` says if that path is too long.
 
-    "" where none does, or where the socket is not of whoever owns the state: a question is for nobody else.
+    "" if there is none, or if it belongs to another user than the state folder: no question goes to somebody else.
     """
     state = os.path.join(root, ".recalld")
     path = os.path.join(state, "socket")

@@ -1,8 +1,4 @@
-"""
-Memory that a service of months gives back: glibc's allocator, told to keep one pool of what threads have freed.
-
-`recalld run` in the foreground: the supervisor, recall kept ready beside it, and the door at which commands are answered.
-"""
+"""`recalld run` in the foreground: the supervisor, its background threads, and the socket at which it answers commands."""
 
 from __future__ import annotations
 
@@ -10,18 +6,18 @@ import contextlib
 import os
 import sys
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.interfaces.cli.app import CALL, GIVEN, Call, run_command
 from supervisor.interfaces.cli.output import as_json, as_line
 from supervisor.interfaces.cli.turn import commands
-from supervisor.interfaces.locate import named
-from supervisor.interfaces.socket_server import open_door
+from supervisor.interfaces.locate import named_workspace
+from supervisor.interfaces.socket_server import serve_socket
 from supervisor.protocol.clock import utc_now
 from supervisor.protocol.signals import on_signals
 from supervisor.service.background import BackgroundThreads
 from supervisor.service.daemon import Supervisor
-from supervisor.service.lock import alone
+from supervisor.service.lock import supervisor_lock
 from supervisor.service.workers import Workers
 from supervisor.workspace import open_workspace
 
@@ -33,47 +29,45 @@ if TYPE_CHECKING:
     from supervisor.protocol.clock import Clock
     from supervisor.workspace import Workspace
 
-#: glibc's M_ARENA_MAX. By its own choice it has eight pools a core, and each keeps what an update of the index once needed.
-_ARENA_MAX = -8
-_POOLS = 1
-
-
-def limit_malloc_arenas() -> None:
-    """Have all threads of this process share one pool; nothing happens where the C library is another."""
-    import ctypes
-
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).mallopt(_ARENA_MAX, _POOLS)
+#: glibc's M_ARENA_MAX. By default it has eight arenas a core, and each keeps the memory that an index update once needed.
+_M_ARENA_MAX: Final = -8
+_ARENAS: Final = 1
 
 
 def serve(root: Path, clock: Clock, *, json: bool, has_worker: bool) -> None:
-    """Run the supervisor, with its door open once it has the workspace; recall is kept ready over workspaces of its own."""
+    """Run the supervisor until it is stopped. Rounds, socket and each background thread have a workspace of their own."""
     limit_malloc_arenas()
-    tell = _teller(json=json)
-    ws = open_workspace(root, os.environ, clock, tell)
+    print_event = _event_printer(json=json)
+    ws = open_workspace(root, os.environ, clock, print_event)
     served = open_workspace(root, os.environ, utc_now)
-    keeper = BackgroundThreads(lambda: open_workspace(root, os.environ, clock, tell), clock)
-    served.index_lost = keeper.memory_changed
-    supervisor = Supervisor(ws, clock, Workers(ws, clock) if has_worker else None, keeper=keeper)
+    background = BackgroundThreads(lambda: open_workspace(root, os.environ, clock, print_event), clock)
+    served.index_lost = background.memory_changed
+    supervisor = Supervisor(ws, clock, Workers(ws, clock) if has_worker else None, background=background)
     on_signals(supervisor.stop)
 
-    def told(why: str) -> None:
+    def report(why: str) -> None:
         served.events.transition("error", why, what="the socket", why=why)
 
-    with alone(ws) as held, open_door(ws.paths, ws.files, lambda request: _answer(request, served), told):
-        supervisor.run(held)
+    with supervisor_lock(ws) as lock, serve_socket(ws.paths, ws.files, lambda request: _answer(request, served), report):
+        supervisor.run(lock)
+
+
+def limit_malloc_arenas() -> None:
+    """Make all threads share one malloc arena, so that freed memory is reused; does nothing with another C library."""
+    import ctypes
+
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, _ARENAS)
 
 
 def _answer(request: Request, served: Workspace) -> dict[str, Any]:
-    """Run the command of a request here; ValueError when it can't be honoured, so that the asker does the work itself."""
+    """Run the command of the request; ValueError if it can't be run here, so that the client runs it itself."""
     argv, given = request.argv, request.environ
-    ours = {key: value for key, value in os.environ.items() if key.startswith("RECALLD_")}
-    for passing in ("RECALLD_NOW", "RECALLD_WORKSPACE"):
-        ours.pop(passing, None)
-    if {key: value for key, value in given.items() if key not in {"RECALLD_NOW", "RECALLD_WORKSPACE"}} != ours:
+    own = {key: value for key, value in os.environ.items() if key.startswith("RECALLD_")}
+    if _settings(given) != _settings(own):
         raise ValueError("another configuration")
     out, err = StringIO(), StringIO()
-    token = CALL.set(Call(named(argv), given, served))
+    token = CALL.set(Call(named_workspace(argv), given, served))
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = run_command(commands(), argv)
@@ -83,7 +77,12 @@ def _answer(request: Request, served: Workspace) -> dict[str, Any]:
     return {"out": out.getvalue(), "err": err.getvalue(), "code": code}
 
 
-def _teller(*, json: bool) -> Callable[[Mapping[str, object]], None]:
-    """Return what prints an event: as the log has it, or as a line to read."""
-    out = sys.stdout  # this one, whatever an answer at the door is printed to meanwhile
+def _settings(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that change the configuration; a clock or a workspace may differ from the supervisor's."""
+    return {key: value for key, value in environ.items() if key not in {"RECALLD_NOW", "RECALLD_WORKSPACE"}}
+
+
+def _event_printer(*, json: bool) -> Callable[[Mapping[str, object]], None]:
+    """Return a function that prints an event, as JSON or as a line of text."""
+    out = sys.stdout  # bound now: while a request is answered, sys.stdout is the answer
     return lambda event: print(as_json(event) if json else as_line(event), flush=True, file=out)

@@ -1,11 +1,9 @@
 """
-What comes in at the door: one JSON line, {version, argv, env} (docs/cli.md).
+The supervisor's Unix socket, mode 0600 (docs/cli.md): a JSON line {version, argv, env} in, the command is run, a JSON line out.
 
-The supervisor's Unix socket, mode 0600: one JSON line in, the same command run here, one JSON line out (docs/cli.md).
-
-A request that is understood is acknowledged at once by an empty line, before the work is done: so its asker knows that somebody
-is there. One that can't be honoured gets no answer, and the command that asked does the work itself. Whatever is sent here, by
-however many, the next one is served.
+A valid request is acknowledged at once by an empty line, before the command runs, so that the client knows that the supervisor
+responds. A request that can't be run here gets no answer, and the client runs the command itself. No request, whatever it
+contains, keeps the next one from being served.
 """
 
 from __future__ import annotations
@@ -31,25 +29,58 @@ if TYPE_CHECKING:
     from supervisor.protocol.files import Files
     from supervisor.protocol.paths import WorkspacePaths
 
-_MOST: Final = 1 << 20  # bytes of a request
-#: Seconds within which a whole request is here: who asks has it ready before it connects.
+_MAX_BYTES: Final = 1 << 20  # of a request
+#: Seconds until a request must have arrived: a client has it ready before it connects.
 _READ_S: Final = 0.1
 _VERSION: Final = 1
+#: The longest path, in bytes, that is bound; the kernel's limit is only a little higher.
+_MAX_PATH: Final = 100
+#: Seconds until a client must have taken the answer.
+_SEND_S: Final = 2.0
+#: Seconds until a connection that could not be accepted is tried again, and seconds to wait for the thread at the end.
+_RETRY_S: Final = 0.1
+_JOIN_S: Final = 1.0
+#: Errors of a full or broken disk, and seconds until the socket is tried again after one.
+_DISK_ERRORS: Final = {errno.ENOSPC, errno.EDQUOT, errno.EIO}
+_REOPEN_S: Final = 10.0
+#: Connections that are open at once; one command is run at a time.
+_MAX_CONNECTIONS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A command that somebody wants done: its arguments, and the RECALLD_* variables of who asks."""
+    """A command to run: its arguments, and the client's RECALLD_* variables."""
 
     argv: list[str]
     environ: Mapping[str, str]
 
 
+#: Runs the command of a request and returns {out, err, code}.
+Answer: TypeAlias = "Callable[[Request], dict[str, Any]]"
+
+
+@contextlib.contextmanager
+def serve_socket(paths: WorkspacePaths, files: Files, answer: Answer, report: Callable[[str], None]) -> Iterator[None]:
+    """
+    Answer requests in other threads, one at a time, until the block ends.
+
+    *answer* raises ValueError for a request that can't be run here. *report* gets a sentence about an invalid request, a bug,
+    or a disk that is too full or broken for a socket; the socket is then tried again later, and clients run their commands
+    themselves.
+    """
+    server = _SocketServer(lambda: _listen(paths, files), answer, report)
+    server.start()
+    try:
+        yield
+    finally:
+        server.end()
+
+
 def read_request(line: socket.socket) -> bytes:
-    """Return what came before the end of a line, of the connection, of the time or of patience."""
+    """Return the bytes up to the end of the line, of the connection, of _READ_S, or of the allowed size."""
     data, deadline = bytearray(), within(_READ_S)
     with contextlib.suppress(TimeoutError):
-        while not data.endswith(b"\n") and len(data) <= _MOST and not deadline.is_over:
+        while not data.endswith(b"\n") and len(data) <= _MAX_BYTES and not deadline.is_over:
             line.settimeout(max(deadline.left_s, 0.001))
             more = line.recv(1 << 16)
             if not more:
@@ -59,8 +90,8 @@ def read_request(line: socket.socket) -> bytes:
 
 
 def parse_request(data: bytes) -> Request | None:
-    """Return the request, None where it is of another version; ValueError where it is none."""
-    if len(data) > _MOST:
+    """Return the request, None if it is of another version; ValueError if it is invalid."""
+    if len(data) > _MAX_BYTES:
         raise ValueError("it is too long")
     if not data.endswith(b"\n"):
         raise ValueError("its line has no end")
@@ -69,7 +100,7 @@ def parse_request(data: bytes) -> Request | None:
     except (ValueError, RecursionError):
         raise ValueError("it is no JSON") from None
     if not isinstance(found, dict):
-        raise ValueError("it is no JSON object")  # noqa: TRY004 - of the asker, not of our types
+        raise ValueError("it is no JSON object")  # noqa: TRY004 - the client's fault, not a wrong type in this program
     if found.get("version") != _VERSION:
         return None
     argv, environ = found.get("argv"), found.get("env")
@@ -80,85 +111,52 @@ def parse_request(data: bytes) -> Request | None:
     return Request(argv, environ)
 
 
-#: A path much longer than this does not bind.
-_LONGEST: Final = 100
-#: Seconds within which an answer is taken.
-_TAKE_S: Final = 2.0
-#: Seconds until a connection that could not be accepted is tried again; how long the end is waited for.
-_AGAIN_S: Final = 0.1
-_END_S: Final = 1.0
-#: What a disk refuses that is full or broken, and seconds until the socket is tried again then.
-_REFUSALS: Final = {errno.ENOSPC, errno.EDQUOT, errno.EIO}
-_OPEN_AGAIN_S: Final = 10.0
-#: Connections that are dealt with at once; one is worked for at a time.
-_AT_ONCE: Final = 16
-
-
-Answer: TypeAlias = "Callable[[Request], dict[str, Any]]"
-
-
-@contextlib.contextmanager
-def open_door(paths: WorkspacePaths, files: Files, answer: Answer, tell: Callable[[str], None]) -> Iterator[None]:
-    """
-    Answer requests, one at a time, in threads of its own, until the block ends.
-
-    *answer* raises ValueError for what it can't honour; *tell* hears of requests that are none, of bugs, and of a disk that is
-    too full or broken for a socket: then it is tried again, and commands do their work themselves meanwhile.
-    """
-    served = _Door(lambda: _bound(paths, files), answer, tell)
-    served.start()
-    try:
-        yield
-    finally:
-        served.end()
-
-
-def _bound(paths: WorkspacePaths, files: Files) -> tuple[socket.socket, Callable[[], None]]:
-    """Return a socket that listens, and what takes its path away."""
+def _listen(paths: WorkspacePaths, files: Files) -> tuple[socket.socket, Callable[[], None]]:
+    """Return a listening socket, and the function that removes its path."""
     files.make_folder(paths.state)
-    path = _path(paths, files)
-    files.remove(path)  # of a supervisor that was killed; its lock is ours now
-    door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    path = _choose_path(paths, files)
+    files.remove(path)  # left by a supervisor that was killed; this process has its lock now
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        os.fchmod(door.fileno(), 0o600)  # which its path will have; a umask would be the whole process's
-        door.bind(str(path))
+        os.fchmod(listener.fileno(), 0o600)  # the mode that its path will have; a umask would change the whole process
+        listener.bind(str(path))
     except BaseException:
-        door.close()
+        listener.close()
         raise
-    door.listen(64)
-    return door, lambda: files.remove(path)
+    listener.listen(64)
+    return listener, lambda: files.remove(path)
 
 
-def _path(paths: WorkspacePaths, files: Files) -> Path:
-    """Return where to listen, and note it where that is not beside the state."""
+def _choose_path(paths: WorkspacePaths, files: Files) -> Path:
+    """Return the socket's path: in the state folder, or, if that is too long, one that `socket.path` names."""
     path, noted = paths.state / "socket", paths.state / "socket.path"
-    if len(os.fsencode(path)) <= _LONGEST:
+    if len(os.fsencode(path)) <= _MAX_PATH:
         files.remove(noted)
         return path
     folder = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/tmp/recalld-{os.getuid()}") / "recalld"  # noqa: S108 - see below
     files.make_folder(folder)
-    for ours in (folder.parent, folder):  # whoever may write to either could put a socket of their own there
-        found = files.disk.stat(ours)
+    for parent in (folder.parent, folder):  # another user who may write to either could put a socket of their own there
+        found = files.disk.stat(parent)
         if found is None or not stat.S_ISDIR(found.mode) or found.uid != os.getuid() or found.mode & 0o077:
-            raise PermissionError(1, "it is a link, belongs to somebody else, or others may look into it", str(ours))
+            raise PermissionError(1, "it is a link, belongs to somebody else, or others may look into it", str(parent))
     far = folder / f"{hashlib.sha256(os.fsencode(paths.root)).hexdigest()[:16]}.sock"
     files.replace(noted, str(far).encode(), files.read_stable(noted))
     return far
 
 
-class _Door:
-    """One thread that accepts, and one for each connection, a few at most."""
+class _SocketServer:
+    """One thread that accepts connections, and one for each connection, at most _MAX_CONNECTIONS."""
 
     def __init__(
-        self, make: Callable[[], tuple[socket.socket, Callable[[], None]]], answer: Answer, tell: Callable[[str], None]
+        self, listen: Callable[[], tuple[socket.socket, Callable[[], None]]], answer: Answer, report: Callable[[str], None]
     ) -> None:
-        self._make, self._answer, self._tell = make, answer, tell
-        self._door: socket.socket | None = None
-        self._take_away: Callable[[], None] = lambda: None
+        self._listen, self._answer, self._report = listen, answer, report
+        self._listener: socket.socket | None = None
+        self._remove_path: Callable[[], None] = lambda: None
         self._ending = threading.Event()
-        self._free = threading.BoundedSemaphore(_AT_ONCE)
-        self._working = threading.Lock()
-        self._thread = threading.Thread(target=self._accept, name="door", daemon=True)
+        self._free = threading.BoundedSemaphore(_MAX_CONNECTIONS)
+        self._running = threading.Lock()
+        self._thread = threading.Thread(target=self._accept, name="socket", daemon=True)
 
     def start(self) -> None:
         self._open()
@@ -166,66 +164,66 @@ class _Door:
 
     def end(self) -> None:
         self._ending.set()
-        if self._door:
+        if self._listener:
             with contextlib.suppress(OSError):
-                self._door.shutdown(socket.SHUT_RDWR)  # closing it alone wakes nobody who accepts
-        self._thread.join(_END_S)
-        if self._door:
-            self._door.close()
+                self._listener.shutdown(socket.SHUT_RDWR)  # closing alone does not end a waiting accept()
+        self._thread.join(_JOIN_S)
+        if self._listener:
+            self._listener.close()
         with contextlib.suppress(OSError):
-            self._take_away()
+            self._remove_path()
 
     def _open(self) -> None:
-        """Make the socket, unless the disk refuses: the supervisor does its work without one."""
+        """Open the socket, unless the disk refuses: the supervisor also works without one."""
         try:
-            self._door, self._take_away = self._make()
+            self._listener, self._remove_path = self._listen()
         except OSError as error:
-            if error.errno not in _REFUSALS:
+            if error.errno not in _DISK_ERRORS:
                 raise
-            self._tell(f"the socket can't be made: {error.strerror}")
+            self._report(f"the socket can't be made: {error.strerror}")
 
     def _accept(self) -> None:
-        while self._door is None and not self._ending.wait(_OPEN_AGAIN_S):
+        while self._listener is None and not self._ending.wait(_REOPEN_S):
             try:
                 self._open()
             except OSError as error:
-                self._tell(f"the socket can't be made: {error}")
+                self._report(f"the socket can't be made: {error}")
                 return
-        while self._door and not self._ending.is_set():
+        while self._listener and not self._ending.is_set():
             self._free.acquire()
             try:
-                line, _ = self._door.accept()
-                threading.Thread(target=self._serve, args=(line,), name="asked", daemon=True).start()
-            except (OSError, RuntimeError):  # no more files or threads for now, or the end
+                line, _ = self._listener.accept()
+                threading.Thread(target=self._serve, args=(line,), name="request", daemon=True).start()
+            except (OSError, RuntimeError):  # no free file descriptor or thread for now, or the end
                 self._free.release()
-                self._ending.wait(_AGAIN_S)
+                self._ending.wait(_RETRY_S)
 
     def _serve(self, line: socket.socket) -> None:
         with line:
             try:
-                self._deal(line)
+                self._handle(line)
             except OSError:
-                pass  # who asked has gone, or never takes the answer
-            except Exception as error:  # noqa: BLE001 - a command's bug is this asker's alone; its text may quote a message
-                self._tell(str(InternalError.of("a command at the socket", error)))
+                pass  # the client has gone, or does not take the answer
+            except Exception as error:  # noqa: BLE001 - a bug fails this request alone; only its kind is reported, its text may quote a message
+                self._report(str(InternalError.of("a command at the socket", error)))
             finally:
                 self._free.release()
 
-    def _deal(self, line: socket.socket) -> None:
-        """Read one request, and answer it; what is none, or of another version, is left without a word."""
+    def _handle(self, line: socket.socket) -> None:
+        """Read one request and answer it; an invalid one, or one of another version, gets no answer."""
         data = read_request(line)
         if not data:
-            return  # somebody who only looked whether there is a supervisor
+            return  # a client that only checked whether there is a supervisor
         try:
             request = parse_request(data)
         except ValueError as error:
-            self._tell(f"a request at the socket was refused: {error}")
+            self._report(f"a request at the socket was refused: {error}")
             return
         if request is None:
             return
-        line.settimeout(_TAKE_S)
+        line.settimeout(_SEND_S)
         line.sendall(b"\n")
-        with self._working:
+        with self._running:
             try:
                 answer = self._answer(request)
             except ValueError:

@@ -1,10 +1,9 @@
 """
-A thread beside the supervisor's rounds, which does one thing again and again, and never brings the rounds down.
+The background threads of a supervisor, which keep recall ready between its rounds (docs/recall.md).
 
-What the supervisor does beside its rounds, so that recall is ready when the assistant asks (design of recall, "Speed").
-
-One thread brings the index up to date as files change, and asks canaries when there is nothing else to do; one has the context
-of what waits in inbox.json ready; one shows memory to a backend that wants to see it beforehand. Why threads: decision 0012.
+One thread updates the index when files change and runs canaries when it is idle; one prepares the context of the input that
+waits in inbox.json; one computes vectors for a rerank backend that needs them. A failure in a thread never stops the rounds.
+Why threads: docs/decisions/0012.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ import time
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from supervisor.context.prepared import Ready
+from supervisor.context.prepared import PreparedContexts
 from supervisor.protocol.clock import within
 from supervisor.protocol.errors import Busy, InternalError, SupervisorError, as_supervisor_error
 from supervisor.recall.canaries import probe
 from supervisor.recall.rerank import precompute_vectors
-from supervisor.recall.search import refresh
+from supervisor.recall.search import recall, refresh
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,47 +27,59 @@ if TYPE_CHECKING:
     from supervisor.protocol.clock import Clock
     from supervisor.workspace import Workspace
 
-#: Seconds until a step that failed in a way nobody foresaw is done again.
-_AFTER_A_BUG_S: Final = 60.0
+#: Seconds until a step is tried again that failed with an unexpected exception.
+_RETRY_AFTER_BUG_S: Final = 60.0
+#: Seconds between two runs of canaries.
+_CANARIES_EVERY_S: Final = 60.0
+#: Seconds in which changed files are gathered for one update: a run writes a file a day.
+_GATHER_S: Final = 0.05
+#: Seconds until missing vectors are looked for again.
+_VECTORS_EVERY_S: Final = 300.0
+#: Seconds that all threads together are waited for at the end.
+_JOIN_S: Final = 4.0
+#: How long to wait for another program's update of the index.
+_LOCK_WAIT: Final = timedelta(seconds=2)
+#: Seconds until a failed update is tried again: the first wait, and the longest after doubling.
+_RETRY_S: Final = (0.5, 60.0)
 
 
 class PeriodicThread:
     """
-    Does *step* when it is woken, and at the latest after as many seconds as the step before it returned.
+    A thread that runs *step* when it is woken, and at the latest after the number of seconds that the last step returned.
 
-    *ws* is this thread's own, and should stop (`ws.should_stop`) as soon as anything else is wanted; an update of the index
-    only at the end. What wakes the thread within *gather_s* seconds is dealt with in one step.
+    *ws* is this thread's own. Its `should_stop` becomes true when the thread is woken or stopped; that of its index, when the
+    thread is stopped. All calls of `wake` within *gather_s* seconds lead to one step.
     """
 
-    def __init__(self, ws: Workspace, what: str, step: Callable[[], float], gather_s: float = 0.0) -> None:
+    def __init__(self, ws: Workspace, name: str, step: Callable[[], float], gather_s: float = 0.0) -> None:
         self._ws = ws
-        self._what = what
+        self._name = name
         self._step = step
         self._gather_s = gather_s
         self._woken = threading.Event()
         self._ending = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=what, daemon=True)
-        ws.should_stop, ws.index.should_stop = self._is_wanted, self._ending.is_set
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        ws.should_stop, ws.index.should_stop = self._is_interrupted, self._ending.is_set
 
     def start(self) -> None:
-        """Begin, with a first step at once."""
+        """Start the thread; its first step begins at once."""
         self._woken.set()
         self._thread.start()
 
     def wake(self) -> None:
-        """Have the step done now."""
+        """Run the step now."""
         self._woken.set()
 
     def stop(self) -> None:
-        """End after what is being done, which looks from time to time whether it is to stop."""
+        """End the thread after the current step, which checks `should_stop` from time to time."""
         self._ending.set()
         self._woken.set()
 
     def join(self, within_s: float) -> None:
-        """Wait until it has ended, for so many seconds at most: what hangs then ends with the process."""
+        """Wait for the end of the thread, at most so many seconds: a step that hangs ends with the process."""
         self._thread.join(within_s)
 
-    def _is_wanted(self) -> bool:
+    def _is_interrupted(self) -> bool:
         return self._woken.is_set() or self._ending.is_set()
 
     def _run(self) -> None:
@@ -79,134 +90,129 @@ class PeriodicThread:
             self._woken.clear()
             if self._ending.is_set():
                 return
-            wait_s = self._done()
+            wait_s = self._run_step()
 
-    def _done(self) -> float:
+    def _run_step(self) -> float:
         try:
             wait_s = self._step()
-        except Exception as error:  # noqa: BLE001 - the rounds go on whatever happens here; it is told
-            why = str(InternalError.of(self._what, error))
+        except Exception as error:  # noqa: BLE001 - the rounds go on whatever happens here; it is reported
+            why = str(InternalError.of(self._name, error))
             self._ws.events.transition("error", why, why=why)
-            return _AFTER_A_BUG_S
+            return _RETRY_AFTER_BUG_S
         self._ws.events.transition("error", "")
         return wait_s
 
 
-#: Seconds between two checks of canaries; for what changes together, since a run writes a file a day.
-_CHECK_S: Final = 60.0
-_GATHER_S: Final = 0.05
-#: Seconds until a backend that failed is shown again what it lacks.
-_LEARN_S: Final = 300.0
-#: How long all threads together are waited for in the end.
-_END_S: Final = 4.0
-#: How long another program's update is waited for.
-_LOCK_WAIT: Final = timedelta(seconds=2)
-#: Seconds until a failed update is tried again: the first, and the longest after doubling.
-_AGAIN_S: Final = (0.5, 60.0)
-
-
 class BackgroundThreads:
-    """The threads, each with a workspace of its own, which *another* opens."""
+    """The background threads; *open_another* opens a workspace for each."""
 
-    def __init__(self, another: Callable[[], Workspace], clock: Clock) -> None:
-        learning, fresh, ready = another(), another(), another()
-        self._inbox = ready.paths.inbox.name
-        self._learning = PeriodicThread(learning, "learning", lambda: _learn(learning))
-        self._index, self._commits = fresh.index, (fresh.index.held, fresh.index.held)
-        self._fresh = PeriodicThread(fresh, "index", Freshness(fresh, clock, self._learning.wake).step, _GATHER_S)
-        self._ready = PeriodicThread(ready, "ready context", _context_step(ready, clock))
+    def __init__(self, open_another: Callable[[], Workspace], clock: Clock) -> None:
+        vectors_ws, index_ws, contexts_ws = open_another(), open_another(), open_another()
+        self._inbox = contexts_ws.paths.inbox.name
+        self._vectors = PeriodicThread(vectors_ws, "vectors", lambda: _add_vectors(vectors_ws))
+        self._index, self._commits = index_ws.index, (index_ws.index.held, index_ws.index.held)
+        self._indexing = PeriodicThread(index_ws, "index", IndexUpdater(index_ws, clock, self._vectors.wake).step, _GATHER_S)
+        self._contexts = PeriodicThread(contexts_ws, "ready context", _context_step(contexts_ws, clock))
 
     def hint(self, name: str) -> None:
-        """Somebody says that a file of this *name* has changed."""
+        """Wake the thread that handles files of this *name*: such a file may have changed."""
         if name == self._inbox:
-            self._ready.wake()
+            self._contexts.wake()
         if name.endswith(".md"):
-            self._fresh.wake()
+            self._indexing.wake()
 
     def memory_changed(self) -> None:
-        """The files of memory are others than they were."""
-        self._fresh.wake()
+        """Update the index: files of memory have changed, or the index is damaged."""
+        self._indexing.wake()
 
-    def look(self) -> None:
-        """Have the index made anew where somebody has deleted it or written over it: one stat."""
-        with contextlib.suppress(OSError):  # it may not be looked at: an update tells of that
-            # both, since what was made anew may have been deleted again while it was made
+    def check_index(self) -> None:
+        """Wake the index thread if somebody has deleted or replaced the index on disk; costs one stat."""
+        with contextlib.suppress(OSError):  # an update reports that the index can't be read
+            # both, since a rebuilt index may have been deleted again while it was being built
             before, self._commits = self._commits, (self._index.on_disk(), self._index.held)
             if self._commits != before and self._commits[0] != self._commits[1]:
-                self._fresh.wake()
+                self._indexing.wake()
 
     def __enter__(self) -> None:
-        """Begin; the inbox and the index are looked at at once."""
-        for thread in (self._ready, self._fresh, self._learning):
+        """Start the threads; inbox and index are checked at once."""
+        for thread in (self._contexts, self._indexing, self._vectors):
             thread.start()
 
     def __exit__(self, *_: object) -> None:
-        """End after what is being done."""
-        deadline = within(_END_S)
-        for thread in (self._ready, self._fresh, self._learning):
+        """End the threads after their current steps."""
+        deadline = within(_JOIN_S)
+        for thread in (self._contexts, self._indexing, self._vectors):
             thread.stop()
-        for thread in (self._ready, self._fresh, self._learning):
+        for thread in (self._contexts, self._indexing, self._vectors):
             thread.join(deadline.left_s)
 
 
-def _learn(ws: Workspace) -> float:
-    precompute_vectors(ws)
-    return _LEARN_S
-
-
-def _context_step(ws: Workspace, clock: Clock) -> Callable[[], float]:
-    ready = Ready(ws, clock)
-
-    def step() -> float:
-        ready.look()
-        return ws.config.care.poll.total_seconds()
-
-    return step
-
-
-class Freshness:
+class IndexUpdater:
     """
-    The index, brought up to date; what fails is told once and tried again, ever later.
+    Keeps the index up to date; a failure is reported once and tried again after a growing wait.
 
-    *changed* is called when it holds something new.
+    *changed* is called when the index holds something new.
     """
 
     def __init__(self, ws: Workspace, clock: Clock, changed: Callable[[], None] = lambda: None) -> None:
         self._ws = ws
         self._clock = clock
         self._changed = changed
-        self._again_s = _AGAIN_S[0]
-        self._checked = float("-inf")
+        self._retry_s = _RETRY_S[0]
+        self._canaries_at = float("-inf")
 
     def step(self) -> float:
-        """Bring the index up to date and, when nothing else is wanted, ask some canaries; seconds until the next step."""
+        """Update the index and, unless interrupted, run some canaries; return the seconds until the next step."""
         why = self._fault_of(self._update)
         if self._ws.index.should_stop():
             return 0.0
         self._ws.events.transition("index_stale", bool(why), cleared="index_fresh", why=why)
         if why:
-            wait_s, self._again_s = self._again_s, min(2 * self._again_s, _AGAIN_S[1])
+            wait_s, self._retry_s = self._retry_s, min(2 * self._retry_s, _RETRY_S[1])
             return wait_s
-        self._again_s = _AGAIN_S[0]
-        left_s = self._checked + _CHECK_S - time.monotonic()
+        self._retry_s = _RETRY_S[0]
+        left_s = self._canaries_at + _CANARIES_EVERY_S - time.monotonic()
         if left_s > 0 or self._ws.should_stop():
             return max(left_s, 0.0)
         why = self._fault_of(lambda: probe(self._ws, self._clock()))
         self._ws.events.transition("degraded", bool(why), cleared="recovered", why=why)
-        self._checked = time.monotonic()
-        return _CHECK_S
+        self._canaries_at = time.monotonic()
+        return _CANARIES_EVERY_S
 
     def _update(self) -> None:
-        found = refresh(self._ws, _LOCK_WAIT.total_seconds())
-        if found.read:
+        changes = refresh(self._ws, _LOCK_WAIT.total_seconds())
+        if changes.read:
             self._changed()
-        if found.shared:
+        if changes.shared:
             raise Busy(self._ws.paths.state / "index.lock", _LOCK_WAIT)
 
     def _fault_of(self, step: Callable[[], object]) -> str:
-        """Return what went wrong in the step, "" when nothing did."""
+        """Run the step and return its error sentence, "" if it succeeded."""
         try:
             step()
         except (SupervisorError, OSError) as error:
             return str(as_supervisor_error(error, "index", self._ws.paths.state))
         return ""
+
+
+def _add_vectors(ws: Workspace) -> float:
+    precompute_vectors(ws)
+    return _VECTORS_EVERY_S
+
+
+def _context_step(ws: Workspace, clock: Clock) -> Callable[[], float]:
+    prepared = PreparedContexts(
+        history=ws.history,
+        files=ws.files,
+        paths=ws.paths,
+        config=ws.config,
+        events=ws.events,
+        clock=clock,
+        recall=lambda question, now, recent: recall(ws, question, now, recent),
+    )
+
+    def step() -> float:
+        prepared.update()
+        return ws.config.care.poll.total_seconds()
+
+    return step

@@ -1,13 +1,10 @@
 """
-When the clock was moved: what goes by age waits until it has stood still for a while (durability.md, H36).
+The supervisor: polls the workspace and does a round when something has changed or is due (003, Supervisor).
 
-A clock that is set ahead makes yesterday old and every wait over; days would be summed up that are not over, and paid for.
-Nothing is lost by it, but nothing of it can be taken back either.
-
-The supervisor: it looks, and when something has changed or its time has come, it does a round.
-
-File events are hints that make it look sooner; a poll by stat is the truth, so that it works with no events at all. Nothing
-is remembered between two ticks that the files do not say (003, Supervisor; durability.md 2.5).
+File events only make the next poll come sooner, so that everything works without them. Between two rounds nothing is remembered
+that the files do not say, except waits: after a disk has refused, and after the clock was set. A clock that is set ahead makes
+days look old and waits look over; days that are not over would be summarised and paid for, which nothing can undo. So after a
+jump no step that goes by age begins for a while.
 """
 
 from __future__ import annotations
@@ -36,44 +33,43 @@ if TYPE_CHECKING:
     from supervisor.service.workers import Workers
     from supervisor.workspace import Workspace
 
-#: A difference up to this is the clock being set right; the wait after a larger one, and after one of more than a day.
+#: A clock that moves no more than this was only corrected.
 SMALL: Final = timedelta(hours=1)
 LARGE: Final = timedelta(days=1)
+#: The pause after a move of more than SMALL, and of more than LARGE.
 WAIT: Final = timedelta(minutes=1)
 LONG_WAIT: Final = timedelta(minutes=10)
+#: Seconds between two rounds at most, for what comes due by time alone: six hours, a retry, a new day.
+ROUND_S: Final = 30.0
+_NEVER: Final = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What two clocks show at one moment: the wall clock, and the seconds of one that is never set."""
+    """The wall clock and the monotonic clock at one moment."""
 
     wall: datetime
     steady_s: float
 
 
 def jump(before: Reading, after: Reading) -> timedelta:
-    """Return how far the wall clock was moved between the two; negative when back."""
+    """Return how far the wall clock was set between two readings; negative: it was set back."""
     return (after.wall - before.wall) - timedelta(seconds=after.steady_s - before.steady_s)
 
 
 def pause_after(moved: timedelta) -> timedelta:
     """
-    Return how long to leave alone what goes by age, after the wall clock was *moved*; nothing for a small move.
+    Return how long no step that goes by age may begin after the wall clock was *moved*; zero after a small move.
 
-    >>> caution(timedelta(minutes=-5)), caution(timedelta(hours=2)), caution(timedelta(days=3650))
+    >>> pause_after(timedelta(minutes=-5)), pause_after(timedelta(hours=2)), pause_after(timedelta(days=3650))
     (datetime.timedelta(0), datetime.timedelta(seconds=60), datetime.timedelta(seconds=600))
     """
     size = abs(moved)
     return timedelta() if size <= SMALL else WAIT if size <= LARGE else LONG_WAIT
 
 
-#: A round at least this often, for what comes due by time alone: six hours, a retry, a new day. In seconds.
-ROUND_S: Final = 30.0
-_NEVER: Final = datetime.max.replace(tzinfo=UTC)
-
-
 class Supervisor:
-    """The one supervisor of a workspace; without *workers* none is started, without a *keeper* recall is not kept ready."""
+    """The one supervisor of a workspace. Without *workers* it starts no worker, without *background* no background threads."""
 
     def __init__(
         self,
@@ -81,54 +77,54 @@ class Supervisor:
         clock: Clock,
         workers: Workers | None = None,
         steady: Callable[[], float] = steady_s,
-        keeper: BackgroundThreads | None = None,
+        background: BackgroundThreads | None = None,
     ) -> None:
         self._ws = ws
         self._clock = clock
         self._steady_s = steady
         self._workers = workers
-        self._keeper = keeper
+        self._background = background
         self._stop = threading.Event()
         self._wake = threading.Event()
-        self._look = ChangeDetector(ws.files.disk, ws.paths, ws.task_queue)
+        self._changes = ChangeDetector(ws.files.disk, ws.paths, ws.task_queue)
         self._write_wait = timedelta()
-        self._held_until = float("-inf")
+        self._no_archive_until = float("-inf")
         self._reading: Reading | None = None
-        self._ageless_until = float("-inf")
+        self._no_ageing_until = float("-inf")
         self._due_at = _NEVER
         self._damaged: tuple[Stat | None, float] | None = None
         ws.should_stop = self._stop.is_set
 
     def stop(self) -> None:
-        """End after the step that is being done; may be called from a signal handler."""
+        """End after the current step; may be called from a signal handler."""
         self._stop.set()
         self._wake.set()
 
     def hint(self, name: str) -> None:
-        """Look now: somebody says that a file of that *name* has changed."""
+        """Poll now: a file of that *name* may have changed."""
         if name != self._ws.paths.inbox.name:
             self._wake.set()
-        if self._keeper:
-            self._keeper.hint(name)
+        if self._background:
+            self._background.hint(name)
 
     # ── the service ──────────────────────────────────────────────────────────
 
-    def run(self, alone: SupervisorLock) -> None:
-        """Watch the workspace until told to stop, or until it is not held *alone* any more (LockLost)."""
-        with self._keeper or contextlib.nullcontext(), self._events():
+    def run(self, lock: SupervisorLock) -> None:
+        """Watch the workspace until `stop` is called, or until the *lock* is lost (LockLost)."""
+        with self._background or contextlib.nullcontext(), self._watch():
             poll_s = self._ws.config.care.poll.total_seconds()
             tree_s = self._ws.config.care.tree_poll.total_seconds()
             last_round = last_tree = float("-inf")
             while not self._stop.is_set():
                 now = self._steady_s()
-                if self._keeper:
-                    self._keeper.look()
-                changed, hinted = self._look.near_changed(), self._wake.is_set()
+                if self._background:
+                    self._background.check_index()
+                changed, hinted = self._changes.near_changed(), self._wake.is_set()
                 self._wake.clear()
                 if hinted or now - last_tree >= tree_s:
                     last_tree = now
                     changed = self._tree_changed() or changed
-                    alone.check()
+                    lock.check()
                 if changed or now - last_round >= ROUND_S or self._clock() >= self._due_at:
                     last_round = now
                     done = self.tick(self._clock())
@@ -144,75 +140,74 @@ class Supervisor:
 
     def tick(self, now: datetime) -> Round:
         """
-        Do one round at *now*; a disk that refused is left alone for a while, a damaged history is restored.
+        Do one round at *now*.
 
-        BadConfig where a folder has been made to lead outside the workspace since it was opened.
-
-        After a jump of the clock nothing that goes by age is begun for a while.
+        No archive run begins for a while after the disk has refused one, and no step that goes by age after a jump of the
+        clock. A damaged history is restored. BadConfig if a folder leads outside the workspace since it was opened.
         """
         check_inside(self._ws.paths)
-        held = self._steady_s() < self._held_until
-        done = run_round(self._ws, now, "none" if held else "due", ageing=not self._has_jumped(now))
-        if not held:
+        is_paused = self._steady_s() < self._no_archive_until
+        done = run_round(self._ws, now, "none" if is_paused else "due", ageing=not self._has_jumped(now))
+        if not is_paused:
             config = self._ws.config.archive
             refused = "archive" in done.errors and not isinstance(done.errors["archive"], BadFile)
             self._write_wait = min(max(self._write_wait * 2, config.write_wait), config.write_wait_limit)
             self._write_wait = self._write_wait if refused else timedelta()
-            self._held_until = self._steady_s() + self._write_wait.total_seconds()
+            self._no_archive_until = self._steady_s() + self._write_wait.total_seconds()
         if done.damage(self._ws.paths.history):
             self._restore_when_quiet(now)
         self._due_at = self._next_retry(now)
         return done
 
     def _has_jumped(self, now: datetime) -> bool:
-        """Tell whether the clock was moved a short while ago; a jump is told once."""
+        """Return whether the clock was set a short while ago; each jump is reported once."""
         before, self._reading = self._reading, Reading(now, self._steady_s())
         moved = jump(before, self._reading) if before else timedelta()
         if wait := pause_after(moved):
-            self._ageless_until = self._reading.steady_s + wait.total_seconds()
+            self._no_ageing_until = self._reading.steady_s + wait.total_seconds()
             self._ws.events.emit("clock_jump", seconds=round(moved.total_seconds()), waits_s=round(wait.total_seconds()))
-        return self._reading.steady_s < self._ageless_until
+        return self._reading.steady_s < self._no_ageing_until
 
     def _next_retry(self, now: datetime) -> datetime:
-        """Return when the first wait is over that a failure has begun; the end of time when none has."""
+        """Return when the first wait after a failure is over; _NEVER if there is none."""
         provider = provider_state(self._ws).next_at
         waits = [failure.next_at for failure in self._ws.failures().values()] + ([provider] if provider else [])
         return min((wait for wait in waits if wait > now), default=_NEVER)
 
     def _restore_when_quiet(self, now: datetime) -> None:
-        """Restore a damaged history.json once nobody has written to it for a while: a person may be in the middle of it."""
+        """Restore a damaged history.json once it has not changed for a while: a person may be editing it."""
         stat = self._ws.files.disk.stat(self._ws.paths.history)
         if self._damaged is None or self._damaged[0] != stat:
             self._damaged = (stat, self._steady_s())
         quiet_s = self._ws.config.archive.quiet.total_seconds()
         if stat is None or self._steady_s() - self._damaged[1] >= quiet_s:
-            with contextlib.suppress(OSError, Busy):  # the round has told of it; the next one tries again
+            with contextlib.suppress(OSError, Busy):  # the round has reported it; the next one tries again
                 restore_history(self._ws, now)
                 self._damaged = None
 
-    # ── looking ──────────────────────────────────────────────────────────────
+    # ── changes ──────────────────────────────────────────────────────────────
 
     def _tree_changed(self) -> bool:
-        has_changed = self._look.tree_changed()
-        if has_changed and self._keeper:
-            self._keeper.memory_changed()
+        has_changed = self._changes.tree_changed()
+        if has_changed and self._background:
+            self._background.memory_changed()
         return has_changed
 
     @contextlib.contextmanager
-    def _events(self) -> Iterator[None]:
-        """Have file events hint at changes; without them the poll goes on alone."""
+    def _watch(self) -> Iterator[None]:
+        """Receive file events; where there are none, only the poll finds changes."""
         from supervisor.service.watcher import watch
 
         try:
             stop = watch(self._ws.paths, self.hint)
         except (OSError, Busy) as error:
             self._ws.events.transition("watch_lost", True, why=str(error))
-            stop = _nothing
+            stop = _nothing_to_stop
         try:
             yield
         finally:
             stop()
 
 
-def _nothing() -> None:
-    """There is nothing to stop."""
+def _nothing_to_stop() -> None:
+    pass

@@ -1,13 +1,9 @@
 """
-Every message accounted for: what was ever seen stands in a dated file, in history.json, was set aside, or is lost.
+`recalld fsck`: account for every message that was ever seen, and repair what can be repaired (docs/protocol.md, 5).
 
-Reads everything, changes nothing. Source: docs/protocol.md, 5; durability.md, I1 to I6.
-
-What `recalld fsck --repair` mends; nothing goes of which no copy is kept.
-
-A history.json that can't be read is put together again. Words whose dated file is gone or no longer whole are looked for in
-history.json, its backup, the quarantine and what is left of the file; those that are found count as un-written again, and
-the next run files them anew. Source: docs/protocol.md, 5; docs/durability.md.
+`fsck` reads everything and changes nothing. `repair` restores a damaged history.json. Messages whose dated file is missing or
+damaged are searched for in history.json, its backup, the quarantine and the rest of the file; those that are found count as
+un-written again, and the next run writes them. Nothing is deleted of which no copy is kept (docs/durability.md).
 """
 
 from __future__ import annotations
@@ -38,10 +34,10 @@ if TYPE_CHECKING:
 @dataclass(slots=True, kw_only=True)
 class Ledger:
     """
-    The account. *seen* = *in_files* + *in_history* + *in_journal* + *set_aside* + *removed* + *lost*.
+    Where all messages are. *seen* = *in_files* + *in_history* + *in_journal* + *set_aside* + *removed* + *lost*.
 
-    A message that stands in a dated file and in history.json counts as in a file. *removed*: a person took its block out
-    of a file that is still there. *lost* names ids, *damage* is sentences; both empty in a sound workspace.
+    A message that is in a dated file and in history.json counts as in a file. *removed*: a person removed its block from a
+    file that still exists. *lost* has ids, *damage* has sentences; both are empty in a sound workspace.
     """
 
     seen: int = 0
@@ -65,21 +61,21 @@ class Ledger:
 
 
 def fsck(ws: Workspace) -> Ledger:
-    """Return the account of the whole workspace."""
+    """Return where every message of the workspace is, and what is damaged."""
     ledger = Ledger()
     ws.journal.refresh()
-    in_files = _files(ws, ledger)
+    in_files = _count_files(ws, ledger)
     in_history: set[Key] = set()
     try:
         history = ws.history.read()
         in_history = {entry.key for entry in history if isinstance(entry, Message)}
         ledger.set_aside = sum(isinstance(entry, InvalidEntry) for entry in history)
-        _flags(history, set(in_files), ws, ledger)
+        _check_flags(history, set(in_files), ws, ledger)
     except SupervisorError as error:
         ledger.damage.append(str(error))
     present = {file.name for file in ws.memory.dated()}
-    everything = set(in_files) | in_history | set(ws.journal.written) | set(ws.journal.unwritten)
-    for key in sorted(everything):
+    seen = set(in_files) | in_history | set(ws.journal.written) | set(ws.journal.unwritten)
+    for key in sorted(seen):
         if key in in_files:
             ledger.in_files += 1
         elif key in in_history:
@@ -93,35 +89,35 @@ def fsck(ws: Workspace) -> Ledger:
             ledger.removed_ids.append(key[0])
         else:
             ledger.lost.append(f"{key[0]} (was in {ws.journal.file_of(key)})")
-    ledger.seen = len(everything) + ledger.set_aside
+    ledger.seen = len(seen) + ledger.set_aside
     return ledger
 
 
 def is_whole(ws: Workspace, name: str) -> bool:
-    """Tell whether the dated file *name*, which recalld made, is not there, or is there with its head and its end."""
+    """Return whether the dated file *name*, which recalld made, does not exist or has its head and its end."""
     path = ws.memory.path_of(name)
-    look = ws.files.read_stable(path)
-    return look is None or (parse_dated(look.data, path) is not None and not is_broken(look.data))
+    version = ws.files.read_stable(path)
+    return version is None or (parse_dated(version.data, path) is not None and not is_broken(version.data))
 
 
-def _files(ws: Workspace, ledger: Ledger) -> Counter[Key]:
-    """Read every dated file and summary; returns how often each message stands in a dated file."""
-    found: Counter[Key] = Counter()
+def _count_files(ws: Workspace, ledger: Ledger) -> Counter[Key]:
+    """Read every dated file and summary; return in how many blocks each message is."""
+    counts: Counter[Key] = Counter()
     where: defaultdict[Key, list[str]] = defaultdict(list)
     memory = MemoryFolder(ws.files, ws.paths)
     files = memory.dated()
     for file in files:
-        look = ws.files.read_stable(memory.path_of(file.name))
-        parsed = parse_dated(look.data, memory.path_of(file.name)) if look else None
+        version = ws.files.read_stable(memory.path_of(file.name))
+        parsed = parse_dated(version.data, memory.path_of(file.name)) if version else None
         if file.name in ws.journal.names and not is_whole(ws, file.name):
             ledger.damage.append(f"{file.name} is no longer whole: its head or its end is missing, or it holds zeros")
-        if parsed is None or look is None:
+        if parsed is None or version is None:
             continue
         ledger.dated_files += 1
-        _, body = read_head(look.data.decode("utf-8-sig", "replace"), memory.path_of(file.name))
+        _, body = read_head(version.data.decode("utf-8-sig", "replace"), memory.path_of(file.name))
         ledger.edited_files += body_digest(body) != parsed.digest
         for block in parsed.blocks:
-            found[block.key] += 1
+            counts[block.key] += 1
             where[block.key].append(file.name)
     for key, names in where.items():
         if len(names) > 1:
@@ -132,22 +128,22 @@ def _files(ws: Workspace, ledger: Ledger) -> Counter[Key]:
     for name in sorted({file.name for file in files if file.ours and not file.original}):
         if ws.files.disk.stat(ws.paths.original(name)):
             ledger.damage.append(f"{name} lies in memory/ and in originals/")
-    return found
+    return counts
 
 
-def _flags(history: tuple[object, ...], in_files: set[Key], ws: Workspace, ledger: Ledger) -> None:
-    """Name the messages whose flag says more than the files do."""
+def _check_flags(history: tuple[object, ...], in_files: set[Key], ws: Workspace, ledger: Ledger) -> None:
+    """Report the messages that are flagged true although no file was ever made of them."""
     for entry in history:
         if not isinstance(entry, Message) or entry.archived is not Archived.YES:
             continue
-        # what was lost from its file and saved is un-written, and the next run writes it again
+        # a message that was lost from its file and saved is un-written, and the next run writes it again
         if not (entry.key in in_files or entry.key in ws.journal.unwritten or ws.journal.file_of(entry.key)):
             ledger.damage.append(f"message {entry.id} is flagged true, but no dated file was ever made of it")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repairs:
-    """What was mended: *restored* messages of history.json, *saved* words, *set_aside* broken files, *doubles* taken away."""
+    """What was repaired: *restored* and *saved* messages, damaged files *set_aside*, *doubles* deleted from originals/."""
 
     restored: int = 0
     saved: int = 0
@@ -156,32 +152,32 @@ class Repairs:
 
 
 def repair(ws: Workspace, now: datetime) -> Repairs:
-    """Mend what can be mended, and return what was; the caller holds the supervisor's lock. OSError where the disk refuses."""
+    """Repair what can be repaired and return it; the caller holds the supervisor's lock. OSError if the disk refuses."""
     restored = restore_history(ws, now, unknown=True)
     # gather
     ws.journal.refresh()
     broken = [name for name in sorted(ws.journal.names) if not is_whole(ws, name)]
-    gone = {
+    missing = {
         key for key, name in ws.journal.written.items() if name in broken or not ws.files.disk.stat(ws.memory.path_of(name))
     }
-    found: dict[Key, Message] = {}
-    if gone:
-        found = {message.key: message for message in _copies(ws, broken) if message.key in gone}
+    saved: dict[Key, Message] = {}
+    if missing:
+        saved = {message.key: message for message in _copies(ws, broken) if message.key in missing}
     # apply: a copy first, then the journal, then the broken file
-    kept = tuple(name for name in broken if _keep(ws, name))
+    kept = tuple(name for name in broken if _keep_copy(ws, name))
     with ws.files.lock(ws.paths.history_lock):
-        ws.journal.record_lost(list(found.values()))
+        ws.journal.record_lost(list(saved.values()))
     for name in kept:
         ws.files.remove(ws.memory.path_of(name))
-    doubles = tuple(name for name in sorted(ws.journal.names) if _take_double_away(ws, name))
-    done = Repairs(restored=restored, saved=len(found), set_aside=kept, doubles=doubles)
+    doubles = tuple(name for name in sorted(ws.journal.names) if _delete_double(ws, name))
+    done = Repairs(restored=restored, saved=len(saved), set_aside=kept, doubles=doubles)
     if done != Repairs():
-        ws.events.emit("repaired", restored=restored, saved=len(found), set_aside=len(kept), doubles=len(doubles))
+        ws.events.emit("repaired", restored=restored, saved=len(saved), set_aside=len(kept), doubles=len(doubles))
     return done
 
 
 def _copies(ws: Workspace, broken: list[str]) -> Iterator[Message]:
-    """Yield every message of which a copy lies somewhere, the newest copies last."""
+    """Yield the messages of every copy that exists, the newest copies last."""
     paths, disk = ws.paths, ws.files.disk
     for name in disk.names(paths.quarantine):
         if name.startswith("history.json."):
@@ -190,9 +186,9 @@ def _copies(ws: Workspace, broken: list[str]) -> Iterator[Message]:
     yield from _messages(ws, paths.history)
     for name in broken:
         path = ws.memory.path_of(name)
-        look = ws.files.read_stable(path)
-        # zeros and half a character at the end would make it a file of somebody else
-        rest = look.data.replace(b"\0", b"").decode("utf-8", "ignore").encode() if look else b""
+        version = ws.files.read_stable(path)
+        # zeros and half a character at the end would make it look like another program's file
+        rest = version.data.replace(b"\0", b"").decode("utf-8", "ignore").encode() if version else b""
         parsed = parse_dated(rest, path)
         for block in parsed.blocks if parsed else ():
             message = read_message(_raw(block), ws.zone)
@@ -201,13 +197,13 @@ def _copies(ws: Workspace, broken: list[str]) -> Iterator[Message]:
 
 
 def _messages(ws: Workspace, path: Path) -> Iterator[Message]:
-    look = ws.files.read_stable(path)
-    if look is None:
+    version = ws.files.read_stable(path)
+    if version is None:
         return
     try:
-        raws = parse_json(look.data)
+        raws = parse_json(version.data)
     except ValueError:
-        raws = recover_prefix(look.data)
+        raws = recover_prefix(version.data)
     for raw in raws if isinstance(raws, list) else ():
         message = read_message(raw, ws.zone)
         if isinstance(message, Message) and message.id and message.created_at:
@@ -220,17 +216,17 @@ def _raw(block: Block) -> dict[str, Any]:
     return {"id": block.revision_of or block.id, **words, **block.fields}
 
 
-def _keep(ws: Workspace, name: str) -> bool:
-    """Keep a copy of a broken dated file in quarantine; tell whether there is one."""
-    look = ws.files.read_stable(ws.memory.path_of(name))
-    return look is not None and ws.quarantine.keep(name, look.data) != "full"
+def _keep_copy(ws: Workspace, name: str) -> bool:
+    """Keep a copy of a broken dated file in quarantine; return whether there is one."""
+    version = ws.files.read_stable(ws.memory.path_of(name))
+    return version is not None and ws.quarantine.keep(name, version.data) != "full"
 
 
-def _take_double_away(ws: Workspace, name: str) -> bool:
-    """Take the file in originals/ away where memory/ shows the same bytes under the same name."""
-    here, there = (ws.files.read_stable(path) for path in (ws.paths.dated(name), ws.paths.original(name)))
-    if here is None or there is None or here.data != there.data:
+def _delete_double(ws: Workspace, name: str) -> bool:
+    """Delete the file in originals/ if memory/ has one of the same name and bytes."""
+    dated, original = (ws.files.read_stable(path) for path in (ws.paths.dated(name), ws.paths.original(name)))
+    if dated is None or original is None or dated.data != original.data:
         return False
-    ws.files.ensure_durable(ws.paths.dated(name))  # it may be a person's copy of a moment ago
+    ws.files.ensure_durable(ws.paths.dated(name))  # a person may have copied it a moment ago
     ws.files.remove(ws.paths.original(name))
     return True

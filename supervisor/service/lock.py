@@ -1,9 +1,7 @@
 """
-Being the one supervisor of a workspace: its lock, and what the one before left is tidied up.
+The lock of a workspace's one supervisor, and the cleanup after a crash: temporary files, and tasks of dead workers.
 
-Settling, each round and after a crash: flags follow the evidence of the files, and what a crash left is tidied up.
-
-No plan has to be remembered (docs/protocol.md, 3, Settling; holes.md A8 to A10, B9).
+The cleanup needs no record of what the dead process did (docs/protocol.md, 3 and 6).
 """
 
 from __future__ import annotations
@@ -21,19 +19,19 @@ if TYPE_CHECKING:
     from supervisor.protocol.disk import Stat
     from supervisor.workspace import Workspace
 
-#: How long to wait for the lock: `status` holds it for a moment, to see whether a supervisor runs. In seconds.
+#: Seconds to wait for the lock: `status` holds it for a moment, to see whether a supervisor runs.
 _LOCK_WAIT_S: Final = 1.0
 
 
 class SupervisorLock:
-    """The supervisor's lock, held."""
+    """The supervisor's lock while this process holds it."""
 
     def __init__(self, ws: Workspace) -> None:
         self._ws = ws
         self._lock = self._stat()
 
     def check(self) -> None:
-        """Raise LockLost when the lock that is held is no longer the one at its place: the state was deleted or moved away."""
+        """Raise LockLost if the lock file is no longer the one that is held: the state folder was deleted or moved."""
         now = self._stat()
         if self._lock is None or now is None or now.inode != self._lock.inode:
             raise LockLost(self._ws.paths.root)
@@ -43,27 +41,27 @@ class SupervisorLock:
 
 
 @contextlib.contextmanager
-def alone(ws: Workspace) -> Iterator[SupervisorLock]:
-    """Hold the supervisor's lock, and tidy up what a crash left; AlreadyRuns when another holds it."""
+def supervisor_lock(ws: Workspace) -> Iterator[SupervisorLock]:
+    """Hold the supervisor's lock and clean up after a crash; AlreadyRuns if another process holds it."""
     ws.prepare()
     try:
-        held = contextlib.ExitStack()
-        held.enter_context(ws.files.lock(ws.paths.supervisor_lock, wait_s=_LOCK_WAIT_S))
+        stack = contextlib.ExitStack()
+        stack.enter_context(ws.files.lock(ws.paths.supervisor_lock, wait_s=_LOCK_WAIT_S))
     except Busy:
         raise AlreadyRuns(ws.paths.root) from None
-    with held:
-        mine = SupervisorLock(ws)
+    with stack:
+        lock = SupervisorLock(ws)
         sweep(ws)
         reclaim(ws)
         ws.events.emit("started")
         try:
-            yield mine
+            yield lock
         finally:
             ws.events.emit("stopped")
 
 
 def sweep(ws: Workspace) -> int:
-    """Delete the temporary files that a crash left where only the supervisor writes, and settle the spool; returns how many."""
+    """Delete the temporary files where only the supervisor writes and make the queue durable; return how many were deleted."""
     paths = ws.paths
     folders = [paths.memory, paths.summaries, paths.state, paths.previous, paths.quarantine]
     folders += ws.memory.month_folders()
@@ -75,18 +73,18 @@ def sweep(ws: Workspace) -> int:
 
 
 def sweep_shared(ws: Workspace, now: datetime) -> int:
-    """Delete the temporary files where any command or worker writes, if their writers must be dead; returns how many."""
+    """Delete old temporary files where commands and workers write, whose writers must be dead; return how many."""
     folders = (ws.paths.drop_box, ws.paths.turns, ws.paths.pieces, ws.task_queue.results)
     return sum(ws.files.sweep(folder, now=now) for folder in folders)
 
 
 def reclaim(ws: Workspace) -> int:
-    """Put running tasks back whose workers are all dead; returns how many. A living worker's lease is watched elsewhere."""
-    running = list(ws.task_queue.claimed())  # before the look at the locks: who starts later can't have claimed these
+    """Requeue the claimed tasks if no worker lives, and return how many; `Workers` watches the leases of living workers."""
+    running = list(ws.task_queue.claimed())  # before the locks are checked: a worker that starts later can't have claimed these
     if any_worker(ws):
         return 0
     for folder in (ws.task_queue.results, ws.paths.pieces):
-        ws.files.sweep(folder)  # what its worker did not finish writing
+        ws.files.sweep(folder)  # files that a worker did not finish writing
     for name in running:
         ws.task_queue.requeue(name)
     if running:
@@ -95,7 +93,7 @@ def reclaim(ws: Workspace) -> int:
 
 
 def any_worker(ws: Workspace) -> bool:
-    """Tell whether any worker lives: each holds one of the worker locks for life."""
+    """Return whether any worker lives: each holds one of the worker locks until it ends."""
     for slot in range(WORKERS):
         try:
             with ws.files.lock(ws.paths.worker_lock(slot), wait_s=0):

@@ -1,9 +1,7 @@
 """
-One round of the supervisor, in the order of the flow: meet, harvest, archive, roll up, settle, trim.
+One round of the supervisor, each step of the flow once; and `recalld run --until-settled`, rounds until nothing is due.
 
-A step that fails is told once and does not stop the others; the next round tries it again.
-
-`recalld run --until-settled`: round after round until nothing is due, with a worker for what was submitted.
+A step that fails is reported once and does not stop the others; the next round tries it again.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from supervisor.archive.restore import keep_damaged
 from supervisor.protocol.errors import BadConfig, BadFile, InternalError, NewerFormat, as_supervisor_error
-from supervisor.service.lock import alone, sweep_shared
+from supervisor.service.lock import supervisor_lock, sweep_shared
 from supervisor.service.steps import archive, intake, reconcile_flags, trim_history, why_due
 from supervisor.summaries.collect import collect_results
 from supervisor.summaries.submit import submit_due
@@ -30,11 +28,15 @@ if TYPE_CHECKING:
     from supervisor.workspace import Workspace
 
 T = TypeVar("T")
+#: Seconds between two looks for results.
+_POLL_S: Final = 0.03
+#: How many workers in a row may end without a result.
+_MAX_DEATHS: Final = 3
 
 
 @dataclass(slots=True)
 class Round:
-    """What one round did, in counts, and the errors it met by step."""
+    """What one round did, in counts, and its errors by step."""
 
     seen: int = 0
     archived: int = 0
@@ -47,16 +49,16 @@ class Round:
 
     @property
     def did(self) -> int:
-        """How much it did; 0 when everything was settled."""
+        """The sum of the counts; 0 if nothing was due."""
         return self.seen + self.archived + self.summaries + self.submitted + self.trimmed
 
     def damage(self, history: Path) -> BadFile | None:
-        """Return the error that says that *history* can't be read; another file's fault is no damage of it."""
-        bad = (error for error in self.errors.values() if isinstance(error, BadFile))
-        return next((error for error in bad if str(error.path) == str(history)), None)
+        """Return the error that says that the file *history* is damaged, None if no step reported that."""
+        damaged = (error for error in self.errors.values() if isinstance(error, BadFile))
+        return next((error for error in damaged if str(error.path) == str(history)), None)
 
     def add(self, other: Round) -> None:
-        """Add the counts of a further round; its errors are the ones that last."""
+        """Add the counts of a later round, and take over its errors."""
         self.seen += other.seen
         self.archived += other.archived
         self.summaries += other.summaries
@@ -68,10 +70,10 @@ class Round:
 
 def run_round(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"] = "due", *, ageing: bool = True) -> Round:
     """
-    Do once all that is to be done at *now*.
+    Run each step once at *now*.
 
-    *runs*: archive what is due, or everything that is un-written, or hold back (a disk that refused a moment ago). Without
-    *ageing* no day and no month counts as over: the clock can't be trusted yet.
+    *runs*: archive if an archive run is due, archive everything that is un-written, or do not archive (the disk has just
+    refused). Without *ageing* no summary is submitted: the clock was set, and a day may only look as if it were over.
     """
     began = time.monotonic()
     done = Round()
@@ -83,20 +85,13 @@ def run_round(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"] 
             return step()
         except (BadConfig, NewerFormat):
             raise
-        except Exception as error:  # noqa: BLE001 - a bug in one step must not cost the others; it is told, and ends a one-shot
+        except Exception as error:  # noqa: BLE001 - a bug in one step must not stop the others; it is reported, and ends a one-shot run
             done.errors[name] = as_supervisor_error(error, name, ws.paths.root)
         return otherwise
 
-    def archive_if_due() -> int:
-        if runs == "all":
-            return archive(ws, now, everything=True)
-        why = why_due(ws, now) if runs == "due" else None
-        ws.events.transition("history_overflow", why == "overflow")
-        return archive(ws, now) if why else 0
-
     done.seen = attempt("intake", lambda: intake(ws, now), 0)
     done.summaries = attempt("harvest", lambda: collect_results(ws, now), 0)
-    done.archived = attempt("archive", archive_if_due, 0)
+    done.archived = attempt("archive", lambda: _archive_if_due(ws, now, runs), 0)
     done.submitted = attempt("roll-up", lambda: submit_due(ws, now), 0) if ageing else 0
     attempt("settle", lambda: reconcile_flags(ws, now), None)
     done.trimmed = attempt("trim", lambda: trim_history(ws), 0)
@@ -104,13 +99,21 @@ def run_round(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"] 
     attempt("sweep", lambda: sweep_shared(ws, now), 0)
     if done.damage(ws.paths.history):
         attempt("quarantine", lambda: keep_damaged(ws.history, ws.quarantine), None)
-    _tell(ws, done)
+    _report(ws, done)
     done.ms = round((time.monotonic() - began) * 1000)
     return done
 
 
-def _tell(ws: Workspace, done: Round) -> None:
-    """Emit what lasts, when it begins."""
+def _archive_if_due(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"]) -> int:
+    if runs == "all":
+        return archive(ws, now, everything=True)
+    why = why_due(ws, now) if runs == "due" else None
+    ws.events.transition("history_overflow", why == "overflow")
+    return archive(ws, now) if why else 0
+
+
+def _report(ws: Workspace, done: Round) -> None:
+    """Emit an event for each kind of failure that begins or ends with this round."""
     damage = done.damage(ws.paths.history)
     invalid = str(damage or "")
     ws.events.transition("history_invalid", invalid, why=invalid)
@@ -120,31 +123,25 @@ def _tell(ws: Workspace, done: Round) -> None:
     ws.events.transition("degraded", others, cleared="recovered", why=others)
 
 
-#: How often to look for results, in seconds, and how many times a worker may die.
-_LOOK_S: Final = 0.03
-_DEATHS: Final = 3
-
-
 def until_settled(ws: Workspace, now: datetime, workers: Workers | None, stop: Event) -> Round:
     """
-    Do all that is due at *now*: archive every un-written message, summarise, roll up; return the counts.
+    Do all that is due at *now*: archive every un-written message, have summaries written; return the counts.
 
-    Groups that wait for a retry are counted by others, not awaited. Ends early once *stop* is set; AlreadyRuns when another
-    supervisor runs.
+    Does not wait for groups that wait for a retry. Ends early once *stop* is set; AlreadyRuns if another supervisor runs.
     """
     ws.should_stop = stop.is_set
     total = Round()
-    with alone(ws):
+    with supervisor_lock(ws):
         while not stop.is_set():
             done = run_round(ws, now, "all")
             total.add(done)
             if done.did:
                 continue
-            flying = ws.task_queue.active_groups()
-            if not flying or "harvest" in done.errors or workers is None or workers.failures >= _DEATHS:
-                total.unfinished = len(flying)
+            active = ws.task_queue.active_groups()
+            if not active or "harvest" in done.errors or workers is None or workers.failures >= _MAX_DEATHS:
+                total.unfinished = len(active)
                 break
-            ws.progress("summaries", total.summaries, total.summaries + len(flying))
+            ws.progress("summaries", total.summaries, total.summaries + len(active))
             _await_result(ws, workers, stop)
         if workers:
             workers.stop()
@@ -152,10 +149,10 @@ def until_settled(ws: Workspace, now: datetime, workers: Workers | None, stop: E
 
 
 def _await_result(ws: Workspace, workers: Workers, stop: Event) -> None:
-    """Keep a worker going until a result is there."""
+    """Keep a worker running until a result is there, or none is to be expected."""
     while not stop.is_set() and not ws.task_queue.finished():
         workers.start_if_needed()
         workers.watch_leases()
-        if workers.failures >= _DEATHS or not ws.task_queue.active_groups():
+        if workers.failures >= _MAX_DEATHS or not ws.task_queue.active_groups():
             return
-        stop.wait(_LOOK_S)
+        stop.wait(_POLL_S)

@@ -1,4 +1,4 @@
-"""How the workspace stands, and what the next run would do: answers for `status` and `plan`. Changes nothing."""
+"""The answers of `recalld status` and `recalld plan`: the state of the workspace, and what the next run would do. Read only."""
 
 from __future__ import annotations
 
@@ -25,19 +25,18 @@ if TYPE_CHECKING:
 
 
 def status(ws: Workspace, now: datetime) -> dict[str, Any]:
-    """Return counts, lags, the queue, the last run and what waits; keys are stable, times are wire times or None."""
+    """Return the state of the workspace: counts, lags, queue, last run, retries; keys are stable, times are wire times."""
     ws.journal.refresh()
     files, summaries = ws.memory.dated(), ws.memory.summaries()
-    trouble = ""
     try:
-        history = ws.history.read()
+        history, trouble = ws.history.read(), ""
     except BadFile as error:
         history, trouble = (), str(error)
     waiting = unwritten(history, ws.journal)
     named = covered(files, summaries)
-    ripe_files = [f for members in groups(files, ws.today(now), ws.config.archive.recent_days).values() for f in members]
-    behind = sorted(file.day for file in ripe_files if file.name not in named)
-    flying = list(ws.task_queue.active_groups().values())
+    old_files = [f for members in groups(files, ws.today(now), ws.config.archive.recent_days).values() for f in members]
+    behind = sorted(file.day for file in old_files if file.name not in named)
+    active = list(ws.task_queue.active_groups().values())
     made = [file.created for file in files if file.created]
     return {
         "workspace": str(ws.paths.root),
@@ -53,9 +52,9 @@ def status(ws: Workspace, now: datetime) -> dict[str, Any]:
         "dailySummaries": sum(period.kind == "day" for period in summaries),
         "dailySummariesMerged": len(covered_days(files, summaries)),
         "monthlySummaries": sum(period.kind == "month" for period in summaries),
-        "extracts": sum(standing.extract for standing in summaries.values()),
+        "extracts": sum(summary.extract for summary in summaries.values()),
         "provider": "extractive" if ws.extracting else "openai",
-        "queue": {folder: flying.count(folder) for folder in ("queue", "running", "results")},
+        "queue": {folder: active.count(folder) for folder in ("queue", "running", "results")},
         "today": _cost(ws, now),
         "waitingForRetry": {
             group: {"attempts": f.attempts, "nextAt": to_wire(f.next_at), "reason": f.reason}
@@ -68,7 +67,7 @@ def status(ws: Workspace, now: datetime) -> dict[str, Any]:
 
 
 def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str, Any]:
-    """Return what a run at *now* would do: why it is due, the dated files, the groups in their order, what waits."""
+    """Return what a run at *now* would do: why it is due, its dated files, the summaries in their order, and their waits."""
     ws.journal.refresh()
     files, summaries = ws.memory.dated(), ws.memory.summaries()
     archive = ws.config.archive
@@ -76,7 +75,7 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
     chosen = waiting if everything else without_open_questions(waiting, now, archive.exchange_wait)
     days = plan_days(chosen, ws.zone, taken_names(ws.memory, ws.journal), ws.journal.has_written, archive.slug_chars)
     failures = ws.failures()
-    flying = ws.task_queue.active_groups()
+    active = ws.task_queue.active_groups()
     work = due_summaries(files, summaries, ws.today(now), archive.recent_days, maker(ws))
     sizes = bytes_by_group(work, files)
     return {
@@ -93,7 +92,7 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
                 "messages": sum(source.count for source in one.sources),
                 "calls": calls_for(ws, sizes[one.period.group]),
                 "tokens": 0 if ws.extracting else sizes[one.period.group] // BYTES_A_TOKEN,
-                "inFlight": one.period.group in flying,
+                "inFlight": one.period.group in active,
                 "waitsUntil": to_wire(failure.next_at)
                 if (failure := failures.get(one.period.group)) and not is_due(failure.failed_at, failure.next_at, now)
                 else None,
@@ -104,7 +103,7 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
 
 
 def _cost(ws: Workspace, now: datetime) -> dict[str, Any]:
-    """Return what the model was asked today, and until when it is paused."""
+    """Return the model's calls and tokens of today, and until when it is paused."""
     state = provider_state(ws)
     today = state.day == ws.today(now).isoformat()
     return {
@@ -117,7 +116,7 @@ def _cost(ws: Workspace, now: datetime) -> dict[str, Any]:
 
 
 def _canaries(ws: Workspace) -> dict[str, Any]:
-    """Return how much of what was archived is found when it is asked for; no rate where nothing was asked yet."""
+    """Return how many canaries are kept, were asked and were found; the rate is None before the first question."""
     now = rate(CanaryStore(ws.files, ws.paths).read().canaries)
     return {"kept": now.kept, "asked": now.asked, "found": now.found, "rate": round(now.value, 4) if now.asked else None}
 

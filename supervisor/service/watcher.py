@@ -1,9 +1,8 @@
 """
-File events, as hints: something in the workspace was written, moved or deleted, so look now and not in a second.
+How the supervisor notices changed files: `watch` for file events, `ChangeDetector` for the poll.
 
-What was only opened or read counts for nothing, nor does the machine's own state; whatever is missed here, the poll finds.
-
-Whether files have changed since the last look, by their stats: the poll that is the truth where file events are hints.
+File events are hints, so that a change is handled at once and not after a second. The poll compares stats and finds whatever
+the events miss. Files that are only read, and recalld's own state in .recalld, count for neither.
 """
 
 from __future__ import annotations
@@ -32,27 +31,16 @@ if TYPE_CHECKING:
     from supervisor.protocol.paths import WorkspacePaths
     from supervisor.protocol.queue import TaskQueue
 
-#: A closed-without-write or opened event is our own reading; acting on it would wake us for ever.
+Signature: TypeAlias = "tuple[tuple[Path, Stat | None], ...]"
+#: Without opened and closed-without-write events: the supervisor's own reading would wake it for ever.
 _CHANGES = [FileClosedEvent, FileCreatedEvent, FileDeletedEvent, FileModifiedEvent, FileMovedEvent]
-
-
-class _Hints(FileSystemEventHandler):
-    def __init__(self, hint: Callable[[str], None]) -> None:
-        self._hint = hint
-
-    def on_any_event(self, event: FileSystemEvent) -> None:
-        """Pass a change on, unless it is one of the machine's own files or an editor's."""
-        for path in (str(event.src_path), str(event.dest_path)):
-            name = path.rsplit("/", 1)[-1]
-            if path and not is_foreign(name) and not name.endswith((".lock", ".bak", ".jsonl", ".gz")):
-                self._hint(name)
 
 
 def watch(paths: WorkspacePaths, hint: Callable[[str], None]) -> Callable[[], None]:
     """
-    Call *hint* with a file's name after every change below the workspace, but .recalld; returns what ends it.
+    Call *hint* with a file's name after each change in the workspace, except in .recalld; return the function that ends it.
 
-    OSError where it can't.
+    OSError if the system offers no file events.
     """
     observer = Observer()
     handler = _Hints(hint)
@@ -69,11 +57,8 @@ def watch(paths: WorkspacePaths, hint: Callable[[str], None]) -> Callable[[], No
     return stop
 
 
-Signature: TypeAlias = "tuple[tuple[Path, Stat | None], ...]"
-
-
 class ChangeDetector:
-    """What the files of a workspace looked like when they were last looked at; the first look finds that all has changed."""
+    """Compares the stats of a workspace's files with those of the last call; at the first call everything has changed."""
 
     def __init__(self, disk: Disk, paths: WorkspacePaths, task_queue: TaskQueue) -> None:
         self._disk = disk
@@ -83,12 +68,12 @@ class ChangeDetector:
         self._tree_before: Signature = ()
 
     def near_changed(self) -> bool:
-        """Tell whether the history, the drop-box or the results have changed: a few stats."""
+        """Return whether the history, the drop-box or the results have changed; costs a few stats."""
         before, self._near_before = self._near_before, tuple((path, self._disk.stat(path)) for path in self._near)
         return before != self._near_before
 
     def tree_changed(self) -> bool:
-        """Tell whether any file of memory has changed, came or went: a stat for each."""
+        """Return whether a file of memory has changed, appeared or disappeared; costs one stat for each."""
         before, self._tree_before = self._tree_before, tuple(self._memory())
         return before != self._tree_before
 
@@ -108,3 +93,15 @@ class ChangeDetector:
                 elif found and modes.S_ISDIR(found.mode):
                     yield path, found
                     folders.append(path)
+
+
+class _Hints(FileSystemEventHandler):
+    def __init__(self, hint: Callable[[str], None]) -> None:
+        self._hint = hint
+
+    def on_any_event(self, event: FileSystemEvent) -> None:
+        """Pass a change on, unless the file is one of recalld's state or an editor's."""
+        for path in (str(event.src_path), str(event.dest_path)):
+            name = path.rsplit("/", 1)[-1]
+            if path and not is_foreign(name) and not name.endswith((".lock", ".bak", ".jsonl", ".gz")):
+                self._hint(name)

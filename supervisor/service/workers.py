@@ -1,8 +1,8 @@
 """
-The worker processes as the supervisor sees them: started on demand, and their leases watched.
+The worker processes: the supervisor starts one on demand and watches the leases of all (docs/protocol.md, 6).
 
-A task whose worker is silent for the lease, by this process's own monotonic clock, goes back to the queue: a file's times
-may lie, and a suspended machine must not cost a task (docs/protocol.md, 6; durability.md H21).
+A task without a heartbeat for the length of the lease is requeued. The time is measured by this process's monotonic clock: the
+times of files may be wrong, and a suspended machine must not cost a task.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from supervisor.protocol.clock import Clock
     from supervisor.workspace import Workspace
 
-#: The longest wait before a worker that does nothing but end is started again.
+#: Seconds until a worker that keeps ending is started again, at most.
 _LONGEST_S: Final = 60.0
 _WORKER: Final = Path(__file__).resolve().parents[2] / "worker" / "__main__.py"
 
 
 def worker_command(root: Path) -> list[str]:
     """
-    The command that starts a worker for the workspace at *root*; options of the worker can follow.
+    Return the command that starts a worker for the workspace at *root*; options of the worker can follow.
 
     It names the worker's file, so that no other package `worker`, on PYTHONPATH or in the working folder, is started instead.
     """
@@ -38,7 +38,7 @@ def worker_command(root: Path) -> list[str]:
 
 
 class Workers:
-    """The one worker that this supervisor starts, and the leases of all."""
+    """Starts one worker, and requeues the tasks of any worker whose lease is over."""
 
     def __init__(self, ws: Workspace, clock: Clock, idle_s: float | None = None) -> None:
         self._ws = ws
@@ -47,14 +47,14 @@ class Workers:
         self._child: subprocess.Popen[bytes] | None = None
         self._beats: dict[str, tuple[int, float]] = {}
         self._not_before = 0.0
-        #: How often in a row a worker ended and left its work undone.
+        #: How many workers in a row have ended while tasks were queued.
         self.failures = 0
 
     def start_if_needed(self) -> None:
-        """Start a worker when the queue holds something and ours does not live."""
+        """Start a worker if a task is queued and this supervisor's worker does not run."""
         if self._child and self._child.poll() is not None:
             self._child = None
-            with suppress(OSError, Busy):  # a disk that refuses: what is left running is put back when its lease is over
+            with suppress(OSError, Busy):  # the disk refuses: the tasks are requeued when their lease is over
                 reclaim(self._ws)
             self.failures = self.failures + 1 if self._ws.task_queue.queued_count() else 0
             self._not_before = time.monotonic() + min(2.0**self.failures, _LONGEST_S) if self.failures > 1 else 0.0
@@ -66,7 +66,7 @@ class Workers:
             self._child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=environ)
 
     def watch_leases(self) -> None:
-        """Put back every running task that nobody has touched for the lease."""
+        """Requeue every claimed task without a heartbeat for the length of the lease."""
         lease_s = self._ws.config.worker.lease.total_seconds()
         now = time.monotonic()
         claimed = self._ws.task_queue.claimed()
@@ -76,12 +76,12 @@ class Workers:
             if beat != last:
                 self._beats[name] = (beat, now)
             elif now - since > lease_s:
-                with suppress(OSError):  # the next look tries again
+                with suppress(OSError):  # the next call tries again
                     self._ws.task_queue.requeue(name)
                     self._ws.events.emit("task_put_back", tasks=1)
 
     def stop(self, wait_s: float = 3.0) -> None:
-        """Tell our worker to end; it puts its task back itself, or is killed after *wait_s* seconds."""
+        """End this supervisor's worker, which requeues its task; it is killed after *wait_s* seconds."""
         if self._child is None:
             return
         self._child.terminate()

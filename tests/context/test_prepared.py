@@ -55,7 +55,7 @@ def by_hand(stamp: str, words: str) -> str:
 def test_prepared_context_holds_the_whole_turn_and_leaves_the_inbox_alone(filled):
     data = filled.ask(waits())
     before = filled.files.disk.stat(filled.paths.inbox)
-    turn = filled.ready().look()
+    turn = filled.prepared_contexts().update()
     ready = read(filled, turn)
     assert turns(filled) == [f"{turn}.json"]
     assert "我对花生过敏" in ready.memory
@@ -68,7 +68,7 @@ def test_prepared_context_holds_the_whole_turn_and_leaves_the_inbox_alone(filled
 
 def test_prepared_context_equals_what_the_command_builds(filled):
     filled.ask(waits())
-    ready = read(filled, filled.ready().look())
+    ready = read(filled, filled.prepared_contexts().update())
     asked = filled.read_input(None)
     by_command = filled.context(asked, filled.search(asked.question, asked.before))
     assert (ready.messages, ready.memory, ready.terms) == (by_command.messages, by_command.memory, by_command.receipt.terms)
@@ -76,7 +76,7 @@ def test_prepared_context_equals_what_the_command_builds(filled):
 
 def test_prepared_context_has_a_computable_name_and_the_inbox_digest(filled):
     data = filled.ask(waits("in-0", "早先问的"), waits("消息-7", when="2026-01-31T09:59:30.250"))
-    filled.ready().look()
+    filled.prepared_contexts().update()
     turn = by_hand("20260131T015930250Z", "消息-7")
     assert turns(filled) == [f"{turn}.json"]
     assert read(filled, turn).inbox == hashlib.sha256(data).hexdigest()
@@ -86,20 +86,20 @@ def test_prepared_context_has_a_computable_name_and_the_inbox_digest(filled):
 def test_prepared_context_names_an_input_without_id_by_text_and_mtime(filled):
     filled.ask("我对什么过敏？")
     os.utime(filled.root / "inbox.json", ns=(0, 1_769_824_799_123_456_789))
-    filled.ready().look()
+    filled.prepared_contexts().update()
     assert turns(filled) == [f"{by_hand('20260131T015959123Z', '我对什么过敏？')}.json"]
 
 
 def test_prepared_context_names_a_future_input_by_the_inbox_mtime(filled):
     filled.ask(waits("in-9", when="2099-01-01T00:00"))
     os.utime(filled.root / "inbox.json", ns=(0, 1_769_824_799_000_000_000))
-    filled.ready().look()
+    filled.prepared_contexts().update()
     assert turns(filled) == [f"{by_hand('20260131T015959000Z', 'in-9')}.json"]
 
 
 def test_prepared_context_is_readable_by_its_owner_only(filled):
     filled.ask(waits())
-    turn = filled.ready().look()
+    turn = filled.prepared_contexts().update()
     assert (filled.root / "turns" / f"{turn}.json").stat().st_mode & 0o777 == 0o600
 
 
@@ -108,35 +108,35 @@ def test_prepared_context_is_readable_by_its_owner_only(filled):
 
 def test_prepared_context_is_written_once_per_inbox_across_processes(filled):
     data = filled.ask(waits())
-    ready = filled.ready()
-    turn = ready.look()
+    ready = filled.prepared_contexts()
+    turn = ready.update()
     path = filled.root / "turns" / f"{turn}.json"
     before = filled.files.disk.stat(path)
     filled.clock.forward(minutes=1)
-    assert ready.look() is None
+    assert ready.update() is None
     filled.put("inbox.new", data)
     os.replace(filled.root / "inbox.new", filled.root / "inbox.json")
-    assert ready.look() is None
-    assert filled.reopen().ready().look() is None
+    assert ready.update() is None
+    assert filled.reopen().prepared_contexts().update() is None
     assert filled.files.disk.stat(path) == before
 
 
 def test_prepared_context_makes_a_new_turn_for_a_new_input(filled):
-    ready = filled.ready()
+    ready = filled.prepared_contexts()
     filled.ask(waits())
-    first = ready.look()
+    first = ready.update()
     filled.ask(waits(), waits("in-2", "那房间号呢？", "2026-01-31T10:00"))
-    second = ready.look()
+    second = ready.update()
     assert sorted([f"{first}.json", f"{second}.json"]) == turns(filled)
     assert read(filled, second).question == "我对什么过敏？\n那房间号呢？"
 
 
 def test_prepared_context_is_replaced_when_the_input_is_reworded(filled):
-    ready = filled.ready()
+    ready = filled.prepared_contexts()
     filled.ask(waits(text="我对什么"))
-    first = ready.look()
+    first = ready.update()
     data = filled.ask(waits(text="我对什么食物过敏？"))
-    assert ready.look() == first
+    assert ready.update() == first
     assert turns(filled) == [f"{first}.json"]
     found = read(filled, first)
     assert (found.question, found.inbox) == ("我对什么食物过敏？", hashlib.sha256(data).hexdigest())
@@ -145,9 +145,9 @@ def test_prepared_context_is_replaced_when_the_input_is_reworded(filled):
 @pytest.mark.parametrize("inbox", [[], [{"role": "assistant", "text": "我先说"}], ["  "]])
 def test_prepared_context_writes_nothing_when_no_input_waits(filled, inbox):
     filled.ask(*inbox)
-    assert filled.ready().look() is None
+    assert filled.prepared_contexts().update() is None
     (filled.root / "inbox.json").unlink()
-    assert filled.ready().look() is None
+    assert filled.prepared_contexts().update() is None
     assert turns(filled) == []
     assert filled.events.of("inbox_invalid") == []
 
@@ -157,24 +157,24 @@ def test_prepared_context_skips_an_input_that_is_already_answered(filled):
         message("in-1", "2026-01-31T09:59", "我对什么过敏？"), message("a", "2026-01-31T09:59:30", "花生。", "assistant")
     )
     filled.ask(waits())
-    assert filled.ready().look() is None
+    assert filled.prepared_contexts().update() is None
     assert turns(filled) == []
 
 
 def test_prepared_context_writes_nothing_when_recalld_answers_itself(filled):
     filled.reopen(WITH_MODEL + '[turns]\nreply = "worker"\n')
     filled.ask(waits())
-    assert filled.ready().look() is None
+    assert filled.prepared_contexts().update() is None
     assert turns(filled) == []
 
 
 def test_prepared_context_keeps_only_the_newest_turns(filled):
-    ready = filled.ready()
-    ready._store._kept = 3
+    ready = filled.prepared_contexts()
+    ready._receipts._kept = 3
     made = []
     for n in range(5):
         filled.ask(waits(f"in-{n}", when=f"2026-01-31T09:5{n}"))
-        made.append(f"{ready.look()}.json")
+        made.append(f"{ready.update()}.json")
     assert turns(filled) == made[-3:]
 
 
@@ -190,66 +190,66 @@ def seconds(monkeypatch):
 
 
 def test_prepared_context_reports_each_broken_inbox_once(filled, seconds):
-    ready = filled.ready()
+    ready = filled.prepared_contexts()
     filled.put("inbox.json", '[{"id": "1", "text": "写到一'.encode())
     for _ in range(3):
-        assert ready.look() is None
+        assert ready.update() is None
         seconds[0] += 1
     assert len(filled.events.of("inbox_invalid")) == 1
     assert turns(filled) == []
     filled.ask(waits())
-    assert ready.look()
+    assert ready.update()
     filled.put("inbox.json", b"\xff\xfe{{")
-    ready.look()
+    ready.update()
     seconds[0] += 1
-    ready.look()
+    ready.update()
     assert len(filled.events.of("inbox_invalid")) == 2
 
 
 def test_prepared_context_reports_no_inbox_that_is_still_being_written(filled, seconds):
-    ready = filled.ready()
+    ready = filled.prepared_contexts()
     filled.put("inbox.json", b"")
-    ready.look()
+    ready.update()
     seconds[0] += 0.5
-    ready.look()
+    ready.update()
     filled.ask(waits())
     seconds[0] += 0.6
-    assert ready.look()
+    assert ready.update()
     assert filled.events.of("inbox_invalid") == []
 
 
 def test_prepared_context_logs_no_text_of_a_broken_inbox(filled, seconds):
-    ready = filled.ready()
+    ready = filled.prepared_contexts()
     filled.put("inbox.json", '{"text": "密码是 hunter2"'.encode())
-    ready.look()
+    ready.update()
     seconds[0] += 1
-    ready.look()
+    ready.update()
     assert "hunter2" not in json.dumps(filled.events.all, ensure_ascii=False)
 
 
 def test_prepared_context_reports_a_full_disk_once_and_is_written_later(filled):
     disk = FaultyDisk("create")
-    ready = filled.reopen(disk=disk).ready()
+    ready = filled.reopen(disk=disk).prepared_contexts()
     filled.ask(waits())
     disk.refuses = lambda _call, path: filled.root / "turns" in path.parents
     for _ in range(3):
-        assert ready.look() is None
+        assert ready.update() is None
     assert len(filled.events.of("degraded")) == 1
     disk.heal()
-    assert ready.look()
+    assert ready.update()
     assert len(filled.events.of("recovered")) == 1
 
 
 def test_prepared_context_omits_only_the_history_when_it_is_unreadable(filled):
     filled.write(b"[{")
     filled.ask(waits())
-    ready = read(filled, filled.ready().look())
+    ready = read(filled, filled.prepared_contexts().update())
     assert "我对花生过敏" in ready.memory
     assert ready.history == ()
 
 
 def test_prepared_context_is_written_without_memory_if_no_index_exists(world):
     world.ask(waits())
-    turn = world.ready().look()
+    turn = world.prepared_contexts().update()
     assert read(world, turn).messages == ({"role": "user", "content": "我对什么过敏？"},)
     assert read(world, turn).at == at("2026-01-31T10:00") == datetime(2026, 1, 31, 2, tzinfo=UTC)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from typing import TYPE_CHECKING, ClassVar, Literal
-from unittest import mock
 
 from supervisor.context.receipts import ReceiptStore
 from supervisor.index.hit import SearchResult
@@ -146,18 +145,17 @@ class ReadyContext(Workload):
         life = self.life(disk)
         for inbox in self.inboxes:
             disk.plant("inbox.json", inbox)
-            self._look(life)
+            self._prepare(life)
         life.at(self.now).settle()
 
     def recover(self, disk: ModelDisk) -> None:
         super().recover(disk)
         if "inbox.json" in disk.tree():
-            self._look(self.life(disk))
+            self._prepare(self.life(disk))
 
-    def _look(self, life: Program) -> None:
+    def _prepare(self, life: Program) -> None:
         # the index lies outside the model: what recall finds is nothing to what is written here
-        with mock.patch("supervisor.context.prepared.recall", return_value=SearchResult()):
-            life.at(self.now).ready().look()
+        life.at(self.now).prepared_contexts(lambda *_: SearchResult()).update()
 
     def judge(self, disk: ModelDisk, acks: Sequence[object]) -> list[str]:
         tree = disk.tree()

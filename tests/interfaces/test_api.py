@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from supervisor import Memory, SupervisorError
-from supervisor.interfaces.cli.output import replayed, told
+from supervisor.interfaces.cli.output import receipt_text, replay_text
 from supervisor.protocol.errors import BadRequest, NotFound
 from tests.world import World, message
 
@@ -158,12 +158,12 @@ def test_api_import_loads_no_submodule_before_first_use():
 
 def test_output_of_why_shows_the_question_the_shown_and_the_omitted_lines(memory, world):
     made = memory.inject("花生和备份在哪？")
-    text = told(memory.why())
+    text = receipt_text(memory.why())
     assert made.memory.rstrip() in text
     assert "asked     花生和备份在哪？" in text
     head, _, rest = text.partition("\nshown\n")
     assert made.id in head
     assert "words: 花生" in rest.partition("not shown")[0]
-    assert replayed(memory.replay()).endswith("Asked now, it would get the same.")
+    assert replay_text(memory.replay()).endswith("Asked now, it would get the same.")
     world.put("memory.md", "- 花生酱在柜子里\n")
-    assert replayed(memory.replay()).rstrip().endswith("+[memory.md#L1] 花生酱在柜子里")
+    assert replay_text(memory.replay()).rstrip().endswith("+[memory.md#L1] 花生酱在柜子里")

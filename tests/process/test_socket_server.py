@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from supervisor.interfaces import entry
-from supervisor.interfaces.socket_server import open_door
+from supervisor.interfaces.socket_server import serve_socket
 from tests.process.command import Command, until
 from tests.world import message
 
@@ -65,7 +65,7 @@ def told() -> list[str]:
 @pytest.fixture
 def door(world, told) -> Iterator[Callable[[], socket.socket]]:
     """Connects to a door that is open."""
-    with open_door(world.paths, world.files, answer, told.append), contextlib.ExitStack() as stack:
+    with serve_socket(world.paths, world.files, answer, told.append), contextlib.ExitStack() as stack:
 
         def connect() -> socket.socket:
             line = stack.enter_context(socket.socket(socket.AF_UNIX))
@@ -108,7 +108,7 @@ def test_socket_server_acknowledges_a_request_before_the_work(world, told):
         assert free.wait(20)
         return answer(request)
 
-    with open_door(world.paths, world.files, slow, told.append), socket.socket(socket.AF_UNIX) as line:
+    with serve_socket(world.paths, world.files, slow, told.append), socket.socket(socket.AF_UNIX) as line:
         line.settimeout(20)
         line.connect(str(world.paths.state / "socket"))
         line.sendall(json.dumps(GOOD).encode() + b"\n")
@@ -129,14 +129,14 @@ def test_socket_server_serves_others_while_clients_are_silent(door):
 
 
 def test_socket_server_removes_its_socket_and_thread_on_close(world, told):
-    with open_door(world.paths, world.files, answer, told.append):
+    with serve_socket(world.paths, world.files, answer, told.append):
         assert (world.paths.state / "socket").stat().st_mode & 0o777 == 0o600
     assert not (world.paths.state / "socket").exists()
     assert "door" not in [one.name for one in threading.enumerate()]
 
 
 def test_socket_server_retries_when_the_disk_has_no_room_for_a_socket(world, told, monkeypatch):
-    monkeypatch.setattr("supervisor.interfaces.socket_server._OPEN_AGAIN_S", 0.02)
+    monkeypatch.setattr("supervisor.interfaces.socket_server._REOPEN_S", 0.02)
     refused = threading.Event()
     has_room = threading.Event()
     bind = socket.socket.bind
@@ -149,7 +149,7 @@ def test_socket_server_retries_when_the_disk_has_no_room_for_a_socket(world, tol
             bind(self, where)
 
     monkeypatch.setattr("supervisor.interfaces.socket_server.socket.socket", Unable)
-    with open_door(world.paths, world.files, answer, told.append):
+    with serve_socket(world.paths, world.files, answer, told.append):
         assert refused.is_set()
         assert told[0] == "the socket can't be made: 磁盘满了"
         has_room.set()
@@ -175,7 +175,7 @@ def listening(world) -> Iterator[socket.socket]:
 
 def test_entry_waits_a_quarter_second_for_a_silent_supervisor(world, listening):
     began = time.monotonic()
-    assert entry._asked(["-w", str(world.root), "inject", "--query", "花生"]) == (None, True)
+    assert entry._ask_supervisor(["-w", str(world.root), "inject", "--query", "花生"]) == (None, True)
     assert 0.2 < time.monotonic() - began < 1.5
 
 
@@ -183,11 +183,11 @@ def test_entry_gives_up_when_the_socket_backlog_is_full(world, listening):
     with contextlib.ExitStack() as stack:
         for _ in range(2):
             stack.enter_context(socket.socket(socket.AF_UNIX)).connect(str(world.paths.state / "socket"))
-        assert entry._asked(["-w", str(world.root), "get", "memory.md"]) == (None, True)
+        assert entry._ask_supervisor(["-w", str(world.root), "get", "memory.md"]) == (None, True)
 
 
 def test_entry_waits_for_a_supervisor_that_has_acknowledged(world, listening, monkeypatch):
-    monkeypatch.setattr(entry, "_SIGN_S", 0.5)
+    monkeypatch.setattr(entry, "_ACKNOWLEDGE_S", 0.5)
     pause = threading.Event()
 
     def serve() -> None:
@@ -200,7 +200,7 @@ def test_entry_waits_for_a_supervisor_that_has_acknowledged(world, listening, mo
 
     thread = threading.Thread(target=serve)
     thread.start()
-    assert entry._asked(["-w", str(world.root), "get", "memory.md"]) == (("慢慢来", "", 0), False)
+    assert entry._ask_supervisor(["-w", str(world.root), "get", "memory.md"]) == (("慢慢来", "", 0), False)
     thread.join(20)
 
 
@@ -210,7 +210,7 @@ def test_entry_does_not_report_a_refusing_supervisor_as_mute(world, listening):
 
     thread = threading.Thread(target=refuse)
     thread.start()
-    assert entry._asked(["-w", str(world.root), "get", "memory.md"]) == (None, False)
+    assert entry._ask_supervisor(["-w", str(world.root), "get", "memory.md"]) == (None, False)
     thread.join(20)
 
 
@@ -223,7 +223,7 @@ def test_entry_sends_nothing_to_a_socket_of_another_user(world, listening, monke
         return os.stat_result(found)
 
     monkeypatch.setattr("supervisor.interfaces.locate.os.lstat", strange)
-    assert entry._asked(["-w", str(world.root), "inject", "--query", "花生"]) == (None, False)
+    assert entry._ask_supervisor(["-w", str(world.root), "inject", "--query", "花生"]) == (None, False)
 
 
 # ── the real ones ────────────────────────────────────────────────────────────
@@ -259,7 +259,7 @@ def test_inject_answers_and_reports_a_stopped_supervisor_once(tmp_path):
 @pytest.fixture
 def far(world, tmp_path, monkeypatch) -> Path:
     """The folder of sockets of a workspace whose own path is too long for one."""
-    monkeypatch.setattr("supervisor.interfaces.socket_server._LONGEST", 0)
+    monkeypatch.setattr("supervisor.interfaces.socket_server._MAX_PATH", 0)
     runtime = tmp_path / "run"
     runtime.mkdir(mode=0o700)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
@@ -267,8 +267,8 @@ def far(world, tmp_path, monkeypatch) -> Path:
 
 
 def test_socket_server_uses_a_private_folder_for_a_long_path(world, far, told):
-    with open_door(world.paths, world.files, answer, told.append):
-        asked = entry._asked(["-w", str(world.root), "get", "memory.md"])
+    with serve_socket(world.paths, world.files, answer, told.append):
+        asked = entry._ask_supervisor(["-w", str(world.root), "get", "memory.md"])
         assert asked[0] is not None
         assert (far / "recalld").stat().st_mode & 0o777 == 0o700
 
@@ -285,6 +285,6 @@ def test_socket_server_refuses_a_folder_that_others_can_access(world, far, told,
         case "others may look in":
             (far / "recalld").mkdir()
             (far / "recalld").chmod(0o755)
-    with pytest.raises(PermissionError, match="others may look"), open_door(world.paths, world.files, answer, told.append):
+    with pytest.raises(PermissionError, match="others may look"), serve_socket(world.paths, world.files, answer, told.append):
         pass
     assert list(far.rglob("*.sock")) == []

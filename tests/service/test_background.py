@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from supervisor.recall.search import refresh
-from supervisor.service.background import BackgroundThreads, Freshness, PeriodicThread
+from supervisor.service.background import BackgroundThreads, IndexUpdater, PeriodicThread
 from tests.world import FaultyDisk, message
 
 #: Far above what anything here takes: reached only when something is broken.
@@ -28,7 +28,7 @@ def found(world, word: str) -> bool:
 
 
 def test_background_index_step_builds_the_index_and_runs_canaries(filled):
-    wait_s = filled.freshness().step()
+    wait_s = filled.index_updater().step()
     assert wait_s > 1
     assert found(filled, "疫苗")
     assert filled.status()["canaries"]["found"] == 1
@@ -36,7 +36,7 @@ def test_background_index_step_builds_the_index_and_runs_canaries(filled):
 
 def test_background_index_step_skips_canaries_when_told_to_stop(filled):
     filled.ws.should_stop = lambda: True
-    assert filled.freshness().step() == 0
+    assert filled.index_updater().step() == 0
     assert found(filled, "疫苗")
     assert filled.status()["canaries"]["kept"] == 0
 
@@ -44,27 +44,27 @@ def test_background_index_step_skips_canaries_when_told_to_stop(filled):
 def test_background_index_step_runs_canaries_at_most_once_a_minute(filled, monkeypatch):
     now = [0.0]
     monkeypatch.setattr("supervisor.service.background.time.monotonic", lambda: now[0])
-    fresh = filled.freshness()
-    assert fresh.step() == 60
+    updater = filled.index_updater()
+    assert updater.step() == 60
     filled.paths.canaries.unlink()
     now[0] = 59
-    assert fresh.step() == 1
+    assert updater.step() == 1
     assert not filled.paths.canaries.exists()
     now[0] = 60
-    assert fresh.step() == 60
+    assert updater.step() == 60
     assert filled.paths.canaries.exists()
 
 
 def test_background_index_step_reports_a_full_disk_once_and_backs_off(filled):
     disk = FaultyDisk("mkdir")
-    fresh = filled.reopen(disk=disk).freshness()
+    updater = filled.reopen(disk=disk).index_updater()
     disk.refuses = lambda _call, path: path.name == "index"
-    waits = [fresh.step() for _ in range(10)]
+    waits = [updater.step() for _ in range(10)]
     assert waits[:4] == [0.5, 1, 2, 4]
     assert waits[-1] == 60
     assert len(filled.events.of("index_stale")) == 1
     disk.heal()
-    fresh.step()
+    updater.step()
     assert (len(filled.events.of("index_stale")), len(filled.events.of("index_fresh"))) == (1, 1)
     assert found(filled, "疫苗")
     disk.refuses = lambda _call, path: path.name == "index"
@@ -73,13 +73,13 @@ def test_background_index_step_reports_a_full_disk_once_and_backs_off(filled):
 
 def test_background_index_step_retries_and_reports_a_locked_index(filled, monkeypatch):
     monkeypatch.setattr("supervisor.service.background._LOCK_WAIT", type(filled.ws.config.care.poll)(0))
-    fresh = filled.freshness()
+    updater = filled.index_updater()
     filled.files.make_folder(filled.paths.state / "index")
     with filled.files.lock(filled.paths.state / "index.lock"):
-        assert fresh.step() == 0.5
+        assert updater.step() == 0.5
     (why,) = filled.events.of("index_stale")
     assert "index.lock" in why["why"]
-    assert fresh.step() > 1
+    assert updater.step() > 1
     assert len(filled.events.of("index_fresh")) == 1
 
 
@@ -92,11 +92,11 @@ def test_background_index_step_stops_during_an_update_without_an_event(filled):
         return True
 
     ws.index.should_stop = stop
-    Freshness(ws, filled.clock).step()
+    IndexUpdater(ws, filled.clock).step()
     assert asked
     assert filled.events.of("index_stale") == []
     filled.reopen()
-    filled.freshness().step()
+    filled.index_updater().step()
     assert found(filled, "疫苗")
 
 
@@ -151,28 +151,28 @@ def test_periodic_thread_reports_a_bug_once_and_keeps_running(world):
 
 
 def test_background_hint_wakes_the_thread_for_the_file_name(world, monkeypatch):
-    keeper = BackgroundThreads(lambda: again(world), world.clock)
+    background = BackgroundThreads(lambda: again(world), world.clock)
     woken = []
-    monkeypatch.setattr(keeper._fresh, "wake", lambda: woken.append("index"))
-    monkeypatch.setattr(keeper._ready, "wake", lambda: woken.append("context"))
+    monkeypatch.setattr(background._indexing, "wake", lambda: woken.append("index"))
+    monkeypatch.setattr(background._contexts, "wake", lambda: woken.append("context"))
     for name in ("inbox.json", "想法 2.md", "history.json", "2026-01-28-nas.md", "inbox.json.tmp"):
-        keeper.hint(name)
-    keeper.memory_changed()
+        background.hint(name)
+    background.memory_changed()
     assert woken == ["context", "index", "index", "index"]
 
 
 @pytest.mark.parametrize("harm", ["deleted", "written over", "made by another"])
 def test_background_look_wakes_the_index_thread_once_per_replaced_index(filled, monkeypatch, harm):
-    keeper = BackgroundThreads(lambda: again(filled), filled.clock)
+    background = BackgroundThreads(lambda: again(filled), filled.clock)
     woken = []
-    monkeypatch.setattr(keeper._fresh, "wake", lambda: woken.append("index"))
+    monkeypatch.setattr(background._indexing, "wake", lambda: woken.append("index"))
     index = filled.paths.state / "index"
-    refresh(keeper._learning._ws)  # another's, as is each thread's
-    keeper.look()
+    refresh(background._vectors._ws)  # another's, as is each thread's
+    background.check_index()
     assert woken == ["index"]
-    keeper._fresh._step()
+    background._indexing._step()
     for _ in range(3):
-        keeper.look()
+        background.check_index()
     assert woken == ["index"]
     match harm:
         case "deleted":
@@ -182,28 +182,28 @@ def test_background_look_wakes_the_index_thread_once_per_replaced_index(filled, 
         case "made by another":
             refresh(again(filled), anew=True)
     for _ in range(3):
-        keeper.look()
+        background.check_index()
     assert woken == ["index", "index"]
-    keeper._fresh._step()
-    keeper.look()
+    background._indexing._step()
+    background.check_index()
     assert (index / "meta.json").stat().st_size > 100
     assert len(filled.events.of("index_damaged")) == (0 if harm == "made by another" else 1)
 
 
 def test_background_look_rebuilds_an_index_deleted_during_its_rebuild(filled, monkeypatch):
-    keeper = BackgroundThreads(lambda: again(filled), filled.clock)
-    keeper._fresh._step()
-    keeper.look()
+    background = BackgroundThreads(lambda: again(filled), filled.clock)
+    background._indexing._step()
+    background.check_index()
     woken = []
-    monkeypatch.setattr(keeper._fresh, "wake", lambda: woken.append("index"))
+    monkeypatch.setattr(background._indexing, "wake", lambda: woken.append("index"))
     shutil.rmtree(filled.paths.state / "index")
-    keeper.look()
-    keeper._fresh._step()
+    background.check_index()
+    background._indexing._step()
     shutil.rmtree(filled.paths.state / "index")  # before the next look: nothing lay there then, and nothing lies there now
-    keeper.look()
+    background.check_index()
     assert woken == ["index", "index"]
-    keeper._fresh._step()
-    keeper.look()
+    background._indexing._step()
+    background.check_index()
     assert woken == ["index", "index"]
 
 
@@ -220,8 +220,8 @@ def test_recall_reports_a_damaged_index_and_still_answers(filled):
     assert lost == ["索引"]
 
 
-class Heard:
-    """A keeper that writes down what it is told."""
+class Recorder:
+    """Background threads that record their calls."""
 
     def __init__(self) -> None:
         self.hints: list[str] = []
@@ -235,22 +235,22 @@ class Heard:
 
 
 def test_supervisor_poll_tells_background_threads_of_changed_memory(world):
-    heard = Heard()
-    supervisor = world.supervisor(heard)
+    recorder = Recorder()
+    supervisor = world.supervisor(recorder)
     supervisor._tree_changed()
-    before = heard.changes
+    before = recorder.changes
     supervisor._tree_changed()
-    assert heard.changes == before
+    assert recorder.changes == before
     (world.root / "memory" / "想法 2.md").write_text("换成 rsync", encoding="utf-8")
     supervisor._tree_changed()
-    assert heard.changes == before + 1
+    assert recorder.changes == before + 1
 
 
 def test_supervisor_hint_starts_a_round_for_history_but_not_for_inbox(world):
-    heard = Heard()
-    supervisor = world.supervisor(heard)
+    recorder = Recorder()
+    supervisor = world.supervisor(recorder)
     supervisor.hint("inbox.json")
     assert not supervisor._wake.is_set()
     supervisor.hint("history.json")
     assert supervisor._wake.is_set()
-    assert heard.hints == ["inbox.json", "history.json"]
+    assert recorder.hints == ["inbox.json", "history.json"]

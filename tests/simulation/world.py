@@ -25,7 +25,7 @@ from supervisor.protocol.config import Config, load
 from supervisor.protocol.config_keys import Log
 from supervisor.protocol.errors import Busy, LockLost, SupervisorError
 from supervisor.protocol.files import Files
-from supervisor.service.lock import alone
+from supervisor.service.lock import supervisor_lock
 from supervisor.service.workers import Workers
 from tests.checker.formats import Unreadable, read_dated, read_history
 from tests.crash.ledger import PowerLoss
@@ -410,7 +410,7 @@ class Life:
         )
         self.app, self.reader = process("app", silent), process("reader", silent)
         try:
-            self._alone = self._held.enter_context(alone(self.main.ws))
+            self._lock = self._held.enter_context(supervisor_lock(self.main.ws))
         except BaseException:
             self.end()
             raise
@@ -418,7 +418,7 @@ class Life:
     def tick(self) -> Round | None:
         """What run() does when it looks; None where it has to end."""
         try:
-            self._alone.check()
+            self._lock.check()
             done = self.supervisor.tick(self._world.clock())
             self.workers.watch_leases()
         except LockLost:

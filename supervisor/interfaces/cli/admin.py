@@ -1,4 +1,4 @@
-"""The commands that look after a workspace: status, plan, fsck, restore (docs/cli.md)."""
+"""The commands that check and repair a workspace: status, plan, fsck, restore (docs/cli.md)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from supervisor.protocol.errors import BadFile
 
 
 def status(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
-    """Show how the workspace stands."""
+    """Show the state of the workspace."""
     from supervisor.service.status import status as status_of
 
     ws, at = opened(workspace, now)
@@ -31,8 +31,8 @@ def plan(
     """Show what the next run would do."""
     from supervisor.service.status import plan as plan_of
 
-    ws, moment_now = opened(workspace, at or now)
-    found = plan_of(ws, moment_now)
+    ws, moment = opened(workspace, at or now)
+    found = plan_of(ws, moment)
     print(as_json(found) if json else as_text(found))
 
 
@@ -49,9 +49,9 @@ def fsck(
     mended: dict[str, object] = {}
     if repair:
         from supervisor.service.fsck import repair as mend
-        from supervisor.service.lock import alone
+        from supervisor.service.lock import supervisor_lock
 
-        with alone(ws):
+        with supervisor_lock(ws):
             mended = {"repaired": wire(asdict(mend(ws, at)))}
     ledger = account(ws)
     found = wire(asdict(ledger)) | mended
@@ -86,6 +86,6 @@ def restore(
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands to the command line."""
+    """Add the commands to *app*."""
     for command in (status, plan, fsck, restore):
         app.command()(command)

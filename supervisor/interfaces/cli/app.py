@@ -1,9 +1,7 @@
 """
-What every command begins with: which workspace, at which moment, with which environment.
+How every command begins and ends: its workspace, its clock and its variables; its error sentence and exit code (docs/cli.md).
 
-A command that the supervisor runs for somebody else finds that one's folder and variables here, in place of its own.
-
-How a command ends: whatever goes wrong is one sentence on standard error, and an exit code (docs/cli.md).
+If the supervisor runs a command for a client, the client's workspace and variables are used in place of the supervisor's own.
 """
 
 from __future__ import annotations
@@ -33,37 +31,37 @@ Json = Annotated[bool, typer.Option("--json", help="machine-readable output")]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A command asked for through the supervisor's door: the folder it named, its RECALLD_* variables, the open workspace."""
+    """A command that came through the socket: the workspace it names, the client's RECALLD_* variables, the open workspace."""
 
     named: str
     environ: Mapping[str, str]
     served: Workspace
 
 
-#: The call that is being answered, None for a command of one's own.
+#: The request that is being answered; None in a process that runs its own command.
 CALL: Final[ContextVar[Call | None]] = ContextVar("call", default=None)
-#: Whether the supervisor was asked for the command, and said nothing.
+#: Whether a supervisor was asked first and did not respond.
 MUTE: Final[ContextVar[bool]] = ContextVar("mute", default=False)
-#: Options that stood before the command.
+#: The options before the command.
 GIVEN: Final[dict[str, Any]] = {}
 
 
 def is_served() -> bool:
-    """Tell whether a running supervisor runs the command for somebody else."""
+    """Return whether the supervisor runs the command for a client."""
     return CALL.get() is not None
 
 
 def environ() -> Mapping[str, str]:
-    """Return the variables of whoever asked."""
+    """Return the environment variables of the client, or of this process."""
     call = CALL.get()
     return call.environ if call else os.environ
 
 
 def root_of(workspace: Path | None) -> Path:
     """
-    Return the workspace's folder, absolute: the option, else what `workspace_of` finds.
+    Return the absolute path of the workspace: the option's, else what `workspace_of` finds.
 
-    ValueError where the parser reads another folder than the one whose supervisor was asked.
+    ValueError if a client names another workspace than the one of the supervisor that it asked.
     """
     chosen = workspace or GIVEN.get("workspace")
     if call := CALL.get():
@@ -77,7 +75,7 @@ def root_of(workspace: Path | None) -> Path:
 
 
 def moment(now: str | None) -> datetime | None:
-    """Return what --now or RECALLD_NOW says; None for the machine's own clock. BadRequest when it is no time."""
+    """Return the instant of --now or RECALLD_NOW, None for the machine's clock; BadRequest if it is no time."""
     text = now or GIVEN.get("now") or environ().get("RECALLD_NOW")
     if not text:
         return None
@@ -90,7 +88,7 @@ def moment(now: str | None) -> datetime | None:
 
 
 def opened(workspace: Path | None, now: str | None) -> tuple[Workspace, datetime]:
-    """Return an existing workspace and the moment of a one-shot command. BadRequest where there is none."""
+    """Return the open workspace and the moment of a one-shot command; BadRequest if there is no such workspace."""
     at = moment(now)
     clock: Clock = fixed_clock(at) if at else utc_now
     root = root_of(workspace)
@@ -105,7 +103,7 @@ def opened(workspace: Path | None, now: str | None) -> tuple[Workspace, datetime
 
 
 def new_app() -> typer.Typer:
-    """Return a command line without commands: what stands before one, and --version."""
+    """Return a command line with the common options and --version, but without commands."""
     app = typer.Typer(
         name="recalld",
         help="The memory of a long-running local assistant, kept in files a person can read.",
@@ -132,17 +130,17 @@ def _before(workspace: Folder = None, now: Now = None, _version: Version = False
     GIVEN.update(workspace=workspace, now=now)
 
 
-#: What typer raises for wrong arguments; older ones bring click's own, newer ones a copy of it.
+#: What typer raises for wrong arguments: in older versions click's class, in newer ones a copy of it.
 _USAGE: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 
 def run_and_exit(commands: Any, *, is_mute: bool = False) -> None:
-    """Run one of the *commands* by this process's arguments and end with its code; *is_mute* is told (`supervisor_mute`)."""
+    """Run the command of this process's arguments and exit with its code; *is_mute*: a supervisor did not respond."""
     MUTE.set(is_mute)
-    os.umask(0o077)  # the engine of the index makes files of its own, and they hold what was said
+    os.umask(0o077)  # the index engine creates files itself, and they contain messages
     code = run_command(commands, None)
     try:
-        if sys.stdout:  # None where the caller has closed it
+        if sys.stdout:  # None if the caller has closed it
             sys.stdout.flush()
     except OSError as error:
         code = unprinted(error)
@@ -150,7 +148,7 @@ def run_and_exit(commands: Any, *, is_mute: bool = False) -> None:
 
 
 def run_command(commands: Any, argv: list[str] | None) -> int:
-    """Run one of the *commands* by the command line *argv* (None: that of this process) and return its exit code."""
+    """Run the command that *argv* names (None: this process's arguments) and return its exit code."""
     try:
         ended_with = commands(args=argv, prog_name="recalld", standalone_mode=False)
     except SupervisorError as error:
@@ -163,7 +161,7 @@ def run_command(commands: Any, argv: list[str] | None) -> int:
         sentence = getattr(error, "format_message", error.__str__)().rstrip(".")
         return _say(f"{sentence}. See `recalld --help`.", BadRequest.exit_code)
     except SystemExit:
-        return 0  # so typer ends where the reader of the output has gone
+        return 0  # typer's exit if the reader of the output has gone
     except OSError as error:
         return _refused(error, error.filename or "the workspace")
     return ended_with if isinstance(ended_with, int) else 0
@@ -180,6 +178,6 @@ def _say(sentence: str, code: int) -> int:
 
 
 def unprinted(error: OSError) -> int:
-    """Return the exit code where the output could not be printed: a reader that has heard enough is no fault."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still held goes there at the end of the process
+    """Return the exit code after the output could not be printed; 0 if its reader has closed the pipe."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # buffered output goes there at the end of the process
     return 0 if isinstance(error, BrokenPipeError) else _refused(error, "standard output")

@@ -1,7 +1,7 @@
 """
-The command line (docs/cli.md): arguments in, one step called, its answer printed.
+All commands of the command line (docs/cli.md); a module of its own, since `serve` imports only the commands of a turn.
 
-Machine output goes to standard output, everything else to standard error. An error is one sentence with an exit code.
+Answers go to standard output, everything else to standard error. An error is one sentence with an exit code.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from supervisor.interfaces.cli.app import new_app
 
 @cache
 def commands() -> Any:
-    """Return all commands, put together once."""
+    """Return the command line with all commands, built once."""
     app = new_app()
     for group in (service, admin, turn):
         group.register(app)

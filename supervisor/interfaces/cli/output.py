@@ -1,8 +1,4 @@
-"""
-Answers as people and programs read them: JSON, short text, a tree of files.
-
-Progress of long work, on a terminal only.
-"""
+"""The output of commands: JSON for programs, text for people, a tree of files, and progress bars on a terminal."""
 
 from __future__ import annotations
 
@@ -21,20 +17,20 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress, TaskID
 
-    from supervisor.context.replay import Replay
+    from supervisor.context.build import Replay
     from supervisor.protocol.turn import Receipt
 
-#: Folders of which only the first and last files are shown, with the number of those between.
+#: Of a folder with more entries only the first and the last are shown, with the number of the others.
 _MANY: Final = 8
 
 
 def as_json(value: object) -> str:
-    """Return one line of JSON; keys are English and stable, times as everywhere on the wire."""
+    """Return one line of JSON; datetimes are written as wire times."""
     return json.dumps(value, ensure_ascii=False, default=lambda one: to_wire(one) if isinstance(one, datetime) else str(one))
 
 
 def wire(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields under the names that --json promises: camelCase, as everywhere on the wire."""
+    """Return the fields with camelCase names, as --json promises them."""
     return {_camel(key): value for key, value in fields.items()}
 
 
@@ -44,13 +40,13 @@ def _camel(key: str) -> str:
 
 
 def as_line(event: Mapping[str, object]) -> str:
-    """Return an event as a line: when, what, and its fields."""
+    """Return an event as a line of text: time, name, fields."""
     when, what, *fields = event.items()
     return " ".join([str(when[1]), str(what[1]), *(f"{key}={value}" for key, value in fields)])
 
 
 def as_text(found: Mapping[str, Any], indent: str = "") -> str:
-    """Return a line a key, nested values further in."""
+    """Return text with one line for each key; nested values are indented."""
     width = max((len(_label(key)) for key in found), default=0)
     return "\n".join(_line(key, value, indent, width) for key, value in found.items())
 
@@ -72,12 +68,12 @@ def _row(item: object) -> str:
 
 
 def _label(key: str) -> str:
-    """Return "oldestUnwritten" as words."""
+    """Return "oldestUnwritten" as "oldest unwritten"."""
     return "".join(f" {c.lower()}" if c.isupper() else c for c in key)
 
 
-def told(receipt: Receipt) -> str:
-    """Return a turn as it is read: what was asked and searched, what was shown and why, what was not, and the block."""
+def receipt_text(receipt: Receipt) -> str:
+    """Return a receipt as text: what was asked and searched, which hits were shown or not and why, and the memory block."""
     words = ", ".join([*receipt.terms, *receipt.dates]) or "nothing"
     spent = "  ".join(f"{name} {receipt.tokens[name]} of {receipt.budgets.get(name, 0)} tokens" for name in receipt.tokens)
     lines = [
@@ -95,14 +91,14 @@ def told(receipt: Receipt) -> str:
     return "\n".join([*lines, "", receipt.memory.rstrip() or "(no memory was put before it)"])
 
 
-def replayed(again: Replay) -> str:
-    """Return a turn that was asked again: as it was, and the lines in which it would differ now."""
-    difference = "\n".join(again.difference) or "Asked now, it would get the same."
-    return f"{told(again.receipt)}\n\n{difference}"
+def replay_text(replay: Replay) -> str:
+    """Return a replay as text: the receipt, and the lines in which the memory block would differ now."""
+    difference = "\n".join(replay.difference) or "Asked now, it would get the same."
+    return f"{receipt_text(replay.receipt)}\n\n{difference}"
 
 
 def tree(root: Path) -> str:
-    """Return the folders and files below *root* as an indented tree; long folders are cut in the middle."""
+    """Return the folders and files below *root* as an indented tree; long folders are shortened in the middle."""
     return "\n".join([f"{root.name}/", *_branches(root, "")])
 
 
@@ -124,7 +120,7 @@ def _branches(folder: Path, indent: str) -> list[str]:
 
 @contextlib.contextmanager
 def progress() -> Iterator[Callable[[str, int, int], None]]:
-    """Give a function that is told what is done, how much of it and of how much; silent where nobody watches."""
+    """Yield a function (what, done, total) that shows a progress bar; it does nothing if standard error is no terminal."""
     if not sys.stderr.isatty():
         yield lambda _what, _done, _total: None
         return
@@ -132,7 +128,7 @@ def progress() -> Iterator[Callable[[str, int, int], None]]:
     tasks: dict[str, TaskID] = {}
 
     def show(what: str, done: int, total: int) -> None:
-        if not bars:  # loaded only where there is something to be shown: most commands are done at once
+        if not bars:  # imported only when there is something to show: most commands end at once
             from rich.console import Console
             from rich.progress import Progress
 

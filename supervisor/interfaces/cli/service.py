@@ -1,4 +1,4 @@
-"""The commands by which memory is kept: init, run, worker, append, summary redo (docs/cli.md)."""
+"""The commands that make and run a workspace: init, run, worker, append, summary redo (docs/cli.md)."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from supervisor.workspace import make_workspace, open_workspace
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from supervisor.service.round import Round
     from supervisor.workspace import Workspace
 
 summary = typer.Typer(help="Daily and monthly summaries.", rich_markup_mode=None)
@@ -53,9 +54,8 @@ def run(
     from supervisor.interfaces.cli.output import progress
     from supervisor.interfaces.serve import serve
     from supervisor.protocol.signals import on_signals
-    from supervisor.service.round import until_settled as settle
+    from supervisor.service.round import until_settled as run_until_settled
     from supervisor.service.workers import Workers
-    from supervisor.summaries.llm_state import provider_state
 
     at = moment(now)
     root = root_of(workspace)
@@ -68,7 +68,14 @@ def run(
     stop = threading.Event()
     on_signals(stop.set)
     with progress() as ws.progress:
-        total = settle(ws, clock(), None if no_worker else Workers(ws, clock, idle_s=1.0), stop)
+        total = run_until_settled(ws, clock(), None if no_worker else Workers(ws, clock, idle_s=1.0), stop)
+    _print_total(ws, total, json=json, has_worker=not no_worker)
+
+
+def _print_total(ws: Workspace, total: Round, *, json: bool, has_worker: bool) -> None:
+    """Print the counts of `--until-settled`; raise the error that is left, or Exit(69) if summaries are left."""
+    from supervisor.summaries.llm_state import provider_state
+
     waiting = ws.failures()
     counts = {
         "seen": total.seen,
@@ -86,7 +93,7 @@ def run(
         reason = f"the model refused ({refused.reason}); nothing is asked of it before {to_wire(refused.next_at)}."
         print(f"recalld: {reason}", file=sys.stderr)
         raise typer.Exit(69)
-    if total.unfinished and not no_worker:
+    if total.unfinished and has_worker:
         sentence = (
             f"{total.unfinished} summaries are unfinished: the worker ended without a result; `recalld worker` shows why."
         )
@@ -152,10 +159,10 @@ def _append(ws: Workspace, raws: list[dict[str, Any]], now: datetime) -> list[st
 
 
 def _append_lines(ws: Workspace, now: datetime, *, json: bool) -> None:
-    """Append standard input in batches as large as what is ready, so that one write carries many messages."""
+    """Append the lines of standard input; all that can be read at once are one write."""
     rest, number = b"", 1
     while True:
-        data, ended = _ready()
+        data, ended = _read_available()
         lines = (rest + data).split(b"\n")
         rest = b"" if ended else lines.pop()
         raws, fault = read_lines(lines, ws.zone, number)
@@ -169,14 +176,14 @@ def _append_lines(ws: Workspace, now: datetime, *, json: bool) -> None:
             return
 
 
-def _ready() -> tuple[bytes, bool]:
-    """Return what can be read from standard input without waiting for more, and whether it has ended."""
-    found = os.read(0, 1 << 20)
-    ended = not found
-    while not ended and len(found) < _BATCH and select.select([0], [], [], 0.02)[0]:
+def _read_available() -> tuple[bytes, bool]:
+    """Wait for input, return all that can be read from standard input by then, and whether it has ended."""
+    data = os.read(0, 1 << 20)
+    ended = not data
+    while not ended and len(data) < _BATCH and select.select([0], [], [], 0.02)[0]:
         more = os.read(0, 1 << 20)
-        found, ended = found + more, not more
-    return found, ended
+        data, ended = data + more, not more
+    return data, ended
 
 
 @summary.command("redo")
@@ -186,7 +193,7 @@ def summary_redo(
     now: Now = None,
     json: Json = False,
 ) -> None:
-    """Have a summary made anew; what stands is kept until the new one is there."""
+    """Have a summary written again; the old one is kept until the new one is there."""
     from supervisor.summaries.submit import redo
 
     ws, at = opened(workspace, now)
@@ -195,7 +202,7 @@ def summary_redo(
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands to the command line."""
+    """Add the commands to *app*."""
     for command in (init, run, worker, append):
         app.command()(command)
     app.add_typer(summary, name="summary")

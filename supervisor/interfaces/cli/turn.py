@@ -1,4 +1,4 @@
-"""The commands around a turn: inject, context, search, get, why, index (docs/cli.md)."""
+"""The commands of a turn and of the index: inject, context, search, get, why, index (docs/cli.md)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from supervisor.interfaces.cli.app import Folder, Json, Now, is_served, new_app, opened
-from supervisor.interfaces.cli.output import as_json, as_text, replayed, told
+from supervisor.interfaces.cli.output import as_json, as_text, receipt_text, replay_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,7 +109,7 @@ def why(
     if json:
         print(as_json(asdict(again or receipt)))
     else:
-        print(replayed(again) if again else told(receipt))
+        print(replay_text(again) if again else receipt_text(receipt))
 
 
 @index.command("status")
@@ -126,7 +126,7 @@ def index_status(workspace: Folder = None, now: Now = None, json: Json = False) 
 
 @index.command("rebuild")
 def index_rebuild(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
-    """Make the index anew from the files, and the vectors that are lacking."""
+    """Rebuild the index from the files, and compute the missing vectors."""
     from supervisor.recall.rerank import precompute_vectors
 
     with _memory(workspace, now) as memory:
@@ -143,7 +143,7 @@ def _held(found: Inventory) -> dict[str, int]:
 
 @contextlib.contextmanager
 def _memory(workspace: Path | None, now: str | None) -> Iterator[Memory]:
-    """Give the memory as of *now*; a running supervisor keeps its index fresh, a first index shows on a terminal."""
+    """Yield the memory as of *now*; a client's command does not update the index, a running supervisor does."""
     from supervisor.interfaces.api import Memory
     from supervisor.interfaces.cli.output import progress
 
@@ -153,14 +153,14 @@ def _memory(workspace: Path | None, now: str | None) -> Iterator[Memory]:
 
 
 def _hit(hit: Any) -> dict[str, Any]:
-    """Return a hit as 001's memory_search shows it, and why it is one."""
+    """Return a hit with the fields of memory_search (001), and the reasons for its score."""
     unit = hit.unit
     shown = {"path": unit.path, "startLine": unit.start, "endLine": unit.end, "snippet": unit.text}
     return {**shown, "score": round(hit.score, 4), "because": list(hit.because)}
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands to the command line."""
+    """Add the commands of a turn to *app*."""
     for command in (inject, context, search, get, why):
         app.command()(command)
     app.add_typer(index, name="index")
@@ -168,7 +168,7 @@ def register(app: typer.Typer) -> None:
 
 @cache
 def commands() -> Any:
-    """Return these commands alone, put together once: a turn waits until they are loaded, and a supervisor runs them again."""
+    """Return only the commands of a turn, built once: a turn waits for their import, and a supervisor runs them many times."""
     app = new_app()
     register(app)
     return typer.main.get_command(app)
