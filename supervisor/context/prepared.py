@@ -18,7 +18,6 @@ from supervisor.context.request import resolve_input
 from supervisor.protocol.errors import BadFile, SupervisorError, as_ours
 from supervisor.protocol.inbox import parse_inbox
 from supervisor.protocol.turn import ready_id
-from supervisor.recall.search import recall
 
 if TYPE_CHECKING:
     from supervisor.protocol.clock import Clock
@@ -73,7 +72,7 @@ class Ready:
             written = datetime.fromtimestamp(look.stat.mtime_ns / _A_SECOND, UTC)
             turn = ready_id(asked.inputs[-1], written, now + self._ws.config.archive.future_limit)
             if self._store.inbox_of(turn) != look.digest:
-                whole = context(self._ws, asked, now, recall(self._ws, asked.question, now, asked.before))
+                whole = context(self._ws, asked, now, self._ws.searcher.search(asked.question, now, asked.before))
                 self._store.put(replace(whole.receipt, id=turn, inbox=look.digest))
                 made = turn
         self._stat, self._digest = look.stat, look.digest

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Recall(Protocol):
     """The engine."""
 
-    def __call__(self, ws: Workspace, question: str, now: datetime, recent: Sequence[Message]) -> SearchResult:
+    def __call__(self, question: str, now: datetime, recent: Sequence[Message]) -> SearchResult:
         """Return what answers the question, asked at *now* after the *recent* messages."""
         ...
 
@@ -51,7 +51,7 @@ def replay(ws: Workspace, receipt: Receipt, recall: Recall) -> Replay:
     Its history block and its budget stay as they were; files, configuration and rules are those of now.
     """
     read = [read_message({**one, "text": one.get("content")}, ws.zone) for one in receipt.history]
-    found = recall(ws, receipt.question, receipt.at, [one for one in read if isinstance(one, Message)])
+    found = recall(receipt.question, receipt.at, [one for one in read if isinstance(one, Message)])
     kind = next((kind for kind in get_args(ChatKind) if kind == receipt.chat), DIRECT.kind)
     asked = Asked(receipt.question, Chat(kind, receipt.session))
     shown = frozenset(str(one.get("id", "")) for one in receipt.history if one.get("whole")) - {""}

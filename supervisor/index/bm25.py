@@ -80,7 +80,7 @@ def numbers(words: Iterable[str]) -> bytes:
     return array("I", map(number, words)).tobytes()
 
 
-class Counted:
+class TermCounts:
     """Candidates with their words counted, ready to be scored."""
 
     def __init__(self, candidates: Sequence[Candidate], corpora: Sequence[Corpus], k1: float, b: float) -> None:

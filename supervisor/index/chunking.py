@@ -1,13 +1,13 @@
 """
-Cutting a person's own Markdown: each list item and each paragraph is a unit, each line of talk knows who said it.
+Cutting a person's own Markdown: each list item and each paragraph is a passage, each line of talk knows who said it.
 
 Lines of memory.md in the form YYYY-MM-DD|source|item；item know their day. Front matter, rules and comments are no units, a
-heading is the context of what stands below it, and a unit of its own only where nothing does.
+heading is the context of what stands below it, and a passage of its own only where nothing does.
 
 Cutting the files of memory into units: the messages of a dated file, the sections of a summary, the lines of memory.md.
 
-A unit stands in its file from line to line, so that it can be cited and read there. What goes before the assistant are the
-words alone; headings above them, which the search sees too, are the unit's *context*. A person's own notes are cut by list
+A passage stands in its file from line to line, so that it can be cited and read there. What goes before the assistant are the
+words alone; headings above them, which the search sees too, are the passage's *context*. A person's own notes are cut by list
 item and paragraph (notes). Source: design of recall, "Units"; docs/protocol.md, 4.
 """
 
@@ -49,12 +49,12 @@ _SAID: Final = re.compile(
 )
 _ENTRY: Final = re.compile(r"\s*(?:[-*+]\s+)?(\d{4}-\d\d-\d\d)\|([^|\n]*)\|\s*(.*)")
 _SHARED: Final = re.compile(r"(?<!\w)#(?:shared|共享)(?!\w)", re.IGNORECASE)
-#: Lines of one unit, at most: a file without breaks is no single unit.
+#: Lines of one passage, at most: a file without breaks is no single passage.
 _MOST_LINES: Final = 12
 
 
-def cut_note(path: str, text: str, day: date | None, tier: Tier) -> Iterator[tuple[Passage, str]]:
-    """Yield each unit with the headings above it, in order."""
+def split_note(path: str, text: str, day: date | None, tier: Tier) -> Iterator[tuple[Passage, str]]:
+    """Yield each passage with the headings above it, in order."""
     headings: dict[int, str] = {}
     bare: tuple[int, str] | None = None  # a heading with nothing below it yet
     for start, end, words, is_code in _pieces(text):
@@ -73,7 +73,7 @@ def cut_note(path: str, text: str, day: date | None, tier: Tier) -> Iterator[tup
 
 
 def _unit(path: str, lines: tuple[int, int], words: str, day: date | None, tier: Tier) -> Passage:
-    """Return the unit that the piece is: an entry of memory.md, something said, or plain words."""
+    """Return the passage that the piece is: an entry of memory.md, something said, or plain words."""
     role = ""
     shared = bool(_SHARED.search(words))
     entry = _ENTRY.fullmatch(words)
@@ -133,12 +133,12 @@ _MARK: Final = re.compile(r'<!-- (\{"id": .*\}) -->')
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """
-    A unit, the headings it stands under, and the talk it belongs to: units of one talk are one another's neighbours.
+    A passage, the headings it stands under, and the talk it belongs to: units of one talk are one another's neighbours.
 
     Talk "" is that of the file alone; None says that what stands around it says nothing of it (a line of memory.md).
     """
 
-    unit: Passage
+    passage: Passage
     context: str = ""
     talk: str | None = None
 
@@ -162,7 +162,7 @@ def decoded(data: bytes) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def of_dated(path: str, file: DatedFile, text: str, zone: tzinfo) -> list[Chunk]:
+def chunk_dated(path: str, file: DatedFile, text: str, zone: tzinfo) -> list[Chunk]:
     """Return the messages of a dated file of ours; *text* is the file as `decoded`, in which its blocks are looked up."""
     lines = text.split("\n")
     marks = [(number, _id_of(line)) for number, line in enumerate(lines, 1) if line.startswith("<!-- {")]
@@ -185,7 +185,7 @@ def of_dated(path: str, file: DatedFile, text: str, zone: tzinfo) -> list[Chunk]
 def _message(path: str, block: Block, lines: tuple[int, int], zone: tzinfo) -> Chunk:
     chat = chat_of(block.fields)
     day = local_day(block.created_at, zone)
-    unit = Passage(
+    passage = Passage(
         path=path,
         start=lines[0],
         end=lines[1],
@@ -199,7 +199,7 @@ def _message(path: str, block: Block, lines: tuple[int, int], zone: tzinfo) -> C
         chat=chat.kind,
         shared=block.fields.get("shared") is True,
     )
-    return Chunk(unit, talk=chat.session)
+    return Chunk(passage, talk=chat.session)
 
 
 def _id_of(line: str) -> str:
@@ -210,7 +210,7 @@ def _id_of(line: str) -> str:
         return ""
 
 
-def of_summary(path: str, text: str, day: date | None, file: Path) -> list[Chunk]:
+def chunk_summary(path: str, text: str, day: date | None, file: Path) -> list[Chunk]:
     """Return the sections of a summary, and of what a person keeps above it; its list of sources is none."""
     found, line = [], 1
     for part in text.split(f"{MARKER}\n"):
@@ -230,38 +230,38 @@ def _sections(path: str, body: str, first: int, day: date | None) -> list[Chunk]
         if not text:
             continue
         if len(text) > _LONG_SECTION:
-            found += of_note(path, "\n".join(lines[start:end]), day, "summary", first + start)
+            found += chunk_note(path, "\n".join(lines[start:end]), day, "summary", first + start)
             continue
         filled = [n for n in range(start, end) if lines[n].strip()]
-        unit = Passage(path=path, start=first + filled[0], end=first + filled[-1], text=text, tier="summary", day=day)
-        found.append(Chunk(unit, talk=None))
+        passage = Passage(path=path, start=first + filled[0], end=first + filled[-1], text=text, tier="summary", day=day)
+        found.append(Chunk(passage, talk=None))
     return found
 
 
-def of_note(path: str, text: str, day: date | None, tier: Tier = "dated", first: int = 1) -> list[Chunk]:
+def chunk_note(path: str, text: str, day: date | None, tier: Tier = "dated", first: int = 1) -> list[Chunk]:
     """Return the items and paragraphs of a person's own Markdown; *first* is the number of its first line."""
     talk = None if tier == "long_term" else ""
     return [
-        Chunk(replace(unit, start=unit.start + first - 1, end=unit.end + first - 1), context, talk)
-        for unit, context in cut_note(path, text, day, tier)
+        Chunk(replace(passage, start=passage.start + first - 1, end=passage.end + first - 1), context, talk)
+        for passage, context in split_note(path, text, day, tier)
     ]
 
 
-def neighbours(cuts: Sequence[Chunk]) -> list[list[Chunk]]:
-    """Return the cuts in their talks, each in the order of time; what stands alone is a talk of one."""
+def neighbours(chunks: Sequence[Chunk]) -> list[list[Chunk]]:
+    """Return the chunks in their talks, each in the order of time; what stands alone is a talk of one."""
     talks: dict[str, list[Chunk]] = {}
     alone = []
-    for cut in cuts:
-        if cut.talk is None:
-            alone.append([cut])
+    for chunk in chunks:
+        if chunk.talk is None:
+            alone.append([chunk])
         else:
-            talks.setdefault(cut.talk, []).append(cut)
+            talks.setdefault(chunk.talk, []).append(chunk)
     for talk in talks.values():
-        if all(cut.unit.message for cut in talk):
+        if all(chunk.passage.message for chunk in talk):
             talk.sort(key=_time)
     return [*talks.values(), *alone]
 
 
-def _time(cut: Chunk) -> tuple[float, str, int]:
-    at = cut.unit.at
-    return (at.timestamp() if at else 0.0, cut.unit.path, cut.unit.start)
+def _time(chunk: Chunk) -> tuple[float, str, int]:
+    at = chunk.passage.at
+    return (at.timestamp() if at else 0.0, chunk.passage.path, chunk.passage.start)

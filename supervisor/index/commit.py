@@ -52,19 +52,12 @@ class Inventory:
     differing: int
 
 
-@dataclass(frozen=True, slots=True)
-class Course:
-    """What a long commit is asked and told between two groups: whether to stop; what, how many are done of how many."""
-
-    should_stop: Callable[[], bool]
-    progress: Callable[[str, int, int], None]
-
-
 def commit(
     engine: Engine,
     after: Manifest,
     made: Callable[[str, Mapping[str, Record]], Iterable[Document]],
-    course: Course,
+    should_stop: Callable[[], bool],
+    progress: Callable[[str, int, int], None],
     *,
     clear: bool = False,
 ) -> tuple[Manifest, dict[str, str]]:
@@ -81,10 +74,10 @@ def commit(
 
     def all_made() -> Iterator[Document]:
         for done, name in enumerate(changed):
-            if course.should_stop():
+            if should_stop():
                 raise InterruptedError(errno.EINTR, "told to stop")
             if len(changed) >= _LONG:
-                course.progress("index", done, len(changed))
+                progress("index", done, len(changed))
             units, counts = 0, [0] * len(CONTEXT_WIDTHS)
             try:
                 for document in made(name, members[name]):

@@ -1,5 +1,5 @@
 """
-What the index keeps of a unit: its words and those of its neighbours, and the unit itself, as one string of bytes.
+What the index keeps of a passage: its words and those of its neighbours, and the passage itself, as one string of bytes.
 
 For scoring each word is a number, so that a word is counted in hundreds of units at once. Neighbours are messages of
 the same talk and day, one and three away (design of recall, "Windows").
@@ -14,7 +14,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.index.bm25 import CONTEXT_WIDTHS, Candidate, numbers
-from supervisor.index.chunking import Chunk, decoded, neighbours, of_dated, of_note, of_summary
+from supervisor.index.chunking import Chunk, chunk_dated, chunk_note, chunk_summary, decoded, neighbours
 from supervisor.index.hit import Passage
 from supervisor.index.scan import PATIENCE_S
 from supervisor.protocol.clock import from_wire, to_wire
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from supervisor.protocol.files import Files
     from supervisor.protocol.paths import WorkspacePaths
 
-#: Characters of one unit that are searched: a message of megabytes must not hold up the others.
+#: Characters of one passage that are searched: a message of megabytes must not hold up the others.
 _MOST_CHARS: Final = 50_000
 #: Those that a question may ask for.
 _ROLES: Final = frozenset({"user", "assistant"})
@@ -38,21 +38,21 @@ _ROLES: Final = frozenset({"user", "assistant"})
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A unit in the index: its group, its file's content, and the words that each reach adds."""
+    """A passage in the index: its group, its file's content, and the words that each reach adds."""
 
     group: str
     key: str
-    unit: Passage
+    passage: Passage
     words: tuple[list[str], ...]
 
     @property
     def day(self) -> int:
         """The day as a number, 0 for none."""
-        return self.unit.day.toordinal() if self.unit.day else 0
+        return self.passage.day.toordinal() if self.passage.day else 0
 
     @property
     def fields(self) -> tuple[list[str], ...]:
-        """The words of each field: of the unit, with its nearest neighbours, with all."""
+        """The words of each field: of the passage, with its nearest neighbours, with all."""
         return tuple(list(itertools.chain.from_iterable(self.words[: n + 1])) for n in range(len(CONTEXT_WIDTHS)))
 
     @property
@@ -62,15 +62,15 @@ class Document:
 
     @property
     def stored(self) -> bytes:
-        """All of it, as `candidate` reads it: a line of plain fields, then the words' numbers, the words, the unit."""
+        """All of it, as `candidate` reads it: a line of plain fields, then the words' numbers, the words, the passage."""
         text = " ".join(self.words[0]).encode("utf-8", "surrogatepass")
-        role = self.unit.role if self.unit.role in _ROLES else ""
+        role = self.passage.role if self.passage.role in _ROLES else ""
         head = "\x1f".join((self.group, self.key, str(self.day), role, str(len(text)), *map(str, self.lengths)))
-        return b"".join((head.encode(), b"\n", *map(numbers, self.words), text, _about(self.unit)))
+        return b"".join((head.encode(), b"\n", *map(numbers, self.words), text, encode_passage(self.passage)))
 
 
 def candidate(stored: bytes) -> Candidate:
-    """Return what scoring needs of a stored document; its source is (key, the unit as `unit_of` reads it)."""
+    """Return what scoring needs of a stored document; its source is (key, the passage as `decode_passage` reads it)."""
     head, _, rest = stored.partition(b"\n")
     group, key, day, role, size, *counts = head.decode().split("\x1f")
     lengths = [int(count) for count in counts]
@@ -87,23 +87,24 @@ def candidate(stored: bytes) -> Candidate:
     )
 
 
-def _about(unit: Passage) -> bytes:
-    fields: dict[str, Any] = {"l": [unit.start, unit.end], "t": unit.text}
+def encode_passage(passage: Passage) -> bytes:
+    """Return the passage as bytes, without its path and tier, which may change."""
+    fields: dict[str, Any] = {"l": [passage.start, passage.end], "t": passage.text}
     optional: dict[str, Any] = {
-        "d": unit.day and unit.day.isoformat(),
-        "a": unit.at and to_wire(unit.at),
-        "r": unit.role,
-        "m": unit.message,
-        "s": unit.session,
-        "c": "" if unit.chat == "direct" else unit.chat,
-        "g": unit.shared,
+        "d": passage.day and passage.day.isoformat(),
+        "a": passage.at and to_wire(passage.at),
+        "r": passage.role,
+        "m": passage.message,
+        "s": passage.session,
+        "c": "" if passage.chat == "direct" else passage.chat,
+        "g": passage.shared,
     }
     told = json.dumps(fields | {name: value for name, value in optional.items() if value}, ensure_ascii=False)
     return told.encode("utf-8", "surrogatepass")
 
 
-def unit_of(about: bytes, path: str, tier: Tier) -> Passage:
-    """Return the unit, which now stands at *path* in that tier."""
+def decode_passage(about: bytes, path: str, tier: Tier) -> Passage:
+    """Return the passage, which now stands at *path* in that tier."""
     found = json.loads(about)
     return Passage(
         path=path,
@@ -125,12 +126,12 @@ def documents(
     files: Files, paths: WorkspacePaths, group: str, members: Mapping[str, Record], zone: tzinfo
 ) -> Iterator[Document]:
     """Yield the documents of a group, made of the files of *members* by path as they are now."""
-    cuts = [cut for path in sorted(members) for cut in cut_file(files, paths, path, members[path], zone)]
-    for talk in neighbours(cuts):
+    chunks = [chunk for path in sorted(members) for chunk in chunk_file(files, paths, path, members[path], zone)]
+    for talk in neighbours(chunks):
         yield from _talk(group, members, talk)
 
 
-def cut_file(files: Files, paths: WorkspacePaths, path: str, record: Record, zone: tzinfo) -> list[Chunk]:
+def chunk_file(files: Files, paths: WorkspacePaths, path: str, record: Record, zone: tzinfo) -> list[Chunk]:
     """Return the units of a file as it is now, none where it is gone."""
     look = files.read_stable(paths.root / path, PATIENCE_S)
     if look is None:
@@ -140,25 +141,25 @@ def cut_file(files: Files, paths: WorkspacePaths, path: str, record: Record, zon
     match record.kind:
         case "dated":
             parsed = parse_dated(look.data, paths.root / path)
-            return of_dated(path, parsed, text, zone) if parsed else []
+            return chunk_dated(path, parsed, text, zone) if parsed else []
         case "summary":
-            return of_summary(path, text, day, paths.root / path)
+            return chunk_summary(path, text, day, paths.root / path)
         case "long_term":
-            return of_note(path, text, None, "long_term")
+            return chunk_note(path, text, None, "long_term")
         case "note":
-            return of_note(path, text, day)
+            return chunk_note(path, text, day)
 
 
 def _talk(group: str, members: Mapping[str, Record], talk: Sequence[Chunk]) -> Iterator[Document]:
     """Yield the documents of a talk; words are held of a few units at a time, since a file may be a book."""
     said: dict[int, list[str]] = {}
-    for n, cut in enumerate(talk):
+    for n, chunk in enumerate(talk):
         said.pop(n - CONTEXT_WIDTHS[-1] - 1, None)
         for i in range(n + CONTEXT_WIDTHS[-1] if n else 0, min(n + CONTEXT_WIDTHS[-1] + 1, len(talk))):
-            said[i] = tokens(talk[i].unit.text[:_MOST_CHARS])
+            said[i] = tokens(talk[i].passage.text[:_MOST_CHARS])
         words = [said[n]]
         for before, reach in itertools.pairwise(CONTEXT_WIDTHS):
             around = (*range(n - reach, n - before), *range(n + before + 1, n + reach + 1))
             words.append([word for i in around if 0 <= i < len(talk) for word in said[i]])
-        words[1] += tokens(cut.context)
-        yield Document(group, members[cut.unit.path].key, cut.unit, tuple(words))
+        words[1] += tokens(chunk.context)
+        yield Document(group, members[chunk.passage.path].key, chunk.passage, tuple(words))

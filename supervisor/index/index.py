@@ -13,13 +13,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from supervisor.index.chunking import VERSION as CUT
-from supervisor.index.commit import Changes, Course, Inventory, commit, difference, differing_files
+from supervisor.index.commit import Changes, Inventory, commit, difference, differing_files
 from supervisor.index.documents import documents
 from supervisor.index.engine import VERSION as SCHEMA
 from supervisor.index.engine import Engine
 from supervisor.index.manifest import Manifest
 from supervisor.index.scan import rescan, scan
-from supervisor.index.snapshot import View, has_changed, holding, made_commit, open_commit, refuse_cut_off
+from supervisor.index.snapshot import View, has_changed, open_commit, refuse_truncated, view_after_commit, with_overlay
 from supervisor.protocol.clock import NEVER
 from supervisor.protocol.errors import BadFile, Busy
 from supervisor.text.tokenizer import VERSION as WORDS
@@ -82,11 +82,11 @@ class Index:
         return self._view.engine is not None
 
     @property
-    def held(self) -> Stat | None:
+    def current_commit(self) -> Stat | None:
         """What tells the commit that was last opened or made here from others."""
         return self._view.commit
 
-    def on_disk(self) -> Stat | None:
+    def commit_on_disk(self) -> Stat | None:
         """Return what tells the commit that is there from others, None where there is none."""
         return self._files.disk.stat(self._commits)
 
@@ -94,15 +94,15 @@ class Index:
         """Return the files as they were last looked at, by path; the last commit's are read where nothing was yet."""
         with contextlib.suppress(OSError):
             self._opened_quietly()
-        return {path: record for path, record in self._view.catalogue.files.items() if not record.silent}
+        return {path: record for path, record in self._view.manifest.files.items() if not record.excluded}
 
     def inventory(self) -> Inventory:
         """Return what the last commit holds, nothing where it is damaged, and in how many files memory is otherwise."""
         view = self._opened_quietly()
-        known = view.catalogue if view else Manifest()
+        known = view.manifest if view else Manifest()
         stats = self._files.disk.stats(self._folder).values()
         return Inventory(
-            files=sum(not record.silent for record in known.files.values()),
+            files=sum(not record.excluded for record in known.files.values()),
             units=sum(group.units for group in known.groups.values()),
             size_bytes=sum(stat.size for stat in stats),
             differing=differing_files(known.files, self._scan(known).files),
@@ -110,7 +110,7 @@ class Index:
 
     # ── bringing it up to date ───────────────────────────────────────────────
 
-    def update(self, wait_s: float = 0.0, deadline: Deadline = NEVER, *, anew: bool = False) -> Changes:
+    def update(self, wait_s: float = 0.0, deadline: Deadline = NEVER, *, rebuild: bool = False) -> Changes:
         """
         Bring the index up to date, or make all of it *anew*, and return what has changed.
 
@@ -119,37 +119,37 @@ class Index:
         """
         self._files.make_folder(self._folder)
         seen: tuple[View, Scan] | None = None
-        if not anew and (view := self._opened()) and not view.is_ahead:
-            found = self._scan(view.catalogue)
-            if found.files == view.catalogue.files:  # as nearly always before a turn: then no lock is waited for
+        if not rebuild and (view := self._opened()) and not view.is_ahead:
+            found = self._scan(view.manifest)
+            if found.files == view.manifest.files:  # as nearly always before a turn: then no lock is waited for
                 self.left = 0
                 return Changes(unread=found.unread)
             seen = view, found
         try:
             with self._files.lock(self._lock, wait_s):
-                return self._write(seen, anew=anew)
+                return self._write(seen, rebuild=rebuild)
         except Busy:
-            return self.freshen(deadline)
+            return self.hold_changes(deadline)
 
-    def freshen(self, deadline: Deadline = NEVER) -> Changes:
+    def hold_changes(self, deadline: Deadline = NEVER) -> Changes:
         """Take in memory what has changed since the last commit, for this process alone, the newest first."""
         with contextlib.suppress(OSError):
             self._opened()
-        return self._hold(self._scan(self._view.catalogue), deadline)
+        return self._hold(self._scan(self._view.manifest), deadline)
 
-    def forget(self) -> None:
+    def discard_commit(self) -> None:
         """Do without the commit that was found damaged: the next update makes another, until then memory is searched."""
-        self._view = View(catalogue=replace(self._view.catalogue, groups={}), k1=self._view.k1, b=self._view.b)
-        if self.on_disk() == self._damaged:
+        self._view = View(manifest=replace(self._view.manifest, groups={}), k1=self._view.k1, b=self._view.b)
+        if self.commit_on_disk() == self._damaged:
             with contextlib.suppress(OSError):
                 self._files.remove(self._commits)  # so that other processes know
 
     def _hold(self, found: Scan, deadline: Deadline) -> Changes:
-        before = self._view.catalogue
-        self._view, self.left = holding(self._view, found.files, self._made, deadline)
+        before = self._view.manifest
+        self._view, self.left = with_overlay(self._view, found.files, self._made, deadline)
         return replace(difference(before.files, found.files), shared=True, unread=found.unread)
 
-    def _write(self, seen: tuple[View, Scan] | None, *, anew: bool) -> Changes:
+    def _write(self, seen: tuple[View, Scan] | None, *, rebuild: bool) -> Changes:
         """Commit what has changed; *seen* is what was found over a view, looked at again where another has committed since."""
         view, was = self._opened(), self._view
         there = [] if view else self._files.disk.names(self._folder)
@@ -158,13 +158,13 @@ class Index:
         rebuilt = not view and bool(was.commit or self._damaged or (has_parts and self._commits.name not in there))
         for name in sorted(there, key=lambda name: name != self._commits.name):  # the list first: it names no file that is gone
             self._files.disk.unlink(self._folder / name)
-        before = view.catalogue if view else replace(was.catalogue, groups={})
+        before = view.manifest if view else replace(was.manifest, groups={})
         found = seen[1] if seen and seen[0] is view else self._scan(before)
         unread: dict[str, str] = {}
-        if anew or not view or view.is_ahead or found.files != before.files:
-            unread = self._commit(view, Manifest(VERSION, found.files, {} if anew else before.groups), clear=anew)
+        if rebuild or not view or view.is_ahead or found.files != before.files:
+            unread = self._commit(view, Manifest(VERSION, found.files, {} if rebuild else before.groups), clear=rebuild)
         self.left = 0
-        changes = difference({} if anew else before.files, found.files)
+        changes = difference({} if rebuild else before.files, found.files)
         return replace(changes, new=not view and not rebuilt, rebuilt=rebuilt, unread={**found.unread, **unread})
 
     def _commit(self, view: View | None, after: Manifest, *, clear: bool) -> dict[str, str]:
@@ -172,13 +172,13 @@ class Index:
         disk, engine = self._files.disk, (view and view.engine) or Engine(str(self._folder), new=True)
         try:
             if view:
-                refuse_cut_off(disk, view)  # a merge would read it, and that could end the process
-            after, unread = commit(engine, after, self._made, Course(self.should_stop, self.progress), clear=clear)
+                refuse_truncated(disk, view)  # a merge would read it, and that could end the process
+            after, unread = commit(engine, after, self._made, self.should_stop, self.progress, clear=clear)
             if view:
-                refuse_cut_off(disk, view)  # else the new list would vouch for what was cut off meanwhile
-            self._view = made_commit(engine, after, disk, self._commits, self._view)
+                refuse_truncated(disk, view)  # else the new list would vouch for what was cut off meanwhile
+            self._view = view_after_commit(engine, after, disk, self._commits, self._view)
         except BadFile:
-            self._damaged = self.on_disk()
+            self._damaged = self.commit_on_disk()
             raise
         return unread
 
@@ -198,7 +198,7 @@ class Index:
         BadFile where it can't be read, once; then it is as if there were none.
         """
         for _ in range(_OPENINGS):
-            stat, view = self.on_disk(), self._view
+            stat, view = self.commit_on_disk(), self._view
             if stat is None or stat == self._damaged:
                 return None
             if stat == view.commit:
@@ -206,11 +206,11 @@ class Index:
             try:
                 found = open_commit(self._files.disk, self._commits, stat, view)
             except BadFile:
-                if self.on_disk() != stat:
+                if self.commit_on_disk() != stat:
                     continue  # another process has just made another, and taken the files of this one away
                 self._damaged = stat
                 raise
-            if found and found.catalogue.version == VERSION:
+            if found and found.manifest.version == VERSION:
                 self._view, self.left = found, 0
                 return found
             if found:
@@ -247,13 +247,13 @@ class Index:
         with contextlib.suppress(OSError):
             self._opened()
         if self._view.engine is None:
-            self.freshen(deadline)
+            self.hold_changes(deadline)
         view = self._view
         try:
-            refuse_cut_off(self._files.disk, view)
+            refuse_truncated(self._files.disk, view)
             found = view.found(query, tiers, limit, least, share)
             if changed := self._changed(view, found):
-                self._hold(rescan(self._files, self._paths, view.catalogue.files, changed), deadline)
+                self._hold(rescan(self._files, self._paths, view.manifest.files, changed), deadline)
                 view = self._view
                 found = view.found(query, tiers, limit, least, share)
                 changed = self._changed(view, found)

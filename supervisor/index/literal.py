@@ -15,7 +15,7 @@ import subprocess
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from supervisor.index.documents import cut_file
+from supervisor.index.documents import chunk_file
 from supervisor.index.hit import Hit
 from supervisor.protocol.clock import NEVER
 from supervisor.protocol.errors import SupervisorError
@@ -41,9 +41,9 @@ _SECONDS: Final = 0.2
 _MOST_BYTES: Final = 1_000_000
 
 
-def parts(question: str, is_known: Callable[[str], bool]) -> list[str]:
+def literal_terms(question: str, is_known: Callable[[str], bool]) -> list[str]:
     """
-    Return what to look for literally: the runs of letters and of Han characters that no unit has as a word.
+    Return what to look for literally: the runs of letters and of Han characters that no passage has as a word.
 
     What the index knows has been scored, and stays out where the score rejected it.
     """
@@ -58,7 +58,7 @@ def parts(question: str, is_known: Callable[[str], bool]) -> list[str]:
     return list(dict.fromkeys(found))[:_MOST_PARTS]
 
 
-def look_up(
+def search_files(
     files: Files,
     paths: WorkspacePaths,
     records: Mapping[str, Record],
@@ -81,13 +81,13 @@ def look_up(
         with contextlib.suppress(OSError, SupervisorError):
             if held is None and not _may_hold(files.disk.read(paths.root / path), wanted):
                 continue
-            found += _hits(cut_file(files, paths, path, records[path], zone), records[path].tier, wanted)
+            found += _hits(chunk_file(files, paths, path, records[path], zone), records[path].tier, wanted)
     return sorted(found[:limit], key=lambda hit: (hit.unit.path, hit.unit.start))
 
 
-def _hits(cuts: Iterable[Chunk], tier: Tier, wanted: Sequence[str]) -> list[Hit]:
-    found = [cut.unit for cut in cuts if any(part in cut.unit.text.casefold() for part in wanted)]
-    return [Hit(replace(unit, tier=tier), 0.0, ("literal",)) for unit in found]
+def _hits(chunks: Iterable[Chunk], tier: Tier, wanted: Sequence[str]) -> list[Hit]:
+    found = [chunk.passage for chunk in chunks if any(part in chunk.passage.text.casefold() for part in wanted)]
+    return [Hit(replace(passage, tier=tier), 0.0, ("literal",)) for passage in found]
 
 
 def _may_hold(data: bytes, wanted: Sequence[str]) -> bool:

@@ -34,7 +34,7 @@ class Record:
     day: str = ""
     key: str = ""
     original: bool = False  # a summary of a model stands for it
-    silent: bool = False  # in no search
+    excluded: bool = False  # in no search
 
     def is_as(self, stat: Stat) -> bool:
         """Tell whether the file has not changed since, by its stat."""
@@ -75,7 +75,7 @@ class Manifest:
         found: dict[str, dict[str, Record]] = {}
         for path in sorted(self.files):
             record = self.files[path]
-            if not record.silent:
+            if not record.excluded:
                 found.setdefault(record.group, {})[path] = record
         return found
 
@@ -91,11 +91,11 @@ class Manifest:
 _FIELDS: Final = attrgetter(*(one.name for one in fields(Record)))
 
 
-def render_manifest(catalogue: Manifest) -> bytes:
+def render_manifest(manifest: Manifest) -> bytes:
     """Return it as bytes: JSON, packed."""
-    files = {path: _FIELDS(record) for path, record in catalogue.files.items()}
-    groups = {name: [list(group.keys), group.units, list(group.words)] for name, group in catalogue.groups.items()}
-    text = json.dumps({"version": catalogue.version, "files": files, "groups": groups})
+    files = {path: _FIELDS(record) for path, record in manifest.files.items()}
+    groups = {name: [list(group.keys), group.units, list(group.words)] for name, group in manifest.groups.items()}
+    text = json.dumps({"version": manifest.version, "files": files, "groups": groups})
     return zlib.compress(text.encode("ascii"), 1)
 
 
@@ -107,4 +107,4 @@ def parse_manifest(data: bytes) -> Manifest:
         groups = {str(name): Group(tuple(keys), units, tuple(words)) for name, (keys, units, words) in found["groups"].items()}
         return Manifest(str(found["version"]), files, groups)
     except (zlib.error, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"it is no catalogue: {error}") from None
+        raise ValueError(f"it is no manifest: {error}") from None

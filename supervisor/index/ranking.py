@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from supervisor.index.bm25 import Counted
+from supervisor.index.bm25 import TermCounts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -37,7 +37,7 @@ _ROLE_WORTH: Final = 0.3
 #: What a question asks weighs what its heaviest words do, so many of them; one of the best answers, of so many, must have this
 #: share of it in its own words: an everyday word beside six that nobody ever used is no answer. No measured answer is lost.
 _HEAVIEST: Final = 6
-_LEAST_MET: Final = 0.14
+_MIN_ANSWERED: Final = 0.14
 _LOOKED_AT: Final = 20
 #: Named stretches up to these lengths in days, and what they are worth: a day says more than a year. Of the shortest all is
 #: offered, of the others what has the words; the longest are no answer by themselves: 写一首关于秋天的诗.
@@ -69,7 +69,7 @@ def rank(query: Query, candidates: Sequence[Candidate], corpora: Sequence[Corpus
         return []
     if query.only_days:
         return [Scored(candidate, 1.0, [f"day {candidate.day}"]) for candidate in candidates]
-    counted = Counted(candidates, corpora, k1, b)
+    counted = TermCounts(candidates, corpora, k1, b)
     best = max(counted.scores(query.words)) or 1.0
     scores = _scores(query, candidates, counted, corpora[0], best)
     of_day: dict[str, float] = {}
@@ -83,14 +83,14 @@ def rank(query: Query, candidates: Sequence[Candidate], corpora: Sequence[Corpus
             found.append(one)
     found.sort(key=lambda one: -one.score)
     is_dated = any(days.length <= _LONG for days in query.days) and not query.is_now
-    return found if is_dated or _is_met(query, found[:_LOOKED_AT], corpora[0]) else []
+    return found if is_dated or _is_answered(query, found[:_LOOKED_AT], corpora[0]) else []
 
 
-def _is_met(query: Query, best: Sequence[Scored], corpus: Corpus) -> bool:
+def _is_answered(query: Query, best: Sequence[Scored], corpus: Corpus) -> bool:
     """Tell whether one of the best answers has enough of the question's own words to be about it."""
     weights = {word: counts * corpus.weight(word) for word, counts in query.words.items()}
     asked = sum(sorted(weights.values(), reverse=True)[:_HEAVIEST])
-    return any(sum(weights[word] for word in own(weights, one.candidate)) >= _LEAST_MET * asked for one in best)
+    return any(sum(weights[word] for word in own(weights, one.candidate)) >= _MIN_ANSWERED * asked for one in best)
 
 
 def _raise(one: Scored, query: Query, best: float) -> None:
@@ -119,7 +119,7 @@ def _nearness(days: Days, day: date) -> float:
     return worth * next((part for most, part in AFTER if 0 < away <= most), 0.0)
 
 
-def _scores(query: Query, candidates: Sequence[Candidate], counted: Counted, corpus: Corpus, best: float) -> Sequence[float]:
+def _scores(query: Query, candidates: Sequence[Candidate], counted: TermCounts, corpus: Corpus, best: float) -> Sequence[float]:
     """Return the score by words: of all that is asked, and of that which the candidate answers best; *best* is one's most."""
 
     def answered(words: Mapping[str, float]) -> list[float]:

@@ -67,7 +67,7 @@ def rescan(files: Files, paths: WorkspacePaths, known: Mapping[str, Record], nam
         here = paths.relative(path)
         _look(files, here, path, "note" if record.kind == "dated" else record.kind, (known, places), found)
         if here in found.files:
-            found.files[here] = replace(found.files[here], original=record.original, silent=record.silent)
+            found.files[here] = replace(found.files[here], original=record.original, excluded=record.excluded)
     found.files = _keyed(found.files)
     return found
 
@@ -174,15 +174,15 @@ def _placed(paths: WorkspacePaths, found: dict[str, Record], summaries: Mapping[
     present = {file.source for file in dated}
     hidden = covered_days(dated, summaries)
     behind = covered(dated, {period: one for period, one in summaries.items() if not one.extract})
-    silent = {paths.relative(paths.summary(period)) for period in hidden}
+    hidden_paths = {paths.relative(paths.summary(period)) for period in hidden}
     for period, one in summaries.items():
         if one.extract and not one.edited and one.sources and one.sources <= present:
-            silent.add(paths.relative(paths.summary(period)))
+            hidden_paths.add(paths.relative(paths.summary(period)))
     placed = {}
     for path, record in found.items():
-        original, is_silent = bool(record.day) and path.rpartition("/")[2] in behind, path in silent
-        is_same = (record.original, record.silent) == (original, is_silent)
-        placed[path] = record if is_same else replace(record, original=original, silent=is_silent)
+        original, is_excluded = bool(record.day) and path.rpartition("/")[2] in behind, path in hidden_paths
+        is_same = (record.original, record.excluded) == (original, is_excluded)
+        placed[path] = record if is_same else replace(record, original=original, excluded=is_excluded)
     return placed
 
 

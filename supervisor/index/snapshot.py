@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Final
 
 from supervisor.index.bm25 import CONTEXT_WIDTHS, Corpus
 from supervisor.index.commit import differing
-from supervisor.index.documents import unit_of
+from supervisor.index.documents import decode_passage
 from supervisor.index.engine import Engine
 from supervisor.index.hit import Hit
 from supervisor.index.manifest import Manifest, parse_manifest
@@ -63,17 +63,17 @@ _ORDER: Final[Mapping[Tier, int]] = {"long_term": 0, "dated": 1, "original": 2, 
 @dataclass(frozen=True)
 class View:
     """
-    *catalogue* has the files as last looked at and the groups as committed.
+    *manifest* has the files as last looked at and the groups as committed.
 
     *commit* is the stat of that commit's list, *segments* are those of the files that it consists of.
     """
 
     engine: Engine | None = None
-    catalogue: Manifest = field(default_factory=Manifest)
-    fresh: Overlay = field(default_factory=Overlay)
+    manifest: Manifest = field(default_factory=Manifest)
+    overlay: Overlay = field(default_factory=Overlay)
     commit: Stat | None = None
     segments: Mapping[Path, Stat] = field(default_factory=dict)
-    #: Whether the catalogue's files are newer than the commit.
+    #: Whether the manifest's files are newer than the commit.
     is_ahead: bool = False
     k1: float = 1.2
     b: float = 0.75
@@ -81,12 +81,12 @@ class View:
     @cached_property
     def file_count(self) -> int:
         """How many files are searched."""
-        return sum(not record.silent for record in self.catalogue.files.values())
+        return sum(not record.excluded for record in self.manifest.files.values())
 
     @cached_property
     def paths(self) -> Mapping[str, str]:
         """The path of each content."""
-        return self.catalogue.paths()
+        return self.manifest.paths()
 
     @cached_property
     def corpora(self) -> list[Corpus]:
@@ -98,7 +98,7 @@ class View:
         """The contents of each tier."""
         found: dict[Tier, set[str]] = defaultdict(set)
         for key, path in self.paths.items():
-            found[self.catalogue.files[path].tier].add(key)
+            found[self.manifest.files[path].tier].add(key)
         return {tier: frozenset(keys) for tier, keys in found.items()}
 
     @cached_property
@@ -130,7 +130,7 @@ class View:
         Ties stand in 003's order of tiers, the newest first. What scores below *least*, or that *share* of the best, is left
         out.
         """
-        files, paths, held = self.catalogue.files, self.paths, self._of_tier
+        files, paths, held = self.manifest.files, self.paths, self._of_tier
         keys = frozenset().union(*(held.get(tier, frozenset()) for tier in tiers)) if tiers is not None else paths.keys()
         if not keys:
             return []
@@ -143,11 +143,11 @@ class View:
         return [(one, paths[one.candidate.source[0]]) for one in best[:limit] if one.score >= floor]
 
     def hit(self, query: Query, one: Scored, path: str) -> Hit:
-        """Return the unit as recall shows it, with what raised it."""
+        """Return the passage as recall shows it, with what raised it."""
         words = own(query.words, one.candidate)
         why = f"words: {', '.join(words)}" if words else "window"
-        unit = unit_of(one.candidate.source[1], path, self.catalogue.files[path].tier)
-        return Hit(unit, round(one.score, 4), (why, *one.because))
+        passage = decode_passage(one.candidate.source[1], path, self.manifest.files[path].tier)
+        return Hit(passage, round(one.score, 4), (why, *one.because))
 
     def _offered(self, query: Query, keys: Collection[str] | None) -> list[Candidate]:
         """
@@ -181,20 +181,20 @@ class View:
     def _found(self, words: Mapping[str, float], days: Sequence[Days], keys: Collection[str] | None) -> list[Candidate]:
         """Return the candidates of the engine, without the groups that memory has newer, and of those."""
         offered = self.engine.candidates(list(words), days, keys, CANDIDATES) if self.engine else []
-        if self.fresh.groups:
-            offered = [one for one in offered if one.group not in self.fresh.groups]
-            offered += self.fresh.candidates(words, days, CANDIDATES)
+        if self.overlay.groups:
+            offered = [one for one in offered if one.group not in self.overlay.groups]
+            offered += self.overlay.candidates(words, days, CANDIDATES)
         return offered
 
     def _corpus(self, reach: int) -> Corpus:
-        fresh, engine = self.fresh, self.engine
-        groups = [group for name, group in self.catalogue.groups.items() if name not in fresh.groups]
-        size = sum(group.units for group in groups) + fresh.units
-        words = sum(group.words[reach] for group in groups) + fresh.words(reach)
+        overlay, engine = self.overlay, self.engine
+        groups = [group for name, group in self.manifest.groups.items() if name not in overlay.groups]
+        size = sum(group.units for group in groups) + overlay.units
+        words = sum(group.words[reach] for group in groups) + overlay.words(reach)
 
         @lru_cache(maxsize=_KNOWN)
         def frequency(word: str) -> int:
-            return (engine.frequency(reach, word) if engine else 0) + fresh.frequency(reach, word)
+            return (engine.frequency(reach, word) if engine else 0) + overlay.frequency(reach, word)
 
         return Corpus(size, words / size if size else 0.0, frequency)
 
@@ -244,21 +244,21 @@ def open_commit(disk: Disk, commits: Path, stat: Stat, before: View) -> View | N
     verify_checksums(disk, parts, stat)
     engine = Engine(str(commits.parent), new=False)
     try:
-        catalogue = parse_manifest(engine.note())
+        manifest = parse_manifest(engine.note())
     except ValueError:
-        raise BadFile(commits.parent, "its catalogue is none") from None
+        raise BadFile(commits.parent, "its manifest is none") from None
     # as of before the opening: where another commit or another file has come since, the next look sees that it is another
-    return _over(engine, catalogue, parts, stat, before)
+    return _over(engine, manifest, parts, stat, before)
 
 
-def made_commit(engine: Engine, catalogue: Manifest, disk: Disk, commits: Path, before: View) -> View:
+def view_after_commit(engine: Engine, manifest: Manifest, disk: Disk, commits: Path, before: View) -> View:
     """Return what is searched once *engine* has made a commit; BadFile where its list is gone already."""
     stat = disk.stat(commits)
-    return _over(engine, catalogue, _parts(disk, commits) or {}, stat, before)
+    return _over(engine, manifest, _parts(disk, commits) or {}, stat, before)
 
 
-def _over(engine: Engine, catalogue: Manifest, parts: Mapping[Path, Stat], commit: Stat | None, before: View) -> View:
-    return replace(before, engine=engine, catalogue=catalogue, fresh=Overlay(), commit=commit, segments=parts, is_ahead=False)
+def _over(engine: Engine, manifest: Manifest, parts: Mapping[Path, Stat], commit: Stat | None, before: View) -> View:
+    return replace(before, engine=engine, manifest=manifest, overlay=Overlay(), commit=commit, segments=parts, is_ahead=False)
 
 
 def _parts(disk: Disk, commits: Path) -> dict[Path, Stat] | None:
@@ -281,7 +281,7 @@ def _parts(disk: Disk, commits: Path) -> dict[Path, Stat] | None:
     return {commits.parent / name: stat for name, stat in found.items() if belongs(name)} if deleted else None
 
 
-def refuse_cut_off(disk: Disk, view: View) -> None:
+def refuse_truncated(disk: Disk, view: View) -> None:
     """Raise BadFile where a file of the index is another in place than was opened: reading on could end the process."""
     for path, opened in view.segments.items():
         stat = disk.stat(path)
@@ -296,14 +296,14 @@ def has_changed(disk: Disk, root: Path, view: View, path: str) -> bool:
         stat = disk.stat(view.place(root, path))
     except OSError:
         return True  # its folder may not be looked into any more
-    return stat is None or not view.catalogue.files[path].is_as(stat)
+    return stat is None or not view.manifest.files[path].is_as(stat)
 
 
 #: Changed groups that are held at most, the newest.
 _MOST: Final = 50
 
 
-def holding(
+def with_overlay(
     view: View,
     files: Mapping[str, Record],
     made: Callable[[str, Mapping[str, Record]], Iterator[Document]],
@@ -314,17 +314,17 @@ def holding(
 
     Groups are *made* of their files, the newest first, until the *deadline*; one that can't be read is lacking.
     """
-    after = replace(view.catalogue, files=files)
+    after = replace(view.manifest, files=files)
     plan, members = after.planned(), after.members()
     changed, gone = differing(after.groups, plan)
     changed.sort(key=lambda name: -max(record.mtime_ns for record in members[name].values()))
     held = {name: OverlayGroup() for name in gone}
     for name in changed[:_MOST]:
-        known = view.fresh.groups.get(name)
+        known = view.overlay.groups.get(name)
         if known and known.keys == plan[name]:
             held[name] = known
         elif not deadline.is_over:
             with contextlib.suppress(OSError, SupervisorError):
                 held[name] = hold(plan[name], made(name, members[name]))
-    is_ahead = view.is_ahead or files != view.catalogue.files
-    return replace(view, catalogue=after, fresh=Overlay(held), is_ahead=is_ahead), sum(name not in held for name in changed)
+    is_ahead = view.is_ahead or files != view.manifest.files
+    return replace(view, manifest=after, overlay=Overlay(held), is_ahead=is_ahead), sum(name not in held for name in changed)

@@ -92,29 +92,27 @@ class Memory:
     def replay(self, turn: str | None = None) -> Replay:
         """Return the turn, and what would be injected for its question now."""
         from supervisor.context.replay import replay
-        from supervisor.recall.search import recall
 
         self._freshen()
-        return replay(self.workspace, self.why(turn), recall)
+        return replay(self.workspace, self.why(turn), self.workspace.searcher.search)
 
     # ── looking things up ────────────────────────────────────────────────────
 
     def search(self, query: str, limit: int = 10) -> tuple[Hit, ...]:
         """Return what is remembered for the words, the sentence or the date, best first, at most *limit*."""
-        from supervisor.recall.search import recall
-
         _refuse_no_text("query", query)
         if limit < 1:
             raise BadRequest("limit", f"{limit} is not allowed, give 1 or more")
         self._freshen()
-        return recall(self.workspace, query, self._clock()).hits[:limit]
+        return self.workspace.searcher.search(query, self._clock()).hits[:limit]
 
     def get(self, path: str, start: int = 1, lines: int | None = None) -> Lines:
         """Return exact *lines* of a memory file from line *start* on, or those of a citation: "memory/….md#L4-L6"."""
-        from supervisor.recall.lines import get
+        from supervisor.recall.lines import read_lines
 
         _refuse_no_text("path", path)
-        return get(self.workspace, path, start, lines)
+        ws = self.workspace
+        return read_lines(path, start, lines, files=ws.files, paths=ws.paths, memory=ws.memory)
 
     # ── adding, and the index ────────────────────────────────────────────────
 
@@ -144,30 +142,25 @@ class Memory:
 
         Where another process keeps the lock for longer, nothing is made (`shared`).
         """
-        from supervisor.recall.search import refresh
-
-        return refresh(self.workspace, wait_s, anew=True)
+        return self.workspace.searcher.refresh(wait_s, rebuild=True)
 
     def _recalled(self, question: str | None, session: str, chat: str) -> tuple[Asked, datetime, SearchResult]:
         """Return what is asked, when, and what is remembered for it."""
         from supervisor.context.build import read_input
-        from supervisor.recall.search import recall
 
         _refuse_no_text("question", "" if question is None else question)
         self._freshen()
         now = self._clock()
         asked = read_input(self.workspace, question, _heard(session, chat))
-        return asked, now, recall(self.workspace, asked.question, now, asked.before)
+        return asked, now, self.workspace.searcher.search(asked.question, now, asked.before)
 
     def _freshen(self) -> None:
         """Bring the index to where the files are; a turn goes on with an older one."""
-        from supervisor.recall.search import refresh
-
         if not self._keep_fresh:
             return
         fault = ""
         try:
-            refresh(self.workspace)
+            self.workspace.searcher.refresh()
         except (SupervisorError, OSError) as error:
             fault = str(as_ours(error, "index", self.workspace.paths.root))
         self.workspace.events.transition("degraded", fault, cleared="recovered", what="index", why=fault)

@@ -20,10 +20,10 @@ from supervisor.protocol.clock import within
 from supervisor.protocol.errors import Busy, InternalError, SupervisorError, as_ours
 from supervisor.recall.canaries import probe
 from supervisor.recall.rerank import precompute_vectors
-from supervisor.recall.search import refresh
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
     from supervisor.protocol.clock import Clock
     from supervisor.workspace import Workspace
@@ -112,7 +112,7 @@ class BackgroundThreads:
         learning, fresh, ready = another(), another(), another()
         self._inbox = ready.paths.inbox.name
         self._learning = PeriodicThread(learning, "learning", lambda: _learn(learning))
-        self._index, self._commits = fresh.index, (fresh.index.held, fresh.index.held)
+        self._index, self._commits = fresh.index, (fresh.index.current_commit, fresh.index.current_commit)
         self._fresh = PeriodicThread(fresh, "index", Freshness(fresh, clock, self._learning.wake).step, _GATHER_S)
         self._ready = PeriodicThread(ready, "ready context", _context_step(ready, clock))
 
@@ -131,7 +131,7 @@ class BackgroundThreads:
         """Have the index made anew where somebody has deleted it or written over it: one stat."""
         with contextlib.suppress(OSError):  # it may not be looked at: an update tells of that
             # both, since what was made anew may have been deleted again while it was made
-            before, self._commits = self._commits, (self._index.on_disk(), self._index.held)
+            before, self._commits = self._commits, (self._index.commit_on_disk(), self._index.current_commit)
             if self._commits != before and self._commits[0] != self._commits[1]:
                 self._fresh.wake()
 
@@ -150,8 +150,23 @@ class BackgroundThreads:
 
 
 def _learn(ws: Workspace) -> float:
-    precompute_vectors(ws)
+    prepare_backend(ws)
     return _LEARN_S
+
+
+def prepare_backend(ws: Workspace) -> int:
+    """Have the backend of recall prepare the files that it has not prepared yet, and return how many."""
+    return precompute_vectors(
+        reranker=ws.reranker,
+        name=ws.config.recall.backend,
+        index=ws.index,
+        files=ws.files,
+        paths=ws.paths,
+        zone=ws.zone,
+        events=ws.events,
+        should_stop=ws.should_stop,
+        progress=ws.progress,
+    )
 
 
 def _context_step(ws: Workspace, clock: Clock) -> Callable[[], float]:
@@ -162,6 +177,19 @@ def _context_step(ws: Workspace, clock: Clock) -> Callable[[], float]:
         return ws.config.care.poll.total_seconds()
 
     return step
+
+
+def ask_canaries(ws: Workspace, now: datetime) -> int:
+    """Ask the recall canaries that are due, and return how many."""
+    return probe(
+        files=ws.files,
+        paths=ws.paths,
+        memory=ws.memory,
+        searcher=ws.searcher,
+        events=ws.events,
+        now=now,
+        should_stop=ws.should_stop,
+    )
 
 
 class Freshness:
@@ -191,13 +219,13 @@ class Freshness:
         left_s = self._checked + _CHECK_S - time.monotonic()
         if left_s > 0 or self._ws.should_stop():
             return max(left_s, 0.0)
-        why = self._fault_of(lambda: probe(self._ws, self._clock()))
+        why = self._fault_of(lambda: ask_canaries(self._ws, self._clock()))
         self._ws.events.transition("degraded", bool(why), cleared="recovered", why=why)
         self._checked = time.monotonic()
         return _CHECK_S
 
     def _update(self) -> None:
-        found = refresh(self._ws, _LOCK_WAIT.total_seconds())
+        found = self._ws.searcher.refresh(_LOCK_WAIT.total_seconds())
         if found.read:
             self._changed()
         if found.shared:
