@@ -1,14 +1,10 @@
 """
-Cutting a person's own Markdown: each list item and each paragraph is a passage, each line of talk knows who said it.
+Split the files of memory into passages: messages of a dated file, sections of a summary, list items and paragraphs of a note.
 
-Lines of memory.md in the form YYYY-MM-DD|source|item；item know their day. Front matter, rules and comments are no units, a
-heading is the context of what stands below it, and a passage of its own only where nothing does.
-
-Cutting the files of memory into units: the messages of a dated file, the sections of a summary, the lines of memory.md.
-
-A passage stands in its file from line to line, so that it can be cited and read there. What goes before the assistant are the
-words alone; headings above them, which the search sees too, are the passage's *context*. A person's own notes are cut by list
-item and paragraph (notes). Source: design of recall, "Units"; docs/protocol.md, 4.
+A passage knows its first and last line, so that it can be cited and read there. Only its own words are shown to the assistant;
+the headings above it are its *context*, which is searched too. A heading is a passage of its own only if nothing is below it;
+front matter, rules and comments are none. A line of memory.md, `YYYY-MM-DD|source|item`, knows its day, a line of talk its
+speaker. Source: docs/protocol.md, 4; docs/recall.md.
 """
 
 from __future__ import annotations
@@ -35,6 +31,11 @@ if TYPE_CHECKING:
     from supervisor.index.hit import Tier
     from supervisor.protocol.dated_file import Block, DatedFile
 
+#: The version of these rules, part of every index: a change makes it rebuild.
+VERSION: Final = 2
+#: Sections longer than this many characters are split into paragraphs and items.
+_LONG_SECTION: Final = 600
+_MARK: Final = re.compile(r'<!-- (\{"id": .*\}) -->')
 _FRONT: Final = re.compile(r"\A---\n(?:[^\n]*\n){0,60}?---\n")
 _HEADING: Final = re.compile(r" {0,3}(#{1,6})\s+(.*?)\s*#*\s*")
 _ITEM: Final = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)、])\s+(?:\[[ xX]\]\s+)?")
@@ -49,85 +50,8 @@ _SAID: Final = re.compile(
 )
 _ENTRY: Final = re.compile(r"\s*(?:[-*+]\s+)?(\d{4}-\d\d-\d\d)\|([^|\n]*)\|\s*(.*)")
 _SHARED: Final = re.compile(r"(?<!\w)#(?:shared|共享)(?!\w)", re.IGNORECASE)
-#: Lines of one passage, at most: a file without breaks is no single passage.
+#: The most lines of one passage: a file without breaks is split.
 _MOST_LINES: Final = 12
-
-
-def split_note(path: str, text: str, day: date | None, tier: Tier) -> Iterator[tuple[Passage, str]]:
-    """Yield each passage with the headings above it, in order."""
-    headings: dict[int, str] = {}
-    bare: tuple[int, str] | None = None  # a heading with nothing below it yet
-    for start, end, words, is_code in _pieces(text):
-        heading = None if is_code else _HEADING.fullmatch(words)
-        if heading and start == end:
-            level = len(heading[1])
-            headings = {depth: title for depth, title in headings.items() if depth < level} | {level: heading[2]}
-            if bare:
-                yield _unit(path, (bare[0], bare[0]), bare[1], day, tier), ""
-            bare = (start, heading[2]) if heading[2] else None
-            continue
-        bare = None
-        yield _unit(path, (start, end), words, day, tier), " ".join(headings.values())
-    if bare:
-        yield _unit(path, (bare[0], bare[0]), bare[1], day, tier), ""
-
-
-def _unit(path: str, lines: tuple[int, int], words: str, day: date | None, tier: Tier) -> Passage:
-    """Return the passage that the piece is: an entry of memory.md, something said, or plain words."""
-    role = ""
-    shared = bool(_SHARED.search(words))
-    entry = _ENTRY.fullmatch(words)
-    if entry:
-        words = entry[3]
-        try:
-            day = date.fromisoformat(entry[1])
-        except ValueError:
-            day = None
-    else:
-        item = _ITEM.match(words)
-        words = words[item.end() :] if item else words
-        said = _SAID.match(words)
-        if said and said["role"]:
-            role = _CHINESE_SPEAKERS.get(said["role"]) or _SPEAKERS[said["role"].lower()]
-        words = words[said.end() :] if said and role else words
-    return Passage(path=path, start=lines[0], end=lines[1], text=words.strip(), tier=tier, day=day, role=role, shared=shared)
-
-
-def _pieces(text: str) -> Iterator[tuple[int, int, str, bool]]:
-    """Yield first line, last line and words of each heading, item, paragraph, row and block of code, and whether it is one."""
-    front = _FRONT.match(text)
-    skipped = front[0].count("\n") if front else 0
-    held: list[str] = []
-    start, fence, is_code = 0, "", False
-    for number, line in enumerate(text.split("\n"), 1):
-        if number <= skipped:
-            continue
-        mark = _FENCE.match(line)
-        if mark and (not fence or mark[1].startswith(fence)):
-            fence = "" if fence else mark[1]
-            continue
-        breaks = not line.strip() or (not fence and bool(_RULE.fullmatch(line)))
-        opens = not fence and bool(
-            _HEADING.fullmatch(line) or _ITEM.match(line) or _ENTRY.fullmatch(line) or line.startswith("|")
-        )
-        # an entry is a line (protocol.md 1): what a person writes below it neither takes its day nor shares it
-        ends = bool(held) and not is_code and bool(_HEADING.fullmatch(held[0]) or _ENTRY.fullmatch(held[0]))
-        closes = bool(held) and (breaks or opens or ends or len(held) == _MOST_LINES)
-        if closes:
-            yield start, start + len(held) - 1, "\n".join(held), is_code
-            held = []
-        if not breaks:
-            start, is_code = (start, is_code) if held else (number, bool(fence))
-            held.append(line.strip() if not fence else line)
-    if held:
-        yield start, start + len(held) - 1, "\n".join(held), is_code
-
-
-#: Part of every index: another number means that units are cut differently, and that it has to be made anew.
-VERSION: Final = 2
-#: Characters of a section from which on its paragraphs and items are units of their own.
-_LONG_SECTION: Final = 600
-_MARK: Final = re.compile(r'<!-- (\{"id": .*\}) -->')
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +69,9 @@ class Chunk:
 
 def decoded(data: bytes) -> str:
     """
-    Return the text of a person's file, whatever wrote it: UTF-8, UTF-16 with its mark, or GB18030 where that makes Chinese.
+    Return the text of a file in any of these encodings: UTF-8, UTF-16 with a byte order mark, GB18030 if that gives Chinese.
 
-    Bytes that are neither stand as U+FFFD. Lines end with a line feed.
+    Other bytes become U+FFFD. Lines end with a line feed.
     """
     try:
         text = data.decode("utf-16" if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig")
@@ -163,12 +87,12 @@ def decoded(data: bytes) -> str:
 
 
 def chunk_dated(path: str, file: DatedFile, text: str, zone: tzinfo) -> list[Chunk]:
-    """Return the messages of a dated file of ours; *text* is the file as `decoded`, in which its blocks are looked up."""
+    """Return the messages of a dated file; *text* is the whole file as `decoded`, where the lines of its blocks are found."""
     lines = text.split("\n")
     marks = [(number, _id_of(line)) for number, line in enumerate(lines, 1) if line.startswith("<!-- {")]
     found, at = [], 0
     for block in file.blocks:
-        # a block that a person broke has its mark still, but is not among the blocks
+        # a block that a person has broken still has its mark, but is not among the blocks
         while at < len(marks) and marks[at][1] != block.id:
             at += 1
         if at == len(marks):
@@ -211,7 +135,7 @@ def _id_of(line: str) -> str:
 
 
 def chunk_summary(path: str, text: str, day: date | None, file: Path) -> list[Chunk]:
-    """Return the sections of a summary, and of what a person keeps above it; its list of sources is none."""
+    """Return the sections of a summary and of a person's text above it, without its list of sources."""
     found, line = [], 1
     for part in text.split(f"{MARKER}\n"):
         _, body = read_head(part, file)
@@ -239,7 +163,7 @@ def _sections(path: str, body: str, first: int, day: date | None) -> list[Chunk]
 
 
 def chunk_note(path: str, text: str, day: date | None, tier: Tier = "dated", first: int = 1) -> list[Chunk]:
-    """Return the items and paragraphs of a person's own Markdown; *first* is the number of its first line."""
+    """Return the items and paragraphs of a person's Markdown; *first* is the number of its first line."""
     talk = None if tier == "long_term" else ""
     return [
         Chunk(replace(passage, start=passage.start + first - 1, end=passage.end + first - 1), context, talk)
@@ -248,7 +172,7 @@ def chunk_note(path: str, text: str, day: date | None, tier: Tier = "dated", fir
 
 
 def neighbours(chunks: Sequence[Chunk]) -> list[list[Chunk]]:
-    """Return the chunks in their talks, each in the order of time; what stands alone is a talk of one."""
+    """Return the chunks of each talk in the order of time; a chunk without neighbours is a talk of one."""
     talks: dict[str, list[Chunk]] = {}
     alone = []
     for chunk in chunks:
@@ -265,3 +189,73 @@ def neighbours(chunks: Sequence[Chunk]) -> list[list[Chunk]]:
 def _time(chunk: Chunk) -> tuple[float, str, int]:
     at = chunk.passage.at
     return (at.timestamp() if at else 0.0, chunk.passage.path, chunk.passage.start)
+
+
+def split_note(path: str, text: str, day: date | None, tier: Tier) -> Iterator[tuple[Passage, str]]:
+    """Yield each passage of a note with the headings above it, in order."""
+    headings: dict[int, str] = {}
+    bare: tuple[int, str] | None = None  # a heading with nothing below it yet
+    for start, end, words, is_code in _pieces(text):
+        heading = None if is_code else _HEADING.fullmatch(words)
+        if heading and start == end:
+            level = len(heading[1])
+            headings = {depth: title for depth, title in headings.items() if depth < level} | {level: heading[2]}
+            if bare:
+                yield _passage(path, (bare[0], bare[0]), bare[1], day, tier), ""
+            bare = (start, heading[2]) if heading[2] else None
+            continue
+        bare = None
+        yield _passage(path, (start, end), words, day, tier), " ".join(headings.values())
+    if bare:
+        yield _passage(path, (bare[0], bare[0]), bare[1], day, tier), ""
+
+
+def _passage(path: str, lines: tuple[int, int], words: str, day: date | None, tier: Tier) -> Passage:
+    """Return the passage of a piece: an entry of memory.md, a line of talk, or plain text."""
+    role = ""
+    shared = bool(_SHARED.search(words))
+    entry = _ENTRY.fullmatch(words)
+    if entry:
+        words = entry[3]
+        try:
+            day = date.fromisoformat(entry[1])
+        except ValueError:
+            day = None
+    else:
+        item = _ITEM.match(words)
+        words = words[item.end() :] if item else words
+        said = _SAID.match(words)
+        if said and said["role"]:
+            role = _CHINESE_SPEAKERS.get(said["role"]) or _SPEAKERS[said["role"].lower()]
+        words = words[said.end() :] if said and role else words
+    return Passage(path=path, start=lines[0], end=lines[1], text=words.strip(), tier=tier, day=day, role=role, shared=shared)
+
+
+def _pieces(text: str) -> Iterator[tuple[int, int, str, bool]]:
+    """Yield first line, last line, text and whether it is code, of each heading, item, paragraph, row and block of code."""
+    front = _FRONT.match(text)
+    skipped = front[0].count("\n") if front else 0
+    held: list[str] = []
+    start, fence, is_code = 0, "", False
+    for number, line in enumerate(text.split("\n"), 1):
+        if number <= skipped:
+            continue
+        mark = _FENCE.match(line)
+        if mark and (not fence or mark[1].startswith(fence)):
+            fence = "" if fence else mark[1]
+            continue
+        breaks = not line.strip() or (not fence and bool(_RULE.fullmatch(line)))
+        opens = not fence and bool(
+            _HEADING.fullmatch(line) or _ITEM.match(line) or _ENTRY.fullmatch(line) or line.startswith("|")
+        )
+        # an entry is one line (docs/protocol.md, 1): text below it has neither its day nor its mark for groups
+        ends = bool(held) and not is_code and bool(_HEADING.fullmatch(held[0]) or _ENTRY.fullmatch(held[0]))
+        closes = bool(held) and (breaks or opens or ends or len(held) == _MOST_LINES)
+        if closes:
+            yield start, start + len(held) - 1, "\n".join(held), is_code
+            held = []
+        if not breaks:
+            start, is_code = (start, is_code) if held else (number, bool(fence))
+            held.append(line.strip() if not fence else line)
+    if held:
+        yield start, start + len(held) - 1, "\n".join(held), is_code
