@@ -175,24 +175,21 @@ def precompute_vectors(
     """
     Have the backend *name* prepare each file of memory that it has not prepared yet, the newest first; returns how many.
 
-    What it prepares is in its own cache, so that each content is prepared once. A failure is the event `backend_failed`, and
-    the other files are left for the next call. *should_stop* is asked before each file, *progress* is told each file.
+    Each content is prepared once. A failure is the event `backend_failed` and ends the call; the next one goes on.
     """
     backend = reranker.backend()
     if not isinstance(backend, Learner):
         return 0
-    known = backend.learnt()
     records = index.records()
     wanted = {f"{record.kind} {record.digest}": path for path, record in records.items()}
-    lacking = sorted(wanted.keys() - known, key=lambda content: -records[wanted[content]].mtime_ns)
+    lacking = sorted(wanted.keys() - backend.learnt(), key=lambda content: -records[wanted[content]].mtime_ns)
     done, fault = 0, ""
     for content in lacking:
         if should_stop():
             break
         progress("vectors", done, len(lacking))
-        path = wanted[content]
         try:
-            chunks = chunk_file(files, paths, path, records[path], zone)
+            chunks = chunk_file(files, paths, wanted[content], records[wanted[content]], zone)
         except (OSError, SupervisorError):
             continue
         try:
