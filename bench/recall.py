@@ -33,7 +33,6 @@ from supervisor.context.build import inject, read_input
 from supervisor.context.memory_block import pack  # noqa: F401 - a broken packing should fail here, not question by question
 from supervisor.protocol.clock import fixed_clock, from_wire
 from supervisor.protocol.message import Message, read_message
-from supervisor.recall.search import recall, refresh
 from supervisor.text.token_count import estimate_tokens
 from supervisor.workspace import Workspace, open_workspace
 
@@ -96,7 +95,7 @@ def ask(ws: Workspace, question: dict[str, Any], texts: dict[str, str]) -> dict[
     raw = [{"id": f"before-{n}", "role": "user", "text": text} for n, text in enumerate(question.get("before", ()))]
     before = [message for one in raw if isinstance(message := read_message(one, ws.zone), Message)]
     began = time.perf_counter()
-    found = recall(ws, question["question"], now, before)
+    found = ws.searcher.search(question["question"], now, before)
     took = (time.perf_counter() - began) * 1000
     asked = read_input(question["question"], history=ws.history, files=ws.files, paths=ws.paths, zone=ws.zone, events=ws.events)
     block = inject(asked, now, found, config=ws.config, paths=ws.paths, events=ws.events).memory
@@ -149,7 +148,7 @@ def main() -> None:
                 prepare(history, root / name, layout, zone, at)
             texts = {one["id"]: one["text"] for one in json.loads(history.read_text(encoding="utf-8"))}
             ws = open_workspace(root / name, settings, fixed_clock(datetime.fromisoformat(at)))
-            refresh(ws)
+            ws.searcher.refresh()
             rows += [(one, ask(ws, one, texts)) for one in questions if one["ws"] == name]
         print(f"\nlayout {layout} {' '.join(options.set)}\n\n{table(rows)}", flush=True)
         if not options.root:

@@ -41,7 +41,7 @@ from supervisor.context.receipts import ReceiptStore
 from supervisor.protocol.clock import fixed_clock
 from supervisor.protocol.dated_file import block_of, render_dated
 from supervisor.protocol.message import Message, read_message
-from supervisor.recall.search import LIMIT, recall, refresh
+from supervisor.recall.search import LIMIT
 from supervisor.text.tokenizer import tokens
 from supervisor.workspace import open_workspace
 
@@ -161,12 +161,12 @@ def measure(count: int, beside: list[str], clock: Callable[[], float]) -> dict[s
             asked = read_input(
                 " ".join(words), history=ws.history, files=ws.files, paths=ws.paths, zone=ws.zone, events=ws.events
             )
-            found = recall(ws, asked.question, NOW, asked.before)
+            found = ws.searcher.search(asked.question, NOW, asked.before)
             turn = inject(asked, NOW, found, config=ws.config, paths=ws.paths, events=ws.events)
             save_receipt(turn, receipts=ReceiptStore(ws.files, ws.paths), paths=ws.paths, events=ws.events)
 
         def searched(words: list[str]) -> None:
-            recall(ws, " ".join(words), NOW)
+            ws.searcher.search(" ".join(words), NOW)
 
         for words in itertools.chain.from_iterable(drawn(BEFORE).values()):
             searched(words)
@@ -198,16 +198,16 @@ def _question(pick: random.Random, texts: list[list[str]], most: int) -> list[st
 def index_figures(root: Path) -> dict[str, float]:
     """Make the index and return what that and its upkeep cost."""
     ws = open_workspace(root, {}, fixed_clock(NOW))
-    made = once_ms(lambda: refresh(ws))
-    again = once_ms(lambda: refresh(ws))
+    made = once_ms(ws.searcher.refresh)
+    again = once_ms(ws.searcher.refresh)
     path = max((root / "memory").glob("*.md"))
     changes = []
     for n in range(5):
         text = path.read_text(encoding="utf-8")
         path.write_text(f"{text.rstrip()} 第 {n} 次改动\n", encoding="utf-8")
-        changes.append(once_ms(lambda: refresh(ws)))
+        changes.append(once_ms(ws.searcher.refresh))
     other = open_workspace(root, {}, fixed_clock(NOW))
-    opened = once_ms(lambda: recall(other, "备份", NOW))
+    opened = once_ms(lambda: other.searcher.search("备份", NOW))
     return {"made": made, "again": again, "changed": statistics.median(changes), "opened": opened, "RssAnon": rss_mb()}
 
 

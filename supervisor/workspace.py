@@ -6,6 +6,7 @@ Only `service/` and `interfaces/` see a `Workspace`; they pass each step the sto
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from supervisor.archive.append import DropBox
@@ -23,7 +24,7 @@ from supervisor.protocol.files import Files
 from supervisor.protocol.llm import CallLog
 from supervisor.protocol.paths import WorkspacePaths, check_filesystem
 from supervisor.protocol.queue import TaskQueue
-from supervisor.recall.rerank import Rescoring, backend_of
+from supervisor.recall.rerank import Reranker, backend_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from supervisor.archive.flags import Caps, Failure
     from supervisor.protocol.clock import Clock
     from supervisor.protocol.config import Config
+    from supervisor.recall.search import Searcher
 
 
 class Workspace:
@@ -50,7 +52,7 @@ class Workspace:
         self.memory = MemoryFolder(files, self.paths)
         recall = config.recall
         self.index = Index(files, self.paths, self.memory, self.zone, recall.k1, recall.b)
-        self.rescoring = Rescoring(lambda: backend_of(config, environ or {}, files))
+        self.reranker = Reranker(lambda: backend_of(config, environ or {}, files))
         self.journal = SeenJournal(files, self.paths, self.zone)
         self.task_queue = TaskQueue(files, self.paths)
         self.drop_box = DropBox(files, self.paths, self.zone)
@@ -59,7 +61,7 @@ class Workspace:
         #: Long work calls `should_stop` between two steps, and `progress` with (what, done, total).
         self.should_stop: Callable[[], bool] = lambda: False
         self.progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None
-        #: Callback: the index is damaged and must be rebuilt.
+        #: Called when the index is found damaged and must be rebuilt.
         self.index_lost: Callable[[], None] = lambda: None
         self.index.progress = lambda what, done, total: self.progress(what, done, total)  # noqa: PLW0108 - it is set later
 
@@ -74,6 +76,22 @@ class Workspace:
     def today(self, now: datetime) -> date:
         """Return the local day of *now*."""
         return now.astimezone(self.zone).date()
+
+    @cached_property
+    def searcher(self) -> Searcher:
+        """The search over the index, the reranker and the files."""
+        from supervisor.recall.search import Searcher
+
+        return Searcher(
+            files=self.files,
+            paths=self.paths,
+            zone=self.zone,
+            index=self.index,
+            reranker=self.reranker,
+            settings=self.config.recall,
+            events=self.events,
+            on_damage=lambda: self.index_lost(),  # noqa: PLW0108 - it is set later
+        )
 
     @property
     def caps(self) -> Caps:

@@ -31,12 +31,9 @@ from supervisor.protocol.config_keys import Log
 from supervisor.protocol.dated_file import Block, parse_dated
 from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.files import Files
-from supervisor.recall.canaries import probe
-from supervisor.recall.lines import get
-from supervisor.recall.rerank import precompute_vectors
-from supervisor.recall.search import recall, refresh
+from supervisor.recall.lines import read_lines
 from supervisor.service import status
-from supervisor.service.background import IndexUpdater
+from supervisor.service.background import IndexUpdater, ask_canaries, prepare_backend
 from supervisor.service.daemon import Supervisor
 from supervisor.service.fsck import fsck, repair
 from supervisor.service.lock import any_worker, reclaim, sweep
@@ -390,7 +387,7 @@ class World:
 
     def get(self, path: str, start: int = 1, count: int | None = None) -> Lines:
         """Lines of a file of memory."""
-        return get(self.ws, path, start, count)
+        return read_lines(path, start, count, files=self.ws.files, paths=self.ws.paths, memory=self.ws.memory)
 
     def redo(self, label: str) -> str:
         return redo(self.ws, label, self.clock())
@@ -400,12 +397,12 @@ class World:
 
     # ── asking ───────────────────────────────────────────────────────────────
 
-    def refresh(self, wait_s: float = 0.0, *, anew: bool = False) -> Changes:
+    def refresh(self, wait_s: float = 0.0, *, rebuild: bool = False) -> Changes:
         """Bring the index up to date."""
-        return refresh(self.ws, wait_s, anew=anew)
+        return self.ws.searcher.refresh(wait_s, rebuild=rebuild)
 
     def search(self, question: str, recent: Sequence[Message] = (), deadline: Any = None) -> Any:
-        return recall(self.ws, question, self.clock(), recent, deadline)
+        return self.ws.searcher.search(question, self.clock(), recent, deadline)
 
     def found_texts(self, question: str) -> list[str]:
         return [hit.unit.text for hit in self.search(question).hits]
@@ -414,7 +411,7 @@ class World:
         return [hit.unit.path for hit in self.search(question).hits]
 
     def precompute_vectors(self) -> int:
-        return precompute_vectors(self.ws)
+        return prepare_backend(self.ws)
 
     def read_input(self, question: str | None, **more: Any) -> Asked:
         stores = {"history": self.ws.history, "files": self.files, "zone": self.ws.zone}
@@ -450,7 +447,7 @@ class World:
 
     def probe(self) -> int:
         """Ask a few canaries."""
-        return probe(self.ws, self.clock())
+        return ask_canaries(self.ws, self.clock())
 
     def prepared_contexts(self, search: Any = None) -> PreparedContexts:
         """What prepares the context of inbox.json; *search* replaces recall."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from supervisor.context.build import context
 from supervisor.context.receipts import ReceiptStore
 from supervisor.context.request import resolve_input
-from supervisor.protocol.errors import BadFile, SupervisorError
+from supervisor.protocol.errors import BadFile, SupervisorError, as_supervisor_error
 from supervisor.protocol.inbox import parse_inbox
 from supervisor.protocol.turn import prepared_turn_id
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from supervisor.protocol.errors import BadFile, NewerFormat, NotFound
-from supervisor.protocol.turn import parse_receipt, render_receipt, turn_ids
+from supervisor.protocol.turn import newest_turn_id, parse_receipt, render_receipt, turn_ids
 
 if TYPE_CHECKING:
     from supervisor.protocol.files import Files

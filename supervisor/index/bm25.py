@@ -1,8 +1,8 @@
 """
-BM25 as rank-bm25 computes it, over some units of memory with the statistics of all.
+BM25 as rank-bm25 computes it, over the candidates of a question with the statistics of all passages.
 
-Lucene's idf is never negative: with rank-bm25's own a perfect match in a memory of one message scores less than nothing.
-Each word is a number, so that it is counted in hundreds of units at once, and is scored once, however many questions use it.
+The idf is Lucene's, which is never negative: with rank-bm25's own a perfect match in a memory of one message scores below zero.
+Each term is a number, so that it is counted in hundreds of passages at once; a term is scored once for all sentences.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date
 
-#: Fields: the unit's own words, then with those of its neighbours up to this far.
+#: One field each: the words of a passage and of its neighbours up to this many messages away.
 CONTEXT_WIDTHS: Final = (0, 1, 3)
-#: Bytes of a word's number.
+#: Bytes of a term's number.
 _BYTES: Final = 4
-#: The word of a document of one word.
+#: The only term of each document that rank-bm25 sees.
 _IT: Final = "it"
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """
-    A unit as the index offers it: the numbers of its *words*, and of those that each further reach adds; its words as text.
+    A passage to be scored: the term numbers of its *words* and of those that each wider field adds; its words as *text*.
 
-    *lengths* is how many words each field has, nearer ones counted; *group* is the day or file it stands in; *source* finds
-    it again.
+    *lengths* are the numbers of words of the fields, narrower ones included; *group* is its day or file; *source* identifies
+    the passage.
     """
 
     words: tuple[bytes, ...]
@@ -46,42 +46,42 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """One field over all units: how many there are, words on average, and in how many of them a word stands."""
+    """The statistics of one field: the number of passages, their average length, and how many have a word."""
 
     size: int
     average: float
     frequency: Callable[[str], int]
 
     def idf(self, word: str) -> float:
-        """Return Lucene's inverse document frequency; 0.0 for a word that is nowhere."""
+        """Return Lucene's inverse document frequency; 0.0 for a word that no passage has."""
         count = self.frequency(word)
         return self._idf_of(count) if count else 0.0
 
     def relative_idf(self, word: str) -> float:
-        """Return the same as a share of what a word has that stands once: 1.0 for such a one, 0.0 for one that is nowhere."""
+        """Return the idf relative to that of a word of one passage: 1.0 for such a word, 0.0 for one that no passage has."""
         return min(1.0, self.idf(word) / max(1.0, self._idf_of(1)))
 
     def weight(self, word: str) -> float:
-        """Return the same, where a word that is nowhere weighs the most."""
+        """Return the idf, with the highest value for a word that no passage has."""
         return self._idf_of(self.frequency(word))
 
     def _idf_of(self, count: int) -> float:
-        # the index may still count what was deleted
+        # the index may still count deleted passages
         return math.log(1 + (max(self.size, count) - count + 0.5) / (count + 0.5))
 
 
-def number(word: str) -> int:
-    """Return the number that stands for a word: 32 bits, the same everywhere."""
+def term_number(word: str) -> int:
+    """Return the 32-bit number of a term, the same on every machine."""
     return crc32(word.encode("utf-8", "surrogatepass"))
 
 
-def numbers(words: Iterable[str]) -> bytes:
-    """Return the numbers of the words, four bytes each."""
-    return array("I", map(number, words)).tobytes()
+def term_numbers(words: Iterable[str]) -> bytes:
+    """Return the numbers of the terms, four bytes each."""
+    return array("I", map(term_number, words)).tobytes()
 
 
-class Counted:
-    """Candidates with their words counted, ready to be scored."""
+class TermCounts:
+    """The terms of the candidates, counted once, to score them for any set of words."""
 
     def __init__(self, candidates: Sequence[Candidate], corpora: Sequence[Corpus], k1: float, b: float) -> None:
         import numpy as np
@@ -90,12 +90,12 @@ class Counted:
         parts = [part for candidate in candidates for part in candidate.words]
         self._words = np.frombuffer(b"".join(parts), dtype=np.uint32)
         self._places = np.repeat(np.arange(len(parts)), [len(part) // _BYTES for part in parts])
-        #: Candidates × fields: how long each is beside the average of its field.
+        #: Candidates × fields: the length of each, relative to the average of its field.
         self._lengths = np.array([candidate.lengths for candidate in candidates]) / [one.average or 1.0 for one in corpora]
-        self._known: dict[str, Any] = {}  # what each candidate gets for a word that counts in full
+        self._known: dict[str, Any] = {}  # the score of each candidate for a word of weight 1
 
     def scores(self, words: Mapping[str, float]) -> list[float]:
-        """Return what each candidate gets for these words, with what each of them counts: the sum over the fields."""
+        """Return the score of each candidate for these words with their weights: the sum over the fields."""
         import numpy as np
 
         self._weigh([word for word in words if word not in self._known])
@@ -106,7 +106,7 @@ class Counted:
         return scores
 
     def _weigh(self, words: Sequence[str]) -> None:
-        """Have rank-bm25 score the words: for it each word that stands in a field of a candidate is a document of its own."""
+        """Let rank-bm25 score the words: each word in a field of a candidate is a document of its own."""
         import numpy as np
 
         if not words:
@@ -120,10 +120,10 @@ class Counted:
         self._known.update(zip(words, (scores * worth[:, None, :]).sum(axis=2), strict=True))
 
     def _counts(self, word: str) -> Any:
-        """Return how often the word stands, candidates × fields; a field is the nearer one and what its reach adds."""
+        """Return how often the word occurs, candidates × fields; a field includes the narrower one."""
         import numpy as np
 
-        places = self._places[np.flatnonzero(self._words == number(word))]
+        places = self._places[np.flatnonzero(self._words == term_number(word))]
         return np.bincount(places, minlength=self._lengths.size).reshape(self._lengths.shape).cumsum(axis=1)
 
 
@@ -132,7 +132,7 @@ def _of_counts() -> Any:
     from rank_bm25 import BM25Okapi
 
     class OfCounts(BM25Okapi):  # type: ignore[misc]
-        """rank-bm25 over documents of one word that weighs 1: *counts* times in each, whose *lengths* are 1 on average."""
+        """rank-bm25 over documents of one term with idf 1, *counts* times in each; the average of *lengths* is 1."""
 
         def __init__(self, counts: Sequence[int], lengths: Sequence[float], k1: float, b: float) -> None:
             self._lengths = lengths
@@ -143,7 +143,7 @@ def _of_counts() -> Any:
             self.corpus_size, self.avgdl, self.doc_len, self.doc_freqs = len(counted), 1.0, self._lengths, counted
 
         def _calc_idf(self, _counted: object) -> None:
-            """Leave the word's rareness to the corpus, each field's own."""
+            """The idf is applied later, for each field its own."""
             self.idf = {_IT: 1.0}
 
     return OfCounts

@@ -1,14 +1,10 @@
 """
-Cutting a person's own Markdown: each list item and each paragraph is a unit, each line of talk knows who said it.
+Split the files of memory into passages: messages of a dated file, sections of a summary, list items and paragraphs of a note.
 
-Lines of memory.md in the form YYYY-MM-DD|source|item；item know their day. Front matter, rules and comments are no units, a
-heading is the context of what stands below it, and a unit of its own only where nothing does.
-
-Cutting the files of memory into units: the messages of a dated file, the sections of a summary, the lines of memory.md.
-
-A unit stands in its file from line to line, so that it can be cited and read there. What goes before the assistant are the
-words alone; headings above them, which the search sees too, are the unit's *context*. A person's own notes are cut by list
-item and paragraph (notes). Source: design of recall, "Units"; docs/protocol.md, 4.
+A passage knows its first and last line, so that it can be cited and read there. Only its own words are shown to the assistant;
+the headings above it are its *context*, which is searched too. A heading is a passage of its own only if nothing is below it;
+front matter, rules and comments are none. A line of memory.md, `YYYY-MM-DD|source|item`, knows its day, a line of talk its
+speaker. Source: docs/protocol.md, 4; docs/recall.md.
 """
 
 from __future__ import annotations
@@ -35,6 +31,11 @@ if TYPE_CHECKING:
     from supervisor.index.hit import Tier
     from supervisor.protocol.dated_file import Block, DatedFile
 
+#: The version of these rules, part of every index: a change makes it rebuild.
+VERSION: Final = 2
+#: Sections longer than this many characters are split into paragraphs and items.
+_LONG_SECTION: Final = 600
+_MARK: Final = re.compile(r'<!-- (\{"id": .*\}) -->')
 _FRONT: Final = re.compile(r"\A---\n(?:[^\n]*\n){0,60}?---\n")
 _HEADING: Final = re.compile(r" {0,3}(#{1,6})\s+(.*?)\s*#*\s*")
 _ITEM: Final = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)、])\s+(?:\[[ xX]\]\s+)?")
@@ -49,12 +50,149 @@ _SAID: Final = re.compile(
 )
 _ENTRY: Final = re.compile(r"\s*(?:[-*+]\s+)?(\d{4}-\d\d-\d\d)\|([^|\n]*)\|\s*(.*)")
 _SHARED: Final = re.compile(r"(?<!\w)#(?:shared|共享)(?!\w)", re.IGNORECASE)
-#: Lines of one unit, at most: a file without breaks is no single unit.
+#: The most lines of one passage: a file without breaks is split.
 _MOST_LINES: Final = 12
 
 
-def cut_note(path: str, text: str, day: date | None, tier: Tier) -> Iterator[tuple[Passage, str]]:
-    """Yield each unit with the headings above it, in order."""
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """
+    A passage, the headings it stands under, and the talk it belongs to: units of one talk are one another's neighbours.
+
+    Talk "" is that of the file alone; None says that what stands around it says nothing of it (a line of memory.md).
+    """
+
+    passage: Passage
+    context: str = ""
+    talk: str | None = None
+
+
+def decoded(data: bytes) -> str:
+    """
+    Return the text of a file in any of these encodings: UTF-8, UTF-16 with a byte order mark, GB18030 if that gives Chinese.
+
+    Other bytes become U+FFFD. Lines end with a line feed.
+    """
+    try:
+        text = data.decode("utf-16" if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig")
+    except UnicodeDecodeError:
+        try:
+            text = data.decode("gb18030")
+        except UnicodeDecodeError:
+            text = ""
+        han = sum("\u4e00" <= char <= "\u9fff" for char in text)
+        if han * 2 < sum(char > "\x7f" for char in text) or not text:
+            text = data.decode("utf-8", "replace")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def chunk_dated(path: str, file: DatedFile, text: str, zone: tzinfo) -> list[Chunk]:
+    """Return the messages of a dated file; *text* is the whole file as `decoded`, where the lines of its blocks are found."""
+    lines = text.split("\n")
+    marks = [(number, _id_of(line)) for number, line in enumerate(lines, 1) if line.startswith("<!-- {")]
+    found, at = [], 0
+    for block in file.blocks:
+        # a block that a person has broken still has its mark, but is not among the blocks
+        while at < len(marks) and marks[at][1] != block.id:
+            at += 1
+        if at == len(marks):
+            break
+        start = marks[at][0] + 3
+        end = marks[at + 1][0] - 1 if at + 1 < len(marks) else len(lines)
+        while end > start and not lines[end - 1].strip():
+            end -= 1
+        found.append(_message(path, block, (min(start, end), end), zone))
+        at += 1
+    return found
+
+
+def _message(path: str, block: Block, lines: tuple[int, int], zone: tzinfo) -> Chunk:
+    chat = chat_of(block.fields)
+    day = local_day(block.created_at, zone)
+    passage = Passage(
+        path=path,
+        start=lines[0],
+        end=lines[1],
+        text=block.text,
+        tier="dated",
+        day=day,
+        at=block.created_at,
+        role=block.role,
+        message=block.revision_of or block.id,
+        session=chat.session,
+        chat=chat.kind,
+        shared=block.fields.get("shared") is True,
+    )
+    return Chunk(passage, talk=chat.session)
+
+
+def _id_of(line: str) -> str:
+    match = _MARK.match(line)
+    try:
+        return str(json.loads(match[1])["id"]) if match else ""
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return ""
+
+
+def chunk_summary(path: str, text: str, day: date | None, file: Path) -> list[Chunk]:
+    """Return the sections of a summary and of a person's text above it, without its list of sources."""
+    found, line = [], 1
+    for part in text.split(f"{MARKER}\n"):
+        _, body = read_head(part, file)
+        found += _sections(path, body.partition(f"{SOURCES}\n")[0], line + part.count("\n") - body.count("\n"), day)
+        line += part.count("\n") + 1
+    return found
+
+
+def _sections(path: str, body: str, first: int, day: date | None) -> list[Chunk]:
+    found: list[Chunk] = []
+    lines = body.split("\n")
+    starts = [n for n, line in enumerate(lines) if line.startswith("## ")]
+    bounds = [0, *starts, len(lines)]
+    for start, end in itertools.pairwise(bounds):
+        text = "\n".join(lines[start:end]).strip()
+        if not text:
+            continue
+        if len(text) > _LONG_SECTION:
+            found += chunk_note(path, "\n".join(lines[start:end]), day, "summary", first + start)
+            continue
+        filled = [n for n in range(start, end) if lines[n].strip()]
+        passage = Passage(path=path, start=first + filled[0], end=first + filled[-1], text=text, tier="summary", day=day)
+        found.append(Chunk(passage, talk=None))
+    return found
+
+
+def chunk_note(path: str, text: str, day: date | None, tier: Tier = "dated", first: int = 1) -> list[Chunk]:
+    """Return the items and paragraphs of a person's Markdown; *first* is the number of its first line."""
+    talk = None if tier == "long_term" else ""
+    return [
+        Chunk(replace(passage, start=passage.start + first - 1, end=passage.end + first - 1), context, talk)
+        for passage, context in split_note(path, text, day, tier)
+    ]
+
+
+def neighbours(chunks: Sequence[Chunk]) -> list[list[Chunk]]:
+    """Return the chunks of each talk in the order of time; a chunk without neighbours is a talk of one."""
+    talks: dict[str, list[Chunk]] = {}
+    alone = []
+    for chunk in chunks:
+        if chunk.talk is None:
+            alone.append([chunk])
+        else:
+            talks.setdefault(chunk.talk, []).append(chunk)
+    for talk in talks.values():
+        if all(chunk.passage.message for chunk in talk):
+            talk.sort(key=_time)
+    return [*talks.values(), *alone]
+
+
+def _time(chunk: Chunk) -> tuple[float, str, int]:
+    at = chunk.passage.at
+    return (at.timestamp() if at else 0.0, chunk.passage.path, chunk.passage.start)
+
+
+def split_note(path: str, text: str, day: date | None, tier: Tier) -> Iterator[tuple[Passage, str]]:
+    """Yield each passage of a note with the headings above it, in order."""
     headings: dict[int, str] = {}
     bare: tuple[int, str] | None = None  # a heading with nothing below it yet
     for start, end, words, is_code in _pieces(text):
@@ -63,17 +201,17 @@ def cut_note(path: str, text: str, day: date | None, tier: Tier) -> Iterator[tup
             level = len(heading[1])
             headings = {depth: title for depth, title in headings.items() if depth < level} | {level: heading[2]}
             if bare:
-                yield _unit(path, (bare[0], bare[0]), bare[1], day, tier), ""
+                yield _passage(path, (bare[0], bare[0]), bare[1], day, tier), ""
             bare = (start, heading[2]) if heading[2] else None
             continue
         bare = None
-        yield _unit(path, (start, end), words, day, tier), " ".join(headings.values())
+        yield _passage(path, (start, end), words, day, tier), " ".join(headings.values())
     if bare:
-        yield _unit(path, (bare[0], bare[0]), bare[1], day, tier), ""
+        yield _passage(path, (bare[0], bare[0]), bare[1], day, tier), ""
 
 
-def _unit(path: str, lines: tuple[int, int], words: str, day: date | None, tier: Tier) -> Passage:
-    """Return the unit that the piece is: an entry of memory.md, something said, or plain words."""
+def _passage(path: str, lines: tuple[int, int], words: str, day: date | None, tier: Tier) -> Passage:
+    """Return the passage of a piece: an entry of memory.md, a line of talk, or plain text."""
     role = ""
     shared = bool(_SHARED.search(words))
     entry = _ENTRY.fullmatch(words)
@@ -94,7 +232,7 @@ def _unit(path: str, lines: tuple[int, int], words: str, day: date | None, tier:
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int, str, bool]]:
-    """Yield first line, last line and words of each heading, item, paragraph, row and block of code, and whether it is one."""
+    """Yield first line, last line, text and whether it is code, of each heading, item, paragraph, row and block of code."""
     front = _FRONT.match(text)
     skipped = front[0].count("\n") if front else 0
     held: list[str] = []
@@ -110,7 +248,7 @@ def _pieces(text: str) -> Iterator[tuple[int, int, str, bool]]:
         opens = not fence and bool(
             _HEADING.fullmatch(line) or _ITEM.match(line) or _ENTRY.fullmatch(line) or line.startswith("|")
         )
-        # an entry is a line (protocol.md 1): what a person writes below it neither takes its day nor shares it
+        # an entry is one line (docs/protocol.md, 1): text below it has neither its day nor its mark for groups
         ends = bool(held) and not is_code and bool(_HEADING.fullmatch(held[0]) or _ENTRY.fullmatch(held[0]))
         closes = bool(held) and (breaks or opens or ends or len(held) == _MOST_LINES)
         if closes:
@@ -121,147 +259,3 @@ def _pieces(text: str) -> Iterator[tuple[int, int, str, bool]]:
             held.append(line.strip() if not fence else line)
     if held:
         yield start, start + len(held) - 1, "\n".join(held), is_code
-
-
-#: Part of every index: another number means that units are cut differently, and that it has to be made anew.
-VERSION: Final = 2
-#: Characters of a section from which on its paragraphs and items are units of their own.
-_LONG_SECTION: Final = 600
-_MARK: Final = re.compile(r'<!-- (\{"id": .*\}) -->')
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """
-    A unit, the headings it stands under, and the talk it belongs to: units of one talk are one another's neighbours.
-
-    Talk "" is that of the file alone; None says that what stands around it says nothing of it (a line of memory.md).
-    """
-
-    unit: Passage
-    context: str = ""
-    talk: str | None = None
-
-
-def decoded(data: bytes) -> str:
-    """
-    Return the text of a person's file, whatever wrote it: UTF-8, UTF-16 with its mark, or GB18030 where that makes Chinese.
-
-    Bytes that are neither stand as U+FFFD. Lines end with a line feed.
-    """
-    try:
-        text = data.decode("utf-16" if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig")
-    except UnicodeDecodeError:
-        try:
-            text = data.decode("gb18030")
-        except UnicodeDecodeError:
-            text = ""
-        han = sum("\u4e00" <= char <= "\u9fff" for char in text)
-        if han * 2 < sum(char > "\x7f" for char in text) or not text:
-            text = data.decode("utf-8", "replace")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def of_dated(path: str, file: DatedFile, text: str, zone: tzinfo) -> list[Chunk]:
-    """Return the messages of a dated file of ours; *text* is the file as `decoded`, in which its blocks are looked up."""
-    lines = text.split("\n")
-    marks = [(number, _id_of(line)) for number, line in enumerate(lines, 1) if line.startswith("<!-- {")]
-    found, at = [], 0
-    for block in file.blocks:
-        # a block that a person broke has its mark still, but is not among the blocks
-        while at < len(marks) and marks[at][1] != block.id:
-            at += 1
-        if at == len(marks):
-            break
-        start = marks[at][0] + 3
-        end = marks[at + 1][0] - 1 if at + 1 < len(marks) else len(lines)
-        while end > start and not lines[end - 1].strip():
-            end -= 1
-        found.append(_message(path, block, (min(start, end), end), zone))
-        at += 1
-    return found
-
-
-def _message(path: str, block: Block, lines: tuple[int, int], zone: tzinfo) -> Chunk:
-    chat = chat_of(block.fields)
-    day = local_day(block.created_at, zone)
-    unit = Passage(
-        path=path,
-        start=lines[0],
-        end=lines[1],
-        text=block.text,
-        tier="dated",
-        day=day,
-        at=block.created_at,
-        role=block.role,
-        message=block.revision_of or block.id,
-        session=chat.session,
-        chat=chat.kind,
-        shared=block.fields.get("shared") is True,
-    )
-    return Chunk(unit, talk=chat.session)
-
-
-def _id_of(line: str) -> str:
-    match = _MARK.match(line)
-    try:
-        return str(json.loads(match[1])["id"]) if match else ""
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return ""
-
-
-def of_summary(path: str, text: str, day: date | None, file: Path) -> list[Chunk]:
-    """Return the sections of a summary, and of what a person keeps above it; its list of sources is none."""
-    found, line = [], 1
-    for part in text.split(f"{MARKER}\n"):
-        _, body = read_head(part, file)
-        found += _sections(path, body.partition(f"{SOURCES}\n")[0], line + part.count("\n") - body.count("\n"), day)
-        line += part.count("\n") + 1
-    return found
-
-
-def _sections(path: str, body: str, first: int, day: date | None) -> list[Chunk]:
-    found: list[Chunk] = []
-    lines = body.split("\n")
-    starts = [n for n, line in enumerate(lines) if line.startswith("## ")]
-    bounds = [0, *starts, len(lines)]
-    for start, end in itertools.pairwise(bounds):
-        text = "\n".join(lines[start:end]).strip()
-        if not text:
-            continue
-        if len(text) > _LONG_SECTION:
-            found += of_note(path, "\n".join(lines[start:end]), day, "summary", first + start)
-            continue
-        filled = [n for n in range(start, end) if lines[n].strip()]
-        unit = Passage(path=path, start=first + filled[0], end=first + filled[-1], text=text, tier="summary", day=day)
-        found.append(Chunk(unit, talk=None))
-    return found
-
-
-def of_note(path: str, text: str, day: date | None, tier: Tier = "dated", first: int = 1) -> list[Chunk]:
-    """Return the items and paragraphs of a person's own Markdown; *first* is the number of its first line."""
-    talk = None if tier == "long_term" else ""
-    return [
-        Chunk(replace(unit, start=unit.start + first - 1, end=unit.end + first - 1), context, talk)
-        for unit, context in cut_note(path, text, day, tier)
-    ]
-
-
-def neighbours(cuts: Sequence[Chunk]) -> list[list[Chunk]]:
-    """Return the cuts in their talks, each in the order of time; what stands alone is a talk of one."""
-    talks: dict[str, list[Chunk]] = {}
-    alone = []
-    for cut in cuts:
-        if cut.talk is None:
-            alone.append([cut])
-        else:
-            talks.setdefault(cut.talk, []).append(cut)
-    for talk in talks.values():
-        if all(cut.unit.message for cut in talk):
-            talk.sort(key=_time)
-    return [*talks.values(), *alone]
-
-
-def _time(cut: Chunk) -> tuple[float, str, int]:
-    at = cut.unit.at
-    return (at.timestamp() if at else 0.0, cut.unit.path, cut.unit.start)

@@ -1,7 +1,7 @@
 """
-Bringing the index to what the files say: which groups differ, and one commit that puts them right.
+Bring the index to the state of the files: which groups differ, and one commit that replaces them.
 
-A file that can't be read costs itself alone, and is tried again with the next change.
+A file that can't be read is left out alone, and tried again with the next change.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from supervisor.index.engine import Engine
     from supervisor.index.manifest import Manifest, Record
 
-#: Groups from which on an update takes long enough to be watched.
+#: From this many groups on an update reports its progress.
 _LONG: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
     """
-    What an update found: files read, moved, gone, and by path those that can't be read and why.
+    The result of an update: the numbers of files read, moved and gone, and why files are unreadable, by path.
 
-    *new* where there was no index, *rebuilt* where it was made anew; *shared* where it could not be written, and memory holds
-    what has changed.
+    *new*: there was no index; *rebuilt*: a damaged one was rebuilt; *shared*: another process has the lock, so that the
+    changes are held in memory.
     """
 
     read: int = 0
@@ -44,7 +44,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """What the last commit holds: files that are searched, their units, bytes on disk; *differing* files are others by now."""
+    """The last commit: searched files, their passages, bytes on disk, and the number of files that differ from it by now."""
 
     files: int
     units: int
@@ -52,27 +52,20 @@ class Inventory:
     differing: int
 
 
-@dataclass(frozen=True, slots=True)
-class Course:
-    """What a long commit is asked and told between two groups: whether to stop; what, how many are done of how many."""
-
-    should_stop: Callable[[], bool]
-    progress: Callable[[str, int, int], None]
-
-
 def commit(
     engine: Engine,
     after: Manifest,
     made: Callable[[str, Mapping[str, Record]], Iterable[Document]],
-    course: Course,
+    should_stop: Callable[[], bool],
+    progress: Callable[[str, int, int], None],
     *,
     clear: bool = False,
 ) -> tuple[Manifest, dict[str, str]]:
     """
-    Put into the index what the files of *after* say, where its groups don't, and into its note what it now holds.
+    Replace the groups that differ from the files of *after*; return the new manifest and the unreadable files, with the reason.
 
-    *made* cuts the documents of a group and its files. Return what the index now holds, and by path what could not be read.
-    Where it is told to stop, the last commit stands (InterruptedError).
+    *made* returns the documents of a group and its files. If *should_stop* returns True between two groups, the last commit is
+    kept (InterruptedError); *progress* is called with (what, done, total).
     """
     plan, members = after.planned(), after.members()
     changed, gone = differing(after.groups, plan)
@@ -81,19 +74,19 @@ def commit(
 
     def all_made() -> Iterator[Document]:
         for done, name in enumerate(changed):
-            if course.should_stop():
+            if should_stop():
                 raise InterruptedError(errno.EINTR, "told to stop")
             if len(changed) >= _LONG:
-                course.progress("index", done, len(changed))
+                progress("index", done, len(changed))
             units, counts = 0, [0] * len(CONTEXT_WIDTHS)
             try:
                 for document in made(name, members[name]):
                     units += 1
                     counts = [count + more for count, more in zip(counts, document.lengths, strict=True)]
                     yield document
-            except Exception as error:  # noqa: BLE001 - a file that meets a bug of ours costs itself, not all of memory
+            except Exception as error:  # noqa: BLE001 - a bug that one file triggers must cost that file alone
                 unread.update(dict.fromkeys(members[name], type(error).__name__))
-            # other contents than planned, where it could not be read: it is tried again
+            # no contents if a file could not be read: then the group differs, and is tried again
             is_whole = not unread.keys() & members[name].keys()
             groups[name] = Group(plan[name] if is_whole else (), units, tuple(counts))
 
@@ -102,23 +95,23 @@ def commit(
 
 
 def differing(groups: Mapping[str, Group], plan: Mapping[str, tuple[str, ...]]) -> tuple[list[str], list[str]]:
-    """Return the groups that the index holds otherwise than planned, and those that it should not hold."""
+    """Return the groups to index, since their contents differ from the *plan*, and the groups to delete."""
     changed = [name for name in plan if name not in groups or groups[name].keys != plan[name]]
     return changed, [name for name in groups if name not in plan]
 
 
 def differing_files(before: Mapping[str, Record], after: Mapping[str, Record]) -> int:
-    """Return how many files are new, gone, or in the search otherwise than before; a file that was only touched is not."""
+    """Return how many files are new, gone, or searched differently; a file that was only touched does not count."""
 
-    def told(path: str, files: Mapping[str, Record]) -> Record | None:
+    def content(path: str, files: Mapping[str, Record]) -> Record | None:
         record = files.get(path)
         return record and replace(record, inode=0, size=0, mtime_ns=0)
 
-    return sum(told(path, before) != told(path, after) for path in before.keys() | after.keys())
+    return sum(content(path, before) != content(path, after) for path in before.keys() | after.keys())
 
 
 def difference(before: Mapping[str, Record], after: Mapping[str, Record]) -> Changes:
-    """Return what an update from the files *before* to those *after* reads, moves and loses."""
+    """Return how many files are read, moved and gone between *before* and *after*."""
     known = {record.digest for record in before.values()}
     new = [record for path, record in after.items() if path not in before or before[path].digest != record.digest]
     moved = sum(record.digest in known for record in new)

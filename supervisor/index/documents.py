@@ -1,8 +1,8 @@
 """
-What the index keeps of a unit: its words and those of its neighbours, and the unit itself, as one string of bytes.
+Encode passages for the index: the terms of a passage and of its neighbours, and the passage itself, as one string of bytes.
 
-For scoring each word is a number, so that a word is counted in hundreds of units at once. Neighbours are messages of
-the same talk and day, one and three away (design of recall, "Windows").
+For scoring each term is a number, so that it is counted in hundreds of passages at once. Neighbours are the messages of the
+same talk and day, up to one and up to three away. Source: docs/recall.md.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.index.bm25 import CONTEXT_WIDTHS, Candidate, numbers
-from supervisor.index.chunking import Chunk, decoded, neighbours, of_dated, of_note, of_summary
+from supervisor.index.bm25 import CONTEXT_WIDTHS, Candidate, term_numbers
+from supervisor.index.chunking import Chunk, chunk_dated, chunk_note, chunk_summary, decoded, neighbours
 from supervisor.index.hit import Passage
 from supervisor.index.scan import PATIENCE_S
 from supervisor.protocol.clock import from_wire, to_wire
@@ -30,47 +30,47 @@ if TYPE_CHECKING:
     from supervisor.protocol.files import Files
     from supervisor.protocol.paths import WorkspacePaths
 
-#: Characters of one unit that are searched: a message of megabytes must not hold up the others.
+#: Characters of one passage that are searched: a message of megabytes must not delay the others.
 _MOST_CHARS: Final = 50_000
-#: Those that a question may ask for.
+#: Roles that a question may ask for.
 _ROLES: Final = frozenset({"user", "assistant"})
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A unit in the index: its group, its file's content, and the words that each reach adds."""
+    """A passage in the index: its group, the key of its file's content, and the words that each field adds."""
 
     group: str
     key: str
-    unit: Passage
+    passage: Passage
     words: tuple[list[str], ...]
 
     @property
     def day(self) -> int:
-        """The day as a number, 0 for none."""
-        return self.unit.day.toordinal() if self.unit.day else 0
+        """The day as an ordinal, 0 for none."""
+        return self.passage.day.toordinal() if self.passage.day else 0
 
     @property
     def fields(self) -> tuple[list[str], ...]:
-        """The words of each field: of the unit, with its nearest neighbours, with all."""
+        """The words of each field: of the passage, with its nearest neighbours, with all."""
         return tuple(list(itertools.chain.from_iterable(self.words[: n + 1])) for n in range(len(CONTEXT_WIDTHS)))
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """How many words each field has."""
+        """The number of words of each field."""
         return tuple(itertools.accumulate(map(len, self.words)))
 
     @property
     def stored(self) -> bytes:
-        """All of it, as `candidate` reads it: a line of plain fields, then the words' numbers, the words, the unit."""
+        """The document as bytes, which `candidate` reads: a line of plain fields, term numbers, words, the passage."""
         text = " ".join(self.words[0]).encode("utf-8", "surrogatepass")
-        role = self.unit.role if self.unit.role in _ROLES else ""
+        role = self.passage.role if self.passage.role in _ROLES else ""
         head = "\x1f".join((self.group, self.key, str(self.day), role, str(len(text)), *map(str, self.lengths)))
-        return b"".join((head.encode(), b"\n", *map(numbers, self.words), text, _about(self.unit)))
+        return b"".join((head.encode(), b"\n", *map(term_numbers, self.words), text, encode_passage(self.passage)))
 
 
 def candidate(stored: bytes) -> Candidate:
-    """Return what scoring needs of a stored document; its source is (key, the unit as `unit_of` reads it)."""
+    """Return what scoring needs of a stored document; its source is (key, bytes for `decode_passage`)."""
     head, _, rest = stored.partition(b"\n")
     group, key, day, role, size, *counts = head.decode().split("\x1f")
     lengths = [int(count) for count in counts]
@@ -87,23 +87,24 @@ def candidate(stored: bytes) -> Candidate:
     )
 
 
-def _about(unit: Passage) -> bytes:
-    fields: dict[str, Any] = {"l": [unit.start, unit.end], "t": unit.text}
+def encode_passage(passage: Passage) -> bytes:
+    """Return the passage as bytes, without its path and tier, which may change."""
+    fields: dict[str, Any] = {"l": [passage.start, passage.end], "t": passage.text}
     optional: dict[str, Any] = {
-        "d": unit.day and unit.day.isoformat(),
-        "a": unit.at and to_wire(unit.at),
-        "r": unit.role,
-        "m": unit.message,
-        "s": unit.session,
-        "c": "" if unit.chat == "direct" else unit.chat,
-        "g": unit.shared,
+        "d": passage.day and passage.day.isoformat(),
+        "a": passage.at and to_wire(passage.at),
+        "r": passage.role,
+        "m": passage.message,
+        "s": passage.session,
+        "c": "" if passage.chat == "direct" else passage.chat,
+        "g": passage.shared,
     }
-    told = json.dumps(fields | {name: value for name, value in optional.items() if value}, ensure_ascii=False)
-    return told.encode("utf-8", "surrogatepass")
+    encoded = json.dumps(fields | {name: value for name, value in optional.items() if value}, ensure_ascii=False)
+    return encoded.encode("utf-8", "surrogatepass")
 
 
-def unit_of(about: bytes, path: str, tier: Tier) -> Passage:
-    """Return the unit, which now stands at *path* in that tier."""
+def decode_passage(about: bytes, path: str, tier: Tier) -> Passage:
+    """Return the passage that `encode_passage` encoded, now at *path* in that tier."""
     found = json.loads(about)
     return Passage(
         path=path,
@@ -124,41 +125,41 @@ def unit_of(about: bytes, path: str, tier: Tier) -> Passage:
 def documents(
     files: Files, paths: WorkspacePaths, group: str, members: Mapping[str, Record], zone: tzinfo
 ) -> Iterator[Document]:
-    """Yield the documents of a group, made of the files of *members* by path as they are now."""
-    cuts = [cut for path in sorted(members) for cut in cut_file(files, paths, path, members[path], zone)]
-    for talk in neighbours(cuts):
+    """Yield the documents of a group from the present text of its files, *members* by path."""
+    chunks = [chunk for path in sorted(members) for chunk in chunk_file(files, paths, path, members[path], zone)]
+    for talk in neighbours(chunks):
         yield from _talk(group, members, talk)
 
 
-def cut_file(files: Files, paths: WorkspacePaths, path: str, record: Record, zone: tzinfo) -> list[Chunk]:
-    """Return the units of a file as it is now, none where it is gone."""
-    look = files.read_stable(paths.root / path, PATIENCE_S)
-    if look is None:
+def chunk_file(files: Files, paths: WorkspacePaths, path: str, record: Record, zone: tzinfo) -> list[Chunk]:
+    """Return the chunks of the present text of a file, none if it does not exist."""
+    version = files.read_stable(paths.root / path, PATIENCE_S)
+    if version is None:
         return []
-    text = decoded(look.data)
+    text = decoded(version.data)
     day = date.fromisoformat(record.day) if len(record.day) == len("2026-01-28") else None
     match record.kind:
         case "dated":
-            parsed = parse_dated(look.data, paths.root / path)
-            return of_dated(path, parsed, text, zone) if parsed else []
+            parsed = parse_dated(version.data, paths.root / path)
+            return chunk_dated(path, parsed, text, zone) if parsed else []
         case "summary":
-            return of_summary(path, text, day, paths.root / path)
+            return chunk_summary(path, text, day, paths.root / path)
         case "long_term":
-            return of_note(path, text, None, "long_term")
+            return chunk_note(path, text, None, "long_term")
         case "note":
-            return of_note(path, text, day)
+            return chunk_note(path, text, day)
 
 
 def _talk(group: str, members: Mapping[str, Record], talk: Sequence[Chunk]) -> Iterator[Document]:
-    """Yield the documents of a talk; words are held of a few units at a time, since a file may be a book."""
-    said: dict[int, list[str]] = {}
-    for n, cut in enumerate(talk):
-        said.pop(n - CONTEXT_WIDTHS[-1] - 1, None)
+    """Yield the documents of a talk; only a few passages are tokenised at a time, since a file may be a book."""
+    words_of: dict[int, list[str]] = {}
+    for n, chunk in enumerate(talk):
+        words_of.pop(n - CONTEXT_WIDTHS[-1] - 1, None)
         for i in range(n + CONTEXT_WIDTHS[-1] if n else 0, min(n + CONTEXT_WIDTHS[-1] + 1, len(talk))):
-            said[i] = tokens(talk[i].unit.text[:_MOST_CHARS])
-        words = [said[n]]
+            words_of[i] = tokens(talk[i].passage.text[:_MOST_CHARS])
+        words = [words_of[n]]
         for before, reach in itertools.pairwise(CONTEXT_WIDTHS):
             around = (*range(n - reach, n - before), *range(n + before + 1, n + reach + 1))
-            words.append([word for i in around if 0 <= i < len(talk) for word in said[i]])
-        words[1] += tokens(cut.context)
-        yield Document(group, members[cut.unit.path].key, cut.unit, tuple(words))
+            words.append([word for i in around if 0 <= i < len(talk) for word in words_of[i]])
+        words[1] += tokens(chunk.context)
+        yield Document(group, members[chunk.passage.path].key, chunk.passage, tuple(words))

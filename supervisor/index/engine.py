@@ -1,8 +1,8 @@
 """
-tantivy, which finds the candidates: one document a unit, its words and its neighbours' as fields, itself as stored bytes.
+Find candidates with tantivy: one document a passage, with its words and its neighbours' as fields, and itself as stored bytes.
 
-Words come from our own tokeniser and are split at blanks alone. One writer at a time, closed after each commit: it holds
-memory and threads. What is deleted counts in its statistics until it merges; the order hardly moves (docs/recall.md).
+Words come from `text/tokenizer` and are split at blanks only. The writer is closed after each commit, since it holds memory and
+threads. Deleted documents count in tantivy's statistics until it merges; the order hardly changes (docs/recall.md).
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     from supervisor.index.bm25 import Candidate
     from supervisor.query.calendar import Days
 
-#: Part of the index's version: another number means that fields or stored bytes are others.
+#: The version of fields and stored bytes, part of the version of the index.
 VERSION: Final = 4
-#: Bytes that the writer may hold, in one thread; tantivy wants 15 MB at least.
+#: Bytes of the writer's buffer, in one thread; tantivy needs 15 MB at least.
 _WRITER_BYTES: Final = 20_000_000
 _NOTE: Final = "note"
 _WORDS: Final = tuple(f"words{reach}" for reach in CONTEXT_WIDTHS)
-#: The number of a fault of the disk, as tantivy's messages have it.
+#: The number of an error of the disk, as it is in tantivy's messages.
 _OS_ERROR: Final = re.compile(r"os error (\d+)|\bcode: (\d+)")
 
 
 class Engine:
     """
-    The index in one folder; BadFile where it can't be read, and has to be made anew, OSError where the disk refuses.
+    The tantivy index in one folder. BadFile if it is damaged and must be rebuilt, OSError for an error of the disk.
 
-    What was opened is searched as it was, also while it is being written to.
+    A search sees the commit that was opened, also while another one is written.
     """
 
     def __init__(self, folder: str, *, new: bool) -> None:
@@ -53,10 +53,10 @@ class Engine:
 
     def write(self, gone: Iterable[str], made: Iterable[Document], note: Callable[[], bytes], *, clear: bool = False) -> None:
         """
-        Take away the groups *gone* (all: *clear*), put in what was *made*, and the *note*, in one commit; search what now is.
+        Delete the groups *gone* (*clear*: all), add the documents *made* and the *note*, in one commit, and open it.
 
-        The note, which is asked for when all is put in, replaces the one before: what the index holds and what is known of
-        it are never two things. Where *made* raises, or a signal ends it, the last commit stands.
+        *note* is called after the last document, and replaces the note before: index and manifest always agree. If *made*
+        raises, or a signal ends it, the last commit is kept.
         """
         with self._faults():
             writer = self._index.writer(_WRITER_BYTES, 1)
@@ -78,17 +78,17 @@ class Engine:
             self._searcher = self._index.searcher()
 
     def note(self) -> bytes:
-        """Return the note of the last commit, b"" where there is none."""
+        """Return the note of the last commit, b"" for none."""
         with self._faults():
             asked = self._library.Query.term_query(self._schema, "group", _NOTE, "basic")
             hits = self._searcher.search(asked, 1, count=False).hits
             return bytes(self._searcher.doc(hits[0][1])["stored"][0]) if hits else b""
 
     def frequency(self, field: int, word: str) -> int:
-        """Return in how many units the word stands, within the reach of that field."""
+        """Return how many passages have the word in that field."""
         try:
             return int(self._searcher.doc_freq(_WORDS[field], word))
-        except BaseException:  # asked hundreds of times a search, so the context manager is entered only where it fails
+        except BaseException:  # called hundreds of times in a search: the context manager is entered only on failure
             with self._faults():
                 raise
 
@@ -96,10 +96,10 @@ class Engine:
         self, words: Sequence[str], days: Sequence[Days], keys: Collection[str] | None, most: int
     ) -> list[Candidate]:
         """
-        Return the units in which *words* stand best, at most *most*, and as many of each stretch of *days*; no order.
+        Return at most *most* candidates with the best score for *words*, and as many of each span of *days*, in no order.
 
-        Of a long stretch they are those that have the words; without words the newest. *keys* are the contents that are
-        searched, None all.
+        A candidate of a long span must have one of the words; without words the newest are taken. *keys* are the contents to
+        search, None for all.
         """
         found: dict[tuple[int, int], bytes] = {}
         with self._faults():
@@ -107,7 +107,7 @@ class Engine:
         try:
             return [candidate(stored) for stored in found.values()]
         except (ValueError, IndexError) as error:
-            raise BadFile(self._folder, f"a unit in it is no unit ({type(error).__name__})") from None
+            raise BadFile(self._folder, f"a stored document is invalid ({type(error).__name__})") from None
 
     def _find(
         self,
@@ -117,7 +117,7 @@ class Engine:
         keys: Collection[str] | None,
         most: int,
     ) -> None:
-        searcher = self._searcher  # subtle: another thread may put a newer one in its place
+        searcher = self._searcher  # subtle: another thread may replace it with a newer one
         asked = self._query(words) if words else None
         if asked:
             self._collect(searcher, found, [(self._must, asked)], keys, most)
@@ -156,7 +156,7 @@ class Engine:
 
     @contextlib.contextmanager
     def _faults(self) -> Iterator[None]:
-        """Make what tantivy raises an error of ours; what we raise ourselves, and what ends the process, passes."""
+        """Turn an error of tantivy into BadFile or OSError; our own errors, and those that end the process, pass."""
         try:
             yield
         except (OSError, SupervisorError, KeyboardInterrupt, SystemExit, MemoryError):

@@ -1,8 +1,4 @@
-"""
-What recall finds: a unit of memory, where it stands, and how well it answers (docs/recall.md).
-
-What recall answers, whoever answers: the engine, a literal search, or nobody (docs/recall.md).
-"""
+"""Types of a search: a passage of memory, a hit (a passage with its score), and the result of a search (docs/recall.md)."""
 
 from __future__ import annotations
 
@@ -10,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, datetime  # noqa: TC003 - dataclass fields
 from typing import Literal, TypeAlias
 
-#: memory.md; a dated file that no summary covers; a summary no wider one covers; a covered file in originals/.
+#: memory.md; a dated file without a covering summary; a summary without a wider one; a covered file in originals/.
 Tier: TypeAlias = Literal["long_term", "dated", "summary", "original"]
 
 
@@ -21,11 +17,11 @@ class Passage:
     path: str  # from the workspace, with slashes: "memory/2026-01-28-deploy.md"
     start: int  # first line, 1-based
     end: int  # last line, inclusive
-    text: str  # the words, without marks of ours
+    text: str  # the words, without recalld's marks
     tier: Tier
     day: date | None = None  # local day, None for memory.md lines without one
     at: datetime | None = None  # of a message
-    role: str = ""  # of a message, "" elsewhere
+    role: str = ""  # of a message, else ""
     message: str = ""  # id of a message
     session: str = ""
     chat: str = "direct"  # "direct" | "group" | "channel"
@@ -34,7 +30,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A unit that answers, with its score (0 and more; 0 marks a literal find) and what raised it."""
+    """A passage that answers, with its score (0 for a literal hit) and the reasons of the score."""
 
     unit: Passage
     score: float
@@ -43,7 +39,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """What was found for a question; without hits, *how* is the reason."""
+    """The hits for a question, and how they were found; without hits, *how* is the reason."""
 
     hits: tuple[Hit, ...] = ()  # best first
     terms: tuple[str, ...] = ()  # the words that were searched for, as the tokeniser spells them

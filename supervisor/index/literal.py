@@ -1,9 +1,9 @@
 """
-The literal search, for what the tokeniser can't see: a part of an identifier, of a path, of a word.
+The literal search, for what the tokeniser can't find: a part of an identifier, of a path, of a word.
 
-ripgrep says in which files to look, where it is installed; what is found there is the same without it. Order: path, line.
-Where there are more finds than wanted, or too little time for all files, the newest files win.
-Source: 003, 检索 (失败或无命中回退 rg); design of recall, "Nothing found".
+ripgrep, where it is installed, selects the files; the result is the same without it. Hits are in the order of path and line; if
+there are more than wanted, or too little time for all files, the newest files win. Source: 003, 检索 (失败或无命中回退 rg);
+docs/recall.md.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import subprocess
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from supervisor.index.documents import cut_file
+from supervisor.index.documents import chunk_file
 from supervisor.index.hit import Hit
 from supervisor.protocol.clock import NEVER
 from supervisor.protocol.errors import SupervisorError
@@ -32,20 +32,20 @@ if TYPE_CHECKING:
     from supervisor.protocol.files import Files
     from supervisor.protocol.paths import WorkspacePaths
 
-#: Characters of a part that is worth looking for.
+#: The fewest characters of a part that is searched for.
 _LATIN, _CHINESE = 4, 2
 _PART: Final = re.compile(rf"[{HAN}]+|[A-Za-z0-9_./:@+#-]+")
 _MOST_PARTS: Final = 8
 _SECONDS: Final = 0.2
-#: Bytes of a file beyond which it is not cut within a turn: that takes a second, and can't be ended on the way.
+#: Larger files, in bytes, are not searched within a turn: chunking one takes a second and can't be interrupted.
 _MOST_BYTES: Final = 1_000_000
 
 
-def parts(question: str, is_known: Callable[[str], bool]) -> list[str]:
+def literal_terms(question: str, is_known: Callable[[str], bool]) -> list[str]:
     """
-    Return what to look for literally: the runs of letters and of Han characters that no unit has as a word.
+    Return the parts of a question to search for literally: runs of letters or Han characters that are no word of the index.
 
-    What the index knows has been scored, and stays out where the score rejected it.
+    A word of the index has been scored already, and must not come back if the score rejected it.
     """
     found = []
     for match in _PART.finditer(question):
@@ -58,7 +58,7 @@ def parts(question: str, is_known: Callable[[str], bool]) -> list[str]:
     return list(dict.fromkeys(found))[:_MOST_PARTS]
 
 
-def look_up(
+def search_files(
     files: Files,
     paths: WorkspacePaths,
     records: Mapping[str, Record],
@@ -68,12 +68,12 @@ def look_up(
     deadline: Deadline = NEVER,
 ) -> list[Hit]:
     """
-    Return the units of the files *records* in which one of *wanted* stands, whatever its case; at most *limit*.
+    Return at most *limit* passages of the files *records* that contain one of *wanted*, ignoring case.
 
-    The newest files are looked at first, as far as the *deadline* lets, and none that is larger than a megabyte.
+    The newest files are searched first, until the *deadline*; files larger than a megabyte are skipped.
     """
     found: list[Hit] = []
-    held = _holding(paths, records, wanted, deadline)
+    held = _candidate_files(paths, records, wanted, deadline)
     small = [path for path in (records if held is None else held) if records[path].size <= _MOST_BYTES]
     for path in sorted(small, key=lambda path: -records[path].mtime_ns):
         if deadline.is_over or len(found) >= limit:
@@ -81,17 +81,17 @@ def look_up(
         with contextlib.suppress(OSError, SupervisorError):
             if held is None and not _may_hold(files.disk.read(paths.root / path), wanted):
                 continue
-            found += _hits(cut_file(files, paths, path, records[path], zone), records[path].tier, wanted)
+            found += _hits(chunk_file(files, paths, path, records[path], zone), records[path].tier, wanted)
     return sorted(found[:limit], key=lambda hit: (hit.unit.path, hit.unit.start))
 
 
-def _hits(cuts: Iterable[Chunk], tier: Tier, wanted: Sequence[str]) -> list[Hit]:
-    found = [cut.unit for cut in cuts if any(part in cut.unit.text.casefold() for part in wanted)]
-    return [Hit(replace(unit, tier=tier), 0.0, ("literal",)) for unit in found]
+def _hits(chunks: Iterable[Chunk], tier: Tier, wanted: Sequence[str]) -> list[Hit]:
+    found = [chunk.passage for chunk in chunks if any(part in chunk.passage.text.casefold() for part in wanted)]
+    return [Hit(replace(passage, tier=tier), 0.0, ("literal",)) for passage in found]
 
 
 def _may_hold(data: bytes, wanted: Sequence[str]) -> bool:
-    """Tell whether one of *wanted* stands in the bytes, read as UTF-8; what is written otherwise may hold anything."""
+    """Tell whether the bytes contain one of *wanted*; always True if they are not UTF-8."""
     try:
         low = data.decode("utf-8").casefold()
     except UnicodeDecodeError:
@@ -99,10 +99,10 @@ def _may_hold(data: bytes, wanted: Sequence[str]) -> bool:
     return any(part in low for part in wanted)
 
 
-def _holding(
+def _candidate_files(
     paths: WorkspacePaths, records: Mapping[str, Record], wanted: Sequence[str], deadline: Deadline
 ) -> Collection[str] | None:
-    """Return the paths of files in which one of *wanted* may stand; None where ripgrep is not there or can't tell."""
+    """Return the paths of files that may contain one of *wanted*; None if ripgrep is missing or fails."""
     if not all(part.isascii() or not part.isalpha() or part.lower() == part for part in wanted):
         return None
     asked = [argument for part in wanted for argument in ("-e", part)]

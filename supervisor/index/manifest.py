@@ -1,8 +1,8 @@
 """
-Which files of memory the index holds, as they were when it read them; kept in the index itself, as the note of its commit.
+The manifest: which files of memory the index holds, as they were when it read them; stored in the index with each commit.
 
-Files are grouped as they are indexed: the dated files of a day together, since neighbours cross them, every other file by
-itself. What is in no group is in no search: a daily summary that a month covers, and an extract whose messages are there.
+Files are indexed in groups: the dated files of one day together, since neighbours cross them, every other file alone. A file in
+no group is not searched: a daily summary that a monthly one covers, and an extract whose messages are in their files.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Kind: TypeAlias = Literal["dated", "note", "summary", "long_term"]
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A file as it was last read; *key* is its content's name in the index, *day* "" where the name has none."""
+    """A file as it was last read; *key* is the name of its content in the index, *day* is "" for a file without one."""
 
     inode: int
     size: int
@@ -33,29 +33,29 @@ class Record:
     kind: Kind
     day: str = ""
     key: str = ""
-    original: bool = False  # a summary of a model stands for it
-    silent: bool = False  # in no search
+    original: bool = False  # covered by a summary of a model
+    excluded: bool = False  # not searched
 
     def is_as(self, stat: Stat) -> bool:
-        """Tell whether the file has not changed since, by its stat."""
+        """Tell by its stat whether the file is unchanged."""
         return (self.inode, self.size, self.mtime_ns) == (stat.inode, stat.size, stat.mtime_ns)
 
     @property
     def tier(self) -> Tier:
-        """Where the file stands in 003's order."""
+        """The tier of its passages."""
         if self.kind == "dated" or self.kind == "note":  # noqa: PLR1714 - mypy narrows each, not both at once
             return "original" if self.original else "dated"
         return self.kind
 
     @property
     def group(self) -> str:
-        """What is indexed together with it; the same content at another place or day is another group where that matters."""
+        """The name of its group; the same content with another kind or day is another group."""
         return f"day {self.day}" if self.kind == "dated" else f"{self.kind} {self.key} {self.day}"
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What the index holds of one group: the contents, how many units, and how many words in each field."""
+    """One group in the index: the keys of its contents, the number of passages, and the number of words in each field."""
 
     keys: tuple[str, ...]
     units: int = 0
@@ -64,7 +64,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The files by path from the workspace, and the groups by name. *version* is that of the words and the cutting."""
+    """The files by relative path, and the groups by name; *version* is that of tokenizer, chunking and schema."""
 
     version: str = ""
     files: Mapping[str, Record] = field(default_factory=dict)
@@ -75,36 +75,36 @@ class Manifest:
         found: dict[str, dict[str, Record]] = {}
         for path in sorted(self.files):
             record = self.files[path]
-            if not record.silent:
+            if not record.excluded:
                 found.setdefault(record.group, {})[path] = record
         return found
 
     def planned(self) -> dict[str, tuple[str, ...]]:
-        """Return the contents that each group should hold."""
+        """Return the keys of the contents that each group should hold."""
         return {name: tuple(record.key for record in files.values()) for name, files in self.members().items()}
 
     def paths(self) -> dict[str, str]:
-        """Return the path of each content."""
+        """Return the path of each content, by key."""
         return {record.key: path for path, record in self.files.items()}
 
 
 _FIELDS: Final = attrgetter(*(one.name for one in fields(Record)))
 
 
-def render_manifest(catalogue: Manifest) -> bytes:
-    """Return it as bytes: JSON, packed."""
-    files = {path: _FIELDS(record) for path, record in catalogue.files.items()}
-    groups = {name: [list(group.keys), group.units, list(group.words)] for name, group in catalogue.groups.items()}
-    text = json.dumps({"version": catalogue.version, "files": files, "groups": groups})
+def render_manifest(manifest: Manifest) -> bytes:
+    """Return the manifest as compressed JSON."""
+    files = {path: _FIELDS(record) for path, record in manifest.files.items()}
+    groups = {name: [list(group.keys), group.units, list(group.words)] for name, group in manifest.groups.items()}
+    text = json.dumps({"version": manifest.version, "files": files, "groups": groups})
     return zlib.compress(text.encode("ascii"), 1)
 
 
 def parse_manifest(data: bytes) -> Manifest:
-    """Return what the bytes say; ValueError where they say nothing of ours."""
+    """Return the manifest in the bytes; ValueError if they are not one."""
     try:
         found: dict[str, Any] = json.loads(zlib.decompress(data))
         files = {str(path): Record(*fields) for path, fields in found["files"].items()}
         groups = {str(name): Group(tuple(keys), units, tuple(words)) for name, (keys, units, words) in found["groups"].items()}
         return Manifest(str(found["version"]), files, groups)
     except (zlib.error, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"it is no catalogue: {error}") from None
+        raise ValueError(f"it is no manifest: {error}") from None

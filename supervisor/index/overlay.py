@@ -1,8 +1,8 @@
 """
-What has changed since the index's last commit, held in memory: cut, counted, and found like the rest.
+Files that have changed since the last commit of the index, held in memory and searched like the committed ones.
 
-It is made where another process has the index's lock, where a cited file has changed a moment ago, and where there is no
-index to be read: then these are all that is searched by words.
+An overlay is made while another process has the lock of the index, when a cited file has just changed, and while the index
+can't be read; then it is all that is searched.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OverlayGroup:
-    """One group: the contents it was cut from, its units (none: it is gone), and for each field which of them have a word."""
+    """One group: the keys of its contents, its passages (none: it is deleted), and for each field the passages with a word."""
 
     keys: tuple[str, ...] = ()
     candidates: tuple[Candidate, ...] = ()
     places: tuple[Mapping[str, Sequence[int]], ...] = ({},) * len(CONTEXT_WIDTHS)
 
 
-def hold(keys: tuple[str, ...], documents: Iterable[Document]) -> OverlayGroup:
-    """Return a group of these contents, made of its documents."""
+def overlay_group(keys: tuple[str, ...], documents: Iterable[Document]) -> OverlayGroup:
+    """Return the group of the contents *keys*, made of its documents."""
     places: tuple[dict[str, list[int]], ...] = tuple(defaultdict(list) for _ in CONTEXT_WIDTHS)
     candidates = []
     for number, document in enumerate(documents):
@@ -48,25 +48,25 @@ def hold(keys: tuple[str, ...], documents: Iterable[Document]) -> OverlayGroup:
 
 @dataclass(frozen=True)
 class Overlay:
-    """The groups by name; each stands in place of what the index has of it."""
+    """The groups by name; each replaces the group of that name in the index."""
 
     groups: Mapping[str, OverlayGroup] = field(default_factory=dict)
 
     @cached_property
     def units(self) -> int:
-        """How many units there are."""
+        """The number of passages."""
         return sum(len(held.candidates) for held in self.groups.values())
 
     def words(self, reach: int) -> int:
-        """Return how many words the units have within that reach, together."""
+        """Return the number of words of all passages in field *reach*."""
         return sum(one.lengths[reach] for held in self.groups.values() for one in held.candidates)
 
     def frequency(self, reach: int, word: str) -> int:
-        """Return in how many units the word stands within that reach."""
+        """Return how many passages have the word in field *reach*."""
         return sum(len(held.places[reach].get(word, ())) for held in self.groups.values())
 
     def candidates(self, words: Mapping[str, float], days: Sequence[Days], most: int) -> list[Candidate]:
-        """Return the units that the engine would: with the *words* that weigh most together, and of each of the *days*."""
+        """Return the candidates as the engine does: those with the heaviest *words*, and those of each of the *days*."""
         weights: dict[tuple[str, int], float] = defaultdict(float)
         for group, held in self.groups.items():
             for word, weight in words.items():
@@ -83,7 +83,7 @@ class Overlay:
 
     @cached_property
     def _days(self) -> list[tuple[tuple[str, int], date]]:
-        """The place of each unit that has a day, with the day."""
+        """The place (group, number) of each passage that has a day, with the day."""
         return [
             ((group, number), one.day)
             for group, held in self.groups.items()

@@ -1,7 +1,7 @@
 """
-Looking at the files of memory: by stat; only one whose stat is new is read, and one that was only moved is not.
+Scan the files of memory: by stat, so that only a file with a new stat is read, and a file that was only moved is not.
 
-What can't be read costs itself alone: what was known of it stays, and it is told.
+A file that can't be read keeps its last record, and is reported with the reason.
 """
 
 from __future__ import annotations
@@ -30,34 +30,34 @@ if TYPE_CHECKING:
 
 #: Hex digits of a file's digest, as summaries name it.
 _DIGEST: Final = 16
-#: Bytes of a file that is no memory any more, but a heap.
+#: Files larger than this many bytes are not read.
 _MOST_BYTES: Final = 20_000_000
-#: How long a file that somebody is writing is waited for; it is looked at again anyway. In seconds.
+#: Seconds to wait for a file that is being written; the next scan reads it anyway.
 PATIENCE_S: Final = 0.05
-#: The long-term file, where there is more than one the first.
+#: Paths of the long-term file; the first one that exists is used.
 _LONG_TERM: Final = ("memory.md", "MEMORY.md", "memory/MEMORY.md")
 
 
 @dataclass(slots=True)
 class Scan:
-    """Files of memory by path, and those that could not be read, with the reason."""
+    """The files of memory by path, and those that can't be read, with the reason."""
 
     files: dict[str, Record] = field(default_factory=dict)
     unread: dict[str, str] = field(default_factory=dict)
 
 
 def scan(files: Files, paths: WorkspacePaths, known: Mapping[str, Record], summaries: Mapping[Period, ExistingSummary]) -> Scan:
-    """Return every file of memory as it is now; what *known* has unchanged, or only elsewhere, is not read."""
+    """Return every file of memory as it is now; a file of *known* that is unchanged or was only moved is not read."""
     found = Scan()
     places = {(record.inode, record.size, record.mtime_ns): record for record in known.values()}
     for name, path, kind in _listed(files, paths, found.unread):
-        _look(files, name, path, kind, (known, places), found)
+        _scan_file(files, name, path, kind, (known, places), found)
     found.files = _placed(paths, _keyed(found.files), summaries)
     return found
 
 
 def rescan(files: Files, paths: WorkspacePaths, known: Mapping[str, Record], names: Collection[str]) -> Scan:
-    """Return what *known* says with the files at *names* as they are now; a dated file that has moved is found in its month."""
+    """Return *known* with the files at *names* as they are now; a dated file that has moved is found in its month."""
     found = Scan({path: record for path, record in known.items() if path not in names})
     places = {(record.inode, record.size, record.mtime_ns): record for record in known.values()}
     for name in names:
@@ -65,14 +65,14 @@ def rescan(files: Files, paths: WorkspacePaths, known: Mapping[str, Record], nam
         if record.day and not files.disk.stat(path) and record.kind != "summary":
             path = paths.original(path.name)
         here = paths.relative(path)
-        _look(files, here, path, "note" if record.kind == "dated" else record.kind, (known, places), found)
+        _scan_file(files, here, path, "note" if record.kind == "dated" else record.kind, (known, places), found)
         if here in found.files:
-            found.files[here] = replace(found.files[here], original=record.original, silent=record.silent)
+            found.files[here] = replace(found.files[here], original=record.original, excluded=record.excluded)
     found.files = _keyed(found.files)
     return found
 
 
-def _look(
+def _scan_file(
     files: Files,
     name: str,
     path: Path,
@@ -80,7 +80,7 @@ def _look(
     known: tuple[Mapping[str, Record], Mapping[tuple[int, int, int], Record]],
     found: Scan,
 ) -> None:
-    """Put the file, *name* from the workspace, as it is now into *found*; *known* are the records by path and by stat."""
+    """Put the record of the file into *found*, *name* being its relative path; *known* are the records by path and by stat."""
     here = known[0].get(name)
     try:
         stat = files.disk.stat(path)
@@ -95,7 +95,7 @@ def _look(
         record = known[1].get((stat.inode, stat.size, stat.mtime_ns)) or _read(files, path, kind)
     except (OSError, SupervisorError) as error:
         found.unread[name] = type(error).__name__
-        # unreadable now, or being written: what was known of it stays until it can be read
+        # unreadable now, or being written: keep the last record
         record = here
     if record:
         day = _day_of(path, kind)
@@ -104,7 +104,7 @@ def _look(
 
 
 def _listed(files: Files, paths: WorkspacePaths, unread: dict[str, str]) -> Iterator[tuple[str, Path, Kind]]:
-    """Yield the files of memory by path, with what their place says that they are; an unreadable folder goes to *unread*."""
+    """Yield the files of memory, with the kind that their place tells; an unreadable folder goes to *unread*."""
     long_term = next((name for name in _LONG_TERM if files.disk.stat(paths.root / name)), "")
     for name in _LONG_TERM[:2]:
         if files.disk.stat(paths.root / name):
@@ -132,7 +132,7 @@ def _listed(files: Files, paths: WorkspacePaths, unread: dict[str, str]) -> Iter
 
 
 def _day_of(path: Path, kind: Kind) -> str:
-    """Return the day, or the month of a summary, that the name tells; "" where it tells none."""
+    """Return the day in the name of the file, or the period of a summary; "" for none."""
     if kind == "summary":
         period = period_of_name(path.name)
         return period.label if period else ""
@@ -146,18 +146,18 @@ def _is_folder(files: Files, path: Path) -> bool:
 
 
 def _read(files: Files, path: Path, kind: Kind) -> Record | None:
-    """Return the record of a file that is new or has changed; "dated" where it has our head."""
-    look = files.read_stable(path, PATIENCE_S)
-    if look is None:
+    """Return the record of a new or changed file; its kind is "dated" if its front matter says so."""
+    version = files.read_stable(path, PATIENCE_S)
+    if version is None:
         return None
     if kind == "note" and day_of_name(path.name):
-        head, _ = read_head(look.data[:2_000].decode("utf-8-sig", "replace").replace("\r\n", "\n"), path)
+        head, _ = read_head(version.data[:2_000].decode("utf-8-sig", "replace").replace("\r\n", "\n"), path)
         kind = "dated" if head.get("kind") == "dated" else "note"
-    return Record(look.stat.inode, look.stat.size, look.stat.mtime_ns, digest_of(look.data)[:_DIGEST], kind)
+    return Record(version.stat.inode, version.stat.size, version.stat.mtime_ns, digest_of(version.data)[:_DIGEST], kind)
 
 
 def _keyed(found: Mapping[str, Record]) -> dict[str, Record]:
-    """Give each content its name; the second file of the same content gets another."""
+    """Give each content its key; further files of the same content get other keys."""
     times: dict[str, int] = {}
     keyed = {}
     for path in sorted(found):
@@ -169,20 +169,20 @@ def _keyed(found: Mapping[str, Record]) -> dict[str, Record]:
 
 
 def _placed(paths: WorkspacePaths, found: dict[str, Record], summaries: Mapping[Period, ExistingSummary]) -> dict[str, Record]:
-    """Say of each file whether it is searched, and of a dated one whether a summary of a model stands for it (rule 11)."""
+    """Mark the files that are not searched, and the dated files that a summary of a model covers."""
     dated = [_memory_file(path, record) for path, record in found.items() if record.kind in {"dated", "note"} and record.day]
     present = {file.source for file in dated}
     hidden = covered_days(dated, summaries)
     behind = covered(dated, {period: one for period, one in summaries.items() if not one.extract})
-    silent = {paths.relative(paths.summary(period)) for period in hidden}
+    excluded_paths = {paths.relative(paths.summary(period)) for period in hidden}
     for period, one in summaries.items():
         if one.extract and not one.edited and one.sources and one.sources <= present:
-            silent.add(paths.relative(paths.summary(period)))
+            excluded_paths.add(paths.relative(paths.summary(period)))
     placed = {}
     for path, record in found.items():
-        original, is_silent = bool(record.day) and path.rpartition("/")[2] in behind, path in silent
-        is_same = (record.original, record.silent) == (original, is_silent)
-        placed[path] = record if is_same else replace(record, original=original, silent=is_silent)
+        original, is_excluded = bool(record.day) and path.rpartition("/")[2] in behind, path in excluded_paths
+        is_same = (record.original, record.excluded) == (original, is_excluded)
+        placed[path] = record if is_same else replace(record, original=original, excluded=is_excluded)
     return placed
 
 

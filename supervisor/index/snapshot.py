@@ -1,17 +1,9 @@
 """
-What is searched at one moment: a commit of the index, and in place of what has changed since, groups held in memory.
+A commit of the index, opened for searching: whether its files are valid, what it holds, and what has changed since.
 
-A view never changes; who brings the index up to date makes another. So a search goes on undisturbed while another thread
-does so.
-
-Whether the files of an index are as tantivy wrote them: it trusts them, and a wrong length in one can end the process.
-
-Each ends with a checksum of its own. Only a file that was written to after the commit that names it is read for it: a fault
-of the disk that leaves no trace is not looked for.
-
-A commit of the index, opened to be searched: whether its files are whole, what it holds, and whether that still stands.
-
-A view that holds in memory what has changed since its commit, for a process that can't write the index, or not now.
+tantivy trusts its files: a wrong length in one can end the process. So a file that was written to after its commit must have
+the checksum at its end, and one that changes in place while it is open makes the search raise BadFile. An error of the disk
+that changes no timestamp is not looked for. Changes that can't be committed now are added as an overlay in memory.
 """
 
 from __future__ import annotations
@@ -26,12 +18,12 @@ from typing import TYPE_CHECKING, Final
 
 from supervisor.index.bm25 import CONTEXT_WIDTHS, Corpus
 from supervisor.index.commit import differing
-from supervisor.index.documents import unit_of
+from supervisor.index.documents import decode_passage
 from supervisor.index.engine import Engine
 from supervisor.index.hit import Hit
 from supervisor.index.manifest import Manifest, parse_manifest
-from supervisor.index.overlay import Overlay, OverlayGroup, hold
-from supervisor.index.ranking import Scored, own, rank
+from supervisor.index.overlay import Overlay, OverlayGroup, overlay_group
+from supervisor.index.ranking import Scored, own_words, rank
 from supervisor.protocol.errors import BadFile, SupervisorError
 from supervisor.protocol.lenient_json import parse_json
 from supervisor.text.tokenizer import tokens
@@ -49,12 +41,12 @@ if TYPE_CHECKING:
     from supervisor.query.calendar import Days
     from supervisor.query.parse import Query
 
-#: Candidates that are scored; words that they are found by, the most telling of the question.
+#: The most candidates that are scored, and the most words of a question that they are found by: its rarest.
 CANDIDATES: Final = 80
 _MOST_WORDS: Final = 10
-#: Words whose frequencies are kept: those of an answer are asked for again and again.
+#: Words whose frequencies are cached.
 _KNOWN: Final = 10_000
-#: What the characters count of a word of two that stands nowhere (拔牙, where 智齿要拔 was said), a rare one the most.
+#: The weight of the characters of a two-character word that no passage has (拔牙, where 智齿要拔 was said), times their rarity.
 _PAIR: Final = 2
 _CHARACTER: Final = 0.5
 _ORDER: Final[Mapping[Tier, int]] = {"long_term": 0, "dated": 1, "original": 2, "summary": 3}  # 003
@@ -63,42 +55,43 @@ _ORDER: Final[Mapping[Tier, int]] = {"long_term": 0, "dated": 1, "original": 2, 
 @dataclass(frozen=True)
 class View:
     """
-    *catalogue* has the files as last looked at and the groups as committed.
+    An immutable state of the index: an open commit, and the overlay of changes since.
 
-    *commit* is the stat of that commit's list, *segments* are those of the files that it consists of.
+    *manifest* has the files of the last scan and the groups of the commit. *commit* is the stat of the commit's list of files,
+    *segments* are the stats of these files.
     """
 
     engine: Engine | None = None
-    catalogue: Manifest = field(default_factory=Manifest)
-    fresh: Overlay = field(default_factory=Overlay)
+    manifest: Manifest = field(default_factory=Manifest)
+    overlay: Overlay = field(default_factory=Overlay)
     commit: Stat | None = None
     segments: Mapping[Path, Stat] = field(default_factory=dict)
-    #: Whether the catalogue's files are newer than the commit.
+    #: Whether the files of the manifest are newer than the commit.
     is_ahead: bool = False
     k1: float = 1.2
     b: float = 0.75
 
     @cached_property
     def file_count(self) -> int:
-        """How many files are searched."""
-        return sum(not record.silent for record in self.catalogue.files.values())
+        """The number of files that are searched."""
+        return sum(not record.excluded for record in self.manifest.files.values())
 
     @cached_property
     def paths(self) -> Mapping[str, str]:
-        """The path of each content."""
-        return self.catalogue.paths()
+        """The path of each content, by key."""
+        return self.manifest.paths()
 
     @cached_property
     def corpora(self) -> list[Corpus]:
-        """The statistics of each field over all that is searched."""
+        """The statistics of each field over all searched passages."""
         return [self._corpus(reach) for reach in range(len(CONTEXT_WIDTHS))]
 
     @cached_property
     def _of_tier(self) -> Mapping[Tier, frozenset[str]]:
-        """The contents of each tier."""
+        """The keys of the contents of each tier."""
         found: dict[Tier, set[str]] = defaultdict(set)
         for key, path in self.paths.items():
-            found[self.catalogue.files[path].tier].add(key)
+            found[self.manifest.files[path].tier].add(key)
         return {tier: frozenset(keys) for tier, keys in found.items()}
 
     @cached_property
@@ -106,7 +99,7 @@ class View:
         return {}
 
     def place(self, root: Path, path: str) -> Path:
-        """Return where the file lies; a path is put together once, for it takes longer than to look at the file."""
+        """Return the absolute path; it is cached, since joining takes longer than a stat."""
         if path not in self._places:
             self._places[path] = root / path
         return self._places[path]
@@ -114,7 +107,7 @@ class View:
     def found(
         self, query: Query, tiers: Sequence[Collection[Tier] | None], limit: int, least: float, share: float
     ) -> list[tuple[Scored, str]]:
-        """Return what is ranked of each of *tiers*, one behind the other; *share* is of the best of those before."""
+        """Return the ranked passages of each group of *tiers* in turn; *share* refers to the best passage of all."""
         found: list[tuple[Scored, str]] = []
         for some in tiers:
             floor = max(least, share * found[0][0].score) if found else least
@@ -125,12 +118,12 @@ class View:
         self, query: Query, tiers: Collection[Tier] | None, limit: int, least: float, share: float
     ) -> list[tuple[Scored, str]]:
         """
-        Return the units of *tiers* (None: all) that answer, each with its path, best first, at most *limit*.
+        Return at most *limit* passages of *tiers* (None: all), each with its path, best first.
 
-        Ties stand in 003's order of tiers, the newest first. What scores below *least*, or that *share* of the best, is left
-        out.
+        Equal scores are in the order of tiers of 003, then the newest first. Passages below the score *least*, or below this
+        *share* of the best, are dropped.
         """
-        files, paths, held = self.catalogue.files, self.paths, self._of_tier
+        files, paths, held = self.manifest.files, self.paths, self._of_tier
         keys = frozenset().union(*(held.get(tier, frozenset()) for tier in tiers)) if tiers is not None else paths.keys()
         if not keys:
             return []
@@ -143,17 +136,17 @@ class View:
         return [(one, paths[one.candidate.source[0]]) for one in best[:limit] if one.score >= floor]
 
     def hit(self, query: Query, one: Scored, path: str) -> Hit:
-        """Return the unit as recall shows it, with what raised it."""
-        words = own(query.words, one.candidate)
+        """Return the passage as a hit, with the reasons of its score."""
+        words = own_words(query.words, one.candidate)
         why = f"words: {', '.join(words)}" if words else "window"
-        unit = unit_of(one.candidate.source[1], path, self.catalogue.files[path].tier)
-        return Hit(unit, round(one.score, 4), (why, *one.because))
+        passage = decode_passage(one.candidate.source[1], path, self.manifest.files[path].tier)
+        return Hit(passage, round(one.score, 4), (why, *one.because))
 
     def _offered(self, query: Query, keys: Collection[str] | None) -> list[Candidate]:
         """
-        Return the candidates; where only days are asked for, the units of those days.
+        Return the candidates; if the question asks only for days, the passages of those days.
 
-        If there are none, those that name the day themselves: 12月24日 may lie ahead.
+        If there are none, the passages that name the day themselves: 12月24日 may be in the future.
         """
         weights = {word: query.words[word] * self.corpora[0].idf(word) for word in query.words}
         telling = sorted(query.words, key=lambda word: -weights[word])
@@ -162,14 +155,16 @@ class View:
         if query.only_days:
             of_days = self._found({}, query.days, keys)
             there = [one for one in of_days if one.day and any(one.day in days for days in query.days)]
-            return there or [one for one in self._found(words, (), keys) if len(own(query.words, one)) == len(query.words) > 1]
+            return there or [
+                one for one in self._found(words, (), keys) if len(own_words(query.words, one)) == len(query.words) > 1
+            ]
         return self._found(words, query.days, keys)
 
     def _in_characters(self, query: Query) -> Query:
-        """Return the query and the characters, where they stand somewhere, of its Chinese words of two that stand nowhere."""
+        """Return the query with the single characters of its two-character Chinese words that no passage has."""
         corpus = self.corpora[0]
         more = {
-            # how rare by our own count: jieba's dictionary would have to be loaded for it, most of a second
+            # the index's own rarity: loading jieba's dictionary for it takes most of a second
             char: counts * corpus.relative_idf(char) * _CHARACTER
             for word, counts in query.words.items()
             if len(word) == _PAIR and not word.isascii() and not corpus.frequency(word)
@@ -179,33 +174,33 @@ class View:
         return replace(query, words={**query.words, **more}) if more else query
 
     def _found(self, words: Mapping[str, float], days: Sequence[Days], keys: Collection[str] | None) -> list[Candidate]:
-        """Return the candidates of the engine, without the groups that memory has newer, and of those."""
+        """Return the candidates of the engine, except for groups of the overlay, and those of the overlay."""
         offered = self.engine.candidates(list(words), days, keys, CANDIDATES) if self.engine else []
-        if self.fresh.groups:
-            offered = [one for one in offered if one.group not in self.fresh.groups]
-            offered += self.fresh.candidates(words, days, CANDIDATES)
+        if self.overlay.groups:
+            offered = [one for one in offered if one.group not in self.overlay.groups]
+            offered += self.overlay.candidates(words, days, CANDIDATES)
         return offered
 
     def _corpus(self, reach: int) -> Corpus:
-        fresh, engine = self.fresh, self.engine
-        groups = [group for name, group in self.catalogue.groups.items() if name not in fresh.groups]
-        size = sum(group.units for group in groups) + fresh.units
-        words = sum(group.words[reach] for group in groups) + fresh.words(reach)
+        overlay, engine = self.overlay, self.engine
+        groups = [group for name, group in self.manifest.groups.items() if name not in overlay.groups]
+        size = sum(group.units for group in groups) + overlay.units
+        words = sum(group.words[reach] for group in groups) + overlay.words(reach)
 
         @lru_cache(maxsize=_KNOWN)
         def frequency(word: str) -> int:
-            return (engine.frequency(reach, word) if engine else 0) + fresh.frequency(reach, word)
+            return (engine.frequency(reach, word) if engine else 0) + overlay.frequency(reach, word)
 
         return Corpus(size, words / size if size else 0.0, frequency)
 
 
-#: How tantivy ends a file: the length of a JSON object that stands before, and its magic number.
+#: The end of each file of tantivy: the length of the JSON object before it, and a magic number.
 _END: Final = struct.Struct("<II")
 _MAGIC: Final = 1337
 
 
 def verify_checksums(disk: Disk, parts: Mapping[Path, Stat], committed: Stat) -> None:
-    """Raise BadFile where one of *parts*, which the list of a commit names, as of *committed*, is not as tantivy wrote it."""
+    """Raise BadFile if one of *parts* was written to after the commit *committed* and fails its checksum."""
     for path, stat in parts.items():
         if stat.mtime_ns > committed.mtime_ns and not _is_whole(_read(disk, path)):
             raise BadFile(path, "its bytes are not those that were written")
@@ -234,38 +229,38 @@ def _is_whole(data: bytes) -> bool:
 
 def open_commit(disk: Disk, commits: Path, stat: Stat, before: View) -> View | None:
     """
-    Return what is searched once the last commit is opened, its list being *commits* as of *stat*; settings as *before*.
+    Return the view of the commit whose list is *commits*, as of *stat*; the settings are those of *before*.
 
-    None where nothing has been committed yet: somebody is about to, or was killed before. BadFile where it can't be read.
+    None if the list names no files: the first commit is not finished, or its process was killed. BadFile if it is damaged.
     """
-    parts = _parts(disk, commits)
+    parts = _segment_files(disk, commits)
     if parts is None:
         return None
     verify_checksums(disk, parts, stat)
     engine = Engine(str(commits.parent), new=False)
     try:
-        catalogue = parse_manifest(engine.note())
+        manifest = parse_manifest(engine.note())
     except ValueError:
-        raise BadFile(commits.parent, "its catalogue is none") from None
-    # as of before the opening: where another commit or another file has come since, the next look sees that it is another
-    return _over(engine, catalogue, parts, stat, before)
+        raise BadFile(commits.parent, "it has no valid manifest") from None
+    # the stats are from before the opening, so that a change during it is seen by the next check
+    return _view_of(engine, manifest, parts, stat, before)
 
 
-def made_commit(engine: Engine, catalogue: Manifest, disk: Disk, commits: Path, before: View) -> View:
-    """Return what is searched once *engine* has made a commit; BadFile where its list is gone already."""
+def view_after_commit(engine: Engine, manifest: Manifest, disk: Disk, commits: Path, before: View) -> View:
+    """Return the view of the commit that *engine* has just made; BadFile if its list is already gone."""
     stat = disk.stat(commits)
-    return _over(engine, catalogue, _parts(disk, commits) or {}, stat, before)
+    return _view_of(engine, manifest, _segment_files(disk, commits) or {}, stat, before)
 
 
-def _over(engine: Engine, catalogue: Manifest, parts: Mapping[Path, Stat], commit: Stat | None, before: View) -> View:
-    return replace(before, engine=engine, catalogue=catalogue, fresh=Overlay(), commit=commit, segments=parts, is_ahead=False)
+def _view_of(engine: Engine, manifest: Manifest, parts: Mapping[Path, Stat], commit: Stat | None, before: View) -> View:
+    return replace(before, engine=engine, manifest=manifest, overlay=Overlay(), commit=commit, segments=parts, is_ahead=False)
 
 
-def _parts(disk: Disk, commits: Path) -> dict[Path, Stat] | None:
+def _segment_files(disk: Disk, commits: Path) -> dict[Path, Stat] | None:
     """
-    Return the files of the last commit that are there, by its list; None where nothing has been committed.
+    Return the stats of the files that the list of the last commit names; None if it names none.
 
-    What another process is writing, to commit it next, is none of them.
+    Files that another process is writing for its next commit are not among them.
     """
     try:
         named = [(one["segment_id"].replace("-", ""), one["deletes"]) for one in parse_json(disk.read(commits))["segments"]]
@@ -281,50 +276,50 @@ def _parts(disk: Disk, commits: Path) -> dict[Path, Stat] | None:
     return {commits.parent / name: stat for name, stat in found.items() if belongs(name)} if deleted else None
 
 
-def refuse_cut_off(disk: Disk, view: View) -> None:
-    """Raise BadFile where a file of the index is another in place than was opened: reading on could end the process."""
+def refuse_truncated(disk: Disk, view: View) -> None:
+    """Raise BadFile if an open file of the index was changed in place: reading on could end the process."""
     for path, opened in view.segments.items():
         stat = disk.stat(path)
-        # one that is gone was merged away, and is still there for who has it open
+        # a deleted file was merged into another; this process still has it open
         if stat and stat.inode == opened.inode and stat != opened:
             raise BadFile(path, "it was cut off or written over")
 
 
 def has_changed(disk: Disk, root: Path, view: View, path: str) -> bool:
-    """Tell whether the file is another than the view knows."""
+    """Tell whether the file has changed since the view."""
     try:
         stat = disk.stat(view.place(root, path))
     except OSError:
-        return True  # its folder may not be looked into any more
-    return stat is None or not view.catalogue.files[path].is_as(stat)
+        return True  # its folder is not accessible any more
+    return stat is None or not view.manifest.files[path].is_as(stat)
 
 
-#: Changed groups that are held at most, the newest.
+#: The most changed groups that an overlay holds; the newest are taken.
 _MOST: Final = 50
 
 
-def holding(
+def with_overlay(
     view: View,
     files: Mapping[str, Record],
     made: Callable[[str, Mapping[str, Record]], Iterator[Document]],
     deadline: Deadline,
 ) -> tuple[View, int]:
     """
-    Return the view over the *files* as they now are, and how many changed groups it lacks.
+    Return the view with an overlay for the *files* as they are now, and the number of changed groups that it lacks.
 
-    Groups are *made* of their files, the newest first, until the *deadline*; one that can't be read is lacking.
+    *made* returns the documents of a group; groups are made until the *deadline*, the newest first. An unreadable one lacks.
     """
-    after = replace(view.catalogue, files=files)
+    after = replace(view.manifest, files=files)
     plan, members = after.planned(), after.members()
     changed, gone = differing(after.groups, plan)
     changed.sort(key=lambda name: -max(record.mtime_ns for record in members[name].values()))
     held = {name: OverlayGroup() for name in gone}
     for name in changed[:_MOST]:
-        known = view.fresh.groups.get(name)
+        known = view.overlay.groups.get(name)
         if known and known.keys == plan[name]:
             held[name] = known
         elif not deadline.is_over:
             with contextlib.suppress(OSError, SupervisorError):
-                held[name] = hold(plan[name], made(name, members[name]))
-    is_ahead = view.is_ahead or files != view.catalogue.files
-    return replace(view, catalogue=after, fresh=Overlay(held), is_ahead=is_ahead), sum(name not in held for name in changed)
+                held[name] = overlay_group(plan[name], made(name, members[name]))
+    is_ahead = view.is_ahead or files != view.manifest.files
+    return replace(view, manifest=after, overlay=Overlay(held), is_ahead=is_ahead), sum(name not in held for name in changed)

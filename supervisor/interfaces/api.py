@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from supervisor.index.hit import Hit, SearchResult
     from supervisor.protocol.clock import Clock
     from supervisor.protocol.inbox import Chat
-    from supervisor.protocol.message import Message
     from supervisor.protocol.turn import Receipt
     from supervisor.recall.lines import Lines
 
@@ -91,7 +90,7 @@ class Memory:
         from supervisor.context.build import replay
 
         self._refresh()
-        return replay(self.why(turn), self._recall, config=self.workspace.config)
+        return replay(self.why(turn), self.workspace.searcher.search, config=self.workspace.config)
 
     # ── looking things up ────────────────────────────────────────────────────
 
@@ -101,14 +100,15 @@ class Memory:
         if limit < 1:
             raise BadRequest("limit", f"{limit} is not allowed, give 1 or more")
         self._refresh()
-        return self._recall(query, self._clock()).hits[:limit]
+        return self.workspace.searcher.search(query, self._clock()).hits[:limit]
 
     def get(self, path: str, start: int = 1, lines: int | None = None) -> Lines:
         """Return *lines* lines of a memory file from line *start* on, or those of a citation: "memory/….md#L4-L6"."""
-        from supervisor.recall.lines import get
+        from supervisor.recall.lines import read_lines
 
         _refuse_no_text("path", path)
-        return get(self.workspace, path, start, lines)
+        ws = self.workspace
+        return read_lines(path, start, lines, files=ws.files, paths=ws.paths, memory=ws.memory)
 
     # ── adding, and the index ────────────────────────────────────────────────
 
@@ -138,9 +138,7 @@ class Memory:
 
         Nothing is rebuilt (`shared`) if another process keeps the index locked for longer than *wait_s* seconds.
         """
-        from supervisor.recall.search import refresh
-
-        return refresh(self.workspace, wait_s, anew=True)
+        return self.workspace.searcher.refresh(wait_s, rebuild=True)
 
     def _ask(self, question: str | None, session: str, chat: str) -> tuple[Asked, datetime, SearchResult]:
         """Return what is asked, the moment, and the result of recall."""
@@ -151,12 +149,7 @@ class Memory:
         now, ws = self._clock(), self.workspace
         where = _chat(session, chat)
         asked = read_input(question, where, history=ws.history, files=ws.files, paths=ws.paths, zone=ws.zone, events=ws.events)
-        return asked, now, self._recall(asked.question, now, asked.before)
-
-    def _recall(self, question: str, now: datetime, recent: Sequence[Message] = ()) -> SearchResult:
-        from supervisor.recall.search import recall
-
-        return recall(self.workspace, question, now, recent)
+        return asked, now, self.workspace.searcher.search(asked.question, now, asked.before)
 
     def _saved(self, turn: Injection) -> Injection:
         """Write the receipt of the turn and return the turn."""
@@ -169,13 +162,11 @@ class Memory:
 
     def _refresh(self) -> None:
         """Update the index; if that fails the turn goes on with the old one, and an event reports it."""
-        from supervisor.recall.search import refresh
-
         if not self._keep_fresh:
             return
         fault = ""
         try:
-            refresh(self.workspace)
+            self.workspace.searcher.refresh()
         except (SupervisorError, OSError) as error:
             fault = str(as_supervisor_error(error, "index", self.workspace.paths.root))
         self.workspace.events.transition("degraded", fault, cleared="recovered", what="index", why=fault)

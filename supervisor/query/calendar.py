@@ -1,4 +1,4 @@
-"""Stretches of days, as people name them: what the rules of dates in both languages count with."""
+"""Spans of days as people name them: the arithmetic that the date rules of both languages use (see dates_en, dates_zh)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Days:
-    """From *first* to *last*, both included."""
+    """The days from *first* to *last*, both included."""
 
     first: date
     last: date
@@ -19,25 +19,25 @@ class Days:
 
     @property
     def length(self) -> int:
-        """How many days it has."""
+        """The number of days."""
         return (self.last - self.first).days + 1
 
     def away(self, day: date) -> int:
-        """Return how many days *day* lies after the stretch, negative before it, 0 in it."""
+        """Return how many days *day* is after the span, negative before it, 0 within it."""
         return max(0, (day - self.last).days) or min(0, (day - self.first).days)
 
     @property
     def label(self) -> str:
-        """The stretch as a person reads it: "2026-01-28", "2026-01-05..2026-01-11"."""
+        """The span as a person reads it: "2026-01-28", "2026-01-05..2026-01-11"."""
         return f"{self.first}" if self.first == self.last else f"{self.first}..{self.last}"
 
 
-#: Parts of a month by their first and last day; 31 stands for the last there is.
+#: Parts of a month by their first and last day; 31 means the last day of the month.
 PARTS: Final = {"early": (1, 10), "mid": (11, 20), "late": (21, 31), "begin": (1, 7), "end": (25, 31), "whole": (1, 31)}
-#: Seasons by their first month, as the northern half of the earth has them.
+#: Seasons by their first month, on the northern hemisphere.
 SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "winter": 12}
-#: Feasts of the sun's calendar by first and last day. Those of the moon's (春节, 中秋) are found by their names alone.
-FEASTS: Final = {
+#: Holidays of the solar calendar by first and last day. Those of the lunar one (春节, 中秋) are only found as words.
+HOLIDAYS: Final = {
     "new year": ((1, 1), (1, 3)),
     "valentine": ((2, 14), (2, 14)),
     "labour day": ((5, 1), (5, 5)),
@@ -52,8 +52,8 @@ FEASTS: Final = {
 _YEAR_PARTS: Final = {"begin": (1, 2), "end": (11, 12), "first half": (1, 6), "second half": (7, 12)}
 
 
-def one(year: int, month: int, day: int) -> Days | None:
-    """Return that one day; None where the calendar has none."""
+def single_day(year: int, month: int, day: int) -> Days | None:
+    """Return a single day; None if the calendar has no such day."""
     try:
         found = date(year, month, day)
     except ValueError:
@@ -61,15 +61,15 @@ def one(year: int, month: int, day: int) -> Days | None:
     return Days(found, found)
 
 
-def latest(month: int, day: int, today: date) -> Days | None:
-    """Return the day of that name which is the last one not after *today*."""
-    # subtle: 29 February may lie up to eight years back
-    found = (one(year, month, day) for year in range(today.year, today.year - 9, -1))
+def latest_day(month: int, day: int, today: date) -> Days | None:
+    """Return the last such day that is not after *today*."""
+    # subtle: 29 February may be up to eight years ago
+    found = (single_day(year, month, day) for year in range(today.year, today.year - 9, -1))
     return next((days for days in found if days and days.first <= today), None)
 
 
 def month_of(year: int, month: int, part: str = "whole") -> Days | None:
-    """Return that month, or the *part* of it."""
+    """Return a month, or a *part* of it; None outside of the calendar."""
     if not (1 <= month <= 12 and 1 <= year <= 9998):
         return None
     length = (date(year + month // 12, month % 12 + 1, 1) - timedelta(days=1)).day
@@ -78,14 +78,14 @@ def month_of(year: int, month: int, part: str = "whole") -> Days | None:
 
 
 def latest_month(month: int, today: date, part: str = "whole") -> Days | None:
-    """Return the month of that name which is the last one that has begun."""
+    """Return the last such month that has begun."""
     return month_of(today.year - (month > today.month), month, part)
 
 
 def day_of_month_back(today: date, months: int, day: int) -> Days | None:
-    """Return that day of the month so many months before *today*'s; None where it has no such day."""
+    """Return that day of the month *months* before today's; None if it has no such day."""
     month = months_back(today, months)
-    return month and one(month.first.year, month.first.month, day)
+    return month and single_day(month.first.year, month.first.month, day)
 
 
 def months_back(today: date, count: int) -> Days | None:
@@ -95,43 +95,43 @@ def months_back(today: date, count: int) -> Days | None:
 
 
 def year_of(year: int) -> Days | None:
-    """Return the whole year."""
+    """Return a whole year; None outside of the calendar."""
     return Days(date(year, 1, 1), date(year, 12, 31)) if 1 <= year <= 9998 else None
 
 
 def part_of_year(year: int, part: str) -> Days | None:
-    """Return its beginning, its end, or one of its halves."""
+    """Return the beginning, the end, or a half of a year."""
     first, last = (month_of(year, month) for month in _YEAR_PARTS[part])
     return Days(first.first, last.last) if first and last else None
 
 
-def feast_of(year: int, feast: str) -> Days | None:
-    """Return the days of the feast in that year."""
-    first, last = (one(year, *day) for day in FEASTS[feast])
+def holiday_of(year: int, feast: str) -> Days | None:
+    """Return the days of the holiday in that year."""
+    first, last = (single_day(year, *day) for day in HOLIDAYS[feast])
     return Days(first.first, last.last) if first and last else None
 
 
-def latest_feast(feast: str, today: date) -> Days | None:
-    """Return the last one that has begun."""
-    found = feast_of(today.year, feast)
-    return found if found and found.first <= today else feast_of(today.year - 1, feast)
+def latest_holiday(feast: str, today: date) -> Days | None:
+    """Return the last such holiday that has begun."""
+    found = holiday_of(today.year, feast)
+    return found if found and found.first <= today else holiday_of(today.year - 1, feast)
 
 
 def season_of(year: int, season: str) -> Days | None:
-    """Return three months; winter begins in December of *year*."""
+    """Return the three months of a season; winter begins in December of *year*."""
     first = month_of(year, SEASONS[season])
     last = month_of(year + (season == "winter"), (SEASONS[season] + 1) % 12 + 1)
     return Days(first.first, last.last) if first and last else None
 
 
 def latest_season(season: str, today: date) -> Days | None:
-    """Return the season of that name which is the last one that has begun."""
+    """Return the last such season that has begun."""
     found = season_of(today.year, season)
     return found if found and found.first <= today else season_of(today.year - 1, season)
 
 
 def days_back(today: date, count: int, around: int = 0) -> Days | None:
-    """Return the day *count* days ago, with *around* days on both sides; None where the calendar ends."""
+    """Return the day *count* days ago, with *around* days on both sides; None outside of the calendar."""
     try:
         there = today - timedelta(days=count)
         return Days(there - timedelta(days=around), there + timedelta(days=around))
@@ -146,20 +146,20 @@ def week_back(today: date, count: int) -> Days | None:
 
 
 def weekday_back(today: date, weekday: int, weeks: int | None = None) -> Days | None:
-    """Return that weekday (0 = Monday) of the week *weeks* ago; without one the last that is not after *today*."""
+    """Return that weekday (0 = Monday) of the week *weeks* ago; with None the last one that is not after *today*."""
     back = (today.weekday() - weekday) % 7 if weeks is None else today.weekday() - weekday + 7 * weeks
     return days_back(today, back)
 
 
 def weekend_back(today: date, weeks: int | None = None) -> Days | None:
-    """Return Saturday and Sunday of the week *weeks* ago; without one the last that has begun."""
+    """Return Saturday and Sunday of the week *weeks* ago; with None the last weekend that has begun."""
     saturday = weekday_back(today, 5, weeks)
     return Days(saturday.first, saturday.first + timedelta(days=1)) if saturday else None
 
 
 def ago(today: date, count: int, unit: str) -> Days | None:
     """
-    Return about what "*count* *unit*s ago" means: the day, the days around a week's distance, the month, the year.
+    Return the span that "*count* *unit*s ago" means: a day, seven days around it for weeks, a month, or a year.
 
     >>> ago(date(2026, 1, 31), 2, "week").label, ago(date(2026, 1, 31), 3, "month").label
     ('2026-01-14..2026-01-20', '2025-10-01..2025-10-31')
@@ -171,11 +171,11 @@ def ago(today: date, count: int, unit: str) -> Days | None:
     return months_back(today, count) if unit == "month" else year_of(today.year - count)
 
 
-def past(today: date, count: int, unit: str) -> Days | None:
+def past_span(today: date, count: int, unit: str) -> Days | None:
     """
     Return the *count* *unit*s up to today.
 
-    >>> past(date(2026, 1, 31), 2, "week").label
+    >>> past_span(date(2026, 1, 31), 2, "week").label
     '2026-01-17..2026-01-31'
     """
     first = days_back(today, count * {"day": 1, "week": 7, "month": 30, "year": 365}[unit])

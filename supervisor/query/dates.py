@@ -1,8 +1,8 @@
 """
-The days that a question speaks of, seen from the day it is asked: 5月2号, 上周三, 五月初, "last Friday", "in June 2023".
+Find the days that a question names, relative to the day it is asked: 5月2号, 上周三, 五月初, "last Friday", "in June 2023".
 
-What has no year is the last one that has begun: memories lie behind us. Each language has its table (dates_zh, dates_en);
-a rule sees only what the rules above it have left.
+A date without a year is the last one that has begun, since memories are in the past. Each language has a table of rules
+(dates_zh, dates_en); a rule only sees the text that the rules before it have left.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from supervisor.query.calendar import Days, latest, month_of, one
+from supervisor.query.calendar import Days, latest_day, month_of, single_day
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     DaysOf: TypeAlias = Callable[[re.Match[str], date], Days | None]
 
 _FULL: Final = re.compile(r"(?<!\d)((?:19|20)\d\d)(?:-(\d\d?)-|/(\d\d?)/|\.(\d\d?)\.)(\d\d?)(?!\d)")
-#: Month first, as 5/2 is read in Chinese and American English; day first where there is no such month. Fractions are none, and
-#: 24/7 neither.
+#: Month first, as 5/2 is read in Chinese and American English; day first if there is no such month. Fractions and 24/7 are
+#: no dates.
 _SLASHED: Final = re.compile(
     r"(?<![\d/.$€£¥￥])(?:(?P<where>on|since|from|by|until|before|after|[在从到于是])\s*)?"
     r"(?<![\d/.])(?P<one>\d\d?)/(?P<two>\d\d?)(?:/(?P<year>20\d\d|\d\d))?(?![\d/%])",
     re.IGNORECASE,
 )
 _FRACTIONS: Final = frozenset({"1/2", "1/3", "2/3", "1/4", "3/4", "1/5", "1/8"})
-#: Between two days that are a stretch: 5月2号到5月4号, "May 2 to May 4".
+#: Between the first and the last day of a span: 5月2号到5月4号, "May 2 to May 4".
 _TO: Final = re.compile(r"\s*(?:到|至|[-–—~]+|to|through|until|till)\s*", re.IGNORECASE)
 _LATIN: Final = re.compile("[A-Za-z]")
 _MONTH: Final = re.compile(r"(?<![\d-])((?:19|20)\d\d)[-/](0[1-9]|1[0-2])(?![\d/-])")
@@ -38,7 +38,7 @@ _MONTH: Final = re.compile(r"(?<![\d-])((?:19|20)\d\d)[-/](0[1-9]|1[0-2])(?![\d/
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Days that a text names, and where in the text (NFKC) it does so."""
+    """Days that a text names, and their place in the text (NFKC)."""
 
     days: Days
     start: int
@@ -47,7 +47,7 @@ class Span:
 
 def spans(text: str, today: date) -> tuple[Span, ...]:
     """
-    Return the days that *text* names, in its order.
+    Return the days that *text* names, in the order of the text.
 
     >>> from datetime import date
     >>> [span.days.label for span in spans("5月2号和上周三说了什么，还有 in June 2025?", date(2026, 1, 31))]
@@ -61,14 +61,14 @@ def spans(text: str, today: date) -> tuple[Span, ...]:
             days = days_of(match, today)
             if days:
                 found.append(Span(days, match.start(), match.end()))
-            return "\0" * len(match[0])  # what the calendar does not have (2月30日) is no other date either
+            return "\0" * len(match[0])  # a day that does not exist (2月30日) must not be read as another date
 
         rest = pattern.sub(taken, rest)
     return tuple(_joined(sorted(found, key=lambda span: span.start), rest))
 
 
 def _joined(found: Iterable[Span], text: str) -> Iterator[Span]:
-    """Yield the spans, those from one day to another as one."""
+    """Yield the spans, joined where the text says from one day to another."""
     held: Span | None = None
     for span in found:
         if held and held.days.last < span.days.first and _TO.fullmatch(text, held.end, span.start):
@@ -83,7 +83,7 @@ def _joined(found: Iterable[Span], text: str) -> Iterator[Span]:
 
 def _full(match: re.Match[str], _today: date) -> Days | None:
     year, *months, day = match.groups()
-    return one(int(year), int(next(month for month in months if month)), int(day))
+    return single_day(int(year), int(next(month for month in months if month)), int(day))
 
 
 def _slashed(match: re.Match[str], today: date) -> Days | None:
@@ -94,8 +94,8 @@ def _slashed(match: re.Match[str], today: date) -> Days | None:
     if month > 12:
         month, day = day, month
     if not match["year"]:
-        return latest(month, day, today)
-    return one(int(match["year"]) % 2000 + 2000, month, day)
+        return latest_day(month, day, today)
+    return single_day(int(match["year"]) % 2000 + 2000, month, day)
 
 
 def _month(match: re.Match[str], _today: date) -> Days | None:
@@ -103,7 +103,7 @@ def _month(match: re.Match[str], _today: date) -> Days | None:
 
 
 def _rules(text: str) -> Iterator[tuple[re.Pattern[str], DaysOf]]:
-    """Yield the rules that can hold of the text; a language that it has no letter of is not even loaded."""
+    """Yield the rules that can match the text; the rules of a language are loaded only if the text has its letters."""
     yield from ((_FULL, _full), (_MONTH, _month), (_SLASHED, _slashed))
     if not text.isascii():
         from supervisor.query import dates_zh

@@ -1,4 +1,4 @@
-"""How English names days: May 2nd, in June 2023, last Friday, the day before yesterday, two weeks ago (see dates)."""
+"""Rules for days in English: May 2nd, in June 2023, last Friday, the day before yesterday, two weeks ago (see dates)."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from supervisor.query.calendar import (
     ago,
     day_of_month_back,
     days_back,
-    feast_of,
-    latest,
-    latest_feast,
+    holiday_of,
+    latest_day,
+    latest_holiday,
     latest_month,
     latest_season,
     month_of,
     months_back,
-    one,
-    past,
+    past_span,
     season_of,
+    single_day,
     week_back,
     weekday_back,
     weekend_back,
@@ -42,7 +42,7 @@ _NUMBERS: Final = {word: n for n, word in enumerate(_COUNTED)} | {
     "twenty": 20,
     "thirty": 30,
 }
-_FEASTS: Final = {
+_HOLIDAYS: Final = {
     "new year's eve": "new year's eve",
     "new year's day": "new year",
     "new year's": "new year",
@@ -83,16 +83,16 @@ def _month(text: str) -> int:
 
 def _day(match: re.Match[str], today: date) -> Days | None:
     month, day = _month(match["month"]), int(match["day"])
-    return one(int(match["year"]), month, day) if match["year"] else latest(month, day, today)
+    return single_day(int(match["year"]), month, day) if match["year"] else latest_day(month, day, today)
 
 
 def _none(_match: re.Match[str], _today: date) -> Days | None:
-    """Of what lies ahead nothing is remembered under these names."""
+    """A future date is no date to search for."""
     return None
 
 
 def _is_the_one_before(found: Days | None, match: re.Match[str], today: date) -> TypeGuard[Days]:
-    """Tell whether "last" means not the one that *today* is in, but the one a year before."""
+    """Tell whether "last" means a year before the span that *today* is in."""
     return found is not None and today in found and (match.groupdict().get("near") or "").lower() == "last"
 
 
@@ -116,7 +116,7 @@ def _weekday_before_last(match: re.Match[str], today: date) -> Days | None:
 
 
 def _years_ago_today(match: re.Match[str], today: date) -> Days | None:
-    return one(today.year - (_count(match["n"]) or 1), today.month, today.day)
+    return single_day(today.year - (_count(match["n"]) or 1), today.month, today.day)
 
 
 def _season(match: re.Match[str], today: date) -> Days | None:
@@ -165,13 +165,13 @@ def _stretch(unit: str, back: int, today: date) -> Days | None:
     return months_back(today, back) if unit == "month" else year_of(today.year - back)
 
 
-def _feast(match: re.Match[str], today: date) -> Days | None:
-    feast, year = _FEASTS[match["feast"].lower().replace("’", "'")], match["year"]
-    return feast_of(int(year), feast) if year else latest_feast(feast, today)
+def _holiday(match: re.Match[str], today: date) -> Days | None:
+    feast, year = _HOLIDAYS[match["feast"].lower().replace("’", "'")], match["year"]
+    return holiday_of(int(year), feast) if year else latest_holiday(feast, today)
 
 
 def _past(match: re.Match[str], today: date) -> Days | None:
-    return past(today, _count(match["n"]) or 5, match["unit"].lower())
+    return past_span(today, _count(match["n"]) or 5, match["unit"].lower())
 
 
 def _half_year(_match: re.Match[str], today: date) -> Days | None:
@@ -180,12 +180,12 @@ def _half_year(_match: re.Match[str], today: date) -> Days | None:
 
 def _number_only(match: re.Match[str], today: date) -> Days | None:
     day = int(match["day"])
-    found = one(today.year, today.month, day)
+    found = single_day(today.year, today.month, day)
     return found if found and found.first <= today else day_of_month_back(today, 1, day)
 
 
 def _count(text: str) -> int:
-    """Return what the number says; 0 for a few."""
+    """Return the value of a number word; 0 for "a few"."""
     text = text.lower().removesuffix(" of").removeprefix("a ") or "a"
     return int(text) if text.isdigit() else _NUMBERS.get(text, 0)
 
@@ -218,7 +218,7 @@ RULES: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Days |
     (_rule(rf"\b(?P<n>{_COUNT})\s+years?\s+ago\s+today\b"), _years_ago_today),
     (_rule(rf"\b{_MONTH}\s+{_DAY}{_YEAR}"), _day),
     (_rule(rf"\b{_DAY}\s+(?:of\s+)?{_MONTH}{_YEAR}"), _day),
-    # subtle: "may", "march" and "sun" are words too; a month stands alone only behind what makes it one, or before a year
+    # subtle: "may", "march" and "sun" are words too: a month needs a preposition or the like before it, or a year after it
     (_rule(rf"\b{_OF}{_MONTH}{_YEAR}"), _of_month),
     (_rule(rf"\b{_MONTH},?\s+(?:of\s+)?(?P<year>(?:19|20)[0-9]{{2}})\b"), _of_month),
     (_rule(rf"\b(?P<near>in|during|since|until|by|of|last|this|around|back in)\s+{_MONTH}{_YEAR}"), _of_month),
@@ -227,7 +227,7 @@ RULES: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Days |
         _season,
     ),
     (_rule(rf"\b(?P<near>last|this)\s+{_SEASON}\b"), _season),
-    (_rule(rf"\b(?P<feast>{'|'.join(_FEASTS)})(?:\s+day)?\b{_YEAR}".replace("'", "['’]")), _feast),
+    (_rule(rf"\b(?P<feast>{'|'.join(_HOLIDAYS)})(?:\s+day)?\b{_YEAR}".replace("'", "['’]")), _holiday),
     (_rule(r"\b(?:in|during|since|of|back in|year)\s+(?P<year>(?:19|20)[0-9]{2})\b"), _year),
     (
         _rule(

@@ -1,4 +1,4 @@
-"""How Chinese names days: 2026年1月28日, 五月初, 去年六月, 昨天, 上周三, 三天前 (see dates)."""
+"""Rules for days in Chinese: 2026年1月28日, 五月初, 去年六月, 昨天, 上周三, 三天前 (see dates)."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from supervisor.query.calendar import (
     ago,
     day_of_month_back,
     days_back,
-    feast_of,
-    latest,
-    latest_feast,
+    holiday_of,
+    latest_day,
+    latest_holiday,
     latest_month,
     latest_season,
     month_of,
     months_back,
-    one,
     part_of_year,
-    past,
+    past_span,
     season_of,
+    single_day,
     week_back,
     weekday_back,
     weekend_back,
@@ -42,7 +42,7 @@ _SEASON: Final = {"春": "spring", "夏": "summer", "秋": "autumn", "冬": "win
 _DAY: Final = {"今": 0, "昨": 1, "前": 2, "大前": 3}
 _WEEKS: Final = {"上上": 2, "上": 1, "这": 0, "本": 0, "": None}
 _WEEKDAY: Final = "一二三四五六日天"
-_FEASTS: Final = {
+_HOLIDAYS: Final = {
     "元旦": "new year",
     "情人节": "valentine",
     "劳动节": "labour day",
@@ -61,7 +61,7 @@ _UNIT: Final = {"天": "day", "日": "day", "周": "week", "星期": "week", "�
 
 def number(text: str) -> int:
     """
-    Return what 28, 二十八 or 廿八 says.
+    Return the value of a number of up to two digits: 28, 二十八 or 廿八.
 
     >>> number("28"), number("二十八"), number("十"), number("廿一")
     (28, 28, 10, 21)
@@ -84,13 +84,13 @@ def _year(match: re.Match[str], today: date) -> int | None:
 
 def _day(match: re.Match[str], today: date) -> Days | None:
     year, month, day = _year(match, today), number(match["month"]), number(match["day"])
-    first = one(year, month, day) if year is not None else latest(month, day, today)
-    last = first and match.groupdict().get("to") and one(first.first.year, month, number(match["to"]))
+    first = single_day(year, month, day) if year is not None else latest_day(month, day, today)
+    last = first and match.groupdict().get("to") and single_day(first.first.year, month, number(match["to"]))
     return Days(first.first, last.first) if first and last and first.first <= last.first else first
 
 
 def _none(_match: re.Match[str], _today: date) -> Days | None:
-    """Of what lies ahead, and of the moon's calendar, nothing is remembered under these numbers."""
+    """A future date, or one of the lunar calendar, is no date to search for."""
     return None
 
 
@@ -119,9 +119,9 @@ def _whole_year(match: re.Match[str], today: date) -> Days | None:
     return year_of(year) if year else None
 
 
-def _feast(match: re.Match[str], today: date) -> Days | None:
-    year, feast = _year(match, today), _FEASTS[match["feast"]]
-    return feast_of(year, feast) if year is not None else latest_feast(feast, today)
+def _holiday(match: re.Match[str], today: date) -> Days | None:
+    year, feast = _year(match, today), _HOLIDAYS[match["feast"]]
+    return holiday_of(year, feast) if year is not None else latest_holiday(feast, today)
 
 
 def _year_part(match: re.Match[str], today: date) -> Days | None:
@@ -131,16 +131,16 @@ def _year_part(match: re.Match[str], today: date) -> Days | None:
 
 
 def _same_day(match: re.Match[str], today: date) -> Days | None:
-    return one(today.year - _YEARS_BACK[match["year"]], today.month, today.day)
+    return single_day(today.year - _YEARS_BACK[match["year"]], today.month, today.day)
 
 
 def _past(match: re.Match[str], today: date) -> Days | None:
-    return past(today, 5 if match["n"] == "几" else number(match["n"]), _UNIT[match["unit"]])
+    return past_span(today, 5 if match["n"] == "几" else number(match["n"]), _UNIT[match["unit"]])
 
 
 def _number_only(match: re.Match[str], today: date) -> Days | None:
     day = number(match["day"])
-    found = one(today.year, today.month, day)
+    found = single_day(today.year, today.month, day)
     return found if found and found.first <= today else day_of_month_back(today, 1, day)
 
 
@@ -173,12 +173,12 @@ def _ago(match: re.Match[str], today: date) -> Days | None:
 
 _BACK: Final = "(?P<back>上上|上|这|本)"
 _WEEK: Final = "个?(?:周|星期|礼拜)"
-#: Every Wednesday, and the next one, are no day that is remembered.
+#: 每周三 and 下周三 name no day in the past.
 _NO_HABIT: Final = "(?<![每下逢隔])(?<![每下]个)(?<![两双单])"
 RULES: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Days | None]], ...]] = (
     (
         re.compile(
-            f"(?:明年|大?后年|来年)的?(?:{_N}月份?(?:{_N}[日号]?)?|[春夏秋冬][天季]|{'|'.join(_FEASTS)}|年?[初底末]|[上下]半年)?"
+            f"(?:明年|大?后年|来年)的?(?:{_N}月份?(?:{_N}[日号]?)?|[春夏秋冬][天季]|{'|'.join(_HOLIDAYS)}|年?[初底末]|[上下]半年)?"
         ),
         _none,
     ),
@@ -194,7 +194,7 @@ RULES: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Days |
     (re.compile(f"{_BACK}个?月的?(?P<day>{_N})[日号](?!线)"), _day_of_near_month),
     (re.compile(f"{_BACK}个?月(?P<part>初|上旬|中旬|下旬|底|末|中)?"), _near_month),
     (re.compile(f"(?:{_YEAR})?(?P<season>[春夏秋冬])(?:天|季)"), _season),
-    (re.compile(f"(?:{_YEAR})?(?P<feast>{'|'.join(_FEASTS)})(?:节|假期|期间|那天)?"), _feast),
+    (re.compile(f"(?:{_YEAR})?(?P<feast>{'|'.join(_HOLIDAYS)})(?:节|假期|期间|那天)?"), _holiday),
     (re.compile("(?P<year>去年|前年|大前年)的?(?:今天|今日|这一?天)"), _same_day),
     (
         re.compile(

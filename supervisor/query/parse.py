@@ -1,15 +1,11 @@
 """
-What each word of a question counts: those of a request, of a date, and those that ask for one, count little.
+Parse a question: its words with their weights, the days it names, and the role it asks for.
 
-In a young memory 帮我, "please" and 几号 are words that nobody ever used, and so would weigh the most; and 推荐一部电影 asks
-for a film, not for what was once recommended. A request is known by its place, at the beginning or the end of a clause:
-谁帮我修的 asks for help that was given.
-
-What is searched for: the words of a question and what each counts, the days it names, and whose words it asks for.
-
-The words are those of the question. Those of the messages before it hurt a question that stands alone (measured), and are
-taken only where it refers back (它, 那个, "that one") or says nothing by itself. Of a longer input the sentences that ask
-count in full, what is told around them little. Source: 003, 关键词提取; design of recall.
+Words of a request (帮我, "please"), of a date, and those that ask for a date have a low weight: in a young memory nobody
+ever used them, so they would weigh most. A request is recognised by its place at the beginning or end of a clause: 谁帮我修的
+asks about help. Messages before the question are used only if it refers back (它, 那个, "that one") or has no words of its
+own, since they hurt a question that is complete by itself (measured). Of a longer input the sentences that ask have full
+weight, the others little. Source: 003, 关键词提取; docs/recall.md.
 """
 
 from __future__ import annotations
@@ -32,11 +28,11 @@ if TYPE_CHECKING:
 
     from supervisor.query.dates import Span
 
-#: What a polite word of request counts; one of a date, beside the day itself; an English one of a stretch of days: "June" and
-#: "year" stand in what people say, as 月 and 号 do not (measured).
-ASIDE: Final = 0.1
-_DATED: Final = 0.2
-_STRETCH: Final = 0.9
+#: Weights: a word of a request; a word of a date; an English word of a span of days, since people say "June" and "year" in
+#: messages, but not 月 and 号 (measured).
+REQUEST_WEIGHT: Final = 0.1
+_DATE_WEIGHT: Final = 0.2
+_SPAN_WEIGHT: Final = 0.9
 _POLITE: Final = (
     "你好|您好|早上好|下午好|晚上好|请问|请教|请(?![假客帖柬])|麻烦|劳驾|拜托|能不能|能否|可不可以|可否|可以|能|你|您|我想让?"
     "|我要|想|要|帮忙|帮(?![派手扶])我?|[给替为跟和]我|让我|一下|再|先|快|顺便|告诉我?|知不知道|知道|还?记不记得|还?记得"
@@ -44,7 +40,7 @@ _POLITE: Final = (
 _LOOK: Final = r"([看想说讲翻问算查找搜])\1|(?:[看想说讲翻问算查找搜]|回[忆想])一?下|查(?![理尔收验体])|找(?![零到])|搜索?|列出"
 _MAKE: Final = "推荐|介绍|翻译|写|画|讲|生成|解释|总结|列举|编|起草|润色|改写|设计"
 _AMOUNT: Final = "[一几这那两]?[首部本个篇段些种点下句张封份位]"
-#: 帮我查一下, 请推荐一本; without a polite word before it a verb is an order only where it says how many: 写一首, not 写的简历.
+#: 帮我查一下, 请推荐一本; without a polite word before it a verb is a request only with an amount: 写一首, not 写的简历.
 _BEFORE_ASIDE: Final = (
     rf"(?:^|(?<=[，,。！!；;：:~\s]))(?:(?:{_POLITE})+(?:{_LOOK}|一下)*(?:我的?)?(?:(?:{_MAKE})(?![的过了])(?:{_AMOUNT})?)?"
     rf"|(?:{_LOOK})+|(?:{_MAKE}){_AMOUNT})"
@@ -67,63 +63,65 @@ _WHICH: Final = re.compile(
 _HAPPENED: Final = re.compile(
     r"做了|干了|发生|有(?:什么|哪些|啥)|安排|日程|待办|计划|聊|说|讨论|提到|记|[了过](?:什么|啥|哪|谁|多少|几)"
     r"|\b(?:did|was|were|had|happen\w*|have (?:i|we)|schedul\w*|plan\w*|agenda|appointments?|meetings?)\b"
-    r"|\b(?:talk\w*|discuss\w*|said|told)\b",
+    r"|\b(?:talk\w*|discuss\w*|said|others)\b",
     re.IGNORECASE,
 )
 
 
 def weight_terms(sentence: str, dates: Sequence[Span]) -> dict[str, float]:
     """
-    Return the words of *sentence* (NFKC), in order, each with what it counts, 1.0 in full; *dates* are those that it names.
+    Return the words of *sentence* (NFKC) with their weights, at most 1.0, in order; *dates* are the spans that it names.
 
-    >>> weighed("麻烦帮我查一下我妈生日几号", ())
+    >>> weight_terms("麻烦帮我查一下我妈生日几号", ())
     {'麻烦': 0.1, '帮': 0.1, '查': 0.1, '妈': 1.0, '生日': 1.0, '几号': 0.1}
     """
-    asides = (*([] if sentence.isascii() else _chinese()), _ENGLISH, _WHICH)
-    undated = _without(sentence, [match.span() for pattern in asides for match in pattern.finditer(sentence)])
+    requests = (*([] if sentence.isascii() else _chinese()), _ENGLISH, _WHICH)
+    undated = _without(sentence, [match.span() for pattern in requests for match in pattern.finditer(sentence)])
     known = tokens(undated)
     plain = tokens(_without(undated, [(span.start, span.end) for span in dates])) if dates else known
-    # subtle: what is left may be cut otherwise: 这段话, and 话
-    words = dict.fromkeys(tokens(sentence), ASIDE)
-    words |= dict.fromkeys(known, _DATED)
+    # subtle: the rest may be tokenised differently: 这段话, and 话
+    words = dict.fromkeys(tokens(sentence), REQUEST_WEIGHT)
+    words |= dict.fromkeys(known, _DATE_WEIGHT)
     for span in dates:
         if span.days.length > 1:
-            words |= {word: _STRETCH for word in tokens(sentence[span.start : span.end]) if word.isascii() and word.isalpha()}
+            words |= {
+                word: _SPAN_WEIGHT for word in tokens(sentence[span.start : span.end]) if word.isascii() and word.isalpha()
+            }
     return words | dict.fromkeys(plain, 1.0)
 
 
 def asks_which_day(text: str) -> bool:
-    """Tell whether it asks which day or time it is or was: 今天几号, "what day is it"."""
+    """Tell whether the text asks for a date or time: 今天几号, "what day is it"."""
     return bool(_WHICH.search(text))
 
 
 def asks_what_happened(text: str) -> bool:
-    """Tell whether it asks for what was done, said or planned: 今天做了什么, "what did I do today"."""
+    """Tell whether the text asks what was done, said or planned: 今天做了什么, "what did I do today"."""
     return bool(_HAPPENED.search(text))
 
 
 @cache
 def _chinese() -> tuple[re.Pattern[str], ...]:
-    """Return the Chinese patterns, compiled where there is Chinese to be read: it takes longer than the reading."""
+    """Return the Chinese patterns; compiled only for Chinese text, since compiling takes longer than matching."""
     return re.compile(_BEFORE_ASIDE), re.compile(_AFTER)
 
 
 def _without(sentence: str, stretches: Iterable[tuple[int, int]]) -> str:
-    """Return the sentence with blanks in place of these stretches."""
+    """Return the sentence with these spans replaced by blanks."""
     for start, end in stretches:
         sentence = sentence[:start] + " " * (end - start) + sentence[end:]
     return sentence
 
 
-#: What a word counts that is told around the question, and one of the messages before it.
-_TOLD: Final = 0.2
-_BEFORE: Final = 0.5
-#: Words taken from the messages before, the rarest; words beyond which a question is never said to refer back.
-_MOST_BEFORE: Final = 8
+#: Weights: a word of a sentence that does not ask; a word of the messages before.
+_OTHER_WEIGHT: Final = 0.2
+_BEFORE_WEIGHT: Final = 0.5
+#: The most words taken from the messages before, the rarest; a question with more words than this never refers back.
+_MAX_BEFORE: Final = 8
 _FEW: Final = 3
-#: Sentences that are asked one by one, the last.
+#: The most sentences that are scored one by one, the last.
 _MOST_ASKED: Final = 6
-#: An input longer than this is a document; its words are read up to here.
+#: Only this many characters of an input are read: a longer one is a document.
 _MOST_CHARS: Final = 4_000
 _SENTENCE: Final = re.compile(r"[^。！？!?\n]+[。！？!?\n]*")
 _ASKS: Final = re.compile(r"[?？][\s!！」』”\"')）]*$")
@@ -133,16 +131,16 @@ _BACK: Final = re.compile(
     re.IGNORECASE,
 )
 _PERSON: Final = re.compile(r"\b(?:he|she|him|her|them|they)\b", re.IGNORECASE)
-#: A capital inside the question, so a name: whoever "she" is, is probably named.
+#: A capitalised word inside the question is probably the name of "she".
 _NAMED: Final = re.compile(r"(?<=\s)(?!I\b)[A-Z]\w+")
 _THEIRS: Final = r"推荐|建议|告诉|提到|提过|介绍|教|提供|回答|说"
 _YOU: Final = re.compile(
-    rf"你.{{0,12}}(?:{_THEIRS})|\byou\b.{{0,25}}\b(?:recommend|suggest|told|tell|said|say|mention|advise|give|gave|offer|propose)"
+    rf"你.{{0,12}}(?:{_THEIRS})|\byou\b.{{0,25}}\b(?:recommend|suggest|others|tell|said|say|mention|advise|give|gave|offer|propose)"
     r"|\byour (?:recommendation|suggestion|advice|answer)|\b(?:recommend|suggest)\w* (?:to|for) me\b",
     re.IGNORECASE,
 )
 _I: Final = re.compile(
-    rf"我.{{0,12}}(?:向|和|给|跟|对)你.{{0,4}}(?:{_THEIRS}|分享)|\bI\b.{{0,20}}\b(?:recommend|mention|told|suggest|said)\w*",
+    rf"我.{{0,12}}(?:向|和|给|跟|对)你.{{0,4}}(?:{_THEIRS}|分享)|\bI\b.{{0,20}}\b(?:recommend|mention|others|suggest|said)\w*",
     re.IGNORECASE,
 )
 
@@ -150,12 +148,12 @@ _I: Final = re.compile(
 @dataclass(frozen=True, slots=True)
 class Query:
     """
-    What is searched for.
+    What a question asks for.
 
-    *words* with what each counts (1 in full), in the order of the input; *days* that it names; *role* "assistant" or "user"
-    where it says whose words it asks for; *text* is the input itself; *asked* are the words of each sentence that asks.
-    *only_days* where it asks for what was on its days and for nothing else; *is_now* where all it names is today, and it does
-    not ask what happened: "what's the weather today".
+    *words* have their weights (at most 1), in the order of the input; *days* are those that it names; *role* is "assistant" or
+    "user" if it asks for the words of one of them; *text* is the input itself; *asked* are the words of each sentence that
+    asks. *only_days*: it asks for what happened on its days and nothing else; *is_now*: today is the only day it names, and
+    it does not ask what happened ("what's the weather today").
     """
 
     words: Mapping[str, float]
@@ -175,14 +173,14 @@ class Query:
 
 def parse_query(question: str, today: date, recent: Sequence[str] = (), most: int = 0) -> Query:
     """
-    Return what *question* asks for; *recent* are the texts before it, oldest first; *most* words at most (0: all).
+    Return what *question* asks for; *recent* are the texts before it, oldest first; at most *most* words (0: all).
 
-    Where there are more words, the rarest count, in the order of the input. Who greets or thanks asks for nothing.
+    If there are more words, the rarest are kept. A greeting or thanks asks for nothing.
     """
     question = question[:_MOST_CHARS]
     if is_small_talk(question):
         return Query({})
-    asking, told = _parts(unicodedata.normalize("NFKC", question))
+    asking, others = _parts(unicodedata.normalize("NFKC", question))
     text = " ".join(asking)
     named = [spans(sentence, today) for sentence in asking]
     days = tuple(span.days for of_sentence in named for span in of_sentence)
@@ -191,10 +189,10 @@ def parse_query(question: str, today: date, recent: Sequence[str] = (), most: in
     only_days = bool(days) and max(words.values(), default=0.0) < 1.0
     if only_days and asks_which_day(text) and not asks_what_happened(text):
         return Query({})
-    for sentence in told:
-        words |= {word: _TOLD for word in tokens(sentence) if word not in words}
-    back = refers_back(question, sum(counts > ASIDE for counts in words.values()))
-    before = {word: _BEFORE for word in _telling(recent) if word not in words} if back else {}
+    for sentence in others:
+        words |= {word: _OTHER_WEIGHT for word in tokens(sentence) if word not in words}
+    back = refers_back(question, sum(counts > REQUEST_WEIGHT for counts in words.values()))
+    before = {word: _BEFORE_WEIGHT for word in _telling(recent) if word not in words} if back else {}
     if words and not before:
         scale = max(words.values())
         words = {word: counts / scale for word, counts in words.items()}
@@ -210,7 +208,7 @@ def parse_query(question: str, today: date, recent: Sequence[str] = (), most: in
 
 def refers_back(question: str, words: int) -> bool:
     """
-    Tell whether the question is understood only by what was said before; *words* is how many it has itself.
+    Tell whether the question needs the messages before it to be understood; *words* is the number of its own words.
 
     >>> refers_back("它多少钱？", 1), refers_back("那个喜欢下棋的人是谁", 3), refers_back("What about that one?", 0)
     (True, False, True)
@@ -223,16 +221,16 @@ def refers_back(question: str, words: int) -> bool:
 
 
 def _parts(question: str) -> tuple[list[str], list[str]]:
-    """Return the sentences that ask, and those around them; all ask where none shows that it does."""
+    """Return the sentences that ask, and the others; if none has a question mark, all of them ask."""
     sentences = _SENTENCE.findall(question)
     asking = [sentence for sentence in sentences if _ASKS.search(sentence)]
     return (asking, [sentence for sentence in sentences if sentence not in asking]) if asking else (sentences, [])
 
 
 def _telling(recent: Sequence[str]) -> list[str]:
-    """Return the rarest words of what was said before, the last said first among equals."""
+    """Return the rarest words of the messages before; of equal ones the latest first."""
     found = dict.fromkeys(word for text in reversed(recent) if not is_chitchat(text) for word in tokens(text[:_MOST_CHARS]))
-    return sorted(found, key=lambda word: -rarity(word))[:_MOST_BEFORE]
+    return sorted(found, key=lambda word: -rarity(word))[:_MAX_BEFORE]
 
 
 def _role(question: str) -> str:

@@ -1,18 +1,10 @@
 """
-Recall canaries: questions about messages that were archived, asked again from time to time, to see that they are still found.
+Recall canaries: questions about archived messages that are asked again from time to time, to see that recall still finds them.
 
-A question is the most telling words of its message, as written there. It is kept as long as its message is there with these
-words; what a person deletes or rewrites is no longer asked for. Source: design of recall; issue "the right memory before
-every turn".
-
-The recall canaries that are kept, `.recalld/canaries.jsonl`: a head, then one a line, the oldest first (policy/canary).
-
-They can be deleted: the next ones come from what is archived then. A line that can't be read says nothing.
-
-The background check of recall: new canaries from each archive run, and a few asked again, each at most once a day.
-
-Gather what was archived and is kept, let policy/canary decide, write down how it went. A fall of the rate is an event; words
-of messages never leave the file.
+A question is made of the most telling words of its message, as written there. A few are taken from each archive run and kept in
+`.recalld/canaries.jsonl`, a head and then one a line, oldest first; each is asked at most once a day, and dropped when a person
+has deleted or rewritten its message. A fall of the share that is found is an event; words of messages never leave the file,
+which can be deleted: the next canaries come from what is archived then. Source: docs/recall.md.
 """
 
 from __future__ import annotations
@@ -24,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from supervisor.protocol.clock import from_wire, to_wire
 from supervisor.protocol.paths import day_of_name
-from supervisor.recall.search import recall
 from supervisor.text.small_talk import is_chitchat
 from supervisor.text.tokenizer import spelled, tokens
 from supervisor.text.word_frequency import rarity
@@ -34,30 +25,38 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from supervisor.archive.coverage import MemoryFile
+    from supervisor.archive.memory_folder import MemoryFolder
+    from supervisor.events import Events
     from supervisor.index.hit import Hit
     from supervisor.protocol.files import Files
     from supervisor.protocol.paths import WorkspacePaths
-    from supervisor.workspace import Workspace
+    from supervisor.recall.search import Searcher
 
 T = TypeVar("T")
-#: Canaries from one archive run, words of one, all that are kept.
-A_RUN: Final = 3
-WORDS: Final = 4
+#: The format of the file; another number is read as an empty file.
+FORMAT: Final = 1
+#: Canaries from one archive run, words of one question, canaries that are kept, canaries that one check asks.
+PER_RUN: Final = 3
+QUESTION_WORDS: Final = 4
 KEPT: Final = 200
-#: A word below this is everyday talk (text.rarity); one that stands in more messages than this tells them apart no more.
-_TELLING: Final = 0.5
-_WIDE: Final = 20
-_LEAST: Final = 2
-_MOST_CHARS: Final = 4_000
+PER_CHECK: Final = 5
+#: How long a canary is not asked again.
 EVERY: Final = timedelta(days=1)
-#: Below this rate something is wrong; one canary alone may be bad luck.
+#: Below this rate something is wrong; a single canary more or less may be chance.
 SOUND: Final = 0.95
 _CHANCE: Final = 1.0
+#: A word below this rarity (`text.word_frequency`) is everyday talk; one in more messages than this does not tell them apart.
+_MIN_RARITY: Final = 0.5
+_MAX_MESSAGES: Final = 20
+_MIN_WORDS: Final = 2
+_MAX_CHARS: Final = 4_000
+#: Messages of a file among which one is chosen.
+_SAMPLE: Final = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Canary:
-    """A question about the message *id* in the dated file *file*; when it was last asked, and whether its answer was found."""
+    """A question about the message *id* in the dated file *file*; when it was last asked, and whether that was found."""
 
     file: str
     id: str
@@ -67,7 +66,7 @@ class Canary:
 
     @property
     def question(self) -> str:
-        """What is asked."""
+        """The text of the question."""
         return " ".join(self.words)
 
 
@@ -81,106 +80,102 @@ class Rate:
 
     @property
     def value(self) -> float:
-        """The share that was found, 1.0 where none was asked."""
+        """The share that was found, 1.0 if none was asked."""
         return self.found / self.asked if self.asked else 1.0
 
 
 def question_of(text: str, frequency: Callable[[str], int]) -> tuple[str, ...]:
     """
-    Return the most telling words of a message in their order, none where it says little.
+    Return the most telling words of a message in their order; none if the message has too few.
 
-    *frequency* tells in how many messages a token stands, 0 where that is not known.
+    *frequency* returns how many messages contain a token, 0 if that is not known.
     """
     if is_chitchat(text):
         return ()
     weight: dict[str, tuple[float, str]] = {}
-    for word, token in spelled(text[:_MOST_CHARS]):
-        # what the index knows is looked up in parts: a word of which no part is common
+    for word, token in spelled(text[:_MAX_CHARS]):
+        # the index has parts of words: take a word only if none of its parts is common
         known = [frequency(part) for part in tokens(word)]
-        if rarity(token) >= _TELLING and known and max(known) <= _WIDE:
+        if rarity(token) >= _MIN_RARITY and known and max(known) <= _MAX_MESSAGES:
             weight.setdefault(token, (rarity(token) / (1 + max(known)), word))
-    best = sorted(weight, key=lambda token: -weight[token][0])[:WORDS]
-    return tuple(weight[token][1] for token in weight if token in best) if len(best) >= _LEAST else ()
+    best = sorted(weight, key=lambda token: -weight[token][0])[:QUESTION_WORDS]
+    return tuple(weight[token][1] for token in weight if token in best) if len(best) >= _MIN_WORDS else ()
 
 
-def choose(file: str, messages: Iterable[tuple[str, str]], frequency: Callable[[str], int]) -> Canary | None:
-    """Return the canary of a dated file, about the message (id, text) whose words are the rarest; None where none says much."""
+def choose_canary(file: str, messages: Iterable[tuple[str, str]], frequency: Callable[[str], int]) -> Canary | None:
+    """Return a canary about the message (id, text) of a dated file that has the rarest words; None if none has enough."""
     found = [(identity, question_of(text, frequency)) for identity, text in messages]
     telling = [(identity, words) for identity, words in found if words]
     if not telling:
         return None
 
-    def tells(one: tuple[str, tuple[str, ...]]) -> float:
+    def weight(one: tuple[str, tuple[str, ...]]) -> float:
         return sum(1 / (1 + max(map(frequency, tokens(word)))) for word in one[1])
 
-    identity, words = max(telling, key=tells)
+    identity, words = max(telling, key=weight)
     return Canary(file=file, id=identity, words=words)
 
 
-def sample(of: Sequence[T], most: int = A_RUN) -> list[T]:
+def sample(items: Sequence[T], most: int = PER_RUN) -> list[T]:
     """
-    Return at most *most*, spread over all, first and last among them.
+    Return at most *most* items, evenly spread, with the first and the last.
 
     >>> sample(["1日", "2日", "3日", "4日", "5日"])
     ['1日', '3日', '5日']
     """
-    if len(of) <= most:
-        return list(of)
-    return [of[n * (len(of) - 1) // (most - 1)] for n in range(most)]
+    if len(items) <= most:
+        return list(items)
+    return [items[n * (len(items) - 1) // (most - 1)] for n in range(most)]
 
 
-def stands(canary: Canary, messages: Iterable[tuple[str, str]]) -> bool:
-    """Tell whether the message is still there among those (id, text) of its file, with the words that are asked for."""
+def is_current(canary: Canary, messages: Iterable[tuple[str, str]]) -> bool:
+    """Tell whether the message is still in its file, *messages* (id, text), with the words of the question."""
     text = next((text for identity, text in messages if identity == canary.id), "")
     return bool(text) and set(tokens(canary.question)) <= set(tokens(text))
 
 
 def is_found(canary: Canary, hits: Iterable[Hit], covering: Collection[str]) -> bool:
-    """Tell whether the message is among the *hits*, or one of the files *covering* its own (paths from the workspace)."""
+    """Tell whether the *hits* have the message, or a file of *covering* (summaries of its file, relative paths)."""
     return any(hit.unit.message == canary.id or hit.unit.path in covering for hit in hits)
 
 
 def due(canaries: Sequence[Canary], now: datetime, most: int) -> list[Canary]:
-    """Return at most *most* that have not been asked for a day, those that wait longest first; a clock set back asks again."""
+    """Return at most *most* canaries not asked for a day, longest waiting first; a clock that was set back makes them due."""
     waiting = [one for one in canaries if one.asked is None or abs(now - one.asked) >= EVERY]
     return sorted(waiting, key=lambda one: (one.asked is not None, one.asked or now))[:most]
 
 
 def rate(canaries: Sequence[Canary]) -> Rate:
-    """Return how many were found when they were last asked."""
+    """Return how many canaries were found when they were last asked."""
     asked = [one for one in canaries if one.asked]
     return Rate(len(canaries), len(asked), sum(one.found for one in asked))
 
 
-def answered(canary: Canary, now: datetime, *, found: bool) -> Canary:
-    """Return the canary, asked *now*."""
+def with_answer(canary: Canary, now: datetime, *, found: bool) -> Canary:
+    """Return the canary with the answer of *now*."""
     return replace(canary, asked=now, found=found)
 
 
-def level(before: float, now: Rate) -> tuple[float, bool]:
+def expected_rate(before: float, now: Rate) -> tuple[float, bool]:
     """
-    Return the rate that further ones are held against, and whether it has fallen.
+    Return the rate to expect from now on, and whether the rate has fallen below the one expected *before*.
 
-    It has, where less than 95 in a hundred are found and more than one canary is missing against *before*: one alone may be
-    bad luck. A fall is told once, since what it fell to is what counts from then on; until then the best rate counts, so that
-    it can't go down unseen one by one.
+    It has fallen if less than 95 % are found and more than one canary is missing: a single one may be chance. The lower rate
+    is then expected, so that a fall is reported once; otherwise the best rate so far, so that no slow fall goes unseen.
 
-    >>> level(1.0, Rate(40, 40, 37)), level(1.0, Rate(40, 40, 38)), level(0.5, Rate(4, 4, 3)), level(1.0, Rate(8, 8, 7))
-    ((0.925, True), (1.0, False), (0.75, False), (1.0, False))
+    >>> expected_rate(1.0, Rate(40, 40, 37)), expected_rate(1.0, Rate(40, 40, 38)), expected_rate(0.5, Rate(4, 4, 3))
+    ((0.925, True), (1.0, False), (0.75, False))
     """
     has_fallen = now.value < SOUND and before * now.asked - now.found > _CHANCE
     return (now.value if has_fallen else max(before, now.value)), has_fallen
 
 
-FORMAT: Final = 1
-
-
 @dataclass(frozen=True, slots=True)
-class Kept:
+class CanaryState:
     """
-    The canaries, oldest first; the archive run they were last taken from, None for none yet; the rate to hold against.
+    The canaries, oldest first; *until* is the archive run they were last taken from, *level* the rate to expect.
 
-    The rate is 1.0 in the beginning: what is really there is expected to be found.
+    The rate begins with 1.0: every archived message should be found.
     """
 
     canaries: tuple[Canary, ...] = ()
@@ -189,31 +184,97 @@ class Kept:
 
 
 class CanaryStore:
-    """The file. Only the supervisor writes it."""
+    """Reads and writes `.recalld/canaries.jsonl`. Only the supervisor writes it; a line that can't be read is skipped."""
 
     def __init__(self, files: Files, paths: WorkspacePaths) -> None:
         self._files = files
         self._paths = paths
 
-    def read(self) -> Kept:
-        """Return what is kept; nothing where there is no file, or one of another format."""
-        look = self._files.read_stable(self._paths.canaries)
-        found = [one for line in (look.data.split(b"\n") if look else ()) if (one := _object(line))]
+    def read(self) -> CanaryState:
+        """Return the canaries; none if there is no file, or one of another format."""
+        version = self._files.read_stable(self._paths.canaries)
+        found = [one for line in (version.data.split(b"\n") if version else ()) if (one := _object(line))]
         if not found or found[0].get("recalld") != FORMAT:
-            return Kept()
+            return CanaryState()
         head, level = found[0], found[0].get("level")
-        return Kept(
+        return CanaryState(
             canaries=tuple(canary for one in found[1:] if (canary := _canary(one))),
             until=_time(head.get("until")),
             level=level if isinstance(level, float) and 0 <= level <= 1 else 1.0,
         )
 
-    def write(self, kept: Kept) -> None:
-        """Put this in its place; the oldest beyond those that are kept leave."""
-        head = {"recalld": FORMAT, "until": kept.until and to_wire(kept.until), "level": kept.level}
-        lines = [head, *map(_fields, kept.canaries[-KEPT:])]
+    def write(self, state: CanaryState) -> None:
+        """Replace the file; beyond `KEPT` the oldest canaries are dropped."""
+        head = {"recalld": FORMAT, "until": state.until and to_wire(state.until), "level": state.level}
+        lines = [head, *map(_fields, state.canaries[-KEPT:])]
         data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
         self._files.replace(self._paths.canaries, data, self._files.read_stable(self._paths.canaries))
+
+
+def probe(
+    *,
+    files: Files,
+    paths: WorkspacePaths,
+    memory: MemoryFolder,
+    searcher: Searcher,
+    events: Events,
+    now: datetime,
+    should_stop: Callable[[], bool],
+) -> int:
+    """
+    Take canaries from the archive runs since the last check, ask some that are due, and return how many were asked.
+
+    The index must be up to date. The event `recall_fell` says that fewer are found than expected. *should_stop* is asked
+    before each question.
+    """
+    # gather
+    store = CanaryStore(files, paths)
+    before = store.read()
+    state = _with_new(before, memory, searcher.index.frequency, now)
+    # decide, one by one
+    asked = 0
+    for canary in due(state.canaries, now, PER_CHECK):
+        if should_stop():
+            break
+        answer = _ask(canary, memory, paths, searcher, now)
+        after_it = [answer if one is canary else one for one in state.canaries]
+        state = replace(state, canaries=tuple(one for one in after_it if one))
+        asked += answer is not None
+    # apply
+    after = rate(state.canaries)
+    expected, has_fallen = expected_rate(state.level, after)
+    state = replace(state, level=expected)
+    if state != before:
+        store.write(state)
+    if has_fallen:
+        events.emit("recall_fell", found=after.found, asked=after.asked, before=round(before.level, 4))
+    return asked
+
+
+def _with_new(state: CanaryState, memory: MemoryFolder, frequency: Callable[[str], int], now: datetime) -> CanaryState:
+    """Return the state with canaries of the archive runs since the last check, of the newest runs if there are too many."""
+    runs: dict[datetime, list[MemoryFile]] = {}
+    until = min(state.until, now) if state.until else None
+    for file in memory.dated():
+        if file.ours and file.created and (until is None or until < file.created <= now):
+            runs.setdefault(file.created, []).append(file)
+    found = []
+    for run in sorted(runs)[-(KEPT // PER_RUN) :]:
+        for file in sample(runs[run]):
+            messages = sample([(block.id, block.text) for block in memory.blocks(file.name)], _SAMPLE)
+            found.append(choose_canary(file.name, messages, frequency))
+    newest = max(runs, default=state.until)
+    return replace(state, canaries=(*state.canaries, *filter(None, found))[-KEPT:], until=newest)
+
+
+def _ask(canary: Canary, memory: MemoryFolder, paths: WorkspacePaths, searcher: Searcher, now: datetime) -> Canary | None:
+    """Return the canary with its answer; None if its message has changed or is gone."""
+    if not is_current(canary, ((block.id, block.text) for block in memory.blocks(canary.file))):
+        return None
+    summaries = memory.summaries()
+    named = [period for period, one in summaries.items() if any(source.name == canary.file for source in one.sources)]
+    covering = {paths.relative(paths.summary(period)) for period in named}
+    return with_answer(canary, now, found=is_found(canary, searcher.search(canary.question, now).hits, covering))
 
 
 def _fields(one: Canary) -> dict[str, Any]:
@@ -242,68 +303,3 @@ def _time(found: object) -> datetime | None:
         return from_wire(found) if isinstance(found, str) else None
     except ValueError:
         return None
-
-
-#: Canaries that one check asks at most; messages of a file among which one is chosen.
-A_CHECK: Final = 5
-_LOOKED_AT: Final = 12
-
-
-def probe(ws: Workspace, now: datetime) -> int:
-    """
-    Take canaries from the archive runs since the last check and ask a few that are due; returns how many were asked.
-
-    The index is as the files are. It ends early where the workspace is told to stop.
-    """
-    # gather
-    store = CanaryStore(ws.files, ws.paths)
-    before = store.read()
-    kept = _with_new(ws, before, now)
-    # decide, one by one
-    asked = 0
-    for canary in due(kept.canaries, now, A_CHECK):
-        if ws.should_stop():
-            break
-        answer = _answer(ws, canary, now)
-        after_it = [answer if one is canary else one for one in kept.canaries]
-        kept = replace(kept, canaries=tuple(one for one in after_it if one))
-        asked += answer is not None
-    # apply
-    after = rate(kept.canaries)
-    expected, has_fallen = level(kept.level, after)
-    kept = replace(kept, level=expected)
-    if kept != before:
-        store.write(kept)
-    if has_fallen:
-        ws.events.emit("recall_fell", found=after.found, asked=after.asked, before=round(before.level, 4))
-    return asked
-
-
-def _with_new(ws: Workspace, kept: Kept, now: datetime) -> Kept:
-    """Return what is kept with the canaries of the runs that came after; at first of the newest runs that it can hold."""
-    runs: dict[datetime, list[MemoryFile]] = {}
-    until = min(kept.until, now) if kept.until else None
-    for file in ws.memory.dated():
-        if file.ours and file.created and (until is None or until < file.created <= now):
-            runs.setdefault(file.created, []).append(file)
-    found = []
-    for run in sorted(runs)[-(KEPT // A_RUN) :]:
-        chosen = (_choose(ws, name) for name in sample([file.name for file in runs[run]]))
-        found += [canary for canary in chosen if canary]
-    newest = max(runs, default=kept.until)
-    return replace(kept, canaries=(*kept.canaries, *found)[-KEPT:], until=newest)
-
-
-def _choose(ws: Workspace, name: str) -> Canary | None:
-    messages = sample([(block.id, block.text) for block in ws.memory.blocks(name)], _LOOKED_AT)
-    return choose(name, messages, ws.index.frequency)
-
-
-def _answer(ws: Workspace, canary: Canary, now: datetime) -> Canary | None:
-    """Return the canary, asked; None where its message is no longer there as it was, so that it is asked no more."""
-    if not stands(canary, ((block.id, block.text) for block in ws.memory.blocks(canary.file))):
-        return None
-    standing = ws.memory.summaries()
-    named = [period for period, one in standing.items() if any(source.name == canary.file for source in one.sources)]
-    covering = {ws.paths.relative(ws.paths.summary(period)) for period in named}
-    return answered(canary, now, found=is_found(canary, recall(ws, canary.question, now).hits, covering))

@@ -1,8 +1,8 @@
 """
-Vectors of texts from any server with OpenAI's `/v1/embeddings`: Ollama, llama.cpp, vLLM, LM Studio, OpenAI.
+Embeddings of texts from any server with OpenAI's `/v1/embeddings`: Ollama, llama.cpp, vLLM, LM Studio, OpenAI.
 
-Texts leave the machine only to the configured address, and without what looks like a secret, as [privacy] says. An answer is
-taken for what it is, not for what it should be: its size, its shape and its numbers are looked at.
+Texts are sent to the configured address only, and without secrets, as `[privacy]` says. Size, shape and numbers of an answer
+are checked.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
     from supervisor.protocol.config import Config
 
-#: Characters of a text that are sent: what a unit is about stands at its head, and models take no more than a page.
+#: Characters of a text that are sent: its beginning says what it is about, and models take no more than a page.
 MOST_CHARS: Final = 2_000
-#: Bytes of an answer, for each text: 8,192 numbers, written out.
+#: The most bytes of an answer, for each text: 8,192 numbers as JSON.
 _MOST_BYTES: Final = 250_000
-#: What a secret becomes.
+#: The replacement for a secret.
 _HIDDEN: Final = "…"
 
 
 class Refused(ValueError):
-    """The server can't take these very texts; *status* is HTTP's."""
+    """The server refuses these texts, for example because one is too long."""
 
 
 class Embeddings:
-    """One model at one server; *environ* holds its key."""
+    """A client of one model at one server; *environ* has its API key."""
 
     def __init__(self, config: Config, environ: Mapping[str, str]) -> None:
         self._url = config.embeddings.base_url.rstrip("/") + "/embeddings"
@@ -42,21 +42,21 @@ class Embeddings:
         self._key = find_key(config.embeddings.api_key_env, environ, "embeddings.api_key_env")
         import httpx2
 
-        # made here, where nobody waits yet; it keeps its connection, and what is for this machine goes through no proxy
+        # made before a turn needs it; it keeps its connection, and uses no proxy for a server on this machine
         self._client = httpx2.Client(trust_env=not is_local(self._url), follow_redirects=False)
         weakref.finalize(self, self._client.close)
 
     @property
     def name(self) -> str:
-        """What tells its vectors from those of another model, or of texts that were made unreadable otherwise."""
+        """A name that differs for other models, servers and rules of redaction, so that their vectors are not mixed."""
         return json.dumps([self._url, self._model, self._privacy.redact != "off", self._privacy.patterns, MOST_CHARS])
 
     def vectors(self, texts: Sequence[str], within_s: float) -> list[bytes]:
         """
         Return a vector of length 1 for each text, as float32.
 
-        OSError where the server can't be had within that time, ValueError where its answer is none, Refused where it does
-        not take one of the texts.
+        OSError if the server can't be reached within *within_s* seconds, ValueError if its answer is invalid, Refused if it
+        refuses one of the texts.
         """
         ends_at = time.monotonic() + within_s
         asked = {"model": self._model, "input": [self._plain(text) for text in texts], "encoding_format": "float"}
@@ -69,7 +69,7 @@ class Embeddings:
         return self._checked(rows, len(texts))
 
     def _plain(self, text: str) -> str:
-        """Return what of a text may leave the machine; never an empty one, which servers refuse."""
+        """Return the text without secrets, shortened; never an empty one, which servers refuse."""
         text = text[:MOST_CHARS].encode("utf-8", "replace").decode()
         hidden = text if self._privacy.redact == "off" else redacted(text, _HIDDEN, self._privacy.patterns)
         return hidden.strip() or _HIDDEN
@@ -90,7 +90,7 @@ class Embeddings:
         return [row.tobytes() for row in found / lengths]
 
     def _post(self, asked: Mapping[str, object], ends_at: float, most_bytes: int) -> bytes:
-        """Return the body of the answer; however slowly it drips, it ends in time."""
+        """Return the body of the answer; a slow answer ends with TimeoutError at *ends_at*."""
         import httpx2
 
         headers = {} if self._key == NO_KEY else {"Authorization": f"Bearer {self._key}"}

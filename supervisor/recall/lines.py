@@ -1,4 +1,8 @@
-"""Exact lines of a memory file, by the path that a search or a citation gave (001, memory_get)."""
+"""
+Read exact lines of a memory file, by the path that a search or a citation gave.
+
+Only files of memory are read, never through a link and never outside the workspace. Source: 001, memory_get.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,9 @@ from supervisor.protocol.paths import day_of_name
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from supervisor.workspace import Workspace
+    from supervisor.archive.memory_folder import MemoryFolder
+    from supervisor.protocol.files import Files
+    from supervisor.protocol.paths import WorkspacePaths
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +34,14 @@ class Lines:
     text: str
 
 
-def get(ws: Workspace, path: str, start: int = 1, count: int | None = None) -> Lines:
+def read_lines(
+    path: str, start: int = 1, count: int | None = None, *, files: Files, paths: WorkspacePaths, memory: MemoryFolder
+) -> Lines:
     """
-    Return *count* lines from *start* on, as far as the file goes; all from there on without *count*.
+    Return *count* lines of a memory file from line *start* on, or as many as there are; without *count* all of them.
 
-    A dated file that has moved to originals/ is found under its old path too, and a citation's ``#L4-L6`` behind the path says
-    which lines. BadRequest for what is no memory file or no line, NotFound where there is none.
+    The old path of a dated file that has moved to originals/ still finds it. The path may end with the lines of a citation,
+    ``#L4-L6``. BadRequest if it is not a memory file or has no such line, NotFound if the file does not exist.
     """
     bare, _, cited = path.partition("#")
     if cited:
@@ -42,17 +50,17 @@ def get(ws: Workspace, path: str, start: int = 1, count: int | None = None) -> L
         start, count = _cited(cited)
     if start < 1 or (count is not None and count < 1):
         raise BadRequest("--from", "lines count from 1")
-    place = _place(ws, bare)
-    look = ws.files.read_stable(place)
-    if look is None:
+    place = _resolve(bare, files, paths, memory)
+    version = files.read_stable(place)
+    if version is None:
         raise NotFound(bare)
-    lines = decoded(look.data).split("\n")
+    lines = decoded(version.data).split("\n")
     if lines and not lines[-1]:
         lines.pop()
     if start > max(1, len(lines)):
         raise BadRequest("--from", f"{bare} has {len(lines)} lines")
     chosen = lines[start - 1 :] if count is None else lines[start - 1 : start - 1 + count]
-    return Lines(ws.paths.relative(place), start, start - 1 + len(chosen), len(lines), "\n".join(chosen))
+    return Lines(paths.relative(place), start, start - 1 + len(chosen), len(lines), "\n".join(chosen))
 
 
 def _cited(text: str) -> tuple[int, int]:
@@ -67,24 +75,22 @@ def _cited(text: str) -> tuple[int, int]:
     return start, end - start + 1
 
 
-def _place(ws: Workspace, path: str) -> Path:
-    """Return where the file lies; only memory is read, and nothing outside the workspace."""
+def _resolve(path: str, files: Files, paths: WorkspacePaths, memory: MemoryFolder) -> Path:
+    """Return the absolute path of a memory file; BadRequest for anything else."""
     parts = PurePosixPath(path).parts
+    not_memory = BadRequest("path", f"{path!r} is no memory file; it looks like memory/2026-01-28-deploy.md")
     if not parts or path.startswith("/") or ".." in parts or "\0" in path or not path.endswith(".md"):
-        raise BadRequest("path", f"{path!r} is no memory file; it looks like memory/2026-01-28-deploy.md")
+        raise not_memory
+    place = paths.root.joinpath(*parts)
     if parts[0] != "memory" and path not in {"memory.md", "MEMORY.md"}:
-        if ws.files.disk.stat(ws.paths.root.joinpath(*parts)) is None:
-            raise NotFound(path)
-        raise BadRequest("path", f"{path!r} is no memory file; it looks like memory/2026-01-28-deploy.md")
-    place = ws.paths.root.joinpath(*parts)
-    if any(_is_link(ws, ws.paths.root.joinpath(*parts[:n])) for n in range(1, len(parts) + 1)):
+        raise NotFound(path) if files.disk.stat(place) is None else not_memory
+    if any(_is_link(files, paths.root.joinpath(*parts[:n])) for n in range(1, len(parts) + 1)):
         raise BadRequest("path", f"{path!r} leads through a link")
-    if ws.files.disk.stat(place) is None and day_of_name(parts[-1]):
-        return ws.memory.path_of(parts[-1])
+    if files.disk.stat(place) is None and day_of_name(parts[-1]):
+        return memory.path_of(parts[-1])
     return place
 
 
-def _is_link(ws: Workspace, path: Path) -> bool:
-
-    found = ws.files.disk.stat(path)
+def _is_link(files: Files, path: Path) -> bool:
+    found = files.disk.stat(path)
     return found is not None and stat.S_ISLNK(found.mode)

@@ -1,41 +1,47 @@
 """
-What is remembered for a question (003, 检索与注入; docs/recall.md).
+Search memory for a question: the query, the index, the reranker, and a literal search where nothing else finds anything.
 
-Words, days and roles of the question; the index; the backend, where one is configured; where nothing is found, or the index is
-broken, the literal search. No failure here costs a turn: within its time it ends with what was found so far, and an event.
+A search never fails a turn: at its deadline it ends with the hits it has so far, and whatever goes wrong becomes an event.
+`query/` decides what a question asks, `index/` finds and scores passages, `context/` chooses what the assistant is shown.
+Source: 003, 检索与注入; docs/recall.md.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from supervisor.index.hit import SearchResult
-from supervisor.index.literal import look_up, parts
-from supervisor.protocol.clock import within
+from supervisor.index.literal import literal_terms, search_files
+from supervisor.protocol.clock import local_day, within
 from supervisor.protocol.errors import BadFile, as_supervisor_error
 from supervisor.query.parse import Query, parse_query
 from supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from datetime import datetime
+    from datetime import datetime, tzinfo
 
+    from supervisor.events import Events
     from supervisor.index.commit import Changes
     from supervisor.index.hit import Hit, Tier
+    from supervisor.index.index import Index
     from supervisor.protocol.clock import Deadline
+    from supervisor.protocol.config_keys import Recall
+    from supervisor.protocol.files import Files
     from supervisor.protocol.message import Message
-    from supervisor.workspace import Workspace
+    from supervisor.protocol.paths import WorkspacePaths
+    from supervisor.recall.rerank import Reranker
 
 T = TypeVar("T")
-#: Hits that are returned at most, of the ordinary memories and of the originals each.
+#: The most hits that a search returns: of the ordinary memories and of the originals each.
 LIMIT: Final = 100
-_MOST_LITERAL: Final = 20
-#: What scores less than this share of the best is noise.
-SHARE: Final = 0.1
+_LITERAL_LIMIT: Final = 20
+#: A hit that scores less than this share of the best one is noise.
+MIN_SHARE: Final = 0.1
 _ORDINARY: Final[tuple[Tier, ...]] = ("long_term", "dated", "summary")
-#: What is searched, one behind the other, as `[recall] originals` says; None is all in one.
+#: The groups of tiers that are searched one after the other, by `[recall] originals`; None is all tiers at once.
 _TIERS: Final[Mapping[str, tuple[tuple[Tier, ...] | None, ...]]] = {
     "always": (None,),
     "fallback": (_ORDINARY, ("original",)),
@@ -43,137 +49,147 @@ _TIERS: Final[Mapping[str, tuple[tuple[Tier, ...] | None, ...]]] = {
 }
 
 
-def recall(
-    ws: Workspace, question: str, now: datetime, recent: Sequence[Message] = (), deadline: Deadline | None = None
-) -> SearchResult:
-    """
-    Return what answers *question*, asked at *now* after the messages *recent*, oldest first.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searcher:
+    """Searches the memory of one workspace, and keeps the index of it up to date."""
 
-    Never raises: what goes wrong is an event, and the turn goes on with what was found, or with nothing, at the *deadline*
-    (None: as `[recall] timeout_ms` says, from when the libraries are loaded).
-    """
-    began = time.perf_counter()
-    search = _Search(ws)
-    query = search.attempt(lambda: _query(ws, question, now, recent), Query({}, text=question))
-    search.attempt(ws.rescoring.backend, None)
-    deadline = deadline or within(ws.config.recall.timeout_ms / 1000)
-    hits: list[Hit] = search.attempt(lambda: search.scored(query, deadline), [])
-    how = "bm25" if hits else "none"
-    better = search.attempt(lambda: ws.rescoring.rescored(question, hits, deadline), None)
-    if better:
-        # where originals are a fallback they stay behind the others
-        hits = sorted(better, key=lambda hit: ws.config.recall.originals == "fallback" and hit.unit.tier == "original")
-        how = ws.config.recall.backend
-    if not hits:
-        hits = search.attempt(lambda: search.literal(query, deadline), [])
-        how = "literal" if hits else "none"
-    search.tell(hits)
-    return SearchResult(
-        hits=tuple(hits),
-        terms=tuple(query.words),
-        dates=tuple(days.label for days in query.days),
-        files=ws.index.file_count,
-        how="failed" if search.faults and not hits else how,
-        ms=round((time.perf_counter() - began) * 1000, 3),
-    )
+    files: Files
+    paths: WorkspacePaths
+    zone: tzinfo
+    index: Index
+    reranker: Reranker
+    settings: Recall
+    events: Events
+    #: Called when the index is found damaged and must be rebuilt.
+    on_damage: Callable[[], None]
+
+    def search(
+        self, question: str, now: datetime, recent: Sequence[Message] = (), deadline: Deadline | None = None
+    ) -> SearchResult:
+        """
+        Return the passages that answer *question*, asked at *now* after the messages *recent* (oldest first), best first.
+
+        Never raises: an error becomes an event, and the result has the hits that were found without the failed step. Without
+        a *deadline* the search ends `[recall] timeout_ms` after the libraries are loaded.
+        """
+        began = time.perf_counter()
+        search = _Search(self)
+        query = search.attempt(lambda: self._parsed(question, now, recent), Query({}, text=question))
+        search.attempt(self.reranker.backend, None)
+        deadline = deadline or within(self.settings.timeout_ms / 1000)
+        hits: list[Hit] = search.attempt(lambda: search.by_terms(query, deadline), [])
+        how = "bm25" if hits else "none"
+        reranked = search.attempt(lambda: self.reranker.rerank(question, hits, deadline), None)
+        if reranked:
+            # where originals are a fallback they stay behind the others
+            hits = sorted(reranked, key=lambda hit: self.settings.originals == "fallback" and hit.unit.tier == "original")
+            how = self.settings.backend
+        if not hits:
+            hits = search.attempt(lambda: search.literally(query, deadline), [])
+            how = "literal" if hits else "none"
+        search.emit_events(len(hits))
+        return SearchResult(
+            hits=tuple(hits),
+            terms=tuple(query.words),
+            dates=tuple(days.label for days in query.days),
+            files=self.index.file_count,
+            how="failed" if search.faults and not hits else how,
+            ms=round((time.perf_counter() - began) * 1000, 3),
+        )
+
+    def refresh(self, wait_s: float = 0.0, *, rebuild: bool = False) -> Changes:
+        """
+        Bring the index up to date (*rebuild*: build all of it again) and return what has changed.
+
+        A damaged index is rebuilt, with an event. *wait_s* is how long to wait for another process that writes the index; if
+        it still does, the changes are held in memory, as far as a turn's time allows. May raise OSError, and BadFile where
+        even a new index can't be read.
+        """
+        deadline = within(wait_s + self.settings.timeout_ms / 1000)
+        try:
+            changes = self.index.update(wait_s, deadline, rebuild=rebuild)
+        except BadFile as error:
+            self.report_damage(error)
+            changes = self.index.update(wait_s, deadline)
+        else:
+            if changes.rebuilt:
+                self.events.emit("index_damaged", why="it was made by another version, or a part of it is gone")
+            elif changes.new and not rebuild:
+                self.events.emit("index_made", files=self.index.file_count)
+            changes = replace(changes, rebuilt=changes.rebuilt or (rebuild and not changes.shared))
+        unread = sorted(changes.unread)
+        first = {"file": unread[0], "why": changes.unread[unread[0]]} if unread else {}
+        self.events.transition("file_unread", tuple(unread), files=len(unread), **first)
+        return changes
+
+    def report_damage(self, error: BadFile) -> None:
+        """Discard the damaged commit and have the index rebuilt, by the next update or by the thread behind `on_damage`."""
+        self.index.discard_commit()
+        self.events.emit("index_damaged", why=error.why)
+        self.on_damage()
+
+    def _parsed(self, question: str, now: datetime, recent: Sequence[Message]) -> Query:
+        count = self.settings.recent_messages
+        before = [message.text for message in recent][-count:] if count else ()
+        return parse_query(question, local_day(now, self.zone), before, self.settings.max_keywords)
 
 
-def refresh(ws: Workspace, wait_s: float = 0.0, *, anew: bool = False) -> Changes:
-    """
-    Bring the index up to date, or make it *anew*, and return what has changed; a damaged one is made anew, with an event.
-
-    *wait_s* is how many seconds to wait for another process that is at it; without it the changes are held in memory, within
-    a turn's time. May raise OSError, and BadFile where even a new index can't be read.
-    """
-    deadline = within(wait_s + ws.config.recall.timeout_ms / 1000)
-    try:
-        changes = ws.index.update(wait_s, deadline, anew=anew)
-    except BadFile as error:
-        _tell_damage(ws, error)
-        changes = ws.index.update(wait_s, deadline)
-    else:
-        if changes.rebuilt:
-            ws.events.emit("index_damaged", why="it was made by another version, or a part of it is gone")
-        elif changes.new and not anew:
-            ws.events.emit("index_made", files=ws.index.file_count)
-        changes = replace(changes, rebuilt=changes.rebuilt or (anew and not changes.shared))
-    unread = sorted(changes.unread)
-    first = {"file": unread[0], "why": changes.unread[unread[0]]} if unread else {}
-    ws.events.transition("file_unread", tuple(unread), files=len(unread), **first)
-    return changes
-
-
+@dataclass(frozen=True, slots=True)
 class _Search:
-    """One question's search: what goes wrong in a step is kept, and the next one goes on."""
+    """The steps of one search; the error of a step is kept in `faults`, and the next step goes on."""
 
-    def __init__(self, ws: Workspace) -> None:
-        self._ws = ws
-        self.faults: list[str] = []
+    of: Searcher
+    faults: list[str] = field(default_factory=list)
 
     def attempt(self, step: Callable[[], T], otherwise: T) -> T:
-        """Return what the step returns, *otherwise* where it fails in any way."""
+        """Return the result of the step, *otherwise* if it raises anything."""
         try:
             return step()
         except Exception as error:  # noqa: BLE001 - the turn is worth more than what failed in it
-            self.faults.append(str(as_supervisor_error(error, "recall", self._ws.paths.root)))
+            self.faults.append(str(as_supervisor_error(error, "recall", self.of.paths.root)))
         return otherwise
 
-    def scored(self, query: Query, deadline: Deadline) -> list[Hit]:
-        """Return what the words find; where the index is damaged, in what memory holds until it is made anew."""
+    def by_terms(self, query: Query, deadline: Deadline) -> list[Hit]:
+        """Return the hits of the index; if it is damaged, those of the files held in memory until it is rebuilt."""
         if query.is_empty:
             return []
         try:
-            hits = self._ranked(query, deadline)
+            hits = self._indexed(query, deadline)
         except BadFile as error:
-            _tell_damage(self._ws, error)
-            hits = self._ranked(query, deadline)
-        if self._ws.index.left:
-            self.faults.append("not all that has changed could be searched: time was up, or it is too much")
+            self.of.report_damage(error)
+            hits = self._indexed(query, deadline)
+        if self.of.index.left:
+            self.faults.append("not all changed files could be searched: time was up, or there are too many")
         return hits
 
-    def _ranked(self, query: Query, deadline: Deadline) -> list[Hit]:
-        """Return what the index finds, the originals as `[recall] originals` says."""
-        index, settings = self._ws.index, self._ws.config.recall
-        least = settings.min_score
-        return index.search(query, LIMIT, _TIERS[settings.originals], least, SHARE, deadline)
+    def _indexed(self, query: Query, deadline: Deadline) -> list[Hit]:
+        """Return the hits of the index, the originals as `[recall] originals` says."""
+        settings = self.of.settings
+        return self.of.index.search(query, LIMIT, _TIERS[settings.originals], settings.min_score, MIN_SHARE, deadline)
 
-    def literal(self, query: Query, deadline: Deadline) -> list[Hit]:
-        """Return the units in which a part of the question stands that is no word to the index."""
-        index = self._ws.index
+    def literally(self, query: Query, deadline: Deadline) -> list[Hit]:
+        """Return the passages that contain a part of the question which the index has not as a word."""
+        index = self.of.index
 
         def is_known(run: str) -> bool:
             return index.is_readable and any(index.frequency(word) for word in tokens(run))
 
-        wanted = parts(query.text, is_known)
+        wanted = literal_terms(query.text, is_known)
         if all(len(word) == 1 and not word.isascii() for word in query.words):
             wanted += [word for word in query.words if not is_known(word)]  # a part of another word there: 猫 of 猫叫
         if not index.is_readable:
-            wanted += [part for word in query.words for part in parts(word, is_known) if part not in wanted]
+            wanted += [part for word in query.words for part in literal_terms(word, is_known) if part not in wanted]
         if not wanted:
             return []
-        hits = look_up(self._ws.files, self._ws.paths, index.records(), wanted, _MOST_LITERAL, self._ws.zone, deadline)
+        records = index.records()
+        hits = search_files(self.of.files, self.of.paths, records, wanted, _LITERAL_LIMIT, self.of.zone, deadline)
         if deadline.is_over:
             self.faults.append("time was up before all files were searched")
         return hits
 
-    def tell(self, hits: Sequence[Hit]) -> None:
-        """Have events say what lasts, when it begins."""
+    def emit_events(self, hits: int) -> None:
+        """Emit an event for each lasting fault that has begun or ended with this search."""
         why = "; ".join(dict.fromkeys(self.faults))
-        self._ws.events.transition("recall_failed", why, why=why, hits=len(hits))
-        fault = self._ws.rescoring.fault
-        self._ws.events.transition(
-            "backend_failed", fault, cleared="backend_back", backend=self._ws.config.recall.backend, why=fault
-        )
-
-
-def _query(ws: Workspace, question: str, now: datetime, recent: Sequence[Message]) -> Query:
-    settings = ws.config.recall
-    before = [message.text for message in recent][-settings.recent_messages or len(recent) :]
-    return parse_query(question, ws.today(now), before if settings.recent_messages else (), settings.max_keywords)
-
-
-def _tell_damage(ws: Workspace, error: BadFile) -> None:
-    """Have the index made anew, at the next update or by who keeps it."""
-    ws.index.forget()
-    ws.events.emit("index_damaged", why=error.why)
-    ws.index_lost()
+        self.of.events.transition("recall_failed", why, why=why, hits=hits)
+        fault, backend = self.of.reranker.fault, self.of.settings.backend
+        self.of.events.transition("backend_failed", fault, cleared="backend_back", backend=backend, why=fault)

@@ -1,8 +1,9 @@
 """
-Vectors that were made once, in the user's cache folder: found by the digest of their text, one file for each model.
+A cache of vectors in the user's cache folder: one SQLite file for each model, vectors by the digest of their text.
 
-Never in the workspace, deletable at any moment, bounded: the oldest leave. SQLite keeps the file whole among several
-processes; one that is damaged is thrown away. Folder 0700, file 0600: who has the vectors can guess at the words.
+It is never in the workspace, may be deleted at any moment, and has a maximum size: the oldest vectors are dropped. SQLite keeps
+the file consistent among several processes; a damaged file is deleted. Folder 0700, file 0600, since vectors reveal much of the
+words.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
 
     from supervisor.protocol.files import Files
 
-#: How long another process that writes is waited for, in seconds: a turn must not wait.
+#: Seconds to wait for another process that writes: a turn must not wait.
 _WAIT_S: Final = 0.05
-#: What is thrown away where the file is full, of what it holds.
+#: If the file is full, this part of its vectors (one in ten) is dropped.
 _SHARE: Final = 10
 _ONCE: Final = 500  # parameters of one statement
 _SIZES: Final = ("page_count", "freelist_count", "page_size")
@@ -28,7 +29,7 @@ T = TypeVar("T")
 
 
 def digest(text: str) -> bytes:
-    """Return what a text's vector is found by."""
+    """Return the key of a text's vector."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
 
 
@@ -41,7 +42,7 @@ class Vectors:
         self._most_bytes = most_bytes
 
     def get(self, digests: Collection[bytes]) -> dict[bytes, bytes]:
-        """Return the vectors that there are, by digest; none where the file can't be read."""
+        """Return the cached vectors by digest; none if the file can't be read."""
         asked = list(digests)
 
         def read(base: sqlite3.Connection) -> dict[bytes, bytes]:
@@ -55,11 +56,11 @@ class Vectors:
         return self._with(read, {})
 
     def is_empty(self) -> bool:
-        """Tell whether there is no vector at all; where the file can't be read just now, that is not known."""
+        """Tell whether there is no vector at all; False if the file can't be read."""
         return self._with(lambda base: base.execute("SELECT 1 FROM vectors LIMIT 1").fetchone() is None, otherwise=False)
 
     def put(self, vectors: Mapping[bytes, bytes]) -> None:
-        """Keep the vectors; those of another length go, since the model behind the name has changed."""
+        """Store the vectors; those of another length are deleted, since the model behind the name has changed."""
         length = len(next(iter(vectors.values()), b""))
 
         def write(base: sqlite3.Connection) -> None:
@@ -75,16 +76,16 @@ class Vectors:
         self._with(write, None)
 
     def learnt(self) -> frozenset[str]:
-        """Return the contents of files whose units have all been dealt with."""
+        """Return the contents of files whose passages are all done."""
         ask = "SELECT content FROM learnt"
         return self._with(lambda base: frozenset(content for (content,) in base.execute(ask)), frozenset())
 
     def note_learnt(self, content: str) -> None:
-        """Say that all units of this content have been dealt with."""
+        """Record that all passages of this content are done."""
         self._with(lambda base: base.execute("INSERT OR IGNORE INTO learnt VALUES (?)", (content,)), None)
 
     def _with(self, step: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
-        """Do the step in one transaction; *otherwise* where it can't be done. What is no such file is thrown away."""
+        """Return the result of *step* in one transaction, *otherwise* if it fails. A damaged file is deleted."""
         try:
             self._make()
             with contextlib.closing(sqlite3.connect(self._path, timeout=_WAIT_S)) as base, base:
@@ -103,7 +104,7 @@ class Vectors:
         return otherwise
 
     def _make(self) -> None:
-        """Make the file, empty, so that it is nobody else's to read."""
+        """Create the file, empty, readable by its owner only."""
         if self._files.disk.stat(self._path) is None:
             self._files.make_folder(self._path.parent)
             with contextlib.suppress(FileExistsError):
@@ -111,6 +112,6 @@ class Vectors:
 
 
 def _bytes(base: sqlite3.Connection) -> int:
-    """Return how much of the file is in use."""
+    """Return how many bytes of the file are in use."""
     pages, free, size = (base.execute(f"PRAGMA {name}").fetchone()[0] for name in _SIZES)
     return int((pages - free) * size)

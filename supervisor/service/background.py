@@ -19,10 +19,10 @@ from supervisor.protocol.clock import within
 from supervisor.protocol.errors import Busy, InternalError, SupervisorError, as_supervisor_error
 from supervisor.recall.canaries import probe
 from supervisor.recall.rerank import precompute_vectors
-from supervisor.recall.search import recall, refresh
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
     from supervisor.protocol.clock import Clock
     from supervisor.workspace import Workspace
@@ -110,7 +110,7 @@ class BackgroundThreads:
         vectors_ws, index_ws, contexts_ws = open_another(), open_another(), open_another()
         self._inbox = contexts_ws.paths.inbox.name
         self._vectors = PeriodicThread(vectors_ws, "vectors", lambda: _add_vectors(vectors_ws))
-        self._index, self._commits = index_ws.index, (index_ws.index.held, index_ws.index.held)
+        self._index, self._commits = index_ws.index, (index_ws.index.current_commit, index_ws.index.current_commit)
         self._indexing = PeriodicThread(index_ws, "index", IndexUpdater(index_ws, clock, self._vectors.wake).step, _GATHER_S)
         self._contexts = PeriodicThread(contexts_ws, "ready context", _context_step(contexts_ws, clock))
 
@@ -129,7 +129,7 @@ class BackgroundThreads:
         """Wake the index thread if somebody has deleted or replaced the index on disk; costs one stat."""
         with contextlib.suppress(OSError):  # an update reports that the index can't be read
             # both, since a rebuilt index may have been deleted again while it was being built
-            before, self._commits = self._commits, (self._index.on_disk(), self._index.held)
+            before, self._commits = self._commits, (self._index.commit_on_disk(), self._index.current_commit)
             if self._commits != before and self._commits[0] != self._commits[1]:
                 self._indexing.wake()
 
@@ -145,6 +145,34 @@ class BackgroundThreads:
             thread.stop()
         for thread in (self._contexts, self._indexing, self._vectors):
             thread.join(deadline.left_s)
+
+
+def prepare_backend(ws: Workspace) -> int:
+    """Have the backend of recall prepare the files that it has not prepared yet, and return how many."""
+    return precompute_vectors(
+        reranker=ws.reranker,
+        name=ws.config.recall.backend,
+        index=ws.index,
+        files=ws.files,
+        paths=ws.paths,
+        zone=ws.zone,
+        events=ws.events,
+        should_stop=ws.should_stop,
+        progress=ws.progress,
+    )
+
+
+def ask_canaries(ws: Workspace, now: datetime) -> int:
+    """Ask the recall canaries that are due, and return how many."""
+    return probe(
+        files=ws.files,
+        paths=ws.paths,
+        memory=ws.memory,
+        searcher=ws.searcher,
+        events=ws.events,
+        now=now,
+        should_stop=ws.should_stop,
+    )
 
 
 class IndexUpdater:
@@ -174,13 +202,13 @@ class IndexUpdater:
         left_s = self._canaries_at + _CANARIES_EVERY_S - time.monotonic()
         if left_s > 0 or self._ws.should_stop():
             return max(left_s, 0.0)
-        why = self._fault_of(lambda: probe(self._ws, self._clock()))
+        why = self._fault_of(lambda: ask_canaries(self._ws, self._clock()))
         self._ws.events.transition("degraded", bool(why), cleared="recovered", why=why)
         self._canaries_at = time.monotonic()
         return _CANARIES_EVERY_S
 
     def _update(self) -> None:
-        changes = refresh(self._ws, _LOCK_WAIT.total_seconds())
+        changes = self._ws.searcher.refresh(_LOCK_WAIT.total_seconds())
         if changes.read:
             self._changed()
         if changes.shared:
@@ -196,7 +224,7 @@ class IndexUpdater:
 
 
 def _add_vectors(ws: Workspace) -> float:
-    precompute_vectors(ws)
+    prepare_backend(ws)
     return _VECTORS_EVERY_S
 
 
@@ -208,7 +236,7 @@ def _context_step(ws: Workspace, clock: Clock) -> Callable[[], float]:
         config=ws.config,
         events=ws.events,
         clock=clock,
-        recall=lambda question, now, recent: recall(ws, question, now, recent),
+        recall=ws.searcher.search,
     )
 
     def step() -> float:

@@ -9,7 +9,6 @@ from zoneinfo import ZoneInfo
 
 from bench.recall import HERE, ask, prepare, questions_of, share
 from supervisor.protocol.clock import fixed_clock
-from supervisor.recall.search import refresh
 from supervisor.workspace import open_workspace
 
 HISTORY = HERE.parent / "workspace" / "history.json"
@@ -37,7 +36,7 @@ def test_bench_ask_finds_five_of_six_answers_whole_within_the_budget(tmp_path):
     # the machine of a test may be busy: what is measured here is the order, not the time
     settings = {"RECALLD_RECALL_TIMEOUT_MS": "10000"}
     ws = open_workspace(tmp_path / "ws", settings, fixed_clock(datetime.fromisoformat(asked_at)))
-    refresh(ws)
+    ws.searcher.refresh()
     figures = [(one["dataset"], ask(ws, one, TEXTS)) for one in QUESTIONS]
     for name in ("workspace_zh", "workspace_en"):
         assert statistics.mean(one["full"] for dataset, one in figures if dataset == name) > 5 / 6

@@ -79,8 +79,8 @@ def history(data: bytes) -> None:
 def dated(data: bytes) -> None:
     found = parse_dated(data, HERE)
     if found:
-        for cut in chunking.of_dated(str(HERE), found, chunking.decoded(data), ZONE):
-            assert 1 <= cut.unit.start <= cut.unit.end
+        for chunk in chunking.chunk_dated(str(HERE), found, chunking.decoded(data), ZONE):
+            assert 1 <= chunk.passage.start <= chunk.passage.end
 
 
 def summary(data: bytes) -> None:
@@ -91,14 +91,14 @@ def summary(data: bytes) -> None:
     assert made.startswith(kept)
     assert kept in (data, data + b"\n") or data.startswith(kept)
     text = chunking.decoded(data)
-    for cut in chunking.of_summary("memory/summary/2026-01-28.md", text, date(2026, 1, 28), HERE):
-        assert 1 <= cut.unit.start <= cut.unit.end <= text.count("\n") + 1
+    for chunk in chunking.chunk_summary("memory/summary/2026-01-28.md", text, date(2026, 1, 28), HERE):
+        assert 1 <= chunk.passage.start <= chunk.passage.end <= text.count("\n") + 1
 
 
 def note(data: bytes) -> None:
     text = chunking.decoded(data)
-    for cut in chunking.of_note("memory/笔记.md", text, None):
-        assert 1 <= cut.unit.start <= cut.unit.end <= text.count("\n") + 1
+    for chunk in chunking.chunk_note("memory/笔记.md", text, None):
+        assert 1 <= chunk.passage.start <= chunk.passage.end <= text.count("\n") + 1
 
 
 def asked(data: bytes) -> None:

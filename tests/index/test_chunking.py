@@ -1,4 +1,4 @@
-"""How files of memory are cut: messages, sections, entries of memory.md, the items and paragraphs of a person's notes."""
+"""How files of memory are chunk: messages, sections, entries of memory.md, the items and paragraphs of a person's notes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.index.chunking import Chunk, decoded, neighbours, of_note, of_summary
+from supervisor.index.chunking import Chunk, chunk_note, chunk_summary, decoded, neighbours
 
 DAY = date(2026, 1, 28)
 NOTE = """---
@@ -39,8 +39,8 @@ tags: 花生
 
 def _cut(text, tier="dated"):
     return [
-        (cut.unit.start, cut.unit.end, cut.unit.text, cut.unit.role, cut.context)
-        for cut in of_note("memory/a.md", text, DAY, tier)
+        (chunk.passage.start, chunk.passage.end, chunk.passage.text, chunk.passage.role, chunk.context)
+        for chunk in chunk_note("memory/a.md", text, DAY, tier)
     ]
 
 
@@ -57,10 +57,10 @@ def test_chunking_splits_a_note_into_items_paragraphs_rows_and_code():
 
 
 def test_chunking_gives_a_memory_md_line_its_day_and_no_neighbours():
-    cuts = of_note(
+    cuts = chunk_note(
         "memory.md", "2026-01-20|web-chat|我对花生过敏；不吃香菜\n2026-99-99|user|坏日子\n自由的一行 #共享", None, "long_term"
     )
-    assert [(cut.unit.day, cut.unit.text, cut.unit.shared) for cut in cuts] == [
+    assert [(chunk.passage.day, chunk.passage.text, chunk.passage.shared) for chunk in cuts] == [
         (date(2026, 1, 20), "我对花生过敏；不吃香菜", False),
         (None, "坏日子", False),
         (None, "自由的一行 #共享", True),
@@ -69,8 +69,8 @@ def test_chunking_gives_a_memory_md_line_its_day_and_no_neighbours():
 
 
 def test_chunking_applies_day_and_sharing_only_to_their_own_line():
-    cuts = of_note("memory.md", "2026-01-20|user|门锁密码 4071\n周末 #共享 的菜单", None, "long_term")
-    assert [(cut.unit.day, cut.unit.shared) for cut in cuts] == [(date(2026, 1, 20), False), (None, True)]
+    cuts = chunk_note("memory.md", "2026-01-20|user|门锁密码 4071\n周末 #共享 的菜单", None, "long_term")
+    assert [(chunk.passage.day, chunk.passage.shared) for chunk in cuts] == [(date(2026, 1, 20), False), (None, True)]
 
 
 def test_chunking_makes_a_heading_without_content_a_chunk():
@@ -79,8 +79,11 @@ def test_chunking_makes_a_heading_without_content_a_chunk():
 
 def test_chunking_splits_a_summary_at_its_headings():
     text = "---\nrecalld: '1'\n---\n\n## 部署\n\n超时改成 30 秒。\n\n## 家里\n\n交了房租。\n"
-    cuts = of_summary("memory/summary/2026-01-15.md", text, DAY, Path("memory/summary/2026-01-15.md"))
-    assert [(cut.unit.start, cut.unit.end, cut.unit.tier) for cut in cuts] == [(5, 7, "summary"), (9, 11, "summary")]
+    cuts = chunk_summary("memory/summary/2026-01-15.md", text, DAY, Path("memory/summary/2026-01-15.md"))
+    assert [(chunk.passage.start, chunk.passage.end, chunk.passage.tier) for chunk in cuts] == [
+        (5, 7, "summary"),
+        (9, 11, "summary"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -111,7 +114,7 @@ LINES = st.lists(
 def test_chunking_returns_ordered_chunks_without_overlap(text):
     lines = text.split("\n")
     last = 0
-    for cut in of_note("memory/a.md", text, DAY):
-        assert isinstance(cut, Chunk)
-        assert last < cut.unit.start <= cut.unit.end <= len(lines)
-        last = cut.unit.end
+    for chunk in chunk_note("memory/a.md", text, DAY):
+        assert isinstance(chunk, Chunk)
+        assert last < chunk.passage.start <= chunk.passage.end <= len(lines)
+        last = chunk.passage.end

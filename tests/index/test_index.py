@@ -133,7 +133,7 @@ def test_index_holds_the_same_passages_after_a_requested_rebuild(filled):
     filled.note("wishes.md", "- 买一台电钢琴\n")
     filled.refresh()
     before = filled.search("花生").hits
-    filled.refresh(anew=True)
+    filled.refresh(rebuild=True)
     assert filled.search("花生").hits == before
     assert filled.found_paths("电钢琴") == ["memory/wishes.md"]
     assert filled.events.of("index_damaged") == []
@@ -185,13 +185,13 @@ def test_index_equals_a_rebuilt_one_after_any_changes(tmp_path_factory, seed):
             case 0:
                 world.reopen()
             case 1:
-                world.ws.index.freshen()
+                world.ws.index.hold_changes()
             case 2:
                 world.search("花生 部署")
         world.refresh()
     query = parse_query("花生 电钢琴 backup", date(2026, 1, 31))
     followed = {(hit.unit.path, hit.unit.start, hit.unit.text) for hit in world.ws.index.search(query, 100)}
-    world.reopen().refresh(anew=True)
+    world.reopen().refresh(rebuild=True)
     assert {(hit.unit.path, hit.unit.start, hit.unit.text) for hit in world.ws.index.search(query, 100)} == followed
 
 
@@ -221,7 +221,7 @@ def test_index_searches_changes_in_memory_while_another_holds_the_lock(filled):
 def test_overlay_scores_passages_as_the_index_does(filled):
     filled.write([one for n in (25, 26, 27) for one in talk(f"2026-01-{n}T09:00", 12, timedelta(minutes=1))])
     filled.settle()
-    filled.refresh(anew=True)
+    filled.refresh(rebuild=True)
     indexed = filled.search("nginx 配置 备份").hits
     filled.reopen()
     (filled.root / ".recalld/index/meta.json").unlink()
@@ -236,7 +236,7 @@ def test_overlay_finds_the_same_as_the_index_for_days_alone(filled, question):
     days = ("2025-12-08", "2025-12-30", *(f"2026-01-{n}" for n in ("05", 19, 20, 21, 22, 23, 24, 25)))
     filled.write([one for day in days for one in talk(f"{day}T09:00", 3, timedelta(minutes=1))])
     filled.settle()
-    filled.refresh(anew=True)
+    filled.refresh(rebuild=True)
     indexed = filled.search(question).hits
     filled.reopen()
     (filled.root / ".recalld/index/meta.json").unlink()
@@ -262,7 +262,7 @@ def test_index_answers_one_thread_while_another_rebuilds_it(filled):
         reader.start()
     for n in range(12):
         filled.note(f"idea-{n}.md", f"第 {n} 个想法：电钢琴\n")
-        filled.refresh(anew=n % 4 == 0)
+        filled.refresh(rebuild=n % 4 == 0)
     ended.set()
     for reader in readers:
         reader.join()
@@ -281,7 +281,7 @@ def test_index_ignores_a_first_index_that_is_still_being_built(filled):
     assert found
     assert all(found)
     assert other.found_paths("花生")
-    assert other.ws.index.held == filled.ws.index.on_disk()
+    assert other.ws.index.current_commit == filled.ws.index.commit_on_disk()
     assert filled.events.of("index_damaged") == other.events.of("index_damaged") == []
 
 
@@ -317,7 +317,7 @@ def test_index_reports_no_damage_when_segments_are_merged_while_opening(filled, 
 
     def gone(folder, *, new):
         monkeypatch.setattr(supervisor.index.snapshot, "Engine", Engine)
-        filled.refresh(anew=True)
+        filled.refresh(rebuild=True)
         raise BadFile(folder, "ValueError in the index's library")
 
     monkeypatch.setattr(supervisor.index.snapshot, "Engine", gone)
@@ -344,7 +344,7 @@ def test_index_searches_one_snapshot_when_a_commit_comes_in_between(filled, monk
     monkeypatch.setattr(View, "ranked", slow)
     other.search("花生")
     assert left[0]
-    assert ["not all that has changed" in event["why"] for event in other.events.of("recall_failed")] == [True]
+    assert ["not all changed files" in event["why"] for event in other.events.of("recall_failed")] == [True]
     assert other.found_paths("花生")
 
 
@@ -376,10 +376,10 @@ def test_index_keeps_a_new_commit_when_it_forgets_a_damaged_one(filled):
     other = filled.another()
     assert other.found_paths("花生")
     filled.note("wishes.md", "- 买一台电钢琴\n")
-    filled.refresh(anew=True)
-    commits = filled.ws.index.on_disk()
-    other.ws.index.forget()
-    assert filled.ws.index.on_disk() == commits
+    filled.refresh(rebuild=True)
+    commits = filled.ws.index.commit_on_disk()
+    other.ws.index.discard_commit()
+    assert filled.ws.index.commit_on_disk() == commits
     assert other.found_paths("电钢琴") == ["memory/wishes.md"]
 
 
@@ -392,7 +392,7 @@ def test_index_rebuilds_and_reports_when_its_commit_list_is_gone(filled):
 
 
 def test_index_notices_that_its_own_commit_was_truncated(filled):
-    assert filled.ws.index.held  # it has made the commit itself, and never opened it
+    assert filled.ws.index.current_commit  # it has made the commit itself, and never opened it
     cut_off(filled)
     assert filled.found_paths("花生")
     assert len(filled.events.of("index_damaged")) == 1
@@ -423,7 +423,7 @@ def test_index_repairs_damage_found_while_another_held_the_lock(filled):
         assert other.found_paths("花生")
     assert keeper.refresh().rebuilt  # though it has that commit open, and no file of memory is another
     assert other.found_paths("花生")
-    assert other.ws.index.held == keeper.ws.index.on_disk()
+    assert other.ws.index.current_commit == keeper.ws.index.commit_on_disk()
 
 
 def test_index_reports_and_repairs_repeated_damage(filled):
@@ -433,7 +433,7 @@ def test_index_reports_and_repairs_repeated_damage(filled):
         assert filled.found_paths("花生")
         assert len(filled.events.of("index_damaged")) == 2 * times - 1
         assert filled.refresh().rebuilt
-        assert filled.ws.index.held == filled.ws.index.on_disk()
+        assert filled.ws.index.current_commit == filled.ws.index.commit_on_disk()
 
 
 def test_index_makes_no_commit_on_a_damaged_one(filled):
@@ -475,7 +475,7 @@ def test_index_finds_every_committed_file_beside_two_writers(filled):
         world = another()
         for n in range(1, 16):
             world.note(f"idea-{who}-{n}.md", f"第 {n} 个想法：电钢琴 zq{who}x{n}\n")
-            if not world.refresh(5.0, anew=n % 7 == 0).shared:
+            if not world.refresh(5.0, rebuild=n % 7 == 0).shared:
                 written[who] = n
 
     def search():
@@ -509,10 +509,9 @@ def test_index_keeps_the_old_commit_after_an_interrupt(filled):
         "from pathlib import Path\n"
         "from supervisor.protocol.clock import utc_now\n"
         "from supervisor.workspace import open_workspace\n"
-        "from supervisor.recall.search import refresh\n"
         f"ws = open_workspace(Path({str(filled.root)!r}), {{}}, utc_now)\n"
         "ws.progress = lambda what, done, of: os.kill(os.getpid(), signal.SIGINT) if done == 1000 else None\n"
-        "refresh(ws)\n"
+        "ws.searcher.refresh()\n"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, timeout=60, check=False)
     assert done.returncode == -signal.SIGINT or b"KeyboardInterrupt" in done.stderr

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.index.bm25 import Candidate, Corpus, numbers
+from supervisor.index.bm25 import Candidate, Corpus, term_numbers
 from supervisor.index.ranking import rank
 from supervisor.query.parse import parse_query
 from supervisor.text.tokenizer import tokens
@@ -22,7 +22,7 @@ TODAY = date(2026, 1, 31)
 def candidate(text: str, n: int) -> Candidate:
     words = tokens(text)
     size = len(words)
-    return Candidate((numbers(words), b"", b""), " ".join(words), (size, size, size), str(n), TODAY, "user", text)
+    return Candidate((term_numbers(words), b"", b""), " ".join(words), (size, size, size), str(n), TODAY, "user", text)
 
 
 def ranked(query: Query, texts: list[str]) -> dict[str, float]:

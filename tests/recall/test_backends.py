@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from supervisor.index.hit import Hit, Passage
 from supervisor.protocol.config import load
-from supervisor.recall.rerank import GROUP, added
+from supervisor.recall.rerank import GROUP, add_scores
 from supervisor.recall.vector_cache import Vectors, digest
 from tests.recall.vectors import FAULTS, Server
 from tests.world import WITHOUT_MODEL, message
@@ -112,7 +112,7 @@ def test_embeddings_send_no_secret_unless_redaction_is_off(filled, server):
 
 
 def test_embeddings_send_the_key_to_the_server_and_to_no_event(filled, server):
-    filled.ws.rescoring.__init__(lambda: _made(filled, {"OPENAI_API_KEY": "sk-demo-123"}))
+    filled.ws.reranker.__init__(lambda: _made(filled, {"OPENAI_API_KEY": "sk-demo-123"}))
     filled.precompute_vectors()
     assert server.headers[0]["authorization"] == "Bearer sk-demo-123"
     server.act = "bad key"
@@ -203,7 +203,7 @@ def test_hybrid_falls_back_to_bm25_when_the_server_fails(filled, server, fault):
     filled.precompute_vectors()
     words = _by_words(filled)
     filled.reopen(hybrid(server.url).replace("3000", "400"))
-    filled.ws.rescoring.backend()
+    filled.ws.reranker.backend()
     server.act = fault
     began = time.monotonic()
     found = filled.search(QUESTION)
@@ -229,7 +229,7 @@ def test_hybrid_falls_back_to_bm25_when_the_server_is_unreachable(filled):
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
     # the same vectors, as if the server had gone
-    filled.ws.rescoring.backend()._embeddings._url = f"{url}/embeddings"
+    filled.ws.reranker.backend()._embeddings._url = f"{url}/embeddings"
     assert filled.search(QUESTION).hits == words
     assert "could not be asked" in filled.events.of("backend_failed")[0]["why"]
 
@@ -242,7 +242,7 @@ def test_rerank_reports_a_failing_backend_once_and_retries_after_a_rest(filled, 
     assert len(filled.events.of("backend_failed")) == 1
     assert server.asked.count([QUESTION]) == 1
     server.act = "well"
-    filled.ws.rescoring._rested = replace(filled.ws.rescoring._rested, ends_at=0.0)
+    filled.ws.reranker._rested = replace(filled.ws.reranker._rested, ends_at=0.0)
     assert filled.search(QUESTION).how == "hybrid"
     assert len(filled.events.of("backend_back")) == 1
 
@@ -271,7 +271,7 @@ def test_precompute_vectors_skips_only_the_text_that_the_server_refuses(filled, 
     server.act = "well"
     assert filled.precompute_vectors() == 0
     keys = [digest(text) for text in ("买了电钢琴，花了六千。", "不要买二手的。", "买琴凳。")]
-    assert set(filled.ws.rescoring.backend()._vectors.get(keys)) == {keys[0], keys[2]}
+    assert set(filled.ws.reranker.backend()._vectors.get(keys)) == {keys[0], keys[2]}
 
 
 @pytest.mark.parametrize("lines", ["", 'base_url = "http://127.0.0.1:9/v1"\n', 'model = "bge-test"\n'])
@@ -366,7 +366,7 @@ UNIT = Passage(path="memory/2026-01-28-deploy.md", start=1, end=1, text="部署"
 @example([1.0, 3.0], [0.0, 5e-324])
 def test_rerank_adds_at_most_half_of_the_best_score_and_lowers_none(scores, said):
     hits = [Hit(replace(UNIT, start=n + 1), score) for n, score in enumerate(scores)]
-    found = added(hits, said[: len(hits)])
+    found = add_scores(hits, said[: len(hits)])
     if found is None:
         assert set(said[: len(hits)]) == {None}
         return
@@ -381,4 +381,4 @@ def test_rerank_adds_at_most_half_of_the_best_score_and_lowers_none(scores, said
 @pytest.mark.parametrize("said", [[float("nan")], [float("inf")], ["好"], [], [1.0, 2.0]])
 def test_rerank_refuses_invalid_scores(said):
     with pytest.raises(ValueError, match="answered"):
-        added([Hit(UNIT, 3.0)], said)
+        add_scores([Hit(UNIT, 3.0)], said)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from supervisor.recall.canaries import A_CHECK, KEPT, Canary, CanaryStore, Kept
+from supervisor.recall.canaries import KEPT, PER_CHECK, Canary, CanaryState, CanaryStore
 from tests.world import GOOD_SUMMARY, WITHOUT_MODEL, at, message
 
 TOLD = (
@@ -75,7 +75,7 @@ def test_canaries_check_asks_at_most_its_limit(filled, store):
     check(filled)
     one = store.read().canaries[0]
     store.write(replace(store.read(), canaries=(replace(one, asked=None),) * 12))
-    assert [check(filled) for _ in range(4)] == [A_CHECK, A_CHECK, 2, 0]
+    assert [check(filled) for _ in range(4)] == [PER_CHECK, PER_CHECK, 2, 0]
 
 
 def test_canaries_check_told_to_stop_asks_none_but_keeps_new_ones(filled, store):
@@ -184,7 +184,7 @@ def test_canary_store_tolerates_damage_and_only_its_owner_may_read_it(filled, st
         b'{"recalld": 1, "until": 7, "level": "x"}\n{"file": 1}\n7\n',
     ):
         filled.paths.canaries.write_bytes(damage)
-        assert store.read() == Kept()
+        assert store.read() == CanaryState()
     filled.paths.canaries.unlink()
     check(filled)
     assert [one.id for one in store.read().canaries] == [one.id for one in whole.canaries]
@@ -193,7 +193,7 @@ def test_canary_store_tolerates_damage_and_only_its_owner_may_read_it(filled, st
 def test_canary_store_drops_the_oldest_beyond_its_limit(store, world):
     world.files.make_folder(world.paths.state)
     many = tuple(Canary(file=f"2026-01-30-{n}.md", id=str(n), words=("甲", "乙")) for n in range(KEPT + 7))
-    store.write(Kept(many, at("2026-01-30T10:00"), 0.5))
+    store.write(CanaryState(many, at("2026-01-30T10:00"), 0.5))
     kept = store.read()
     assert (kept.canaries, kept.until, kept.level) == (many[-KEPT:], at("2026-01-30T10:00"), 0.5)
 

@@ -10,19 +10,19 @@ from hypothesis import strategies as st
 
 from supervisor.index.hit import Hit, Passage
 from supervisor.recall.canaries import (
-    A_RUN,
-    WORDS,
+    PER_RUN,
+    QUESTION_WORDS,
     Canary,
     Rate,
-    answered,
-    choose,
+    choose_canary,
     due,
+    expected_rate,
+    is_current,
     is_found,
-    level,
     question_of,
     rate,
     sample,
-    stands,
+    with_answer,
 )
 from supervisor.text.tokenizer import tokens
 from tests.world import at
@@ -69,18 +69,18 @@ def test_canary_question_skips_a_word_found_in_many_messages():
 def test_canary_choose_picks_the_message_with_the_rarest_words():
     said = [("1", "好的"), ("2", "部署 nginx 的配置"), ("3", "给 Wolfsburg 寄 quokka 的合同"), ("4", "部署 nginx 超时")]
     common = dict.fromkeys(tokens("部署 nginx 的配置 超时"), 15)
-    chosen = choose("2026-01-28-x.md", said, lambda word: common.get(word, 1))
+    chosen = choose_canary("2026-01-28-x.md", said, lambda word: common.get(word, 1))
     assert (chosen.id, chosen.file, chosen.asked) == ("3", "2026-01-28-x.md", None)
-    assert choose("x.md", [("1", "好的"), ("2", "嗯嗯")], rare) is None
-    assert choose("x.md", [], rare) is None
+    assert choose_canary("x.md", [("1", "好的"), ("2", "嗯嗯")], rare) is None
+    assert choose_canary("x.md", [], rare) is None
 
 
 @given(st.text(max_size=200))
 def test_canary_question_always_matches_its_own_message(text):
     words = question_of(text, rare)
-    assert len(words) <= WORDS
+    assert len(words) <= QUESTION_WORDS
     assert len(words) != 1
-    assert stands(Canary(file="x.md", id="1", words=words), [("1", text)]) or not words
+    assert is_current(Canary(file="x.md", id="1", words=words), [("1", text)]) or not words
 
 
 @given(st.lists(st.integers()), st.integers(min_value=2, max_value=9))
@@ -94,7 +94,7 @@ def test_canary_sample_is_ordered_and_includes_first_and_last(of, most):
 
 
 def test_canary_sample_returns_three_by_default():
-    assert len(sample(list("一二三四五"))) == A_RUN == 3
+    assert len(sample(list("一二三四五"))) == PER_RUN == 3
 
 
 # ── found, gone ──────────────────────────────────────────────────────────────
@@ -123,7 +123,7 @@ def test_canary_is_found_by_a_summary_that_covers_its_file():
     ],
 )
 def test_canary_expires_when_its_message_is_gone_or_rewritten(said, still):
-    assert stands(PEANUT, said) is still
+    assert is_current(PEANUT, said) is still
 
 
 # ── when ─────────────────────────────────────────────────────────────────────
@@ -138,7 +138,7 @@ def test_canary_due_returns_each_once_a_day_new_and_oldest_first():
     canaries = [asked(30, "a"), asked(23.9, "b"), new, asked(24, "c"), asked(50, "d")]
     assert [one.id for one in due(canaries, NOW, 9)] == ["new", "d", "a", "c"]
     assert [one.id for one in due(canaries, NOW, 2)] == ["new", "d"]
-    assert due([answered(one, NOW, found=True) for one in canaries], NOW, 9) == []
+    assert due([with_answer(one, NOW, found=True) for one in canaries], NOW, 9) == []
 
 
 def test_canary_due_includes_one_asked_in_the_future():
@@ -149,7 +149,7 @@ def test_canary_due_includes_one_asked_in_the_future():
 
 
 def test_canary_rate_counts_only_asked_canaries():
-    canaries = [answered(PEANUT, NOW, found=True), answered(PEANUT, NOW, found=False), PEANUT]
+    canaries = [with_answer(PEANUT, NOW, found=True), with_answer(PEANUT, NOW, found=False), PEANUT]
     assert rate(canaries) == Rate(kept=3, asked=2, found=1)
     assert rate(canaries).value == 0.5
     assert rate([]).value == rate([PEANUT]).value == 1.0
@@ -173,7 +173,7 @@ def test_canary_rate_counts_only_asked_canaries():
     ],
 )
 def test_canary_level_falls_below_95_percent_with_two_or_more_missing(before, asked, found, fell):
-    after, has_fallen = level(before, Rate(asked, asked, found))
+    after, has_fallen = expected_rate(before, Rate(asked, asked, found))
     assert has_fallen is fell
     assert after == (found / asked if fell else max(before, found / asked if asked else 1.0))
 
@@ -181,7 +181,7 @@ def test_canary_level_falls_below_95_percent_with_two_or_more_missing(before, as
 def test_canary_level_reports_each_fall_once():
     told, expected = [], 1.0
     for found in (40, 37, 37, 36, 35, 40, 39, 36):
-        expected, fell = level(expected, Rate(40, 40, found))
+        expected, fell = expected_rate(expected, Rate(40, 40, found))
         told.append(fell)
     assert told == [False, True, False, False, True, False, False, True]
 
@@ -191,5 +191,5 @@ def test_canary_level_detects_a_slow_decline(rates):
     expected = 1.0
     for found in rates:
         now = Rate(40, 40, found)
-        expected, _ = level(expected, now)
+        expected, _ = expected_rate(expected, now)
         assert now.value >= 0.95 or expected * 40 - found <= 1

@@ -14,7 +14,7 @@ import pytest
 
 from supervisor.events import EVENTS
 from supervisor.index.engine import Engine
-from supervisor.index.literal import look_up
+from supervisor.index.literal import search_files
 from supervisor.protocol.clock import Deadline, within
 from supervisor.protocol.disk import RealDisk
 from tests.world import WITHOUT_MODEL, FaultyDisk, message, talk
@@ -300,7 +300,7 @@ def test_recall_finds_the_newest_of_500_changes_while_the_index_is_locked(filled
         assert asks(filled).hits  # what was committed is searched as well
         asks(filled, "电钢琴")
     (event,) = filled.events.of("recall_failed")
-    assert "not all that has changed" in str(event["why"])
+    assert "not all changed files" in str(event["why"])
     filled.refresh()
     assert (filled.ws.index.left, filled.ws.index.file_count) == (0, 502)
     assert asks(filled, "qx0007-part").hits[0].unit.path == "memory/idea-0007.md"
@@ -310,12 +310,12 @@ def test_recall_finds_the_newest_of_500_changes_while_the_index_is_locked(filled
 def test_overlay_stops_at_the_deadline_and_continues_at_the_next(filled):
     many(filled, 40)
     clock = Cranked(1.0)
-    filled.ws.index.freshen(Deadline(10.5, clock))  # looked at once before each file: ten times it is not over
+    filled.ws.index.hold_changes(Deadline(10.5, clock))  # looked at once before each file: ten times it is not over
     assert filled.ws.index.left == 30
-    assert len(filled.ws.index._view.fresh.groups) == 10
-    filled.ws.index.freshen(Deadline(clock.now + 10.5, clock))
+    assert len(filled.ws.index._view.overlay.groups) == 10
+    filled.ws.index.hold_changes(Deadline(clock.now + 10.5, clock))
     assert filled.ws.index.left == 20
-    filled.ws.index.freshen()
+    filled.ws.index.hold_changes()
     assert filled.ws.index.left == 0
     assert len(asks(filled, "电钢琴").hits) == 40
 
@@ -327,7 +327,7 @@ def test_literal_search_stops_at_the_deadline_with_the_newest_files(filled, monk
     records = filled.ws.index.records()
 
     def look(deadline, part):
-        return look_up(filled.files, filled.paths, records, [part], 20, filled.ws.zone, deadline)
+        return search_files(filled.files, filled.paths, records, [part], 20, filled.ws.zone, deadline)
 
     assert [hit.unit.path for hit in look(Deadline(50.5, Cranked(1.0)), "qx2960")] == ["memory/idea-2960.md"]
     assert look(Deadline(20.5, Cranked(1.0)), "qx2960") == []

@@ -8,7 +8,6 @@ import threading
 
 import pytest
 
-from supervisor.recall.search import refresh
 from supervisor.service.background import BackgroundThreads, IndexUpdater, PeriodicThread
 from tests.world import FaultyDisk, message
 
@@ -167,7 +166,7 @@ def test_background_look_wakes_the_index_thread_once_per_replaced_index(filled, 
     woken = []
     monkeypatch.setattr(background._indexing, "wake", lambda: woken.append("index"))
     index = filled.paths.state / "index"
-    refresh(background._vectors._ws)  # another's, as is each thread's
+    background._vectors._ws.searcher.refresh()  # another's, as is each thread's
     background.check_index()
     assert woken == ["index"]
     background._indexing._step()
@@ -180,7 +179,7 @@ def test_background_look_wakes_the_index_thread_once_per_replaced_index(filled, 
         case "written over":
             (index / "meta.json").write_text("{", encoding="utf-8")
         case "made by another":
-            refresh(again(filled), anew=True)
+            again(filled).searcher.refresh(rebuild=True)
     for _ in range(3):
         background.check_index()
     assert woken == ["index", "index"]
