@@ -175,7 +175,7 @@ class Supervisor:
 
     def _next_retry(self, now: datetime) -> datetime:
         """Return when the first wait is over that a failure has begun; the end of time when none has."""
-        provider = provider_state(self._ws).next_at
+        provider = provider_state(self._ws.task_queue).next_at
         waits = [failure.next_at for failure in self._ws.failures().values()] + ([provider] if provider else [])
         return min((wait for wait in waits if wait > now), default=_NEVER)
 

@@ -95,9 +95,9 @@ def run_round(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"] 
         return archive(ws, now) if why else 0
 
     done.seen = attempt("intake", lambda: intake(ws, now), 0)
-    done.summaries = attempt("harvest", lambda: collect_results(ws, now), 0)
+    done.summaries = attempt("harvest", lambda: collect(ws, now), 0)
     done.archived = attempt("archive", archive_if_due, 0)
-    done.submitted = attempt("roll-up", lambda: submit_due(ws, now), 0) if ageing else 0
+    done.submitted = attempt("roll-up", lambda: submit(ws, now), 0) if ageing else 0
     attempt("settle", lambda: reconcile_flags(ws, now), None)
     done.trimmed = attempt("trim", lambda: trim_history(ws), 0)
     attempt("compact", lambda: ws.journal.compact() if ws.journal.is_bloated() else None, None)
@@ -107,6 +107,35 @@ def run_round(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"] 
     _tell(ws, done)
     done.ms = round((time.monotonic() - began) * 1000)
     return done
+
+
+def collect(ws: Workspace, now: datetime) -> int:
+    """Take in the results of the worker; returns how many summaries were written."""
+    return collect_results(
+        now,
+        files=ws.files,
+        memory=ws.memory,
+        task_queue=ws.task_queue,
+        quarantine=ws.quarantine,
+        calls=ws.calls,
+        config=ws.config,
+        events=ws.events,
+        should_stop=ws.should_stop,
+    )
+
+
+def submit(ws: Workspace, now: datetime) -> int:
+    """Submit the tasks of the summaries that are due; returns how many."""
+    return submit_due(
+        now,
+        history=ws.history,
+        journal=ws.journal,
+        memory=ws.memory,
+        task_queue=ws.task_queue,
+        calls=ws.calls,
+        config=ws.config,
+        events=ws.events,
+    )
 
 
 def _tell(ws: Workspace, done: Round) -> None:
