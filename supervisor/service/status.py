@@ -42,10 +42,8 @@ def status(ws: Workspace, now: datetime) -> dict[str, Any]:
         history, trouble = (), str(error)
     waiting = unwritten(history, ws.journal)
     named = covered(files, summaries)
-    ripe_files = [
-        f for members in files_by_period(files, ws.today(now), ws.config.archive.recent_days).values() for f in members
-    ]
-    behind = sorted(file.day for file in ripe_files if file.name not in named)
+    old_files = files_by_period(files, ws.today(now), ws.config.archive.recent_days).values()
+    behind = sorted(file.day for members in old_files for file in members if file.name not in named)
     flying = list(ws.task_queue.active_groups().values())
     made = [file.created for file in files if file.created]
     return {

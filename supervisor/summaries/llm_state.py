@@ -70,7 +70,7 @@ def provider_state(task_queue: TaskQueue) -> ProviderState:
 def note_result(
     result: Result, now: datetime, *, task_queue: TaskQueue, calls: CallLog, config: Config, events: Events
 ) -> None:
-    """Add the cost of the result to the state. A fault of the provider pauses it and cancels the queue; an answer ends a pause."""
+    """Add the result's cost to the state. A fault of the provider pauses it and cancels the queue; an answer ends a pause."""
     if result.extract or writes_extracts(config.llm):
         return
     now = to_the_millisecond(now)  # the precision of the times in the state

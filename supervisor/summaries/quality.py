@@ -246,12 +246,10 @@ def _is_repetitive(window: str) -> bool:
 
 
 def _repeats_sentences(text: str) -> bool:
-    pieces = [_NO_WORD.sub("", piece).casefold() for piece in _SENTENCES.split(text)]
-    counted = Counter(pieces)
-    again = sum(
-        len(piece) * times for piece, times in counted.items() if times >= _SENTENCE_TIMES and len(piece) >= _SENTENCE_LETTERS
-    )
-    return again >= _REPEATED_SHARE * sum(len(piece) for piece in pieces) > 0
+    sentences = [_NO_WORD.sub("", sentence).casefold() for sentence in _SENTENCES.split(text)]
+    counted = ((len(sentence), times) for sentence, times in Counter(sentences).items())
+    again = sum(length * times for length, times in counted if times >= _SENTENCE_TIMES and length >= _SENTENCE_LETTERS)
+    return again >= _REPEATED_SHARE * sum(map(len, sentences)) > 0
 
 
 #: The order counts: an error page may also look like a refusal, and the beginning of a text is judged before its end.

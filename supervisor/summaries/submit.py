@@ -55,9 +55,8 @@ def submit_due(
     # decide
     writer = summary_writer(config, failures)
     named = covered(files, summaries)
-    moving = [
-        f.name for f in files if f.ours and not f.original and f.name in named and summary_period(f.day, today, recent_days)
-    ]
+    old = [file for file in files if summary_period(file.day, today, recent_days)]
+    moving = [file.name for file in old if file.ours and not file.original and file.name in named]
     due = due_summaries(files, summaries, today, recent_days, writer)
     waiting = {group for group, failure in failures.items() if not is_due(failure.failed_at, failure.next_at, now)}
     ready = [job for job in due if job.period.group not in active and job.period.group not in waiting]
