@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from supervisor.text.small_talk import is_chitchat
 from supervisor.text.tokenizer import spelled
 from supervisor.text.word_frequency import rarity
-from worker.providers.cues import columns, look, substance
+from worker.providers.cues import columns, cue_worth, substance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -85,7 +85,7 @@ def weigh(lines: Sequence[Line]) -> tuple[list[Weighed], Callable[[str], float]]
     for line, text, words in zip(lines, meant, found, strict=True):
         role = 1.0 if speakers and line.role in {"user", "assistant"} else _ROLES.get(line.role, _OTHER_ROLE)
         role *= substance(text) * (_QUESTION if line.question else 1.0)
-        weighed.append(Weighed(line, words, look(text) + _ITEM * line.item, role))
+        weighed.append(Weighed(line, words, cue_worth(text) + _ITEM * line.item, role))
     return weighed, worths.__getitem__
 
 

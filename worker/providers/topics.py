@@ -1,5 +1,5 @@
 """
-What the chosen lines are about: grouped by the words they share and by standing close together, and a heading for each group.
+What the chosen lines are about: grouped by shared words and closeness in time, with a heading for each group.
 
 A heading is made of the group's own words as they were written: rare in the language, frequent in the group, and not in the
 other groups. A word that no list has must stand in two lines, or it may be a typo, and there is one of them at most. At most a
