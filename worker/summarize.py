@@ -7,6 +7,7 @@ followed: the provider has no tools to call. How a model is prompted is in `writ
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from typing import TYPE_CHECKING, Final, cast
 from zoneinfo import ZoneInfo
@@ -38,6 +39,14 @@ class MaterialLost(Exception):
     """The material is gone, or differs from what the task names: the supervisor makes a new task from the files of now."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    text: str = ""
+    reason: Reason | None = None
+    error: str = ""
+    retry_after_s: int = 0
+
+
 def summarise(
     task: Task,
     provider: Model | Summariser,
@@ -48,46 +57,48 @@ def summarise(
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Result:
     """
-    Return the result of the task; every fault of the task, its material or the provider is a failed result.
+    Return the result of the task; a fault of the task, its material or the provider is a failed result.
 
-    What is no fault of the task is raised: Cancelled when *cancelled* returns true while a model writes, NoCall when no call
-    may be made, BadConfig when a prompt of the workspace is wrong.
+    Raises Cancelled once *cancelled* returns true, NoCall when no call may be made, BadConfig when a prompt is wrong.
     """
     began = clock()
     writing = Writing(provider, config, files, paths, clock, cancelled) if isinstance(provider, Model) else None
     write = writing.write if writing else cast("Summariser", provider).summarise
-    text, error, wait_s = "", "", 0
-    reason: Reason | None = None
-    try:
-        text = write(task, _read_material(task, files, paths, with_extracts=provider.extract)) or NOTHING
-    except MaterialLost as fault:
-        reason, error = "lost", str(fault)
-    except ProviderError as fault:
-        reason, error, wait_s = fault.reason, fault.why, fault.retry_after_s
-    except (OSError, ValueError, ArithmeticError, LookupError, RecursionError, MemoryError) as fault:
-        reason, error = "input", f"{type(fault).__name__}: {fault}"
+    outcome = _outcome(lambda: write(task, _read_material(task, files, paths, with_extracts=provider.extract)))
     ended = clock()
     return Result(
         id=task.id,
-        status="failed" if reason else "done",
-        text=text,
-        error=error[:_ERROR_CHARS],
-        reason=reason,
-        retry_after_s=wait_s,
+        status="failed" if outcome.reason else "done",
+        text=outcome.text,
+        error=outcome.error[:_ERROR_CHARS],
+        reason=outcome.reason,
+        retry_after_s=outcome.retry_after_s,
         provider=provider.name,
         model=provider.model,
         prompt=writing.version if writing else "",
         extract=provider.extract,
         usage=writing.usage.wire() if writing else {},
+        started_at=to_wire(began),
+        completed_at=to_wire(ended),
+        duration_ms=max(0, round((ended - began).total_seconds() * 1000)),
         group=task.group,
         sources=task.sources,
         previous_digest=task.previous_digest,
         redo=task.redo,
         attempt=task.attempt,
-        started_at=to_wire(began),
-        completed_at=to_wire(ended),
-        duration_ms=max(0, round((ended - began).total_seconds() * 1000)),
     )
+
+
+def _outcome(write: Callable[[], str]) -> _Outcome:
+    """Return the text that *write* returns, or the reason of its failure."""
+    try:
+        return _Outcome(write() or NOTHING)
+    except MaterialLost as fault:
+        return _Outcome(reason="lost", error=str(fault))
+    except ProviderError as fault:
+        return _Outcome(reason=fault.reason, error=fault.why, retry_after_s=fault.retry_after_s)
+    except (OSError, ValueError, ArithmeticError, LookupError, RecursionError, MemoryError) as fault:
+        return _Outcome(reason="input", error=f"{type(fault).__name__}: {fault}")
 
 
 def _read_material(task: Task, files: Files, paths: WorkspacePaths, *, with_extracts: bool) -> list[Block]:

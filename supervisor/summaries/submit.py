@@ -47,8 +47,7 @@ def submit_due(
 ) -> int:
     """Move covered files to originals/, and submit the tasks of the summaries that are due, newest first; returns how many."""
     # gather
-    # a dated file without its head was destroyed, and is no person's note: fsck reports it; and of a dated file that is not in
-    # the journal it is not known yet whose words it holds
+    # fsck reports a dated file that lost its head: it is no note; and whose words a file missed by the journal has is not known
     files = [file for file in memory.dated() if file.ours == (file.name in journal.names)]
     summaries, failures, active = memory.summaries(), _failures(task_queue), task_queue.active_groups()
     today, recent_days = local_day(now, config.archive.zone), config.archive.recent_days

@@ -145,7 +145,7 @@ def topical(text: str) -> str:
 
 
 def names_nothing(word: str) -> bool:
-    """Tell whether a word can't stand in a heading: a laugh, a tag, an ending."""
+    """Tell whether a word is unfit for a heading: a laugh, a tag, an ending."""
     return bool(_NAMELESS.fullmatch(word))
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from supervisor.protocol.task import Task
     from supervisor.text.language import Language
 
-#: Who speaks, where it is not the person (whose words stand bare), and the heading of what has no words of its own.
+#: The label of each speaker (none for the person), and the heading of a group without words of its own.
 LABELS: Final[Mapping[Language, Mapping[str, str]]] = {
     "zh": {"user": "", "note": "", "summary": "", "assistant": "助手：", "tool": "工具：", "system": "系统：", "other": "其他"},
     "en": {
@@ -183,11 +183,11 @@ def extract(
     language = language_of("\n".join(clean(block.text) for block in blocks if block.role != "tool"))
     day = f"{period}-01"[: len("2026-01-28")]
     noon = datetime.combine(date.fromisoformat(day), time(12), zone)
-    told = [*blocks, *([Block("", "summary", previous, noon, {})] if previous.strip() else [])]
-    named = named_speakers(told)
-    page = ExtractPage(lines_of(told, zone, named=named), language, kind, LONGEST)
+    material = [*blocks, *([Block("", "summary", previous, noon, {})] if previous.strip() else [])]
+    named = named_speakers(material)
+    page = ExtractPage(lines_of(material, zone, named=named), language, kind, LONGEST)
     limit = min(LIMITS[kind], longest or LIMITS[kind])
-    return _fitted(page, sum(block.role != "summary" for block in told), limit)
+    return _fitted(page, sum(block.role != "summary" for block in material), limit)
 
 
 def _fitted(page: ExtractPage, messages: int, limit: int) -> str:
@@ -203,7 +203,7 @@ def _fitted(page: ExtractPage, messages: int, limit: int) -> str:
         # a line of each day, as long as there is room for so many
         chosen = choose(weighed, worth, budget, least, share if budget >= days * _SHORTEST or not share else 0.0)
         chosen = chosen or ranking.most_telling(weighed, worth)  # nothing is worth it
-        chosen = _without_questions_told_with_their_answers(chosen, page.lines)
+        chosen = _without_questions_shown_with_their_answers(chosen, page.lines)
         text = _render(chosen, page, messages)
         if len(text) <= limit:
             return text
@@ -219,7 +219,7 @@ def _one_line(line: Line, page: ExtractPage, messages: int, limit: int) -> str:
     return text[:limit]
 
 
-def _without_questions_told_with_their_answers(chosen: Sequence[Line], lines: Sequence[Line]) -> list[Line]:
+def _without_questions_shown_with_their_answers(chosen: Sequence[Line], lines: Sequence[Line]) -> list[Line]:
     told = {line.lead for line in chosen if line.lead is not None and lines[line.lead].message != line.message}
     return [line for line in chosen if line.place not in told]
 

@@ -29,7 +29,7 @@ _CENTRAL: Final = 0.35
 _LENGTH: Final = 0.8
 #: Columns added to every sentence's length: its bullet, its time, and the trouble of reading one more.
 _EACH: Final = 40
-#: Worth of a sentence's words and look below which it says nothing: "Wow, that's great!"
+#: Worth of a sentence's words and cues below which it says nothing: "Wow, that's great!"
 _SAYS_SOMETHING: Final = 0.9
 #: What an item of a list is worth beside its words: somebody wrote it down to find it again.
 _ITEM: Final = 0.9
@@ -45,20 +45,20 @@ _OTHER_ROLE: Final = 0.35
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """A line with the words that count in it, what each is worth, and what its look is worth."""
+    """A line with the words that count in it, the worth of each, and the worth of its cues."""
 
     line: Line
     words: tuple[str, ...]
-    look: float
+    cues: float
     role: float
 
     def worth(self, word_worth: Callable[[str], float], said: Collection[str]) -> float:
         """Return what the line adds to what is *said* already, for its length."""
         own = sum(map(word_worth, self.words))
         new = sum(word_worth(word) for word in self.words if word not in said)
-        if own + self.look < _SAYS_SOMETHING or not own:
+        if own + self.cues < _SAYS_SOMETHING or not own:
             return 0.0
-        return self.role * (new + self.look * new / own) / math.pow(columns(self.line.text) + _EACH, _LENGTH)
+        return self.role * (new + self.cues * new / own) / math.pow(columns(self.line.text) + _EACH, _LENGTH)
 
 
 def weigh(lines: Sequence[Line]) -> tuple[list[Weighed], Callable[[str], float]]:
@@ -93,7 +93,7 @@ def most_telling(weighed: Sequence[Weighed], word_worth: Callable[[str], float])
     """Return the one line that says most, where none is worth quoting: of courtesies the one with the rarest words."""
 
     def worth(one: Weighed) -> tuple[float, float, int]:
-        return one.worth(word_worth, ()), sum(map(word_worth, one.words)) + one.look, -one.line.place
+        return one.worth(word_worth, ()), sum(map(word_worth, one.words)) + one.cues, -one.line.place
 
     return [max(weighed, key=worth).line] if weighed else []
 
