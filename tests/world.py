@@ -40,8 +40,8 @@ from supervisor.service.background import Freshness
 from supervisor.service.daemon import Supervisor
 from supervisor.service.fsck import fsck, repair
 from supervisor.service.lock import any_worker, reclaim, sweep
-from supervisor.service.round import Round, collect, run_round, submit, until_settled
-from supervisor.service.steps import archive, intake, reconcile_flags, restore_history, trim_history, why_due
+from supervisor.service.round import Round, run_round, until_settled
+from supervisor.service.steps import archive, collect, intake, reconcile_flags, restore_history, submit, trim_history, why_due
 from supervisor.summaries.llm_state import provider_state
 from supervisor.summaries.submit import submit_again
 from supervisor.workspace import Workspace

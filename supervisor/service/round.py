@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 from supervisor.archive.restore import keep_damaged
 from supervisor.protocol.errors import BadConfig, BadFile, InternalError, NewerFormat, as_ours
 from supervisor.service.lock import alone, sweep_shared
-from supervisor.service.steps import archive, intake, reconcile_flags, trim_history, why_due
-from supervisor.summaries.collect import collect_results
-from supervisor.summaries.submit import submit_due
+from supervisor.service.steps import archive, collect, intake, reconcile_flags, submit, trim_history, why_due
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,35 +105,6 @@ def run_round(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"] 
     _tell(ws, done)
     done.ms = round((time.monotonic() - began) * 1000)
     return done
-
-
-def collect(ws: Workspace, now: datetime) -> int:
-    """Take in the results of the worker; returns how many summaries were written."""
-    return collect_results(
-        now,
-        files=ws.files,
-        memory=ws.memory,
-        task_queue=ws.task_queue,
-        quarantine=ws.quarantine,
-        calls=ws.calls,
-        config=ws.config,
-        events=ws.events,
-        should_stop=ws.should_stop,
-    )
-
-
-def submit(ws: Workspace, now: datetime) -> int:
-    """Submit the tasks of the summaries that are due; returns how many."""
-    return submit_due(
-        now,
-        history=ws.history,
-        journal=ws.journal,
-        memory=ws.memory,
-        task_queue=ws.task_queue,
-        calls=ws.calls,
-        config=ws.config,
-        events=ws.events,
-    )
 
 
 def _tell(ws: Workspace, done: Round) -> None:
