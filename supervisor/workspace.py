@@ -103,9 +103,10 @@ class Workspace:
 
     @property
     def extracting(self) -> bool:
-        """Whether no model is configured, so that summaries are extracts (docs/architecture.md)."""
-        llm = self.config.llm
-        return llm.provider == "extractive" or (llm.provider == "auto" and not (llm.base_url or llm.model))
+        """Whether no model is configured, so that every summary is an extract."""
+        from supervisor.summaries.llm_state import writes_extracts
+
+        return writes_extracts(self.config.llm)
 
     def failures(self) -> dict[str, Failure]:
         """Return the last failure of each group that waits for a retry."""

@@ -198,7 +198,7 @@ def test_failure_example_is_read_as_two_attempts(ws):
 
 def test_provider_example_is_read_as_a_failing_provider(ws):
     ws.files.create(ws.task_queue.failed / "provider.json", example("provider"))
-    state = provider_state(ws)
+    state = provider_state(ws.task_queue)
     assert (state.attempts, state.reason, state.calls) == (1, "connection refused", 3)
     assert state.is_failing
     assert state.next_at == datetime(2026, 1, 28, 4, 50, tzinfo=UTC)

@@ -38,10 +38,9 @@ from supervisor.service.daemon import Supervisor
 from supervisor.service.fsck import fsck, repair
 from supervisor.service.lock import any_worker, reclaim, sweep
 from supervisor.service.round import Round, run_round, until_settled
-from supervisor.service.steps import archive, intake, reconcile_flags, restore_history, trim_history, why_due
-from supervisor.summaries.collect import collect_results
+from supervisor.service.steps import archive, collect, intake, reconcile_flags, restore_history, submit, trim_history, why_due
 from supervisor.summaries.llm_state import provider_state
-from supervisor.summaries.submit import redo, submit_due
+from supervisor.summaries.submit import submit_again
 from supervisor.workspace import Workspace
 from worker.loop import Worker
 from worker.providers import NoCall
@@ -343,11 +342,11 @@ class World:
 
     def submit(self) -> int:
         """Submit the tasks of the summaries that are due."""
-        return submit_due(self.ws, self.clock())
+        return submit(self.ws, self.clock())
 
     def collect(self) -> int:
         """Take in what the worker has finished."""
-        return collect_results(self.ws, self.clock())
+        return collect(self.ws, self.clock())
 
     def reconcile(self) -> None:
         """Set the flags of history.json by the files."""
@@ -390,7 +389,16 @@ class World:
         return read_lines(path, start, count, files=self.ws.files, paths=self.ws.paths, memory=self.ws.memory)
 
     def redo(self, label: str) -> str:
-        return redo(self.ws, label, self.clock())
+        ws = self.ws
+        return submit_again(
+            label,
+            self.clock(),
+            journal=ws.journal,
+            memory=ws.memory,
+            task_queue=ws.task_queue,
+            config=ws.config,
+            prepare=ws.prepare,
+        )
 
     def round(self, runs: Any = "due") -> Round:
         return run_round(self.ws, self.clock(), runs)
@@ -472,7 +480,7 @@ class World:
         return status.plan(self.ws, self.clock(), everything=everything)
 
     def provider_state(self) -> Any:
-        return provider_state(self.ws)
+        return provider_state(self.ws.task_queue)
 
     def fsck(self) -> Ledger:
         return fsck(self.ws)

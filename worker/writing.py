@@ -1,13 +1,10 @@
 """
-Finished pieces of a summary that is not finished: `.recalld/pieces/<group>.<digest>.md`, each made once.
+The summary of a task by a model: the template of the material's language, the material quoted, in pieces if need be.
 
-A piece is found by what was asked for it, so that a killed or doubled worker, and the next attempt, pay for none of them again
-(protocol.md, 6). They go when their task is done; what a crash leaves is bounded, and may be deleted at any moment.
-
-A model's summary of a task: the right wording, the material quoted, and piece by piece where it is more than the context holds.
-
-Each piece is read together with the summary so far. The bill is kept whatever comes of it, since a failure has cost as well.
-Source: protocol.md, 6; holes.md A13 (a day may be larger than any context).
+Each piece is read together with the summary so far. Finished pieces of an unfinished summary are kept in
+`.recalld/pieces/<group>.<digest>.md`, found by what was asked for them, so that a worker that was killed, a second worker
+and the next attempt pay for none of them again. They are deleted when their task is done, may be deleted at any time, and
+are limited in number. The cost is kept whatever the outcome, since failures cost as well. Source: docs/protocol.md, 6.
 """
 
 from __future__ import annotations
@@ -25,7 +22,7 @@ from supervisor.text.language import Language, language_of
 from supervisor.text.redact import redacted
 from supervisor.text.small_talk import is_chitchat, says_nothing
 from supervisor.text.token_count import estimate_tokens
-from worker.prompts import Entry, Wording, entries_of, load, quote, take, version_of
+from worker.prompts import Entry, PromptTemplate, entries_of, load_template, quote, take_entries, version_of
 from worker.providers import NoCall, ProviderError, Usage
 
 if TYPE_CHECKING:
@@ -40,13 +37,25 @@ if TYPE_CHECKING:
     from supervisor.protocol.task import Task
     from worker.providers import Model
 
-#: Pieces that are kept at most, of all groups together; the oldest go first.
-MOST: Final = 512
-_DIGITS: Final = 24
+#: The most pieces that are kept, of all groups together; the oldest are deleted first.
+_MAX_PIECES: Final = 512
+_DIGEST_DIGITS: Final = 24
+#: Tokens reserved for the answer: the context divided by this, and at most so many. Thinking may use more if there is room.
+_ANSWER_PART: Final = 4
+_ANSWER_MAX: Final = 2_048
+_THOUGHT_MAX: Final = 8_192
+#: How many percent an estimate may be too low, and the tokens that the server itself puts around a prompt.
+_ESTIMATE_ERROR: Final = 10
+_SERVER_TOKENS: Final = 32
+#: The tokens of the smallest piece: if even that is too long, something other than the piece is.
+_MIN_PIECE: Final = 64
+_HIDDEN: Final = {"zh": "[已隐去]", "en": "[hidden]"}
+#: An answer so many times shorter than the summary so far has left it out.
+_SHRUNK: Final = 3
 
 
 class Pieces:
-    """The pieces of one group."""
+    """The finished pieces of one group's unfinished summary."""
 
     def __init__(self, files: Files, paths: WorkspacePaths, group: str) -> None:
         if period_of_group(group) is None:
@@ -55,20 +64,20 @@ class Pieces:
         self._folder = paths.pieces
         self._group = group
 
-    def find(self, asked: str) -> str | None:
-        """Return what was answered to *asked* before, None when nothing was."""
-        look = self._files.read_stable(self._path(asked))
-        return look.data.decode("utf-8", "replace") if look else None
+    def find(self, request: str) -> str | None:
+        """Return the kept answer to *request*, None when there is none."""
+        version = self._files.read_stable(self._path(request))
+        return version.data.decode("utf-8", "replace") if version else None
 
-    def keep(self, asked: str, answer: str) -> None:
-        """Keep the answer. A disk that can't costs a piece on the next try, not the work at hand."""
+    def keep(self, request: str, answer: str) -> None:
+        """Keep the answer. An error of the disk costs this piece at the next try, not the summary."""
         with suppress(OSError):  # FileExistsError among them: another worker was faster
             self._files.make_folder(self._folder)
             self._make_room()
-            self._files.create(self._path(asked), answer.encode("utf-8", "replace"))
+            self._files.create(self._path(request), answer.encode("utf-8", "replace"))
 
     def clear(self) -> None:
-        """Delete the group's pieces, and what a crash left of them: its summary is done."""
+        """Delete the group's pieces, and temporary files that a crash left of them."""
         with suppress(OSError):
             for name in self._files.disk.names(self._folder):
                 if name.removeprefix(".").startswith(f"{self._group}."):
@@ -76,35 +85,21 @@ class Pieces:
 
     def _make_room(self) -> None:
         names = self._files.disk.names(self._folder)
-        if len(names) < MOST:
+        if len(names) < _MAX_PIECES:
             return
         stats = {name: self._files.disk.stat(self._folder / name) for name in names}
         oldest = sorted((stat.mtime_ns, name) for name, stat in stats.items() if stat)
-        for _, name in oldest[: len(names) - MOST + 1]:
+        for _, name in oldest[: len(names) - _MAX_PIECES + 1]:
             self._files.remove(self._folder / name)
 
-    def _path(self, asked: str) -> Path:
-        digest = hashlib.sha256(asked.encode("utf-8", "replace")).hexdigest()[:_DIGITS]
+    def _path(self, request: str) -> Path:
+        digest = hashlib.sha256(request.encode("utf-8", "replace")).hexdigest()[:_DIGEST_DIGITS]
         return self._folder / f"{self._group}.{digest}.md"
-
-
-#: Tokens kept for the answer: this part of the context, at most so many. A model that thinks may use more where there is room.
-_ANSWER: Final = 4
-_ANSWER_MOST: Final = 2_048
-_THOUGHT_MOST: Final = 8_192
-#: By how much an estimate may be too low, in percent, and the server's own frame around a prompt, in tokens.
-_DOUBT: Final = 10
-_FRAME: Final = 32
-#: Tokens of a piece below which it is not made smaller: then it is not the piece that is too long.
-_LEAST: Final = 64
-_HIDDEN: Final = {"zh": "[已隐去]", "en": "[hidden]"}
-#: A whole that is so much shorter than what it was to contain has left it out.
-_SHRUNK: Final = 3
 
 
 @dataclass(slots=True)
 class Writing:
-    """One task being written; *usage* and *version* (of the wording) say at any time what it has cost and how it was asked."""
+    """The summary of one task while it is written; *usage* and *version* (of the templates) are right at any time."""
 
     model: Model
     config: Config
@@ -113,25 +108,27 @@ class Writing:
     clock: Clock
     cancelled: Callable[[], bool]
     usage: Usage = Usage()  # noqa: RUF009 - immutable
-    _wordings: dict[str, Wording] = field(default_factory=dict)
-    _used: set[Wording] = field(default_factory=set)
-    _is_asked: bool = False
+    _templates: dict[str, PromptTemplate] = field(default_factory=dict)
+    _used: set[PromptTemplate] = field(default_factory=set)
+    _is_redo: bool = False  # a person asked for it
 
     @property
     def version(self) -> str:
-        """The digest of the wording that was used."""
+        """The digest of the templates that were used."""
         return version_of(self._used)
 
     def write(self, task: Task, blocks: Sequence[Block]) -> str:
-        """Return the summary, "" when there is nothing to record; ProviderError, Cancelled, or BadConfig of a wording."""
+        """Return the summary, "" when there is nothing to record; or ProviderError, Cancelled, NoCall, BadConfig."""
         if all(is_chitchat(block.text) for block in blocks):
             return task.previous.strip()
-        self._is_asked = task.redo
+        self._is_redo = task.redo
         language = language_of("\n".join(block.text for block in blocks if block.role != "tool"))
         entries = entries_of(blocks, ZoneInfo(task.zone), self._hiding(language), dates=task.kind != "daily-summary")
         so_far = self._hiding(language)(task.previous).strip()
-        if so_far and self._room("merge-summary", language, so_far) < _LEAST:
-            entries.insert(0, Entry(f"{task.period} summary", so_far))  # too long to be carried along: read again, in pieces
+        if so_far and self._room("merge-summary", language, so_far) < _MIN_PIECE:
+            entries.insert(
+                0, Entry(f"{task.period} summary", so_far)
+            )  # too long to go with each piece: it is read again, in pieces
             so_far = ""
         return self._piece_by_piece(task, entries, so_far, language)
 
@@ -142,37 +139,37 @@ class Writing:
         while entries:
             name = "merge-summary" if so_far else task.kind
             room = min(longest, self._room(name, language, so_far))
-            if room < _LEAST:
+            if room < _MIN_PIECE:
                 raise ProviderError(
                     "input", "prompt and summary so far fill the context: raise llm.context_tokens", usage=Usage()
                 )
-            piece, tokens, rest = take(entries, room, language, self.config.tokens.cjk_weight)
+            piece, tokens, rest = take_entries(entries, room, language, self.config.tokens.cjk_weight)
             previous = quote(so_far, language) if so_far else ""
-            wording = self._wording(name, language)
-            prompt = wording.fill(task.period, quote(piece, language), previous)
-            self._used.add(wording)
+            template = self._template(name, language)
+            prompt = template.fill(task.period, quote(piece, language), previous)
+            self._used.add(template)
             try:
                 answer = self._answer(prompt, pieces, last=not rest)
             except ProviderError as error:
-                if not error.overflow or tokens // 2 < _LEAST:
+                if not error.overflow or tokens // 2 < _MIN_PIECE:
                     raise
-                longest = tokens // 2  # the server knows its tokens better than our estimate
+                longest = tokens // 2  # the server counts tokens better than the estimate
                 continue
             so_far = _joined(so_far, answer)
             entries = rest
         return so_far
 
     def _answer(self, prompt: str, pieces: Pieces, *, last: bool) -> str:
-        """Return the model's answer, from a finished piece where there is one. The last is the result: it is never kept."""
-        asked = f"{self.model.name}\n{self.model.model}\n{prompt}"
-        kept = None if last else pieces.find(asked)
+        """Return the model's answer, or the kept piece. The last answer is the result and is not kept."""
+        request = f"{self.model.name}\n{self.model.model}\n{prompt}"
+        kept = None if last else pieces.find(request)
         if kept is not None:
             return kept
         llm = self.config.llm
-        if self._is_asked and self.usage.calls >= llm.max_calls_per_day:
+        if self._is_redo and self.usage.calls >= llm.max_calls_per_day:
             raise ProviderError("input", "it needs more calls than llm.max_calls_per_day; it goes on from here", usage=Usage())
-        left = llm.context_tokens - _FRAME - self._tokens(prompt) * (100 + _DOUBT) // 100
-        longest = max(self._reserve, min(left, _THOUGHT_MOST))
+        left = llm.context_tokens - _SERVER_TOKENS - self._tokens(prompt) * (100 + _ESTIMATE_ERROR) // 100
+        longest = max(self._reserve, min(left, _THOUGHT_MAX))
         try:
             done = self.model.complete(prompt, max_tokens=longest, calling=self._begin_call, cancelled=self.cancelled)
         except ProviderError as error:
@@ -180,12 +177,12 @@ class Writing:
             raise
         self.usage += done.usage
         if not last:
-            pieces.keep(asked, done.text)
+            pieces.keep(request, done.text)
         return done.text
 
     def _begin_call(self) -> None:
-        """Write the call down before it is made; NoCall where the day has had its calls, but for what a person asked for."""
-        most = None if self._is_asked else self.config.llm.max_calls_per_day
+        """Log the call before it is made; NoCall when the day's calls are spent, unless a person asked for the summary."""
+        most = None if self._is_redo else self.config.llm.max_calls_per_day
         calls = CallLog(self.files, self.paths, ZoneInfo(self.config.archive.timezone))
         try:
             may_call = calls.begin(self.clock(), most)
@@ -195,23 +192,23 @@ class Writing:
             raise NoCall("the day's calls are used up")
 
     def _room(self, name: str, language: Language, so_far: str) -> int:
-        """Return the tokens that are left for material: a share of the context, and never the room of prompt and answer."""
+        """Return the tokens for material: a share of the context, less if template, summary so far and answer need room."""
         llm = self.config.llm
-        frame = self._tokens(self._wording(name, language).fill("2026-01-28", quote("", language), quote(so_far, language)))
-        return min(int(llm.context_tokens * llm.material_share), llm.context_tokens - _FRAME - frame - self._reserve)
+        frame = self._tokens(self._template(name, language).fill("2026-01-28", quote("", language), quote(so_far, language)))
+        return min(int(llm.context_tokens * llm.material_share), llm.context_tokens - _SERVER_TOKENS - frame - self._reserve)
 
     @property
     def _reserve(self) -> int:
-        return min(_ANSWER_MOST, self.config.llm.context_tokens // _ANSWER)
+        return min(_ANSWER_MAX, self.config.llm.context_tokens // _ANSWER_PART)
 
     def _tokens(self, text: str) -> int:
         return estimate_tokens(text, self.config.tokens.cjk_weight)
 
-    def _wording(self, name: str, language: Language) -> Wording:
+    def _template(self, name: str, language: Language) -> PromptTemplate:
         file = f"{name}.{language}.md"
-        if file not in self._wordings:
-            self._wordings[file] = load(name, language, self.files, self.paths)
-        return self._wordings[file]
+        if file not in self._templates:
+            self._templates[file] = load_template(name, language, self.files, self.paths)
+        return self._templates[file]
 
     def _hiding(self, language: Language) -> Callable[[str], str]:
         privacy = self.config.privacy
@@ -221,7 +218,7 @@ class Writing:
 
 
 def _joined(so_far: str, answer: str) -> str:
-    """Return what stands after the answer. A model that tells only what is new must not cost what it was told before."""
+    """Return the summary so far after this answer, which is appended when the model wrote only what is new."""
     if says_nothing(answer):
         return so_far
     return f"{so_far}\n\n{answer}" if len(answer) * _SHRUNK < len(so_far) else answer

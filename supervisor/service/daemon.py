@@ -170,7 +170,7 @@ class Supervisor:
 
     def _next_retry(self, now: datetime) -> datetime:
         """Return when the first wait after a failure is over; _NEVER if there is none."""
-        provider = provider_state(self._ws).next_at
+        provider = provider_state(self._ws.task_queue).next_at
         waits = [failure.next_at for failure in self._ws.failures().values()] + ([provider] if provider else [])
         return min((wait for wait in waits if wait > now), default=_NEVER)
 

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 from supervisor.archive.restore import keep_damaged
 from supervisor.protocol.errors import BadConfig, BadFile, InternalError, NewerFormat, as_supervisor_error
 from supervisor.service.lock import supervisor_lock, sweep_shared
-from supervisor.service.steps import archive, intake, reconcile_flags, trim_history, why_due
-from supervisor.summaries.collect import collect_results
-from supervisor.summaries.submit import submit_due
+from supervisor.service.steps import archive, collect, intake, reconcile_flags, submit, trim_history, why_due
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,9 +88,9 @@ def run_round(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"] 
         return otherwise
 
     done.seen = attempt("intake", lambda: intake(ws, now), 0)
-    done.summaries = attempt("harvest", lambda: collect_results(ws, now), 0)
+    done.summaries = attempt("harvest", lambda: collect(ws, now), 0)
     done.archived = attempt("archive", lambda: _archive_if_due(ws, now, runs), 0)
-    done.submitted = attempt("roll-up", lambda: submit_due(ws, now), 0) if ageing else 0
+    done.submitted = attempt("roll-up", lambda: submit(ws, now), 0) if ageing else 0
     attempt("settle", lambda: reconcile_flags(ws, now), None)
     done.trimmed = attempt("trim", lambda: trim_history(ws), 0)
     attempt("compact", lambda: ws.journal.compact() if ws.journal.is_bloated() else None, None)

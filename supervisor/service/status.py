@@ -14,9 +14,16 @@ from supervisor.protocol.errors import BadFile, Busy
 from supervisor.protocol.message import Archived, History, InvalidEntry, Message
 from supervisor.recall.canaries import CanaryStore, rate
 from supervisor.service.steps import why_due
-from supervisor.summaries.llm_state import BYTES_A_TOKEN, bytes_by_group, calls_for, calls_today, maker, provider_state
+from supervisor.summaries.llm_state import (
+    BYTES_PER_TOKEN,
+    bytes_by_group,
+    calls_needed,
+    calls_today,
+    provider_state,
+    summary_writer,
+)
 from supervisor.summaries.retry import is_due
-from supervisor.summaries.schedule import due_summaries, groups
+from supervisor.summaries.schedule import due_summaries, files_by_period
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -34,8 +41,8 @@ def status(ws: Workspace, now: datetime) -> dict[str, Any]:
         history, trouble = (), str(error)
     waiting = unwritten(history, ws.journal)
     named = covered(files, summaries)
-    old_files = [f for members in groups(files, ws.today(now), ws.config.archive.recent_days).values() for f in members]
-    behind = sorted(file.day for file in old_files if file.name not in named)
+    old_files = files_by_period(files, ws.today(now), ws.config.archive.recent_days).values()
+    behind = sorted(file.day for members in old_files for file in members if file.name not in named)
     active = list(ws.task_queue.active_groups().values())
     made = [file.created for file in files if file.created]
     return {
@@ -76,7 +83,7 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
     days = plan_days(chosen, ws.zone, taken_names(ws.memory, ws.journal), ws.journal.has_written, archive.slug_chars)
     failures = ws.failures()
     active = ws.task_queue.active_groups()
-    work = due_summaries(files, summaries, ws.today(now), archive.recent_days, maker(ws))
+    work = due_summaries(files, summaries, ws.today(now), archive.recent_days, summary_writer(ws.config, failures))
     sizes = bytes_by_group(work, files)
     return {
         "at": to_wire(now),
@@ -90,8 +97,8 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
                 "group": one.period.group,
                 "files": len(one.sources),
                 "messages": sum(source.count for source in one.sources),
-                "calls": calls_for(ws, sizes[one.period.group]),
-                "tokens": 0 if ws.extracting else sizes[one.period.group] // BYTES_A_TOKEN,
+                "calls": calls_needed(sizes[one.period.group], ws.config.llm),
+                "tokens": 0 if ws.extracting else sizes[one.period.group] // BYTES_PER_TOKEN,
                 "inFlight": one.period.group in active,
                 "waitsUntil": to_wire(failure.next_at)
                 if (failure := failures.get(one.period.group)) and not is_due(failure.failed_at, failure.next_at, now)
@@ -104,10 +111,10 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
 
 def _cost(ws: Workspace, now: datetime) -> dict[str, Any]:
     """Return the model's calls and tokens of today, and until when it is paused."""
-    state = provider_state(ws)
+    state = provider_state(ws.task_queue)
     today = state.day == ws.today(now).isoformat()
     return {
-        "calls": calls_today(ws, now),
+        "calls": calls_today(now, ws.task_queue, ws.calls, ws.config),
         "maxCalls": ws.config.llm.max_calls_per_day,
         "promptTokens": state.prompt_tokens if today else 0,
         "completionTokens": state.completion_tokens if today else 0,
@@ -122,7 +129,7 @@ def _canaries(ws: Workspace) -> dict[str, Any]:
 
 
 def _paused_until(ws: Workspace, now: datetime) -> str | None:
-    state = provider_state(ws)
+    state = provider_state(ws.task_queue)
     return to_wire(state.next_at) if state.next_at and state.next_at > now else None
 
 

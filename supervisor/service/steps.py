@@ -1,7 +1,8 @@
 """
-The steps of the archive over a whole workspace: each function passes a step the stores and settings that it uses.
+The steps of archive and summaries over a whole workspace: each function passes a step the stores and settings that it uses.
 
-Rounds, status, repair and the command line call these; what a step does is described in `supervisor.archive`.
+Rounds, status, repair and the command line call these; the steps themselves are in `supervisor.archive` and
+`supervisor.summaries`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING
 from supervisor.archive import intake as archive_intake
 from supervisor.archive import restore as archive_restore
 from supervisor.archive import run as archive_run
+from supervisor.summaries.collect import collect_results
+from supervisor.summaries.submit import submit_due
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -83,4 +86,33 @@ def restore_history(ws: Workspace, now: datetime, *, unknown: bool = False) -> i
         events=ws.events,
         now=now,
         unknown=unknown,
+    )
+
+
+def collect(ws: Workspace, now: datetime) -> int:
+    """Take in the results of the worker; returns how many summaries were written."""
+    return collect_results(
+        now,
+        files=ws.files,
+        memory=ws.memory,
+        task_queue=ws.task_queue,
+        quarantine=ws.quarantine,
+        calls=ws.calls,
+        config=ws.config,
+        events=ws.events,
+        should_stop=ws.should_stop,
+    )
+
+
+def submit(ws: Workspace, now: datetime) -> int:
+    """Submit the tasks of the summaries that are due; returns how many."""
+    return submit_due(
+        now,
+        history=ws.history,
+        journal=ws.journal,
+        memory=ws.memory,
+        task_queue=ws.task_queue,
+        calls=ws.calls,
+        config=ws.config,
+        events=ws.events,
     )

@@ -1,8 +1,13 @@
-"""Taking in what the worker made: judged, written beside the originals, and only then forgotten (docs/protocol.md, 3 and 6)."""
+"""
+Results of the worker: each is judged, written as a summary or as a failure, and only then deleted from the queue.
+
+Whether a text is good enough is decided in `quality.py`, how long a failure waits in `retry.py`. Source: docs/protocol.md, 3
+and 6.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from supervisor.archive.coverage import may_replace
@@ -12,121 +17,162 @@ from supervisor.protocol.period import Period, period_of_group
 from supervisor.protocol.summary_file import Summary
 from supervisor.protocol.task import task_id
 from supervisor.summaries.llm_state import note_result, prompt_marks
-from supervisor.summaries.quality import cleaned, reject_reason, says_nothing
+from supervisor.summaries.quality import reject_reason
 from supervisor.summaries.retry import delay_after, jittered
 from supervisor.text.language import language_of
-from supervisor.text.small_talk import is_chitchat
+from supervisor.text.llm_output import cleaned
+from supervisor.text.small_talk import is_chitchat, says_nothing
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
     from pathlib import Path
 
+    from supervisor.archive.memory_folder import MemoryFolder
+    from supervisor.archive.restore import Quarantine
+    from supervisor.events import Events
+    from supervisor.protocol.config import Config
+    from supervisor.protocol.files import Files
+    from supervisor.protocol.llm import CallLog
+    from supervisor.protocol.queue import TaskQueue
     from supervisor.protocol.task import Reason, Result
-    from supervisor.workspace import Workspace
 
-#: Characters of the material that a text is judged beside.
+#: The text of an empty summary, so that a person who opens it knows why it is empty.
+NOTHING: Final = "> 无需记录 · Nothing to record."
+#: Characters of the material that a text is compared with.
 _SAMPLE: Final = 50_000
-#: What an empty summary says, so that a person who opens it knows why.
-NOTHING = "> 无需记录 · Nothing to record."
 
 
-def collect_results(ws: Workspace, now: datetime) -> int:
-    """Take in every finished task; returns how many summaries were written."""
-    written, each = 0, ErrorCollector()
-    for path in ws.task_queue.finished():
-        if ws.should_stop():
+@dataclass(frozen=True, slots=True)
+class _Stores:
+    """What a result is read from, judged by, and written to."""
+
+    files: Files
+    memory: MemoryFolder
+    task_queue: TaskQueue
+    quarantine: Quarantine
+    calls: CallLog
+    config: Config
+    events: Events
+
+
+def collect_results(
+    now: datetime,
+    *,
+    files: Files,
+    memory: MemoryFolder,
+    task_queue: TaskQueue,
+    quarantine: Quarantine,
+    calls: CallLog,
+    config: Config,
+    events: Events,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> int:
+    """Take in every finished task, until *should_stop*; returns how many summaries were written."""
+    stores = _Stores(files, memory, task_queue, quarantine, calls, config, events)
+    written, errors = 0, ErrorCollector()
+    for path in task_queue.finished():
+        if should_stop():
             break
-        with each:
-            written += _take(ws, path, now)
-    each.raise_first()
+        with errors:
+            written += _take(stores, path, now)
+    errors.raise_first()
     return written
 
 
-def _take(ws: Workspace, path: Path, now: datetime) -> bool:
-    """Take in one result; what is none is set aside."""
+def _take(stores: _Stores, path: Path, now: datetime) -> bool:
+    """Take in one result and delete it; tell whether it became a summary. An unreadable one goes to quarantine."""
     try:
-        result = ws.task_queue.read_result(path)
+        result = stores.task_queue.read_result(path)
         period = period_of_group(result.group)
         if period is None:
             raise ValueError("it belongs to no group")
     except ValueError as error:
-        _set_aside(ws, path, str(error))
+        _set_aside(stores, path, str(error))
         return False
     try:
-        written = _take_in(ws, result, period, now)
+        written = _take_in(stores, result, period, now)
     except Conflict:
-        return False  # a person saved the summary in this moment: the next round reads it anew
-    note_result(ws, result, now)  # not before, since what fails to be taken in is taken in again
-    ws.task_queue.discard(path)
+        return False  # a person saved the summary at this moment: the next round reads it again
+    # after taking it in: a result that could not be taken in is read again, and its cost must count once
+    note_result(result, now, task_queue=stores.task_queue, calls=stores.calls, config=stores.config, events=stores.events)
+    stores.task_queue.discard(path)
     return written
 
 
-def _take_in(ws: Workspace, result: Result, period: Period, now: datetime) -> bool:
+def _take_in(stores: _Stores, result: Result, period: Period, now: datetime) -> bool:
     # gather
-    files = ws.memory.dated()
-    standing = ws.memory.summaries().get(period)
+    files = stores.memory.dated()
+    existing = stores.memory.summaries().get(period)
     # decide
     result = replace(result, text=cleaned(result.text))
     empty = result.status == "done" and says_nothing(result.text)
     reason = result.reason
     if result.status == "done":
-        better = result.redo or (standing is not None and standing.extract and not result.extract)
-        continues_nothing = bool(result.previous_digest) and standing is None  # a person deleted what it continued
-        if continues_nothing or not may_replace(result.sources, standing, files, better=better):
-            ws.memory.ensure_summary_durable(period)  # which may be this very one, of a process that was killed
-            ws.events.emit("dropped", group=result.group)
+        better = result.redo or (existing is not None and existing.extract and not result.extract)
+        continues_nothing = bool(result.previous_digest) and existing is None  # a person deleted the text that it continues
+        if continues_nothing or not may_replace(result.sources, existing, files, better=better):
+            # the existing summary may be this very result, written by a process that was killed
+            stores.memory.ensure_summary_durable(period)
+            stores.events.emit("dropped", group=result.group)
             return False
-        reason = _fault(ws, result, period) if not empty else None
-    if empty and not _all_chitchat(ws, result):
+        reason = _reject_reason(stores, result, period) if not empty else None
+    if empty and not _all_chitchat(stores.memory, result):
         reason = "empty"
     if result.id != task_id(result.group, result.sources, result.attempt, result.previous_digest):
-        reason = "refused"  # it names what its task did not
+        reason = "refused"  # it names other sources than its task
     # apply
     if reason == "provider":
         return False  # it costs the group no attempt
     if reason:
         unchanged = {file.source for file in files}.issuperset(result.sources)
         if reason != "lost" or unchanged:
-            _fail(ws, result, reason, now)
+            _fail(stores, result, reason, now)
         return False
-    _write(ws, result, period, now, empty=empty)
-    ws.task_queue.clear(result.group)
+    _write(stores, result, period, now, empty=empty)
+    stores.task_queue.clear(result.group)
     return True
 
 
-def _fault(ws: Workspace, result: Result, period: Period) -> Reason | None:
-    """Return why the text can't stand, judged beside a sample of what it was made from."""
-    said = [_said_in(ws, source.name) for source in result.sources]
-    days = ws.memory.summaries().items() if period.kind == "month" else ()
-    said += [standing.text[:_SAMPLE] for day, standing in days if day.kind == "day" and day.label.startswith(period.label)]
-    # a month is told from its days, as a person may have edited them, and all languages count alike: where they differ,
-    # either is right
-    languages = {language_of(text) for text in said if text.strip()}
+def _reject_reason(stores: _Stores, result: Result, period: Period) -> Reason | None:
+    """Return why the text can't become a summary, compared with a sample of its material; None when it can."""
+    material = [_sample_of(stores.memory, source.name) for source in result.sources]
+    # a month is made from the summaries of its days, which a person may have edited in another language
+    summaries = stores.memory.summaries().items() if period.kind == "month" else ()
+    material += [one.text[:_SAMPLE] for day, one in summaries if day.kind == "day" and day.label.startswith(period.label)]
+    # where the languages of the material differ, either is right
+    languages = {language_of(text) for text in material if text.strip()}
     return reject_reason(
         result.text,
-        ws.config.archive.summarise_chars,
+        stores.config.archive.summarise_chars,
         material_language=languages.pop() if len(languages) == 1 else None,
-        material="".join(said)[:_SAMPLE],
+        material="".join(material)[:_SAMPLE],
         prompt_marks=() if result.extract else prompt_marks(),
         extract=result.extract,
     )
 
 
-def _said_in(ws: Workspace, name: str) -> str:
-    """Return what a dated file or a note says, up to the sample's length."""
-    said = ""
-    for text in ws.memory.message_texts(name):
-        if len(said) >= _SAMPLE:
+def _sample_of(memory: MemoryFolder, name: str) -> str:
+    """Return the text of a dated file's messages, or of a note, up to the sample's length."""
+    sample = ""
+    for text in memory.message_texts(name):
+        if len(sample) >= _SAMPLE:
             break
-        said += f"{text[:_SAMPLE]}\n"
-    return said
+        sample += f"{text[:_SAMPLE]}\n"
+    return sample
 
 
-def _write(ws: Workspace, result: Result, period: Period, now: datetime, *, empty: bool) -> None:
-    look, before = ws.memory.read_summary(period)
+def _all_chitchat(memory: MemoryFolder, result: Result) -> bool:
+    """Tell whether the sources are only small talk by the supervisor's own rule, so that "nothing to record" is right."""
+    texts = (text for source in result.sources for text in memory.message_texts(source.name))
+    return all(not text.strip() or is_chitchat(text) for text in texts)
+
+
+def _write(stores: _Stores, result: Result, period: Period, now: datetime, *, empty: bool) -> None:
+    version, before = stores.memory.read_summary(period)
     summary = Summary(
         period=period.label,
-        zone=ws.config.archive.timezone,
+        zone=stores.config.archive.timezone,
         created=to_wire(now),
         text=NOTHING if empty else result.text,
         sources=result.sources,
@@ -137,34 +183,30 @@ def _write(ws: Workspace, result: Result, period: Period, now: datetime, *, empt
         empty=empty,
         kept=before.kept if before else "",
     )
-    ws.memory.write_summary(period, summary, look)
-    ws.events.emit("summarised", group=result.group, files=len(result.sources), ms=result.duration_ms)
+    stores.memory.write_summary(period, summary, version)
+    stores.events.emit("summarised", group=result.group, files=len(result.sources), ms=result.duration_ms)
 
 
-def _fail(ws: Workspace, result: Result, reason: Reason, now: datetime) -> None:
-    """Write the failure down, once per attempt; the group's messages mirror it when they are settled."""
-    config = ws.config.archive
-    before = ws.failures().get(result.group)
+def _fail(stores: _Stores, result: Result, reason: Reason, now: datetime) -> None:
+    """Write the failure down, once per attempt; the group's messages get it in the next reconciliation of flags."""
+    archive, events = stores.config.archive, stores.events
     attempts = result.attempt + 1
-    if before and before.attempts >= attempts:
+    known_attempts, *_ = stores.task_queue.failures().get(result.group, (0,))
+    if known_attempts >= attempts:
         return
-    delay = delay_after(attempts, config.backoff, config.backlog_interval)
-    delay = jittered(delay, config.jitter, f"{result.group}-{attempts}")
-    ws.task_queue.fail(result.group, attempts, now, now + delay, reason)
-    ws.events.emit("summary_failed", group=result.group, reason=reason, attempts=attempts)
-    if attempts == config.max_attempts:
-        ws.events.emit("archive_backlog", group=result.group, attempts=attempts)
+    delay = delay_after(attempts, archive.backoff, archive.backlog_interval)
+    delay = jittered(delay, archive.jitter, f"{result.group}-{attempts}")
+    stores.task_queue.fail(result.group, attempts, now, now + delay, reason)
+    events.emit("summary_failed", group=result.group, reason=reason, attempts=attempts)
+    if attempts == archive.max_attempts:
+        events.emit("archive_backlog", group=result.group, attempts=attempts)
 
 
-def _all_chitchat(ws: Workspace, result: Result) -> bool:
-    """Tell whether the supervisor's own rule agrees that the sources hold nothing but chit-chat."""
-    said = (text for source in result.sources for text in ws.memory.message_texts(source.name))
-    return all(not text.strip() or is_chitchat(text) for text in said)
-
-
-def _set_aside(ws: Workspace, path: Path, why: str) -> None:
-    look = ws.files.read_stable(path)
-    if look:
-        kept = ws.quarantine.keep("result", look.data)
-        ws.events.emit("file_quarantined", file=ws.paths.relative(path), why=why, **({"copy": False} if kept == "full" else {}))
-    ws.task_queue.discard(path)
+def _set_aside(stores: _Stores, path: Path, why: str) -> None:
+    """Move the file from results/ to quarantine."""
+    version = stores.files.read_stable(path)
+    if version:
+        kept = stores.quarantine.keep("result", version.data)
+        file = f"worker/{path.parent.name}/{path.name}"
+        stores.events.emit("file_quarantined", file=file, why=why, **({"copy": False} if kept == "full" else {}))
+    stores.task_queue.discard(path)

@@ -1,4 +1,9 @@
-"""The model as the supervisor keeps it: `worker/failed/provider.json`, its pause, its cap, and what each result cost."""
+"""
+The model as the supervisor sees it: its pause, the day's cap, what each result cost, and how many calls a job needs.
+
+The state is in `worker/failed/provider.json`; the rules for it are in `retry.py`. Source: docs/protocol.md, 3, Failure, and
+6.7.
+"""
 
 from __future__ import annotations
 
@@ -7,40 +12,49 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.protocol.clock import from_wire, to_wire, truncate_to_ms
-from supervisor.summaries.retry import ProviderState, after_fault, after_success, charged, may_ask
-from supervisor.summaries.schedule import Maker
+from supervisor.protocol.clock import from_wire, local_day, to_wire, truncate_to_ms
+from supervisor.summaries.retry import ProviderState, after_fault, after_success, calls_allowed, with_usage
+from supervisor.summaries.schedule import SummaryWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
 
     from supervisor.archive.coverage import MemoryFile
+    from supervisor.archive.flags import Failure
+    from supervisor.events import Events
+    from supervisor.protocol.config import Config
+    from supervisor.protocol.config_keys import Llm
+    from supervisor.protocol.llm import CallLog
+    from supervisor.protocol.queue import TaskQueue
     from supervisor.protocol.task import Result
     from supervisor.summaries.schedule import SummaryJob
-    from supervisor.workspace import Workspace
 
-#: Bytes of a dated file that make a token, on the safe side: Chinese takes three bytes a character.
-BYTES_A_TOKEN: Final = 3
-#: Characters of a prompt's line that no summary would say by chance.
-_MARK_LEAST: Final = 16
+#: Bytes of a dated file per token, a cautious estimate: Chinese takes three bytes a character.
+BYTES_PER_TOKEN: Final = 3
+#: Characters of a prompt's line that no summary has by chance.
+_MARK_MIN_CHARS: Final = 16
 
 
-def maker(ws: Workspace) -> Maker:
-    """Return who makes the summaries of this workspace."""
-    if ws.extracting:
-        return Maker()
-    llm, limit = ws.config.llm, ws.config.archive.max_attempts
-    return Maker(
+def writes_extracts(llm: Llm) -> bool:
+    """Tell whether no model is configured, so that every summary is an extract (docs/architecture.md, rule 9)."""
+    return llm.provider == "extractive" or (llm.provider == "auto" and not (llm.base_url or llm.model))
+
+
+def summary_writer(config: Config, failures: Mapping[str, Failure]) -> SummaryWriter:
+    """Return what is able to write summaries by the configuration; *failures* are the last of each group."""
+    if writes_extracts(config.llm):
+        return SummaryWriter()
+    return SummaryWriter(
         is_model=True,
-        context_bytes=round(llm.context_tokens * llm.material_share * BYTES_A_TOKEN),
-        given_up=frozenset(group for group, failure in ws.failures().items() if failure.attempts >= limit),
+        context_bytes=_context_bytes(config.llm),
+        given_up=frozenset(group for group, failure in failures.items() if failure.attempts >= config.archive.max_attempts),
     )
 
 
-def provider_state(ws: Workspace) -> ProviderState:
-    """Return what is known of the provider; a field that can't be read counts as absent."""
-    raw = ws.task_queue.provider()
+def provider_state(task_queue: TaskQueue) -> ProviderState:
+    """Return what is known of the provider; an unreadable field counts as absent."""
+    raw = task_queue.provider()
     return ProviderState(
         attempts=_number(raw, "attempts"),
         failed_at=_time(raw, "failedAt"),
@@ -53,59 +67,65 @@ def provider_state(ws: Workspace) -> ProviderState:
     )
 
 
-def note_result(ws: Workspace, result: Result, now: datetime) -> None:
-    """Charge what the result cost. A fault of the provider pauses it and takes back what is queued; an answer ends a pause."""
-    if result.extract or ws.extracting:
+def note_result(
+    result: Result, now: datetime, *, task_queue: TaskQueue, calls: CallLog, config: Config, events: Events
+) -> None:
+    """Add the result's cost to the state. A fault of the provider pauses it and cancels the queue; an answer ends a pause."""
+    if result.extract or writes_extracts(config.llm):
         return
-    now = truncate_to_ms(now)  # as what was noted before
-    before = provider_state(ws)
-    after = charged(before, result.usage, ws.today(now).isoformat(), calls_today(ws, now))
+    now = truncate_to_ms(now)  # the precision of the times in the state
+    before = provider_state(task_queue)
+    today = local_day(now, config.archive.zone).isoformat()
+    after = with_usage(before, result.usage, today, calls_today(now, task_queue, calls, config))
     started = from_wire(result.started_at) if result.started_at else None
     if result.reason == "provider":
-        config = ws.config.archive
-        waits = (config.backoff, config.backlog_interval, config.jitter)
+        archive = config.archive
+        waits = (archive.backoff, archive.backlog_interval, archive.jitter)
         after = after_fault(after, started, now, result.error, timedelta(seconds=result.retry_after_s), waits)
-        ws.task_queue.cancel_queued()
+        task_queue.cancel_queued()
     elif result.status == "done" or result.reason in {"empty", "refused", "truncated"}:
         after = after_success(after, started, now)
     if after != before:
-        ws.task_queue.note_provider(_wire(after))
-    is_paused = after.failed_at and after.next_at and after.failed_at <= now  # else it is of before the clock was set back
+        task_queue.note_provider(_wire(after))
+    # a fault in the future was noted before the clock was set back
+    is_paused = after.failed_at and after.next_at and after.failed_at <= now
     paused = to_wire(after.next_at) if is_paused and after.next_at else ""
-    ws.events.transition("provider_paused", paused, cleared="provider_back", until=paused, attempts=after.attempts)
+    events.transition("provider_paused", paused, cleared="provider_back", until=paused, attempts=after.attempts)
 
 
-def calls_today(ws: Workspace, now: datetime) -> int:
+def calls_today(now: datetime, task_queue: TaskQueue, calls: CallLog, config: Config) -> int:
     """Return how many calls the model has had today."""
-    state = provider_state(ws)  # which remembers them where .recalld/ was deleted
-    return max(ws.calls.today(now), state.calls if state.day == ws.today(now).isoformat() else 0)
+    state = provider_state(task_queue)  # keeps the count where .recalld/, and the call log with it, was deleted
+    today = local_day(now, config.archive.zone).isoformat()
+    return max(calls.today(now), state.calls if state.day == today else 0)
 
 
-def calls_left(ws: Workspace, now: datetime, under_way: int) -> int:
+def calls_left(now: datetime, in_flight: int, *, task_queue: TaskQueue, calls: CallLog, config: Config, events: Events) -> int:
     """
-    Return how many more calls may be begun now, about *under_way* being those that are.
+    Return how many more calls may begin now, with about *in_flight* calls not yet answered.
 
-    Where the day has had its calls, what waits is taken back, but for what a person asked for.
+    When the day's calls are spent, the queue is cancelled, except for the tasks that a person asked for.
     """
-    if ws.extracting:
-        return ws.config.archive.max_queued
-    spent, most = calls_today(ws, now), ws.config.llm.max_calls_per_day
-    ws.events.transition("calls_spent", spent >= most and ws.today(now).isoformat(), calls=spent)
-    if spent >= most:
-        ws.task_queue.cancel_queued(asked_too=False)  # a worker would only give them back
-    return may_ask(provider_state(ws), now, spent, most, under_way)
+    if writes_extracts(config.llm):
+        return config.archive.max_queued
+    spent, most = calls_today(now, task_queue, calls, config), config.llm.max_calls_per_day
+    is_spent = spent >= most
+    events.transition("calls_spent", is_spent and local_day(now, config.archive.zone).isoformat(), calls=spent)
+    if is_spent:
+        task_queue.cancel_queued(asked_too=False)  # a worker would only give them back
+    return calls_allowed(provider_state(task_queue), now, spent, most, in_flight)
 
 
-def calls_for(ws: Workspace, size: int) -> int:
-    """Return about how many calls material of *size* bytes takes: one for each piece that fits the context."""
-    room = round(ws.config.llm.context_tokens * ws.config.llm.material_share * BYTES_A_TOKEN)
-    return 0 if ws.extracting else max(1, -(-size // max(1, room // 2)) if size > room else 1)
+def calls_needed(size_bytes: int, llm: Llm) -> int:
+    """Return about how many calls material of *size_bytes* takes: one for each piece that fits the context."""
+    room = _context_bytes(llm)
+    return 0 if writes_extracts(llm) else max(1, -(-size_bytes // max(1, room // 2)) if size_bytes > room else 1)
 
 
-def bytes_by_group(wanted: Iterable[SummaryJob], files: Iterable[MemoryFile]) -> dict[str, int]:
-    """Return how large the dated files of each group are together."""
+def bytes_by_group(jobs: Iterable[SummaryJob], files: Iterable[MemoryFile]) -> dict[str, int]:
+    """Return the total size of the dated files of each group."""
     sizes = {file.source: file.size for file in files}
-    return {work.period.group: sum(sizes.get(source, 0) for source in work.sources) for work in wanted}
+    return {job.period.group: sum(sizes.get(source, 0) for source in job.sources) for job in jobs}
 
 
 @cache
@@ -115,7 +135,12 @@ def prompt_marks() -> tuple[str, ...]:
     lines = [
         line.strip(" -*#") for file in sorted(files, key=lambda f: f.name) for line in file.read_text("utf-8").splitlines()
     ]
-    return tuple(line for line in lines if len(line) >= _MARK_LEAST and "{" not in line)
+    return tuple(line for line in lines if len(line) >= _MARK_MIN_CHARS and "{" not in line)
+
+
+def _context_bytes(llm: Llm) -> int:
+    """Return how many bytes of dated files one call can read."""
+    return round(llm.context_tokens * llm.material_share * BYTES_PER_TOKEN)
 
 
 def _wire(state: ProviderState) -> dict[str, Any]:
@@ -132,12 +157,12 @@ def _wire(state: ProviderState) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if value is not None}
 
 
-def _number(raw: dict[str, Any], key: str) -> int:
-    found = raw.get(key)
-    return found if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else 0
+def _number(raw: Mapping[str, Any], key: str) -> int:
+    value = raw.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
 
 
-def _time(raw: dict[str, Any], key: str) -> datetime | None:
+def _time(raw: Mapping[str, Any], key: str) -> datetime | None:
     try:
         return from_wire(raw[key])
     except (KeyError, TypeError, ValueError):

@@ -1,17 +1,13 @@
 """
-Texts of a model that talks instead of summarising.
+The phrases by which a text shows that it is no summary: talk, errors of a server, refusals; in Chinese and English.
 
-It thinks aloud, greets, answers somebody in the material, goes on with the talk, or says its own prompt. Only what is plain is
-taken for that: the way a text begins, a line that nothing but a template has.
-
-Texts in which a server speaks and no model: error pages, sentences of gateways, data where Markdown was asked for.
-
-An error says nothing beyond the words of errors. A summary of an outage says what was done about it, and passes.
-
-Refusals and apologies, in Chinese and English: short texts that begin by declining the work or by asking for the material.
-
-A summary *about* a refusal tells of it in words of its own, is longer, or has headings, and passes. The phrases are collected
-from what models say; a new one is a line here and a case in the table of the tests.
+*Talk*: the model thinks aloud, greets, answers somebody in the material, continues the conversation, or repeats its prompt.
+Only clear signs count: how the text begins, or a line that only a template has. *Errors*: error pages, sentences of
+gateways, data in place of Markdown. An error consists of the words of errors alone; a summary of an outage also says what
+was done about it, and is accepted. *Refusals*: short texts that begin by declining the work or by asking for the material; a
+summary *about* a refusal uses words of its own, is longer, or has headings. The phrases are collected from answers of
+models: a new one is a line here and a case in tests/summaries/quality_cases.py. What follows from a match is decided in
+`quality.py`. Pure.
 """
 
 from __future__ import annotations
@@ -23,7 +19,7 @@ from supervisor.text.llm_output import HEADING, opening, outside_code, own_words
 from supervisor.text.small_talk import is_chitchat
 from supervisor.text.tokenizer import HAN
 
-GREETING: Final = 160  # characters of a greeting
+_GREETING_MAX_CHARS: Final = 160  # of a text that is judged as a greeting
 
 _ABOUT_IT: Final = (
     r"[^.\n]{0,60}\b(?:conversation|messages?|transcript|dialogue|chat|material|text|summary|summari[sz]\w*|user|prompt"
@@ -94,51 +90,17 @@ _TEMPLATE: Final = re.compile(
     r"|.*(?:<\|[a-z_]{2,24}\|>|\[/?INST\])\s*$",
 )
 
+_ERROR_PAGE_MAX_CHARS: Final = 400  # characters of an error's sentences
+#: A text is an error when at least this share of its letters belongs to words of errors.
+_ERROR_SHARE: Final = 0.8
+_HAN_WORTH: Final = 3  # a Han character counts like so many letters of a Latin word
 
-def thinks(text: str) -> bool:
-    """Tell whether the text thinks aloud about its task, or holds a thought's tag at either end of a line."""
-    return bool(_THINKING.match(opening(text))) or any(_THOUGHT.match(line) for line in own_words(text))
-
-
-def thinks_on(text: str) -> bool:
-    """Tell whether a thought is begun and never ended."""
-    lines = own_words(text)
-    words = "\n".join(lines)
-    return any(map(_THOUGHT.match, lines)) and len(_OPENED.findall(words)) > len(_CLOSED.findall(words))
-
-
-def says_hello(text: str) -> bool:
-    """Tell whether the text is a greeting, a courtesy, a word that stands for nothing, or the news that work is done."""
-    body = opening(text)
-    greets = len(body) <= GREETING and bool(_GREETING.match(body))
-    return greets or is_chitchat(body) or bool(_DONE.fullmatch(body.strip(_EDGES)))
-
-
-def answers(text: str) -> bool:
-    """Tell whether the text plainly answers somebody in the material, or goes on with the talk in both roles."""
-    if _ANSWER.match(opening(text)):
-        return True
-    lines = outside_code(text)[0]
-    speakers = {said.lastgroup for line in lines if (said := _SPEAKER.match(line))}
-    return len(speakers) > 1 or any(_TURN.match(line) or _TEMPLATE.match(line) for line in lines)
-
-
-def is_prompt(text: str) -> bool:
-    """Tell whether the text begins as a prompt does, or has a line that is a placeholder and nothing more."""
-    return bool(_PROMPT.match(opening(text))) or any(_PLACEHOLDER.fullmatch(line) for line in outside_code(text)[0])
-
-
-LONGEST_ERROR_PAGE: Final = 400  # characters of an error's sentences
-#: Share of the letters of a text that belong to words of errors, from which it is one.
-_SHARE: Final = 0.8
-_HAN_WORTH: Final = 3  # letters of a Latin word that a Han character is worth
-
-_PAGE: Final = re.compile(r"<(?:!doctype|html|head|body|\?xml|error|tool_call|function|invoke)\b|<\?xml", re.IGNORECASE)
+_ERROR_PAGE: Final = re.compile(r"<(?:!doctype|html|head|body|\?xml|error|tool_call|function|invoke)\b|<\?xml", re.IGNORECASE)
 _DATA: Final = re.compile(
     r"(?:json\s*)?(?:\{\s*(?:[\"'][^\"'\n]{0,80}[\"']\s*:|\}\s*\Z)|\[\s*(?:[{\"]|\]\s*\Z))", re.IGNORECASE
 )
-#: How errors begin that tell more than their name; no Chinese stands in them.
-_BEGINS: Final = re.compile(
+#: How an error begins that says more than its name; it has no Chinese in it.
+_ERROR_BEGINNINGS: Final = re.compile(
     r"error code: \d{3}\b|curl: \(\d+\)|(?:[a-z_]\w*\.)+\w*(?:error|exception)\s*:|upstream connect error"
     r"|http/[\d.]+ [45]\d\d\b"
     r"|error: (?:upstream|connect|failed|request|model|http|\d)|model ['\"“][^'\"”]+['\"”] not found|incorrect api key"
@@ -146,7 +108,7 @@ _BEGINS: Final = re.compile(
     re.IGNORECASE,
 )
 _TRACEBACK: Final = "Traceback (most recent call last)"
-_NAMES: Final = re.compile(
+_ERROR_NAMES: Final = re.compile(
     r"\b[45]\d\d\b|bad gateway|service (?:is )?(?:temporarily |currently )?unavailable|gateway time-?out|internal server error"
     r"|too many requests|rate[ _-]?limit(?:ed)?|quota|unauthori[sz]ed|forbidden|invalid[ _](?:api[ _]key|request|token)"
     r"|connection (?:refused|reset|timed out|error|closed)|timed? ?-?out|overloaded|no healthy upstream|something went wrong"
@@ -154,7 +116,7 @@ _NAMES: Final = re.compile(
     r"|请求过于频繁|服务器|服务(?:暂时|暂)?不可用|网络(?:连接)?(?:错误|异常|超时)|系统(?:繁忙|错误|异常)|余额不足|欠费|超时|错误|过长|密钥无效|额度",
     re.IGNORECASE,
 )
-_WORDS: Final = re.compile(
+_ERROR_WORDS: Final = re.compile(
     r"\b(?:\w*(?:error|exception)|code|http|status|server|requests?|message|model|please|try|again|later|in|an?|the|few|seconds?|minutes?|moments?|s"
     r"|is|are|was|has|have|been|be|exceed(?:ed|s)|reached|failed|nginx|openresty|cloudflare|openai|upstream|proxy|type|null|your?|our"
     r"|we|it|current|check|plan|and|billing|details|retry|after|to|of|from|while|processing|contact|support|id|api|key|at|on|or|this"
@@ -172,41 +134,7 @@ _TOO_LONG: Final = re.compile(
 _HAN: Final = re.compile(f"[{HAN}]")
 _WORD: Final = re.compile(r"\w")
 
-
-def is_error(text: str) -> bool:
-    r"""
-    Tell whether the text is a page, a traceback, or sentences made of nothing but the words of errors.
-
-    >>> is_error("502 Bad Gateway\n\nnginx/1.24.0"), is_error("502 的原因是上游没有启动，重启后好了。")
-    (True, False)
-    """
-    body = opening(text)
-    if _PAGE.match(body) or body.startswith(_TRACEBACK):
-        return True
-    if len(body) > LONGEST_ERROR_PAGE:
-        return False
-    if _BEGINS.match(body) and not _HAN.search(body):
-        return True
-    rest = _WORDS.sub(" ", _NAMES.sub(" ", body))
-    return bool(_NAMES.search(body)) and _letters(rest) <= (1 - _SHARE) * _letters(body)
-
-
-def is_data(text: str) -> bool:
-    """Tell whether the text is a JSON object or array, whole or cut, or nothing but fenced code."""
-    lines, in_code = outside_code(text)
-    return bool(_DATA.match(opening(text))) or not (in_code or any(_WORD.search(line) for line in lines))
-
-
-def says_too_long(text: str) -> bool:
-    """Tell of an error whether it complains of too much material: asking again with as much would be in vain."""
-    return bool(_TOO_LONG.search(text[:LONGEST_ERROR_PAGE]))
-
-
-def _letters(text: str) -> int:
-    return sum(char.isalnum() for char in text) + (_HAN_WORTH - 1) * len(_HAN.findall(text))
-
-
-LONGEST_REFUSAL: Final = 600  # characters of a refusal
+_REFUSAL_MAX_CHARS: Final = 600  # characters of a refusal
 
 _NOT: Final = r"n['’]?t\b"
 _SORRY: Final = (
@@ -223,7 +151,7 @@ _DO: Final = (
     r"|engag|do (?:that|this|so)|answer|write|record|support|conversation|messages|text|content|request|information)"
 )
 _MATERIAL: Final = r"(?:conversation|messages?|text|content|transcript|dialogue|chat|material|input|notes)\b"
-#: What is said before the no.
+#: A courtesy before the refusal.
 _THANKS: Final = (
     r"(?:(?:thank you|thanks|i (?:understand|appreciate))\b[^.!\n]{0,80}[.!,]\s*(?:(?:however|but|unfortunately),? )?)?"
 )
@@ -235,9 +163,9 @@ _ENGLISH: Final = (
     rf"{_SORRY}[^.!\n]{{0,60}}?[,.!:;—-]?\s*(?:but )?{_UNABLE}[^.\n]{{0,60}}?\b{_DO}",
     rf"{_THANKS}{_UNABLE}[^.\n]{{0,24}}?\b{_DO}",
     r"i(?:['’]m| am) not sure (?:what|which|how) (?:you|to)\b",
-    # nothing but an apology
+    # only an apology
     rf"{_SORRY}(?: about that| for (?:the|any) \w+|,? (?:but )?(?:\w+ ){{0,3}}went wrong)?[.!]*\s*\Z",
-    # where is the material
+    # a request for the material
     (
         r"(?:(?:i['’]m )?sorry[,.] )?(?:please|could you(?: please)?|can you) "
         rf"(?:provide|share|paste|send|give)\b[^.\n]{{0,40}}\b{_MATERIAL}"
@@ -250,7 +178,7 @@ _ENGLISH: Final = (
         r"(?:there (?:is|are)|i (?:see|have)|you (?:gave|provided)) no\b"
         rf"[^.\n]{{0,20}}\b{_MATERIAL}[^.\n]{{0,20}}\b(?:summari|process|provided)"
     ),
-    # whose policy
+    # a content policy
     (
         r"(?:this|the|your) (?:content|request|conversation|prompt|response|topic)\b[^.\n]{0,30}"
         r"\b(?:violates?|goes against|(?:was|has been|is|were) (?:flagged|filtered|blocked))\b"
@@ -290,14 +218,80 @@ _CHINESE: Final = (
 _REFUSAL: Final = re.compile("|".join((*_ENGLISH, *_CHINESE)), re.IGNORECASE)
 
 
-def refuses(text: str) -> bool:
-    """
-    Tell whether the text declines to summarise, only apologises, or asks for the material.
+def thinks_aloud(text: str) -> bool:
+    """Tell whether the text thinks aloud about its task, or has a thinking tag at either end of a line."""
+    return bool(_THINKING.match(opening(text))) or any(_THOUGHT.match(line) for line in own_words(text))
 
-    >>> refuses("抱歉，我无法协助处理该请求。"), refuses("助手说“抱歉，我无法协助”，用户便换了一家。")
+
+def has_unclosed_thought(text: str) -> bool:
+    """Tell whether a thinking tag is opened and never closed."""
+    lines = own_words(text)
+    words = "\n".join(lines)
+    return any(map(_THOUGHT.match, lines)) and len(_OPENED.findall(words)) > len(_CLOSED.findall(words))
+
+
+def is_greeting(text: str) -> bool:
+    """Tell whether the text is a greeting, a courtesy, a word for "nothing", or the report that work is done."""
+    body = opening(text)
+    greets = len(body) <= _GREETING_MAX_CHARS and bool(_GREETING.match(body))
+    return greets or is_chitchat(body) or bool(_DONE.fullmatch(body.strip(_EDGES)))
+
+
+def continues_the_talk(text: str) -> bool:
+    """Tell whether the text answers somebody in the material, or continues the conversation in both roles."""
+    if _ANSWER.match(opening(text)):
+        return True
+    lines = outside_code(text)[0]
+    speakers = {match.lastgroup for line in lines if (match := _SPEAKER.match(line))}
+    return len(speakers) > 1 or any(_TURN.match(line) or _TEMPLATE.match(line) for line in lines)
+
+
+def is_prompt(text: str) -> bool:
+    """Tell whether the text begins like a prompt, or has a line that is only a placeholder."""
+    return bool(_PROMPT.match(opening(text))) or any(_PLACEHOLDER.fullmatch(line) for line in outside_code(text)[0])
+
+
+def is_error(text: str) -> bool:
+    r"""
+    Tell whether the text is an HTML page, a traceback, or sentences that consist of the words of errors.
+
+    >>> is_error("502 Bad Gateway\n\nnginx/1.24.0"), is_error("502 的原因是上游没有启动，重启后好了。")
     (True, False)
     """
     body = opening(text)
-    if len(body) > LONGEST_REFUSAL or any(HEADING.match(line) for line in body.split("\n")):
+    if _ERROR_PAGE.match(body) or body.startswith(_TRACEBACK):
+        return True
+    if len(body) > _ERROR_PAGE_MAX_CHARS:
+        return False
+    if _ERROR_BEGINNINGS.match(body) and not _HAN.search(body):
+        return True
+    rest = _ERROR_WORDS.sub(" ", _ERROR_NAMES.sub(" ", body))
+    return bool(_ERROR_NAMES.search(body)) and _letters(rest) <= (1 - _ERROR_SHARE) * _letters(body)
+
+
+def is_data(text: str) -> bool:
+    """Tell whether the text is a JSON object or array, whole or cut off, or only fenced code."""
+    lines, in_code = outside_code(text)
+    return bool(_DATA.match(opening(text))) or not (in_code or any(_WORD.search(line) for line in lines))
+
+
+def reports_too_long_input(text: str) -> bool:
+    """Tell whether an error text says that the material was too long, so that the same request would fail again."""
+    return bool(_TOO_LONG.search(text[:_ERROR_PAGE_MAX_CHARS]))
+
+
+def is_refusal(text: str) -> bool:
+    """
+    Tell whether the text declines to summarise, only apologises, or asks for the material.
+
+    >>> is_refusal("抱歉，我无法协助处理该请求。"), is_refusal("助手说“抱歉，我无法协助”，用户便换了一家。")
+    (True, False)
+    """
+    body = opening(text)
+    if len(body) > _REFUSAL_MAX_CHARS or any(HEADING.match(line) for line in body.split("\n")):
         return False
     return bool(_REFUSAL.match(body))
+
+
+def _letters(text: str) -> int:
+    return sum(char.isalnum() for char in text) + (_HAN_WORTH - 1) * len(_HAN.findall(text))

@@ -1,13 +1,11 @@
 """
-Texts that end too early or never: cut off in the middle, or going round in a loop.
+Whether the text of a result may become a summary: the rules that reject one, in their order (docs/protocol.md, 6.5).
 
-Whether the model's output limit was reached is the worker's to say; here it is read from the text. Lists need no full stop, and
-a text may end in code, a URL or a number.
-
-What of a worker's text may become a summary (docs/protocol.md, 6). Text of a model is input like any other.
-
-Pure, and linear in the text. A fault is why the text can't stand; none of them costs a memory, since the originals stay and the
-group is tried again. Where a rule can't be sure it lets the text pass: a good summary refused for ever is money for nothing.
+The text of a model is untrusted input. A rejected text costs no memory, since the originals stay and the group is tried
+again; so a rule that is not sure accepts: a good summary that is rejected each time costs calls without end. The phrases by
+which refusals, errors and talk are recognised are in `phrases.py`; here are form, echo, language, and texts that are cut off
+or repeat themselves. Whether the model reached its output limit is the worker's to report; here the text alone is read. A
+list needs no full stop, and a text may end in code, a URL or a number. Pure, and linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -18,18 +16,17 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from supervisor.protocol.summary_file import MARKER, SOURCES
 from supervisor.summaries.phrases import (
-    answers,
+    continues_the_talk,
+    has_unclosed_thought,
     is_data,
     is_error,
+    is_greeting,
     is_prompt,
-    refuses,
-    says_hello,
-    says_too_long,
-    thinks,
-    thinks_on,
+    is_refusal,
+    reports_too_long_input,
+    thinks_aloud,
 )
-from supervisor.text.llm_output import HEADING, cleaned, outside_code, own_words
-from supervisor.text.small_talk import says_nothing
+from supervisor.text.llm_output import HEADING, outside_code, own_words
 from supervisor.text.tokenizer import HAN, KANA
 
 if TYPE_CHECKING:
@@ -37,13 +34,40 @@ if TYPE_CHECKING:
 
     from supervisor.protocol.task import Reason
 
+MAX_CHARS: Final = 8_000  # characters of one summary
+
+_WORD: Final = re.compile(r"\w")
+
+#: Characters that can't be written, or are written and can't be seen.
+_UNWRITABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+_FORGED: Final = re.compile(
+    r"\A(?:---|\+\+\+)[ \t]*$|^---\nrecalld:|^[ \t>*+-]*<!--[ \t]*(?:recalld|\{)"
+    rf"|(?:{re.escape(SOURCES)}|{re.escape(MARKER)})[ \t]*$|^- [^\s/]+\.md · \d+ · [0-9a-f]{{16}}[ \t]*$",
+    re.MULTILINE,
+)
+#: The tag before a quoted memory (003, 注入格式); a link is no tag.
+_SOURCE_TAG: Final = re.compile(r"[ \t>*_+#.\d-]*(\[(?:memory\.md|memory/[^\]\n]*)\])(?!\()", re.IGNORECASE)
+_MARK_MIN_CHARS: Final = 8  # characters of a prompt's sentence that no other text has by chance
+
+_HAN: Final = re.compile(f"[{HAN}]")
+_KANA: Final = re.compile(f"[{KANA}]")
+#: Words, not names and identifiers, of any script that has them.
+_PLAIN_WORD: Final = re.compile(rf"(?<![\w./@-])[^\W\d_A-Z{HAN}{KANA}][^\W\d_A-Z{HAN}{KANA}]+(?![\w./@-])")
+_URL: Final = re.compile(r"https?://\S+")
+_HAN_WORTH: Final = 0.75  # words; as in supervisor/text/language.py
+_KANA_SHARE: Final = 0.1
+#: Fewest words that show a text's language, and the shares of Chinese that count as low and high.
+_MIN_WORDS: Final = 8
+_LOW_SHARE: Final = 0.2
+_HIGH_SHARE: Final = 0.8
+
 _ITEM: Final = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)、])(?:[ \t]+|$)|[ \t]*>")
-#: A bullet that quotes what was said at a time, as extracts do: people end their messages as they like.
+#: A bullet of an extract, with the time of its message: a quoted message may end in any way.
 _QUOTED: Final = re.compile(r"- \d\d[:-]\d\d ")
 _CLOSERS: Final = " \t*_)）]】」』”’\"'》"
 _ENDS: Final = "。！？!?.…；;।۔؟"
 _INNER_END: Final = re.compile(r"[。！？!?]|\.[ \t]")
-#: Sentence ends in the last line, or ended lines before it, from which a last sentence without an end is a cut one.
+#: A last sentence without an end is cut off after so many sentence ends in its line, or so many lines before it that end.
 _ENDED_PROSE: Final = 2
 _ENDED_ITEMS: Final = 4
 _CUT_MARK: Final = re.compile(
@@ -51,53 +75,136 @@ _CUT_MARK: Final = re.compile(
     r"|to be continued|continued|未完待续|待续)[^\])）】>]{0,24}[\])）】>]?[.。]?$",
     re.IGNORECASE,
 )
-#: What no text ends with: a comma, an opening bracket, a bullet without words, a link's half, a word that leads on.
+#: Endings that no whole text has: a comma, an opening bracket, a bullet without words, half a link, a conjunction.
 _DANGLING: Final = re.compile(
     r"[，、：,:（(“《「【\[]$|——$|\]\([^)\s]*$|^[ \t]*(?:[-*+•]|\d{1,3}[.)、])(?:[ \t]+\[[ xX]?\]?)?$"
     r"|(?:以及|并且|因为|但是|由于|而且|例如|比如|包括)$"
     r"|\s(?:and|or|the|an|of|because|but|which|was|were|with|into)$",
 )
 _SPAN: Final = re.compile(r"`[^`]*`")
-_OPEN_SPAN: Final = re.compile(r"(?<![A-Za-z`])`")  # not the apostrophe that some type with it
+_OPEN_SPAN: Final = re.compile(r"(?<![A-Za-z`])`")  # but not a backtick typed as an apostrophe
 _TAIL: Final = 200  # characters that show how a line ends
 _PAIRS: Final = ("（）", "《》", "「」", "【】")
 
-#: Characters: below, nothing is a loop; a window; a piece of it; and the share of a window's pieces that differ, at least.
-_LOOP_LEAST: Final = 80
+#: Repetition, in characters: the shortest text that is checked, a window, a piece of it; the least share of distinct pieces.
+_LOOP_MIN_CHARS: Final = 80
 _WINDOW: Final = 400
 _SHINGLE: Final = 12
-_DISTINCT: Final = 0.35
-#: A sentence of so many letters or more, said so often, in so much of the text.
-_SENTENCE: Final = 6
-_AGAIN: Final = 3
-_SHARE: Final = 0.5
+_DISTINCT_SHARE: Final = 0.35
+#: Or a sentence of at least so many letters, that occurs so often, in at least this share of the text.
+_SENTENCE_LETTERS: Final = 6
+_SENTENCE_TIMES: Final = 3
+_REPEATED_SHARE: Final = 0.5
 _SENTENCES: Final = re.compile(r"[\n。！？!?；;]|\.\s")
-#: Rules, the line under a table's head, leaders.
-_RUN: Final = re.compile(r"(\W)\1{2,}")
+#: Horizontal rules, the line under a table's head, dot leaders.
+_PUNCTUATION_RUN: Final = re.compile(r"(\W)\1{2,}")
 _NO_WORD: Final = re.compile(r"[\W_]+")
 
 
-def cut_off(text: str) -> bool:
-    """Tell whether the text stops in the middle: in code, in a comment, under a heading, or a sentence."""
+def reject_reason(
+    text: str,
+    max_chars: int = MAX_CHARS,
+    *,
+    material_language: Literal["zh", "en"] | None = None,
+    material: str = "",
+    prompt_marks: Sequence[str] = (),
+    extract: bool = False,
+) -> Reason | None:
+    """
+    Return why the text can't become a summary; None when it can. It is judged as it is: clean it first.
+
+    - empty: no word; a greeting, a courtesy, "done".
+    - truncated: a thought, fence or comment that is not closed; it ends in a heading, or in the middle of a sentence.
+    - input: an error that says that the material was too long.
+    - refused: all else. A refusal or apology, an error page, JSON, thinking aloud, the prompt (its sentences are
+      *prompt_marks*), an answer or further talk, repetition, the wrong language, forged structure, more than *max_chars*.
+
+    *material* is a sample of what was summarised, *material_language* its language by `language_of` ("en" also covers all
+    others). A sentence that is in the sample is neither an echo of the prompt nor a forged tag. An *extract* consists of
+    quotations: only its form is judged. An error page counts against the group, not the provider: a message that quotes an
+    error must not pause everything.
+    """
+    if not _WORD.search(text):
+        return "empty"
+    if len(text) > max_chars or _UNWRITABLE.search(text) or _FORGED.search(text):
+        return "refused"
+    if extract:
+        return None
+    reason = next((reason for matches, reason in _RULES if matches(text)), None)
+    if reason == "refused" and (is_data(text) or is_error(text)) and reports_too_long_input(text):
+        return "input"
+    if reason:
+        return reason
+    if _forges_source_tag(text, material) or _echoes_prompt(text, prompt_marks, material):
+        return "refused"
+    return "refused" if material_language and _is_foreign(text, material_language, material) else None
+
+
+def _forges_source_tag(text: str, material: str) -> bool:
+    """Tell whether a line begins with the tag of a memory that is not in the material."""
+    tags = (tag[1] for line in outside_code(text)[0] if (tag := _SOURCE_TAG.match(line)))
+    return any(tag not in material for tag in tags)
+
+
+def _echoes_prompt(text: str, prompt_marks: Sequence[str], material: str) -> bool:
+    """Tell whether the text has a sentence of its prompt that is not in the material."""
+    folded, known = _folded(text), _folded(material)
+    marks = (mark for mark in map(_folded, prompt_marks) if len(mark) >= _MARK_MIN_CHARS)
+    return any(mark in folded and mark not in known for mark in marks)
+
+
+def _folded(text: str) -> str:
+    return "".join(text.casefold().split())
+
+
+def _is_foreign(text: str, language: Literal["zh", "en"], material: str) -> bool:
+    """
+    Tell whether the text is clearly in the other language; where the material is mixed, either may be right.
+
+    "en" without a sample proves nothing: `language_of` also returns it for a text without words.
+    """
+    share, words = _chinese_share("\n".join(own_words(text)))
+    if words < _MIN_WORDS:
+        return False
+    known = bool(_WORD.search(material))
+    of_material = _chinese_share(material)[0] if known else 1.0
+    if language == "zh":
+        return share < _LOW_SHARE and of_material > _HIGH_SHARE
+    return share > _HIGH_SHARE and known and of_material < _LOW_SHARE
+
+
+def _chinese_share(text: str) -> tuple[float, float]:
+    """Return the Chinese share of the words, and the number of words, without names and identifiers."""
+    bare = _URL.sub(" ", text)
+    han, kana = len(_HAN.findall(bare)), len(_KANA.findall(bare))
+    plain = len(_PLAIN_WORD.findall(bare))
+    if kana > _KANA_SHARE * han:
+        return 0.0, plain + kana * _HAN_WORTH
+    words = han * _HAN_WORTH + plain
+    return (han * _HAN_WORTH / words if words else 0.0), words
+
+
+def _is_cut_off(text: str) -> bool:
+    """Tell whether the text ends in code, in a comment, in a heading, or in the middle of a sentence."""
     lines, in_code = outside_code(text)
     if in_code or _in_comment(text):
         return True
-    told = [line.rstrip() for line in lines if line.strip()]
-    if not told or told[-1] != text.rstrip().rpartition("\n")[2]:
+    prose = [line.rstrip() for line in lines if line.strip()]
+    if not prose or prose[-1] != text.rstrip().rpartition("\n")[2]:
         return False  # it ends with code
-    last = told[-1]
+    last = prose[-1]
     if HEADING.match(last) or _CUT_MARK.search(last):
         return True
-    return not _QUOTED.match(last) and (_dangles(last, told[:-1]) or _lacks_its_end(last, told[:-1]))
+    return not _QUOTED.match(last) and (_dangles(last, prose[:-1]) or _lacks_full_stop(last, prose[:-1]))
 
 
-def loops(text: str) -> bool:
-    """Tell whether the text says the same again and again: a stretch of it that repeats itself, or most of its sentences."""
-    flat = _RUN.sub(r"\1\1", text)
-    if len(flat) < _LOOP_LEAST:
+def _repeats_itself(text: str) -> bool:
+    """Tell whether a stretch of the text repeats itself, or most of its sentences occur again and again."""
+    flat = _PUNCTUATION_RUN.sub(r"\1\1", text)
+    if len(flat) < _LOOP_MIN_CHARS:
         return False
     starts = [*range(0, max(1, len(flat) - _WINDOW), _WINDOW), max(0, len(flat) - _WINDOW)]
-    return any(_turns(flat[start : start + _WINDOW]) for start in starts) or _repeats(flat)
+    return any(_is_repetitive(flat[start : start + _WINDOW]) for start in starts) or _repeats_sentences(flat)
 
 
 def _in_comment(text: str) -> bool:
@@ -119,8 +226,8 @@ def _dangles(last: str, before: Sequence[str]) -> bool:
     )
 
 
-def _lacks_its_end(last: str, before: Sequence[str]) -> bool:
-    """Tell whether the last sentence has no end where the others have theirs."""
+def _lacks_full_stop(last: str, before: Sequence[str]) -> bool:
+    """Tell whether the last sentence has no full stop although the others have one."""
     end = last.rstrip(_CLOSERS)
     token = end.rsplit(None, 1)[-1] if end.strip() else ""
     if last.startswith("|") or not end[-1:].isalpha() or end != last.rstrip("*_ \t") or re.search(r"[/\\:@=]|\w[._]\w", token):
@@ -133,138 +240,28 @@ def _lacks_its_end(last: str, before: Sequence[str]) -> bool:
     return len(_INNER_END.findall(last)) >= _ENDED_PROSE or (ended and len(alike) >= _ENDED_PROSE)
 
 
-def _turns(window: str) -> bool:
+def _is_repetitive(window: str) -> bool:
     pieces = len(window) - _SHINGLE + 1
-    return len({window[i : i + _SHINGLE] for i in range(pieces)}) < _DISTINCT * pieces
+    return len({window[i : i + _SHINGLE] for i in range(pieces)}) < _DISTINCT_SHARE * pieces
 
 
-def _repeats(text: str) -> bool:
-    pieces = [_NO_WORD.sub("", piece).casefold() for piece in _SENTENCES.split(text)]
-    counted = Counter(pieces)
-    again = sum(len(piece) * times for piece, times in counted.items() if times >= _AGAIN and len(piece) >= _SENTENCE)
-    return again >= _SHARE * sum(len(piece) for piece in pieces) > 0
+def _repeats_sentences(text: str) -> bool:
+    sentences = [_NO_WORD.sub("", sentence).casefold() for sentence in _SENTENCES.split(text)]
+    counted = ((len(sentence), times) for sentence, times in Counter(sentences).items())
+    again = sum(length * times for length, times in counted if times >= _SENTENCE_TIMES and length >= _SENTENCE_LETTERS)
+    return again >= _REPEATED_SHARE * sum(map(len, sentences)) > 0
 
 
-__all__ = ["LONGEST", "cleaned", "reject_reason", "says_nothing"]
-
-LONGEST: Final = 8_000  # characters of one summary
-
-_WORD: Final = re.compile(r"\w")
-
-#: What can't be written, or is written and can't be seen.
-_UNWRITABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
-_FORGED: Final = re.compile(
-    r"\A(?:---|\+\+\+)[ \t]*$|^---\nrecalld:|^[ \t>*+-]*<!--[ \t]*(?:recalld|\{)"
-    rf"|(?:{re.escape(SOURCES)}|{re.escape(MARKER)})[ \t]*$|^- [^\s/]+\.md · \d+ · [0-9a-f]{{16}}[ \t]*$",
-    re.MULTILINE,
-)
-#: The tag before what is told of a memory (003, 注入格式); a link is none.
-_SOURCE_TAG: Final = re.compile(r"[ \t>*_+#.\d-]*(\[(?:memory\.md|memory/[^\]\n]*)\])(?!\()", re.IGNORECASE)
-_MARK_LEAST: Final = 8  # characters of a prompt's sentence that another text would not have by chance
-
-_HAN: Final = re.compile(f"[{HAN}]")
-_KANA: Final = re.compile(f"[{KANA}]")
-#: Words, not names and identifiers, of any script that has them.
-_PLAIN_WORD: Final = re.compile(rf"(?<![\w./@-])[^\W\d_A-Z{HAN}{KANA}][^\W\d_A-Z{HAN}{KANA}]+(?![\w./@-])")
-_ADDRESS: Final = re.compile(r"https?://\S+")
-_HAN_WORTH: Final = 0.75  # words; as supervisor.text.language has it
-_KANA_SHARE: Final = 0.1
-#: Words from which a text's language can be told, and the shares of Chinese that are little and much.
-_WORDS_LEAST: Final = 8
-_LITTLE: Final = 0.2
-_MUCH: Final = 0.8
-
-#: In this order: an error page may also be a refusal in form, and what is cut off is judged by its beginning first.
+#: The order counts: an error page may also look like a refusal, and the beginning of a text is judged before its end.
 _RULES: Final[tuple[tuple[Callable[[str], bool], Reason], ...]] = (
-    (thinks_on, "truncated"),
+    (has_unclosed_thought, "truncated"),
     (is_data, "refused"),
     (is_error, "refused"),
-    (refuses, "refused"),
-    (says_hello, "empty"),
-    (thinks, "refused"),
+    (is_refusal, "refused"),
+    (is_greeting, "empty"),
+    (thinks_aloud, "refused"),
     (is_prompt, "refused"),
-    (answers, "refused"),
-    (loops, "refused"),
-    (cut_off, "truncated"),
+    (continues_the_talk, "refused"),
+    (_repeats_itself, "refused"),
+    (_is_cut_off, "truncated"),
 )
-
-
-def reject_reason(
-    text: str,
-    longest: int = LONGEST,
-    *,
-    material_language: Literal["zh", "en"] | None = None,
-    material: str = "",
-    prompt_marks: Sequence[str] = (),
-    extract: bool = False,
-) -> Reason | None:
-    """
-    Return why the text can't stand as a summary; None when it can. It is judged as it is: clean it first.
-
-    - empty: no word; a greeting, a courtesy, "done".
-    - truncated: a thought, fence or comment that is not closed; it ends in a heading, or in the middle of a sentence.
-    - input: an error that says that the material was too long.
-    - refused: all else. A refusal or apology, an error page, JSON, thinking aloud, the prompt (its sentences are
-      *prompt_marks*), an answer or further talk, a loop, the wrong language, forged structure, more than *longest* characters.
-
-    *material* is a sample of what was summarised, *material_language* what language_of says of it ("en" is every other one
-    too): what the sample itself says is no echo and no forged tag. An *extract* is quotations: only its form is judged.
-    An error page counts against the group, not the provider: words that a chat can bring forth must not pause everything.
-    """
-    if not _WORD.search(text):
-        return "empty"
-    if len(text) > longest or _UNWRITABLE.search(text) or _FORGED.search(text):
-        return "refused"
-    if extract:
-        return None
-    reason = next((reason for faulty, reason in _RULES if faulty(text)), None)
-    if reason == "refused" and (is_data(text) or is_error(text)) and says_too_long(text):
-        return "input"
-    if reason:
-        return reason
-    if _forges_a_source(text, material) or _echoes(text, prompt_marks, material):
-        return "refused"
-    return "refused" if material_language and _is_foreign(text, material_language, material) else None
-
-
-def _forges_a_source(text: str, material: str) -> bool:
-    tags = (tag[1] for line in outside_code(text)[0] if (tag := _SOURCE_TAG.match(line)))
-    return any(tag not in material for tag in tags)
-
-
-def _echoes(text: str, prompt_marks: Sequence[str], material: str) -> bool:
-    """Tell whether the text says a sentence of its prompt that the material does not say."""
-    said, known = _folded(text), _folded(material)
-    marks = (mark for mark in map(_folded, prompt_marks) if len(mark) >= _MARK_LEAST)
-    return any(mark in said and mark not in known for mark in marks)
-
-
-def _folded(text: str) -> str:
-    return "".join(text.casefold().split())
-
-
-def _is_foreign(text: str, language: Literal["zh", "en"], material: str) -> bool:
-    """
-    Tell whether the text is plainly in the other language; where the material is mixed, either may be right.
-
-    "en" without a sample says nothing: it is also what language_of makes of no words at all.
-    """
-    share, words = _chinese("\n".join(own_words(text)))
-    if words < _WORDS_LEAST:
-        return False
-    known = bool(_WORD.search(material))
-    of_material = _chinese(material)[0] if known else 1.0
-    if language == "zh":
-        return share < _LITTLE and of_material > _MUCH
-    return share > _MUCH and known and of_material < _LITTLE
-
-
-def _chinese(text: str) -> tuple[float, float]:
-    """Return the Chinese share of the words, and how many words there are, names and identifiers left out."""
-    bare = _ADDRESS.sub(" ", text)
-    han, kana = len(_HAN.findall(bare)), len(_KANA.findall(bare))
-    plain = len(_PLAIN_WORD.findall(bare))
-    if kana > _KANA_SHARE * han:
-        return 0.0, plain + kana * _HAN_WORTH
-    words = han * _HAN_WORTH + plain
-    return (han * _HAN_WORTH / words if words else 0.0), words

@@ -1,10 +1,10 @@
 """
-How long a group waits after a failure (003, 失败与退避).
+How long a group waits after a failure, and how many calls the model may get now.
 
-When the model may be asked: its faults pause it on the same waits as a group's, with one probe, and a day has its cap.
-
-A fault of the provider costs no group an attempt (docs/protocol.md, 3, Failure); holes.md tells of 94 sessions in an hour and
-61 million tokens in a day, which is what the cap is for.
+A fault of the provider (server down, wrong key, rate limit) pauses the provider on the same waits as a group's; after the
+pause one call goes out as a probe. It costs no group an attempt. The calls of a day have a cap: without one, a retry loop
+may cost millions of tokens overnight. Pure: what is written to disk is in `llm_state.py`. Source: docs/protocol.md, 3,
+Failure; 003, 失败与退避.
 """
 
 from __future__ import annotations
@@ -18,40 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-STEPS: Final = tuple(timedelta(minutes=m) for m in (10, 30, 120, 360, 720))
-LATER: Final = timedelta(days=1)  # past the last step: one try a day
-
-
-def delay_after(attempts: int, steps: Sequence[timedelta] = STEPS, later: timedelta = LATER) -> timedelta:
-    """
-    Return the wait before the next try, after *attempts* failures.
-
-    *attempts* counts from 1. Past the last step it is *later*, one day.
-
-    >>> delay_after(1), delay_after(5), delay_after(6)
-    (datetime.timedelta(seconds=600), datetime.timedelta(seconds=43200), datetime.timedelta(days=1))
-    """
-    return steps[attempts - 1] if attempts <= len(steps) else later
-
-
-def jittered(delay: timedelta, share: float, of: str) -> timedelta:
-    """Return the delay moved by up to ± *share* of it, always the same for the same *of* (a group and its attempt)."""
-    unit = int.from_bytes(hashlib.sha256(of.encode()).digest()[:4]) / 2**31 - 1
-    return delay * (1 + share * unit)
-
-
-def is_due(failed_at: datetime, next_at: datetime, now: datetime) -> bool:
-    """
-    Tell whether the wait from *failed_at* to *next_at* is over.
-
-    A failure that lies ahead was written before the clock was moved back: its wait counts as over (holes.md A12).
-    """
-    return next_at <= now or failed_at > now
+#: The waits after the first, second, … failure; past the last of them one try a day.
+BACKOFF: Final = tuple(timedelta(minutes=m) for m in (10, 30, 120, 360, 720))
+BACKLOG_INTERVAL: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderState:
-    """What worker/failed/provider.json holds: the last fault, none where attempts is 0, and what the day has cost so far."""
+    """What `worker/failed/provider.json` holds: the last fault (none when *attempts* is 0), and today's cost so far."""
 
     attempts: int = 0
     failed_at: datetime | None = None
@@ -64,18 +38,45 @@ class ProviderState:
 
     @property
     def is_failing(self) -> bool:
-        """Whether the last call was refused: what is asked next is a probe."""
+        """Whether the last call was refused: the next one is a probe."""
         return self.attempts > 0
 
-    def was_under_way(self, started_at: datetime | None, now: datetime) -> bool:
-        """Tell whether a call begun at *started_at*, and told of *now*, was under way when the last fault was noted."""
+    def was_in_flight(self, started_at: datetime | None, now: datetime) -> bool:
+        """Tell whether a call that began at *started_at* and ended by *now* was in flight when the last fault was noted."""
         if self.failed_at is None:
             return False
         return self.failed_at == now or (started_at or now) <= self.failed_at <= now
 
 
-def charged(state: ProviderState, usage: Mapping[str, int], today: str, calls: int) -> ProviderState:
-    """Return the state when the day has had *calls*, and *usage* {promptTokens, completionTokens} more."""
+def delay_after(attempts: int, steps: Sequence[timedelta] = BACKOFF, later: timedelta = BACKLOG_INTERVAL) -> timedelta:
+    """
+    Return the wait before the next try, after *attempts* failures.
+
+    *attempts* counts from 1. Past the last step the wait is *later*, one day.
+
+    >>> delay_after(1), delay_after(5), delay_after(6)
+    (datetime.timedelta(seconds=600), datetime.timedelta(seconds=43200), datetime.timedelta(days=1))
+    """
+    return steps[attempts - 1] if attempts <= len(steps) else later
+
+
+def jittered(delay: timedelta, share: float, seed: str) -> timedelta:
+    """Return the delay changed by up to ± *share* of it; the same *seed* (a group and its attempt) gives the same result."""
+    unit = int.from_bytes(hashlib.sha256(seed.encode()).digest()[:4]) / 2**31 - 1
+    return delay * (1 + share * unit)
+
+
+def is_due(failed_at: datetime, next_at: datetime, now: datetime) -> bool:
+    """
+    Tell whether the wait from *failed_at* to *next_at* is over.
+
+    A failure in the future was written before the clock was set back: its wait counts as over.
+    """
+    return next_at <= now or failed_at > now
+
+
+def with_usage(state: ProviderState, usage: Mapping[str, int], today: str, calls: int) -> ProviderState:
+    """Return the state after *calls* calls today, with the tokens of *usage* {promptTokens, completionTokens} added."""
     if state.day != today:
         state = replace(state, day=today, calls=0, prompt_tokens=0, completion_tokens=0)
     return replace(
@@ -95,12 +96,12 @@ def after_fault(
     waits: tuple[Sequence[timedelta], timedelta, float],
 ) -> ProviderState:
     """
-    Return the state after a fault of the provider in a call begun at *started_at*.
+    Return the state after a fault of the provider in a call that began at *started_at*.
 
-    Calls that were under way when the provider failed count as one failure. *waits* are the steps, the wait past them, and
+    Calls that were in flight when the provider failed count as one failure. *waits* are the steps, the wait past them, and
     the share of jitter; a longer *retry_after*, which the server asked for, is respected.
     """
-    if state.was_under_way(started_at, now):
+    if state.was_in_flight(started_at, now):
         return state
     steps, later, jitter = waits
     attempts = state.attempts + 1
@@ -109,19 +110,19 @@ def after_fault(
 
 
 def after_success(state: ProviderState, started_at: datetime | None, now: datetime) -> ProviderState:
-    """Return the state after an answer to a call begun at *started_at*; one that was under way at the fault ends no pause."""
-    if state.was_under_way(started_at, now):
+    """Return the state after an answer to a call that began at *started_at*; a call in flight at the fault ends no pause."""
+    if state.was_in_flight(started_at, now):
         return state
     return replace(state, attempts=0, failed_at=None, next_at=None, reason="")
 
 
-def may_ask(state: ProviderState, now: datetime, spent: int, max_calls: int, under_way: int) -> int:
+def calls_allowed(state: ProviderState, now: datetime, spent: int, max_calls: int, in_flight: int) -> int:
     """
-    Return how many more calls may be begun now, the day having had *spent* and *under_way* being those that are.
+    Return how many more calls may begin now, after *spent* calls today, with *in_flight* calls not yet answered.
 
     0 while the provider is paused, 1 as a probe when the pause is over, else what is left of the day's cap.
     """
     left = max(0, max_calls - spent)
     if state.is_failing and state.failed_at and state.next_at:
-        return 0 if under_way or not is_due(state.failed_at, state.next_at, now) else min(1, left)
-    return max(0, left - under_way)
+        return 0 if in_flight or not is_due(state.failed_at, state.next_at, now) else min(1, left)
+    return max(0, left - in_flight)

@@ -1,9 +1,8 @@
 """
-The roll-up: ripe days and closed months become tasks for the worker, and what a summary covers moves to originals/.
+Tasks for the worker: one for each summary that is due, or one that a person asks for; covered dated files move to originals/.
 
-Source: docs/protocol.md, 3, Groups and roll-up; 003 forgot it, so that memories sank out of reach on their sixth day.
-
-A summary made anew because a person asks for it: its task goes into the queue, and what stands is kept until the answer.
+What is due is decided in `schedule.py`, how many calls the model may get in `llm_state.py`; the results are taken in by
+`collect.py`. Source: docs/protocol.md, 3, Groups and roll-up, and 6.
 """
 
 from __future__ import annotations
@@ -12,137 +11,185 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from supervisor.archive.coverage import covered
-from supervisor.archive.flags import mark_pending
-from supervisor.protocol.clock import to_wire
+from supervisor.archive.flags import Failure, mark_pending
+from supervisor.protocol.clock import local_day, to_wire
 from supervisor.protocol.errors import BadRequest, ErrorCollector, NotFound
 from supervisor.protocol.message import Message
 from supervisor.protocol.period import day, month, read_period, summary_period
 from supervisor.protocol.task import Task, task_id
-from supervisor.summaries.llm_state import bytes_by_group, calls_for, calls_left, maker
+from supervisor.summaries.llm_state import bytes_by_group, calls_left, calls_needed, summary_writer
 from supervisor.summaries.retry import is_due
-from supervisor.summaries.schedule import SummaryJob, due_summaries, work_on
+from supervisor.summaries.schedule import SummaryJob, due_summaries, summary_job
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from supervisor.workspace import Workspace
+    from supervisor.archive.history import HistoryStore
+    from supervisor.archive.journal import SeenJournal
+    from supervisor.archive.memory_folder import MemoryFolder
+    from supervisor.events import Events
+    from supervisor.protocol.config import Config
+    from supervisor.protocol.llm import CallLog
+    from supervisor.protocol.queue import TaskQueue
 
 
-def submit_due(ws: Workspace, now: datetime) -> int:
-    """Move what is covered, submit what is due, newest first; returns how many tasks."""
+def submit_due(
+    now: datetime,
+    *,
+    history: HistoryStore,
+    journal: SeenJournal,
+    memory: MemoryFolder,
+    task_queue: TaskQueue,
+    calls: CallLog,
+    config: Config,
+    events: Events,
+) -> int:
+    """Move covered files to originals/, and submit the tasks of the summaries that are due, newest first; returns how many."""
     # gather
-    # a file of ours without its head was destroyed, and is no note that could be summarised: fsck names it; and of one that
-    # the journal missed nobody knows yet whose words it holds
-    files = [file for file in ws.memory.dated() if file.ours == (file.name in ws.journal.names)]
-    summaries, failures = ws.memory.summaries(), ws.failures()
-    in_flight, today, recent = ws.task_queue.active_groups(), ws.today(now), ws.config.archive.recent_days
+    # fsck reports a dated file that lost its head: it is no note; and whose words a file missed by the journal has is not known
+    files = [file for file in memory.dated() if file.ours == (file.name in journal.names)]
+    summaries, failures, active = memory.summaries(), _failures(task_queue), task_queue.active_groups()
+    today, recent_days = local_day(now, config.archive.zone), config.archive.recent_days
     # decide
+    writer = summary_writer(config, failures)
     named = covered(files, summaries)
-    moving = [f for f in files if f.ours and not f.original and f.name in named and summary_period(f.day, today, recent)]
-    who = maker(ws)
-    wanted = due_summaries(files, summaries, today, recent, who)
+    old = [file for file in files if summary_period(file.day, today, recent_days)]
+    moving = [file.name for file in old if file.ours and not file.original and file.name in named]
+    due = due_summaries(files, summaries, today, recent_days, writer)
     waiting = {group for group, failure in failures.items() if not is_due(failure.failed_at, failure.next_at, now)}
-    ready = [work for work in wanted if work.period.group not in in_flight and work.period.group not in waiting]
-    costs = {group: calls_for(ws, size) for group, size in bytes_by_group(wanted, files).items()}
-    under_way = sum(costs.get(group, 1) for group in in_flight)  # one that a person asked for need not be wanted
-    ready = _affordable(ws, ready[: max(0, ws.config.archive.max_queued - ws.task_queue.queued_count())], costs, now, under_way)
+    ready = [job for job in due if job.period.group not in active and job.period.group not in waiting]
+    costs = {group: calls_needed(size, config.llm) for group, size in bytes_by_group(due, files).items()}
+    in_flight = sum(costs.get(group, 1) for group in active)  # a person may have asked for a group that is not due
+    ready = ready[: max(0, config.archive.max_queued - task_queue.queued_count())]
+    left = calls_left(now, in_flight, task_queue=task_queue, calls=calls, config=config, events=events)
+    ready = _affordable(ready, costs, left)
+    # a day that is recent again, since the clock was set back, keeps the wait of its failure
+    kept = waiting & {group for f in files if f.name not in named for group in (day(f.day).group, month(f.day).group)}
     # apply
-    each, moved = ErrorCollector(), 0
-    for file in moving:
-        with each:
-            moved += ws.memory.move_to_originals(file.name)
-    if moved:
-        ws.events.emit("moved", files=moved)
-    # a day that a clock set back has made young again still waits as long as its failure said
-    held = waiting & {group for f in files if f.name not in named for group in (day(f.day).group, month(f.day).group)}
-    for group in failures.keys() - _alive(wanted, who.given_up) - in_flight.keys() - held:
-        ws.task_queue.clear(group)  # nothing is left that could be summarised
-    _mark(ws, ready)
-    tasks = [task_of(ws, work, failures[g].attempts if (g := work.period.group) in failures else 0, now) for work in ready]
-    submitted = [task for task in tasks if ws.task_queue.submit(task)]
-    if submitted:
-        ws.events.emit("submitted", tasks=len(submitted), groups=[task.group for task in submitted])
-    each.raise_first()
-    return len(submitted)
+    errors = _move_to_originals(moving, memory, events)
+    for group in failures.keys() - _groups_to_retry(due, writer.given_up) - active.keys() - kept:
+        task_queue.clear(group)  # nothing is left to summarise
+    _mark(ready, history, journal)
+    submitted = _submit(ready, failures, now, task_queue, config, events)
+    errors.raise_first()
+    return submitted
 
 
-def _affordable(
-    ws: Workspace, ready: Sequence[SummaryJob], costs: Mapping[str, int], now: datetime, under_way: int
-) -> list[SummaryJob]:
-    """Return as much of the work, in its order, as the day's calls allow; the first of a day may be larger than its cap."""
-    left = calls_left(ws, now, under_way)
-    if ws.extracting:
-        return list(ready)
+def submit_again(
+    label: str,
+    now: datetime,
+    *,
+    journal: SeenJournal,
+    memory: MemoryFolder,
+    task_queue: TaskQueue,
+    config: Config,
+    prepare: Callable[[], None],
+) -> str:
+    """
+    Submit the task of the day or month *label*, reading everything again, and return its group; an active task stays as it is.
+
+    BadRequest when *label* is no period, NotFound when it has no dated file, NewerFormat when a newer recalld uses the
+    workspace. *prepare* makes the workspace's folders. A failure is not tried again, and leaves the existing summary as it is.
+    """
+    period = read_period(label)
+    if period is None:
+        raise BadRequest("period", f"{label!r} is no day (2026-01-28) and no month (2026-01)")
+    members = [file for file in memory.dated() if period.holds(file.day)]
+    if not members:
+        raise NotFound(f"memory/{label}-*.md")
+    journal.refuse_newer()
+    prepare()
+    if period.group not in task_queue.active_groups():
+        failure = _failures(task_queue).get(period.group)
+        job = summary_job(period, members, memory.summaries(), from_scratch=True)
+        task_queue.submit(_task_of(job, failure.attempts if failure else 0, now, config.archive.timezone, redo=True))
+    return period.group
+
+
+def _affordable(ready: Iterable[SummaryJob], costs: Mapping[str, int], left: int) -> list[SummaryJob]:
+    """Return the first jobs that *left* calls can pay; a first job that needs more calls than that is returned alone."""
     chosen: list[SummaryJob] = []
-    for work in ready if left else ():
-        cost = costs[work.period.group]
-        if cost > left and chosen:
+    for job in ready:
+        cost = costs[job.period.group]
+        if left <= 0 or (cost > left and chosen):
             break
-        chosen.append(work)
+        chosen.append(job)
         left -= cost
-        if left <= 0:
-            break
     return chosen
 
 
-def _alive(wanted: Sequence[SummaryJob], given_up: Collection[str]) -> set[str]:
-    """Return the groups whose failures still say something: those that are wanted, their days, and the month of a day."""
-    groups = {work.period.group for work in wanted}
-    for work in wanted:
-        if work.period.kind == "month":
-            groups |= {f"day-{source.name[: len('2026-01-28')]}" for source in work.sources}
-        else:  # a month that is told day by day first waits on as it did (docs/protocol.md, 3: new material resets nothing)
-            month = work.period.label[: len("2026-01")]
-            groups.add(f"month-{month}")
-            groups |= {group for group in given_up if group.startswith(f"day-{month}")}  # else they would be asked for anew
+def _groups_to_retry(due: Iterable[SummaryJob], given_up: Collection[str]) -> set[str]:
+    """Return the groups whose failures still count: those that are due, the days of a due month, and the month of a due day."""
+    groups = set()
+    for job in due:
+        groups.add(job.period.group)
+        if job.period.kind == "month":
+            groups |= {f"day-{source.name[: len('2026-01-28')]}" for source in job.sources}
+        else:  # a month whose days come first keeps its wait (docs/protocol.md, 3: new material resets nothing)
+            month_label = job.period.label[: len("2026-01")]
+            groups.add(f"month-{month_label}")
+            # a given-up day whose failure is cleared would be asked for again
+            groups |= {group for group in given_up if group.startswith(f"day-{month_label}")}
     return groups
 
 
-def _mark(ws: Workspace, ready: Sequence[SummaryJob]) -> None:
+def _move_to_originals(names: Iterable[str], memory: MemoryFolder, events: Events) -> ErrorCollector:
+    """Move the files, each failing alone; returns the errors."""
+    errors, moved = ErrorCollector(), 0
+    for name in names:
+        with errors:
+            moved += memory.move_to_originals(name)
+    if moved:
+        events.emit("moved", files=moved)
+    return errors
+
+
+def _mark(ready: Iterable[SummaryJob], history: HistoryStore, journal: SeenJournal) -> None:
     """Mark the groups' written `false` messages pending before their tasks exist."""
-    names = {source.name for work in ready for source in work.sources}
-    entries = ws.history.read() if names else ()
-    keys = frozenset(e.key for e in entries if isinstance(e, Message) and ws.journal.file_of(e.key) in names)
+    names = {source.name for job in ready for source in job.sources}
+    entries = history.read() if names else ()
+    keys = frozenset(e.key for e in entries if isinstance(e, Message) and journal.file_of(e.key) in names)
     if keys:
-        ws.history.change(partial(mark_pending, keys=keys))
+        history.change(partial(mark_pending, keys=keys))
 
 
-def task_of(ws: Workspace, work: SummaryJob, attempt: int, now: datetime, *, redo: bool = False) -> Task:
-    """Return the task of the work; *attempt* counts the earlier failures of its group."""
+def _submit(
+    ready: Sequence[SummaryJob],
+    failures: Mapping[str, Failure],
+    now: datetime,
+    task_queue: TaskQueue,
+    config: Config,
+    events: Events,
+) -> int:
+    tasks = []
+    for job in ready:
+        failure = failures.get(job.period.group)
+        tasks.append(_task_of(job, failure.attempts if failure else 0, now, config.archive.timezone))
+    submitted = [task for task in tasks if task_queue.submit(task)]
+    if submitted:
+        events.emit("submitted", tasks=len(submitted), groups=[task.group for task in submitted])
+    return len(submitted)
+
+
+def _task_of(job: SummaryJob, attempt: int, now: datetime, timezone: str, *, redo: bool = False) -> Task:
+    """Return the task of the job; *attempt* counts the earlier failures of its group."""
     return Task(
-        id=task_id(work.period.group, work.sources, attempt, work.previous_digest),
-        kind="daily-summary" if work.period.kind == "day" else "monthly-summary",
-        group=work.period.group,
-        period=work.period.label,
-        zone=ws.config.archive.timezone,
-        sources=work.sources,
-        material=work.material,
-        previous=work.previous,
-        previous_digest=work.previous_digest,
+        id=task_id(job.period.group, job.sources, attempt, job.previous_digest),
+        kind="daily-summary" if job.period.kind == "day" else "monthly-summary",
+        group=job.period.group,
+        period=job.period.label,
+        zone=timezone,
+        sources=job.sources,
+        material=job.material,
+        previous=job.previous,
+        previous_digest=job.previous_digest,
         redo=redo,
         created_at=to_wire(now),
         attempt=attempt,
     )
 
 
-def redo(ws: Workspace, label: str, now: datetime) -> str:
-    """
-    Put the task for the day or month *label* into the queue, and return its group; one that is in flight stays as it is.
-
-    BadRequest when *label* is no period, NotFound when no dated file lies in it, NewerFormat where a newer recalld works. The
-    attempt is not repeated when it fails: what stood goes on standing.
-    """
-    period = read_period(label)
-    if period is None:
-        raise BadRequest("period", f"{label!r} is no day (2026-01-28) and no month (2026-01)")
-    members = [file for file in ws.memory.dated() if period.holds(file.day)]
-    if not members:
-        raise NotFound(f"memory/{label}-*.md")
-    ws.journal.refuse_newer()
-    ws.prepare()
-    if period.group not in ws.task_queue.active_groups():
-        failure = ws.failures().get(period.group)
-        work = work_on(period, members, ws.memory.summaries(), anew=True)
-        ws.task_queue.submit(task_of(ws, work, failure.attempts if failure else 0, now, redo=True))
-    return period.group
+def _failures(task_queue: TaskQueue) -> dict[str, Failure]:
+    """Return the last failure of each group that waits."""
+    return {group: Failure(*fields) for group, fields in task_queue.failures().items()}

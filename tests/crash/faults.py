@@ -187,9 +187,9 @@ def written_first(original: Callable[..., Any]) -> Callable[..., Any]:
 def count_again(original: Callable[..., Any]) -> Callable[..., Any]:
     """Count a failure each time its result is looked at."""
 
-    def fail(ws: Any, result: Any, reason: Any, now: Any) -> None:
-        before = ws.failures().get(result.group)
-        original(ws, replace(result, attempt=before.attempts if before else result.attempt), reason, now)
+    def fail(stores: Any, result: Any, reason: Any, now: Any) -> None:
+        attempts, *_ = stores.task_queue.failures().get(result.group, (result.attempt,))
+        original(stores, replace(result, attempt=attempts), reason, now)
 
     return fail
 
@@ -244,8 +244,8 @@ def half_move(self: Any, old: Any, new: Any) -> None:
 def result_first(original: Callable[..., Any]) -> Callable[..., Any]:
     """Delete the result before it is taken in."""
 
-    def take_in(ws: Any, result: Any, period: Any, now: Any) -> Any:
-        ws.task_queue.discard(ws.task_queue.results / f"{result.id}.json")
-        return original(ws, result, period, now)
+    def take_in(stores: Any, result: Any, period: Any, now: Any) -> Any:
+        stores.task_queue.discard(stores.task_queue.results / f"{result.id}.json")
+        return original(stores, result, period, now)
 
     return take_in

@@ -45,7 +45,7 @@ class Mutant(NamedTuple):
     survives: str = ""
 
 
-_WORK_ON = faults.only_fresh(supervisor.summaries.schedule.work_on)
+_JOB = faults.only_fresh(supervisor.summaries.schedule.summary_job)
 _PARSE = HistoryStore._parse
 
 MUTANTS = (
@@ -230,7 +230,7 @@ MUTANTS = (
         talking.LateInDay,
         "no summary names it",
         (
-            (supervisor.summaries.schedule, "work_on", _WORK_ON),
+            (supervisor.summaries.schedule, "summary_job", _JOB),
             (supervisor.summaries.collect, "may_replace", lambda *_, **__: True),
         ),
     ),

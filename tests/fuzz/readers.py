@@ -29,8 +29,8 @@ from supervisor.protocol.summary_file import Source, Summary, parse_summary, ren
 from supervisor.protocol.task import Result, Task, parse_result, parse_task, render_result, render_task
 from supervisor.query import dates, parse
 from supervisor.summaries import quality
-from supervisor.summaries.llm_state import calls_left, maker, note_result, provider_state
-from supervisor.summaries.retry import LATER, STEPS, delay_after, is_due
+from supervisor.summaries.llm_state import calls_left, note_result, provider_state, summary_writer
+from supervisor.summaries.retry import BACKLOG_INTERVAL, BACKOFF, delay_after, is_due
 from supervisor.text import language, llm_output, redact, small_talk, token_count, tokenizer
 from supervisor.workspace import Workspace
 from tests.crash.model_disk import ModelDisk
@@ -164,25 +164,29 @@ def result(data: bytes) -> None:
     """What it says of the provider is noted, and can be read again."""
     found = parse_result(data)
     ws = _workspace("worker/failed/provider.json", _PAUSED)
-    note_result(ws, found, NOW)
-    state = provider_state(ws)
+    _note(ws, found)
+    state = provider_state(ws.task_queue)
     assert state.next_at is None or state.next_at - NOW <= timedelta(days=2)
 
 
 def paused(data: bytes) -> None:
     ws = _workspace("worker/failed/provider.json", data)
     for known in (_RESULT, _FAILED):
-        note_result(ws, known, NOW)
-    calls_left(ws, NOW, 0)
-    maker(ws)
+        _note(ws, known)
+    calls_left(NOW, 0, task_queue=ws.task_queue, calls=ws.calls, config=ws.config, events=ws.events)
+    summary_writer(ws.config, ws.failures())
+
+
+def _note(ws: Workspace, result: Result) -> None:
+    note_result(result, NOW, task_queue=ws.task_queue, calls=ws.calls, config=ws.config, events=ws.events)
 
 
 def failure(data: bytes) -> None:
     ws = _workspace(f"worker/failed/{_TASK.group}.json", data)
     for found in ws.failures().values():
         is_due(found.failed_at, found.next_at, NOW)
-        delay_after(found.attempts + 1, STEPS, LATER)
-    maker(ws)
+        delay_after(found.attempts + 1, BACKOFF, BACKLOG_INTERVAL)
+    summary_writer(ws.config, ws.failures())
 
 
 def message(data: bytes) -> None:

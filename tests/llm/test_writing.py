@@ -13,7 +13,7 @@ from supervisor.protocol.errors import BadConfig
 from supervisor.protocol.llm import CallLog
 from tests.llm.server import TEXT, Act, Server
 from tests.llm.shop import KEY, SENTENCES, ZONE, ServedWorld, long_day
-from worker.prompts import NEEDED, load
+from worker.prompts import PLACEHOLDERS, load_template
 from worker.providers import NoCall
 
 TALK = ("把 nginx 的配置备份一下，放在 /srv/backup。", "好的，备份好了，端口改成 8443。", "周五前续签证书。")
@@ -154,14 +154,16 @@ def test_prompts_leave_other_braces_of_the_users_own_file_as_text(shop):
     assert shop.server.seen.prompts[0].endswith('答成 {"话题": "……"} 也行，{} 和 {0} 不管。')
 
 
-@pytest.mark.parametrize(("name", "lacks"), [(name, needed) for name, all_needed in NEEDED.items() for needed in all_needed])
+@pytest.mark.parametrize(
+    ("name", "lacks"), [(name, needed) for name, all_needed in PLACEHOLDERS.items() for needed in all_needed]
+)
 def test_prompts_refuse_a_file_without_a_placeholder_and_name_both(shop, name, lacks):
     (shop.root / "prompts").mkdir()
-    text = "".join(f"{{{needed}}}" for needed in NEEDED[name] if needed != lacks)
+    text = "".join(f"{{{needed}}}" for needed in PLACEHOLDERS[name] if needed != lacks)
     (shop.root / "prompts" / f"{name}.zh.md").write_text(text)
 
     with pytest.raises(BadConfig) as caught:
-        load(name, "zh", shop.files, shop.paths)
+        load_template(name, "zh", shop.files, shop.paths)
 
     assert f"prompts/{name}.zh.md" in str(caught.value)
     assert f"{{{lacks}}}" in str(caught.value)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 import supervisor.service.daemon
 import supervisor.service.workers
-import worker.main
+import worker.__main__
 from supervisor.interfaces.cli import app
 from supervisor.interfaces.cli.app import run_and_exit, run_command
 from supervisor.interfaces.cli.main import commands
@@ -134,7 +134,7 @@ def _forked_worker(command: Sequence[str], env: Mapping[str, str] | None = None,
 def work(words: Sequence[str]) -> int:
     """Be a worker process with these arguments."""
     sys.argv = ["worker", *words]
-    return worker.main.main()
+    return worker.__main__.main()
 
 
 def command(root: Path, *words: str) -> Callable[[], int]:

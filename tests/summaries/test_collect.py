@@ -510,10 +510,10 @@ def test_collect_continues_with_other_results_after_an_error(world, monkeypatch)
         deliver(world, done(task, GOOD_SUMMARY))
     write = supervisor.summaries.collect._write
 
-    def broken(ws, result, *rest, **named):
+    def broken(stores, result, *rest, **named):
         if result.group == first.group:
             raise ValueError("哪里写错了")
-        write(ws, result, *rest, **named)
+        write(stores, result, *rest, **named)
 
     monkeypatch.setattr(supervisor.summaries.collect, "_write", broken)
     assert list(world.round().errors) == ["harvest"]

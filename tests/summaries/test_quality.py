@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from supervisor.protocol.dated_file import Block
 from supervisor.protocol.summary_file import MARKER, SOURCES, Source, Summary, parse_summary, render_summary
 from supervisor.protocol.task import Reason
-from supervisor.summaries.quality import LONGEST, cleaned, reject_reason, says_nothing
+from supervisor.summaries.quality import MAX_CHARS, reject_reason
 from supervisor.text.language import language_of
+from supervisor.text.llm_output import cleaned
+from supervisor.text.small_talk import says_nothing
 from tests.archive.states import SHANGHAI
 from tests.summaries.quality_cases import BAD, EN, GOOD, GOOD_EN, GOOD_ZH, NOT_NOTHING, NOTHING, WRAPPED, ZH
 from worker.providers.extractive import extract
@@ -341,7 +343,7 @@ def test_reject_reason_takes_linear_time(piece):
 
 def test_reject_reason_refuses_a_megabyte_within_a_second():
     began = time.process_time()
-    assert reject_reason(cleaned("备份改到每天。\n" * 125_000), LONGEST) == "refused"
+    assert reject_reason(cleaned("备份改到每天。\n" * 125_000), MAX_CHARS) == "refused"
     assert time.process_time() - began < 1
 
 

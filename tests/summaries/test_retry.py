@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.summaries.retry import LATER, delay_after, is_due, jittered
+from supervisor.summaries.retry import BACKLOG_INTERVAL, delay_after, is_due, jittered
 
 NOW = datetime(2026, 1, 31, 2, tzinfo=UTC)
 DELAYS = st.timedeltas(timedelta(), timedelta(days=2))
@@ -42,7 +42,7 @@ def test_is_due_returns_true_when_the_failure_is_in_the_future(attempts, ahead):
 
 
 def test_is_due_returns_false_during_a_jittered_wait_of_one_day():
-    assert not is_due(NOW, NOW + jittered(LATER, 0.1, "month-2025-12-6"), NOW)
+    assert not is_due(NOW, NOW + jittered(BACKLOG_INTERVAL, 0.1, "month-2025-12-6"), NOW)
 
 
 @given(DELAYS, st.floats(0, 1), st.text())

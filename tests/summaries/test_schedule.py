@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from supervisor.archive.coverage import ExistingSummary, MemoryFile, covered
 from supervisor.protocol.clock import local_day
 from supervisor.protocol.period import summary_period
-from supervisor.summaries.schedule import Maker, SummaryJob, due_summaries, groups
+from supervisor.summaries.schedule import SummaryJob, SummaryWriter, due_summaries, files_by_period
 from tests.archive.states import file, standing
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def labels(work: list[SummaryJob]) -> list[str]:
 def ripen(
     files: list[MemoryFile], summaries: dict[Period, ExistingSummary], today: date = JAN_31, *, extracting: bool = False
 ) -> list[SummaryJob]:
-    return due_summaries(files, summaries, today, 5, Maker(is_model=not extracting, context_bytes=10**9))
+    return due_summaries(files, summaries, today, 5, SummaryWriter(is_model=not extracting, context_bytes=10**9))
 
 
 # ── the seed ─────────────────────────────────────────────────────────────────
@@ -189,7 +189,7 @@ TODAYS = st.dates(date(2026, 1, 20), date(2026, 3, 10))
 
 @given(FILES, TODAYS)
 def test_groups_puts_each_old_file_in_one_group_and_no_recent_one(files, today):
-    grouped = groups(files, today, 5)
+    grouped = files_by_period(files, today, 5)
     assert sorted(one.name for members in grouped.values() for one in members) == sorted(
         one.name for one in files if summary_period(one.day, today) is not None
     )
@@ -201,11 +201,11 @@ def test_due_summaries_is_empty_after_all_due_work_is_done(files, today, before,
     summaries: dict[Period, ExistingSummary] = {}
     for label in before:
         summaries |= standing(label, [one for one in files if one.name.startswith(label)][:1], extract=extracting)
-    maker = Maker(is_model=not extracting, context_bytes=10**9)
-    for work in due_summaries(files, summaries, today, 5, maker):
+    writer = SummaryWriter(is_model=not extracting, context_bytes=10**9)
+    for work in due_summaries(files, summaries, today, 5, writer):
         made = ExistingSummary(
             period=work.period, sources=frozenset(work.sources), text="## 新", extract=extracting, edited=False, digest="new"
         )
         summaries[work.period] = made
-    assert due_summaries(files, summaries, today, 5, maker) == []
+    assert due_summaries(files, summaries, today, 5, writer) == []
     assert {one.name for one in files if summary_period(one.day, today)} <= covered(files, summaries)

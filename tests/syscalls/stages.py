@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
-import worker.main
+import worker.__main__
 from tests.checker.__main__ import read_folder
 from tests.checker.checker import Acked, Given, check
 from tests.process import forked
@@ -92,7 +92,7 @@ class Stage:
             return forked.command(root, *self.words)
 
         def work() -> int:
-            worker.main.Worker = Held
+            worker.__main__.Worker = Held
             return forked.work(["--workspace", str(root), "--idle", "0"])
 
         return work

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from worker.providers.http_errors import refused_parameter, retry_after, sort
+from worker.providers.http_errors import classify, refused_parameter, retry_after
 
 TOO_LONG = (
     (400, "This model's maximum context length is 2048 tokens, however you requested 3011 tokens"),  # OpenAI, vLLM
@@ -46,21 +46,21 @@ BLAME = (
 
 @pytest.mark.parametrize(("status", "words"), TOO_LONG)
 def test_http_errors_classifies_a_context_overflow_as_input_to_be_split(status, words):
-    fault = sort(status, words)
+    fault = classify(status, words)
 
     assert (fault.reason, fault.overflow) == ("input", True)
 
 
 @pytest.mark.parametrize(("status", "words", "reason"), BLAME)
 def test_http_errors_gives_every_other_error_a_reason_without_overflow(status, words, reason):
-    fault = sort(status, words)
+    fault = classify(status, words)
 
     assert (fault.reason, fault.overflow) == (reason, False)
 
 
 @pytest.mark.parametrize("status", [None, *range(300, 600)])
 def test_http_errors_classifies_every_status(status):
-    assert sort(status, "出错了").reason in {"provider", "input", "timeout"}
+    assert classify(status, "出错了").reason in {"provider", "input", "timeout"}
 
 
 @pytest.mark.parametrize(

@@ -46,13 +46,13 @@ def names(folder):
 def test_lease_stays_held_while_its_heartbeat_succeeds(task_queue):
     lease = hold(task_queue)
 
-    assert [lease.beat(), lease.beat(), lease.held(), lease.lost] == [True, True, True, False]
+    assert [lease.heartbeat(), lease.heartbeat(), lease.held(), lease.lost] == [True, True, True, False]
 
 
 def test_lease_heartbeat_is_visible_to_the_supervisor(task_queue):
     lease = hold(task_queue)
     before = task_queue.claimed()
-    lease.beat()
+    lease.heartbeat()
 
     assert task_queue.claimed() != before
 
@@ -61,7 +61,7 @@ def test_lease_of_a_requeued_task_is_lost_permanently(task_queue):
     lease = hold(task_queue)
     task_queue.requeue(f"{lease.task.id}.json")
 
-    assert not lease.beat()
+    assert not lease.heartbeat()
     assert lease.lost
     second = hold(task_queue)
     assert not lease.held()
@@ -73,15 +73,15 @@ def test_lease_is_lost_to_another_claim_and_does_not_requeue_its_task(task_queue
     task_queue.requeue(f"{first.task.id}.json")
     second = hold(task_queue)
 
-    assert not first.beat()
-    assert second.beat()
-    first.give_back()
+    assert not first.heartbeat()
+    assert second.heartbeat()
+    first.requeue()
     assert names(task_queue.running) == [f"{first.task.id}.json"]
 
 
-def test_lease_give_back_requeues_the_task_and_ends_the_lease(task_queue):
+def test_lease_requeue_returns_the_task_and_ends_the_lease(task_queue):
     lease = hold(task_queue)
-    lease.give_back()
+    lease.requeue()
 
     assert names(task_queue.queue) == [f"{lease.task.id}.json"]
     assert not lease.held()

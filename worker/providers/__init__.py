@@ -1,19 +1,16 @@
 """
-What a provider is, what it gives back, and the one error that it raises.
+What writes summaries: a model behind an OpenAI-compatible server, or the extract where there is none.
 
-Two kinds exist: a *summariser* makes the whole text by itself (extracts need no prompt); a *model* completes prompts, one at a
-time, without tools, and worker/writing.py does the rest. Source: architecture.md, rule 7; protocol.md, 6.
-
-Who writes a summary: a model behind an OpenAI-compatible server, or extracts where there is none.
-
-A new provider is one file here that offers ``make(config, environ)`` and returns a `Model` or a `Summariser`
-(completion.py), one line in PROVIDERS, and its word among the choices of ``[llm] provider``.
+A *summariser* makes the whole text by itself, without a prompt. A *model* completes prompts, one at a time and without
+tools, and `worker/writing.py` does the rest. A new provider is one module here that has `make(config, environ)` and returns
+a `Model` or a `Summariser`, one line in PROVIDERS, and its name among the choices of `[llm] provider`. Source:
+docs/protocol.md, 6.
 """
 
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -25,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Provider(Protocol):
-    """Who writes the text, as its result and its summary name it."""
+    """The writer of a text, as its result and its summary name it."""
 
     name: str
     model: str
@@ -48,17 +45,17 @@ class Model(Provider, Protocol):
         self, prompt: str, *, max_tokens: int, calling: Callable[[], None], cancelled: Callable[[], bool]
     ) -> Completion:
         """
-        Return what the model wrote; ProviderError when it did not come to its end.
+        Return what the model wrote; ProviderError when the answer is incomplete or there is none.
 
-        *max_tokens* bounds the answer. *calling* is called before each request; where it raises NoCall none is sent.
-        *cancelled* is asked about ten times a second: once it says yes, the connection is closed and Cancelled raised.
+        *max_tokens* limits the answer. *calling* is called before each request, which is not sent when it raises NoCall.
+        *cancelled* is called about ten times a second: when it returns true, the connection is closed and Cancelled raised.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What was paid: *calls* are requests that were sent, the tokens as the server tells them, else estimated."""
+    """The cost: the *calls* are requests that were sent, the tokens are the server's figures, else estimated."""
 
     calls: int = 0
     prompt_tokens: int = 0
@@ -72,41 +69,42 @@ class Usage:
         )
 
     def wire(self) -> dict[str, int]:
-        """Return it as a result carries it."""
+        """Return the cost as it is in a result."""
         return {"calls": self.calls, "promptTokens": self.prompt_tokens, "completionTokens": self.completion_tokens}
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A text that came to its end, with thinking and wrapping taken off; never blank."""
+    """A complete answer without thinking and wrapping; never blank."""
 
     text: str
     usage: Usage
 
 
+@dataclass(eq=False)
 class ProviderError(Exception):
-    """
-    No usable text came. *reason* is the result's, *why* one sentence without a key and without a message's words in it.
+    """The provider returned no usable text."""
 
-    *overflow*: the prompt was too long, and a shorter one may pass. *retry_after_s*: what the server asked to wait, 0 where it
-    did not say.
-    """
+    reason: Reason  # of the failed result
+    why: str  # one sentence, without a key and without words of a message
+    _: KW_ONLY
+    usage: Usage
+    overflow: bool = False  # the prompt was too long, and a shorter one may be accepted
+    retry_after_s: int = 0  # the wait that the server asked for, 0 without one
 
-    def __init__(self, reason: Reason, why: str, *, usage: Usage, overflow: bool = False, retry_after_s: int = 0) -> None:
-        super().__init__(why)
-        self.reason: Reason = reason
-        self.why, self.usage, self.overflow, self.retry_after_s = why, usage, overflow, retry_after_s
+    def __str__(self) -> str:
+        return self.why
 
 
 class Cancelled(Exception):
-    """The worker was told to end, or has lost the task: nothing is delivered."""
+    """The worker was told to end, or has lost the lease of the task: no result is delivered."""
 
 
 class NoCall(Exception):
-    """The model may not be asked now: the day has had its calls, or one can't be written down. Nothing is delivered."""
+    """No call may be made now: the day's calls are spent, or a call can't be logged. No result is delivered."""
 
 
-#: The module of each provider, imported when it is chosen: a client is heavy, and extracts need none.
+#: The module of each provider, imported when it is chosen: a client takes long to import, and extracts need none.
 PROVIDERS: Final = {
     "extractive": "worker.providers.extractive",
     "openai": "worker.providers.openai",
@@ -115,13 +113,13 @@ PROVIDERS: Final = {
 
 def choose(config: Config, environ: Mapping[str, str]) -> Model | Summariser:
     """
-    Return the provider that the configuration asks for; "auto" is openai where base_url or model is set.
+    Return the provider of the configuration; "auto" is openai where base_url or model is set.
 
-    *environ* is where a provider looks for its key. BadConfig when what it needs is not there.
+    *environ* holds the key. BadConfig when a setting that the provider needs is missing.
     """
     llm = config.llm
     name = llm.provider
     if name == "auto":
         name = "openai" if llm.base_url or llm.model else "extractive"
-    made: Model | Summariser = importlib.import_module(PROVIDERS[name]).make(config, environ)
-    return made
+    provider: Model | Summariser = importlib.import_module(PROVIDERS[name]).make(config, environ)
+    return provider

@@ -145,7 +145,7 @@ def topical(text: str) -> str:
 
 
 def names_nothing(word: str) -> bool:
-    """Tell whether a word can't stand in a heading: a laugh, a tag, an ending."""
+    """Tell whether a word is unfit for a heading: a laugh, a tag, an ending."""
     return bool(_NAMELESS.fullmatch(word))
 
 
@@ -154,6 +154,6 @@ def columns(text: str) -> int:
     return len(text) + sum(char > "\u2e7f" for char in text)
 
 
-def look(text: str) -> float:
-    """Return what the look of a sentence is worth."""
+def cue_worth(text: str) -> float:
+    """Return the worth of all cues in a sentence."""
     return sum(worth for cue, worth in CUES if cue.search(text))

@@ -1,14 +1,11 @@
 """
-Chosen lines as Markdown bullets: one line each, with time and speaker, and nothing in them that Markdown or recalld would obey.
+Summaries without a model: the telling sentences of a day or a month, word for word, under headings.
 
-What is quoted of one message stands in one bullet, what was left out between two sentences marked with …. A question that an
-answer needs stands before it: "助手：那张书桌多长？ → 1.6 米".
-
-Summaries without a model: the telling sentences of a day or a month, word for word, under headings that say what they tell.
-
-Deterministic and offline. The first line says that no model wrote it. What is quoted can't forge structure: every quotation is
-one bullet on one line. Source: 003, worker 提示词 (topics, decisions, conclusions, to-dos; names, paths and numbers kept; by
-theme, not by date, for a month); architecture.md, rule 11.
+Deterministic and offline. The first line says that no model wrote it. Each chosen line becomes a Markdown bullet with time
+and speaker, on one line, so that a quotation can't forge structure. The sentences of one message are one bullet, with …
+where some were left out between them; a question that an answer needs comes before it: "助手：那张书桌多长？ → 1.6 米". Which
+sentences are quoted is decided in `ranking.py`, the headings in `topics.py`. Source: 003, worker 提示词;
+docs/architecture.md, rule 9.
 """
 
 from __future__ import annotations
@@ -39,7 +36,7 @@ if TYPE_CHECKING:
     from supervisor.protocol.task import Task
     from supervisor.text.language import Language
 
-#: Who speaks, where it is not the person (whose words stand bare), and the heading of what has no words of its own.
+#: The label of each speaker (none for the person), and the heading of a group without words of its own.
 LABELS: Final[Mapping[Language, Mapping[str, str]]] = {
     "zh": {"user": "", "note": "", "summary": "", "assistant": "助手：", "tool": "工具：", "system": "系统：", "other": "其他"},
     "en": {
@@ -63,8 +60,8 @@ _STAMPS: Final = {"day": "%H:%M", "month": "%m-%d"}
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryBlock:
-    """What all bullets of an extract share: *lines* are all lines by place, *longest* the characters of a quotation."""
+class ExtractPage:
+    """What all bullets of an extract share: *lines* are all lines by place, *longest* is the most characters of a quotation."""
 
     lines: Sequence[Line]
     language: Language
@@ -72,7 +69,7 @@ class MemoryBlock:
     longest: int
 
 
-def bullets(group: Sequence[Line], page: MemoryBlock) -> list[str]:
+def bullets(group: Sequence[Line], page: ExtractPage) -> list[str]:
     """Return the bullets of *group*, in its order."""
     quoted: dict[int, set[int]] = defaultdict(set)
     for line in group:
@@ -81,12 +78,12 @@ def bullets(group: Sequence[Line], page: MemoryBlock) -> list[str]:
 
 
 def escaped(text: str) -> str:
-    """Return *text* so that Markdown shows it and obeys none of it: no HTML, no comment of ours."""
+    """Return *text* escaped for Markdown, so that it contains no HTML and no comment."""
     parts = _CODE_SPAN.split(text)
     return "".join(part if i % 2 else _TAG.sub(r"\\<", part).replace("<!", r"<\!") for i, part in enumerate(parts))
 
 
-def _bullet(places: Collection[int], page: MemoryBlock) -> str:
+def _bullet(places: Collection[int], page: ExtractPage) -> str:
     first = page.lines[min(places)]
     text = _label(first, page.language) + cut(_joined(_with_leads(places, page.lines), page.lines), page.longest)
     asked = page.lines[first.lead] if first.lead is not None else None
@@ -99,7 +96,7 @@ def _bullet(places: Collection[int], page: MemoryBlock) -> str:
 
 
 def _with_leads(places: Collection[int], lines: Sequence[Line]) -> list[int]:
-    """Return the places of one message to quote, in order: those chosen, the sentences they lean on, and short gaps."""
+    """Return the places of one message to quote, in order: the chosen ones, the sentences they refer to, and short gaps."""
     message = lines[min(places)].message
     leads = {lines[place].lead for place in places}
     wanted = set(places) | {lead for lead in leads if lead is not None and lines[lead].message == message}
@@ -178,22 +175,22 @@ def extract(
     """
     Return the extract of *blocks* as Markdown, "" when they are nothing but courtesy; of at most *longest* characters.
 
-    Times are local to *zone*: hours in a day's extract, dates in a month's. *previous* is the text that stands for the period
-    so far, and is drawn from like the messages.
+    Times are local to *zone*: hours in a day's extract, dates in a month's. *previous* is the period's existing summary; its
+    lines may be quoted like those of the messages.
     """
     if all(is_chitchat(block.text) for block in blocks):
         return ""
     language = language_of("\n".join(clean(block.text) for block in blocks if block.role != "tool"))
     day = f"{period}-01"[: len("2026-01-28")]
     noon = datetime.combine(date.fromisoformat(day), time(12), zone)
-    told = [*blocks, *([Block("", "summary", previous, noon, {})] if previous.strip() else [])]
-    named = named_speakers(told)
-    page = MemoryBlock(lines_of(told, zone, named=named), language, kind, LONGEST)
+    material = [*blocks, *([Block("", "summary", previous, noon, {})] if previous.strip() else [])]
+    named = named_speakers(material)
+    page = ExtractPage(lines_of(material, zone, named=named), language, kind, LONGEST)
     limit = min(LIMITS[kind], longest or LIMITS[kind])
-    return _fitted(page, sum(block.role != "summary" for block in told), limit)
+    return _fitted(page, sum(block.role != "summary" for block in material), limit)
 
 
-def _fitted(page: MemoryBlock, messages: int, limit: int) -> str:
+def _fitted(page: ExtractPage, messages: int, limit: int) -> str:
     """Return the text of at most *limit* characters that says most: fewer lines, shorter quotations until it fits."""
     weighed, worth = ranking.weigh(page.lines)
     base, growth = _GROWTH[page.kind]
@@ -206,7 +203,7 @@ def _fitted(page: MemoryBlock, messages: int, limit: int) -> str:
         # a line of each day, as long as there is room for so many
         chosen = choose(weighed, worth, budget, least, share if budget >= days * _SHORTEST or not share else 0.0)
         chosen = chosen or ranking.most_telling(weighed, worth)  # nothing is worth it
-        chosen = _without_questions_told_with_their_answers(chosen, page.lines)
+        chosen = _without_questions_shown_with_their_answers(chosen, page.lines)
         text = _render(chosen, page, messages)
         if len(text) <= limit:
             return text
@@ -214,7 +211,7 @@ def _fitted(page: MemoryBlock, messages: int, limit: int) -> str:
     return _one_line(ranking.most_telling(weighed, worth)[0], page, messages, limit)
 
 
-def _one_line(line: Line, page: MemoryBlock, messages: int, limit: int) -> str:
+def _one_line(line: Line, page: ExtractPage, messages: int, limit: int) -> str:
     """Return the least that an extract can be: what it is, and the beginning of the one line that says most."""
     alone = replace(line, lead=None, text=cut(line.text, _SHORTEST))
     lines = [alone if other is line else other for other in page.lines]
@@ -222,19 +219,19 @@ def _one_line(line: Line, page: MemoryBlock, messages: int, limit: int) -> str:
     return text[:limit]
 
 
-def _without_questions_told_with_their_answers(chosen: Sequence[Line], lines: Sequence[Line]) -> list[Line]:
+def _without_questions_shown_with_their_answers(chosen: Sequence[Line], lines: Sequence[Line]) -> list[Line]:
     told = {line.lead for line in chosen if line.lead is not None and lines[line.lead].message != line.message}
     return [line for line in chosen if line.place not in told]
 
 
-def _first(page: MemoryBlock, messages: int, quoted: int) -> str:
+def _first(page: ExtractPage, messages: int, quoted: int) -> str:
     return {
         "zh": f"> 摘录：没有用模型，从 {messages} 条消息里挑出 {quoted} 条的原话。",
         "en": f"> Extract: no model was used; these are the words of {quoted} of {messages} messages.",
     }[page.language]
 
 
-def _render(chosen: Sequence[Line], page: MemoryBlock, messages: int) -> str:
+def _render(chosen: Sequence[Line], page: ExtractPage, messages: int) -> str:
     """Return the whole text: what it is, then a heading and its bullets for each topic; *messages* is how many were read."""
     shown = [*chosen, *(page.lines[line.lead] for line in chosen if line.lead is not None)]
     quoted = len({line.message for line in shown if line.role != "summary"})

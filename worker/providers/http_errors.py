@@ -1,8 +1,8 @@
 """
-What a server's refusal means: one table, from status and words to the reason of a failed result. Pure.
+What an error of a model's server means: one table, from status and words to the reason of a failed result. Pure.
 
-The words are those of OpenAI, Azure, Anthropic, vLLM, llama.cpp, Ollama and LM Studio, since they agree on a wire format but
-not on its errors. Source: protocol.md, 3, Failure (*provider* pauses the provider, *input* counts against the group).
+The words are those of OpenAI, Azure, Anthropic, vLLM, llama.cpp, Ollama and LM Studio: they agree on a wire format, but not
+on its errors. Source: docs/protocol.md, 3, Failure (*provider* pauses the provider, *input* counts against the group).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
-    """A reason, and a sentence of ours; *overflow* when a shorter prompt may pass."""
+class ServerError:
+    """The reason of the failed result and its sentence; *overflow* when a shorter prompt may be accepted."""
 
     reason: Reason
     why: str
@@ -31,26 +31,26 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """Where the status lies in *statuses* (None: an error told inside a stream) and the words match, the fault."""
+    """A row of TABLE: an answer with such a status (None: an error inside a stream) and matching words is this error."""
 
     statuses: frozenset[int | None]
     words: re.Pattern[str]
-    fault: Fault
+    error: ServerError
 
 
 def _row(statuses: str, words: str, reason: Reason, why: str, *, overflow: bool = False) -> _Row:
-    found: set[int | None] = set()
+    codes: set[int | None] = set()
     for part in statuses.split():
         first, _, last = part.partition("-")
-        found |= {None} if part == "stream" else set(range(int(first), int(last or first) + 1))
-    return _Row(frozenset(found), re.compile(words, re.IGNORECASE), Fault(reason, why, overflow))
+        codes |= {None} if part == "stream" else set(range(int(first), int(last or first) + 1))
+    return _Row(frozenset(codes), re.compile(words, re.IGNORECASE), ServerError(reason, why, overflow))
 
 
 _TOO_LONG: Final = (
     r"context[ _](?:length|size|window|limit)|maximum context|max_model_len|n_ctx|string_above_max_length|tokens? limit"
     r"|(?:prompt|input|request|message)s?\b.{0,40}too (?:long|large)|too many (?:input )?tokens|reduce the length"
 )
-#: The first row that fits is the fault.
+#: The first row that matches decides.
 TABLE: Final = (
     _row("413", "", "input", "the request is too large for the server", overflow=True),
     # llama.cpp says it with 500, OpenAI with 429 where one request alone is over the minute's limit
@@ -75,38 +75,37 @@ TABLE: Final = (
     _row("500-599", "", "provider", "the server has a fault"),
     _row("300-599", "", "provider", "the server does not take chat completions there"),
 )
-STRANGE: Final = Fault("provider", "the server answers with something else than a chat completion; check base_url")
-UNREACHABLE: Final = Fault("provider", "the server can't be reached")
-SILENT: Final = Fault("timeout", "the server did not answer in time")
-BROKEN: Final = Fault("timeout", "the connection broke in the middle of the answer")
-#: What a finished stream says about itself, where that is no success.
+STRANGE: Final = ServerError("provider", "the server answers with something else than a chat completion; check base_url")
+UNREACHABLE: Final = ServerError("provider", "the server can't be reached")
+SILENT: Final = ServerError("timeout", "the server did not answer in time")
+BROKEN: Final = ServerError("timeout", "the connection broke in the middle of the answer")
+#: The errors among the finish reasons of a stream.
 ENDINGS: Final = {
-    "length": Fault("truncated", "the answer was cut off at its length"),
-    "content_filter": Fault("refused", "the server's filter refused it"),
-    "refusal": Fault("refused", "the model refused"),
+    "length": ServerError("truncated", "the answer was cut off at its length"),
+    "content_filter": ServerError("refused", "the server's filter refused it"),
+    "refusal": ServerError("refused", "the model refused"),
     "": BROKEN,
 }
-EMPTY: Final = Fault("empty", "the answer is empty")
+EMPTY: Final = ServerError("empty", "the answer is empty")
 
-
-def sort(status: int | None, words: str) -> Fault:
-    """
-    Return what an error answer means; *status* None for an error inside a stream that had begun well.
-
-    >>> sort(400, "This model's maximum context length is 2048 tokens").overflow, sort(503, "Loading model").reason
-    (True, 'provider')
-    """
-    return next((row.fault for row in TABLE if status in row.statuses and row.words.search(words)), STRANGE)
-
-
-#: Parameters that some servers refuse; each can be left out.
+#: Parameters that some servers refuse; a request works without each of them.
 OPTIONAL: Final = ("stream_options", "max_tokens", "max_completion_tokens", "temperature")
 _ADVISED: Final = re.compile(r"max_completion_tokens['\"`]? instead", re.IGNORECASE)
 
 
+def classify(status: int | None, words: str) -> ServerError:
+    """
+    Return the meaning of an error answer; *status* None for an error inside a stream that began well.
+
+    >>> classify(400, "This model's maximum context length is 2048 tokens").overflow, classify(503, "Loading model").reason
+    (True, 'provider')
+    """
+    return next((row.error for row in TABLE if status in row.statuses and row.words.search(words)), STRANGE)
+
+
 def refused_parameter(status: int, words: str, sent: Mapping[str, object]) -> str:
-    """Return which of the optional parameters that were sent the server does not take, "" when it is none of them."""
-    if status not in {400, 422} or sort(status, words).overflow:
+    """Return the optional parameter of *sent* that the server does not accept, "" when it is none of them."""
+    if status not in {400, 422} or classify(status, words).overflow:
         return ""
     if "max_tokens" in sent and _ADVISED.search(words):
         return "max_tokens"
@@ -115,16 +114,16 @@ def refused_parameter(status: int, words: str, sent: Mapping[str, object]) -> st
 
 def retry_after(headers: Mapping[str, str]) -> int:
     """
-    Return the seconds that the server asks to wait, rounded up; 0 where it says nothing that can be read.
+    Return the seconds that the server asks to wait, rounded up; 0 without a readable header.
 
-    A date counts from the server's own Date: whose clock is right does not matter then.
+    A date is compared with the server's own Date header, so that a wrong clock here or there does not matter.
     """
-    found = headers.get("retry-after", "").strip()
+    value = headers.get("retry-after", "").strip()
     try:
-        seconds = float(found)
+        seconds = float(value)
     except ValueError:
         try:
-            seconds = (parsedate_to_datetime(found) - parsedate_to_datetime(headers.get("date", ""))).total_seconds()
+            seconds = (parsedate_to_datetime(value) - parsedate_to_datetime(headers.get("date", ""))).total_seconds()
         except (ValueError, TypeError):
             return 0
     return -int(-min(seconds, LONGEST_RETRY_S) // 1) if seconds > 0 else 0

@@ -1,12 +1,10 @@
 """
-An answer as it streams in: words are collected, thinking is dropped, what it cost is read or estimated. No I/O.
+A model behind any server with OpenAI's chat completions: Ollama, llama.cpp, vLLM, LM Studio, OpenAI, Anthropic.
 
-Nothing that a server sends is trusted to be of the type that it should be.
-
-Any server that speaks OpenAI's chat completions: Ollama, llama.cpp, vLLM, LM Studio, OpenAI, Anthropic's compatible endpoint.
-
-Streaming, since only a stream tells a slow answer from a dead server; without tools, ever; the client's own retries off. What a
-server's refusal means is decided in http_errors.py. Source: protocol.md, 6; the client's defaults were 600 s and two retries.
+Answers are streamed, since only a stream tells a slow answer from a dead server. No tools are offered, and the client's own
+retries and its long time-outs (600 s) are not used. Thinking is dropped, and the cost is the server's figures, else an
+estimate. No value that a server sends is trusted to have the type that it should have. What a server's error means is
+decided in `http_errors.py`. Source: docs/protocol.md, 6.
 """
 
 from __future__ import annotations
@@ -28,84 +26,18 @@ if TYPE_CHECKING:
 
     from supervisor.protocol.config import Config
 
-#: Characters after which an answer that does not end is cut off: thinking included, more than any context holds of an answer.
-_MOST: Final = 400_000
-
-
-class Answer:
-    """A stream as far as it has come."""
-
-    def __init__(self, prompt: str, cjk_weight: float) -> None:
-        # what a server can't be sent: lone surrogates are in messages, not in UTF-8
-        self.prompt = prompt.encode("utf-8", "replace").decode()
-        self.calls = 1
-        self.began = False
-        self.is_mute = False  # the stream ended well, without a single chunk
-        self.is_too_long = False
-        self._cjk_weight = cjk_weight
-        self._parts: list[str] = []
-        self._length = 0
-        self._ending = ""
-        self._told: tuple[int, int] | None = None
-
-    def take(self, chunk: Any) -> None:
-        """Add one chunk, or the whole where nothing streamed. Of whatever a server sends only strings count as words."""
-        if not (hasattr(chunk, "choices") and isinstance(chunk.choices, list)):
-            raise ValueError("no chunk of a chat completion")
-        self.began = True
-        told = getattr(chunk, "usage", None)
-        if told is not None and isinstance(told.prompt_tokens, int) and isinstance(told.completion_tokens, int):
-            self._told = told.prompt_tokens, told.completion_tokens
-        for choice in chunk.choices[:1]:
-            delta = getattr(choice, "delta", None) or getattr(choice, "message", None)
-            words = getattr(delta, "content", None)
-            # reasoning_content is thinking, and dropped here; what it costs is in the server's figures
-            if isinstance(words, str):
-                self._parts.append(words)
-                self._length += len(words)
-            refusal = getattr(delta, "refusal", None)
-            if isinstance(refusal, str) and refusal:
-                self._ending = "refusal"
-            elif isinstance(choice.finish_reason, str) and self._ending != "refusal":
-                self._ending = choice.finish_reason
-        if self._length > _MOST:
-            self._ending, self.is_too_long = "length", True
-
-    @property
-    def text(self) -> str:
-        """What was said so far."""
-        return "".join(self._parts).encode("utf-8", "replace").decode()
-
-    @property
-    def usage(self) -> Usage:
-        """The server's own figures, else an estimate of both sides; no tokens where no answer began."""
-        if not self.began:
-            return Usage(self.calls)
-        told = self._told or (estimate_tokens(self.prompt, self._cjk_weight), estimate_tokens(self.text, self._cjk_weight))
-        return Usage(self.calls, *told)
-
-    def completion(self, before: Usage) -> Completion:
-        """Return the finished answer; ProviderError when it is none."""
-        usage = before + self.usage
-        text = without_thinking(self.text)
-        fault = http_errors.ENDINGS.get(self._ending) if self.began else http_errors.STRANGE
-        if fault is None and not text:
-            fault = http_errors.EMPTY
-        if fault:
-            raise ProviderError(fault.reason, fault.why, usage=usage)
-        return Completion(text, usage)
-
-
 OPENAI: Final = "https://api.openai.com/v1"
 CONNECT_S: Final = 10.0
-#: Longest silence between two pieces of an answer. Before the first the whole time-out holds: a small machine reads long.
+#: Longest silence between two chunks of an answer. Before the first only the whole time-out counts: a small machine reads long.
 SILENCE_S: Final = 120.0
-_LOOK_S: Final = 0.1  # how often it is looked whether the answer is still wanted
-_WHY: Final = 200  # characters
+_CANCEL_POLL_S: Final = 0.1
+_WHY_MAX_CHARS: Final = 200
+#: The most characters of an answer, with thinking, more than fit into any context; an answer that does not end is cut off.
+_MAX_CHARS: Final = 400_000
 
 
 def make(config: Config, environ: Mapping[str, str]) -> OpenAi:
-    """Return the provider; BadConfig when no model is named or the key can't be one."""
+    """Return the provider; BadConfig when no model is named, or the key has characters that no key has."""
     llm = config.llm
     if not llm.model:
         raise BadConfig("llm.model", 'no model is named; give the name that the server knows, such as "qwen3:8b"')
@@ -117,6 +49,72 @@ def make(config: Config, environ: Mapping[str, str]) -> OpenAi:
         cjk_weight=config.tokens.cjk_weight,
         key=find_key(llm.api_key_env, environ),
     )
+
+
+class Answer:
+    """An answer as far as it has streamed in. No I/O."""
+
+    def __init__(self, prompt: str, cjk_weight: float) -> None:
+        # messages may have lone surrogates, which UTF-8 can't encode
+        self.prompt = prompt.encode("utf-8", "replace").decode()
+        self.calls = 1
+        self.began = False
+        self.is_mute = False  # the stream ended without an error and without a chunk
+        self.is_too_long = False
+        self._cjk_weight = cjk_weight
+        self._parts: list[str] = []
+        self._length = 0
+        self._ending = ""
+        self._reported: tuple[int, int] | None = None  # by the server, of prompt and completion
+
+    def take(self, chunk: Any) -> None:
+        """Add one chunk, or a whole answer. Only strings count as text; ValueError when it is no chunk of a chat completion."""
+        if not (hasattr(chunk, "choices") and isinstance(chunk.choices, list)):
+            raise ValueError("no chunk of a chat completion")
+        self.began = True
+        usage = getattr(chunk, "usage", None)
+        if usage is not None and isinstance(usage.prompt_tokens, int) and isinstance(usage.completion_tokens, int):
+            self._reported = usage.prompt_tokens, usage.completion_tokens
+        for choice in chunk.choices[:1]:
+            delta = getattr(choice, "delta", None) or getattr(choice, "message", None)
+            words = getattr(delta, "content", None)
+            # reasoning_content is thinking, and dropped here; its cost is in the server's figures
+            if isinstance(words, str):
+                self._parts.append(words)
+                self._length += len(words)
+            refusal = getattr(delta, "refusal", None)
+            if isinstance(refusal, str) and refusal:
+                self._ending = "refusal"
+            elif isinstance(choice.finish_reason, str) and self._ending != "refusal":
+                self._ending = choice.finish_reason
+        if self._length > _MAX_CHARS:
+            self._ending, self.is_too_long = "length", True
+
+    @property
+    def text(self) -> str:
+        """The text so far."""
+        return "".join(self._parts).encode("utf-8", "replace").decode()
+
+    @property
+    def usage(self) -> Usage:
+        """The cost by the server's own figures, else estimated; no tokens when no answer began."""
+        if not self.began:
+            return Usage(self.calls)
+        if self._reported:
+            return Usage(self.calls, *self._reported)
+        weight = self._cjk_weight
+        return Usage(self.calls, estimate_tokens(self.prompt, weight), estimate_tokens(self.text, weight))
+
+    def completion(self, before: Usage) -> Completion:
+        """Return the finished answer, its usage added to that of *before*; ProviderError when it is incomplete or empty."""
+        usage = before + self.usage
+        text = without_thinking(self.text)
+        error = http_errors.ENDINGS.get(self._ending) if self.began else http_errors.STRANGE
+        if error is None and not text:
+            error = http_errors.EMPTY
+        if error:
+            raise ProviderError(error.reason, error.why, usage=usage)
+        return Completion(text, usage)
 
 
 @dataclass(slots=True)
@@ -132,7 +130,7 @@ class OpenAi:
     silence_s: float = SILENCE_S
     name: str = "openai"
     extract: bool = False
-    _refused: set[str] = field(default_factory=set)  # parameters that this server does not take
+    _refused: set[str] = field(default_factory=set)  # parameters that this server does not accept
 
     def complete(
         self, prompt: str, *, max_tokens: int, calling: Callable[[], None], cancelled: Callable[[], bool]
@@ -143,11 +141,11 @@ class OpenAi:
     async def _complete(
         self, prompt: str, max_tokens: int, calling: Callable[[], None], cancelled: Callable[[], bool]
     ) -> Completion:
-        """Ask, and look at the same time whether the answer is still wanted: what is cancelled closes its connection."""
+        """Call the model, and close the connection when *cancelled* returns true meanwhile."""
         if cancelled():
             raise Cancelled
         call = asyncio.create_task(self._ask(prompt, max_tokens, calling))
-        while not (await asyncio.wait({call}, timeout=_LOOK_S))[0]:
+        while not (await asyncio.wait({call}, timeout=_CANCEL_POLL_S))[0]:
             if cancelled():
                 call.cancel()
                 await asyncio.gather(call, return_exceptions=True)
@@ -155,7 +153,7 @@ class OpenAi:
         return call.result()
 
     async def _ask(self, prompt: str, max_tokens: int, calling: Callable[[], None]) -> Completion:
-        """Ask, and once more without it for each parameter that the server turns out not to take."""
+        """Call the model, and again for each parameter that the server turns out not to accept, without it."""
         usage = Usage()
         while True:
             answer = Answer(prompt, self.cjk_weight)
@@ -197,50 +195,50 @@ class OpenAi:
                 answer.is_mute = not answer.began and "event-stream" in stream.response.headers.get("content-type", "")
 
     async def _read_whole(self, answer: Answer, asked: dict[str, Any]) -> None:
-        """Ask without a stream: llama.cpp's Python server loses its error in a stream that ends without a word."""
+        """Ask without a stream: llama.cpp's Python server sends an empty stream in place of its error."""
         answer.calls += 1
         asked = {name: value for name, value in asked.items() if name != "stream_options"}
         async with self._client() as client:
             answer.take(await client.chat.completions.create(stream=False, **asked))
 
     def _client(self) -> openai.AsyncOpenAI:
-        """Return a client; the connection is its own, since a server that lost its error may have closed the one before."""
-        # by ourselves, since the client would send what is for this machine through a proxy
+        """Return a client with a new connection, since a server that sent an empty stream may have closed the one before."""
+        # made here, since the client would send requests to this machine through a proxy
         http = openai.DefaultAsyncHttpxClient(trust_env=not is_local(self.base_url))
         timeout = openai.Timeout(self.timeout_s, connect=min(CONNECT_S, self.timeout_s))
         return openai.AsyncOpenAI(api_key=self.key, base_url=self.base_url, max_retries=0, timeout=timeout, http_client=http)
 
     async def _next(self, stream: AsyncIterator[Any], answer: Answer) -> Any:
-        """Return the next chunk, None after the last; TimeoutError after too long a silence."""
+        """Return the next chunk, None after the last; TimeoutError when it takes too long."""
         async with asyncio.timeout(self.silence_s if answer.began else None):
             return await anext(stream, None)
 
     def _error(self, error: Exception, answer: Answer, usage: Usage) -> ProviderError:
-        """Return what the client raised as an error of ours; the client's own holds the request, and so the key."""
+        """Return the client's error as a ProviderError without the key, which the client's own error holds in its request."""
         headers: Mapping[str, str] = {}
         about = ""
         match error:
             case openai.APIStatusError():
-                fault, headers = http_errors.sort(error.status_code, _words(error)), error.response.headers
-                about = f" ({error.status_code} {_shown_words(error, fault)}".rstrip() + ")"
+                problem, headers = http_errors.classify(error.status_code, _words(error)), error.response.headers
+                about = f" ({error.status_code} {_shown_words(error, problem)}".rstrip() + ")"
             case openai.APITimeoutError() | TimeoutError():
                 connecting = not answer.began and type(error.__cause__).__name__ == "ConnectTimeout"
-                fault = http_errors.UNREACHABLE if connecting else http_errors.SILENT
+                problem = http_errors.UNREACHABLE if connecting else http_errors.SILENT
             case openai.APIConnectionError():
-                fault = http_errors.BROKEN if answer.began else http_errors.UNREACHABLE
+                problem = http_errors.BROKEN if answer.began else http_errors.UNREACHABLE
             case openai.APIError():
-                fault = http_errors.sort(None, f"{error.code or ''} {_words(error)}")
+                problem = http_errors.classify(None, f"{error.code or ''} {_words(error)}")
             case _:
-                fault = http_errors.BROKEN if answer.began else http_errors.STRANGE
+                problem = http_errors.BROKEN if answer.began else http_errors.STRANGE
                 about = f" ({type(error).__name__})"
-        why = f"{fault.why}: {self.model} at {without_credentials(self.base_url)}{about}"
+        why = f"{problem.why}: {self.model} at {without_credentials(self.base_url)}{about}"
         if self.key != NO_KEY:
             why = why.replace(self.key, "…")
         return ProviderError(
-            fault.reason,
-            " ".join(why.split())[:_WHY],
+            problem.reason,
+            " ".join(why.split())[:_WHY_MAX_CHARS],
             usage=usage + answer.usage,
-            overflow=fault.overflow,
+            overflow=problem.overflow,
             retry_after_s=http_errors.retry_after(headers),
         )
 
@@ -252,7 +250,7 @@ def _words(error: openai.APIError) -> str:
     return " ".join(found.split())[:500] if isinstance(found, str) else ""
 
 
-def _shown_words(error: openai.APIStatusError, fault: http_errors.Fault) -> str:
-    """Return what of the server's sentence may be shown: it may quote the prompt, a page, or a part of the key."""
-    quoting = fault.reason != "provider" or error.status_code in {401, 403} or not isinstance(error.body, dict)
+def _shown_words(error: openai.APIStatusError, problem: http_errors.ServerError) -> str:
+    """Return the server's sentence, "" where it may quote the prompt, a page, or a part of the key."""
+    quoting = problem.reason != "provider" or error.status_code in {401, 403} or not isinstance(error.body, dict)
     return "" if quoting else _words(error)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from supervisor.text.small_talk import is_chitchat
 from supervisor.text.tokenizer import spelled
 from supervisor.text.word_frequency import rarity
-from worker.providers.cues import columns, look, substance
+from worker.providers.cues import columns, cue_worth, substance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -29,7 +29,7 @@ _CENTRAL: Final = 0.35
 _LENGTH: Final = 0.8
 #: Columns added to every sentence's length: its bullet, its time, and the trouble of reading one more.
 _EACH: Final = 40
-#: Worth of a sentence's words and look below which it says nothing: "Wow, that's great!"
+#: Worth of a sentence's words and cues below which it says nothing: "Wow, that's great!"
 _SAYS_SOMETHING: Final = 0.9
 #: What an item of a list is worth beside its words: somebody wrote it down to find it again.
 _ITEM: Final = 0.9
@@ -45,20 +45,20 @@ _OTHER_ROLE: Final = 0.35
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """A line with the words that count in it, what each is worth, and what its look is worth."""
+    """A line with the words that count in it, the worth of each, and the worth of its cues."""
 
     line: Line
     words: tuple[str, ...]
-    look: float
+    cues: float
     role: float
 
     def worth(self, word_worth: Callable[[str], float], said: Collection[str]) -> float:
         """Return what the line adds to what is *said* already, for its length."""
         own = sum(map(word_worth, self.words))
         new = sum(word_worth(word) for word in self.words if word not in said)
-        if own + self.look < _SAYS_SOMETHING or not own:
+        if own + self.cues < _SAYS_SOMETHING or not own:
             return 0.0
-        return self.role * (new + self.look * new / own) / math.pow(columns(self.line.text) + _EACH, _LENGTH)
+        return self.role * (new + self.cues * new / own) / math.pow(columns(self.line.text) + _EACH, _LENGTH)
 
 
 def weigh(lines: Sequence[Line]) -> tuple[list[Weighed], Callable[[str], float]]:
@@ -85,7 +85,7 @@ def weigh(lines: Sequence[Line]) -> tuple[list[Weighed], Callable[[str], float]]
     for line, text, words in zip(lines, meant, found, strict=True):
         role = 1.0 if speakers and line.role in {"user", "assistant"} else _ROLES.get(line.role, _OTHER_ROLE)
         role *= substance(text) * (_QUESTION if line.question else 1.0)
-        weighed.append(Weighed(line, words, look(text) + _ITEM * line.item, role))
+        weighed.append(Weighed(line, words, cue_worth(text) + _ITEM * line.item, role))
     return weighed, worths.__getitem__
 
 
@@ -93,7 +93,7 @@ def most_telling(weighed: Sequence[Weighed], word_worth: Callable[[str], float])
     """Return the one line that says most, where none is worth quoting: of courtesies the one with the rarest words."""
 
     def worth(one: Weighed) -> tuple[float, float, int]:
-        return one.worth(word_worth, ()), sum(map(word_worth, one.words)) + one.look, -one.line.place
+        return one.worth(word_worth, ()), sum(map(word_worth, one.words)) + one.cues, -one.line.place
 
     return [max(weighed, key=worth).line] if weighed else []
 

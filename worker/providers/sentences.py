@@ -1,8 +1,9 @@
 """
-A message cut into sentences that can stand on one line each: what an extract quotes.
+A message cut into sentences of one line each, which an extract quotes.
 
 Code blocks, tracebacks, logs and tables become their one telling line, a list follows the line that announces it, Markdown
-marks that open a line are taken off. Nothing is rephrased. What could forge structure in the file is left to the rendering.
+marks at the start of a line are removed. Nothing is rephrased. What could forge structure in the file is escaped in
+extractive.py.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from worker.providers.cues import data_shortened
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: Characters from which a sentence is cut at a clause, and a list no longer told in one sentence.
+#: Characters from which a sentence is cut at a clause, and a list is no longer put into one sentence.
 LONGEST: Final = 260
 #: Between the cells of a table's row.
 ROW: Final = " | "
@@ -71,10 +72,10 @@ def sentences(text: str) -> list[str]:
     >>> sentences("今天 3.11 装好了。备份呢？\n- 路径 /srv/a.b\n- 端口 22")
     ['今天 3.11 装好了。', '备份呢？', '路径 /srv/a.b', '端口 22']
     """
-    return [sentence for sentence, _ in told(text)]
+    return [sentence for sentence, _ in sentences_and_items(text)]
 
 
-def told(text: str) -> list[tuple[str, bool]]:
+def sentences_and_items(text: str) -> list[tuple[str, bool]]:
     """Return the sentences of *text* with whether each is an item of a list."""
     lines = _lines(data_shortened(clean(text[:_READ])))
     return [(sentence, item) for line, item in lines for sentence in _split(line)]
@@ -182,7 +183,7 @@ def _telling(lines: list[str]) -> str:
 
 
 def _bare(line: str) -> str:
-    """Return the line without the marks that open it; the same mark may stand there more than once."""
+    """Return the line without the marks that open it; the same mark may occur more than once."""
     bare = line
     for _ in range(_NESTED):
         mark = _MARKER.match(bare)

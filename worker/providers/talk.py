@@ -1,5 +1,5 @@
 """
-Messages as lines to choose from: who said each, when, and what must be read before it to make sense.
+Messages as lines to choose from: the speaker and time of each, and the line that must be read before it.
 
 A line that leans on another takes it along: an answer its question ("有，是 1.6 米的"), a sentence that opens with "it" or 所以
 the sentence before. A courtesy is a line only as the answer to a question: 好的 after 要不要改到周五？ is the decision.
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from supervisor.protocol.clock import local
 from supervisor.text.small_talk import is_chitchat
 from worker.providers.cues import substance
-from worker.providers.sentences import clean, cut, told
+from worker.providers.sentences import clean, cut, sentences_and_items
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -121,7 +121,7 @@ def _bare_line(block: Block, zone: tzinfo) -> Line:
 
 
 def _question_before(lines: Sequence[Line], block: Block) -> Line | None:
-    """Return the question that stands last, if the other side asked it a short while before *block*."""
+    """Return the last line if it is a question, and if the other side asked it a short while before *block*."""
     last = lines[-1] if lines else None
     if (
         last
@@ -147,7 +147,7 @@ def _stamped(block: Block, words: str, zone: tzinfo) -> Iterator[tuple[datetime,
     """Yield the sentences with local time and whether they are items; of an earlier summary, its bullets with their time."""
     said_at = local(block.created_at, zone)
     if block.role != "summary":
-        yield from ((said_at, text, item) for text, item in told(words))
+        yield from ((said_at, text, item) for text, item in sentences_and_items(words))
         return
     for line in words.split("\n"):
         if _NO_WORDS.match(line):
@@ -158,7 +158,7 @@ def _stamped(block: Block, words: str, zone: tzinfo) -> Iterator[tuple[datetime,
         if stamp:
             bullet = bullet[stamp.end() :]
             at = _stamp(said_at, stamp)
-        yield from ((at, text, item) for text, item in told(bullet))
+        yield from ((at, text, item) for text, item in sentences_and_items(bullet))
 
 
 def _stamp(said_at: datetime, stamp: re.Match[str]) -> datetime:

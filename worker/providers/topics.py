@@ -1,8 +1,8 @@
 """
-What the chosen lines are about: grouped by the words they share and by standing close together, and a heading for each group.
+What the chosen lines are about: grouped by shared words and closeness in time, with a heading for each group.
 
 A heading is made of the group's own words as they were written: rare in the language, frequent in the group, and not in the
-other groups. A word that no list has must stand in two lines, or it may be a typo, and there is one of them at most. At most a
+other groups. A word that no list has must be in two lines, or it may be a typo, and there is one of them at most. At most a
 few hundred lines come here, so that comparing them pairwise is cheap.
 """
 
@@ -49,7 +49,7 @@ _VERBS: Final = frozenset(
     call made love like wish happen chang start stop finish
     """.split(),  # noqa: SIM905 - a list to be read
 )
-#: What may be a password must not stand in a heading.
+#: What may be a password must not be in a heading.
 _SECRET: Final = re.compile(
     r"(?:密码|口令|密钥|password|passwd|passphrase|secret|api[ _-]?key|token)\W+(?:is\s)?\s*\S+", re.IGNORECASE
 )
@@ -148,7 +148,7 @@ def titles(groups: Sequence[Sequence[Line]], everything: Iterable[Line], names: 
 
 
 def _adjoin(a: str, b: str, text: str) -> bool:
-    """Tell whether the two words stand side by side, as the parts of one name do."""
+    """Tell whether the two words are side by side, as the parts of one name do."""
     return f"{a}{b}" in text or f"{a} {b}" in text
 
 
@@ -185,7 +185,7 @@ def _title(
 
 
 def _same(a: str, b: str) -> bool:
-    """Tell whether one of two names is the other, or stands in it: 尿酸 in 尿酸值, sqlite in better-sqlite."""
+    """Tell whether one of two names is the other, or is in it: 尿酸 in 尿酸值, sqlite in better-sqlite."""
     short, long = sorted((a.casefold(), b.casefold()), key=len)
     return short in long if _HAN.match(short) else short in _PARTS.split(long)
 

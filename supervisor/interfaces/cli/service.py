@@ -88,7 +88,7 @@ def _print_total(ws: Workspace, total: Round, *, json: bool, has_worker: bool) -
     print(as_json(counts) if json else as_text(counts))
     if total.errors:
         raise next(iter(total.errors.values()))
-    refused = provider_state(ws)
+    refused = provider_state(ws.task_queue)
     if refused.is_failing and refused.next_at and not total.summaries:
         reason = f"the model refused ({refused.reason}); nothing is asked of it before {to_wire(refused.next_at)}."
         print(f"recalld: {reason}", file=sys.stderr)
@@ -194,10 +194,18 @@ def summary_redo(
     json: Json = False,
 ) -> None:
     """Have a summary written again; the old one is kept until the new one is there."""
-    from supervisor.summaries.submit import redo
+    from supervisor.summaries.submit import submit_again
 
     ws, at = opened(workspace, now)
-    group = redo(ws, period, at)
+    group = submit_again(
+        period,
+        at,
+        journal=ws.journal,
+        memory=ws.memory,
+        task_queue=ws.task_queue,
+        config=ws.config,
+        prepare=ws.prepare,
+    )
     print(as_json({"group": group, "queued": True}) if json else f"{group} is queued; a supervisor takes it in.")
 
 
