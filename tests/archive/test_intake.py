@@ -321,8 +321,11 @@ def test_drop_box_waits_while_history_is_damaged(world):
     assert [raw["id"] for raw in world.history()] == ["1"]
 
 
-@pytest.mark.parametrize("spelled", [1769821200000, "2026-01-31 10:00"])
-def test_intake_restores_a_removed_time_of_a_nonstandard_format(world, spelled):
+@pytest.mark.parametrize(
+    ("spelled", "restored"),
+    [(1769821200000, "2026-01-31T01:00:00.000Z"), ("2026-01-31 10:00", "2026-01-31T02:00:00.000Z")],
+)
+def test_intake_restores_a_removed_time_of_a_nonstandard_format(world, spelled, restored):
     world.write([{"id": "a", "role": "user", "text": "部署放到周五。"}])
     world.round("all")
     (first,) = world.history()
@@ -330,11 +333,7 @@ def test_intake_restores_a_removed_time_of_a_nonstandard_format(world, spelled):
     assert world.round("all").errors == {}
     world.write([{"id": "a", "role": "user", "text": "部署放到周四。"}])
     assert world.round("all").errors == {}
-    assert (
-        world.history()[0]["createdAt"] == "2026-01-31T01:00:00.000Z"
-        if isinstance(spelled, int)
-        else "2026-01-31T02:00:00.000Z"
-    )
+    assert world.history()[0]["createdAt"] == restored
 
 
 @pytest.mark.parametrize(

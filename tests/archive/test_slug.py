@@ -92,8 +92,3 @@ def test_free_name_returns_an_unused_name_of_the_day_for_any_id(identity, number
     assert name not in taken
     assert day_of_name(name) == DAY
     assert SLUG.fullmatch(name[len("2026-01-28-") : -len(".md")])
-
-
-@given(TEXTS)
-def test_slug_of_is_deterministic(texts):
-    assert slug_of(texts) == slug_of(list(texts))

@@ -263,12 +263,6 @@ def test_the_block_is_measured_to_the_character(hits, terms, limits):
         assert len(pack(hits, terms, replace(limits, max_chars=len(block.text) - 1)).text) < len(block.text)
 
 
-@settings(max_examples=60, deadline=None)
-@given(HITS, TERMS, LIMITS)
-def test_memory_block_is_deterministic(hits, terms, limits):
-    assert pack(hits, terms, limits) == pack(list(hits), list(terms), limits)
-
-
 GOLDEN = {
     "zh": [
         hit(9.2, "用户偏好使用 pnpm 而非 npm。", "memory.md", 3, tier="long_term", role="", day=None),

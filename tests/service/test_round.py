@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import errno
 import itertools
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from supervisor.protocol.errors import BadConfig
 from tests.world import FaultyDisk, message, message_on, talk, unreachable
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 # ── counts and rest ──────────────────────────────────────────────────────────
@@ -28,9 +25,17 @@ def test_round_returns_counts_of_what_it_did(world):
     assert world.round("all").did == 0
 
 
-def test_round_with_runs_none_writes_no_dated_file(world):
+def test_round_with_runs_none_collects_results_but_writes_no_dated_file(world):
     world.write([message_on("2026-01-10")])
     assert (world.round("none").seen, world.dated_files()) == (1, {})
+    world.round("all")
+    world.work()
+    before = world.dated_files()
+    world.add(message_on("2026-01-30"))
+    done = world.round("none")
+    assert (done.seen, done.summaries, done.archived, done.submitted) == (1, 1, 0, 0)
+    assert world.summaries() == ["2026-01-10"]
+    assert {Path(name).name for name in world.dated_files()} == {Path(name).name for name in before}
 
 
 def test_round_writes_no_byte_when_everything_is_settled(world):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
@@ -237,9 +238,14 @@ def test_submit_marks_messages_pending_before_it_creates_the_task(world, monkeyp
     assert seen == [["pending", "pending"]]
 
 
-def test_submit_writes_kind_and_period_and_material_into_the_task(world):
+def test_submit_writes_kind_period_and_material_but_no_prompt_into_the_task(world):
     world.write(on("2026-01-10"))
     world.round("all")
+    (path,) = world.ws.task_queue.queue.iterdir()
+    raw = json.loads(path.read_bytes())
+    assert raw["material"] == ["2026-01-10-nginx.md"]
+    assert "prompt" not in raw
+    assert "关于 nginx" not in path.read_text(encoding="utf-8")
     world.work()
     task, blocks = world.model.requests[0]
     assert (task.kind, task.period, task.zone, task.attempt) == ("daily-summary", "2026-01-10", "Asia/Shanghai", 0)
