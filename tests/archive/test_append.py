@@ -138,7 +138,7 @@ def test_append_replaces_an_impossible_time_with_the_current_time(world, time):
 
 @pytest.mark.parametrize("identity", ["../../../越界", "/tmp/越界", "a/b", "有\0的", "长" * 200, "\ud800", "."])
 def test_append_writes_no_file_outside_the_drop_box_for_any_id(world, identity):
-    """An id is another program's text."""
+    """An id is text of another program and may hold anything."""
     world.write(b"[")
     before = set(world.root.parent.iterdir())
     assert add(world, say(id=identity)) == [identity]

@@ -65,7 +65,7 @@ def test_intake_keeps_messages_with_one_id_and_different_texts(world):
 
 
 def test_intake_keeps_only_the_final_text_of_a_streamed_answer(world):
-    """A revision at each look."""
+    """No revision is kept for each look at a growing answer."""
     question = message("q", "2026-01-31T09:59", "怎么备份？")
     for text in ("用", "用 rsync", "用 rsync，每天三点。"):
         world.write([question, message("a", "2026-01-31T10:00", text, "assistant")])
@@ -135,7 +135,7 @@ def test_unwritten_returns_messages_lost_again_from_the_journal(world):
 
 
 def test_intake_does_not_reinsert_archived_messages_trimmed_elsewhere(world):
-    """A loop with a program that has a cap of its own."""
+    """Otherwise recalld and a program with a cap of its own would add and trim for ever."""
     raws = talk("2026-01-31T09:00", 6)
     world.write(raws)
     world.settle()
@@ -163,7 +163,6 @@ def test_intake_loses_nothing_in_a_crash_between_journal_and_history(world):
 
 
 def test_intake_keeps_an_invalid_entry_and_reports_it_once(world):
-    """A34, I6."""
     odd: list[Any] = [None, 7, "一句话", [], {}, {"role": "user", "text": None}, {"id": [], "role": "user", "text": "好"}]
     raws = talk("2026-01-31T09:00", 2)
     world.write([*odd[:3], raws[0], *odd[3:], raws[1]])

@@ -108,7 +108,7 @@ def test_memory_store_reads_a_note_in_another_encoding(world):
 
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo, lambda path: os.symlink("/etc/hostname", path)])
 def test_memory_store_skips_folders_pipes_and_symlinks(world, make):
-    """Links out of the tree."""
+    """Links that lead out of the tree are not followed."""
     make(world.paths.memory / "2026-01-10-x.md")
     make(world.paths.summaries / "2026-01-10.md")
     assert (world.ws.memory.dated(), world.ws.memory.summaries()) == ((), {})

@@ -1,4 +1,4 @@
-"""The words in a dated file's name (003, slug 规则)."""
+"""The words in a dated file's name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes into the memory block: filled by rank, five files at most, never over its budget (003, 上下文注入预算)."""
+"""What goes into the memory block: filled by rank, five files at most, never over its budget."""
 
 from __future__ import annotations
 
