@@ -1,4 +1,4 @@
-"""log.jsonl: an object a line, rotated by size and by day, told once while it lasts."""
+"""log.jsonl: one object a line, rotated by size and by day, a lasting state reported once."""
 
 from __future__ import annotations
 

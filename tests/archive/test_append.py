@@ -1,4 +1,4 @@
-"""Adding messages: durable before the id is given back, whatever another program does next."""
+"""`append`: a message is durable before its id is returned, whatever another program does next."""
 
 from __future__ import annotations
 

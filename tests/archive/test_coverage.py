@@ -1,4 +1,4 @@
-"""What a summary stands for: the files that it names, with the digest that they have now, and nothing else."""
+"""What a summary covers: the files that it names, with the digest that they have now, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""history.json: shared with any program, changed under the lock, never written over while it can't be read."""
+"""history.json: shared with any program, changed under the lock, never overwritten while it can't be read."""
 
 from __future__ import annotations
 

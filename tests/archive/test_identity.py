@@ -1,4 +1,4 @@
-"""Who a message is when its writer does not say."""
+"""The id and the time of a message whose writer gave none."""
 
 from __future__ import annotations
 

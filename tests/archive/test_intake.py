@@ -1,4 +1,4 @@
-"""The first look: what has come gets a name, is remembered, and is found again if another program loses it."""
+"""Intake: a new message gets an id, is recorded in the journal, and is reinserted if another program loses it."""
 
 from __future__ import annotations
 

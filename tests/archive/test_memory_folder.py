@@ -1,4 +1,4 @@
-"""memory/: what lies there, what is a person's own, and moves that never replace."""
+"""memory/: which files are in it, which of them belong to a person, and moves that never replace a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the flag of each message has to be, by evidence alone: every case of the protocol."""
+"""The archived flag of each message, from the evidence of the files alone: every case of the protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settling after a crash, trimming, and tidying up: by the evidence of the files alone."""
+"""Recovery after a crash, trimming and sweeping, from the evidence of the files alone."""
 
 from __future__ import annotations
 

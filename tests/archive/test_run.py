@@ -1,4 +1,4 @@
-"""The archive run: every due message, word for word, to the dated file of its day."""
+"""The archive run: every due message is written, word for word, to the dated file of its day."""
 
 from __future__ import annotations
 

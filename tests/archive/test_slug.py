@@ -1,4 +1,4 @@
-"""The words in a dated file's name."""
+"""The slug in the name of a dated file."""
 
 from __future__ import annotations
 

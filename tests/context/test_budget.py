@@ -1,4 +1,4 @@
-"""What memory and history may take of a context."""
+"""The shares of memory and history in a context."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes into the memory block: filled by rank, five files at most, never over its budget."""
+"""The memory block: filled by rank, five files at most, never over its budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked, in whose hearing, and what may be said there."""
+"""The question of a turn, its audience, and what may be shown to that audience."""
 
 from __future__ import annotations
 

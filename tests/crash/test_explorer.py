@@ -1,4 +1,4 @@
-"""The adversary itself: it finds what it should, tells it so that a person can read it, and is quick."""
+"""The crash explorer itself: it finds what it should, and reports it so that a person can read it."""
 
 from __future__ import annotations
 

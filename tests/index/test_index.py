@@ -1,4 +1,4 @@
-"""The index follows the files: new, changed, moved, gone; made anew in one commit; shared by processes."""
+"""The index follows the files: new, changed, moved, deleted; rebuilt in one commit; shared by processes."""
 
 from __future__ import annotations
 

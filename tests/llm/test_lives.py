@@ -1,4 +1,4 @@
-"""The worker as a process: killed, told to end, suspended, doubled, and told what to do by its own material."""
+"""The worker as a process: killed, terminated, suspended, run twice, and given material that contains instructions."""
 
 from __future__ import annotations
 

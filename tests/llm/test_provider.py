@@ -1,4 +1,4 @@
-"""The provider over the real client, against a server that fails in every way that servers do."""
+"""The OpenAI provider with its real client, against a server that fails in every way that servers do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Supervisor, worker and a scripted server together, with a cranked clock: what failures cost, and what comes of them in the end."""
+"""Supervisor, worker and a scripted server together, with a cranked clock: what failures cost, and how they end."""
 
 from __future__ import annotations
 

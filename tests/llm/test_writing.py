@@ -1,4 +1,4 @@
-"""A task from the queue to its result, with a model: prompts, quoting, splitting, pieces, the bill."""
+"""A task from the queue to its result, with a model: prompts, quoting, splitting, pieces, usage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all long suites stand on: a process that hangs is ended and told of, and each part bears the commit it was done on."""
+"""The base of all long suites: a hanging process is ended and reported, and each part records its commit."""
 
 import json
 import re

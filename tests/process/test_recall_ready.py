@@ -1,4 +1,4 @@
-"""A real supervisor keeps recall ready: a saved file is found over the socket, the inbox has its context in turns/."""
+"""A real supervisor keeps recall ready: a saved file is found over the socket, an input has its context in turns/."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The supervisor's socket: whatever is sent there the next request is served, and one that says nothing costs a turn a moment."""
+"""The supervisor's socket: after any request the next one is served, and a silent supervisor delays a turn only briefly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A dated file: the verbatim words of a day, read back to the same messages."""
+"""A dated file: the messages of a day, word for word, read back to the same messages."""
 
 from __future__ import annotations
 

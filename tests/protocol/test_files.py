@@ -1,4 +1,4 @@
-"""The only writer: durable, whole or not at all, and never over what it has not seen."""
+"""Files, the only writer: durable, all or nothing, and never over a version that it has not read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A workspace stands on a disk of this machine, and nothing of it leads outside."""
+"""A workspace is on a disk of this machine, and no folder of it leads outside."""
 
 from __future__ import annotations
 

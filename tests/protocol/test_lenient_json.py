@@ -1,4 +1,4 @@
-"""What can be saved of bytes that are damaged somewhere."""
+"""What can be recovered from damaged JSON."""
 
 from __future__ import annotations
 

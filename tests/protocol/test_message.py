@@ -1,4 +1,4 @@
-"""A message of history.json: read tolerantly, changed only in what is ours, written back as it was found."""
+"""A message of history.json: read tolerantly, changed only in the fields of recalld, written back as it was found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where everything lies, and how files are named."""
+"""The paths of a workspace and the names of its files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a day belongs, seen from today: the table and both examples of the seed."""
+"""The summary period of a day, seen from today: recent, by day or by month."""
 
 from __future__ import annotations
 

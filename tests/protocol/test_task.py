@@ -1,4 +1,4 @@
-"""What goes to a worker and what comes back: two JSON files."""
+"""Task and result: the two JSON files between supervisor and worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What scores beside the words: embeddings from a real server on loopback, with every fault; a backend of another package."""
+"""Scores beside BM25: embeddings from a real server on loopback, with every fault; a backend of another package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Canaries: kept from each archive run, asked again a few at a time, told when they are found no more (docs/protocol.md, 7.5)."""
+"""Canaries: taken from each archive run, asked again a few at a time, reported when no longer found (docs/protocol.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No failure in recall costs a turn: it ends in its time with what there is, or with nothing, and an event tells of it."""
+"""No failure in recall costs a turn: it returns by its deadline with what it has, or with nothing, and reports an event."""
 
 from __future__ import annotations
 

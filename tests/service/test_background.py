@@ -1,4 +1,4 @@
-"""The index kept as the files are beside the rounds: what fails is told once, tried again, and stops nothing."""
+"""The background index: what fails is reported once, tried again, and stops nothing else."""
 
 from __future__ import annotations
 

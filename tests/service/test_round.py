@@ -1,4 +1,4 @@
-"""One round: every step once, none stopped by another, and in the end everything at rest."""
+"""One round: every step once, none stopped by another, and finally nothing left to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the workspace stands, and what the next run would do."""
+"""The state of the workspace, and what the next run would do."""
 
 from __future__ import annotations
 

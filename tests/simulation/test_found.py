@@ -1,4 +1,4 @@
-"""What the simulated years found in the product, each in its smallest form."""
+"""Faults that the simulated years found in the product, each in its smallest form."""
 
 from __future__ import annotations
 

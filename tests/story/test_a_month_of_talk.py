@@ -1,5 +1,5 @@
 """
-Sixty days of talk with a hand-cranked clock, as a user lives through them, and the tree that they leave.
+Sixty days of talk with a hand-cranked clock, as a user experiences them, and the resulting tree.
 
 The tree is in tests/golden/month: `pytest --update-golden` rewrites it, `git diff` shows what changed for users.
 """

@@ -1,4 +1,4 @@
-"""Taking in what the worker made: judged, written beside the originals, and only then forgotten."""
+"""Collecting results: judged, written beside the originals, and only then removed from the queue."""
 
 from __future__ import annotations
 

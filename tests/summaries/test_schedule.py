@@ -1,4 +1,4 @@
-"""Which summaries are to be made now: days that are no longer recent, months that have closed, what a late file changed."""
+"""Which summaries are due: days that are no longer recent, months that have closed, what a late file changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The roll-up: ripe days and closed months become tasks, and what a summary covers moves to originals/."""
+"""Submitting: due days and closed months become tasks, and covered files move to originals/."""
 
 from __future__ import annotations
 

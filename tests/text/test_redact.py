@@ -1,4 +1,4 @@
-"""What looks like a secret, and what does not."""
+"""What is recognized as a secret, and what is not."""
 
 from __future__ import annotations
 
