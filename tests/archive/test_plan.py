@@ -87,7 +87,7 @@ def exchange(*said: tuple[str, float], session: str | None = None) -> list[Messa
     ]
 
 
-def test_take_holds_back_a_question_younger_than_ten_minutes():
+def test_without_open_questions_leaves_out_a_recent_question():
     said = exchange(("user", 30), ("assistant", 29), ("user", 9.99))
     assert without_open_questions(said, NOON) == tuple(said[:2])
     assert without_open_questions(said, NOON + timedelta(seconds=1)) == tuple(said)
