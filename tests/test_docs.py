@@ -1,4 +1,4 @@
-"""What the documents promise is there, and what is there stands in the documents; their examples are read back."""
+"""What the documents promise exists, and what exists is in the documents; their examples are parsed."""
 
 from __future__ import annotations
 

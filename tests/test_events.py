@@ -1,4 +1,4 @@
-"""log.jsonl: an object a line, rotated by size and by day, told once while it lasts."""
+"""log.jsonl: one object a line, rotated by size and by day, a lasting state reported once."""
 
 from __future__ import annotations
 
@@ -151,3 +151,7 @@ def test_event_log_ignores_a_write_failure(make):
     log = make()
     (log.root / "log.jsonl").mkdir()
     log.events.emit("started")
+    assert list((log.root / "log.jsonl").iterdir()) == []
+    (log.root / "log.jsonl").rmdir()
+    log.events.emit("stopped")
+    assert [line["event"] for line in log.lines()] == ["stopped"]

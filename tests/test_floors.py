@@ -1,4 +1,4 @@
-"""Who may import whom, and who may write: docs/architecture.md as a table, held against the source."""
+"""Which module may import which, and which may write: docs/architecture.md as a table, checked against the source."""
 
 # ruff: noqa: SIM905 - a table of words is read, not a literal of quotes
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The two READMEs say the same, and what they name is there."""
+"""The two READMEs say the same, and what they name exists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages, files and summaries as values, for the rules."""
+"""Messages, files and summaries as values, for the tests of the pure rules."""
 
 from __future__ import annotations
 

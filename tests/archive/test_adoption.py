@@ -1,4 +1,4 @@
-"""Whether words stand in a file that another program kept."""
+"""Whether a file that another program wrote already contains a message."""
 
 from __future__ import annotations
 

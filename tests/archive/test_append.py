@@ -1,4 +1,4 @@
-"""Adding messages: durable before the id is given back, whatever another program does next."""
+"""`append`: a message is durable before its id is returned, whatever another program does next."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_append_replaces_an_impossible_time_with_the_current_time(world, time):
 
 @pytest.mark.parametrize("identity", ["../../../越界", "/tmp/越界", "a/b", "有\0的", "长" * 200, "\ud800", "."])
 def test_append_writes_no_file_outside_the_drop_box_for_any_id(world, identity):
-    """Security S1: an id is another program's text."""
+    """An id is text of another program and may hold anything."""
     world.write(b"[")
     before = set(world.root.parent.iterdir())
     assert add(world, say(id=identity)) == [identity]

@@ -1,4 +1,4 @@
-"""Whatever happens, in whatever order: every message met stands in history, in one dated file, or in both, and comes to rest."""
+"""In any order of events, every message is in history.json, in exactly one dated file, or in both, and ends archived."""
 
 from __future__ import annotations
 

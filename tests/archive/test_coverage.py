@@ -1,4 +1,4 @@
-"""What a summary stands for: the files that it names, with the digest that they have now, and nothing else."""
+"""What a summary covers: the files that it names, with the digest that they have now, and nothing else."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def test_covered_includes_a_file_that_a_summary_names():
 
 
 def test_covered_excludes_a_file_changed_since_its_summary():
-    """4H, 6: name and digest; a late message in a file of a free name was covered and never summarised."""
+    """A file is covered by name and digest: a late message under a reused name must still be summarized."""
     assert covered([file(ONE.name, "changed")], standing("2025-12-03", [ONE])) == frozenset()
 
 
@@ -33,7 +33,7 @@ def test_covers_requires_every_file_of_the_group():
 
 
 def test_covered_days_is_empty_for_a_month_made_of_one_late_file():
-    """A3: any monthly file hid all days of its month."""
+    """A monthly file must not hide days that it does not list."""
     late = file("2025-12-30-late.md")
     summaries = {**standing("2025-12-03", [ONE]), **standing("2025-12-04", [TWO]), **standing("2025-12", [late])}
     assert covered_days([ONE, TWO, late], summaries) == frozenset()
@@ -81,7 +81,7 @@ def test_may_replace_refuses_a_text_without_existing_files():
 
 
 def test_may_replace_refuses_a_text_with_fewer_files():
-    """4H, 8: a suspended worker delivered an old text over a wider one."""
+    """A suspended worker must not replace a wider summary by its older text."""
     wide = standing("2025-12", [ONE, TWO])[MONTH]
     assert not may_replace([ONE.source], wide, PRESENT, better=False)
     assert not may_replace([ONE.source], wide, PRESENT, better=True)
@@ -103,7 +103,7 @@ def test_may_replace_accepts_the_same_names_when_a_file_has_changed():
 
 
 def test_may_replace_ignores_deleted_files():
-    """4H, 9: a month that listed a deleted file was asked for for ever."""
+    """A month that lists a deleted file must not be submitted again and again."""
     wide = standing("2025-12", [ONE, file("2025-12-09-gone.md")])[MONTH]
     assert may_replace([ONE.source, TWO.source], wide, PRESENT, better=False)
 

@@ -1,4 +1,4 @@
-"""history.json: shared with any program, changed under the lock, never written over while it can't be read."""
+"""history.json: shared with any program, changed under the lock, never overwritten while it can't be read."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_history_notices_a_program_that_restores_the_old_content(world):
 
 
 def test_history_applies_a_change_again_when_another_program_writes(world):
-    """A29, B6, H12: the change is made again, on what is there now."""
+    """The change is applied again, to what the file holds now."""
     world.write(talk("2026-01-31T09:00", 2))
     late = message("late", "2026-01-31T09:30", "我又想起一件事")
     calls = []

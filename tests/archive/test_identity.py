@@ -1,4 +1,4 @@
-"""Who a message is when its writer does not say."""
+"""The id and the time of a message whose writer gave none."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_assign_ids_treats_repeated_text_after_the_last_known_as_new():
 
 
 def test_assign_ids_adds_none_when_a_writer_still_has_trimmed_messages():
-    """4H, 13: ids from an ordinal after a trim; the same message was written again at each turn."""
+    """An id counted from the start of the list would change after a trim, and the message be archived twice."""
     met = assign_ids(talk("早", "好的", "好的", "晚安", timed=False), Known(), NOON)
     again = assign_ids(stripped(met, "createdAt"), known_of(met, met[2:]), NOON)
     assert set(ids(again)) == set(ids(met))

@@ -1,4 +1,4 @@
-"""The first look: what has come gets a name, is remembered, and is found again if another program loses it."""
+"""Intake: a new message gets an id, is recorded in the journal, and is reinserted if another program loses it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_intake_keeps_messages_with_one_id_and_different_texts(world):
 
 
 def test_intake_keeps_only_the_final_text_of_a_streamed_answer(world):
-    """4H, 14: a revision at each look."""
+    """No revision is kept for each look at a growing answer."""
     question = message("q", "2026-01-31T09:59", "怎么备份？")
     for text in ("用", "用 rsync", "用 rsync，每天三点。"):
         world.write([question, message("a", "2026-01-31T10:00", text, "assistant")])
@@ -137,7 +137,7 @@ def test_unwritten_returns_messages_lost_again_from_the_journal(world):
 
 
 def test_intake_does_not_reinsert_archived_messages_trimmed_elsewhere(world):
-    """4H, 12: a loop with a program that has a cap of its own."""
+    """Otherwise recalld and a program with a cap of its own would add and trim for ever."""
     raws = talk("2026-01-31T09:00", 6)
     world.write(raws)
     world.settle()
@@ -165,7 +165,6 @@ def test_intake_loses_nothing_in_a_crash_between_journal_and_history(world):
 
 
 def test_intake_keeps_an_invalid_entry_and_reports_it_once(world):
-    """A34, I6."""
     odd: list[Any] = [None, 7, "一句话", [], {}, {"role": "user", "text": None}, {"id": [], "role": "user", "text": "好"}]
     raws = talk("2026-01-31T09:00", 2)
     world.write([*odd[:3], raws[0], *odd[3:], raws[1]])
@@ -323,8 +322,11 @@ def test_drop_box_waits_while_history_is_damaged(world):
     assert [raw["id"] for raw in world.history()] == ["1"]
 
 
-@pytest.mark.parametrize("spelled", [1769821200000, "2026-01-31 10:00"])
-def test_intake_restores_a_removed_time_of_a_nonstandard_format(world, spelled):
+@pytest.mark.parametrize(
+    ("spelled", "restored"),
+    [(1769821200000, "2026-01-31T01:00:00.000Z"), ("2026-01-31 10:00", "2026-01-31T02:00:00.000Z")],
+)
+def test_intake_restores_a_removed_time_of_a_nonstandard_format(world, spelled, restored):
     world.write([{"id": "a", "role": "user", "text": "部署放到周五。"}])
     world.round("all")
     (first,) = world.history()
@@ -332,11 +334,7 @@ def test_intake_restores_a_removed_time_of_a_nonstandard_format(world, spelled):
     assert world.round("all").errors == {}
     world.write([{"id": "a", "role": "user", "text": "部署放到周四。"}])
     assert world.round("all").errors == {}
-    assert (
-        world.history()[0]["createdAt"] == "2026-01-31T01:00:00.000Z"
-        if isinstance(spelled, int)
-        else "2026-01-31T02:00:00.000Z"
-    )
+    assert world.history()[0]["createdAt"] == restored
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The seen journal: what was met, where its words stand, and what another program has lost."""
+"""The seen journal: which messages were met, where their text is, and which of them another program has lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""memory/: what lies there, what is a person's own, and moves that never replace."""
+"""memory/: which files are in it, which of them belong to a person, and moves that never replace a file."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_memory_store_reads_a_note_in_another_encoding(world):
 
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo, lambda path: os.symlink("/etc/hostname", path)])
 def test_memory_store_skips_folders_pipes_and_symlinks(world, make):
-    """A28: links out of the tree."""
+    """Links that lead out of the tree are not followed."""
     make(world.paths.memory / "2026-01-10-x.md")
     make(world.paths.summaries / "2026-01-10.md")
     assert (world.ws.memory.dated(), world.ws.memory.summaries()) == ((), {})

@@ -1,4 +1,4 @@
-"""When an archive run is due, what it takes, and which dated file each message goes to (003, 触发与归档)."""
+"""When an archive run is due, what it takes, and which dated file each message goes to."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ def test_due_returns_interval_six_hours_after_the_last_run():
 
 
 def test_due_counts_from_the_oldest_message_if_nothing_was_archived():
-    """A7, B5: with 'none archived' the rule never began."""
+    """The rule also applies when nothing has been archived yet."""
     assert due([*messages(1), *messages(1, NOON - 6 * HOUR)], None, NOON) == "interval"
     assert due(messages(1, NOON - 6 * HOUR + MS), None, NOON) is None
 
 
 def test_due_counts_from_the_first_message_after_a_long_pause():
-    """B5: after a night the first message was archived alone, and its answer six hours later in another file."""
+    """After a night the first message must not be archived alone, six hours before its answer."""
     last_night = NOON - 14 * HOUR
     assert due(messages(1), last_night, NOON + MINUTE) is None
     assert due(messages(1), last_night, NOON + 6 * HOUR) == "interval"
 
 
 def test_due_ignores_a_last_run_in_the_future():
-    """4H, 11: `created` in the future, and the six hours never came."""
+    """With a `created` in the future the six hours would never be over."""
     assert due(messages(1, NOON - 6 * HOUR), NOON + 900 * HOUR, NOON) == "interval"
 
 
@@ -143,7 +143,7 @@ def test_plan_days_uses_the_local_day_around_midnight(zone_name):
 
 
 def test_plan_days_handles_a_calendar_day_that_was_skipped():
-    """durability.md 2.6: Samoa had no 30 December 2011; Lord Howe moves its clocks by half an hour."""
+    """Samoa had no 30 December 2011; Lord Howe moves its clocks by half an hour."""
     apia = ZoneInfo("Pacific/Apia")
     said = [
         parsed_message("前", "昨天", datetime(2011, 12, 30, 9, tzinfo=UTC)),
@@ -187,7 +187,7 @@ def test_plan_days_merges_equal_id_and_text_with_different_times():
 
 
 def test_plan_days_keeps_equal_text_under_different_ids():
-    """A26: two true 'ok' in the same second."""
+    """Two real messages 'ok' in the same second are two messages."""
     plan = plan_days([parsed_message("m0", "好的"), parsed_message("m1", "好的")], SHANGHAI, (), never)
     assert [block.id for block in plan[0].blocks] == ["m0", "m1"]
 

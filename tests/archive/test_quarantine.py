@@ -1,4 +1,4 @@
-"""The copies of what can't be read: once each, few of a kind."""
+"""Copies of files that can't be read: one of each content, a few of each kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the flag of each message has to be, by evidence alone: every case of the protocol."""
+"""The archived flag of each message, from the evidence of the files alone: every case of the protocol."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_reconcile_sets_false_for_an_unwritten_message(flag):
 
 @pytest.mark.parametrize("flag", NOT_TRUE)
 def test_reconcile_sets_true_for_a_written_recent_message(flag):
-    """4H, 1 and A10: a crash between file and flag is settled by the file."""
+    """After a crash between file and flag, the file decides."""
     assert settled(flag, evidence(YOUNG)).archived is Archived.YES
 
 
@@ -105,7 +105,7 @@ def test_reconcile_sets_true_for_a_message_whose_file_was_deleted(flag):
     "found", [NOTHING, evidence(OLD), evidence(OLD, active_groups={"day-2026-01-15"}, failures={"day-2026-01-15": FAILURE})]
 )
 def test_reconcile_never_changes_true(found):
-    """4H, 2: a day that failed sent its messages, long true, back to false."""
+    """A failed summary must not set archived flags back to false."""
     assert settled(True, found).archived is Archived.YES
 
 

@@ -1,4 +1,4 @@
-"""Settling after a crash, trimming, and tidying up: by the evidence of the files alone."""
+"""Recovery after a crash, trimming and sweeping, from the evidence of the files alone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def reflag(world: World, *flags: object) -> None:
 
 
 def test_reconcile_resets_pending_when_no_file_holds_the_message(world):
-    """A8, H11: a crash between the mark and the file."""
+    """A crash between the pending mark and the file."""
     world.write([message_on("2026-01-31", archived="pending")])
     world.intake()
     world.reconcile()
@@ -54,7 +54,7 @@ def test_reconcile_trusts_a_dated_file_that_the_journal_does_not_know(world, fla
 
 
 def test_reconcile_keeps_pending_over_a_restart_while_the_task_is_queued(world):
-    """A9, B9: reset to false while the job survived, and dispatched twice."""
+    """A message reset to false while its task survives would be submitted twice."""
     world.write([message_on("2026-01-10")])
     world.round("all")
     world.reopen()
@@ -64,7 +64,7 @@ def test_reconcile_keeps_pending_over_a_restart_while_the_task_is_queued(world):
 
 
 def test_submit_queues_a_pending_group_again_when_its_task_is_lost(world):
-    """A8: a lost job kept its messages pending for ever."""
+    """A lost task must not keep its messages pending for ever."""
     world.write([message_on("2026-01-10")])
     world.round("all")
     for path in world.ws.task_queue.queue.iterdir():
@@ -102,7 +102,7 @@ def test_trim_keeps_two_hundred_messages_and_loses_no_text(world):
 
 
 def test_trim_enforces_the_hard_cap_while_the_model_is_unreachable(world):
-    """I10: the words are in dated files, and the group's retry in failed/."""
+    """The words are in dated files, and the group's retry in failed/."""
     world.model.script = unreachable
     raws = [raw for day in range(1, 21) for raw in talk(f"2025-12-{day:02d}T09:00", 20)]
     world.write(raws)
@@ -126,7 +126,7 @@ def test_submit_summarizes_trimmed_messages_from_their_dated_files(world):
 
 
 def test_trim_at_the_hard_cap_keeps_new_messages_and_adds_few_files(world):
-    """4H, 10: 280 dated files in a week instead of 18."""
+    """Without the rule there were 280 dated files in a week instead of 18."""
     world.model.script = unreachable
     world.write([raw for day in range(1, 17) for raw in talk(f"2025-12-{day:02d}T09:00", 20)])
     world.settle()

@@ -1,4 +1,4 @@
-"""Lost messages go back to their places, in the order of their times and of the first sight, whatever else is there."""
+"""Lost messages are reinserted in the order of their times and of their first sight, among any others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A history.json that can't be read: kept, told, left to its owner, and put together again from what is known."""
+"""A history.json that can't be read: kept, reported, left to its owner, and rebuilt from what is known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The archive run: every due message, word for word, to the dated file of its day."""
+"""The archive run: every due message is written, word for word, to the dated file of its day."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_archive_files_a_message_under_its_local_day(world, zone_name):
 
 
 def test_archive_writes_every_message_verbatim_though_the_llm_fails(world):
-    """Rule 2: an LLM that fails can cost quality, never a memory."""
+    """An LLM that fails can cost quality, never a memory."""
     world.model.script = unreachable
     raws = [
         raw
@@ -101,7 +101,6 @@ def test_archive_writes_every_message_verbatim_though_the_llm_fails(world):
 
 
 def test_archive_marks_messages_pending_before_it_creates_the_file(world, monkeypatch):
-    """003, step 1; B7."""
     raws = talk("2026-01-30T09:00", 2)
     world.write(raws)
     world.intake()
@@ -140,7 +139,7 @@ def test_archive_writes_nothing_when_only_an_open_question_waits(world):
 
 
 def test_archive_creates_a_new_file_for_each_run_of_the_same_day(world):
-    """A4: create-once."""
+    """A dated file is created once and not written again."""
     world.write(talk("2026-01-31T03:00", 2))
     world.settle()
     first = world.tree()

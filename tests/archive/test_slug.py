@@ -1,4 +1,4 @@
-"""The words in a dated file's name (003, slug 规则)."""
+"""The slug in the name of a dated file."""
 
 from __future__ import annotations
 
@@ -93,8 +93,3 @@ def test_free_name_returns_an_unused_name_of_the_day_for_any_id(identity, number
     assert name not in taken
     assert day_of_name(name) == DAY
     assert SLUG.fullmatch(name[len("2026-01-28-") : -len(".md")])
-
-
-@given(TEXTS)
-def test_slug_of_is_deterministic(texts):
-    assert slug_of(texts) == slug_of(list(texts))

@@ -1,4 +1,4 @@
-"""Which messages leave history.json so that it keeps its size (003, 长度限制, 容量兜底)."""
+"""Which messages leave history.json so that it keeps its size."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_trim_never_removes_an_unwritten_message(archived):
 
 
 def test_trim_keeps_the_newest_twenty_above_the_byte_limit():
-    """4H, 10: every new exchange left at once."""
+    """Otherwise every new exchange would leave history at once."""
     history = tuple(talk(25, text="第 {} 句" + "长" * 400))
     left = trim(history, everything, Caps(hard_bytes=1_000))
     assert ids(left) == [f"m{n}" for n in range(5, 25)]

@@ -1,4 +1,4 @@
-"""Our own questions about the workspace that comes with the project: that they can be answered, and how many are."""
+"""The project's own questions about the example workspace: that they can be answered, and how many are."""
 
 from __future__ import annotations
 

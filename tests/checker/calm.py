@@ -1,4 +1,4 @@
-"""What must hold once everything due was done: nothing is left over, and every memory lies where it belongs (I7, I10)."""
+"""What must hold once all due work is done: nothing is left over, and every memory is in its place."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 What must hold of a workspace, whatever happened to it: the judge of every trial. It shares no code with the product.
 
 It is given the files, what was acknowledged to writers, the time, and what people did on purpose; it answers with sentences,
-none when all is well. Source: docs/protocol.md, 3 to 6; the invariants I1 to I11, named in the tests of each.
+none when all is well. Source: docs/protocol.md, 3 to 6.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Acked", "Given", "check"]
 
-#: The waits after a failure (003, 失败与退避), and the share by which chance makes them longer or shorter.
+#: The waits after a failure (docs/protocol.md, 3), and the share by which chance makes them longer or shorter.
 _WAITS = tuple(timedelta(minutes=minutes) for minutes in (10, 30, 120, 360, 720, 1440))
 _JITTER = 0.11
 #: A text of so many characters that stands in the log was not put there by chance.
@@ -53,7 +53,7 @@ def check(
 
 
 def _kept(seen: Seen, acked: Sequence[Acked], given: Given) -> list[str]:
-    """Every acknowledged message stands word for word in history.json or in a dated file (I1, I9)."""
+    """Every acknowledged message stands word for word in history.json or in a dated file."""
     in_history = {(str(one.get("id", "")), text_of(one)) for one in seen.history}
     nameless = Counter((text_of(one), time_of(one)) for one in seen.history)
     for words, _ in seen.texts():
@@ -71,7 +71,7 @@ def _kept(seen: Seen, acked: Sequence[Acked], given: Given) -> list[str]:
 
 
 def _once(seen: Seen) -> list[str]:
-    """No message is written twice; a dated file lies in one place, but for a move that a crash cut in half (I2)."""
+    """No message is written twice; a dated file lies in one place, but for a move that a crash cut in half."""
     wrong = []
     for (identity, _), paths in seen.words.items():
         names = {path.rpartition("/")[2] for path in paths}
@@ -81,7 +81,7 @@ def _once(seen: Seen) -> list[str]:
 
 
 def _flags(seen: Seen, given: Given) -> list[str]:
-    """`true` means that the words are in a dated file; what a task is made from is no longer `false` (I3)."""
+    """`true` means that the words are in a dated file; what a task is made from is no longer `false`."""
     return [
         f"{one.get('id')} has the flag {one.get('archived', False)!r}, but {why}"
         for one in seen.history
@@ -109,7 +109,7 @@ def _contradictions(one: Mapping[str, Any], seen: Seen, given: Given) -> Iterato
 
 
 def _sources(seen: Seen, given: Given) -> list[str]:
-    """Every summary names files that are there, with the bytes that they have, each once and of its own period (I2, I10)."""
+    """Every summary names files that are there, with the bytes that they have, each once and of its own period."""
     wrong = []
     named: Counter[tuple[str, int]] = Counter()
     gone = given.touched_names
@@ -142,7 +142,7 @@ def _summaries_taken(seen: Seen, given: Given) -> Iterator[str]:
 
 
 def _theirs(files: Mapping[str, bytes], given: Given) -> list[str]:
-    """A person's bytes stand as they were; below them in a summary there may be newer machine text (I5)."""
+    """A person's bytes stand as they were; below them in a summary there may be newer machine text."""
     wrong = []
     for path, data in given.kept.items():
         name = path.rpartition("/")[2]
@@ -154,7 +154,7 @@ def _theirs(files: Mapping[str, bytes], given: Given) -> list[str]:
 
 
 def _schedule(seen: Seen) -> list[str]:
-    """What failed is tried again as 003 says, and its messages tell the same (I8)."""
+    """What failed is tried again after the wait that its attempts ask for, and its messages say the same."""
     wrong = []
     for group, failure in seen.failures.items():
         attempts = failure["attempts"]

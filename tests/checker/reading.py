@@ -1,4 +1,4 @@
-"""The files of a workspace, read strictly: every machine file parses and comes to its end (I4)."""
+"""The files of a workspace, read strictly: every machine file parses and comes to its end."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _ROLES = {"agent": "assistant", "teller": "assistant"}
 
 
 def spoken(seen: Seen, acked: Sequence[Acked], given: Given) -> list[str]:
-    """Return where the files say something else than was said (I1, I2, I6)."""
+    """Return where the files say something else than was said."""
     wrong = list(_ids_once(seen))
     if given.offered is not None:
         wrong += [*_texts_once(seen, acked, given), *_as_said(seen, acked, given), *_invented(seen, given, given.offered)]
@@ -31,7 +31,7 @@ def spoken(seen: Seen, acked: Sequence[Acked], given: Given) -> list[str]:
 
 
 def _texts_once(seen: Seen, acked: Sequence[Acked], given: Given) -> Iterator[str]:
-    """Yield the words that stand in more dated files than they were said: whatever ids they were given on the way (I2)."""
+    """Yield the words that stand in more dated files than they were said: whatever ids they were given on the way."""
     said = Counter(text for _, text in {(one.id, one.text) for one in acked if one.id})
     said += Counter(one.text for one in acked if not one.id)
     places = {(words.id, words.text, path.rpartition("/")[2]) for words, path in seen.texts()}
@@ -84,7 +84,7 @@ def _invented(seen: Seen, given: Given, offered: Collection[str]) -> Iterator[st
 
 
 def _out_of_order(seen: Seen, acked: Sequence[Acked], given: Given) -> list[str]:
-    """Messages stand in history.json and in each dated file in the order they came, all or those of each writer (I6)."""
+    """Messages stand in history.json and in each dated file in the order they came, all or those of each writer."""
     place = {one.id: n for n, one in reversed(list(enumerate(acked)))}  # of words said anew, the first time counts
     rows = [("history.json", [str(one["id"]) for one in seen.history if one.get("id") in place])]
     rows += [(path, [one.id for one in file.words if one.id in place]) for path, file in seen.dated.items()]

@@ -1,4 +1,4 @@
-"""Units and hits that the tests of the memory block stand on."""
+"""Units and hits for the tests of the memory block."""
 
 from __future__ import annotations
 

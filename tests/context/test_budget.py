@@ -1,4 +1,4 @@
-"""What memory and history may take of a context (003, 上下文注入预算)."""
+"""The shares of memory and history in a context."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The turn: gathered, decided, written down; and no fault of a file or a memory costs it (003, 检索与注入)."""
+"""A turn: gathered, decided, written; no fault of a file or of recall costs it."""
 
 from __future__ import annotations
 

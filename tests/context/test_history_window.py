@@ -1,4 +1,4 @@
-"""Which of the last messages stand before the assistant, and how much of each (003, 历史会话)."""
+"""Which of the last messages are put before the assistant, and how much of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""turns/: a receipt for each turn, newest kept (docs/protocol.md, 7)."""
+"""turns/: a receipt of each turn, the newest kept (docs/protocol.md, 7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a stored line stands before the assistant, and what it can never pass for (003, 注入格式)."""
+"""How a stored line is shown to the assistant, and what it can't imitate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked, in whose hearing, and what may be said there (003, 关键词提取; 001, citations)."""
+"""The question of a turn, its audience, and what may be shown to that audience."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_resolve_input_joins_waiting_inputs_in_order():
 
 
 def test_resolve_input_removes_the_question_from_the_messages_before():
-    """A27: the assistant appends it before it answers."""
+    """The assistant appends it before it answers."""
     waiting = said("i1", "花生呢？", 5)
     assert resolve_input(None, [waiting], (said("m1", "你好"), waiting)).before == (said("m1", "你好"),)
     without_id = parsed_message("", "花生呢？", NOON + timedelta(minutes=5))

@@ -1,9 +1,8 @@
-"""The adversary itself: it finds what it should, tells it so that a person can read it, and is quick."""
+"""The crash explorer itself: it finds what it should, and reports it so that a person can read it."""
 
 from __future__ import annotations
 
 import contextlib
-import time
 from typing import TYPE_CHECKING
 
 from tests.crash.explorer import Explorer, explore
@@ -104,7 +103,6 @@ def test_explorer_reports_a_hanging_recovery_and_judges_the_next_disk(monkeypatc
     report = explore(_acknowledged, loops, lambda *_: [])
     assert 0 < report.failures < report.states
     assert "WRONG: it hangs: after 0.05 s of work it has not ended" in str(report)
-    assert report.slowest > 0.04
 
 
 def test_explorer_judges_equal_disks_with_equal_acks_once() -> None:
@@ -155,15 +153,3 @@ def test_explorer_gives_equal_results_for_equal_seeds() -> None:
         return report.states, report.seen, "\n".join(seen)
 
     assert one() == one()
-
-
-def test_explorer_judges_three_hundred_states_a_second() -> None:
-    def work(disk: ModelDisk) -> None:
-        for number in range(100):
-            _put(disk, f"记{number}", b"x" * 200)
-            if number % 7 == 0:
-                disk.sync_folder(disk.root)
-
-    start = time.perf_counter()
-    report = Explorer(_nothing, _acked_stand).explore(work)
-    assert report.states / (time.perf_counter() - start) > 300, report

@@ -1,4 +1,4 @@
-"""Files under the adversary: after any crash the old file stands or the new one, and what was promised is there."""
+"""The file layer under the crash explorer: after any crash a file is the old or the new one, and acknowledged data is there."""
 
 from __future__ import annotations
 

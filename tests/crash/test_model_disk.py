@@ -1,4 +1,4 @@
-"""The model file system answers as this machine's does, and forgets what a machine forgets."""
+"""The model disk answers as the disk of this machine does, and forgets what a machine forgets in a power cut."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pipeline under the adversary: a share of `python -m tests.crash`, and proof that it finds what it should."""
+"""The pipeline under the crash explorer: a share of `python -m tests.crash`, and proof that it finds every mutant."""
 
 from __future__ import annotations
 

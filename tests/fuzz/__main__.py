@@ -1,8 +1,8 @@
 """
 Feed rubbish to every reader and to whole workspaces: ``python -m tests.fuzz --cases 20000``.
 
-One case in forty is a day of a workspace (lives.py), the others are one reader each (readers.py). A case has two seconds of the
-processor's time. Prints the counts; what fails, by its seed, ends the run with 1. With ``--log FILE`` a run goes on after the
+One case in forty is a day of a workspace (lives.py), the others are one reader each (readers.py). A case that takes twenty
+seconds of processor time is taken to hang. Prints the counts; what fails, by its seed, ends the run with 1. With ``--log FILE`` a run goes on after the
 parts that stand there; each part is 2,000 cases.
 """
 

@@ -1,4 +1,4 @@
-"""How files of memory are chunk: messages, sections, entries of memory.md, the items and paragraphs of a person's notes."""
+"""How memory files are split: messages, sections, entries of memory.md, list items and paragraphs of a person's notes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What beside its words speaks for a memory: several questions in one, and what a message begins with (docs/recall.md)."""
+"""What counts in the rank beside the words: several questions in one, and how a message begins (docs/recall.md)."""
 
 from __future__ import annotations
 

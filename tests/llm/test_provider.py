@@ -1,9 +1,8 @@
-"""The provider over the real client, against a server that fails in every way that servers do."""
+"""The OpenAI provider with its real client, against a server that fails in every way that servers do."""
 
 from __future__ import annotations
 
 import threading
-import time
 import traceback
 
 import pytest
@@ -11,9 +10,13 @@ import pytest
 from supervisor.protocol.config import load
 from supervisor.protocol.errors import BadConfig
 from tests.llm.server import ACTS, TEXT, Act, Server
+from tests.process.command import until
 from worker.providers import Cancelled, ProviderError, choose
 from worker.providers.extractive import Extractive
 from worker.providers.openai import OpenAi
+
+#: A server that never answers would hold a test for ever.
+pytestmark = pytest.mark.timeout(60)
 
 KEY = "sk-test-4f9a1c77e2d84b0f"
 PROMPT = "请写摘要：\n```\n09:02 user: 把 {nginx} 的配置备份到 /srv/backup，端口 8443。\n```"
@@ -112,12 +115,10 @@ def test_openai_reports_an_unreachable_server_as_a_provider_fault():
 
 def test_openai_ends_a_stream_that_is_silent_for_silence_s(server):
     server.play("hang")
-    began = time.monotonic()
 
-    error = refused(provider(server, silence_s=0.3))
+    error = refused(provider(server, silence_s=0.3, timeout_s=600))
 
     assert error.reason == "timeout"
-    assert time.monotonic() - began < 2
     assert error.usage.calls == 1
     assert error.usage.prompt_tokens > 0  # the server read the prompt, whatever came of it
     assert error.usage.completion_tokens > 0
@@ -126,10 +127,9 @@ def test_openai_ends_a_stream_that_is_silent_for_silence_s(server):
 @pytest.mark.parametrize("act", ["silent", "drip", "hang"])
 def test_openai_ends_every_completion_after_timeout_s(server, act):
     server.play(act)
-    began = time.monotonic()
 
-    assert refused(provider(server, timeout_s=0.5)).reason == "timeout"
-    assert time.monotonic() - began < 2
+    assert refused(provider(server, timeout_s=0.5, silence_s=600)).reason == "timeout"
+    until(lambda: server.seen.gone == 1)
 
 
 @pytest.mark.parametrize("act", ["silent", "drip", "hang"])
@@ -137,13 +137,11 @@ def test_openai_closes_the_connection_when_cancelled(server, act):
     server.play(act)
     stop = threading.Event()
     threading.Timer(0.3, stop.set).start()
-    began = time.monotonic()
 
     with pytest.raises(Cancelled):
-        ask(provider(server, timeout_s=60), cancelled=stop.is_set)
+        ask(provider(server, timeout_s=600, silence_s=600), cancelled=stop.is_set)
 
-    assert time.monotonic() - began < 1.5
-    _wait(lambda: server.seen.gone == 1)
+    until(lambda: server.seen.gone == 1)
 
 
 def test_openai_sends_nothing_when_cancelled_beforehand(server):
@@ -270,10 +268,3 @@ def test_choose_refuses_a_malformed_key_without_showing_it():
         chosen('model = "m"', OPENAI_API_KEY=f"Bearer {KEY}")
 
     assert KEY not in str(caught.value)
-
-
-def _wait(claim, seconds=3.0):
-    until = time.monotonic() + seconds
-    while not claim():
-        assert time.monotonic() < until
-        time.sleep(0.01)

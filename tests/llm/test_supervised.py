@@ -1,4 +1,4 @@
-"""Supervisor, worker and a scripted server together, with a cranked clock: what failures cost, and what comes of them in the end."""
+"""Supervisor, worker and a scripted server together, with a cranked clock: what failures cost, and how they end."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def server():
 
 
 def test_submit_retries_a_failed_group_after_each_wait_and_reports_once(tmp_path, server):
-    """003, 失败与退避: 10m, 30m, 2h, 6h, 12h; the fifth failure is a backlog; then one try a day."""
+    """10m, 30m, 2h, 6h, 12h; the fifth failure is a backlog; then one try a day."""
     server.script = lambda n, prompt: Act(text="I'm sorry, but I can't help with that.")
     world = Supervised(tmp_path, server)
     world.write_days(days=1)

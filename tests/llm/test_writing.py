@@ -1,4 +1,4 @@
-"""A task from the queue to its result, with a model: prompts, quoting, splitting, pieces, the bill."""
+"""A task from the queue to its result, with a model: prompts, quoting, splitting, pieces, usage."""
 
 from __future__ import annotations
 
@@ -243,6 +243,7 @@ def test_writing_leaves_room_for_the_answer_in_every_prompt(small):
 
     from supervisor.text.token_count import estimate_tokens
 
+    assert len(small.server.seen.bodies) > 2
     for body in small.server.seen.bodies:
         assert estimate_tokens(body["messages"][0]["content"]) + body["max_tokens"] <= 1400
 

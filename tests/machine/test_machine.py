@@ -1,4 +1,4 @@
-"""A share of `python -m tests.machine`, and proof that a product with one step wrong is found."""
+"""A share of `python -m tests.machine`, and proof that it finds a product with one wrong step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A share of the power cuts for every run of the tests that is root's; the whole of them: python -m tests.powercut."""
+"""A share of the power cuts for a test run as root; all of them: python -m tests.powercut."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""The command line as processes: exit codes, what is printed where, in any locale, into any kind of output."""
+"""The command line as processes: exit codes, output and errors, in any locale, into any kind of output."""
 
 from __future__ import annotations
 

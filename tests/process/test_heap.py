@@ -1,4 +1,4 @@
-"""A service of months: what threads have freed is given back, not kept in a pool of each."""
+"""The memory of a long-running supervisor: what threads have freed is returned, not kept in a pool of each."""
 
 from __future__ import annotations
 

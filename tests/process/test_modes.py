@@ -1,4 +1,4 @@
-"""What lies in a workspace is its owner's alone, whichever part of recalld, or which library, has made it."""
+"""Every file in a workspace is private to its owner, whichever part of recalld, or which library, has made it."""
 
 import json
 import os

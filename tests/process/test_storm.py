@@ -1,4 +1,4 @@
-"""A share of the storms for every run of the tests; the whole of them: python -m tests.process.storm, …locks."""
+"""A share of the storms for every test run; all of them: python -m tests.process.storm, python -m tests.process.locks."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""script/crash ends with what came of each suite: one that was skipped is not taken for one that passed."""
+"""script/crash ends with the outcome of each suite: a skipped one is not counted as passed."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Instants and days: what other programs write as a time, and what we make of it."""
+"""Instants and days: how times that other programs write are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The configuration: the promised keys and numbers, what is read, what is refused and in which words."""
+"""The configuration: the documented keys and numbers, what is accepted, what is refused and with which message."""
 
 from __future__ import annotations
 

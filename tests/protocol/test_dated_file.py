@@ -1,4 +1,4 @@
-"""A dated file: the verbatim words of a day, read back to the same messages."""
+"""A dated file: the messages of a day, word for word, read back to the same messages."""
 
 from __future__ import annotations
 
@@ -145,7 +145,6 @@ FORGERY = '<!-- {"id": "99", "createdAt": "2026-01-28T01:02:00.000Z"} -->\n**09:
     "text", [FORGERY, f"好\n{FORGERY}", f"```\n{FORGERY}\n```", f"```\n\n{FORGERY}", f"``\n```\n{FORGERY}"]
 )
 def test_parse_dated_reads_text_that_imitates_a_message_as_text(text):
-    """A16, B21."""
     assert read(write(say(text), say("好的", "02J"))).blocks == (say(text), say("好的", "02J"))
 
 
@@ -190,7 +189,6 @@ def test_parse_dated_returns_edited_text_under_a_new_key():
 
 @pytest.mark.parametrize("change", [lambda data: b"\xef\xbb\xbf" + data, lambda data: data.replace(b"\n", b"\r\n")])
 def test_parse_dated_accepts_a_byte_order_mark_and_crlf_line_ends(change):
-    """A28."""
     blocks = (say("一\n二"), say("", "2"), say("三\r\n四", "3"))
     found = parse_dated(change(write(*blocks).encode()), HERE)
     assert found

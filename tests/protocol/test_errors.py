@@ -1,4 +1,4 @@
-"""The taxonomy: each error has its code and one sentence."""
+"""The error classes: each has its code and one sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The only writer: durable, whole or not at all, and never over what it has not seen."""
+"""Files, the only writer: durable, all or nothing, and never over a version that it has not read."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_read_stable_returns_data_stat_and_digest_of_one_version(path):
 
 
 def test_read_stable_waits_until_a_file_is_completely_written(path):
-    """H29: half a file must not be taken for a damaged one."""
+    """Half a file must not be taken for a damaged one."""
 
     class Written(RealDisk):
         """A disk on which a program comes to the half of its writing before the first read, and to its end behind it."""
@@ -193,7 +193,7 @@ def test_replace_refuses_a_file_that_appeared_meanwhile(path):
 @pytest.mark.parametrize("call", ["write", "sync", "own", "rename", "create"])
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EROFS])
 def test_replace_keeps_the_old_file_when_the_disk_fails(path, call, number):
-    """H5, H6: the sync is not tried again on the same file."""
+    """The sync is not tried again on the same file."""
     with pytest.raises(OSError, match=os.strerror(number)):
         files(FaultyDisk(call, number=number).break_down()).replace(path, NEW, look(path))
     assert path.read_bytes() == OLD
@@ -201,7 +201,6 @@ def test_replace_keeps_the_old_file_when_the_disk_fails(path, call, number):
 
 
 def test_replace_keeps_the_old_file_after_a_short_write(path):
-    """H4."""
 
     class Lying(RealDisk):
         def write(self, handle: int, data: bytes) -> None:

@@ -1,4 +1,4 @@
-"""A workspace stands on a disk of this machine, and nothing of it leads outside."""
+"""A workspace is on a disk of this machine, and no folder of it leads outside."""
 
 from __future__ import annotations
 
@@ -92,4 +92,6 @@ def test_check_inside_accepts_a_linked_workspace_and_links_inside_it(tmp_path):
     (root / "notes").mkdir(parents=True)
     (root / "memory").symlink_to(root / "notes")
     (tmp_path / "链接").symlink_to(root)
-    open_workspace(tmp_path / "链接", {}, utc_now)
+    paths = open_workspace(tmp_path / "链接", {}, utc_now).paths
+    (paths.memory / "想法.md").write_text("备份", encoding="utf-8")
+    assert (root / "notes" / "想法.md").read_text(encoding="utf-8") == "备份"

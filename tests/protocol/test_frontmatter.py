@@ -1,4 +1,4 @@
-"""The head of a Markdown file of ours: flat YAML, read as strings only."""
+"""The head of a Markdown file that recalld writes: flat YAML, read as strings only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What another process made, and may not have lived to sync: it is made durable before anything is deleted or forgotten for it."""
+"""What another process made and may not have synced is made durable before anything is deleted or forgotten for it."""
 
 from __future__ import annotations
 

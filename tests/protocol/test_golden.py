@@ -1,4 +1,4 @@
-"""The files of the protocol as users and other programs see them: what is written today is what was written then."""
+"""The files of the protocol as users and other programs see them: today's bytes equal the golden ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The calls to the model, each written down before it is made."""
+"""Calls to the model, each recorded before it is made."""
 
 from __future__ import annotations
 

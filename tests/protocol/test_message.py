@@ -1,4 +1,4 @@
-"""A message of history.json: read tolerantly, changed only in what is ours, written back as it was found."""
+"""A message of history.json: read tolerantly, changed only in the fields of recalld, written back as it was found."""
 
 from __future__ import annotations
 
@@ -265,7 +265,7 @@ def test_parse_history_accepts_a_byte_order_mark():
 
 
 def test_parse_json_reads_nan_and_infinity_as_strings():
-    """durability.md 2.7: Python writes them back as invalid JSON."""
+    """Python would write such numbers back as invalid JSON."""
     assert parse_json(b"[NaN, Infinity, -Infinity, 1e999, -1e999]") == ["NaN", "Infinity", "-Infinity", "1e999", "-1e999"]
 
 
@@ -276,7 +276,7 @@ def test_parse_json_reads_a_number_too_long_for_python_as_a_string():
 
 
 def test_parse_json_keeps_the_last_duplicate_key_and_renames_earlier_ones():
-    """durability.md 2.7: `archived` twice, the last `true`, and the message was never archived."""
+    """With `archived` twice and the last one `true`, the message would never be archived."""
     assert parse_json(b'{"a": 1, "b": 0, "a": 2}') == {"a": 2, "a~1": 1, "b": 0}
     assert parse_json(b'{"a": 1, "a": 1}') == {"a": 1}
     assert parse_json(b'{"a": 1, "a": 2, "a": 3, "a~1": 9}').items() >= {"a": 3, "a~2": 2}.items()

@@ -1,4 +1,4 @@
-"""Where everything lies, and how files are named."""
+"""The paths of a workspace and the names of its files."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_paths_match_the_documented_workspace_tree():
     ],
 )
 def test_day_of_name_returns_the_day_of_a_dated_file_only(name, day):
-    """A28: swap files, conflict copies and notes."""
+    """Swap files, conflict copies and notes."""
     assert day_of_name(name) == day
 
 

@@ -1,4 +1,4 @@
-"""The tasks of a workspace: queue, running, results, each step one rename, and what waits after a failure."""
+"""The tasks of a workspace: queue, running, results, each step one rename, and the waits after a failure."""
 
 from __future__ import annotations
 

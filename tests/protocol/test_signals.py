@@ -1,4 +1,4 @@
-"""Being told to end, at whatever moment."""
+"""Signals that end a process, at any moment."""
 
 from __future__ import annotations
 

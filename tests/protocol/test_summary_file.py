@@ -1,4 +1,4 @@
-"""A summary: what a worker wrote, from what, and a person's bytes, which stay an exact prefix."""
+"""A summary file: the text of a worker, its sources, and a person's bytes, which stay an exact prefix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a day belongs, seen from today: the table and both examples of the seed."""
+"""The summary period of a day, seen from today: recent, by day or by month."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TABLE = [
     (FEB_1, "2026-01-01", "2026-01-01"),
     (FEB_1, "2025-12-31", "2025-12"),
     (FEB_1, "2025-12-01", "2025-12"),
-    (date(2026, 1, 1), "2025-12-27", None),  # last month, yet recent: A6
+    (date(2026, 1, 1), "2025-12-27", None),  # last month, yet recent
     (date(2026, 1, 1), "2025-12-26", "2025-12-26"),
     (date(2026, 1, 1), "2025-12-01", "2025-12-01"),
     (date(2026, 1, 1), "2025-11-30", "2025-11"),

@@ -1,4 +1,4 @@
-"""What goes to a worker and what comes back: two JSON files."""
+"""Task and result: the two JSON files between supervisor and worker."""
 
 from __future__ import annotations
 
@@ -166,9 +166,10 @@ def test_parse_task_and_parse_result_refuse_invalid_bytes_with_a_reason(data):
 )
 def test_parse_task_and_parse_result_read_or_refuse_any_field_value(data, key, value):
     raw = json.dumps(wire(data) | {key: value}).encode()
-    for parse in (parse_task, parse_result):
+    for parse, render in ((parse_task, render_task), (parse_result, render_result)):
         with contextlib.suppress(ValueError):
-            parse(raw)
+            found = parse(raw)
+            assert parse(render(found)) == found
 
 
 @given(TEXT, TEXT)

@@ -1,4 +1,4 @@
-"""What other programs may put into a file: any JSON, any Unicode, and what a message can look like."""
+"""Values that other programs may put into a file: any JSON, any Unicode, messages of any shape."""
 
 from __future__ import annotations
 

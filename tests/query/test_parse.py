@@ -1,4 +1,4 @@
-"""What is searched for: the words of the question, and those before it only where it refers back; whose words it asks for."""
+"""What is searched for: the words of the question, earlier ones only where it refers back, and whose messages it asks for."""
 
 from __future__ import annotations
 

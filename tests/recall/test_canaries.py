@@ -1,4 +1,4 @@
-"""Canaries: kept from each archive run, asked again a few at a time, told when they are found no more (docs/protocol.md, 7.5)."""
+"""Canaries: taken from each archive run, asked again a few at a time, reported when no longer found (docs/protocol.md)."""
 
 from __future__ import annotations
 
@@ -112,12 +112,16 @@ def test_canaries_are_found_in_originals_or_the_covering_summary(world, store):
     assert world.status()["canaries"]["rate"] == 1.0
 
 
-def test_canaries_are_all_found_in_a_workspace_without_a_model(world):
+def test_canaries_are_all_found_when_extracts_stand_for_summaries(world):
     world.reopen(WITHOUT_MODEL)
+    world.model.extract = True
     say(world)
     world.settle()
+    world.clock.forward(days=5)
+    world.settle()
+    assert world.summaries() == ["2026-01-27", "2026-01-28", "2026-01-29", "2026-01-30"]
     world.refresh()
-    check(world)
+    assert check(world) == 3
     assert world.status()["canaries"]["found"] == 3
 
 
@@ -198,12 +202,15 @@ def test_canary_store_drops_the_oldest_beyond_its_limit(store, world):
     assert (kept.canaries, kept.until, kept.level) == (many[-KEPT:], at("2026-01-30T10:00"), 0.5)
 
 
-def test_canaries_first_check_takes_one_from_each_earlier_run(world, store):
+@pytest.mark.parametrize(("kept", "first"), [(200, 1), (12, 5)])
+def test_canaries_first_check_takes_one_from_each_run_that_it_can_keep(world, store, monkeypatch, kept, first):
+    """Three may come from a run: of twelve that are kept, four runs, the newest."""
+    monkeypatch.setattr("supervisor.recall.canaries.KEPT", kept)
     for day in range(1, 9):
         say(world, of=[(f"2026-01-2{day}", f"第 {day} 天的 rsync 备份编号 8{day}43 存在 nas{day} 上。")], prefix=f"d{day}-")
         world.clock.forward(minutes=1)
         world.settle()
     world.refresh()
     check(world, 3)
-    assert [canary.id for canary in store.read().canaries] == [f"d{day}-0" for day in range(1, 9)]
-    assert world.status()["canaries"] == {"kept": 8, "asked": 8, "found": 8, "rate": 1.0}
+    assert [canary.id for canary in store.read().canaries] == [f"d{day}-0" for day in range(first, 9)]
+    assert world.status()["canaries"] == {"kept": 9 - first, "asked": 9 - first, "found": 9 - first, "rate": 1.0}

@@ -1,4 +1,4 @@
-"""Which question a message can be asked for by, when it is asked, what counts as found, and when the rate has fallen."""
+"""The question of a canary, when it is asked, what counts as found, and when the rate has fallen."""
 
 from __future__ import annotations
 

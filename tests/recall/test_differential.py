@@ -1,5 +1,5 @@
 """
-Our order against bare rank-bm25 over the same words: every message scored, no index, no candidates (design of recall).
+Our order against bare rank-bm25 over the same words: every message scored, no index, no candidates.
 
 What recall adds to the words (days, roles, words that answers share) is worth nothing here, so that the words alone decide.
 """

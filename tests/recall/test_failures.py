@@ -1,4 +1,4 @@
-"""No failure in recall costs a turn: it ends in its time with what there is, or with nothing, and an event tells of it."""
+"""No failure in recall costs a turn: it returns by its deadline with what it has, or with nothing, and reports an event."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import random
 import re
 import shutil
-import time
 from datetime import timedelta
 
 import pytest
@@ -19,8 +18,10 @@ from supervisor.protocol.clock import Deadline, within
 from supervisor.protocol.disk import RealDisk
 from tests.world import WITHOUT_MODEL, FaultyDisk, message, talk
 
-#: What a turn may take on a machine that does ten other things. The deadline itself is held exactly, below, by a cranked clock.
-GENEROUS_S = 8.0
+#: A recall that hangs fails; that it keeps its deadline is shown below by a cranked clock.
+pytestmark = pytest.mark.timeout(120)
+#: What the event says of an error that no code expects.
+UNFORESEEN = "nobody foresaw"
 SAID = [
     message("1", "2026-01-30T09:00", "我对花生过敏，点外卖要备注。"),
     message("2", "2026-01-30T09:01", "记住了，花生过敏。", "assistant"),
@@ -44,10 +45,8 @@ def index_of(world):
 
 
 def asks(world, question=PEANUT, deadline=None):
-    """Ask in time, and see that no event quotes what was asked or said."""
-    began = time.monotonic()
+    """Search and inject; no event quotes what was asked or said."""
     found = world.search(question, deadline=deadline)
-    assert time.monotonic() - began < GENEROUS_S
     assert not any(word in str(world.events.all) for word in ("过敏", "疫苗", question))
     world.inject(question, found)
     return found
@@ -181,7 +180,7 @@ def test_recall_answers_and_refresh_repairs_any_damage_of_the_index(filled, capf
         assert asks(filled).hits, (how, path.name)
         filled.refresh()
         assert asks(filled).hits, (how, path.name)
-        assert "unexpected error" not in str(filled.events.all)
+        assert UNFORESEEN not in str(filled.events.all)
 
 
 def test_recall_answers_when_the_index_folder_is_unreadable(filled):
@@ -363,10 +362,21 @@ def test_recall_reports_a_lasting_fault_once_until_it_is_over(filled):
 
 
 @pytest.mark.parametrize(
-    "question", ["\ud800花生", "\x00", "花" * 20_000, "a" * 100_000, "(((", "-e --files /etc", "“”…", "\u202e生花"]
+    ("question", "messages"),
+    [
+        ("\ud800花生", {"1", "2"}),
+        ("\u202e生花", {"1", "2"}),
+        ("花生" + "！" * 20_000, {"1", "2"}),
+        ("花" * 20_000, set()),
+        ("a" * 100_000, set()),
+        ("\x00", set()),
+        ("(((", set()),
+        ("-e --files /etc", set()),
+        ("“”…", set()),
+    ],
 )
-def test_recall_survives_odd_questions(filled, question):
-    filled.search(question)
+def test_recall_answers_odd_questions(filled, question, messages):
+    assert {hit.unit.message for hit in filled.search(question).hits} == messages
     assert filled.events.of("recall_failed") == []
 
 
@@ -379,7 +389,8 @@ def test_recall_returns_nothing_and_reports_no_text_on_internal_errors(filled, f
     filled.ws.index.records = fail
     found = asks(filled, "kx7-cert-de")
     assert (found.hits, found.how) == ((), "failed")
-    assert len(filled.events.of("recall_failed")) == 1
+    (event,) = filled.events.of("recall_failed")
+    assert (UNFORESEEN in event["why"]) == (not isinstance(fault, OSError))
 
 
 def test_events_include_the_failures_of_recall():

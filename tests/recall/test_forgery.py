@@ -1,4 +1,4 @@
-"""Whatever was said, written by hand or remembered: in the block it is a quotation, and nothing that it says of itself."""
+"""Whatever was said, written by hand or remembered is a quotation in the memory block and can't imitate anything else."""
 
 from __future__ import annotations
 

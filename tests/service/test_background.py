@@ -1,4 +1,4 @@
-"""The index kept as the files are beside the rounds: what fails is told once, tried again, and stops nothing."""
+"""The background index: what fails is reported once, tried again, and stops nothing else."""
 
 from __future__ import annotations
 
@@ -66,8 +66,11 @@ def test_background_index_step_reports_a_full_disk_once_and_backs_off(filled):
     updater.step()
     assert (len(filled.events.of("index_stale")), len(filled.events.of("index_fresh"))) == (1, 1)
     assert found(filled, "疫苗")
-    disk.refuses = lambda _call, path: path.name == "index"
     assert [name for name, _ in filled.events.all if name.startswith("index_")] == ["index_stale", "index_made", "index_fresh"]
+    disk.refuses = lambda _call, path: path.name == "index"
+    shutil.rmtree(filled.paths.state / "index")
+    assert [fresh.step() for _ in range(2)] == [0.5, 1]
+    assert len(filled.events.of("index_stale")) == 2
 
 
 def test_background_index_step_retries_and_reports_a_locked_index(filled, monkeypatch):

@@ -1,4 +1,4 @@
-"""What the poll sees without any file event: the history, the drop-box, results, and every file of memory."""
+"""What a poll notices without file events: history, drop-box, results, and every file of memory."""
 
 from __future__ import annotations
 

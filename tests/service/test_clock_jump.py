@@ -1,4 +1,4 @@
-"""A clock that was moved is not believed at once."""
+"""A clock that was moved is not trusted at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every message accounted for: in a dated file, in history, in the journal, set aside, taken out by a person, or lost."""
+"""fsck accounts for every message: in a dated file, in history, in the journal, set aside, removed by a person, or lost."""
 
 from __future__ import annotations
 

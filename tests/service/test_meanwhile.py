@@ -1,4 +1,4 @@
-"""What another program adds while the supervisor is in the middle of a look."""
+"""What another program adds during a round."""
 
 from __future__ import annotations
 

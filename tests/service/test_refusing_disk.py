@@ -1,4 +1,4 @@
-"""What a disk that refuses leaves behind, once it works again."""
+"""What a failing disk leaves behind once it works again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fsck --repair` and `restore`: what can be mended is mended, and no byte goes without a copy."""
+"""`fsck --repair` and `restore`: what can be repaired is repaired, and no byte is removed without a copy."""
 
 from __future__ import annotations
 

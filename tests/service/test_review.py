@@ -1,4 +1,4 @@
-"""What a reader with fresh eyes found in the pipeline, each as a sentence that now holds."""
+"""Faults of the pipeline that a review found, each as a rule that now holds."""
 
 from __future__ import annotations
 

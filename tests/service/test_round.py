@@ -1,19 +1,15 @@
-"""One round: every step once, none stopped by another, and in the end everything at rest."""
+"""One round: every step once, none stopped by another, and finally nothing left to do."""
 
 from __future__ import annotations
 
 import errno
 import itertools
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from supervisor.protocol.errors import BadConfig
 from tests.world import FaultyDisk, message, message_on, talk, unreachable
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 # ── counts and rest ──────────────────────────────────────────────────────────
 
@@ -28,9 +24,17 @@ def test_round_returns_counts_of_what_it_did(world):
     assert world.round("all").did == 0
 
 
-def test_round_with_runs_none_writes_no_dated_file(world):
+def test_round_with_runs_none_collects_results_but_writes_no_dated_file(world):
     world.write([message_on("2026-01-10")])
     assert (world.round("none").seen, world.dated_files()) == (1, {})
+    world.round("all")
+    world.work()
+    before = world.dated_files()
+    world.add(message_on("2026-01-30"))
+    done = world.round("none")
+    assert (done.seen, done.summaries, done.archived, done.submitted) == (1, 1, 0, 0)
+    assert world.summaries() == ["2026-01-10"]
+    assert {Path(name).name for name in world.dated_files()} == {Path(name).name for name in before}
 
 
 def test_round_writes_no_byte_when_everything_is_settled(world):
@@ -59,7 +63,6 @@ def test_round_names_the_real_file_once_in_a_disk_error(world):
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EIO])
 def test_round_reports_a_refusing_disk_once_and_recovers_without_loss(world, number):
-    """I9, H6, H7."""
     disk = FaultyDisk(number=number)
     world.reopen(disk=disk)
     world.write([message_on("2026-01-10"), message_on("2026-01-30")])
@@ -102,7 +105,7 @@ def test_round_collects_summaries_when_history_is_damaged(world):
 
 
 def test_supervisor_refuses_a_folder_that_now_links_outside(world, tmp_path_factory):
-    """S2: the check at the start says nothing of later."""
+    """A folder can become a link after the check at the start."""
     supervisor = world.supervisor()
     supervisor.tick(world.clock())
     outside = tmp_path_factory.mktemp("别处")
@@ -116,7 +119,7 @@ def test_supervisor_refuses_a_folder_that_now_links_outside(world, tmp_path_fact
 
 
 def test_supervisor_retries_a_full_disk_with_doubling_waits(world):
-    """4H, 15: waits of 10 s, doubling to 10 min."""
+    """Waits of 10 s, doubling to 10 min."""
     disk = FaultyDisk()
     world.reopen(disk=disk)
     world.write([message(f"m{n}", "2026-01-31T03:00", f"第 {n} 句") for n in range(3)])

@@ -1,4 +1,4 @@
-"""What the simulated years found in the product, each in its smallest form."""
+"""Faults that the simulated years found in the product, each in its smallest form."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_workers_survive_a_full_disk_when_a_lease_expires(world, monkeypatch):
 
 
 def test_retry_keeps_the_wait_of_a_month_when_a_late_message_arrives(world):
-    """docs/protocol.md, 3: new material does not reset it. The days of a large month are told first; the month waits on."""
+    """New material does not reset the wait. The days of a large month are reported first; the month still waits."""
     world.reopen(SMALL)
     world.write([message(f"m{n}", f"2025-11-{n:02d}T09:00", f"{n} 号：{LONG}") for n in range(1, 6)])
     told = world.model.script

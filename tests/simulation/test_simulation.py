@@ -1,4 +1,4 @@
-"""Simulated time in small: a share of `python -m tests.simulation`, and proof that the judges see what is wrong."""
+"""A share of `python -m tests.simulation`, and proof that its judges notice what is wrong."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 The clockwork, watched from outside: no try before its time, none too late, no more calls than the day's
 cap, no storm of events.
 
-It knows 003's waits for itself and goes by events and calls alone.
+It has the waits of docs/protocol.md, 3 as a table of its own and goes by events and calls alone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-#: 003, in minutes; then a day.
+#: Minutes; then a day.
 _WAITS = (10, 30, 120, 360, 720)
 _JITTER = 0.1
 _SECOND = timedelta(seconds=1)

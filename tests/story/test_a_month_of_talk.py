@@ -1,5 +1,5 @@
 """
-Sixty days of talk with a hand-cranked clock, as a user lives through them, and the tree that they leave.
+Sixty days of talk with a hand-cranked clock, as a user experiences them, and the resulting tree.
 
 The tree is in tests/golden/month: `pytest --update-golden` rewrites it, `git diff` shows what changed for users.
 """
@@ -174,7 +174,7 @@ def opened(tmp_path: Path) -> World:
 
 
 def test_fsck_accepts_the_golden_workspace_without_machine_state(opened):
-    """protocol.md, 4: readers accept every older format for ever; .recalld can be deleted."""
+    """Readers accept every older format for ever; .recalld can be deleted."""
     found = opened.fsck()
     assert (found.is_sound, found.in_files) == (True, len(everything()))
 

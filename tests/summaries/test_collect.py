@@ -1,4 +1,4 @@
-"""Taking in what the worker made: judged, written beside the originals, and only then forgotten."""
+"""Collecting results: judged, written beside the originals, and only then removed from the queue."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.world import GOOD_SUMMARY, World, at, message, message_on, unreachabl
 if TYPE_CHECKING:
     from pathlib import Path
 
-WAITS = (10, 30, 120, 360, 720, 1440, 1440)  # minutes; 003, then one try a day
+WAITS = (10, 30, 120, 360, 720, 1440, 1440)  # minutes; then one try a day
 
 
 def failing(world: World) -> None:
@@ -82,7 +82,7 @@ def test_collect_deletes_a_result_and_drops_it_when_it_reappears(world):
 
 
 def test_collect_backs_off_exactly_and_reports_the_fifth_failure_once(world):
-    """003, 失败与退避: 10 min, 30 min, 2 h, 6 h, 12 h; archive_backlog; then one try a day."""
+    """10 min, 30 min, 2 h, 6 h, 12 h; archive_backlog; then one try a day."""
     failing(world)
     for attempts, minutes in enumerate(WAITS, 1):
         failure = world.ws.failures()["day-2026-01-10"]
@@ -114,7 +114,6 @@ def test_collect_copies_a_failure_only_to_messages_of_its_group(world):
 
 
 def test_collect_backs_off_each_group_separately(world):
-    """A11."""
     world.model.script = lambda task, blocks: unreachable(task, blocks) if task.period == "2026-01-10" else GOOD_SUMMARY
     world.write([message_on("2026-01-10"), message_on("2026-01-11")])
     world.settle()
@@ -123,7 +122,6 @@ def test_collect_backs_off_each_group_separately(world):
 
 
 def test_collect_keeps_archived_flags_true_when_their_day_fails(world):
-    """4H, 2."""
     world.write([message_on("2026-01-31")])
     world.settle()
     assert world.flags() == [True]
@@ -135,7 +133,6 @@ def test_collect_keeps_archived_flags_true_when_their_day_fails(world):
 
 
 def test_collect_clears_the_failure_and_its_fields_on_success(world):
-    """4H, 1."""
     failing(world)
     world.model.script = lambda _task, _blocks: GOOD_SUMMARY
     world.clock.forward(minutes=10)
@@ -187,7 +184,7 @@ def test_submit_keeps_the_backoff_of_a_day_that_is_briefly_too_recent(world):
 
 
 def test_reclaim_counts_no_failure_for_an_interrupted_worker(world):
-    """B9: an interrupted restart counted as one."""
+    """An interrupted restart must not count as a failure."""
     world.write([message_on("2026-01-10")])
     world.round("all")
     assert world.ws.task_queue.claim()
@@ -199,7 +196,6 @@ def test_reclaim_counts_no_failure_for_an_interrupted_worker(world):
 
 
 def test_submit_retries_after_the_clock_goes_back(world):
-    """A12, H36."""
     world.clock.forward(days=365)
     failing(world)
     world.clock.forward(days=-360)
@@ -251,7 +247,6 @@ def test_collect_counts_a_failure_once_when_its_result_reappears(world):
     ],
 )
 def test_collect_rejects_an_invalid_text_and_keeps_the_messages(world, text):
-    """A14, B4."""
     world.write([message_on("2026-01-10")])
     world.round("all")
     deliver(world, done(the_task(world), text))
@@ -263,7 +258,7 @@ def test_collect_rejects_an_invalid_text_and_keeps_the_messages(world, text):
 
 
 def test_collect_accepts_an_empty_summary_only_for_small_talk(world):
-    """H23: `无需记录` as a valid outcome, and as a way to lose a day."""
+    """`无需记录` is a valid outcome, and must not lose a day."""
     world.model.script = lambda _task, _blocks: "无需记录。"
     world.write([message_on("2026-01-10", text="好的"), message_on("2026-01-11", "x", "我对花生过敏")])
     world.settle()
@@ -355,7 +350,6 @@ def test_collect_accepts_or_rejects_a_summary_with_a_lone_surrogate(world):
 
 
 def test_collect_drops_a_late_result_with_fewer_sources(world):
-    """4H, 8."""
     world.write([message_on("2026-01-10")])
     world.round("all")
     old = the_task(world)
@@ -420,7 +414,6 @@ def test_collect_counts_no_failure_when_material_was_edited(world):
 
 
 def test_collect_keeps_an_edited_summary_as_an_exact_prefix(world):
-    """H32."""
     world.write([message_on("2026-01-10")])
     world.settle()
     path = world.root / "memory" / "summary" / "2026-01-10.md"

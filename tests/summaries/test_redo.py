@@ -1,4 +1,4 @@
-"""A summary that a person asks to have made anew."""
+"""A summary that a person asks to have rebuilt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a group waits after a failure: 10 min, 30 min, 2 h, 6 h, 12 h, then a day (003)."""
+"""How long a group waits after a failure: 10 min, 30 min, 2 h, 6 h, 12 h, then a day."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_is_due_becomes_true_exactly_at_next_at():
 @pytest.mark.parametrize("attempts", [1, 5, 6])
 @pytest.mark.parametrize("ahead", [timedelta(days=365), timedelta(minutes=5)])
 def test_is_due_returns_true_when_the_failure_is_in_the_future(attempts, ahead):
-    """A12: the failure was noted while the clock was ahead, then it was put right."""
+    """The failure was noted while the clock was ahead, then it was put right."""
     noted = NOW + ahead
     assert is_due(noted, noted + delay_after(attempts), NOW)
 

@@ -1,4 +1,4 @@
-"""Which summaries are to be made now: days that are no longer recent, months that have closed, what a late file changed."""
+"""Which summaries are due: days that are no longer recent, months that have closed, what a late file changed."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def test_due_summaries_switches_december_to_a_month_on_february_1(zone_name):
 
 
 def test_due_summaries_includes_a_day_once_it_is_no_longer_recent():
-    """A1: nothing ever summarised them."""
+    """Such messages must not go without a summary."""
     assert labels(ripen([JAN], {}, date(2026, 1, 15))) == []
     assert labels(ripen([JAN], {}, date(2026, 1, 16))) == ["2026-01-10"]
 
 
 def test_due_summaries_merges_days_when_their_month_closes():
-    """A2: nobody made the month from its days."""
+    """A closed month is made from its days."""
     other = file("2025-12-21-pnpm.md")
     days = {**standing("2025-12-20", [DEC]), **standing("2025-12-21", [other])}
     assert ripen([DEC, other], days, JAN_31) == []
@@ -64,7 +64,7 @@ def test_due_summaries_merges_days_when_their_month_closes():
 
 
 def test_due_summaries_reads_files_for_days_without_a_summary():
-    """A2: a mixed month was undefined."""
+    """A month of daily summaries and dated files is made from both."""
     other = file("2025-12-21-pnpm.md")
     (work,) = ripen([DEC, other], standing("2025-12-20", [DEC]), FEB_1)
     assert work.material == ("summary/2025-12-20.md", other.name)
@@ -86,7 +86,7 @@ def test_due_summaries_lists_all_files_of_the_group_with_digests():
 
 
 def test_due_summaries_lists_dated_files_as_sources_of_a_month():
-    """4H, 5: the month named the day, the day gained a file, and the file was hidden."""
+    """A file that comes to a day already named by its month must not be hidden."""
     (work,) = ripen([DEC, LATE], standing("2025-12-20", [DEC]), FEB_1)
     assert set(work.sources) == {DEC.source, LATE.source}
     assert set(work.material) == {"summary/2025-12-20.md", LATE.name}
@@ -102,7 +102,7 @@ def test_due_summaries_includes_a_note_named_like_a_dated_file():
 
 
 def test_due_summaries_adds_a_late_file_to_the_existing_day_text():
-    """A4, A5: a second batch of the day replaced the first."""
+    """A second batch of a day must not replace the first."""
     (work,) = ripen([DEC, LATE], standing("2025-12-20", [DEC], text="## 部署\n超时改成 30 秒"))
     assert set(work.sources) == {DEC.source, LATE.source}
     assert work.material == (LATE.name,)
@@ -117,14 +117,12 @@ def test_due_summaries_adds_a_late_file_to_a_closed_month():
 
 
 def test_due_summaries_merges_days_despite_a_month_of_one_late_file():
-    """A3."""
     summaries = {**standing("2025-12-20", [DEC]), **standing("2025-12", [LATE])}
     (work,) = ripen([DEC, LATE], summaries, FEB_1)
     assert set(work.sources) == {DEC.source, LATE.source}
 
 
 def test_due_summaries_rereads_a_changed_file_without_the_old_text():
-    """4H, 4."""
     (work,) = ripen([file(DEC.name, "changed"), LATE], standing("2025-12-20", [DEC]))
     assert work.previous == ""
     assert set(work.material) == {DEC.name, LATE.name}
@@ -148,12 +146,11 @@ def test_due_summaries_recreates_a_deleted_summary_for_its_current_period():
 
 
 def test_due_summaries_ignores_a_deleted_file():
-    """4H, 9."""
     assert ripen([DEC], standing("2025-12-20", [DEC, LATE])) == []
 
 
 def test_due_summaries_replaces_an_extract_once_a_model_is_available():
-    """4H, 4: a model's summary that continued an extract named files that no model had read."""
+    """A model's summary that continued an extract would name files that no model has read."""
     summaries = standing("2025-12-20", [DEC], extract=True, text="> 摘录")
     assert ripen([DEC], summaries, extracting=True) == []
     (work,) = ripen([DEC], summaries)

@@ -1,7 +1,8 @@
-"""The roll-up: ripe days and closed months become tasks, and what a summary covers moves to originals/."""
+"""Submitting: due days and closed months become tasks, and covered files move to originals/."""
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
@@ -56,7 +57,7 @@ def test_submit_summarizes_december_by_month_only_from_1_february(world, zone_na
 
 
 def test_submit_summarizes_a_day_of_archived_messages_on_its_sixth_day(world):
-    """A1: every message went verbatim and sank out of reach on day six."""
+    """Messages that are archived verbatim must not go without a summary."""
     world.write(on("2026-01-31", count=2))
     world.settle()
     world.clock.forward(days=5)
@@ -69,7 +70,7 @@ def test_submit_summarizes_a_day_of_archived_messages_on_its_sixth_day(world):
 
 
 def test_submit_builds_a_closed_month_from_its_days_and_keeps_them(world):
-    """A2, B3: the last finished day won."""
+    """The day that finishes last must not replace the others."""
     world.write([*on("2025-12-03", "nginx"), *on("2025-12-20", "pnpm"), *on("2025-12-31", "docker")])
     world.settle()
     before = {name: data for name, data in world.tree().items() if "summary/2025-12-" in name}
@@ -97,7 +98,7 @@ def test_submit_builds_a_month_from_dated_files_without_a_model(world):
 
 
 def test_submit_adds_a_late_message_to_the_summary_of_a_closed_day(world):
-    """A5: previous summary and new file; the earlier text is kept under previous/."""
+    """Previous summary and new file; the earlier text is kept under previous/."""
     world.write(on("2026-01-10", "nginx"))
     world.settle()
     first = world.summary("2026-01-10")
@@ -126,7 +127,7 @@ def test_submit_adds_a_late_message_to_the_summary_of_a_closed_month(world):
 
 
 def test_submit_lists_all_days_in_a_new_month_with_a_late_message(world):
-    """A3: a monthly file of one late message made all days of its month disappear."""
+    """A monthly file of one late message must not hide the other days of its month."""
     world.write([*on("2025-12-03", "nginx"), *on("2025-12-20", "pnpm")])
     world.settle()
     world.clock.forward(days=1)
@@ -147,7 +148,7 @@ def test_submit_extends_a_monthly_file_that_another_program_wrote(world):
 
 
 def test_collect_names_only_the_files_that_the_task_read(world):
-    """4H, 3: the summary named what it had not read."""
+    """A summary must not name files that it has not read."""
     world.write(on("2026-01-10", "nginx"))
     world.round("all")
     world.add(*on("2026-01-10", "pnpm"))
@@ -161,7 +162,7 @@ def test_collect_names_only_the_files_that_the_task_read(world):
 
 
 def test_collect_leaves_a_file_that_came_while_its_month_was_in_flight(world):
-    """4H, 5: the month named the day, the day gained a file, and the file was hidden."""
+    """A file that comes to a day already named by its month must not be hidden."""
     world.write(on("2025-12-10", "nginx"))
     world.settle()
     world.clock.forward(days=1)
@@ -237,9 +238,14 @@ def test_submit_marks_messages_pending_before_it_creates_the_task(world, monkeyp
     assert seen == [["pending", "pending"]]
 
 
-def test_submit_writes_kind_and_period_and_material_into_the_task(world):
+def test_submit_writes_kind_period_and_material_but_no_prompt_into_the_task(world):
     world.write(on("2026-01-10"))
     world.round("all")
+    (path,) = world.ws.task_queue.queue.iterdir()
+    raw = json.loads(path.read_bytes())
+    assert raw["material"] == ["2026-01-10-nginx.md"]
+    assert "prompt" not in raw
+    assert "关于 nginx" not in path.read_text(encoding="utf-8")
     world.work()
     task, blocks = world.model.requests[0]
     assert (task.kind, task.period, task.zone, task.attempt) == ("daily-summary", "2026-01-10", "Asia/Shanghai", 0)
@@ -329,7 +335,7 @@ def test_submit_keeps_two_different_files_of_one_name(world):
 
 
 def test_submit_rebuilds_extracts_newest_first_when_a_model_appears(world):
-    """Rule 11; 4H, 4: an extract is never previous text."""
+    """An extract is never previous text."""
     world.reopen(WITHOUT_MODEL)
     world.model.extract = True
     world.write([*on("2026-01-10"), *on("2025-12-20"), *on("2025-11-20")])
@@ -345,7 +351,7 @@ def test_submit_rebuilds_extracts_newest_first_when_a_model_appears(world):
 
 
 def test_collect_appends_the_model_text_once_to_an_edited_extract(world):
-    """4H, 9: an edited extract was redone for ever."""
+    """An edited extract must not be made again and again."""
     world.reopen(WITHOUT_MODEL)
     world.model.extract = True
     world.write(on("2026-01-10"))
@@ -381,7 +387,6 @@ def test_round_changes_no_file_outside_recalld_when_all_is_settled(world):
 
 
 def test_submit_leaves_a_month_that_lists_a_deleted_file(world):
-    """4H, 9."""
     world.write([*on("2025-11-10", "nginx"), *on("2025-11-20", "pnpm")])
     world.settle()
     (world.root / places(world)[0]).unlink()
@@ -391,7 +396,7 @@ def test_submit_leaves_a_month_that_lists_a_deleted_file(world):
 
 
 def test_submit_clears_a_failure_whose_group_has_no_files_left(world):
-    """4H, 9: a `failed` file outlived its group."""
+    """A `failed` file must not outlive its group."""
     world.model.script = unreachable
     world.write(on("2026-01-10"))
     world.settle()
@@ -403,7 +408,7 @@ def test_submit_clears_a_failure_whose_group_has_no_files_left(world):
 
 
 def test_submit_retries_a_failed_day_as_part_of_its_closed_month(world):
-    """A40: its task, result and failure belong to the day; from 1 February the month is its group."""
+    """Its task, result and failure belong to the day; from 1 February the month is its group."""
     world.model.script = unreachable
     world.write(on("2025-12-10"))
     world.settle()
@@ -457,7 +462,6 @@ def test_submit_skips_a_day_that_its_month_already_includes_raw(world):
 
 
 def test_collect_writes_a_daily_result_that_comes_after_its_month_closed(world):
-    """A40."""
     world.write(on("2025-12-10"))
     world.round("all")
     world.clock.forward(days=1)

@@ -43,6 +43,7 @@ def test_recovery_loses_nothing_when_it_is_killed_too():
     code, said = swept("--pairs", "12", "--pairs-a-kill", "6", "--seed", "7")
 
     assert code == 0, said
+    assert re.search(r"^[1-9][0-9]* trials, 0 violations", said, re.MULTILINE), said
 
 
 @pytest.mark.process

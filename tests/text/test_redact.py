@@ -1,8 +1,6 @@
-"""What looks like a secret, and what does not."""
+"""What is recognized as a secret, and what is not."""
 
 from __future__ import annotations
-
-import time
 
 import pytest
 
@@ -49,9 +47,9 @@ def test_redacted_removes_matches_of_user_patterns():
 
 
 @pytest.mark.parametrize("word", ["字", "a.", "aB+", "eyJ-", "sk-", "密码", "a@", "1 ", "://a:"])
-def test_redacted_reads_one_long_word_within_two_seconds(word: str) -> None:
-    """A pasted file has kept the archive run busy for minutes."""
-    text = word * (60_000 // len(word))
-    began = time.process_time()
-    redacted(text)
-    assert time.process_time() - began < 2
+@pytest.mark.timeout(60)
+def test_redacted_finds_a_secret_after_a_word_of_300000_characters(word: str) -> None:
+    """A quadratic rule takes minutes, as it did for a pasted file; bench/promises.py compares the work for twice the text."""
+    found = redacted(word * (300_000 // len(word)) + "\npassword: hunter2-demo 即可", "…")
+    assert "hunter2" not in found
+    assert found.endswith("… 即可")

@@ -1,4 +1,4 @@
-"""What refusals of real servers mean, as they word them."""
+"""How refusals of real servers are classified, by their status and words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The hold on a running task: shown by touching its file, lost to whoever touches it later."""
+"""The lease of a running task: renewed by touching its file, lost to whoever touches it later."""
 
 from __future__ import annotations
 

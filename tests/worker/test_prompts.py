@@ -1,4 +1,4 @@
-"""Material as a model reads it: whole, quoted, cut to size, and unable to pass for anything else."""
+"""Material as a model reads it: whole, quoted, split to size, and unable to imitate anything else."""
 
 from __future__ import annotations
 

@@ -1,0 +1,208 @@
+"""
+Promises that only a clock can check: what was measured beside what is promised.
+
+    python bench/promises.py
+    python bench/promises.py --notes 10000          more to read for a search, and for a supervisor that is told to end
+
+A time is the longest of five tries, the delay of `inject` the difference of the shortest ones. Work for twice the text is the
+processor time of a function for 2n characters over that for n, of the repeated piece for which it grows most: 2 where the work is
+linear, 4 where it is quadratic. Nothing is asserted: the figures depend on the machine and on what else it does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from bench.served import ENVIRON, served
+from supervisor.protocol.clock import utc_now
+from supervisor.protocol.dated_file import Block
+from supervisor.query.dates import spans
+from supervisor.recall.search import recall
+from supervisor.summaries.quality import cleaned, reject_reason, says_nothing
+from supervisor.text.redact import redacted
+from supervisor.workspace import open_workspace
+from worker.providers import Cancelled, ProviderError
+from worker.providers.extractive import extract
+from worker.providers.openai import OpenAi
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+TRIES = 5
+#: Repeated over and over, each has once made a rule slow, or could.
+PIECES = (
+    'a¦字¦ ¦\n¦1¦- ¦> ¦# \n¦` ¦```\n¦** \n¦|¦](¦<think>¦<!--¦---\n¦{"¦[memory/¦'
+    "a.b¦aB+¦eyJ-¦sk-¦密码¦a@¦1 ¦://a:¦去年¦5月¦5/2 ¦last ¦the ¦2025-¦到至¦。¦word "
+).split("¦")
+#: Characters of the shorter text; a piece that takes less time than this is not compared.
+SHORT = 20_000
+LEAST_S = 0.005
+
+
+def show(promise: str, promised: str, measured: str) -> None:
+    print(f"| {promise} | {promised} | {measured} |", flush=True)
+
+
+def longest_ms(act: Callable[[], object], tries: int = TRIES) -> str:
+    """Return the longest of the tries."""
+    return f"{max(seconds(act) for _ in range(tries)) * 1000:.0f} ms"
+
+
+def seconds(act: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    act()
+    return time.perf_counter() - began
+
+
+# ── a turn ───────────────────────────────────────────────────────────────────
+
+
+@contextlib.contextmanager
+def mute(path: str | None = None) -> Iterator[int]:
+    """Listen at the path, or at a port of this machine, and never answer; gives the port."""
+    with socket.socket(socket.AF_UNIX if path else socket.AF_INET) as listening:
+        listening.bind(path or ("127.0.0.1", 0))
+        listening.listen(64)
+        yield 0 if path else listening.getsockname()[1]
+
+
+def mute_supervisor(root: Path) -> None:
+    command = [sys.executable, "-m", "recalld", "-w", str(root), "inject", "--query", "电钢琴"]
+
+    def ask() -> None:
+        subprocess.run(command, env=ENVIRON, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+
+    alone = min(seconds(ask) for _ in range(TRIES))
+    with mute(str(root / ".recalld" / "socket")):
+        beside = min(seconds(ask) for _ in range(TRIES))
+    (root / ".recalld" / "socket").unlink()
+    show("a supervisor that says nothing delays `inject` by", "250 ms", f"{(beside - alone) * 1000:.0f} ms")
+
+
+def recall_timeout(root: Path, toml: str, what: str) -> None:
+    (root / "recalld.toml").write_text(toml, encoding="utf-8")
+    recall(open_workspace(root, {}, utc_now), "电钢琴", utc_now())  # what is loaded at its first use is not in the limit
+    shutil.rmtree(root / ".recalld" / "index", ignore_errors=True)
+    show(
+        f"`recall.timeout_ms` ends a search {what}",
+        "250 ms",
+        longest_ms(lambda: recall(open_workspace(root, {}, utc_now), "电钢琴 nas17", utc_now())),
+    )
+
+
+# ── the end ──────────────────────────────────────────────────────────────────
+
+
+def sigterm(root: Path) -> None:
+    for what, wait_for_rest in (("while it makes the first index", False), ("at rest", True)):
+        with served(root) as supervisor:
+            if wait_for_rest:
+                supervisor.await_rest()
+            supervisor.process.send_signal(signal.SIGTERM)
+            show(f"SIGTERM ends the supervisor {what}", "5 s", f"{seconds(supervisor.process.wait) * 1000:.0f} ms")
+
+
+# ── the model ────────────────────────────────────────────────────────────────
+
+
+def model() -> None:
+    """A stop is asked for after 300 ms; the limit of a whole completion is 500 ms, and the server says nothing."""
+    with mute() as port:
+
+        def ask(timeout_s: float, stop: threading.Event) -> None:
+            found = OpenAi(model="none", base_url=f"http://127.0.0.1:{port}/v1", temperature=0.3, timeout_s=timeout_s)
+            with contextlib.suppress(ProviderError, Cancelled):
+                found.complete("好", max_tokens=9, calling=lambda: None, cancelled=stop.is_set)
+
+        def cancel() -> None:
+            stop = threading.Event()
+            threading.Timer(0.3, stop.set).start()
+            ask(600, stop)
+
+        ask(0.1, threading.Event())
+        show("`llm.timeout` of 500 ms ends a completion", "500 ms", longest_ms(lambda: ask(0.5, threading.Event())))
+        show("a completion that is cancelled after 300 ms ends", "1300 ms", longest_ms(cancel))
+
+
+# ── twice the text ───────────────────────────────────────────────────────────
+
+
+def judge(text: str) -> None:
+    reject_reason(cleaned(text), 10**9, material_language="zh", material=text, prompt_marks=(text[:50],))
+    says_nothing(text)
+
+
+def extracted(text: str) -> None:
+    now = datetime(2026, 1, 15, 9, tzinfo=UTC)
+    blocks = [Block(f"m{n}", "user", one, now + timedelta(minutes=n), {}) for n, one in enumerate((text, "记住了"))]
+    extract(blocks, period="2026-01-15", zone=ZoneInfo("Asia/Shanghai"), kind="day")
+
+
+def work_s(act: Callable[[str], object], text: str) -> float:
+    """Return the least processor time of three tries."""
+    least = float("inf")
+    for _ in range(3):
+        began = time.process_time()
+        act(text)
+        least = min(least, time.process_time() - began)
+    return least
+
+
+def twice(name: str, act: Callable[[str], object], size: int = SHORT) -> None:
+    ratios = []
+    for piece in PIECES:
+        once, double = (work_s(act, piece * (n // len(piece))) for n in (size, 2 * size))
+        if double > LEAST_S:
+            ratios.append((double / max(once, LEAST_S / 4), piece, double))
+    worst, piece, took = max(ratios, default=(0.0, "", 0.0))
+    show(
+        f"{name}: work for {2 * size} characters over {size}",
+        "3",
+        f"{worst:.1f}, {took * 1000:.0f} ms, {piece!r}" if ratios else f"all below {LEAST_S * 1000:.0f} ms",
+    )
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--notes", type=int, default=3_000)
+    found = options.parse_args()
+    root = Path(tempfile.mkdtemp(prefix="promises-"))
+    print("| promise | promised | measured |\n|---|---|---|")
+    try:
+        subprocess.run([sys.executable, "-m", "recalld", "-w", str(root), "init"], check=True, stdout=subprocess.DEVNULL)
+        mute_supervisor(root)
+        for n in range(found.notes):
+            text = "\n\n".join(f"第 {m} 段：把 nginx 的配置备份到 nas{n}，电钢琴。" for m in range(20))
+            (root / "memory" / f"笔记 {n}.md").write_text(text, encoding="utf-8")
+        recall_timeout(root, "", "while nothing is indexed")
+        with mute() as port:
+            told = f'[recall]\nbackend = "hybrid"\n[embeddings]\nbase_url = "http://127.0.0.1:{port}/v1"\nmodel = "none"\n'
+            recall_timeout(root, told, "beside a server of embeddings that says nothing")
+        (root / "recalld.toml").write_text("", encoding="utf-8")
+        sigterm(root)
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+    model()
+    twice("redacted", redacted)
+    twice("reject_reason", judge)
+    twice("extract", extracted)
+    twice("dates", lambda text: spans(text, date(2026, 1, 31)))
+
+
+if __name__ == "__main__":
+    main()
