@@ -441,7 +441,7 @@ def beats_while_it_works(world: World) -> bool:
     seen: set[int] = set()
 
     def script(*_: object) -> str:
-        for _ in range(25):
+        for _ in range(40):
             seen.update(world.ws.task_queue.claimed().values())
             if len(seen) > 1:
                 break
