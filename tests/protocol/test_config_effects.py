@@ -1,0 +1,752 @@
+"""Every key of the configuration changes something that can be seen from outside, or is on the list of those that wait."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import signal
+import sys
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from supervisor.events import EventLog
+from supervisor.protocol.config import Config
+from supervisor.protocol.errors import BadConfig
+from supervisor.protocol.inbox import Chat
+from supervisor.protocol.message import read_message
+from supervisor.protocol.paths import check_filesystem
+from supervisor.protocol.settings import dotted, keys, literal
+from supervisor.recall.rerank import Rescoring
+from supervisor.service.workers import Workers
+from tests.llm import server as llm
+from tests.llm.shop import SENTENCES
+from tests.recall import vectors
+from tests.world import ZONE, FaultyDisk, World, at, message, message_on, talk
+from worker.main import main
+from worker.providers import choose
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ROOT = Path(__file__).parents[2]
+NOW = at("2026-01-31T10:00")
+KEYS = {dotted(place): key for place, key in keys(Config()).items()}
+
+#: Keys that nothing reads yet: each comes off this list with the feature that reads it.
+WAITING = frozenset(
+    f"{section}.{name}"
+    for section, waiting in {
+        "turns": ("overflow", "greeting"),
+        "conversation": ("limit", "max_messages", "keep_turns", "summary_in", "max_history", "overflow_min"),
+        "summarize": (
+            "message_threshold",
+            "char_threshold",
+            "keep_recent",
+            "max_chars",
+            "message_chars",
+            "skip_chars",
+            "char_limit",
+        ),
+        "tools": ("search_results", "dialect"),
+        "serve": ("host", "port", "upstream"),
+    }.items()
+    for name in waiting
+)
+#: How many keys wait today. It only gets smaller.
+MOST_WAITING = 20
+
+#: Where no server listens; a probe with a server puts the server's address in its place.
+NOWHERE = "http://127.0.0.1:9/v1"
+ELSEWHERE = "http://127.0.0.1:7/v1"
+SERVED = {"llm.base_url": NOWHERE, "llm.model": "qwen-test"}
+VECTORS = {"recall.backend": "hybrid", "recall.timeout_ms": 5000, "embeddings.base_url": NOWHERE, "embeddings.model": "bge"}
+EVENING = "2026-01-30T09:00"
+#: Of a number that another formula would change: only that it is another one.
+DIFFERS = object()
+PEANUT = "我对花生过敏，点外卖要备注。"
+LONG_LINE = f"花生过敏的事：{'先查备份，再看日志，' * 30}花生放在柜子里。"
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What *probe* observes for each value of a key, in a workspace that is otherwise configured as *beside*."""
+
+    probe: Callable[[World], object]
+    observed: dict[Any, object]
+    beside: dict[str, Any] = field(default_factory=dict)
+
+
+# ── archive ──────────────────────────────────────────────────────────────────
+
+
+def messages_left(world: World) -> int:
+    """How many of ten written messages of yesterday, of 600 bytes each, stay in history.json."""
+    world.write([message(f"m{n}", EVENING, "花生" * 100) for n in range(10)])
+    world.round("all")
+    return len(world.history())
+
+
+def messages_left_without_summary(world: World) -> int:
+    """The same of an old day that no summary covers yet."""
+    world.write([message(f"m{n}", "2026-01-10T09:00") for n in range(10)])
+    world.round("all")
+    return len(world.history())
+
+
+def dated_file(world: World) -> str:
+    """The name of the dated file of a message of half past eleven in the evening, UTC."""
+    world.write([message("m1", "2026-01-29T23:30:00+00:00", "deploy nginx rollback cloudflare certificate renewal")])
+    world.round("all")
+    return world.names()[0]
+
+
+def day_of_the_file(world: World) -> str:
+    return dated_file(world)[: len("2026-01-29")]
+
+
+def slug(world: World) -> str:
+    return dated_file(world)[len("2026-01-29-") :].removesuffix(".md")
+
+
+def submitted_tasks(world: World) -> int:
+    """How many tasks three days become that are three weeks old, and one of three days ago."""
+    world.write([message_on(day) for day in ("2026-01-08", "2026-01-09", "2026-01-10", "2026-01-28")])
+    world.round("all")
+    return world.ws.task_queue.queued_count()
+
+
+def why_due_with_three_messages(world: World) -> str | None:
+    """Why a run is due for three messages, the oldest of two hours ago."""
+    world.write(talk("2026-01-31T08:00", 3))
+    world.intake()
+    return world.why_due()
+
+
+def why_due_soon_after_an_overflow(world: World) -> str | None:
+    """Why a run is due five minutes after the last one, when there are three messages more."""
+    world.write(talk("2026-01-31T09:00", 3))
+    world.round("all")
+    world.forward(minutes=5).add(*talk("2026-01-31T10:04", 3))
+    world.intake()
+    return world.why_due()
+
+
+def archived_of_an_open_question(world: World) -> int:
+    world.write([message("m1", "2026-01-31T09:55")])
+    world.intake()
+    return world.archive()
+
+
+def summary_of_three_hundred_characters(world: World) -> list[str]:
+    """The summaries that are there when the model has written three hundred characters."""
+    world.model.script = lambda *_: "## 花生\n\n" + "".join(f"- 第 {n} 件事：备份放在柜子 {n} 里。\n" for n in range(18))
+    world.write([message_on("2026-01-10")])
+    world.settle()
+    return world.summaries()
+
+
+def fail_summaries(world: World, times: int) -> None:
+    world.model.script = lambda *_: "{}"  # JSON is no summary
+    world.write([message_on("2026-01-10")])
+    for _ in range(times):
+        world.round("all")
+        assert world.work() == 1
+        world.round("all")
+        world.forward(days=2)
+
+
+def wait_after_failures(times: int) -> Callable[[World], object]:
+    """Minutes between that failure and the next try."""
+
+    def probe(world: World) -> object:
+        fail_summaries(world, times)
+        (failure,) = world.ws.failures().values()
+        return round((failure.next_at - failure.failed_at).total_seconds() / 60, 1)
+
+    return probe
+
+
+def backlog_after_one_failure(world: World) -> int:
+    fail_summaries(world, 1)
+    return len(world.events.of("archive_backlog"))
+
+
+def tries_to_write(world: World) -> int:
+    """How often a supervisor tries to write a dated file in 15 looks, 20 s apart, while the disk refuses it."""
+    disk = FaultyDisk("create", refuses=lambda _call, path: "2026-01-30" in path.name)
+    world.reopen(disk=disk)
+    world.write([message("m1", EVENING)])
+    supervisor = world.supervisor()
+    for _ in range(15):
+        supervisor.tick(world.clock())
+        world.forward(seconds=20)
+    return disk.count("create", ".2026-01-30") + disk.count("create", "2026-01-30")
+
+
+def found_time_of_a_message_from_the_future(world: World) -> bool:
+    """Whether a message of two hours ahead is given another time."""
+    world.write([message("m1", "2026-01-31T12:00")])
+    world.intake()
+    return "createdAtFound" in world.history()[0]
+
+
+def restored_in_half_a_minute(world: World) -> int:
+    world.write([message("m1", EVENING)])
+    world.round("all")
+    supervisor = world.supervisor()
+    world.write(b"[{broken")
+    for _ in range(2):
+        supervisor.tick(world.clock())
+        world.forward(seconds=30)
+    return len(world.events.of("history_restored"))
+
+
+# ── recall and context ───────────────────────────────────────────────────────
+
+
+def remember(world: World, *texts: str, day: str = "2026-01-29", **more: Any) -> None:
+    world.write([message(f"m{n}", f"{day}T{9 + n:02d}:00", text, **more) for n, text in enumerate(texts)])
+    world.settle()
+    world.refresh()
+
+
+def block(world: World, *texts: str, question: str = "花生过敏吗") -> str:
+    """The memory block for a question about peanuts, when *texts* were said."""
+    remember(world, *(texts or (PEANUT, "花生酱也不行。", "花生油可以。")))
+    return world.inject(question).memory
+
+
+def is_said_in_english(world: World) -> bool:
+    return "Quoted from memory" in block(world)
+
+
+def hits_shown(world: World) -> int:
+    remember(world, PEANUT, day="2026-01-28")
+    world.add(message("b", "2026-01-29T09:00", "花生酱也不行。"))
+    world.settle()
+    world.refresh()
+    return len(world.inject("花生过敏吗").shown)
+
+
+def words_of_a_hit(world: World) -> bool:
+    """Whether a line that has nothing to do with the question is shown beside the one that matters."""
+    return block(world).count("花生") > 1
+
+
+def is_a_long_line_shown(world: World) -> bool:
+    return max(map(len, block(world, LONG_LINE).splitlines())) > 150
+
+
+def is_a_long_block_shown(world: World) -> bool:
+    return len(block(world, *(f"花生过敏的事，第 {n} 条：{'先查备份，' * 5}" for n in range(5)))) > 200
+
+
+def citations(world: World) -> bool:
+    return "#L" in block(world)
+
+
+def line_of_a_miss(world: World) -> bool:
+    return bool(block(world, question="澳大利亚袋鼠"))
+
+
+def said_in_a_group(world: World) -> list[str]:
+    """What of a direct talk, and of the group's own, is shown in a group."""
+    group = {"session": "agent:main:telegram:group:-1001"}
+    world.write(
+        [
+            message("m1", "2026-01-28T09:00", "花生放在柜子里。"),
+            message("m2", "2026-01-29T09:00", "花生酱放在桌子上。", **group),
+        ]
+    )
+    world.settle()
+    world.refresh()
+    asked = world.read_input("花生放在哪里", chat=Chat("group", group["session"]))
+    text = world.inject(asked, world.search(asked.question)).memory
+    return [place for place in ("柜子", "桌子") if place in text]
+
+
+def how_it_was_found(world: World) -> str:
+    remember(world, PEANUT)
+    return world.search("花生过敏吗").how
+
+
+def scores(world: World) -> tuple[float, ...]:
+    remember(world, PEANUT, f"花生花生花生{'，别的也要记' * 30}")
+    world.add(message("other", "2026-01-30T09:00", "今天下雨，明天去书店。"))
+    world.settle()
+    world.refresh()
+    return tuple(hit.score for hit in world.search("花生 下雨").hits)
+
+
+def terms_of_a_long_question(world: World) -> int:
+    return len(world.search("nginx cloudflare certificate rollback").terms)
+
+
+def terms_of_a_question_that_refers_back(world: World) -> bool:
+    before = read_message(message("m1", EVENING, "cloudflare 的证书什么时候到期？"), ZONE)
+    return "证书" in world.search("那个呢？", [before]).terms
+
+
+def finds_the_original(world: World) -> bool:
+    """Whether words that no summary has are found in the original that it covers."""
+    world.model.script = lambda *_: "## 备份\n\n备份放在 /srv/backup。"
+    remember(world, PEANUT, day="2026-01-10")
+    return any("originals/" in path for path in world.found_paths("花生过敏吗"))
+
+
+def has_a_second_for_the_backend(world: World) -> bool:
+    """Whether a backend that a turn asks has more than a second for its answer."""
+    given: list[float] = []
+
+    class Patient:
+        def scores(self, _question: str, units: Any, within_s: float) -> list[float]:
+            given.append(within_s)
+            return [1.0 for _ in units]
+
+    world.ws.rescoring = Rescoring(Patient)
+    remember(world, PEANUT)
+    world.search("花生过敏吗")
+    return any(span > 1 for span in given)
+
+
+def talked(world: World, text: str = "我们在说花生和杏仁的事") -> Any:
+    """The turn after thirty messages of today."""
+    world.write([message(f"m{n:02d}", f"2026-01-31T09:{n:02d}", f"{text}，第 {n} 条。") for n in range(30)])
+    return world.context("花生过敏吗")
+
+
+def messages_of_the_talk(world: World) -> int:
+    return len(talked(world).history)
+
+
+def tokens_of_the_talk(world: World) -> bool:
+    return talked(world).history_tokens > 300
+
+
+def long_messages_of_the_talk(world: World) -> int:
+    return len(talked(world, "花生" * 50).history)
+
+
+def is_a_long_message_whole(world: World) -> bool:
+    return all(said.is_whole for said in talked(world, "花生" * 50).history)
+
+
+# ── the worker and its model ─────────────────────────────────────────────────
+
+
+def served(world: World, *acts: Any, say: str = "") -> llm.Seen:
+    """What a model's server is asked for the summary of an old day; it takes the place of NOWHERE."""
+    with llm.Server() as server:
+        if acts:
+            server.play(*acts)
+        world.reopen(world.toml.replace(NOWHERE, server.url))
+        world.write([message("m1", "2026-01-10T09:00", say or SENTENCES[0])])
+        world.round("all")
+        environ = {"OPENAI_API_KEY": "sk-one", "OTHER_KEY": "sk-two"}
+        world.worker(model=choose(world.ws.config, environ)).run_once()
+        world.round("all")
+        return server.seen
+
+
+def model_called(world: World) -> int:
+    return served(world).calls
+
+
+def model_named(world: World) -> str:
+    return served(world).bodies[0]["model"]
+
+
+def temperature(world: World) -> float:
+    return served(world).bodies[0]["temperature"]
+
+
+def key_sent(world: World) -> str:
+    headers = {name.lower(): value for name, value in served(world).headers[0].items()}
+    return headers["authorization"]
+
+
+def summary_of_a_slow_model(world: World) -> list[str]:
+    served(world, llm.Act(wait_s=1.2))
+    return world.summaries()
+
+
+def secret_in_the_prompt(world: World) -> bool:
+    return "hunter2-demo" in served(world, say="密码是 hunter2-demo，别忘了。").prompts[0]
+
+
+def number_in_the_prompt(world: World) -> bool:
+    return "工号 778899" in served(world, say="工号 778899 的人今天请假，备份脚本改到凌晨。").prompts[0]
+
+
+def calls_for_a_long_day(world: World) -> bool:
+    """Whether a day of some 3,000 tokens goes to the model in more than one piece."""
+    return served(world, say="".join(SENTENCES) * 40).calls > 1
+
+
+def calls_for_a_chinese_day(world: World) -> bool:
+    return served(world, say=SENTENCES[0] * 80).calls > 1
+
+
+@contextlib.contextmanager
+def signals_as_they_were() -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def by_the_clock_of(world: World, module: str) -> Iterator[None]:
+    """Have the module measure time by the clock that the test cranks."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(f"{module}.time", world.clock)
+        yield
+
+
+def run_worker(world: World) -> None:
+    """Let a worker run in this process until it has done what is queued."""
+    with signals_as_they_were():
+        world.worker().run(0, lambda _: None)
+
+
+def two_tasks_at_once(world: World) -> bool:
+    world.write([message_on("2026-01-09"), message_on("2026-01-10")])
+    world.round("all")
+    both, met = threading.Barrier(2), []
+
+    def script(*_: object) -> str:
+        try:
+            both.wait(0.7)
+            met.append(True)
+        except threading.BrokenBarrierError:
+            pass  # nobody else is at work
+        return "## 备份\n\n备份放在 /srv/backup。"
+
+    world.model.script = script
+    run_worker(world)
+    return bool(met)
+
+
+def beats_while_it_works(world: World) -> bool:
+    """Whether the running file is touched while the model takes its time."""
+    world.write([message_on("2026-01-10")])
+    world.round("all")
+    seen: set[int] = set()
+
+    def script(*_: object) -> str:
+        for _ in range(40):
+            seen.update(world.ws.task_queue.claimed().values())
+            if len(seen) > 1:
+                break
+            threading.Event().wait(0.02)
+        return "## 备份\n\n备份放在 /srv/backup。"
+
+    world.model.script = script
+    run_worker(world)
+    return len(seen) > 1
+
+
+def put_back_in_a_minute(world: World) -> int:
+    """How many tasks of a worker that was killed are put back within a minute."""
+    world.write([message_on("2026-01-10")])
+    world.round("all")
+    world.ws.task_queue.claim()
+    workers = Workers(world.ws, world.clock)
+    with by_the_clock_of(world, "supervisor.service.workers"):
+        for _ in range(2):
+            workers.watch_leases()
+            world.forward(seconds=60)
+    return len(world.events.of("task_put_back"))
+
+
+def does_what_comes_a_minute_later(world: World) -> bool:
+    """Whether a worker that found nothing at first does a task that is submitted a minute later."""
+    (world.root / "recalld.toml").write_text(world.toml, encoding="utf-8")
+    world.write([message_on("2026-01-10")])
+
+    def clock() -> float:
+        world.forward(seconds=30)
+        if world.clock.seconds == 90:
+            world.round("all")
+        return world.clock.seconds
+
+    with signals_as_they_were(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["worker", "--workspace", str(world.root)])
+        patch.setattr("worker.loop.time", SimpleNamespace(monotonic=clock))  # each look is half a minute later
+        assert main() == 0
+    return bool(world.ws.task_queue.finished())
+
+
+# ── vectors ──────────────────────────────────────────────────────────────────
+
+
+def embedded(world: World) -> vectors.Server:
+    """A server of embeddings that was shown memory; it takes the place of NOWHERE."""
+    remember(world, PEANUT)
+    with vectors.Server() as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(world.root / "cache"))
+        world.reopen(world.toml.replace(NOWHERE, server.url))
+        world.ws = type(world.ws)(
+            world.root, world.ws.config, world.files, world.events, {"OPENAI_API_KEY": "sk-one", "OTHER_KEY": "sk-two"}
+        )
+        world.refresh()
+        world.precompute_vectors()
+        return server
+
+
+def texts_embedded(world: World) -> int:
+    return len(embedded(world).asked)
+
+
+def key_of_the_vectors(world: World) -> str:
+    return embedded(world).headers[0]["authorization"]
+
+
+def backend_that_can_be_had(world: World) -> int:
+    embedded(world)
+    world.search("花生过敏吗")
+    return len(world.events.of("backend_failed"))
+
+
+def cache_in_megabytes(world: World) -> bool:
+    """Whether the vectors' cache takes more than a megabyte after 5,000 texts."""
+    with vectors.Server() as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(world.root / "cache"))
+        world.reopen(world.toml.replace(NOWHERE, server.url))
+        store = world.ws.rescoring.backend()._vectors
+        for n in range(5):
+            store.put({f"{n}-{m}".encode(): bytes(1024) for m in range(1000)})
+        return sum(path.stat().st_size for path in (world.root / "cache").rglob("*.sqlite")) > 3_000_000
+
+
+# ── the service ──────────────────────────────────────────────────────────────
+
+
+def turn_made_ready(world: World) -> bool:
+    world.ask(message("q1", "2026-01-31T09:59"))
+    return world.ready().look() is not None
+
+
+def inbox_told_broken_in_two_seconds(world: World) -> int:
+    """Events of an inbox that is broken, two seconds after it was written."""
+    world.put("inbox.json", b"[{")
+    ready = world.ready()
+    with by_the_clock_of(world, "supervisor.context.prepared"):
+        ready.look()
+        world.forward(seconds=2)
+        ready.look()
+    return len(world.events.of("inbox_invalid"))
+
+
+def looks_at_the_tree(world: World) -> bool:
+    """Whether a supervisor looks at the whole tree more than five times in ten seconds."""
+    looks: list[float] = []
+
+    class Keeper:
+        def __enter__(self) -> None: ...
+        def __exit__(self, *_: object) -> None: ...
+        def hint(self, name: str) -> None: ...
+        def memory_changed(self) -> None: ...
+        def look(self) -> None:
+            world.forward(seconds=1)
+            if world.clock.seconds >= 10:
+                supervisor.stop()
+
+    class Alone:
+        def check(self) -> None:
+            looks.append(world.clock.seconds)
+
+    supervisor = world.supervisor(Keeper())
+    supervisor.run(Alone())  # type: ignore[arg-type]
+    return len(looks) > 5
+
+
+def copies_kept(world: World) -> int:
+    for n in range(3):
+        world.write(b"[{broken" + bytes([n]))
+        world.round()
+    return len(list(world.paths.quarantine.iterdir()))
+
+
+def opens_on_a_network_disk(world: World) -> bool:
+    mounts = world.root / "mountinfo"
+    mounts.write_text(f"30 22 0:26 / {world.root.resolve()} rw - nfs4 server:/export rw\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("supervisor.protocol.paths._MOUNTS", str(mounts))
+        try:
+            check_filesystem(world.paths, allow_network_fs=world.ws.config.care.allow_network_fs)
+        except BadConfig:
+            return False
+    return True
+
+
+def packed_logs(world: World) -> int:
+    """How many packed logs there are after forty days with fifty events each."""
+    log = EventLog(world.paths.log, world.clock, world.ws.config.log)
+    for _ in range(40):
+        for n in range(50):
+            log.emit("archived", messages=n, files=1)
+        world.forward(days=1)
+    return len(list(world.root.glob("log-*.jsonl.gz")))
+
+
+#: By key: what is observed for two values of it, or more.
+EFFECTS = {
+    "language": Effect(is_said_in_english, {"zh": False, "en": True}),
+    "history.soft_cap": Effect(messages_left, {3: 3, 8: 8}, {"archive.keep_newest": 0}),
+    "history.hard_cap": Effect(messages_left_without_summary, {4: 4, 8: 8}, {"history.soft_cap": 2, "archive.keep_newest": 0}),
+    "history.hard_bytes": Effect(messages_left, {"1KB": 1, "1MB": 10}, {"archive.keep_newest": 0}),
+    "archive.timezone": Effect(day_of_the_file, {"UTC": "2026-01-29", "Asia/Shanghai": "2026-01-30"}),
+    "archive.recent_days": Effect(submitted_tasks, {5: 3, 2: 4}),
+    "archive.unarchived_limit": Effect(why_due_with_three_messages, {2: "count", 3: None}),
+    "archive.interval": Effect(why_due_with_three_messages, {"1h": "interval", "6h": None}),
+    "archive.exchange_wait": Effect(archived_of_an_open_question, {"10m": 0, "1m": 1}),
+    "archive.max_queued": Effect(submitted_tasks, {8: 3, 2: 2}),
+    "archive.summarise_chars": Effect(summary_of_three_hundred_characters, {200: [], 8000: ["2026-01-10"]}),
+    "archive.backoff": Effect(wait_after_failures(1), {("10m",): 10, ("1h", "2h"): 60}),
+    "archive.max_attempts": Effect(backlog_after_one_failure, {1: 1, 5: 0}),
+    "archive.backlog_interval": Effect(wait_after_failures(2), {"1d": 1440, "3h": 180}, {"archive.backoff": ["10m"]}),
+    "archive.jitter": Effect(wait_after_failures(1), {0: 10, 1: 12.8}),
+    "archive.keep_newest": Effect(messages_left, {1: 1, 4: 4}, {"history.hard_bytes": "1KB"}),
+    "archive.overflow_interval": Effect(
+        why_due_soon_after_an_overflow, {"10m": None, "1m": "overflow"}, {"history.soft_cap": 1, "history.hard_cap": 2}
+    ),
+    "archive.write_wait": Effect(tries_to_write, {"10s": 5, "80s": 3}),
+    "archive.write_wait_limit": Effect(tries_to_write, {"10s": 15, "10m": 5}),
+    "archive.future_limit": Effect(found_time_of_a_message_from_the_future, {"1h": True, "1d": False}),
+    "archive.quiet": Effect(restored_in_half_a_minute, {"10s": 1, "60s": 0}),
+    "archive.slug_chars": Effect(slug, {12: "nginx-deploy", 32: "cloudflare-nginx-rollback"}),
+    "recall.backend": Effect(backend_that_can_be_had, {"bm25": 0, "nobody": 1}, VECTORS),
+    "recall.timeout_ms": Effect(has_a_second_for_the_backend, {100_000: True, 250: False}),
+    "recall.k1": Effect(scores, {0.5: DIFFERS, 1.2: DIFFERS}),
+    "recall.b": Effect(scores, {0.1: DIFFERS, 0.75: DIFFERS}),
+    "recall.min_score": Effect(how_it_was_found, {0.0: "bm25", 1000.0: "none"}),
+    "recall.max_keywords": Effect(terms_of_a_long_question, {0: 4, 2: 2}),
+    "recall.recent_messages": Effect(terms_of_a_question_that_refers_back, {0: False, 5: True}),
+    "recall.max_hits": Effect(hits_shown, {1: 1, 2: 2}),
+    "recall.hit": Effect(words_of_a_hit, {"line": False, "file": True}, {"recall.max_hits": 1}),
+    "recall.line_chars": Effect(is_a_long_line_shown, {40: False, 300: True}, {"recall.hit": "line"}),
+    "recall.memory_tokens": Effect(is_a_long_block_shown, {100: False, 2048: True}),
+    "recall.max_injected_chars": Effect(is_a_long_block_shown, {150: False, 0: True}),
+    "recall.originals": Effect(finds_the_original, {"never": False, "fallback": True}),
+    "recall.citations": Effect(citations, {"off": False, "on": True}),
+    "recall.in_groups": Effect(said_in_a_group, {"own": ["桌子"], "all": ["柜子", "桌子"], "none": []}),
+    "recall.honest_miss": Effect(line_of_a_miss, {False: False, True: True}),
+    "context.history_tokens": Effect(tokens_of_the_talk, {100: False, 4096: True}),
+    "context.min_messages": Effect(long_messages_of_the_talk, {1: 2, 7: 7}, {"context.history_tokens": 300}),
+    "context.max_messages": Effect(messages_of_the_talk, {6: 6, 20: 20}),
+    "context.message_chars": Effect(is_a_long_message_whole, {50: False, 500: True}, {"context.history_tokens": 1000}),
+    "llm.provider": Effect(model_called, {"openai": 1, "extractive": 0}, SERVED),
+    "llm.base_url": Effect(model_called, {NOWHERE: 1, ELSEWHERE: 0}, SERVED),
+    "llm.model": Effect(model_named, {"qwen-test": "qwen-test", "another": "another"}, SERVED),
+    "llm.api_key_env": Effect(key_sent, {"OPENAI_API_KEY": "Bearer sk-one", "OTHER_KEY": "Bearer sk-two"}, SERVED),
+    "llm.temperature": Effect(temperature, {0.3: 0.3, 1.5: 1.5}, SERVED),
+    "llm.context_tokens": Effect(calls_for_a_long_day, {2048: True, 32768: False}, SERVED),
+    "llm.material_share": Effect(calls_for_a_long_day, {0.1: True, 0.8: False}, {**SERVED, "llm.context_tokens": 16384}),
+    "llm.timeout": Effect(summary_of_a_slow_model, {"1s": [], "1m": ["2026-01-10"]}, SERVED),
+    "llm.max_calls_per_day": Effect(submitted_tasks, {1: 1, 200: 3}),
+    "worker.concurrency": Effect(two_tasks_at_once, {1: False, 2: True}),
+    "worker.lease": Effect(put_back_in_a_minute, {"30s": 1, "10m": 0}),
+    "worker.beat": Effect(beats_while_it_works, {"100ms": True, "60s": False}),
+    "worker.idle": Effect(does_what_comes_a_minute_later, {"0s": False, "10m": True}, {"llm.provider": "extractive"}),
+    "tokens.cjk_weight": Effect(calls_for_a_chinese_day, {0.5: False, 4.0: True}, {**SERVED, "llm.context_tokens": 6000}),
+    "turns.reply": Effect(turn_made_ready, {"off": True, "worker": False}),
+    "embeddings.base_url": Effect(texts_embedded, {NOWHERE: 1, ELSEWHERE: 0}, VECTORS),
+    "embeddings.model": Effect(backend_that_can_be_had, {"bge": 0, "": 1}, VECTORS),
+    "embeddings.api_key_env": Effect(
+        key_of_the_vectors, {"OPENAI_API_KEY": "Bearer sk-one", "OTHER_KEY": "Bearer sk-two"}, VECTORS
+    ),
+    "embeddings.cache_bytes": Effect(cache_in_megabytes, {"1MB": False, "500MB": True}, VECTORS),
+    "privacy.redact": Effect(secret_in_the_prompt, {"llm": False, "off": True}, SERVED),
+    "privacy.patterns": Effect(number_in_the_prompt, {(): True, ("工号 [0-9]+",): False}, SERVED),
+    "log.rotate_bytes": Effect(packed_logs, {"2KB": DIFFERS, "10MB": DIFFERS}),
+    "log.rotate_every": Effect(packed_logs, {"1d": DIFFERS, "9d": DIFFERS}),
+    "log.keep_days": Effect(packed_logs, {5: DIFFERS, 30: DIFFERS}),
+    "log.keep_bytes": Effect(packed_logs, {"1KB": DIFFERS, "500MB": DIFFERS}, {"log.rotate_bytes": "1KB"}),
+    "care.poll": Effect(inbox_told_broken_in_two_seconds, {"1s": 1, "10s": 0}),
+    "care.tree_poll": Effect(looks_at_the_tree, {"1s": True, "5s": False}, {"care.poll": "50ms"}),
+    "care.quarantine_limit": Effect(copies_kept, {10: 3, 2: 2}),
+    "care.allow_network_fs": Effect(opens_on_a_network_disk, {True: True, False: False}),
+}
+
+
+def written(value: object) -> str:
+    return literal(list(value) if isinstance(value, tuple) else value)
+
+
+def toml(settings: dict[str, Any]) -> str:
+    """The configuration in which these keys have these values."""
+    lines: dict[str, list[str]] = {}
+    for key, value in settings.items():
+        section, _, name = key.rpartition(".")
+        lines.setdefault(section, [f"[{section}]"] if section else []).append(f"{name} = {written(value)}")
+    return "\n".join(line for section in sorted(lines) for line in lines[section]) + "\n"
+
+
+def workspace(root: Path, settings: dict[str, Any]) -> World:
+    return World(root, NOW, toml({"archive.timezone": ZONE.key, "archive.jitter": 0, "llm.model": "qwen-test", **settings}))
+
+
+@pytest.mark.parametrize("key", EFFECTS)
+def test_config_key_changes_what_can_be_observed(tmp_path: Path, key: str) -> None:
+    effect = EFFECTS[key]
+    found = {
+        value: effect.probe(workspace(tmp_path / str(n), {**effect.beside, key: value}))
+        for n, value in enumerate(effect.observed)
+    }
+    assert found == {value: found[value] if seen is DIFFERS else seen for value, seen in effect.observed.items()}
+    assert len(found) > 1
+    assert len(set(map(repr, found.values()))) == len(found), "every value makes a difference"
+
+
+@pytest.mark.xfail(strict=True, reason='privacy.redact = "store" is promised to hide what is stored; it does what "llm" does')
+def test_config_redact_store_hides_secrets_in_dated_files(tmp_path: Path) -> None:
+    world = workspace(tmp_path, {"privacy.redact": "store"})
+    remember(world, "密码是 hunter2-demo，别忘了。")
+    assert "hunter2-demo" not in str(world.archived_texts())
+
+
+# ── the keys that wait ───────────────────────────────────────────────────────
+
+
+def read_keys() -> set[str]:
+    """The keys that the product's source reads: `config.section.key`, or `.key` where a section is handed on as a whole."""
+    read, whole, names = set(), set(), set()
+    for path in (path for package in ("supervisor", "worker", "recalld") for path in (ROOT / package).rglob("*.py")):
+        if path.name in {"config.py", "config_keys.py", "settings.py"}:
+            continue
+        inner = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):  # what is outside comes first
+            if not isinstance(node, ast.Attribute):
+                continue
+            names.add(node.attr)
+            if is_config(node.value):
+                read.add(node.attr)
+                whole |= {node.attr} if node not in inner else set()
+            elif isinstance(node.value, ast.Attribute) and is_config(node.value.value):
+                read.add(f"{node.value.attr}.{node.attr}")
+                inner.add(node.value)
+    return {key for key in KEYS if key in read or (key.split(".")[0] in whole and key.split(".")[-1] in names)}
+
+
+def is_config(node: ast.expr) -> bool:
+    return (isinstance(node, ast.Name) and node.id == "config") or (isinstance(node, ast.Attribute) and node.attr == "config")
+
+
+def test_config_keys_have_an_effect_or_wait_for_their_feature() -> None:
+    assert EFFECTS.keys() | WAITING == KEYS.keys()
+    assert not EFFECTS.keys() & WAITING
+
+
+def test_config_waiting_keys_are_read_by_nothing_and_get_fewer() -> None:
+    read = read_keys()
+    assert read & WAITING == set(), "what is read has an effect: it belongs in EFFECTS"
+    assert EFFECTS.keys() - read == set()
+    assert len(WAITING) <= MOST_WAITING
