@@ -40,14 +40,14 @@ ROOT = Path(__file__).parent.parent
 PAGES = [path for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")) if path.name != "configuration.md"]
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 NOW = datetime(2026, 1, 28, 5, tzinfo=UTC)
-PROTOCOL = (ROOT / "docs/protocol.md").read_text(encoding="utf-8")
-CLI = (ROOT / "docs/cli.md").read_text(encoding="utf-8")
+PROTOCOL = (ROOT / "docs/reference/protocol.md").read_text(encoding="utf-8")
+CLI = (ROOT / "docs/reference/cli.md").read_text(encoding="utf-8")
 
 
 def example(name: str) -> bytes:
-    """The block of docs/protocol.md that is marked so."""
+    """The block of docs/reference/protocol.md that is marked so."""
     found = re.findall(rf"<!-- example: {re.escape(name)}(?: \S+)? -->\n```\w+\n(.*?)^```$", PROTOCOL, re.DOTALL | re.MULTILINE)
-    assert len(found) == 1, f"docs/protocol.md has {len(found)} examples called {name}"
+    assert len(found) == 1, f"docs/reference/protocol.md has {len(found)} examples called {name}"
     return found[0].encode()
 
 
@@ -140,7 +140,7 @@ def test_docs_name_only_existing_config_keys():
 
 def test_configuration_docs_equal_the_output_of_the_config_module(capsys):
     configuration.main()
-    assert capsys.readouterr().out == (ROOT / "docs/configuration.md").read_text(encoding="utf-8")
+    assert capsys.readouterr().out == (ROOT / "docs/reference/configuration.md").read_text(encoding="utf-8")
 
 
 # ── examples, read back ──────────────────────────────────────────────────────
@@ -266,7 +266,7 @@ def test_docs_name_only_existing_tests():
 
 
 def test_durability_docs_name_only_existing_mutants_and_workloads():
-    hazards = (ROOT / "docs/durability.md").read_text(encoding="utf-8").partition("## Hazards")[2].partition("\n## ")[0]
+    hazards = (ROOT / "docs/explanation/durability.md").read_text(encoding="utf-8").partition("## Hazards")[2].partition("\n## ")[0]
     crash = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests/crash").glob("*.py"))
     lists = re.findall(r"mutants?: ([^·|]+)", hazards)
     assert lists
