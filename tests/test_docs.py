@@ -37,7 +37,16 @@ if TYPE_CHECKING:
     import typer
 
 ROOT = Path(__file__).parent.parent
-PAGES = [path for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")) if path.name != "configuration.md"]
+PAGES = sorted(path for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")) if path.name != "configuration.md")
+#: Every page of the repository that has links.
+LINKED = sorted({*PAGES, *ROOT.glob("docs/**/*.md"), *ROOT.glob("workspace/*.md"), *ROOT.glob("bench/**/*.md")})
+#: Where pages are cited: `docs/reference/protocol.md, 3.13`.
+CITING = sorted(
+    path
+    for folder in ("supervisor", "worker", "recalld", "prompts", "bench", "script", "tests", "docs", ".")
+    for path in ((ROOT / folder).rglob("*") if folder != "." else ROOT.glob("*"))
+    if path.is_file() and (path.suffix in {".py", ".md", ".toml", ".sh"} or path.parent.name == "script")
+)
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 NOW = datetime(2026, 1, 28, 5, tzinfo=UTC)
 PROTOCOL = (ROOT / "docs/reference/protocol.md").read_text(encoding="utf-8")
@@ -220,20 +229,56 @@ def test_log_example_contains_only_existing_events():
 # ── pages among themselves ───────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_docs_link_only_to_existing_pages(page):
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-        assert target.startswith("https://") or (page.parent / target).exists(), target
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: str(page.relative_to(ROOT)))
+def test_docs_link_only_to_existing_pages_and_headings(page):
+    wrong = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", _without_code(page.read_text(encoding="utf-8"))):
+        target, _, anchor = link.partition("#")
+        if target.startswith("https://"):
+            continue
+        there = page.parent / target if target else page
+        if not there.exists() or (anchor and anchor not in _anchors(there)):
+            wrong.append(link)
+    assert wrong == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_docs_link_only_to_existing_headings(page):
-    for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]*)\)", page.read_text(encoding="utf-8")):
-        text = ((page.parent / target) if target else page).read_text(encoding="utf-8")
-        headings = [
-            re.sub(r"[^\w -]", "", line.lstrip("# ").lower()).replace(" ", "-") for line in text.split("\n") if line[:1] == "#"
-        ]
-        assert anchor in headings
+def test_sources_cite_only_existing_pages():
+    wrong = {}
+    for path in CITING:
+        cited = set(re.findall(r"\bdocs/[\w./-]+\.(?:md|svg)", path.read_text(encoding="utf-8")))
+        if gone := sorted(name for name in cited if not (ROOT / name).exists()):
+            wrong[path.relative_to(ROOT).as_posix()] = gone
+    assert wrong == {}
+
+
+def test_sources_cite_only_existing_sections_of_the_protocol():
+    there = set(re.findall(r"^(?:## |\*\*)(\d+(?:\.\d+)?)\b", PROTOCOL, re.MULTILINE))
+    assert {"3", "3.13", "8.2"} <= there
+    wrong = {}
+    for path in CITING:
+        text = path.read_text(encoding="utf-8")
+        lists = re.findall(r"\bprotocol\.md,? ([1-9]\d*(?:\.\d+)?\b(?:(?:, | and | to )[1-9]\d*(?:\.\d+)?\b)*)", text)
+        if path.name == "protocol.md":
+            lists += re.findall(r"\((\d+\.\d+(?:, \d+\.\d+)*)\)", text)
+        cited = {number for found in lists for number in re.findall(r"\d+(?:\.\d+)?", found)}
+        if cited - there:
+            wrong[path.relative_to(ROOT).as_posix()] = sorted(cited - there)
+    assert wrong == {}
+
+
+def _without_code(text: str) -> str:
+    """The page without its fenced and indented blocks."""
+    return re.sub(r"^```.*?^```$|^    .*$", "", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def _anchors(page: Path) -> set[str]:
+    """The anchors that GitHub makes of the page's headings."""
+    headings = re.findall(
+        r"^#+ (.*)$",
+        re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE),
+        re.MULTILINE,
+    )
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def test_decision_docs_are_numbered_without_gaps_and_short():
@@ -254,6 +299,17 @@ def test_the_packages_of_the_architecture_are_the_ones_there_are():
     assert [name for name in modules if f"`{name}`" not in text] == []
 
 
+def test_docs_name_only_existing_modules():
+    there = [
+        path.relative_to(ROOT).as_posix()
+        for folder in ("supervisor", "worker", "recalld", "tests", "bench")
+        for path in (ROOT / folder).rglob("*.py")
+    ]
+    for page in PAGES:
+        named = set(re.findall(r"`([\w/]+\.py)", page.read_text(encoding="utf-8")))
+        assert [name for name in named if not any(f"/{path}".endswith(f"/{name}") for path in there)] == [], page
+
+
 def test_docs_name_only_existing_tests():
     source = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")}
     defined = set(re.findall(r"def (test_\w+)\(", "\n".join(source.values())))
@@ -266,7 +322,9 @@ def test_docs_name_only_existing_tests():
 
 
 def test_durability_docs_name_only_existing_mutants_and_workloads():
-    hazards = (ROOT / "docs/explanation/durability.md").read_text(encoding="utf-8").partition("## Hazards")[2].partition("\n## ")[0]
+    hazards = (
+        (ROOT / "docs/explanation/durability.md").read_text(encoding="utf-8").partition("## Hazards")[2].partition("\n## ")[0]
+    )
     crash = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests/crash").glob("*.py"))
     lists = re.findall(r"mutants?: ([^·|]+)", hazards)
     assert lists
