@@ -34,7 +34,7 @@ VOLATILE: Final = (
     (r"\b\d\d:\d\d\b", "MINUTE"),
     (r"\b[0-9a-f]{12,16}\b", "DIGEST"),
     (r"\b\d+\.\d+\b", "NUMBER"),
-    (r'"ms": \d+', '"ms": NUMBER'),
+    (r'("ms":|^bytes) +\d+', r"\1 NUMBER"),
 )
 
 
@@ -95,7 +95,7 @@ class Shell:
 def steady(text: str) -> str:
     """The text without what differs from run to run."""
     for pattern, word in VOLATILE:
-        text = re.sub(pattern, word, text)
+        text = re.sub(pattern, word, text, flags=re.MULTILINE)
     return re.sub(r" +$", "", text, flags=re.MULTILINE)
 
 
