@@ -266,6 +266,19 @@ def test_sources_cite_only_existing_sections_of_the_protocol():
     assert wrong == {}
 
 
+def test_sources_cite_no_numbers_that_other_pages_do_not_have():
+    principles = (ROOT / "docs/architecture.md").read_text(encoding="utf-8").partition("## Principles")[2]
+    rules = set(re.findall(r"^(\d+)\. ", principles, re.MULTILINE))
+    wrong = {}
+    for path in CITING:
+        text = path.read_text(encoding="utf-8")
+        cited = [f"rule {n}" for n in re.findall(r"\barchitecture\.md, rule (\d+)", text) if n not in rules]
+        cited += re.findall(r"\b(?:durability|recall|benchmarks|cli|api)\.md,? [HIS]?\d[\d.]*", text)
+        if cited:
+            wrong[path.relative_to(ROOT).as_posix()] = cited
+    assert wrong == {}
+
+
 def _without_code(text: str) -> str:
     """The page without its fenced and indented blocks."""
     return re.sub(r"^```.*?^```$|^    .*$", "", text, flags=re.DOTALL | re.MULTILINE)
