@@ -37,17 +37,26 @@ if TYPE_CHECKING:
     import typer
 
 ROOT = Path(__file__).parent.parent
-PAGES = [path for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")) if path.name != "configuration.md"]
+PAGES = sorted(path for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")) if path.name != "configuration.md")
+#: Every page of the repository that has links.
+LINKED = sorted({*PAGES, *ROOT.glob("docs/**/*.md"), *ROOT.glob("workspace/*.md"), *ROOT.glob("bench/**/*.md")})
+#: Where pages are cited: `docs/reference/protocol.md, 3.13`.
+CITING = sorted(
+    path
+    for folder in ("supervisor", "worker", "recalld", "prompts", "bench", "script", "tests", "docs", ".")
+    for path in ((ROOT / folder).rglob("*") if folder != "." else ROOT.glob("*"))
+    if path.is_file() and (path.suffix in {".py", ".md", ".toml", ".sh"} or path.parent.name == "script")
+)
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 NOW = datetime(2026, 1, 28, 5, tzinfo=UTC)
-PROTOCOL = (ROOT / "docs/protocol.md").read_text(encoding="utf-8")
-CLI = (ROOT / "docs/cli.md").read_text(encoding="utf-8")
+PROTOCOL = (ROOT / "docs/reference/protocol.md").read_text(encoding="utf-8")
+CLI = (ROOT / "docs/reference/cli.md").read_text(encoding="utf-8")
 
 
 def example(name: str) -> bytes:
-    """The block of docs/protocol.md that is marked so."""
+    """The block of docs/reference/protocol.md that is marked so."""
     found = re.findall(rf"<!-- example: {re.escape(name)}(?: \S+)? -->\n```\w+\n(.*?)^```$", PROTOCOL, re.DOTALL | re.MULTILINE)
-    assert len(found) == 1, f"docs/protocol.md has {len(found)} examples called {name}"
+    assert len(found) == 1, f"docs/reference/protocol.md has {len(found)} examples called {name}"
     return found[0].encode()
 
 
@@ -140,7 +149,7 @@ def test_docs_name_only_existing_config_keys():
 
 def test_configuration_docs_equal_the_output_of_the_config_module(capsys):
     configuration.main()
-    assert capsys.readouterr().out == (ROOT / "docs/configuration.md").read_text(encoding="utf-8")
+    assert capsys.readouterr().out == (ROOT / "docs/reference/configuration.md").read_text(encoding="utf-8")
 
 
 # ── examples, read back ──────────────────────────────────────────────────────
@@ -220,20 +229,69 @@ def test_log_example_contains_only_existing_events():
 # ── pages among themselves ───────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_docs_link_only_to_existing_pages(page):
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-        assert target.startswith("https://") or (page.parent / target).exists(), target
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: str(page.relative_to(ROOT)))
+def test_docs_link_only_to_existing_pages_and_headings(page):
+    wrong = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", _without_code(page.read_text(encoding="utf-8"))):
+        target, _, anchor = link.partition("#")
+        if target.startswith("https://"):
+            continue
+        there = page.parent / target if target else page
+        if not there.exists() or (anchor and anchor not in _anchors(there)):
+            wrong.append(link)
+    assert wrong == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_docs_link_only_to_existing_headings(page):
-    for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]*)\)", page.read_text(encoding="utf-8")):
-        text = ((page.parent / target) if target else page).read_text(encoding="utf-8")
-        headings = [
-            re.sub(r"[^\w -]", "", line.lstrip("# ").lower()).replace(" ", "-") for line in text.split("\n") if line[:1] == "#"
-        ]
-        assert anchor in headings
+def test_sources_cite_only_existing_pages():
+    wrong = {}
+    for path in CITING:
+        cited = set(re.findall(r"\bdocs/[\w./-]+\.(?:md|svg)", path.read_text(encoding="utf-8")))
+        if gone := sorted(name for name in cited if not (ROOT / name).exists()):
+            wrong[path.relative_to(ROOT).as_posix()] = gone
+    assert wrong == {}
+
+
+def test_sources_cite_only_existing_sections_of_the_protocol():
+    there = set(re.findall(r"^(?:## |\*\*)(\d+(?:\.\d+)?)\b", PROTOCOL, re.MULTILINE))
+    assert {"3", "3.13", "8.2"} <= there
+    wrong = {}
+    for path in CITING:
+        text = path.read_text(encoding="utf-8")
+        lists = re.findall(r"\bprotocol\.md,? ([1-9]\d*(?:\.\d+)?\b(?:(?:, | and | to )[1-9]\d*(?:\.\d+)?\b)*)", text)
+        if path.name == "protocol.md":
+            lists += re.findall(r"\((\d+\.\d+(?:, \d+\.\d+)*)\)", text)
+        cited = {number for found in lists for number in re.findall(r"\d+(?:\.\d+)?", found)}
+        if cited - there:
+            wrong[path.relative_to(ROOT).as_posix()] = sorted(cited - there)
+    assert wrong == {}
+
+
+def test_sources_cite_no_numbers_that_other_pages_do_not_have():
+    principles = (ROOT / "docs/architecture.md").read_text(encoding="utf-8").partition("## Principles")[2]
+    rules = set(re.findall(r"^(\d+)\. ", principles, re.MULTILINE))
+    wrong = {}
+    for path in CITING:
+        text = path.read_text(encoding="utf-8")
+        cited = [f"rule {n}" for n in re.findall(r"\barchitecture\.md, rule (\d+)", text) if n not in rules]
+        cited += re.findall(r"\b(?:durability|recall|benchmarks|cli|api)\.md,? [HIS]?\d[\d.]*", text)
+        if cited:
+            wrong[path.relative_to(ROOT).as_posix()] = cited
+    assert wrong == {}
+
+
+def _without_code(text: str) -> str:
+    """The page without its fenced and indented blocks."""
+    return re.sub(r"^```.*?^```$|^    .*$", "", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def _anchors(page: Path) -> set[str]:
+    """The anchors that GitHub makes of the page's headings."""
+    headings = re.findall(
+        r"^#+ (.*)$",
+        re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE),
+        re.MULTILINE,
+    )
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def test_decision_docs_are_numbered_without_gaps_and_short():
@@ -254,6 +312,16 @@ def test_the_packages_of_the_architecture_are_the_ones_there_are():
     assert [name for name in modules if f"`{name}`" not in text] == []
 
 
+def test_docs_name_only_existing_modules():
+    folders = ("supervisor", "worker", "recalld", "tests", "bench")
+    there = [f"/{path.relative_to(ROOT).as_posix()}" for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    for page in PAGES:
+        if page.name == "CHANGELOG.md" or page.parent.name == "decisions":
+            continue  # they tell of what was
+        named = set(re.findall(r"`([\w/]+\.py)", page.read_text(encoding="utf-8")))
+        assert [name for name in named if not any(path.endswith(f"/{name}") for path in there)] == [], page
+
+
 def test_docs_name_only_existing_tests():
     source = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")}
     defined = set(re.findall(r"def (test_\w+)\(", "\n".join(source.values())))
@@ -266,7 +334,9 @@ def test_docs_name_only_existing_tests():
 
 
 def test_durability_docs_name_only_existing_mutants_and_workloads():
-    hazards = (ROOT / "docs/durability.md").read_text(encoding="utf-8").partition("## Hazards")[2].partition("\n## ")[0]
+    hazards = (
+        (ROOT / "docs/explanation/durability.md").read_text(encoding="utf-8").partition("## Hazards")[2].partition("\n## ")[0]
+    )
     crash = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests/crash").glob("*.py"))
     lists = re.findall(r"mutants?: ([^·|]+)", hazards)
     assert lists

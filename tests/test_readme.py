@@ -1,4 +1,4 @@
-"""The two READMEs say the same, and what they name exists."""
+"""The two READMEs say the same, and what they name exists. Their examples are run by test_examples.py."""
 
 from __future__ import annotations
 
@@ -20,21 +20,29 @@ def commands(text: str) -> list[str]:
     """The commands that the page shows, their words left out."""
     return [
         re.sub(r'"[^"]*"|\s*#.*', "", found).strip()
-        for found in re.findall(r"^    ((?:recalld|script/).*)$", text, re.MULTILINE)
+        for found in re.findall(r"^(?:\$ )?((?:recalld -w|script/).*)$", text, re.MULTILINE)
     ]
 
 
-def packages(text: str) -> list[str]:
-    """The packages of the table, in their order."""
-    return re.findall(r"^\| `([\w/]+)/` \|", text, re.MULTILINE)
+def links(text: str) -> list[str]:
+    """The pages that the page links to, in their order; a page and its Chinese version are one."""
+    return [link.replace(".zh-CN", "") for link in re.findall(r"\]\((?!README)([^)]+)\)", text)]
 
 
-def test_readmes_show_the_same_commands_modules_and_sections():
+def test_readmes_show_the_same_commands_sections_and_links():
     assert commands(ENGLISH) == commands(CHINESE) != []
-    assert packages(ENGLISH) == packages(CHINESE)
-    shape = re.compile(r"^(#+|    [├└│]|\* |\| |    )", re.MULTILINE)
+    shape = re.compile(r"^(#+|    [├└│]|\* |```\w*|    )", re.MULTILINE)
     assert shape.findall(ENGLISH) == shape.findall(CHINESE)
-    assert re.findall(r"\]\((?!README)([^)]+)\)", ENGLISH) == re.findall(r"\]\((?!README)([^)]+)\)", CHINESE)
+    assert links(ENGLISH) == links(CHINESE) != []
+
+
+def test_chinese_pages_link_to_the_chinese_version_where_there_is_one():
+    for page in (ROOT / "README.zh-CN.md", *ROOT.glob("docs/**/*.zh-CN.md")):
+        text = page.read_text(encoding="utf-8")
+        for link in re.findall(r"\]\(([^)#]+\.md)\)", text):
+            chinese = link.removesuffix(".md") + ".zh-CN.md"
+            own = page.name.replace(".zh-CN", "")
+            assert link.endswith((".zh-CN.md", own)) or not (page.parent / chinese).exists(), (page, link)
 
 
 @BOTH
@@ -48,12 +56,6 @@ def test_readme_names_only_existing_commands_and_scripts(text):
     scripts = set(re.findall(r"\b(script/\w+)", text))
     assert scripts
     assert all(os.access(ROOT / script, os.X_OK) for script in scripts)
-
-
-@BOTH
-def test_every_package_is_named_and_every_name_is_a_package(text):
-    inner = sorted(path.parent.name for path in (ROOT / "supervisor").glob("*/__init__.py"))
-    assert sorted(packages(text)) == sorted(["prompts", "recalld", "worker", *(f"supervisor/{name}" for name in inner)])
 
 
 @BOTH

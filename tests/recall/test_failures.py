@@ -21,7 +21,7 @@ from tests.world import WITHOUT_MODEL, FaultyDisk, message, talk
 #: A recall that hangs fails; that it keeps its deadline is shown below by a cranked clock.
 pytestmark = pytest.mark.timeout(120)
 #: What the event says of an error that no code expects.
-UNFORESEEN = "nobody foresaw"
+UNEXPECTED = "unexpected error"
 SAID = [
     message("1", "2026-01-30T09:00", "我对花生过敏，点外卖要备注。"),
     message("2", "2026-01-30T09:01", "记住了，花生过敏。", "assistant"),
@@ -180,7 +180,7 @@ def test_recall_answers_and_refresh_repairs_any_damage_of_the_index(filled, capf
         assert asks(filled).hits, (how, path.name)
         filled.refresh()
         assert asks(filled).hits, (how, path.name)
-        assert UNFORESEEN not in str(filled.events.all)
+        assert UNEXPECTED not in str(filled.events.all)
 
 
 def test_recall_answers_when_the_index_folder_is_unreadable(filled):
@@ -390,7 +390,7 @@ def test_recall_returns_nothing_and_reports_no_text_on_internal_errors(filled, f
     found = asks(filled, "kx7-cert-de")
     assert (found.hits, found.how) == ((), "failed")
     (event,) = filled.events.of("recall_failed")
-    assert (UNFORESEEN in event["why"]) == (not isinstance(fault, OSError))
+    assert (UNEXPECTED in event["why"]) == (not isinstance(fault, OSError))
 
 
 def test_events_include_the_failures_of_recall():

@@ -69,7 +69,7 @@ def test_background_index_step_reports_a_full_disk_once_and_backs_off(filled):
     assert [name for name, _ in filled.events.all if name.startswith("index_")] == ["index_stale", "index_made", "index_fresh"]
     disk.refuses = lambda _call, path: path.name == "index"
     shutil.rmtree(filled.paths.state / "index")
-    assert [fresh.step() for _ in range(2)] == [0.5, 1]
+    assert [updater.step() for _ in range(2)] == [0.5, 1]
     assert len(filled.events.of("index_stale")) == 2
 
 

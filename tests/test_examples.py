@@ -1,0 +1,171 @@
+"""
+The examples of README, tutorial and how-tos are run: each command and each program, top down, and what they print is compared.
+
+In these pages a `console` block has commands after `$ ` and what they print; `…` in a line of its own is any number of lines. A `python`
+block is run as it is, and a `text` block after it is what it prints. Blocks of other kinds (`sh`, `toml`) are not run.
+`pytest tests/test_examples.py --update-golden` writes into the pages what was printed; read the difference.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pytest
+
+pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]
+
+ROOT: Final = Path(__file__).parent.parent
+LANGUAGES: Final = {"en": "", "zh": ".zh-CN"}
+HOW_TOS: Final = ("use-a-model", "look-and-repair", "use-from-python")
+#: What differs from run to run, and a word for it. The home folder of the pages is /home/me.
+VOLATILE: Final = (
+    (r"\b01[0-9A-HJKMNP-TV-Z]{24}\b", "ID"),
+    (r"\bmem-01[0-9a-z]{6}\b", "SLUG"),
+    (r"\b\d{8}T\d{9}Z-[0-9a-f]{12}\b", "TURN"),
+    (r"\b\d{4}-\d\d-\d\dT[\d:.]+Z?", "TIME"),
+    (r"\b\d{4}-\d\d-\d\d\b", "DAY"),
+    (r"\b\d{4}-\d\d\b", "MONTH"),
+    (r"\b\d\d:\d\d\b", "MINUTE"),
+    (r"\b[0-9a-f]{12,16}\b", "DIGEST"),
+    (r"\b\d+\.\d+\b", "NUMBER"),
+    (r'("ms":|^bytes) +\d+', r"\1 NUMBER"),
+)
+
+
+class Block(NamedTuple):
+    """A fenced block of a page: where it begins and ends in the text, its kind, what is in it."""
+
+    start: int
+    end: int
+    kind: str
+    text: str
+
+
+def blocks(page: str) -> list[Block]:
+    """The fenced blocks of the page, in their order."""
+    found = re.finditer(r"^```(\w+)\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    return [Block(match.start(2), match.end(2), match[1], match[2]) for match in found]
+
+
+def commands(block: str) -> list[tuple[str, str]]:
+    """The commands of a console block, each with what the page says that it prints."""
+    first, *others = re.split(r"^\$ ", block, flags=re.MULTILINE)
+    assert first == "", "a console block begins with a command"
+    return [(command, printed) for command, _, printed in (other.partition("\n") for other in others)]
+
+
+class Shell:
+    """Runs examples as a reader would who has just installed recalld; *home* is their home folder."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        bin_folder = home / "bin"
+        if not bin_folder.exists():
+            bin_folder.mkdir(parents=True)
+            command = bin_folder / "recalld"
+            command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m recalld "$@"\n', encoding="utf-8")
+            command.chmod(0o755)
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(("RECALLD_", "PYTHON"))}
+        self.environ = kept | {
+            "HOME": str(home),
+            "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache")),
+            "PATH": f"{bin_folder}:{os.environ['PATH']}",
+            "PYTHONPATH": str(ROOT),
+            "TZ": "Asia/Shanghai",
+            "LC_ALL": "C.UTF-8",
+            "PYTHONUNBUFFERED": "1",  # both outputs in the order of a terminal
+            "RECALLD_RECALL_TIMEOUT_MS": "60000",  # a busy machine finds the same
+        }
+
+    def run(self, *words: str) -> str:
+        """What the command prints, on both outputs."""
+        done = subprocess.run(
+            words, cwd=self.home, env=self.environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        )
+        assert "Traceback" not in done.stdout, done.stdout
+        return done.stdout.replace(str(self.home), "/home/me")
+
+
+def steady(text: str) -> str:
+    """The text without what differs from run to run."""
+    for pattern, word in VOLATILE:
+        text = re.sub(pattern, word, text, flags=re.MULTILINE)
+    return re.sub(r" +$", "", text, flags=re.MULTILINE)
+
+
+def agrees(said: str, printed: str) -> bool:
+    """Whether the page says what was printed."""
+    pattern = "".join("(?:.*\n)*?" if line == "…\n" else re.escape(line) for line in steady(said).splitlines(keepends=True))
+    return re.fullmatch(pattern, steady(printed)) is not None
+
+
+def follow(path: Path, shell: Shell, *, update: bool) -> None:
+    """Run the examples of the page and compare what they print, or write it into the page."""
+    page = path.read_text(encoding="utf-8")
+    known, wrong, edits = blocks(page), [], []
+    for block, after in zip(known, [*known[1:], None], strict=True):
+        if block.kind == "console":
+            made = ""
+            for command, said in commands(block.text):
+                printed = shell.run("bash", "-c", command)
+                if not agrees(said, printed):
+                    wrong.append((command, said, printed))
+                made += f"$ {command}\n{said if agrees(said, printed) else printed}"
+            edits.append((block, made))
+        elif block.kind == "python":
+            printed = shell.run(sys.executable, "-P", "-c", block.text)
+            said = after.text if after and after.kind == "text" else ""
+            if not agrees(said, printed):
+                wrong.append((block.text, said, printed))
+                if after and after.kind == "text":
+                    edits.append((after, printed))
+    if update:
+        for block, made in reversed(edits):
+            page = page[: block.start] + made + page[block.end :]
+        path.write_text(page, encoding="utf-8")
+    else:
+        assert wrong == []
+
+
+@pytest.fixture(scope="module", params=LANGUAGES.values(), ids=LANGUAGES.keys())
+def taught(request, tmp_path_factory):
+    """The language's ending, and the home folder after the tutorial of that language, whose examples are compared."""
+    home = tmp_path_factory.mktemp("home")
+    follow(
+        ROOT / f"docs/tutorial/first-memory{request.param}.md", Shell(home), update=request.config.getoption("--update-golden")
+    )
+    return request.param, home
+
+
+@pytest.mark.parametrize("ending", LANGUAGES.values(), ids=LANGUAGES.keys())
+def test_readme_examples_print_what_the_page_says(ending, tmp_path, request):
+    follow(ROOT / f"README{ending}.md", Shell(tmp_path), update=request.config.getoption("--update-golden"))
+
+
+@pytest.mark.parametrize("name", HOW_TOS)
+def test_tutorial_and_how_to_examples_print_what_the_pages_say(taught, name, tmp_path, request):
+    ending, home = taught
+    shutil.copytree(home / "memory", tmp_path / "memory")
+    follow(ROOT / f"docs/how-to/{name}{ending}.md", Shell(tmp_path), update=request.config.getoption("--update-golden"))
+
+
+def test_every_how_to_page_is_run_and_exists_in_both_languages():
+    pages = {path.name for path in (ROOT / "docs/how-to").glob("*.md")}
+    assert pages == {f"{name}{ending}.md" for name in HOW_TOS for ending in LANGUAGES.values()}
+
+
+@pytest.mark.parametrize("name", ["docs/tutorial/first-memory", *(f"docs/how-to/{name}" for name in HOW_TOS)])
+def test_both_languages_of_a_page_show_the_same_commands(name):
+    shown = []
+    for ending in LANGUAGES.values():
+        page = (ROOT / f"{name}{ending}.md").read_text(encoding="utf-8")
+        kinds = [block.kind for block in blocks(page)]
+        of_page = [command for block in blocks(page) if block.kind == "console" for command, _ in commands(block.text)]
+        shown.append((kinds, [re.sub(r'(--text|--query|search) "[^"]*"', r"\1", command) for command in of_page]))
+    assert shown[0] == shown[1]
