@@ -1,7 +1,7 @@
 """
 recalld: the memory of a long-running local assistant, kept in files a person can read.
 
-`from recalld import Memory` is the Python API (docs/api.md), `SupervisorError` is what it raises. Both are loaded when they
+`from recalld import Memory` is the Python API (api.md), `SupervisorError` is what it raises. Both are loaded when they
 are first used. The code is in the packages `supervisor`, `worker` and `prompts` beside this one.
 """
 

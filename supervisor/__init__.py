@@ -1,7 +1,7 @@
 """
 recalld: the memory of a long-running local assistant, kept in files a person can read.
 
-`Memory` is the Python API (docs/api.md), `SupervisorError` is what it raises. Both are loaded when they are first used, so that
+`Memory` is the Python API (api.md), `SupervisorError` is what it raises. Both are loaded when they are first used, so that
 a command which needs neither does not wait for them.
 """
 

@@ -2,7 +2,7 @@
 The event log, log.jsonl: one JSON object a line, for programs and for a person who asks what happened last night.
 
 An event never contains a message's text. A state that lasts is logged once, when it begins (`transition`). A log that can't be
-written stops nothing. Source: docs/protocol.md, 8; 003's companion (rotation at 10 MB or daily, gzip, 30 days, 500 MB).
+written stops nothing. Source: protocol.md, 8; 003's companion (rotation at 10 MB or daily, gzip, 30 days, 500 MB).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The worker's loop: claim a task, summarise, deliver the result, until there has 
 The worker shares no memory with the supervisor, only the task queue. A worker that is killed leaves its task in running/,
 and the supervisor requeues it; one that is told to end (SIGTERM) requeues its tasks itself. A worker that was suspended past
 its lease finds its task requeued or claimed by another: it stops paying for it, and delivers nothing. Source:
-docs/protocol.md, 6.
+docs/reference/protocol.md, 6.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 From a task to its result: the material is read and checked, the provider called, every fault turned into a failed result.
 
 The material is dated files, a person's notes, and for a month the summaries of its days. No instruction in a message is
-followed: the provider has no tools to call. How a model is prompted is in `writing.py`. Source: docs/protocol.md, 6.
+followed: the provider has no tools to call. How a model is prompted is in `writing.py`. Source: docs/reference/protocol.md, 6.
 """
 
 from __future__ import annotations

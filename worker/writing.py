@@ -4,7 +4,7 @@ The summary of a task by a model: the template of the material's language, the m
 Each piece is read together with the summary so far. Finished pieces of an unfinished summary are kept in
 `.recalld/pieces/<group>.<digest>.md`, found by what was asked for them, so that a worker that was killed, a second worker
 and the next attempt pay for none of them again. They are deleted when their task is done, may be deleted at any time, and
-are limited in number. The cost is kept whatever the outcome, since failures cost as well. Source: docs/protocol.md, 6.
+are limited in number. The cost is kept whatever the outcome, since failures cost as well. Source: protocol.md, 6.
 """
 
 from __future__ import annotations

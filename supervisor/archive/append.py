@@ -1,5 +1,5 @@
 """
-Append messages: to history.json under its lock, and to the seen journal, before their ids are returned (docs/protocol.md, 5).
+Append messages: to history.json under its lock, and to the seen journal, before their ids are returned (protocol.md, 5).
 
 A message whose id was returned survives a crash, and a program that rewrites history.json without the lock. While
 history.json is damaged, locked, or rewritten again and again, messages wait in the drop-box; the intake takes them in.
@@ -35,7 +35,7 @@ _ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
 class DropBox:
-    """The drop-box inbox.d/new: each file holds messages that are to be added to history.json (docs/protocol.md, 2)."""
+    """The drop-box inbox.d/new: each file holds messages that are to be added to history.json (protocol.md, 2)."""
 
     def __init__(self, files: Files, paths: WorkspacePaths, zone: tzinfo) -> None:
         self._files = files

@@ -1,7 +1,7 @@
 """
 What the flags of history.json have to be, and which messages leave it so that it keeps its size.
 
-Flags are derived from the files alone (docs/protocol.md, 3, Settling), in each round and after a crash: no plan has to be
+Flags are derived from the files alone (protocol.md, 3, Settling), in each round and after a crash: no plan has to be
 remembered, and doing it twice is harmless. Only a message that a dated file holds may leave (003, history.json 长度限制,
 容量兜底); an un-written message stays, whatever the cap, and so do the newest messages. An invalid entry stays and counts
 towards no cap.

@@ -1,5 +1,5 @@
 """
-Read and change history.json, the conversation that the assistant and other programs write too (docs/protocol.md, 2 and 5).
+Read and change history.json, the conversation that the assistant and other programs write too (protocol.md, 2 and 5).
 
 A change is one read, change and write under the lock; a comparison just before the rename detects a program that ignores the
 lock. A file that can't be read is never overwritten: BadFile, until a person or `restore` has repaired it.

@@ -2,8 +2,8 @@
 Recognise a message: give ids and times where its writer gave none, and find its place and its text again.
 
 A program that strips ids is matched against the messages seen before, so that one message never becomes two, whatever was
-trimmed meanwhile (docs/protocol.md, 2, Identity). The same rules find a message in a note that another program wrote
-(docs/protocol.md, 1, Adoption), and the place of a message that another program lost (docs/protocol.md, 5.5).
+trimmed meanwhile (docs/reference/protocol.md, 2, Identity). The same rules find a message in a note that another program wrote
+(protocol.md, 1, Adoption), and the place of a message that another program lost (docs/reference/protocol.md, 5.5).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """
 Take in new messages: give them ids, record them in the seen journal, and reinsert those that another program lost.
 
-Messages come by history.json itself and by the files of the drop-box inbox.d/new (docs/protocol.md, 2, Identity, and 5).
+Messages come by history.json itself and by the files of the drop-box inbox.d/new (protocol.md, 2, Identity, and 5).
 Which id a message gets is decided by `identity`; nothing is written to dated files here.
 """
 

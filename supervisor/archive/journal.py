@@ -1,5 +1,5 @@
 """
-The seen journal `.recalld/seen.jsonl`: which messages recalld has seen, and which dated file holds each (docs/protocol.md, 5).
+The seen journal `.recalld/seen.jsonl`: which messages recalld has seen, and which dated file holds each (protocol.md, 5).
 
 It answers three questions that history.json alone can't: is a message written (even when a person has since deleted it from
 its file), whose message is this without an id, and which un-written messages has another program lost. It holds the text of

@@ -1,5 +1,5 @@
 """
-Restore a damaged or lost history.json, and keep a copy of everything that could not be read (docs/protocol.md, 5).
+Restore a damaged or lost history.json, and keep a copy of everything that could not be read (docs/reference/protocol.md, 5).
 
 Nothing is overwritten before `.recalld/quarantine/` holds a copy of it. Whether the file counts as damaged is decided by
 `history`; when to restore it, by the service.

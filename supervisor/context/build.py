@@ -1,5 +1,5 @@
 """
-Build a turn: what is put before the assistant, and the receipt of it (docs/recall.md; docs/protocol.md, 7).
+Build a turn: what is put before the assistant, and the receipt of it (recall.md; docs/reference/protocol.md, 7).
 
 `read_input` reads what is asked, the caller runs recall for it, `inject` and `context` build the blocks, `save_receipt` writes
 the receipt, and `replay` builds the memory block of an old receipt again. No fault of a file costs the turn: what can't be read

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MIN_CUT_CHARS: Final = 20
 #: The share of the budget up to which a message is shown whole where a hit is a file. A longer one is cut at line_chars.
 _WHOLE_SHARE: Final = 0.25
-#: What the next best line of a file adds to the worth of the file, beside the line before it (docs/recall.md).
+#: What the next best line of a file adds to the worth of the file, beside the line before it (docs/explanation/recall.md).
 _NEXT_LINE: Final = 0.3
 #: A token has at most this many ASCII characters: a word of five letters and its blank.
 _CHARS_PER_TOKEN: Final = 6

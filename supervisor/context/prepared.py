@@ -1,5 +1,5 @@
 """
-Prepared contexts: turns/ has the context of a waiting input before the assistant asks for it (docs/protocol.md, 7).
+Prepared contexts: turns/ has the context of a waiting input before the assistant asks for it (docs/reference/protocol.md, 7).
 
 inbox.json belongs to the assistant: it is only read. Its newest open input names the turn. A context is made once for each
 version of the inbox. A failure costs this one context, and an event reports it.

@@ -1,5 +1,5 @@
 """
-The folder turns/: receipts and prepared contexts, the newest 200 or 20 MB of them (docs/protocol.md, 7).
+The folder turns/: receipts and prepared contexts, the newest 200 or 20 MB of them (docs/reference/protocol.md, 7).
 
 Only files whose name is a turn's are ever deleted.
 """

@@ -4,7 +4,7 @@ Split the files of memory into passages: messages of a dated file, sections of a
 A passage knows its first and last line, so that it can be cited and read there. Only its own words are shown to the assistant;
 the headings above it are its *context*, which is searched too. A heading is a passage of its own only if nothing is below it;
 front matter, rules and comments are none. A line of memory.md, `YYYY-MM-DD|source|item`, knows its day, a line of talk its
-speaker. Source: docs/protocol.md, 4; docs/recall.md.
+speaker. Source: docs/reference/protocol.md, 4; docs/explanation/recall.md.
 """
 
 from __future__ import annotations
@@ -248,7 +248,7 @@ def _pieces(text: str) -> Iterator[tuple[int, int, str, bool]]:
         opens = not fence and bool(
             _HEADING.fullmatch(line) or _ITEM.match(line) or _ENTRY.fullmatch(line) or line.startswith("|")
         )
-        # an entry is one line (docs/protocol.md, 1): text below it has neither its day nor its mark for groups
+        # an entry is one line (docs/reference/protocol.md, 1): text below it has neither its day nor its mark for groups
         ends = bool(held) and not is_code and bool(_HEADING.fullmatch(held[0]) or _ENTRY.fullmatch(held[0]))
         closes = bool(held) and (breaks or opens or ends or len(held) == _MOST_LINES)
         if closes:

@@ -2,7 +2,7 @@
 Encode passages for the index: the terms of a passage and of its neighbours, and the passage itself, as one string of bytes.
 
 For scoring each term is a number, so that it is counted in hundreds of passages at once. Neighbours are the messages of the
-same talk and day, up to one and up to three away. Source: docs/recall.md.
+same talk and day, up to one and up to three away. Source: docs/explanation/recall.md.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 Find candidates with tantivy: one document a passage, with its words and its neighbours' as fields, and itself as stored bytes.
 
 Words come from `text/tokenizer` and are split at blanks only. The writer is closed after each commit, since it holds memory and
-threads. Deleted documents count in tantivy's statistics until it merges; the order hardly changes (docs/recall.md).
+threads. Deleted documents count in tantivy's statistics until it merges; the order hardly changes (docs/explanation/recall.md).
 """
 
 from __future__ import annotations

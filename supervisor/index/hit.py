@@ -1,4 +1,4 @@
-"""Types of a search: a passage of memory, a hit (a passage with its score), and the result of a search (docs/recall.md)."""
+"""Types of a search: a passage of memory, a hit (a passage with its score), and the result of a search (recall.md)."""
 
 from __future__ import annotations
 

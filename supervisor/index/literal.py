@@ -3,7 +3,7 @@ The literal search, for what the tokeniser can't find: a part of an identifier, 
 
 ripgrep, where it is installed, selects the files; the result is the same without it. Hits are in the order of path and line; if
 there are more than wanted, or too little time for all files, the newest files win. Source: 003, 检索 (失败或无命中回退 rg);
-docs/recall.md.
+docs/explanation/recall.md.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Score the candidates of a question: BM25 over their words and context, and what 
 A message is scored by its own words and by those of the one and the three messages before and after it. A question of several
 sentences is scored as a whole and sentence by sentence. Added to this: words that the best answers share, the best message of
 the day, the first words of a message, the days that the question names, and the role it asks for. Each weight was measured
-(docs/recall.md).
+(docs/explanation/recall.md).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-The Python API: `Memory` has a method for each command of the same name (docs/api.md).
+The Python API: `Memory` has a method for each command of the same name (docs/reference/api.md).
 
     from recalld import Memory
 
@@ -114,7 +114,7 @@ class Memory:
 
     def append(self, messages: Sequence[Mapping[str, Any]]) -> list[str]:
         """
-        Add messages (role, text, and the other fields of docs/protocol.md, 2.1) and return their ids; they are durable then.
+        Add messages (role, text, and the other fields of protocol.md, 2.1) and return their ids; they are durable then.
 
         BadRequest if one is no message; then none was added.
         """

@@ -4,7 +4,7 @@ The command `recalld`: a command of a turn is sent to the running supervisor, ev
 A turn waits for this module, so it imports almost nothing, not even `typing`: each import costs a millisecond, Python's own
 start ten. The request is one JSON line over the supervisor's Unix socket: the arguments and the RECALLD_* variables. The
 supervisor acknowledges it at once with an empty line, then sends output, errors and exit code in another JSON line. Without a
-supervisor, or if it refuses the request or does not respond, the command is run here, by the same parser (docs/cli.md).
+supervisor, or if it refuses the request or does not respond, the command is run here, by the same parser (cli.md).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-The supervisor's Unix socket, mode 0600 (docs/cli.md): a JSON line {version, argv, env} in, the command is run, a JSON line out.
+The supervisor's Unix socket, mode 0600 (cli.md): a JSON line {version, argv, env} in, the command is run, a JSON line out.
 
 A valid request is acknowledged at once by an empty line, before the command runs, so that the client knows that the supervisor
 responds. A request that can't be run here gets no answer, and the client runs the command itself. No request, whatever it

@@ -23,7 +23,7 @@ from supervisor.protocol.errors import BadConfig
 Clock: TypeAlias = Callable[[], datetime]  # aware, UTC
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_EARLIEST: Final = datetime(2000, 1, 1, tzinfo=UTC)  # docs/protocol.md, 2: an earlier time is impossible
+_EARLIEST: Final = datetime(2000, 1, 1, tzinfo=UTC)  # docs/reference/protocol.md, 2: an earlier time is impossible
 # The year 10000 in seconds. As milliseconds the same number is in 1978, before _EARLIEST: a smaller number can only be
 # seconds, any other only milliseconds, and no plausible instant is misread.
 _YEAR_10000: Final = 253_402_300_800

@@ -2,7 +2,7 @@
 The configuration of a workspace, from recalld.toml and the variables `RECALLD_<SECTION>_<KEY>`, which win over the file.
 
 `load` turns bytes and variables into a `Config` and reads no file. The keys are in config_keys.py, their reader in settings.py.
-docs/configuration.md is generated from the keys: `python -m supervisor.protocol.config > docs/configuration.md`.
+configuration.md is generated from the keys: `python -m supervisor.protocol.config > docs/reference/configuration.md`.
 """
 
 # ruff: noqa: RUF009 - every default is immutable
@@ -135,7 +135,7 @@ def render_default(zone: str) -> str:
     """The recalld.toml that `init` writes: it sets the time zone and shows some keys as comments; `load` accepts it."""
     known = keys(Config())
     lines = [
-        "# The configuration of this workspace. Every key, its default and its meaning: docs/configuration.md.",
+        "# The configuration of this workspace. Every key, its default and its meaning: docs/reference/configuration.md.",
         "# A key can also be set by a variable, which wins: RECALLD_RECALL_MAX_HITS=0.",
         "",
         "[archive]",
@@ -155,7 +155,7 @@ def render_default(zone: str) -> str:
 _INTRODUCTION: Final = """\
 # Configuration
 
-This page is generated from the source: `python -m supervisor.protocol.config > docs/configuration.md`.
+This page is generated from the source: `python -m supervisor.protocol.config > docs/reference/configuration.md`.
 
 The file `recalld.toml` is in the workspace; a workspace without one uses the defaults. Every key can also be set by an
 environment variable, `RECALLD_<SECTION>_<KEY>` (`RECALLD_RECALL_MAX_HITS=0`; for a key without a section `RECALLD_LANGUAGE`).
@@ -179,7 +179,7 @@ and contradict each other, the configuration is refused.
 
 
 def main() -> None:
-    """Print docs/configuration.md."""
+    """Print docs/reference/configuration.md."""
     order = "\n".join(f"* `{dotted(smaller)}` ≤ `{dotted(larger)}`" for smaller, larger in ORDER)
     print(f"{_INTRODUCTION}{_reference(Config())}\n{_BETWEEN}\n{order}")
 

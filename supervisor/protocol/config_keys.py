@@ -1,8 +1,8 @@
 """
 The keys of recalld.toml, by section: each field gives a key's type, default, range and meaning.
 
-The meaning is also the key's line in docs/configuration.md; after a change, generate that page again (config.py). How a key is
-read and checked is in settings.py. Source: docs/protocol.md, 3, 5, 6 and 8; 003, 检索与注入, 上下文注入预算.
+The meaning is also the key's line in configuration.md; after a change, generate that page again (config.py). How a key is
+read and checked is in settings.py. Source: docs/reference/protocol.md, 3, 5, 6 and 8; 003, 检索与注入, 上下文注入预算.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The format of a dated file, `memory/2026-01-28-deploy.md`: messages of one day, 
 Each message is a block: a comment line with its other fields as JSON, a line with local time and role, and the text exactly
 as written. A text that Markdown would hide or change is put in a fence longer than any fence in it; a text that Markdown
 can't hold is written as a JSON string. A person who deletes a block deletes that memory.
-Source: docs/protocol.md, 4; 003, 归档流程.
+Source: docs/reference/protocol.md, 4; 003, 归档流程.
 """
 
 from __future__ import annotations

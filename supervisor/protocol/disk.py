@@ -3,7 +3,7 @@ The few disk operations that recalld uses: the interface `Disk`, and `RealDisk`,
 
 The tests use a model file system instead, which forgets whatever was not fsynced and can die at any call. So each method is one
 step after which a crash is possible, and none does two. Locks are flock, through filelock, on lock files that are never deleted
-(docs/protocol.md, 5).
+(docs/reference/protocol.md, 5).
 """
 
 # ruff: noqa: D102 - what a method of RealDisk does is said in Disk

@@ -3,7 +3,7 @@ The errors of recalld, each with its fields, one sentence and an exit code.
 
 Expected outcomes are values; an error is for what its caller could not have prevented. Errors are caught at three places: the
 loop logs and goes on, an interface translates, the worker turns them into a failed result. The faults of a model's server are
-handled in the worker. Source of the exit codes: docs/protocol.md, 8.
+handled in the worker. Source of the exit codes: docs/reference/protocol.md, 8.
 """
 
 from __future__ import annotations

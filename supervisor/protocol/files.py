@@ -1,5 +1,5 @@
 """
-The only writer of a workspace's files: atomic, durable writes, and reads of whole versions (docs/protocol.md, 5).
+The only writer of a workspace's files: atomic, durable writes, and reads of whole versions (docs/reference/protocol.md, 5).
 
 Every write is: a temporary file beside the target, all bytes, fsync, a last check that the target is still what was read, a
 rename (or a link, for a file that must not exist yet), fsync of the folder. After a crash the old file is there or the new one,
@@ -58,7 +58,7 @@ class FsyncTracker:
     Knows which bytes and names on *disk* this process has made durable; each method may raise OSError.
 
     Bytes are known by the version that was synced, names by their inode. What another process wrote counts as not durable: that
-    process may have been killed before its fsync (docs/protocol.md, 5).
+    process may have been killed before its fsync (docs/reference/protocol.md, 5).
     """
 
     def __init__(self, disk: Disk) -> None:

@@ -1,5 +1,5 @@
 """
-The head of a Markdown file that recalld made: at most 12 lines between ``---``, YAML with string values (docs/protocol.md, 4).
+The head of a Markdown file that recalld made: at most 12 lines between ``---``, YAML with string values (protocol.md, 4).
 
 A file without such a head is a person's own. Unknown keys are returned too; a newer format is refused.
 """

@@ -1,5 +1,5 @@
 """
-The parser of inbox.json, the user inputs that nobody has answered yet; the assistant writes it (docs/protocol.md, 7).
+The parser of inbox.json, the user inputs that nobody has answered yet; the assistant writes it (docs/reference/protocol.md, 7).
 
 It is an array of {id, text, createdAt, channel?, session?, chat?}, parsed as tolerantly as a message: plain strings, other
 names of fields and an object around the array are accepted. Elements that are not inputs are skipped.

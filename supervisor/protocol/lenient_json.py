@@ -1,7 +1,7 @@
 """
 Lenient JSON: parsing that loses nothing of what other programs write, and rendering that every parser accepts.
 
-`recover_prefix` returns the elements before the damage in a truncated or damaged array (docs/protocol.md, 5).
+`recover_prefix` returns the elements before the damage in a truncated or damaged array (docs/reference/protocol.md, 5).
 """
 
 from __future__ import annotations

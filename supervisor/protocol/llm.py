@@ -3,7 +3,7 @@ The model's server, as supervisor and worker know it: the daily cap of calls (`C
 
 Every call is recorded in `.recalld/calls.jsonl` before it is made, and a call that can't be recorded is not made. So the cap
 holds although processes are killed, results are lost and disks are full. Deleting the file starts the day's count again.
-Source: docs/protocol.md, 6.7.
+Source: docs/reference/protocol.md, 6.7.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 The messages of history.json: read tolerantly, changed in recalld's own fields only, written back as they were found.
 
 This module alone knows the camelCase names of the JSON fields. An element that is not a message becomes an `InvalidEntry`,
-which keeps its place and its value and which every step skips. Source: docs/protocol.md, 2; 003, history.json.
+which keeps its place and its value and which every step skips. Source: docs/reference/protocol.md, 2; 003, history.json.
 """
 
 from __future__ import annotations

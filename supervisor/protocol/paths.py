@@ -1,5 +1,5 @@
 """
-The paths of a workspace, the names of its dated files and summaries, and where a workspace may be (docs/protocol.md, 1 and 5).
+The paths of a workspace, the names of its dated files and summaries, and where a workspace may be (protocol.md, 1 and 5).
 
 `check_filesystem` refuses two places. On a network file system a lock may hold on one machine and not on another, so that two
 programs write at once. Through a link that leads outside the workspace recalld would write where nobody expects it.

@@ -226,7 +226,7 @@ def parse(toml: bytes | None, name: str) -> dict[str, object]:
     except UnicodeDecodeError as error:
         raise BadConfig(name, f"it is not UTF-8, from byte {error.start} on; save it as UTF-8") from error
     except RecursionError as error:
-        raise BadConfig(name, "it is nested too deeply; docs/configuration.md lists the sections and keys") from error
+        raise BadConfig(name, "it is nested too deeply; docs/reference/configuration.md lists the sections and keys") from error
     except ValueError as error:
         raise BadConfig(name, f"it is not valid TOML, correct it: {str(error)[:200]}") from error
 
@@ -354,7 +354,7 @@ def _suggestion(name: str, known: Iterable[str], prefix: str = "") -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(name[:_SHOWN_CHARS], list(known), n=1)
-    return f"; perhaps {prefix}{near[0]} is meant" if near else "; docs/configuration.md lists what there is"
+    return f"; perhaps {prefix}{near[0]} is meant" if near else "; docs/reference/configuration.md lists what there is"
 
 
 def _printable(name: str) -> str:

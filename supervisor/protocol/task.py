@@ -1,5 +1,5 @@
 """
-The formats of tasks and results, the JSON files that supervisor and worker exchange (docs/protocol.md, 6).
+The formats of tasks and results, the JSON files that supervisor and worker exchange (docs/reference/protocol.md, 6).
 
 A task names its material; the worker makes the prompt. Its id is computed from its group, its sources and the attempt, so that
 submitting, finishing and collecting it twice is harmless.

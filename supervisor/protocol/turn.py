@@ -1,5 +1,5 @@
 """
-The format of a turn, turns/<id>.json: what was put before the assistant, what was left out, and why (docs/protocol.md, 7).
+The format of a turn, turns/<id>.json: what was put before the assistant, what was left out, and why (protocol.md, 7).
 
 The file is the receipt of a command that made a turn, or the context that the supervisor prepared for inbox.json; the latter
 states the digest of that inbox. It contains texts of the user, so its mode is 0600.

@@ -4,7 +4,7 @@ Recall canaries: questions about archived messages that are asked again from tim
 A question is made of the most telling words of its message, as written there. A few are taken from each archive run and kept in
 `.recalld/canaries.jsonl`, a head and then one a line, oldest first; each is asked at most once a day, and dropped when a person
 has deleted or rewritten its message. A fall of the share that is found is an event; words of messages never leave the file,
-which can be deleted: the next canaries come from what is archived then. Source: docs/recall.md.
+which can be deleted: the next canaries come from what is archived then. Source: docs/explanation/recall.md.
 """
 
 from __future__ import annotations

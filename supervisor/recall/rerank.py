@@ -4,7 +4,7 @@ Rerank the hits of the index with the configured backend, and precompute the vec
 `[recall] backend` names it: `bm25` is none, `hybrid` compares embeddings, any other name is an entry point of an installed
 package. A backend only scores passages that BM25 has found: one that is absent, slow or failing changes the order, and never
 loses a hit. It runs in a thread of its own, within the turn's time. Vectors of memory are made beforehand, in the background
-or by `index rebuild`; in a turn only the question's vector is made. Source: docs/recall.md.
+or by `index rebuild`; in a turn only the question's vector is made. Source: docs/explanation/recall.md.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 #: Where packages register a backend: the name is that of `[recall] backend`, the object is called with the configuration.
 GROUP: Final = "recalld.backends"
-#: What the best score of the backend adds, as a share of the best score of BM25 (measured, docs/recall.md).
+#: What the best score of the backend adds, as a share of the best score of BM25 (measured, docs/explanation/recall.md).
 WORTH: Final = 0.5
 #: Seconds for which a failed backend is not called: a server that hangs costs one turn its time, not each.
 _REST_S: Final = 30.0

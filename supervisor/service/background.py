@@ -1,5 +1,5 @@
 """
-The background threads of a supervisor, which keep recall ready between its rounds (docs/recall.md).
+The background threads of a supervisor, which keep recall ready between its rounds (docs/explanation/recall.md).
 
 One thread updates the index when files change and runs canaries when it is idle; one prepares the context of the input that
 waits in inbox.json; one computes vectors for a rerank backend that needs them. A failure in a thread never stops the rounds.

@@ -1,9 +1,9 @@
 """
-`recalld fsck`: account for every message that was ever seen, and repair what can be repaired (docs/protocol.md, 5).
+`recalld fsck`: account for every message that was ever seen, and repair what can be repaired (docs/reference/protocol.md, 5).
 
 `fsck` reads everything and changes nothing. `repair` restores a damaged history.json. Messages whose dated file is missing or
 damaged are searched for in history.json, its backup, the quarantine and the rest of the file; those that are found count as
-un-written again, and the next run writes them. Nothing is deleted of which no copy is kept (docs/durability.md).
+un-written again, and the next run writes them. Nothing is deleted of which no copy is kept (docs/explanation/durability.md).
 """
 
 from __future__ import annotations

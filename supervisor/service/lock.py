@@ -1,7 +1,7 @@
 """
 The lock of a workspace's one supervisor, and the cleanup after a crash: temporary files, and tasks of dead workers.
 
-The cleanup needs no record of what the dead process did (docs/protocol.md, 3 and 6).
+The cleanup needs no record of what the dead process did (docs/reference/protocol.md, 3 and 6).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-The worker processes: the supervisor starts one on demand and watches the leases of all (docs/protocol.md, 6).
+The worker processes: the supervisor starts one on demand and watches the leases of all (docs/reference/protocol.md, 6).
 
 A task without a heartbeat for the length of the lease is requeued. The time is measured by this process's monotonic clock: the
 times of files may be wrong, and a suspended machine must not cost a task.

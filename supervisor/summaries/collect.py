@@ -1,7 +1,7 @@
 """
 Results of the worker: each is judged, written as a summary or as a failure, and only then deleted from the queue.
 
-Whether a text is good enough is decided in `quality.py`, how long a failure waits in `retry.py`. Source: docs/protocol.md, 3
+Whether a text is good enough is decided in `quality.py`, how long a failure waits in `retry.py`. Source: protocol.md, 3
 and 6.
 """
 

@@ -1,7 +1,7 @@
 """
 The model as the supervisor sees it: its pause, the day's cap, what each result cost, and how many calls a job needs.
 
-The state is in `worker/failed/provider.json`; the rules for it are in `retry.py`. Source: docs/protocol.md, 3, Failure, and
+The state is in `worker/failed/provider.json`; the rules for it are in `retry.py`. Source: protocol.md, 3, Failure, and
 6.7.
 """
 

@@ -1,5 +1,5 @@
 """
-Whether the text of a result may become a summary: the rules that reject one, in their order (docs/protocol.md, 6.5).
+Whether the text of a result may become a summary: the rules that reject one, in their order (docs/reference/protocol.md, 6.5).
 
 The text of a model is untrusted input. A rejected text costs no memory, since the originals stay and the group is tried
 again; so a rule that is not sure accepts: a good summary that is rejected each time costs calls without end. The phrases by

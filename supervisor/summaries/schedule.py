@@ -2,7 +2,7 @@
 Which summaries are due: of days that are no longer recent, of months that are over, and of both when a late file came.
 
 The sources of a summary are always dated files, and all of those that its group has. Pure: `submit.py` gathers the files and
-makes the tasks. Source: docs/protocol.md, 3, Groups and roll-up.
+makes the tasks. Source: docs/reference/protocol.md, 3, Groups and roll-up.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 Tasks for the worker: one for each summary that is due, or one that a person asks for; covered dated files move to originals/.
 
 What is due is decided in `schedule.py`, how many calls the model may get in `llm_state.py`; the results are taken in by
-`collect.py`. Source: docs/protocol.md, 3, Groups and roll-up, and 6.
+`collect.py`. Source: docs/reference/protocol.md, 3, Groups and roll-up, and 6.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _groups_to_retry(due: Iterable[SummaryJob], given_up: Collection[str]) -> se
         groups.add(job.period.group)
         if job.period.kind == "month":
             groups |= {f"day-{source.name[: len('2026-01-28')]}" for source in job.sources}
-        else:  # a month whose days come first keeps its wait (docs/protocol.md, 3: new material resets nothing)
+        else:  # a month whose days come first keeps its wait (docs/reference/protocol.md, 3: new material resets nothing)
             month_label = job.period.label[: len("2026-01")]
             groups.add(f"month-{month_label}")
             # a given-up day whose failure is cleared would be asked for again

@@ -3,7 +3,7 @@ Segmentation of Chinese: runs of Han characters, in simplified form, cut into wo
 
 rjieba, if installed, returns the same words (tests/text/test_chinese.py) and loads ten times faster. OpenCC converts
 traditional characters, and words of Taiwan, to those of the mainland, so that 軟體 and 软件 are one word. All three are loaded
-at first use. Source: docs/recall.md.
+at first use. Source: docs/explanation/recall.md.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 Texts without content: courtesies and small talk of people, and a model's many ways to say "nothing to record".
 
 Courtesies are archived like all messages, but no summary mentions them (`is_chitchat`). For a question that is only small talk
-nothing is recalled (`is_small_talk`). Source: 000, 无需记录; docs/protocol.md, 6.
+nothing is recalled (`is_small_talk`). Source: 000, 无需记录; docs/reference/protocol.md, 6.
 """
 
 from __future__ import annotations

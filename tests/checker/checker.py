@@ -2,7 +2,7 @@
 What must hold of a workspace, whatever happened to it: the judge of every trial. It shares no code with the product.
 
 It is given the files, what was acknowledged to writers, the time, and what people did on purpose; it answers with sentences,
-none when all is well. Source: docs/protocol.md, 3 to 6.
+none when all is well. Source: docs/reference/protocol.md, 3 to 6.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Acked", "Given", "check"]
 
-#: The waits after a failure (docs/protocol.md, 3), and the share by which chance makes them longer or shorter.
+#: The waits after a failure (docs/reference/protocol.md, 3), and the share by which chance makes them longer or shorter.
 _WAITS = tuple(timedelta(minutes=minutes) for minutes in (10, 30, 120, 360, 720, 1440))
 _JITTER = 0.11
 #: A text of so many characters that stands in the log was not put there by chance.

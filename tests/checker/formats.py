@@ -1,7 +1,7 @@
 """
 The formats of a workspace, read a second time and in another way, so that the checker shares no code with what it checks.
 
-Written from docs/protocol.md and from what the files look like. A reader here is strict: what it can't read is a fault.
+Written from docs/reference/protocol.md and from what the files look like. A reader here is strict: what it can't read is a fault.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The context prepared in turns/ for inbox.json, under a name that an assistant can compute (docs/protocol.md, 7)."""
+"""The context prepared in turns/ for inbox.json, under a name that an assistant can compute (docs/reference/protocol.md, 7)."""
 
 from __future__ import annotations
 

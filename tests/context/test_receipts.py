@@ -1,4 +1,4 @@
-"""turns/: a receipt of each turn, the newest kept (docs/protocol.md, 7)."""
+"""turns/: a receipt of each turn, the newest kept (docs/reference/protocol.md, 7)."""
 
 from __future__ import annotations
 

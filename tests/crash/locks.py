@@ -1,5 +1,5 @@
 """
-The rules for locks that docs/protocol.md, 5 lays down, watched while a program runs on the model file system.
+The rules for locks that docs/reference/protocol.md, 5 lays down, watched while a program runs on the model file system.
 
 Breaking one loses nothing on the model, where one process runs at a time; so every breach is written down, and the
 explorer counts it as a violation.

@@ -1,4 +1,4 @@
-"""What counts in the rank beside the words: several questions in one, and how a message begins (docs/recall.md)."""
+"""What counts in the rank beside the words: several questions in one, and how a message begins (docs/explanation/recall.md)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """
 What a turn waits for: the modules that `recalld inject` loads, with a supervisor running and without one.
 
-Not by time, which is the machine's: a module that is not loaded costs nothing anywhere. The times stand in docs/benchmarks.md.
+Not by time, which is the machine's: a module that is not loaded costs nothing anywhere. The times stand in docs/explanation/benchmarks.md.
 """
 
 from __future__ import annotations

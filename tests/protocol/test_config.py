@@ -338,7 +338,9 @@ def test_configuration_page_equals_the_output_of_the_config_module() -> None:
     made = subprocess.run(
         [sys.executable, "-m", "supervisor.protocol.config"], cwd=ROOT, capture_output=True, check=True
     ).stdout
-    assert (ROOT / "docs/configuration.md").read_bytes() == made, "python -m supervisor.protocol.config > docs/configuration.md"
+    assert (ROOT / "docs/reference/configuration.md").read_bytes() == made, (
+        "python -m supervisor.protocol.config > docs/reference/configuration.md"
+    )
 
 
 def test_config_import_needs_no_yaml_typer_tomllib_or_difflib() -> None:

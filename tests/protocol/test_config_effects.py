@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from worker.main import main
 
 from supervisor.events import EventLog
 from supervisor.protocol.config import Config
@@ -27,7 +28,6 @@ from tests.llm import server as llm
 from tests.llm.shop import SENTENCES
 from tests.recall import vectors
 from tests.world import ZONE, FaultyDisk, World, at, message, message_on, talk
-from worker.main import main
 from worker.providers import choose
 
 if TYPE_CHECKING:

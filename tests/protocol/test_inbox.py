@@ -1,4 +1,4 @@
-"""inbox.json, read as tolerantly as other programs write it (docs/protocol.md, 2 and 7)."""
+"""inbox.json, read as tolerantly as other programs write it (docs/reference/protocol.md, 2 and 7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""WorkspacePaths and the table of docs/protocol.md name what is written, and what they name is written."""
+"""WorkspacePaths and the table of docs/reference/protocol.md name what is written, and what they name is written."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PATHS = WorkspacePaths(Path("workspace"))
 PROPERTIES = sorted(name for name, value in vars(WorkspacePaths).items() if isinstance(value, property) and name != "folders")
 
 #: What WorkspacePaths names and recalld only reads, and why.
-READ_ONLY = {"inbox": "the assistant writes what waits for a turn (docs/protocol.md, 7)"}
+READ_ONLY = {"inbox": "the assistant writes what waits for a turn (docs/reference/protocol.md, 7)"}
 #: Folders in which every file belongs to what the folder is named for.
 FOLDERS = ("turns", "pieces", "quarantine", "previous", "drop_box")
 #: What a life writes and neither WorkspacePaths nor the table names.
@@ -153,8 +153,8 @@ def signals_as_they_were() -> Iterator[None]:
 
 
 def in_the_table() -> list[re.Pattern[str]]:
-    """The names in the table of docs/protocol.md, 1, as patterns; a folder names all that is in it."""
-    section = (ROOT / "docs/protocol.md").read_text(encoding="utf-8").partition("## 1. ")[2].partition("\n## ")[0]
+    """The names in the table of docs/reference/protocol.md, 1, as patterns; a folder names all that is in it."""
+    section = (ROOT / "docs/reference/protocol.md").read_text(encoding="utf-8").partition("## 1. ")[2].partition("\n## ")[0]
     rows = [line.split("|")[1:-1] for line in section.splitlines() if line.startswith("| `")]
     names = ["history.json.lock", "prompts/"]  # of the tree above it
     for row in rows:

@@ -1,4 +1,4 @@
-"""Canaries: taken from each archive run, asked again a few at a time, reported when no longer found (docs/protocol.md)."""
+"""Canaries: taken from each archive run, asked again a few at a time, reported when no longer found (docs/reference/protocol.md)."""
 
 from __future__ import annotations
 

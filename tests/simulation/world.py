@@ -197,7 +197,7 @@ class SimulatedWorld:
         self.disk = SimulatedDisk(self.root, self._now_ns, self.rng.choice(found).state)
         if is_cursed:
             # what a process could not sync, the next one can read and takes for durable: no disk is promised that fails, and
-            # loses its power before the journal is written anew (docs/durability.md)
+            # loses its power before the journal is written anew (docs/explanation/durability.md)
             self.forgetful = True
             named = {(str(one.get("id", "")), one.get("text")) for one in self.history() or ()} | set(self.filed())
             texts = {text for _, text in named}

@@ -1,4 +1,4 @@
-"""When the model may be asked (docs/protocol.md, 3, Failure)."""
+"""When the model may be asked (docs/reference/protocol.md, 3, Failure)."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 #: What is done to a call. "short": it takes nothing, and says so; "lie": it says that it took a byte; "limit": files end there.
 FAULTS: Final = ("kill", "ENOSPC", "EIO", "EACCES", "short", "limit", "lie")
-#: The exit codes that docs/protocol.md, 8 has for a disk that refuses, and 0.
+#: The exit codes that docs/reference/protocol.md, 8 has for a disk that refuses, and 0.
 CODES: Final = frozenset({0, 65, 69, 74, 75, 77})
 _SLOW_S: Final = 8.0
 

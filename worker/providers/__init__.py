@@ -4,7 +4,7 @@ What writes summaries: a model behind an OpenAI-compatible server, or the extrac
 A *summariser* makes the whole text by itself, without a prompt. A *model* completes prompts, one at a time and without
 tools, and `worker/writing.py` does the rest. A new provider is one module here that has `make(config, environ)` and returns
 a `Model` or a `Summariser`, one line in PROVIDERS, and its name among the choices of `[llm] provider`. Source:
-docs/protocol.md, 6.
+docs/reference/protocol.md, 6.
 """
 
 from __future__ import annotations

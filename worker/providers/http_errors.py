@@ -2,7 +2,7 @@
 What an error of a model's server means: one table, from status and words to the reason of a failed result. Pure.
 
 The words are those of OpenAI, Azure, Anthropic, vLLM, llama.cpp, Ollama and LM Studio: they agree on a wire format, but not
-on its errors. Source: docs/protocol.md, 3, Failure (*provider* pauses the provider, *input* counts against the group).
+on its errors. Source: protocol.md, 3, Failure (*provider* pauses the provider, *input* counts against the group).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A model behind any server with OpenAI's chat completions: Ollama, llama.cpp, vLL
 Answers are streamed, since only a stream tells a slow answer from a dead server. No tools are offered, and the client's own
 retries and its long time-outs (600 s) are not used. Thinking is dropped, and the cost is the server's figures, else an
 estimate. No value that a server sends is trusted to have the type that it should have. What a server's error means is
-decided in `http_errors.py`. Source: docs/protocol.md, 6.
+decided in `http_errors.py`. Source: docs/reference/protocol.md, 6.
 """
 
 from __future__ import annotations

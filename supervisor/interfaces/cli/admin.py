@@ -1,4 +1,4 @@
-"""The commands that check and repair a workspace: status, plan, fsck, restore (docs/cli.md)."""
+"""The commands that check and repair a workspace: status, plan, fsck, restore (docs/reference/cli.md)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-How every command begins and ends: its workspace, its clock and its variables; its error sentence and exit code (docs/cli.md).
+How every command begins and ends: its workspace, its clock and its variables; its error sentence and exit code (cli.md).
 
 If the supervisor runs a command for a client, the client's workspace and variables are used in place of the supervisor's own.
 """

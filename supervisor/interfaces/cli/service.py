@@ -1,4 +1,4 @@
-"""The commands that make and run a workspace: init, run, worker, append, summary redo (docs/cli.md)."""
+"""The commands that make and run a workspace: init, run, worker, append, summary redo (docs/reference/cli.md)."""
 
 from __future__ import annotations
 

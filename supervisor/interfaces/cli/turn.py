@@ -1,4 +1,4 @@
-"""The commands of a turn and of the index: inject, context, search, get, why, index (docs/cli.md)."""
+"""The commands of a turn and of the index: inject, context, search, get, why, index (docs/reference/cli.md)."""
 
 from __future__ import annotations
 
