@@ -138,7 +138,7 @@ def import_faults(module: str, source: str) -> list[Fault]:
     for line, name in _imports(ast.parse(source)):
         top = name.partition(".")[0]
         if top in ("recalld", "supervisor", "worker", "prompts"):
-            why = _inner_fault(module, own, name, for_types=_is_for_types(source, line))
+            why = _inner_fault(module, own, name)
         elif top in sys.stdlib_module_names or top == "_typeshed":
             pure = not _within(module, PURE) or top in PURE_IMPORTS or (top == "pathlib" and _is_for_types(source, line))
             why = "" if pure else f"is a rule and imports {name}"
@@ -149,13 +149,13 @@ def import_faults(module: str, source: str) -> list[Fault]:
     return found
 
 
-def _inner_fault(module: str, own: int | None, name: str, *, for_types: bool) -> str:
+def _inner_fault(module: str, own: int | None, name: str) -> str:
     if _within(module, ("worker",)):
         return "" if _within(name, WORKER) else f"is the worker's and imports {name}"
     theirs = _floor_of(name)
     if own is None or theirs is None:
         return f"imports {name}, which is in no package of FLOORS"
-    if theirs > own and not (name == "supervisor.workspace" and for_types):
+    if theirs > own:
         return f"imports {name}, which comes later than its own package"
     if _within(module, PURE) and not _within(name, PURE_MAY_IMPORT):
         return f"is a rule and imports {name}"
@@ -220,14 +220,7 @@ def test_writes_and_clock_reads_happen_only_in_the_allowed_modules():
 
 
 def test_imports_form_no_cycle():
-    graph = {
-        module: {
-            name
-            for line, name in _imports(ast.parse(source))
-            if not (name == "supervisor.workspace" and _is_for_types(source, line))
-        }
-        for module, source in _sources().items()
-    }
+    graph = {module: {name for _, name in _imports(ast.parse(source))} for module, source in _sources().items()}
     seen: dict[str, bool] = {}
 
     def visit(module: str, path: tuple[str, ...]) -> None:

@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
-from supervisor.protocol.clock import from_wire
+from supervisor.protocol.clock import from_wire, to_wire
 from supervisor.protocol.message import History, Message, with_id, with_timestamp
 
 if TYPE_CHECKING:
@@ -100,13 +100,18 @@ def reinsert_lost(history: History, lost: Sequence[Message], order: Collection[s
 
 def _is_possible(message: Message, known: Known, latest: datetime) -> bool:
     """Tell whether the time is possible; that of a known message was judged at first sight, whatever the clock says today."""
-    return message.created_at is not None and (message.id in known.ids or message.created_at <= latest)
+    if message.created_at is None:
+        return False
+    if message.created_at > latest and message.id in known.times:  # a backup may be from before its time was assigned
+        return to_wire(message.created_at) == known.times[message.id]
+    return message.id in known.ids or message.created_at <= latest
 
 
 def _with_time(message: Message, known: Known, now: datetime, future: timedelta) -> Message:
-    if message.id in known.times and "createdAtFound" not in message.raw:
+    is_possible = _is_possible(message, known, now + future)
+    if message.id in known.times and ("createdAtFound" not in message.raw or not is_possible):
         return with_timestamp(message, from_wire(known.times[message.id]))
-    return message if _is_possible(message, known, now + future) else with_timestamp(message, now)
+    return message if is_possible else with_timestamp(message, now)
 
 
 def _with_ids(history: History, known: Known) -> History:

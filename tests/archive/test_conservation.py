@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.world import WITH_MODEL, UnsyncedDisk, World, at, message, unreachable
@@ -160,8 +160,14 @@ ACTS = st.one_of(
 )
 
 
+# a dropped file whose time is ahead of the clock, and a history that is then restored from before that time was corrected
+AHEAD = [("say", 1, 0, False), ("round", "all", False), ("drop", 0), ("round", "due", False), ("damage", 0)]
+
+
 @settings(max_examples=120, deadline=None)
 @given(st.lists(ACTS, min_size=4, max_size=18))
+@example(AHEAD)
+@example([("say", 1, 0, False), ("round", "all", True), ("drop", 21), ("round", "due", False), ("damage", 19), ("strip",)])
 def test_workspace_neither_loses_nor_duplicates_a_message(acts):
     with TemporaryDirectory() as folder:
         tracked = Tracked(Path(folder))

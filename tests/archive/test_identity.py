@@ -228,3 +228,11 @@ def test_assign_ids_duplicates_rather_than_loses_a_repeated_message():
     again = assign_ids(talk("好的", "好的", timed=False), known_of(met, met[1:]), NOON)
     assert len(set(ids(again))) == 2
     assert ids(again)[0] == ids(met)[1]
+
+
+def test_assign_ids_restores_the_assigned_time_in_a_backup_from_before_it():
+    late = entry({"id": "m1", "role": "user", "text": "从手机来", "createdAt": "2027-01-01T00:00:00Z", "createdAtFound": None})
+    known = Known(ids=("m1",), times={"m1": "2026-01-31T02:00:00.000Z"})
+    (found,) = assign_ids((late,), known, NOON)
+    assert found.raw["createdAt"] == "2026-01-31T02:00:00.000Z"
+    assert assign_ids((found,), known, NOON - timedelta(days=9)) == (found,)  # and it stays, though the clock is set back

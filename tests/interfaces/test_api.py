@@ -144,7 +144,7 @@ def test_api_get_explains_an_invalid_citation_and_a_missing_path(memory, world):
         memory.get("memory.md#L2", 1, 1)
     with pytest.raises(BadRequest, match="#L3-L2 ends before it begins"):
         memory.get("memory.md#L3-L2")
-    with pytest.raises(NotFound, match=r"nosuch\.md is not there"):
+    with pytest.raises(NotFound, match=r"nosuch\.md does not exist"):
         memory.get("nosuch.md")
     with pytest.raises(BadRequest, match="no memory file"):
         memory.get("notes.md")

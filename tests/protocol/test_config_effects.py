@@ -13,21 +13,21 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from worker.main import main
 
 from supervisor.events import EventLog
-from supervisor.protocol.config import Config
+from supervisor.protocol.config import Config, literal
 from supervisor.protocol.errors import BadConfig
 from supervisor.protocol.inbox import Chat
 from supervisor.protocol.message import read_message
 from supervisor.protocol.paths import check_filesystem
-from supervisor.protocol.settings import dotted, keys, literal
-from supervisor.recall.rerank import Rescoring
+from supervisor.protocol.settings import dotted, keys
+from supervisor.recall.rerank import Reranker
 from supervisor.service.workers import Workers
 from tests.llm import server as llm
 from tests.llm.shop import SENTENCES
 from tests.recall import vectors
 from tests.world import ZONE, FaultyDisk, World, at, message, message_on, talk
+from worker.__main__ import main
 from worker.providers import choose
 
 if TYPE_CHECKING:
@@ -308,7 +308,7 @@ def has_a_second_for_the_backend(world: World) -> bool:
             given.append(within_s)
             return [1.0 for _ in units]
 
-    world.ws.rescoring = Rescoring(Patient)
+    world.ws.reranker = Reranker(Patient)
     remember(world, PEANUT)
     world.search("花生过敏吗")
     return any(span > 1 for span in given)
@@ -520,7 +520,7 @@ def cache_in_megabytes(world: World) -> bool:
     with vectors.Server() as server, pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(world.root / "cache"))
         world.reopen(world.toml.replace(NOWHERE, server.url))
-        store = world.ws.rescoring.backend()._vectors
+        store = world.ws.reranker.backend()._vectors
         for n in range(5):
             store.put({f"{n}-{m}".encode(): bytes(1024) for m in range(1000)})
         return sum(path.stat().st_size for path in (world.root / "cache").rglob("*.sqlite")) > 3_000_000
@@ -531,17 +531,17 @@ def cache_in_megabytes(world: World) -> bool:
 
 def turn_made_ready(world: World) -> bool:
     world.ask(message("q1", "2026-01-31T09:59"))
-    return world.ready().look() is not None
+    return world.prepared_contexts().update() is not None
 
 
 def inbox_told_broken_in_two_seconds(world: World) -> int:
     """Events of an inbox that is broken, two seconds after it was written."""
     world.put("inbox.json", b"[{")
-    ready = world.ready()
+    prepared = world.prepared_contexts()
     with by_the_clock_of(world, "supervisor.context.prepared"):
-        ready.look()
+        prepared.update()
         world.forward(seconds=2)
-        ready.look()
+        prepared.update()
     return len(world.events.of("inbox_invalid"))
 
 
@@ -554,7 +554,7 @@ def looks_at_the_tree(world: World) -> bool:
         def __exit__(self, *_: object) -> None: ...
         def hint(self, name: str) -> None: ...
         def memory_changed(self) -> None: ...
-        def look(self) -> None:
+        def check_index(self) -> None:
             world.forward(seconds=1)
             if world.clock.seconds >= 10:
                 supervisor.stop()
@@ -737,7 +737,8 @@ def read_keys() -> set[str]:
 
 
 def is_config(node: ast.expr) -> bool:
-    return (isinstance(node, ast.Name) and node.id == "config") or (isinstance(node, ast.Attribute) and node.attr == "config")
+    name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+    return name in {"config", "_config"}
 
 
 def test_config_keys_have_an_effect_or_wait_for_their_feature() -> None:

@@ -11,7 +11,7 @@ import pytest
 from supervisor.protocol.config import render_default
 from supervisor.workspace import open_workspace
 from tests.world import GOOD_SUMMARY, WITHOUT_MODEL, World, message
-from worker.prompts import load
+from worker.prompts import load_template
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -197,7 +197,7 @@ def test_inbox_of_an_editor_has_its_turn_made_ready(world: World, editor: str) -
     world.refresh()
     world.put("inbox.json", json.dumps([message("q1", "2026-01-31T09:59", "花生过敏吗")], indent=1).encode())
     save(world, "inbox.json", editor)
-    turn = world.ready().look()
+    turn = world.prepared_contexts().update()
     assert turn
     receipt = world.why(turn)
     assert receipt.question == "花生过敏吗"
@@ -231,7 +231,7 @@ def test_prompt_of_an_editor_asks_the_same(world: World, editor: str) -> None:
     world.put(f"prompts/{name}", (resources.files("prompts") / name).read_bytes() + "\n语气要像老朋友。\n".encode())
 
     def asked() -> str:
-        return load("daily-summary", "zh", world.files, world.paths).fill("2026-01-10", "材料", "")
+        return load_template("daily-summary", "zh", world.files, world.paths).fill("2026-01-10", "材料", "")
 
     before = asked()
     assert "老朋友" in before

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from supervisor.events import EventLog
-from supervisor.interfaces.socket_server import open_door
+from supervisor.interfaces.socket_server import serve_socket
 from supervisor.protocol.paths import QUEUE_FOLDERS, WORKERS, WorkspacePaths, period_of_name
 from supervisor.protocol.period import day
-from supervisor.service.lock import alone
+from supervisor.service.lock import supervisor_lock
 from supervisor.workspace import make_workspace
 from tests.llm.server import Act, Server
 from tests.llm.shop import SENTENCES
@@ -27,19 +27,12 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 PATHS = WorkspacePaths(Path("workspace"))
-PROPERTIES = sorted(name for name, value in vars(WorkspacePaths).items() if isinstance(value, property) and name != "folders")
+PROPERTIES = sorted(name for name in vars(WorkspacePaths) if isinstance(getattr(PATHS, name, None), Path) and name != "root")
 
 #: What WorkspacePaths names and recalld only reads, and why.
 READ_ONLY = {"inbox": "the assistant writes what waits for a turn (docs/reference/protocol.md, 7)"}
 #: Folders in which every file belongs to what the folder is named for.
 FOLDERS = ("turns", "pieces", "quarantine", "previous", "drop_box")
-#: What a life writes and neither WorkspacePaths nor the table names.
-UNNAMED = {
-    ".recalld/index": "the index is at a place that only index/index.py knows",
-    ".recalld/index.lock": "its lock is at a place that only index/index.py and service/background.py know",
-    ".recalld/socket": "the socket is at a place that only interfaces/ knows",
-    ".recalld/socket.path": "where the socket is, if not here, is at a place that only interfaces/ knows",
-}
 
 
 @dataclass(frozen=True)
@@ -75,7 +68,11 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
         talk_and_summaries(world)
         questions(world)
         damage(world)
-        with alone(world.ws), open_door(world.paths, world.files, lambda _: {}, lambda _: None), signals_as_they_were():
+        with (
+            supervisor_lock(world.ws),
+            serve_socket(world.paths, world.files, lambda _: {}, lambda _: None),
+            signals_as_they_were(),
+        ):
             model_at_work(world, server)
             tree = {path.relative_to(root).as_posix() for path in root.rglob("*")}
         yield Life(world, frozenset(tree - {"inbox.json"} | disk.names_made(root)))
@@ -111,7 +108,7 @@ def talk_and_summaries(world: World) -> None:
 def questions(world: World) -> None:
     """Asked, with a receipt; made ready for the inbox; and by a canary."""
     world.ask(message("q1", "2026-01-31T10:00", "nginx 的配置在哪里？"))
-    world.ready().look()
+    world.prepared_contexts().update()
     world.refresh()
     world.save_receipt(world.context("nginx 的配置在哪里？"))
     world.probe()
@@ -194,16 +191,7 @@ def is_named(name: str) -> bool:
 
 
 def test_life_writes_nothing_that_paths_or_protocol_do_not_name(life: Life) -> None:
-    known = [f"{name}/" for name in UNNAMED]
-    strange = sorted(name for name in life.written if not is_named(name))
-    assert [name for name in strange if not f"{name}/".startswith(tuple(known))] == []
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=why)) for name, why in UNNAMED.items()]
-)
-def test_paths_or_protocol_name_every_file_of_the_machine(name: str) -> None:
-    assert is_named(name)
+    assert sorted(name for name in life.written if not is_named(name)) == []
 
 
 @pytest.mark.parametrize("name", [name for name in PROPERTIES if name not in READ_ONLY])

@@ -15,7 +15,7 @@ import pytest
 
 from supervisor.protocol.errors import Busy
 from supervisor.service.daemon import Supervisor
-from supervisor.service.lock import alone
+from supervisor.service.lock import supervisor_lock
 from supervisor.service.workers import Workers
 from tests.world import IN_SHANGHAI, FaultyDisk, World, at, message_on
 
@@ -33,7 +33,7 @@ ENDS = "the error ends the supervisor: it does not go on, and no event tells of 
 SILENT = "it goes on, and no event tells of it"
 #: Where the loop calls, and what is wrong there today.
 SITES = {
-    "_events > watch": "",
+    "_watch > watch": "",
     "run > near_changed": ENDS,
     "run > check": ENDS,
     "_tree_changed > tree_changed": ENDS,
@@ -145,7 +145,7 @@ class Life:
             patch.setattr("supervisor.service.workers.subprocess.Popen", self.fork)
             patch.setattr("supervisor.service.watcher.Observer", lambda: Watcher(self.gate))
             try:
-                with alone(self.world.ws) as held:
+                with supervisor_lock(self.world.ws) as held:
                     self.held = held
                     self.supervisor.run(self)
             except (OSError, Busy) as error:
@@ -161,7 +161,7 @@ class Life:
 
     def memory_changed(self) -> None: ...
 
-    def look(self) -> None:
+    def check_index(self) -> None:
         """Half a minute later, something happens."""
         self.passes += 1
         self.world.clock.advance(WAITS)

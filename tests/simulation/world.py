@@ -321,7 +321,7 @@ class SimulatedWorld:
 
     def not_too_late(self) -> list[str]:
         """Return the groups of days whose wait is over, that nothing hinders, and that the last round left waiting."""
-        if not self.life or self.life.supervisor._ageless_until > self.clock.seconds:
+        if not self.life or self.life.supervisor._no_ageing_until > self.clock.seconds:
             return []  # after a jump of the clock nothing goes by age for a while
         files = self.disk.tree()
         task_queue = [path for path in files if path.startswith(("worker/queue/", "worker/running/", "worker/results/"))]
