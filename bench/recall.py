@@ -130,7 +130,7 @@ def main() -> None:
     parser.add_argument("--zone", default="", help="time zone of the workspaces; default: UTC, of our own Asia/Shanghai")
     parser.add_argument("--root", type=Path, help="keep the workspaces here, and use those that are there")
     options = parser.parse_args()
-    layouts = ("files", "history") if options.paths in ("", "both") else (options.paths,)
+    layouts = ("files", "history") if options.layout in ("", "both") else (options.layout,)
     zone = ZoneInfo(options.zone or ("UTC" if options.data else "Asia/Shanghai"))
     settings = {
         f"RECALLD_{key.replace('.', '_').upper()}": value for key, _, value in (one.partition("=") for one in options.set)
@@ -139,7 +139,7 @@ def main() -> None:
     home = data / "workspaces" if options.data else None
     questions = questions_of(data, options.dataset)
     asked = {one["ws"]: one["asked_at"] for one in questions}
-    for layout in layouts if not options.data or options.paths else ("files",):
+    for layout in layouts if not options.data or options.layout else ("files",):
         root = (options.root or Path(tempfile.mkdtemp(prefix="recall-"))) / layout
         rows = []
         for name, at in asked.items():

@@ -28,8 +28,8 @@ from supervisor.protocol.settings import dotted, keys
 from supervisor.protocol.summary_file import parse_summary, render_summary
 from supervisor.protocol.task import REASONS, parse_result, parse_task, render_result, render_task
 from supervisor.service.fsck import fsck
+from supervisor.service.round import intake
 from supervisor.service.status import plan, status
-from supervisor.service.steps import intake
 from supervisor.summaries.llm_state import provider_state
 from supervisor.workspace import make_workspace, open_workspace
 

@@ -37,8 +37,19 @@ from supervisor.service.background import IndexUpdater, ask_canaries, prepare_ba
 from supervisor.service.daemon import Supervisor
 from supervisor.service.fsck import fsck, repair
 from supervisor.service.lock import any_worker, reclaim, sweep
-from supervisor.service.round import Round, run_round, until_settled
-from supervisor.service.steps import archive, collect, intake, reconcile_flags, restore_history, submit, trim_history, why_due
+from supervisor.service.round import (
+    Round,
+    archive,
+    collect,
+    intake,
+    reconcile_flags,
+    restore_history,
+    run_round,
+    submit,
+    trim_history,
+    until_settled,
+    why_due,
+)
 from supervisor.summaries.llm_state import provider_state
 from supervisor.summaries.submit import submit_again
 from supervisor.workspace import Workspace

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 from supervisor.index.documents import chunk_file
 from supervisor.protocol.clock import within
 from supervisor.protocol.errors import BadConfig, SupervisorError
-from supervisor.recall.embeddings import Refused
-from supervisor.recall.vector_cache import digest
+from supervisor.recall.embeddings import Refused, digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,8 +30,7 @@ if TYPE_CHECKING:
     from supervisor.protocol.config import Config
     from supervisor.protocol.files import Files
     from supervisor.protocol.paths import WorkspacePaths
-    from supervisor.recall.embeddings import Embeddings
-    from supervisor.recall.vector_cache import Vectors
+    from supervisor.recall.embeddings import Embeddings, Vectors
 
 #: Where packages register a backend: the name is that of `[recall] backend`, the object is called with the configuration.
 GROUP: Final = "recalld.backends"
@@ -231,8 +229,7 @@ def _hybrid(config: Config, environ: Mapping[str, str], files: Files) -> Backend
         raise BadConfig("recall.backend", why)
     from platformdirs import user_cache_path
 
-    from supervisor.recall.embeddings import Embeddings
-    from supervisor.recall.vector_cache import Vectors
+    from supervisor.recall.embeddings import Embeddings, Vectors
 
     embeddings = Embeddings(config, environ)
     folder = user_cache_path("recalld") / "vectors"

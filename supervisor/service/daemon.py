@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Final
 from supervisor.protocol.clock import steady_s
 from supervisor.protocol.errors import BadFile, Busy
 from supervisor.protocol.paths import check_inside
-from supervisor.service.round import Round, run_round
-from supervisor.service.steps import restore_history
+from supervisor.service.round import Round, restore_history, run_round
 from supervisor.service.watcher import ChangeDetector
 from supervisor.summaries.llm_state import provider_state
 

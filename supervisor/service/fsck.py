@@ -20,7 +20,7 @@ from supervisor.protocol.errors import SupervisorError
 from supervisor.protocol.frontmatter import read_head
 from supervisor.protocol.lenient_json import parse_json, recover_prefix
 from supervisor.protocol.message import Archived, InvalidEntry, Key, Message, read_message
-from supervisor.service.steps import restore_history
+from supervisor.service.round import restore_history
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

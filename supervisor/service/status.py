@@ -13,7 +13,7 @@ from supervisor.protocol.clock import to_wire
 from supervisor.protocol.errors import BadFile, Busy
 from supervisor.protocol.message import Archived, History, InvalidEntry, Message
 from supervisor.recall.canaries import CanaryStore, rate
-from supervisor.service.steps import why_due
+from supervisor.service.round import why_due
 from supervisor.summaries.llm_state import (
     BYTES_PER_TOKEN,
     bytes_by_group,

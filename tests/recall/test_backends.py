@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from supervisor.index.hit import Hit, Passage
 from supervisor.protocol.config import load
+from supervisor.recall.embeddings import Vectors, digest
 from supervisor.recall.rerank import GROUP, add_scores
-from supervisor.recall.vector_cache import Vectors, digest
 from tests.recall.vectors import FAULTS, Server
 from tests.world import WITHOUT_MODEL, message
 

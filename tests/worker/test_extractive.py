@@ -11,9 +11,8 @@ from supervisor.protocol.dated_file import Block
 from supervisor.protocol.summary_file import SOURCES, Source, Summary, parse_summary, render_summary
 from supervisor.text.small_talk import is_chitchat
 from worker.providers import choose
-from worker.providers.cues import substance
 from worker.providers.extractive import LIMITS, Extractive, extract
-from worker.providers.sentences import cut, sentences
+from worker.providers.sentences import cut, sentences, substance
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 MORNING = datetime(2026, 6, 20, 1, 0, tzinfo=UTC)  # 09:00 in Shanghai

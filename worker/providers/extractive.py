@@ -23,9 +23,8 @@ from supervisor.protocol.dated_file import Block
 from supervisor.text.language import language_of
 from supervisor.text.small_talk import is_chitchat
 from worker.providers import ranking, topics
-from worker.providers.cues import substance
 from worker.providers.ranking import choose
-from worker.providers.sentences import LONGEST, clean, cut
+from worker.providers.sentences import LONGEST, clean, cut, substance
 from worker.providers.talk import Line, lines_of, named_speakers
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from supervisor.text.small_talk import is_chitchat
 from supervisor.text.tokenizer import spelled
 from supervisor.text.word_frequency import rarity
-from worker.providers.cues import columns, cue_worth, substance
+from worker.providers.sentences import columns, cue_worth, substance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from supervisor.protocol.clock import local
 from supervisor.text.small_talk import is_chitchat
-from worker.providers.cues import substance
-from worker.providers.sentences import clean, cut, sentences_and_items
+from worker.providers.sentences import clean, cut, sentences_and_items, substance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

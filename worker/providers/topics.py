@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from supervisor.text.chinese import is_noun
 from supervisor.text.tokenizer import HAN, spelled
 from supervisor.text.word_frequency import is_known, rarity
-from worker.providers.cues import columns, names_nothing, substance, topical
+from worker.providers.sentences import columns, names_nothing, substance, topical
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -68,7 +68,7 @@ def restore(
 ) -> None:
     """Put a damaged or lost history.json together again, now; with --from, add what a copy of it has that is nowhere else."""
     from supervisor.archive.restore import add_missing
-    from supervisor.service.steps import restore_history
+    from supervisor.service.round import restore_history
 
     ws, at = opened(workspace, now)
     ws.prepare()
