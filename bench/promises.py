@@ -32,9 +32,10 @@ from bench.served import ENVIRON, served
 from supervisor.protocol.clock import utc_now
 from supervisor.protocol.dated_file import Block
 from supervisor.query.dates import spans
-from supervisor.recall.search import recall
-from supervisor.summaries.quality import cleaned, reject_reason, says_nothing
+from supervisor.summaries.quality import reject_reason
+from supervisor.text.llm_output import cleaned
 from supervisor.text.redact import redacted
+from supervisor.text.small_talk import says_nothing
 from supervisor.workspace import open_workspace
 from worker.providers import Cancelled, ProviderError
 from worker.providers.extractive import extract
@@ -96,12 +97,14 @@ def mute_supervisor(root: Path) -> None:
 
 def recall_timeout(root: Path, toml: str, what: str) -> None:
     (root / "recalld.toml").write_text(toml, encoding="utf-8")
-    recall(open_workspace(root, {}, utc_now), "电钢琴", utc_now())  # what is loaded at its first use is not in the limit
+    open_workspace(root, {}, utc_now).searcher.search(
+        "电钢琴", utc_now()
+    )  # what is loaded at its first use is not in the limit
     shutil.rmtree(root / ".recalld" / "index", ignore_errors=True)
     show(
         f"`recall.timeout_ms` ends a search {what}",
         "250 ms",
-        longest_ms(lambda: recall(open_workspace(root, {}, utc_now), "电钢琴 nas17", utc_now())),
+        longest_ms(lambda: open_workspace(root, {}, utc_now).searcher.search("电钢琴 nas17", utc_now())),
     )
 
 

@@ -251,7 +251,7 @@ def test_floor_tables_name_only_existing_modules():
         ("supervisor.protocol.files", "from supervisor.archive.plan import due"),
         ("supervisor.protocol.message", "import time"),
         ("supervisor.text.tokenizer", "from supervisor.protocol.files import Files"),
-        ("supervisor.archive.run", "from supervisor.summaries.submit import roll_up"),
+        ("supervisor.archive.run", "from supervisor.summaries.submit import submit_due"),
         ("supervisor.recall.search", "from supervisor.context import build"),
         ("supervisor.archive.run", "def f():\n    from supervisor.service.daemon import Supervisor"),
         ("supervisor.service.daemon", "import worker.loop"),

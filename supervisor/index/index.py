@@ -1,8 +1,8 @@
 """
 The search index of memory under `.recalld/index/`: update it, rebuild it when it is damaged, and search it.
 
-The folder can be deleted or damaged at any moment: the index is rebuilt from the files (docs/architecture.md, "What everything
-rests on"). One process writes at a time, under `index.lock`; another one searches the last commit, with later changes
+The folder can be deleted or damaged at any moment: the index is rebuilt from the files (docs/architecture.md,
+"Principles"). One process writes at a time, under `index.lock`; another one searches the last commit, with later changes
 held in memory. A search checks the files that it is about to cite, and searches the present text of one that has changed.
 """
 

@@ -135,7 +135,6 @@ BAD = {
 
 @pytest.mark.parametrize("data", BAD.values(), ids=BAD)
 def test_history_refuses_damaged_data_and_does_not_overwrite_it(world, data):
-    """A32, B13, H30."""
     world.write(data)
     with pytest.raises(BadFile, match=r"it was not overwritten"):
         world.ws.history.read()

@@ -92,7 +92,6 @@ def test_assign_ids_fills_a_missing_time_with_now():
     ],
 )
 def test_assign_ids_replaces_an_impossible_time_and_keeps_the_original(time):
-    """A34, H39."""
     (found,) = assign_ids((parsed_message("m0", when=None, createdAt=time),), Known(), NOON)
     assert found.created_at == NOON
     assert found.raw["createdAtFound"] == time
@@ -147,7 +146,7 @@ def test_assign_ids_gives_an_added_message_a_new_id(timed):
 
 
 def test_assign_ids_treats_repeated_text_after_the_last_known_as_new():
-    """4H, 13: 'good morning' of today is not that of last month, which has been trimmed."""
+    """'good morning' of today is not that of last month, which has been trimmed."""
     met = assign_ids(talk("早", "好的", "晚安", timed=False), Known(), NOON)
     left = met[1:]
     again = assign_ids((*stripped(left, "createdAt"), *talk("早", timed=False)), known_of(met, left), NOON)

@@ -75,7 +75,6 @@ def test_intake_keeps_only_the_final_text_of_a_streamed_answer(world):
 
 
 def test_intake_treats_an_edited_text_as_a_revision_and_keeps_the_id(world):
-    """H14."""
     world.write([message("1", "2026-01-31T09:00", "改到周四")])
     world.settle()
     world.write([{**world.history()[0], "text": "改到周五"}])
@@ -100,7 +99,6 @@ def test_intake_treats_an_id_that_looks_like_a_revision_as_ordinary(world):
 
 
 def test_intake_reinserts_lost_messages_once_in_their_place(world):
-    """H27."""
     raws = talk("2026-01-31T09:00", 4)
     world.write(raws)
     world.intake()

@@ -88,7 +88,6 @@ def exchange(*said: tuple[str, float], session: str | None = None) -> list[Messa
 
 
 def test_without_open_questions_leaves_out_a_recent_question():
-    """A35."""
     said = exchange(("user", 30), ("assistant", 29), ("user", 9.99))
     assert without_open_questions(said, NOON) == tuple(said[:2])
     assert without_open_questions(said, NOON + timedelta(seconds=1)) == tuple(said)
@@ -132,7 +131,7 @@ def test_without_open_questions_keeps_order_and_old_questions(history, now):
 
 @pytest.mark.parametrize("zone_name", ZONES)
 def test_plan_days_uses_the_local_day_around_midnight(zone_name):
-    """B15: 00:30 in Shanghai is still yesterday in UTC."""
+    """00:30 in Shanghai is still yesterday in UTC."""
     zone = ZoneInfo(zone_name)
     midnight = datetime(2026, 2, 1, tzinfo=zone).astimezone(UTC)
     said = [parsed_message("夜", "跨年了", midnight - 30 * MINUTE), parsed_message("晨", "新年好", midnight + 30 * MINUTE)]
@@ -179,7 +178,7 @@ def test_plan_days_merges_messages_with_equal_id_and_text():
 
 
 def test_plan_days_merges_equal_id_and_text_with_different_times():
-    """A26: the same id and text are the same message, whatever the time of the second says."""
+    """The same id and text are the same message, whatever the time of the second says."""
     plan = plan_days(
         [parsed_message("m0", "好的", NOON - timedelta(days=1)), parsed_message("m0", "好的", NOON)], SHANGHAI, (), never
     )

@@ -28,7 +28,6 @@ def quarantine(folder: Path) -> Quarantine:
 
 
 def test_quarantine_keeps_one_copy_of_the_same_bytes(quarantine: Quarantine, folder: Path) -> None:
-    """H31."""
     assert [quarantine.keep("history.json", TORN) for _ in range(3)] == ["new", "known", "known"]
     (copy,) = folder.iterdir()
     assert copy.name == f"history.json.{sha256(TORN).hexdigest()[:12]}"

@@ -31,7 +31,7 @@ def test_reconcile_resets_pending_when_no_file_holds_the_message(world):
 
 @pytest.mark.parametrize("flag", [False, "pending"])
 def test_reconcile_sets_true_when_a_file_holds_the_message(world, flag):
-    """A10, H9: a crash between the file and the flag; nothing is written twice."""
+    """A crash between the file and the flag; nothing is written twice."""
     world.write([message_on("2026-01-30")])
     world.settle()
     before = world.archived()
@@ -74,7 +74,6 @@ def test_submit_queues_a_pending_group_again_when_its_task_is_lost(world):
 
 
 def test_archive_writes_a_message_that_was_flagged_true_too_early(world):
-    """H10."""
     world.write([message_on("2026-01-10", archived=True)])
     world.settle()
     assert world.archived() == [("2026-01-10-nginx", "关于 nginx 的话")]
@@ -160,7 +159,6 @@ def test_trim_drops_messages_whose_file_a_person_deleted(world):
 
 
 def test_trim_keeps_the_order_of_history(world):
-    """B23."""
     world.reopen(world.toml + "[history]\nsoft_cap = 30\nhard_cap = 35\n")
     raws = [*talk("2026-01-30T09:00", 20), *talk("2026-01-10T09:00", 20), *talk("2026-01-31T09:00", 20)]
     world.model.script = unreachable

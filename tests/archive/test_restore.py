@@ -22,7 +22,7 @@ DAMAGED = {
 
 @pytest.mark.parametrize("data", DAMAGED.values(), ids=DAMAGED)
 def test_round_reports_a_damaged_history_once_and_runs_the_other_steps(world, data):
-    """A32, H30: nothing is written over a file that a person may still be editing."""
+    """Nothing is written over a file that a person may still be editing."""
     world.write(talk("2026-01-10T09:00", 2))
     world.round("all")
     world.write(data)

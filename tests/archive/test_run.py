@@ -37,7 +37,6 @@ def test_archive_runs_first_when_the_oldest_message_is_six_hours_old(world):
 
 
 def test_archive_reads_the_last_run_from_the_files_after_a_restart(world):
-    """A7."""
     world.write(talk("2026-01-31T09:00", 2))
     world.round("all")
     world.add(*talk("2026-01-31T09:30", 2))
@@ -48,7 +47,6 @@ def test_archive_reads_the_last_run_from_the_files_after_a_restart(world):
 
 
 def test_archive_runs_despite_a_file_created_in_the_future(world):
-    """4H, 11."""
     world.clock.forward(days=400)
     world.write(talk("2026-01-31T09:00", 2))
     world.round("all")
@@ -117,7 +115,6 @@ def test_archive_marks_messages_pending_before_it_creates_the_file(world, monkey
 
 
 def test_archive_writes_a_question_and_its_answer_to_one_file(world):
-    """A35."""
     world.write([*talk("2026-01-31T03:00", 2), message("q", "2026-01-31T09:55", "备份在哪？")])
     assert world.round().archived == 2
     world.add(message("a", "2026-01-31T09:56", "在 /srv/backup。", "assistant"))
@@ -151,7 +148,6 @@ def test_archive_creates_a_new_file_for_each_run_of_the_same_day(world):
 
 
 def test_archive_does_not_reuse_the_name_of_a_deleted_file(world):
-    """4H, 6."""
     world.write([message("1", "2026-01-20T09:00", "重启 nginx")])
     world.settle()
     (path,) = world.dated_files()
@@ -211,7 +207,6 @@ def test_archive_keeps_a_file_that_a_person_created_under_its_name(world, monkey
 
 
 def test_archive_does_not_rewrite_a_block_that_a_person_deleted(world):
-    """4H, 7."""
     world.write([message("1", "2026-01-31T09:00", "重启 nginx"), message("2", "2026-01-31T09:01", "密码是花生")])
     world.settle()
     (name,) = world.dated_files()
@@ -274,7 +269,6 @@ def test_archive_skips_a_message_that_intake_has_not_seen(world, late):
 
 
 def test_archive_reports_an_overflow_once_and_runs_once(world):
-    """A33, B22, H25."""
     world.reopen(world.toml + "[history]\nhard_cap = 10\nsoft_cap = 8\n")
     world.write([message(f"m{n}", "2026-01-31T09:58", f"第 {n} 句", "assistant") for n in range(11)])
     assert world.round().archived == 11
@@ -297,7 +291,6 @@ def test_archive_runs_at_most_once_in_ten_minutes_on_overflow(world):
 
 
 def test_archive_writes_a_very_large_message_verbatim(world):
-    """H17."""
     text = "很长的一段话。" * 150_000
     world.write([message("1", "2026-01-31T09:00", text)])
     world.settle()

@@ -50,7 +50,6 @@ def test_slug_of_uses_the_most_specific_latin_words(texts, slug):
     ],
 )
 def test_slug_of_contains_no_secret(secret):
-    """A18, B20."""
     slug = slug_of([secret, "再说一遍"])
     for piece in ("hunter2", "opensesame", "abcdefgh", "letmein", "xiaowang"):
         assert piece not in slug

@@ -78,7 +78,6 @@ def test_trim_counts_serialized_bytes_against_the_10_mb_limit():
 
 
 def test_trim_keeps_the_newest_messages_after_300_pending_ones():
-    """4H, 10."""
     history = (*talk(300, "pending"), *talk(4, first=300))
     left = trim(history, everything, Caps())
     assert ids(left)[-4:] == ["m300", "m301", "m302", "m303"]

@@ -29,7 +29,7 @@ ONE_OF_EACH = {
     e.NoPermission("history.json", "Permission denied"): 77,
     e.AlreadyRuns("/srv/memory"): 75,
     e.LockLost("/srv/memory"): 75,
-    e.InternalError("roll-up", "KeyError", "rollup.py:42"): 1,
+    e.InternalError("roll-up", "KeyError", "submit.py:42"): 1,
 }
 
 

@@ -238,7 +238,7 @@ def test_submit_marks_messages_pending_before_it_creates_the_task(world, monkeyp
     assert seen == [["pending", "pending"]]
 
 
-def test_submit_writes_kind_period_and_material_but_no_prompt_into_the_task(world):
+def test_submit_writes_kind_period_and_material_but_no_prompt(world):
     world.write(on("2026-01-10"))
     world.round("all")
     (path,) = world.ws.task_queue.queue.iterdir()

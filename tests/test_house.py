@@ -1,0 +1,27 @@
+"""The house stays easy to read: sizes of modules, names of tests, no references to documents that a reader does not have."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PRODUCT = [path for name in ("recalld", "supervisor", "worker", "prompts") for path in (ROOT / name).rglob("*.py")]
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
+#: Codes such as "A27." or "4H, 7" at the start of a docstring, and files that are not in the repository.
+ABSENT = re.compile(r'"""(4[A-H], ?\d+|[ABCDHS]\d{1,2})\b|\b(holes|features)\.md\b')
+
+
+def test_modules_are_at_most_400_lines():
+    assert [path.name for path in PRODUCT if path.read_text(encoding="utf-8").count("\n") > 400] == []
+
+
+def test_names_of_tests_are_at_most_70_characters():
+    names = [name for path in TESTS for name in re.findall(r"def (test_\w+)", path.read_text(encoding="utf-8"))]
+    assert names
+    assert [name for name in names if len(name) > 70] == []
+
+
+def test_sources_cite_no_absent_documents():
+    others = [path for path in [*PRODUCT, *TESTS] if path != Path(__file__)]
+    assert [path.name for path in others if ABSENT.search(path.read_text(encoding="utf-8"))] == []
