@@ -112,7 +112,7 @@ class Workspace:
         """Return the last failure of each group that waits for a retry."""
         from supervisor.archive.flags import Failure
 
-        return {group: Failure(*fields) for group, fields in self.task_queue.failures().items()}
+        return Failure.by_group(self.task_queue.failures())
 
 
 def open_workspace(

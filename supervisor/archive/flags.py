@@ -46,6 +46,11 @@ class Failure:
     next_at: datetime
     reason: str
 
+    @classmethod
+    def by_group(cls, stored: Mapping[str, tuple[int, datetime, datetime, str]]) -> dict[str, Failure]:
+        """Return the last failure of each group that waits for a retry, from what `TaskQueue.failures` reads."""
+        return {group: cls(*fields) for group, fields in stored.items()}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:

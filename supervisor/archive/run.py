@@ -108,7 +108,7 @@ def reconcile_flags(
         present=frozenset(file.name for file in files),
         covered=covered(files, memory.summaries()),
         active_groups=task_queue.active_groups().keys(),
-        failures={group: Failure(*fields) for group, fields in task_queue.failures().items()},
+        failures=Failure.by_group(task_queue.failures()),
     )
     # decide
     step = partial(reconcile, evidence=evidence, today=today, recent_days=recent_days)

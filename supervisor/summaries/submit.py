@@ -49,7 +49,7 @@ def submit_due(
     # gather
     # fsck reports a dated file that lost its head: it is no note; and whose words a file missed by the journal has is not known
     files = [file for file in memory.dated() if file.ours == (file.name in journal.names)]
-    summaries, failures, active = memory.summaries(), _failures(task_queue), task_queue.active_groups()
+    summaries, failures, active = memory.summaries(), Failure.by_group(task_queue.failures()), task_queue.active_groups()
     today, recent_days = local_day(now, config.archive.zone), config.archive.recent_days
     # decide
     writer = summary_writer(config, failures)
@@ -101,7 +101,7 @@ def submit_again(
     journal.refuse_newer()
     prepare()
     if period.group not in task_queue.active_groups():
-        failure = _failures(task_queue).get(period.group)
+        failure = Failure.by_group(task_queue.failures()).get(period.group)
         job = summary_job(period, members, memory.summaries(), from_scratch=True)
         task_queue.submit(_task_of(job, failure.attempts if failure else 0, now, config.archive.timezone, redo=True))
     return period.group
@@ -188,8 +188,3 @@ def _task_of(job: SummaryJob, attempt: int, now: datetime, timezone: str, *, red
         created_at=to_wire(now),
         attempt=attempt,
     )
-
-
-def _failures(task_queue: TaskQueue) -> dict[str, Failure]:
-    """Return the last failure of each group that waits."""
-    return {group: Failure(*fields) for group, fields in task_queue.failures().items()}
