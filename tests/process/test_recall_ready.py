@@ -180,7 +180,9 @@ def test_supervisor_rebuilds_a_deleted_or_damaged_index_without_edits(running, h
     assert running.finds("rsync nas7", "nas7")
     code, said = running.end()
     assert (code, "Traceback" in said) == (0, False)
-    assert "index_damaged" in (running.root / "log.jsonl").read_text(encoding="utf-8")
+    log = (running.root / "log.jsonl").read_text(encoding="utf-8")
+    # a thread that had not opened the deleted index yet says that there was none
+    assert "index_damaged" in log or (harm == "deleted" and log.count('"index_made"') == 2)
 
 
 def test_supervisor_exits_cleanly_on_sigterm_during_the_first_indexing(running):
