@@ -35,14 +35,14 @@ class ReceiptStore:
             self._files.create(self._folder / f"{receipt.id}.json", render_receipt(receipt))
         except FileExistsError:
             return  # the same turn: its id is made of its content
-        self._rotate()
+        self._rotate(receipt.id)
 
     def put(self, context: Receipt) -> None:
         """Write a prepared context durably; it replaces the one of the same turn that was made for an earlier inbox."""
         self._files.make_folder(self._folder)
         path = self._folder / f"{context.id}.json"
         self._files.replace(path, render_receipt(context), self._files.read_stable(path))
-        self._rotate()
+        self._rotate(context.id)
 
     def inbox_of(self, turn: str) -> str:
         """Return the digest of the inbox that the context of *turn* was made for; "" if there is no such context."""
@@ -70,12 +70,14 @@ class ReceiptStore:
             raise NotFound(f"turns/{identity}.json")
         return parse_receipt(version.data, path)
 
-    def _rotate(self) -> None:
-        """Delete the oldest receipts beyond the limits; the newest always stays."""
-        size = 0
-        for count, identity in enumerate(reversed(self.turns()), 1):
-            path = self._folder / f"{identity}.json"
-            stat = self._files.disk.stat(path)
-            size += stat.size if stat else 0
-            if count > 1 and (count > self._kept or size > self._kept_bytes):
-                self._files.remove(path)
+    def _rotate(self, written: str) -> None:
+        """Delete the receipts written longest ago beyond the limits; that of the turn *written* just now always stays."""
+        stats = self._files.disk.stats(self._folder)
+        stats = {identity: stats[f"{identity}.json"] for identity in turn_ids(stats)}
+        # by the time of writing, since the context of an old input has an old id
+        size = stats.pop(written).size
+        newest = sorted(stats, key=lambda identity: (stats[identity].mtime_ns, identity), reverse=True)
+        for count, identity in enumerate(newest, 2):
+            size += stats[identity].size
+            if count > self._kept or size > self._kept_bytes:
+                self._files.remove(self._folder / f"{identity}.json")

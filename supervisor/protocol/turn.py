@@ -17,7 +17,7 @@ from supervisor.protocol.errors import BadFile, NewerFormat
 from supervisor.protocol.lenient_json import parse_json, render_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
     from pathlib import Path
 
@@ -114,12 +114,12 @@ def parse_receipt(data: bytes, path: Path | str) -> Receipt:
         raise BadFile(path, "it is not the receipt of a turn") from None
 
 
-def newest_turn_id(names: Sequence[str]) -> str | None:
+def newest_turn_id(names: Iterable[str]) -> str | None:
     """Return the id of the newest turn in a list of file names; None when there is none."""
     return max(turn_ids(names), default=None)
 
 
-def turn_ids(names: Sequence[str]) -> list[str]:
+def turn_ids(names: Iterable[str]) -> list[str]:
     """Return the ids of the turns in a list of file names, oldest first."""
     return sorted(name[:-5] for name in names if name.endswith(".json") and TURN_ID.fullmatch(name[:-5]))
 

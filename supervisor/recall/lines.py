@@ -82,7 +82,7 @@ def _resolve(path: str, files: Files, paths: WorkspacePaths, memory: MemoryFolde
     if not parts or path.startswith("/") or ".." in parts or "\0" in path or not path.endswith(".md"):
         raise not_memory
     place = paths.root.joinpath(*parts)
-    if parts[0] != "memory" and path not in {"memory.md", "MEMORY.md"}:
+    if parts[0] != "memory" and parts not in {("memory.md",), ("MEMORY.md",)}:
         raise NotFound(path) if files.disk.stat(place) is None else not_memory
     if any(_is_link(files, paths.root.joinpath(*parts[:n])) for n in range(1, len(parts) + 1)):
         raise BadRequest("path", f"{path!r} leads through a link")

@@ -178,6 +178,20 @@ def test_prepared_context_keeps_only_the_newest_turns(filled):
     assert turns(filled) == made[-3:]
 
 
+def test_prepared_context_of_an_input_older_than_all_receipts_stays(filled):
+    ready = filled.prepared_contexts()
+    ready._receipts._kept = 3
+    receipts = [filled.inject(f"花生过敏吗？{n}").receipt for n in range(4)]
+    for one in receipts[:3]:
+        ready._receipts.write(one)
+    filled.ask(waits("昨天", when="2026-01-30T08:00"))
+    turn = ready.update()
+    assert f"{turn}.json" in turns(filled)
+    ready._receipts.write(receipts[3])  # which deletes what was written longest ago
+    assert f"{turn}.json" in turns(filled)
+    assert len(turns(filled)) == 3
+
+
 # ── what goes wrong ──────────────────────────────────────────────────────────
 
 

@@ -140,6 +140,7 @@ def test_api_get_explains_an_invalid_citation_and_a_missing_path(memory, world):
     world.put("notes.md", "不是记忆\n")
     world.put("memory.md", "一\n二\n三\n")
     assert memory.get("memory.md#L2-L2").text == "二"
+    assert memory.get("./memory.md", 2, 1) == memory.get("memory.md", 2, 1)
     with pytest.raises(BadRequest, match="says already which lines"):
         memory.get("memory.md#L2", 1, 1)
     with pytest.raises(BadRequest, match="#L3-L2 ends before it begins"):

@@ -249,6 +249,17 @@ def test_cli_json_is_one_line_with_the_promised_keys(talked):
         assert [key for key in first if key in keys] == keys, name
 
 
+def test_init_lists_links_without_following_them(recalld):
+    notes = recalld.root / "memory" / "笔记"
+    notes.mkdir()
+    (notes / "再来.md").write_text("一", encoding="utf-8")
+    for name in ("回去", "再回去"):  # each level would have both again: the walk would be practically endless
+        (notes / name).symlink_to(recalld.root)
+    done = recalld("init")
+    assert done.code == 0
+    assert (done.out.count("再来.md"), done.out.count("回去")) == (1, 2)
+
+
 def test_index_commands_report_contents_and_differences(recalld):
     assert recalld("init").code == 0
     note = recalld.root / "memory" / "想法.md"

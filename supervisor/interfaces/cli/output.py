@@ -98,12 +98,12 @@ def replay_text(replay: Replay) -> str:
 
 
 def tree(root: Path) -> str:
-    """Return the folders and files below *root* as an indented tree; long folders are shortened in the middle."""
+    """Return the folders and files below *root* as an indented tree; long folders are shortened, links are not followed."""
     return "\n".join([f"{root.name}/", *_branches(root, "")])
 
 
 def _branches(folder: Path, indent: str) -> list[str]:
-    entries = sorted(folder.iterdir(), key=lambda path: (path.is_dir(), path.name))
+    entries = sorted(folder.iterdir(), key=lambda path: (_is_folder(path), path.name))
     shown = entries if len(entries) <= _MANY else [*entries[: _MANY // 2], None, *entries[-_MANY // 2 + 1 :]]
     lines = []
     for n, path in enumerate(shown):
@@ -112,10 +112,15 @@ def _branches(folder: Path, indent: str) -> list[str]:
         if path is None:
             lines.append(f"{indent}{mark}… {len(entries) - len(shown) + 1} more")
             continue
-        lines.append(f"{indent}{mark}{path.name}{'/' if path.is_dir() else ''}")
-        if path.is_dir():
+        lines.append(f"{indent}{mark}{path.name}{'/' if _is_folder(path) else ''}")
+        if _is_folder(path):
             lines += _branches(path, indent + ("    " if last else "│   "))
     return lines
+
+
+def _is_folder(path: Path) -> bool:
+    """Tell whether the path is a folder itself: a link may lead back."""
+    return path.is_dir() and not path.is_symlink()
 
 
 @contextlib.contextmanager
