@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, get_args
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from supervisor.context.history_window import MESSAGE_TOKENS, Budgets, Window, WindowLimits, WindowMessage, share, window
 from supervisor.context.memory_block import BlockLimits, PackedBlock, pack
@@ -19,7 +19,7 @@ from supervisor.context.render import miss
 from supervisor.context.request import Asked, Audience, admit, resolve_input
 from supervisor.index.hit import SearchResult
 from supervisor.protocol.errors import BadFile, InternalError, SupervisorError, as_supervisor_error
-from supervisor.protocol.inbox import DIRECT, Chat, ChatKind, parse_inbox
+from supervisor.protocol.inbox import DIRECT, Chat, chat_of, parse_inbox
 from supervisor.protocol.message import Message, read_message
 from supervisor.protocol.turn import Candidate, Receipt, turn_id
 from supervisor.text.language import language_of
@@ -173,8 +173,7 @@ def replay(receipt: Receipt, recall: Recall, *, config: Config) -> Replay:
 
     entries = [read_message({**one, "text": one.get("content")}, config.archive.zone) for one in receipt.history]
     result = recall(receipt.question, receipt.at, [one for one in entries if isinstance(one, Message)])
-    kind = next((kind for kind in get_args(ChatKind) if kind == receipt.chat), DIRECT.kind)
-    asked = Asked(receipt.question, Chat(kind, receipt.session))
+    asked = Asked(receipt.question, chat_of({"session": receipt.session, "chat": receipt.chat}))
     in_history = frozenset(str(one.get("id", "")) for one in receipt.history if one.get("whole")) - {""}
     tokens = receipt.budgets.get("memory", config.recall.memory_tokens)
     now = memory_block(asked, result, tokens, in_history, config)

@@ -180,7 +180,7 @@ def _refuse_no_text(field: str, value: object) -> None:
 def _chat(session: str, chat: str) -> Chat:
     if chat not in {"", "direct", "group", "channel"}:
         raise BadRequest("chat", f"{chat!r} is not direct, group or channel")
-    return chat_of({"session": session, "chat": chat})
+    return chat_of({"session": session, "chat": chat or None})
 
 
 def _open(root: str | os.PathLike[str], environ: Mapping[str, str], clock: Clock) -> Workspace:

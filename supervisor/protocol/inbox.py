@@ -7,6 +7,7 @@ names of fields and an object around the array are accepted. Elements that are n
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
@@ -18,8 +19,18 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
 ChatKind: TypeAlias = Literal["direct", "group", "channel"]
-#: Parts of a session key that other programs write, "agent:main:telegram:group:-1001", and the kind of chat they mean.
-_MARKS: Final[tuple[tuple[str, ChatKind], ...]] = ((":group:", "group"), (":channel:", "channel"))
+#: What says in a session key of a common client, "agent:main:telegram:group:-1001", that others read the chat too.
+_CHANNEL: Final = re.compile(r"(?<![^\W\d_])channel(?![^\W\d_])", re.IGNORECASE)
+_GROUP: Final = re.compile(
+    r"""
+      (?<![^\W\d_]) (?:(?:super|mega|giga)?groups?(?:chat|message)?|guild|room|群[聊组]?) (?![^\W\d_])
+    | @(?:g\.us|broadcast|newsletter)\b | @chatroom\b | @thread\.  # WhatsApp, WeChat, Teams
+    | \b(?:telegram|tg)\b.*:-\d  # its groups have negative numbers
+    | \bslack\b.*[:/] (?:(?-i:[CG][A-Z0-9]+)|[cg]0[a-z0-9]+)\b  # people have U…, talks with one of them D…
+    | \bmatrix:!
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +51,21 @@ DIRECT: Final = Chat()
 
 def chat_of(raw: Mapping[str, Any]) -> Chat:
     """
-    Return the chat of a message: by its `chat` field, else by its session key, else direct.
+    Return the chat of a message: by its `chat` field, else by a mark in its session key, else direct.
+
+    A chat that is neither "direct" nor "channel" is a group, whatever it says: private memories must not go to others.
 
     >>> chat_of({"session": "agent:main:telegram:group:-1001"}).kind, chat_of({"chat": "channel"}).kind, chat_of({}).kind
     ('group', 'channel', 'direct')
     """
     session, chat = raw.get("session"), raw.get("chat")
     key = session if isinstance(session, str) else ""
-    if chat == "direct":
-        return Chat("direct", key)
-    if chat == "group" or chat == "channel":  # noqa: PLR1714 - mypy narrows each, not both at once
-        return Chat(chat, key)
-    return Chat(next((kind for mark, kind in _MARKS if mark in f":{key}:"), "direct"), key)
+    kind: ChatKind = "group"
+    if chat == "direct" or (chat is None and not _GROUP.search(key)):
+        kind = "direct"
+    if chat == "channel" or (chat is None and _CHANNEL.search(key)):
+        kind = "channel"
+    return Chat(kind, key)
 
 
 def parse_inbox(data: bytes, zone: tzinfo) -> tuple[Message, ...]:

@@ -8,9 +8,13 @@ import sys
 
 import pytest
 
+import supervisor.index.index
 from supervisor import Memory, SupervisorError
+from supervisor.index import chunking
+from supervisor.index.index import SCHEMA, WORDS
 from supervisor.interfaces.cli.output import receipt_text, replay_text
 from supervisor.protocol.errors import BadRequest, NotFound
+from supervisor.protocol.inbox import Chat
 from tests.world import World, message
 
 
@@ -112,6 +116,31 @@ def test_api_inject_in_a_group_shows_only_what_the_group_saw(overheard, heard):
     assert "[memory/2026-01-28-….md]" in block
     assert "生日" in overheard.inject("密码").memory
     assert "2026-01-28-…" not in overheard.inject("密码").memory
+
+
+@pytest.mark.parametrize(
+    "where", [{"chat": "supergroup"}, {"chat": {"type": "group"}}, {"chat": True}, {"session": "telegram:supergroup:-1"}]
+)
+def test_api_inject_of_an_input_from_a_group_shows_nothing_private(overheard, world, where):
+    world.ask({"id": "i1", "text": "密码是什么？", **where})
+    assert "生日" not in overheard.inject().memory
+    world.ask({"id": "i2", "text": "密码是什么？", "session": "web-1", "chat": None})
+    assert "生日" in overheard.inject().memory
+
+
+@pytest.mark.parametrize("keep_fresh", [True, False])
+def test_api_judges_lines_that_were_indexed_by_an_older_rule(world, monkeypatch, keep_fresh):
+    heard = {"session": "telegram:supergroup:-1", "chat": "supergroup"}
+    world.write([message("1", "2026-01-28T09:00", "车牌 A12345。", **heard), message("2", "2026-01-28T09:01", "车牌 B6。")])
+    world.settle()
+    with monkeypatch.context() as older:
+        older.setattr(chunking, "chat_of", lambda raw: Chat("direct", raw.get("session", "")))
+        older.setattr(supervisor.index.index, "VERSION", f"{SCHEMA}.{WORDS}.2")
+        world.refresh(rebuild=True)
+    memory = Memory(world.root, environ={}, clock=world.clock, keep_fresh=keep_fresh)
+    block = memory.inject("车牌", session=heard["session"]).memory
+    assert "A12345" in block
+    assert "B6" not in block
 
 
 def test_api_inject_in_a_group_does_not_reveal_that_private_matches_exist(overheard):
