@@ -549,8 +549,9 @@ class World:
         return [message["id"] for message in self.history()]
 
     def dropped(self) -> list[str]:
-        """The names of the files that are in the drop-box."""
-        return sorted(path.name for path in self.paths.drop_box.iterdir())
+        """The names of the files that are in the drop-box; of one that is claimed the name that its writer gave it."""
+        claimed = [path.name.partition("-")[2] for path in self.paths.taken.glob("*")]
+        return sorted([*claimed, *(path.name for path in self.paths.drop_box.iterdir())])
 
     def flags(self) -> list[object]:
         return [message["archived"] for message in self.history()]

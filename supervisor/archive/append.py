@@ -35,12 +35,17 @@ _ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
 class DropBox:
-    """The drop-box inbox.d/new: each file holds messages that are to be added to history.json (protocol.md, 2)."""
+    """
+    The drop-box inbox.d/new: each file holds messages that are to be added to history.json (protocol.md, 5.6).
+
+    A file is moved into inbox.d/taken and deleted there: a program may move its next file to the same name at any moment.
+    """
 
     def __init__(self, files: Files, paths: WorkspacePaths, zone: tzinfo) -> None:
         self._files = files
         self._paths = paths
         self._folder = paths.drop_box
+        self._taken = paths.taken
         self._zone = zone
 
     def put(self, messages: Sequence[Message]) -> None:
@@ -55,11 +60,17 @@ class DropBox:
             self._files.ensure_durable(path)
 
     def finished(self) -> Iterator[Path]:
-        """Yield the files that their writers have finished; a temporary file or an editor's is not yielded."""
-        for name in self._files.disk.names(self._folder):
-            stat = self._files.disk.stat(self._folder / name)
-            if name.endswith(".json") and not is_foreign(name) and stat and modes.S_ISREG(stat.mode):
-                yield self._folder / name
+        """
+        Yield the files that their writers have finished, first those that were taken before.
+
+        A temporary file or an editor's is not yielded.
+        """
+        for folder in (self._taken, self._folder):
+            paths = (folder / name for name in self._files.disk.names(folder))
+            for path in sorted(paths, key=self._given_name):
+                stat = self._files.disk.stat(path)
+                if path.name.endswith(".json") and not is_foreign(path.name) and stat and modes.S_ISREG(stat.mode):
+                    yield path
 
     def read(self, path: Path) -> FileVersion | None:
         """Return the bytes of a file of the drop-box, None when it is gone."""
@@ -67,28 +78,52 @@ class DropBox:
 
     def parse(self, path: Path, version: FileVersion) -> list[Message]:
         """Return the messages of a file: one object, or an array of them; ValueError when it is neither."""
-        raw = parse_json(version.data)
+        raw, name, time_ns = parse_json(version.data), self._given_name(path), version.stat.mtime_ns
         messages = []
         for n, one in enumerate(raw if isinstance(raw, list) else [raw]):
             entry = read_message(one, self._zone)
             if isinstance(entry, InvalidEntry):
                 raise ValueError(entry.why)  # noqa: TRY004 - every fault of the file is one kind
             if not entry.id:
-                # the id comes from the file, not from the clock: a file that is taken in twice gives the same message
-                digest = hashlib.sha256(f"{path.name}\n{n}\n".encode() + version.data).hexdigest()
+                # the id comes from the file, not from the clock: a file that is taken in twice gives the same message.
+                # Equal words without a time are two messages when their files are of two times
+                time = "" if entry.created_at else f"{time_ns}\n"
+                digest = hashlib.sha256(f"{name}\n{n}\n{time}".encode() + version.data).hexdigest()
                 entry = with_id(entry, f"m-{digest[:16]}")
             if not entry.created_at:
-                entry = with_timestamp(entry, datetime.fromtimestamp(version.stat.mtime_ns / 1e9, UTC))
+                entry = with_timestamp(entry, datetime.fromtimestamp(time_ns / 1e9, UTC))
             messages.append(entry)
         return messages
+
+    def claim(self, path: Path, version: FileVersion) -> Path | None:
+        """
+        Move a file that was read as *version* to inbox.d/taken, where no program replaces it, and return its path there.
+
+        *path* itself where it can't be moved. None when its writer had just replaced it: then the new file is in inbox.d/taken,
+        and `finished` yields it the next time.
+        """
+        if path.parent == self._taken:
+            return path
+        target = self._taken / f"{version.stat.inode:x}.{version.stat.mtime_ns:x}-{path.name}"
+        try:
+            self._files.make_folder(self._taken, lasting=True)
+            self._files.move(path, target)
+        except OSError:  # the folder is on another file system or another user's, or the name is too long
+            return path
+        return target if self._files.disk.stat(target) == version.stat else None
 
     def relative(self, path: Path) -> str:
         """Return the path of a file from the workspace, as events name it."""
         return self._paths.relative(path)
 
-    def remove(self, path: Path) -> None:
-        """Delete a file whose messages are safe elsewhere."""
-        self._files.remove(path)
+    def remove(self, path: Path, version: FileVersion) -> None:
+        """Delete a file whose messages are safe elsewhere, if it is still the *version* that they were read from."""
+        if self._files.disk.stat(path) == version.stat:
+            self._files.remove(path)
+
+    def _given_name(self, path: Path) -> str:
+        """Return the name that its writer gave the file."""
+        return path.name.partition("-")[2] if path.parent == self._taken else path.name
 
 
 def append(

@@ -60,6 +60,7 @@ class WorkspacePaths:
     history_backup = _Below("history.json.bak")  # the version before the last one that recalld wrote
     inbox = _Below("inbox.json")  # user inputs that wait for a turn
     drop_box = _Below("inbox.d", "new")  # any program may move a finished message file into it
+    taken = _Below("inbox.d", "taken")  # files of the drop-box that are being taken in
     memory = _Below("memory")  # dated files and a person's notes
     summaries = _Below("memory", "summary")  # daily and monthly summaries
     originals = _Below("memory", "originals")  # dated files that a summary covers, one folder a month
@@ -78,7 +79,7 @@ class WorkspacePaths:
     @property
     def folders(self) -> tuple[Path, ...]:
         """Every folder that recalld writes to, outermost first."""
-        inner = (self.summaries, self.originals, self.previous, self.quarantine, self.drop_box)
+        inner = (self.summaries, self.originals, self.previous, self.quarantine, self.drop_box, self.taken)
         return (self.memory, self.turns, self.state, *inner, *(self.worker / name for name in QUEUE_FOLDERS))
 
     def worker_lock(self, slot: int) -> Path:

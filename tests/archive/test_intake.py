@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from typing import Any
 
 import pytest
 
 from supervisor.protocol.message import digest_of_text
-from tests.world import World, message, talk, without
+from tests.world import FaultyDisk, World, message, talk, without
 
 # ── names ────────────────────────────────────────────────────────────────────
 
@@ -245,12 +247,64 @@ def test_drop_box_appends_an_array_in_order(world):
 
 def test_drop_box_takes_a_file_without_ids_once_after_a_crash(world):
     content = [{"role": "user", "text": "好的"}, {"role": "user", "text": "好的"}]
-    world.drop("a.json", content)
+    time_ns = world.drop("a.json", content).stat().st_mtime_ns
     world.round()
-    world.drop("a.json", content)
+    os.utime(world.drop("a.json", content), ns=(time_ns, time_ns))
     world.reopen()
     world.round()
     assert (len(world.history()), world.dropped()) == (2, [])
+
+
+def test_drop_box_keeps_equal_words_of_two_files_of_one_name(world):
+    for n in range(3):
+        os.utime(world.drop("msg.json", {"role": "user", "text": "继续"}), (1_769_562_120 + n, 1_769_562_120 + n))
+        world.round()
+    assert [raw["text"] for raw in world.history()] == ["继续"] * 3
+
+
+def test_drop_box_takes_in_what_a_crash_left_claimed_in_order(world):
+    for n in range(11):
+        claimed = world.put(f"inbox.d/taken/{99 - n:x}.1-{n:02}.json", json.dumps(message(str(n), "2026-01-31T09:00")))
+    assert claimed.parent == world.paths.taken
+    world.round()
+    assert (world.ids(), world.dropped()) == ([str(n) for n in range(11)], [])
+
+
+@pytest.mark.parametrize("second", [message("2", "2026-01-31T09:01"), "不是消息"])
+def test_drop_box_keeps_a_file_that_replaces_another_unread(world, second):
+    """The first file is replaced between the last look at it and the move to inbox.d/taken."""
+    world.drop("msg.json", message("1", "2026-01-31T09:00"))
+    both = [[message("1", "2026-01-31T09:00"), second]]
+
+    def replace(_call: str, _path: object) -> bool:
+        if both:
+            world.drop("msg.json", both.pop())
+        return False
+
+    world.reopen(disk=FaultyDisk("rename_new", refuses=replace))
+    for _ in range(3):
+        world.round()
+    is_message = isinstance(second, dict)
+    assert world.ids() == (["1", "2"] if is_message else [])
+    assert ["不是消息" in path.read_text() for path in world.paths.taken.iterdir()] == ([] if is_message else [True])
+    assert len(world.events.of("file_quarantined")) == (not is_message)
+
+
+@pytest.mark.parametrize("number", [errno.EXDEV, errno.EACCES])
+def test_drop_box_takes_in_a_file_that_it_cannot_move(world, number):
+    """The folder may be a mount, or another user's: then the file is deleted where it is, or it stays."""
+    world.drop("a.json", message("1", "2026-01-31T09:00"))
+    world.drop("b.json", {"role": "user", "text": "没有名字，也没有时间。"})
+    disk = FaultyDisk(
+        *(("rename_new", "unlink") if number == errno.EACCES else ("rename_new",)),
+        number=number,
+        refuses=lambda _call, path: path.parent in (world.paths.taken, world.paths.drop_box),
+    )
+    for _ in range(3):
+        world.reopen(disk=disk)
+        world.round()
+    assert len(world.history()) == 2
+    assert world.dropped() == (["a.json", "b.json"] if number == errno.EACCES else [])
 
 
 def test_drop_box_ignores_a_known_message_that_has_left_history(world):
@@ -302,8 +356,6 @@ def test_drop_box_leaves_unfinished_and_foreign_files_alone(world):
 
 
 def test_drop_box_uses_the_file_time_for_a_message_without_one(world):
-    import os
-
     world.drop("a.json", {"role": "user", "text": "离线时写的"})
     os.utime(world.paths.drop_box / "a.json", (1_769_562_120, 1_769_562_120))
     world.round()

@@ -67,7 +67,7 @@ def removed_before_history(parse: Callable[..., Any]) -> Callable[..., Any]:
 
     def parse_and_remove(self: Any, path: Any, version: Any) -> Any:
         messages = parse(self, path, version)
-        self.remove(path)
+        self.remove(path, version)
         return messages
 
     return parse_and_remove
@@ -79,8 +79,8 @@ def removed_before_journal(empty_drop_box: Callable[..., Any]) -> Callable[..., 
     def empty_and_remove(drop_box: Any, *stores: Any) -> None:
         empty_drop_box(drop_box, *stores)
         dropped = stores[-1]
-        for path in dropped:
-            drop_box.remove(path)
+        for path, (version, _) in dropped.items():
+            drop_box.remove(path, version)
         dropped.clear()
 
     return empty_and_remove

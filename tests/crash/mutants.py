@@ -112,6 +112,15 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "a dropped file is deleted by its name",
+        others.Reused,
+        "LOST: 话",
+        (
+            (DropBox, "claim", lambda _box, path, _version: path),
+            (DropBox, "remove", lambda box, path, _version: box._files.remove(path)),
+        ),
+    ),
+    Mutant(
         "a dropped file that waits already is relied on as it lies",
         others.SaidAgain,
         "LOST: 又",

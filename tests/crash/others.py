@@ -54,11 +54,32 @@ class Swiped(DropBox):
 
     def work(self, disk: ModelDisk) -> None:
         def swipe(text: str) -> None:
-            if text.startswith("unlink inbox.d/new/"):
+            if text.startswith("unlink inbox.d/"):
                 rewrite(disk, [])
 
         disk.meanwhile = swipe
         super().work(disk)
+
+
+class Reused(Workload):
+    """A program has one name for all that it drops: it moves the next file there as the last is claimed, and as it is deleted."""
+
+    ordered = False
+    path = "inbox.d/new/话.json"
+
+    def happen(self, life: Program) -> None:
+        disk, texts = life.disk, iter(("第一句。", "第二句。", "第三句。"))
+        said: list[Acked] = []
+
+        def drop(call: str) -> None:
+            if call.startswith(("rename_new inbox.d/new/", "unlink inbox.d/")) and (text := next(texts, "")):
+                said.append(Acked(f"话{len(said)}", text, f"2026-01-28T0{len(said)}:00:00.000Z"))
+                # it says again what nobody may have read yet
+                disk.plant(self.path, json.dumps([message(one.id, one.created_at, one.text) for one in said]).encode())
+                disk.ack(Dropped(self.path, said[-1]))
+
+        drop("unlink inbox.d/")
+        disk.meanwhile = drop
 
 
 class SaidAgain(Workload):

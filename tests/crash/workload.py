@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from supervisor.protocol.clock import from_wire
@@ -12,7 +14,7 @@ from tests.crash.state import settle
 from tests.crash.voice import Voice
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from supervisor.protocol.config import Config
     from tests.crash.state import State
@@ -38,7 +40,7 @@ class Deleted(NamedTuple):
 
 
 class Dropped(NamedTuple):
-    """A finished file in the drop-box: its message waits there, or it was taken in."""
+    """A finished file in the drop-box: its message waits there, perhaps claimed, or it was taken in."""
 
     path: str
     message: Acked
@@ -119,7 +121,8 @@ class Workload:
     def _judge(self, disk: ModelDisk, acks: Sequence[object], *, calm: bool) -> list[str]:
         found, tree = [*self.promised, *acks], disk.tree()
         dropped = [one for one in found if isinstance(one, Dropped)]
-        taken = [one.message for one in dropped if one.path not in tree]
+        waiting = _waiting_in_drop_box(tree)
+        taken = [one.message for one in dropped if one.message.text not in waiting]
         given = Given(
             from_wire(max(self.now, clock_of(disk))),
             self.voice.zone,
@@ -134,3 +137,14 @@ class Workload:
         replaced = {(one.id, one.text) for one in found if isinstance(one, Replaced)}
         acked = [one for one in found if isinstance(one, Acked) and (one.id, one.text) not in replaced]
         return check(tree, [*acked, *taken], given, disk.modes())
+
+
+def _waiting_in_drop_box(tree: Mapping[str, bytes]) -> set[str]:
+    """The texts of the messages in the drop-box, in files that can be read."""
+    texts = set()
+    for path, data in tree.items():
+        if path.startswith("inbox.d/"):
+            with contextlib.suppress(ValueError):
+                raw = json.loads(data)
+                texts.update(one["text"] for one in (raw if isinstance(raw, list) else [raw]))
+    return texts

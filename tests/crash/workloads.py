@@ -30,6 +30,7 @@ WORKLOADS: tuple[type[Workload], ...] = (
     working.ReadyContext,
     others.DropBox,
     others.Swiped,
+    others.Reused,
     others.SaidAgain,
     others.Careless,
     others.Scribbled,

@@ -24,6 +24,7 @@ def test_paths_match_the_documented_workspace_tree():
         (LAYOUT.history_backup, "history.json.bak"),
         (LAYOUT.inbox, "inbox.json"),
         (LAYOUT.drop_box, "inbox.d/new"),
+        (LAYOUT.taken, "inbox.d/taken"),
         (LAYOUT.dated("2026-01-28-nginx.md"), "memory/2026-01-28-nginx.md"),
         (LAYOUT.original("2026-01-28-nginx.md"), "memory/originals/2026-01/2026-01-28-nginx.md"),
         (LAYOUT.summary(Period("2026-01-15")), "memory/summary/2026-01-15.md"),

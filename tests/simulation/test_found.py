@@ -62,15 +62,15 @@ def test_journal_is_rewritten_after_a_failed_fsync_before_it_is_trusted(world):
 
     world.round()
     world.reopen(disk=(disk := Forgetful()))
-    dropped = world.drop("手机.json", message("m1", "2026-01-30T09:00", "月饼订两盒。"))
+    world.drop("手机.json", message("m1", "2026-01-30T09:00", "月饼订两盒。"))
     world.round()
     unsure = world.paths.seen.stat().st_ino
     assert "月饼" in world.paths.seen.read_text(encoding="utf-8")
     world.round()
-    assert (dropped.exists(), world.archived()) == (True, [])
+    assert (world.dropped(), world.archived()) == (["手机.json"], [])
     disk.is_broken = False
     world.round()
-    assert not dropped.exists()
+    assert world.dropped() == []
     assert world.paths.seen.stat().st_ino != unsure
 
 
