@@ -19,7 +19,7 @@ from supervisor.protocol.errors import Busy
 from supervisor.protocol.llm import CallLog
 from supervisor.protocol.period import period_of_group
 from supervisor.text.language import Language, language_of
-from supervisor.text.redact import redacted
+from supervisor.text.redact import HIDDEN, redacted
 from supervisor.text.small_talk import is_chitchat, says_nothing
 from supervisor.text.token_count import estimate_tokens
 from worker.prompts import Entry, PromptTemplate, entries_of, load_template, quote, take_entries, version_of
@@ -49,7 +49,6 @@ _ESTIMATE_ERROR: Final = 10
 _SERVER_TOKENS: Final = 32
 #: The tokens of the smallest piece: if even that is too long, something other than the piece is.
 _MIN_PIECE: Final = 64
-_HIDDEN: Final = {"zh": "[已隐去]", "en": "[hidden]"}
 #: An answer so many times shorter than the summary so far has left it out.
 _SHRUNK: Final = 3
 
@@ -214,7 +213,7 @@ class Writing:
         privacy = self.config.privacy
         if privacy.redact == "off":
             return str
-        return lambda text: redacted(text, _HIDDEN[language], privacy.patterns)
+        return lambda text: redacted(text, HIDDEN[language], privacy.patterns)
 
 
 def _joined(so_far: str, answer: str) -> str:

@@ -17,6 +17,7 @@ from supervisor.context.history_window import MESSAGE_TOKENS, Budgets, Window, W
 from supervisor.context.memory_block import BlockLimits, PackedBlock, pack
 from supervisor.context.render import miss
 from supervisor.context.request import Asked, Audience, admit, resolve_input
+from supervisor.context.secrets import redact_history, redactor
 from supervisor.index.hit import SearchResult
 from supervisor.protocol.errors import BadFile, InternalError, SupervisorError, as_supervisor_error
 from supervisor.protocol.inbox import DIRECT, Chat, chat_of, parse_inbox
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from supervisor.archive.history import HistoryStore
     from supervisor.context.receipts import ReceiptStore
+    from supervisor.context.render import Language
     from supervisor.events import Events
     from supervisor.index.hit import Hit
     from supervisor.protocol.config import Config
@@ -121,7 +123,11 @@ def context(
         message_chars=config.context.message_chars,
         cjk_weight=config.tokens.cjk_weight,
     )
-    history = _attempt("history block", lambda: window(asked.before, limits), Window(), paths, events)
+
+    def talk() -> Window:
+        return window(redact_history(asked, _language(asked, config), config.privacy).before, limits)
+
+    history = _attempt("history block", talk, Window(), paths, events)
     return _build(asked, history, now, result, system, config, paths, events)
 
 
@@ -142,7 +148,7 @@ def memory_block(asked: Asked, result: SearchResult, tokens: int, in_history: fr
     ids = in_history | {one.id for one in asked.inputs if one.id}
     audience = Audience(chat=asked.chat, in_groups=recall.in_groups, messages=ids, questions=questions)
     hits, hidden = admit(result.hits, audience)
-    language = config.language if config.language != "auto" else language_of(asked.question)
+    language = _language(asked, config)
     limits = BlockLimits(
         tokens=tokens,
         max_hits=recall.max_hits,
@@ -151,6 +157,7 @@ def memory_block(asked: Asked, result: SearchResult, tokens: int, in_history: fr
         max_chars=recall.max_injected_chars,
         citations=recall.citations == "on" or (recall.citations == "auto" and asked.chat.is_direct),
         names=asked.chat.is_direct or recall.in_groups == "all",
+        hide=redactor(asked, result.terms, hits, language, config.privacy),
         cjk_weight=cjk_weight,
         language=language,
     )
@@ -268,6 +275,11 @@ def _candidate(hit: Hit, why: str) -> Candidate:
 def _finite(number: float) -> float:
     """Return the number rounded, 0.0 for one that JSON has no form for."""
     return round(number, 4) if math.isfinite(number) else 0.0
+
+
+def _language(asked: Asked, config: Config) -> Language:
+    """Return the language of the texts around what is quoted."""
+    return config.language if config.language != "auto" else language_of(asked.question)
 
 
 def _budgets(asked: Asked, system: str, config: Config) -> Budgets:

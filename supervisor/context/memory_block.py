@@ -11,14 +11,14 @@ then one cut snippet, then none. `render` writes lines, tags and entries, `text/
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from supervisor.context.render import BETWEEN, HEADER, NOTE, Language, entry, nameless, shown, spoken, tag
 from supervisor.text.token_count import token_cost, whole_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from supervisor.index.hit import Hit, Passage
 
@@ -46,6 +46,7 @@ class BlockLimits:
     max_chars: int = 0  # of the block, header and tags included (001); 0: no limit
     citations: bool = True  # line numbers in the tags
     names: bool = True  # of dated files; their words may be from a chat that the readers did not take part in
+    hide: Callable[[str], str] = str  # the secrets of a text
     cjk_weight: float = 1.0
     language: Language = "en"
 
@@ -158,6 +159,7 @@ class MemoryBlock:
             return "characters"
         if 0 < limits.max_hits <= len(self._groups) and group not in self._groups:
             return "files" if limits.hit == "file" else "lines"
+        hit = self._without_secrets(hit)
         line = self._fitting(hit)
         if not line:
             return "tokens"
@@ -169,6 +171,7 @@ class MemoryBlock:
 
     def add_cut(self, hit: Hit) -> bool:
         """Add as many characters of the hit as fit; return False if they are too few to say anything."""
+        hit = self._without_secrets(hit)
         lengths = range(_MIN_CUT_CHARS, len(hit.unit.text))
         count = bisect_left(lengths, 1, key=lambda chars: not self._fits(self._line(hit, chars)))
         if count:  # subtle: a longer line may cost less, by where it is cut; this length was tried and fits
@@ -184,6 +187,11 @@ class MemoryBlock:
         text = self._head + "".join(f"{line}\n" for line in entries)
         hits = sorted(self.shown, key=lambda hit: -hit.score)
         return PackedBlock(text, whole_tokens(self._size.tokens), len(entries), tuple(hits), left_out)
+
+    def _without_secrets(self, hit: Hit) -> Hit:
+        """Return the hit with its secrets hidden: before it is cut, since half a secret does not look like one."""
+        text = self._limits.hide(hit.unit.text)
+        return hit if text == hit.unit.text else replace(hit, unit=replace(hit.unit, text=text))
 
     def _fitting(self, hit: Hit) -> _Line | None:
         """Return the hit as a line within the budget of tokens: whole if it may be, else cut; None if neither fits."""

@@ -120,11 +120,16 @@ class Tokens:
 class Privacy:
     """Which secrets are hidden, and where."""
 
-    redact: Literal["llm", "store", "off"] = choice(
+    redact: Literal["llm", "off"] = choice(
         "llm",
-        "Where secrets are hidden. llm: in what a model gets; store: also in what is stored; off: nowhere.",
-        "store",
+        "Where secrets are hidden. llm: in what a model gets for summaries and embeddings; off: not there. In either case "
+        "memory and its index keep them, names of files and log.jsonl have none; for what a turn shows see reveal.",
         "off",
+    )
+    reveal: bool = flag(
+        True,
+        "Show in the memory block of a direct chat the secrets that its question asks for (with redact = off all of them). "
+        "false: show none, nor in the history block. In a group none is shown in any case.",
     )
     patterns: tuple[str, ...] = patterns([], "Further patterns of what counts as a secret.")
 

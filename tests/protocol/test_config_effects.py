@@ -221,6 +221,10 @@ def block(world: World, *texts: str, question: str = "花生过敏吗") -> str:
     return world.inject(question).memory
 
 
+def secret_that_was_asked_for(world: World) -> bool:
+    return "hunter2-demo" in block(world, "路由器的密码是 hunter2-demo，别忘了。", question="路由器密码是多少")
+
+
 def is_said_in_english(world: World) -> bool:
     return "Quoted from memory" in block(world)
 
@@ -666,6 +670,7 @@ EFFECTS = {
     "embeddings.cache_bytes": Effect(cache_in_megabytes, {"1MB": False, "500MB": True}, VECTORS),
     "privacy.redact": Effect(secret_in_the_prompt, {"llm": False, "off": True}, SERVED),
     "privacy.patterns": Effect(number_in_the_prompt, {(): True, ("工号 [0-9]+",): False}, SERVED),
+    "privacy.reveal": Effect(secret_that_was_asked_for, {True: True, False: False}),
     "log.rotate_bytes": Effect(packed_logs, {"2KB": DIFFERS, "10MB": DIFFERS}),
     "log.rotate_every": Effect(packed_logs, {"1d": DIFFERS, "9d": DIFFERS}),
     "log.keep_days": Effect(packed_logs, {5: DIFFERS, 30: DIFFERS}),
@@ -706,11 +711,10 @@ def test_config_key_changes_what_can_be_observed(tmp_path: Path, key: str) -> No
     assert len(set(map(repr, found.values()))) == len(found), "every value makes a difference"
 
 
-@pytest.mark.xfail(strict=True, reason='privacy.redact = "store" is promised to hide what is stored; it does what "llm" does')
-def test_config_redact_store_hides_secrets_in_dated_files(tmp_path: Path) -> None:
-    world = workspace(tmp_path, {"privacy.redact": "store"})
-    remember(world, "密码是 hunter2-demo，别忘了。")
-    assert "hunter2-demo" not in str(world.archived_texts())
+def test_config_refuses_to_redact_what_is_stored(tmp_path: Path) -> None:
+    with pytest.raises(BadConfig, match=r"privacy\.redact: 'store' is not allowed") as caught:
+        workspace(tmp_path, {"privacy.redact": "store"})
+    assert caught.value.exit_code == 78
 
 
 # ── the keys that wait ───────────────────────────────────────────────────────

@@ -1,0 +1,79 @@
+"""
+Which secrets of a memory a turn shows (`privacy.reveal`): those that the user asks for, not those that only stand beside them.
+
+A question asks for a secret if it has a word for one: for a secret with a label ("the wifi password is …") this label, for any
+other one a word of `_ASKING`. Of the secrets asked for, those are shown whose sentence shares the most words with the question:
+the password of the bank is not shown with that of the wifi. In a group none is shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from supervisor.text.redact import HIDDEN, Secret, find_secrets, redacted
+from supervisor.text.tokenizer import tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from supervisor.context.render import Language
+    from supervisor.context.request import Asked
+    from supervisor.index.hit import Hit
+    from supervisor.protocol.config_keys import Privacy
+
+#: Characters of each hit in which the secrets are compared; a longer text is only hidden in.
+_COMPARED_CHARS: Final = 2_000
+#: Tokens that mean the same label in a question and beside a secret.
+_SAME: Final = {
+    **dict.fromkeys(("passwd", "passphras", "passcod", "pwd", "密码", "口令"), "password"),
+    **dict.fromkeys(("密钥", "apikey", "api_key", "api-key"), "key"),
+    "令牌": "token",
+}
+#: Tokens that ask for a secret without a label: a key, an account, a card, an address.
+_ASKING: Final = frozenset(
+    """
+    password key token secret login credenti account card iban number email mail address url link hash commit pin id
+    登录 凭据 账号 帐号 账户 帐户 卡号 银行卡 信用卡 号码 单号 编号 工号 证号 身份证 护照
+    邮箱 邮件 地址 链接 网址 私钥 钥匙 验证码
+    """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
+)
+
+
+def redact_history(asked: Asked, language: Language, privacy: Privacy) -> Asked:
+    """Return what is asked, with the secrets of the conversation before it hidden where a turn shows none at all."""
+    if _reveals(asked, privacy):
+        return asked
+    before = (replace(one, text=redacted(one.text, HIDDEN[language], privacy.patterns)) for one in asked.before)
+    return replace(asked, before=tuple(before))
+
+
+def redactor(
+    asked: Asked, terms: Iterable[str], hits: Sequence[Hit], language: Language, privacy: Privacy
+) -> Callable[[str], str]:
+    """Return the function that hides the secrets of a text among *hits*; *terms* are the words that were searched for."""
+    mark, patterns = HIDDEN[language], privacy.patterns
+    if _reveals(asked, privacy) and privacy.redact == "off":
+        return str
+    words = _words(" ".join([asked.question, *terms]))
+    if not (_reveals(asked, privacy) and words & _ASKING):
+        return lambda text: redacted(text, mark, patterns)
+    secrets = (secret for hit in hits for secret in find_secrets(hit.unit.text[:_COMPARED_CHARS], patterns))
+    most = max((0, *(_shared(secret, words) for secret in secrets)))
+    return lambda text: redacted(text, mark, patterns, lambda secret: _shared(secret, words) >= most)
+
+
+def _reveals(asked: Asked, privacy: Privacy) -> bool:
+    return privacy.reveal and asked.chat.is_direct
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_SAME.get(token, token) for token in tokens(text))
+
+
+def _shared(secret: Secret, words: frozenset[str]) -> int:
+    """Return how many of the question's *words* the secret's sentence has; -1 if the question does not ask for it."""
+    label, own = _words(secret.label), _words(f"{secret.before} {secret.label}")
+    is_asked = bool(words & (label & _ASKING or _ASKING))
+    # a secret without words is a message of its own, found by the messages around it
+    return len(own & words) if is_asked and (own & words or not own) else -1

@@ -1,0 +1,142 @@
+"""Which secrets a turn shows: those that the user asks for in a direct talk, and none in a group."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from supervisor.context.request import Asked
+from supervisor.context.secrets import redactor
+from supervisor.protocol.config_keys import Privacy
+from supervisor.protocol.inbox import Chat
+from tests.context.passages import hit
+from tests.world import World, message
+
+DIRECT, GROUP = Chat(), Chat("group", "telegram:group:-1")
+LLM = Privacy()
+KEY = "sk-proj_abcdefghijklmnop12345"
+CARD = "6222 0212 3456 7890 123"
+JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.c2lnbmF0dXJl"
+PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----"
+
+
+def block(question: str, *texts: str, chat: Chat = DIRECT, privacy: Privacy = LLM) -> str:
+    """The texts as a memory block for the question shows them."""
+    hide = redactor(Asked(question, chat), (), [hit(9, text, start=n) for n, text in enumerate(texts, 1)], "en", privacy)
+    return "\n".join(map(hide, texts))
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "secret"),
+    [
+        ("What is the wifi password?", "The wifi password is plum-orchid-77.", "plum-orchid-77"),
+        ("wifi 密码是多少", "家里 wifi 的密码是 plum-orchid-77。", "plum-orchid-77"),
+        ("wifi 密码是多少", "The wifi password is plum-orchid-77.", "plum-orchid-77"),
+        ("wifi password?", "wifi 叫 plum，口令：orchid-77", "orchid-77"),
+        ("API key for OpenAI?", f"the OpenAI key is {KEY}", KEY),
+        ("OpenAI 的密钥是什么？", f"OpenAI 的密钥：{KEY}", KEY),
+        ("which token does GitHub need", "GitHub token: ghp_abcdefghijklmnopqrstuvwxyz0123456789", "ghp_abcdefghijklmnop"),
+        ("我的银行卡号码", f"银行卡 {CARD}，招行", CARD),
+        ("card number?", f"My card number is {CARD}", CARD),
+        ("What's Anna's email?", "Anna's email address is anna@example.com", "anna@example.com"),
+        ("小王的邮箱", "小王的邮箱 xiaowang@example.com", "xiaowang@example.com"),
+        ("the login token of the page", f"token for the page: {JWT}", JWT),
+        ("给我那个私钥", PEM, "MIIEow"),
+        ("the url of the repository", "the repository is https://me:letmein@git.example.com/x.git", "letmein"),
+        ("my OpenAI key", KEY, KEY),
+    ],
+)
+def test_redactor_shows_the_secret_that_is_asked_for_in_a_direct_talk(question, text, secret):
+    assert secret in block(question, text)
+    assert secret not in block(question, text, chat=GROUP)
+    assert secret not in block(question, text, chat=GROUP, privacy=Privacy(redact="off"))
+    assert secret not in block(question, text, privacy=Privacy(reveal=False))
+    assert secret in block("hello", text, privacy=Privacy(redact="off"))
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "beside"),
+    [
+        ("When is the deploy?", "The deploy is on Friday, the deploy password is hunter2-demo.", "hunter2-demo"),
+        ("部署在周几", "部署在周五，密码是 hunter2-demo。", "hunter2-demo"),
+        ("wifi 密码是多少", f"wifi 的密码是 plum-orchid-77。银行卡 {CARD}", CARD),
+        ("wifi 密码是多少", "wifi 的密码是 plum-orchid-77，银行的密码是 gold-99。", "gold-99"),
+        ("wifi password?", "The wifi password is plum-orchid-77, the bank password is gold-99.", "gold-99"),
+        ("wifi password?", f"wifi password: plum-orchid-77\n{KEY}", KEY),
+        ("the address of the deploy server", "the deploy server, password: hunter2-demo", "hunter2-demo"),
+        ("Which API do we use for maps?", "For maps the api key is maps-7781 of the old project.", "maps-7781"),
+        ("when does Anna come", "Anna (anna@example.com) comes on Friday.", "anna@example.com"),
+        ("2 号部署了什么", f"2 号部署了 {KEY}", KEY),
+    ],
+)
+def test_redactor_hides_what_only_stands_beside_the_answer(question, text, beside):
+    assert beside not in block(question, text)
+    assert "[hidden]" in block(question, text)
+
+
+def test_redactor_prefers_the_secret_that_shares_more_words():
+    texts = ("The bank password is gold-99.", "The wifi password is plum-orchid-77.")
+    assert block("wifi password?", *texts) == "The bank [hidden]\nThe wifi password is plum-orchid-77."
+    assert block("password?", *texts) == "\n".join(texts)
+
+
+def test_redactor_hides_matches_of_user_patterns():
+    privacy = Privacy(patterns=(r"工号 \d+",))
+    assert block("谁请假了", "工号 778899 的人今天请假", privacy=privacy) == "[hidden] 的人今天请假"
+
+
+def test_redactor_leaves_text_without_secrets_as_it_is():
+    text = "我对花生过敏，点外卖要备注。"
+    assert block("花生", text) == block("花生", text, chat=GROUP) == text
+
+
+# ── a whole turn ─────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def told(world: World) -> World:
+    group = {"session": GROUP.session, "chat": "group"}
+    world.write(
+        [
+            message("1", "2026-01-28T09:00", "家里 wifi 的密码是 plum-orchid-77。"),
+            message("2", "2026-01-28T09:01", f"部署放到周五。顺便记一下 {KEY}"),
+            message("3", "2026-01-28T09:02", "群里 wifi 的密码是 maple-22，周末见。", **group),
+        ]
+    )
+    world.settle()
+    world.refresh()
+    return world
+
+
+def words_of(turn) -> str:
+    return json.dumps([turn.memory, turn.messages, [hit.unit.text for hit in turn.shown]], ensure_ascii=False)
+
+
+def test_inject_answers_with_the_secret_that_is_asked_for(told):
+    assert "plum-orchid-77" in words_of(told.inject("wifi 密码是多少？"))
+    turn = told.inject("部署在周几？")
+    told.save_receipt(turn)
+    for words in words_of(turn), told.why().memory:
+        assert "部署放到周五" in words
+        assert "[已隐去]" in words
+        assert KEY not in words
+
+
+def test_inject_hides_all_secrets_in_a_group_and_with_reveal_off(told):
+    told.ask({"id": "i1", "text": "wifi 密码是多少？", "session": GROUP.session})
+    turn = words_of(told.inject(None, told.search("wifi 密码是多少？")))
+    assert "周末见" in turn
+    assert "maple-22" not in turn
+    told.reopen(f"{told.toml}[privacy]\nreveal = false\n")
+    assert "plum-orchid-77" not in words_of(told.inject("wifi 密码是多少？"))
+
+
+def test_context_hides_secrets_of_the_talk_only_where_all_are_hidden(told):
+    assert "plum-orchid-77" in words_of(told.context("部署在周几？"))
+    told.ask({"id": "i1", "text": "部署在周几？", "session": GROUP.session})
+    turn = words_of(told.context(None, told.search("部署")))
+    assert "周末见" in turn
+    assert "maple-22" not in turn
+    told.reopen(f"{told.toml}[privacy]\nreveal = false\n")
+    assert "plum-orchid-77" not in words_of(told.context("部署在周几？"))
