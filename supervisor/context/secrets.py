@@ -34,8 +34,9 @@ _SAME: Final = {
 _ASKING: Final = frozenset(
     """
     password key token secret login credenti account card iban number email mail address url link hash commit pin id
+    wifi contact reach
     登录 凭据 账号 帐号 账户 帐户 卡号 银行卡 信用卡 号码 单号 编号 工号 证号 身份证 护照
-    邮箱 邮件 地址 链接 网址 私钥 钥匙 验证码
+    邮箱 邮件 地址 链接 网址 私钥 钥匙 验证码 联系 联系方式
     """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
 )
 

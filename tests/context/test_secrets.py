@@ -41,6 +41,8 @@ def block(question: str, *texts: str, chat: Chat = DIRECT, privacy: Privacy = LL
         ("card number?", f"My card number is {CARD}", CARD),
         ("What's Anna's email?", "Anna's email address is anna@example.com", "anna@example.com"),
         ("小王的邮箱", "小王的邮箱 xiaowang@example.com", "xiaowang@example.com"),
+        ("how do I reach Anna?", "Anna's email address is anna@example.com", "anna@example.com"),
+        ("怎么联系小王", "小王的邮箱 xiaowang@example.com", "xiaowang@example.com"),
         ("the login token of the page", f"token for the page: {JWT}", JWT),
         ("给我那个私钥", PEM, "MIIEow"),
         ("the url of the repository", "the repository is https://me:letmein@git.example.com/x.git", "letmein"),
