@@ -12,6 +12,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from supervisor.interfaces.locate import folder_id
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -31,7 +33,8 @@ class Served:
         """Return what the command prints when the supervisor runs it; one question, one connection, as the command does."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
             line.connect(str(self.root / ".recalld" / "socket"))
-            line.sendall(json.dumps({"version": 1, "argv": argv, "env": {}}).encode() + b"\n")
+            request = {"version": 2, "argv": argv, "env": {}, "folder": folder_id(str(self.root))}
+            line.sendall(json.dumps(request).encode() + b"\n")
             answer: dict[str, Any] = json.loads(b"".join(iter(lambda: line.recv(1 << 16), b"")))
         assert answer["code"] == 0, answer["err"]
         return str(answer["out"])

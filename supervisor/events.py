@@ -2,19 +2,25 @@
 The event log, log.jsonl: one JSON object a line, for programs and for a person who asks what happened last night.
 
 An event never contains a message's text. A state that lasts is logged once, when it begins (`transition`). A log that can't be
-written stops nothing. Source: protocol.md, 8; 003's companion (rotation at 10 MB or daily, gzip, 30 days, 500 MB).
+written stops nothing; that is passed to *tell* once. Source: protocol.md, 8; 003's companion (rotation at 10 MB or daily, gzip,
+30 days, 500 MB).
 """
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import itertools
 import json
 import os
+import re
 import shutil
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Protocol
 
 from supervisor.protocol.clock import from_wire, to_wire
+from supervisor.protocol.disk import open_regular
+from supervisor.protocol.errors import from_os_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -61,14 +67,16 @@ EVENTS: Final[Mapping[str, str]] = {
     "backend_back": "the rerank backend works again",
     "clock_jump": "the clock was set; no step that goes by age begins for a while",
     "supervisor_mute": "the supervisor does not respond; commands do their work themselves",
-    "degraded": "the disk refuses to read or write; recalld waits and tries again",
-    "recovered": "the disk works again",
+    "degraded": "the disk or the system refuses; recalld waits and tries again",
+    "recovered": "nothing is refused any more",
     "watch_lost": "there are no file events; changes are found by polling alone",
     "error": "a step failed with an unexpected exception; the others went on",
 }
 
 #: Bytes at the end of the log that are searched for an event of another process.
 _TAIL_BYTES: Final = 10_000
+#: The names of rotated files; one that is not compressed was rotated while the disk was full.
+_ROTATED: Final = re.compile(r"log-\d{8}T\d{6}(-\d+)?\.jsonl(\.gz)?")
 #: The longest `keep_days`, a hundred years: a larger number is no date.
 _MAX_DAYS: Final = 36_500
 
@@ -96,7 +104,8 @@ class EventLog:
         self._limits = limits
         self._tell = tell
         self._lasting: dict[tuple[str, str], object] = {}
-        self._began: datetime | None = None
+        #: Why the last event could not be written, "" if it was.
+        self._unwritable = ""
 
     def emit(self, event: str, **fields: object) -> None:
         """Write one event; *fields* are counts, names, groups and durations."""
@@ -104,18 +113,18 @@ class EventLog:
             raise ValueError(f"{event!r} is not in EVENTS")
         now = self._clock()
         entry = {"ts": to_wire(now), "event": event, **fields}
-        line = json.dumps(entry, ensure_ascii=True)
-        try:
+        with contextlib.suppress(OSError):  # the next event tries again
             self._rotate(now)
-            handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-            try:
-                _add_line(handle, line.encode())
-            finally:
-                os.close(handle)
-        except OSError:
-            pass  # a full disk is reported by `degraded`, on the terminal
+        why = ""
+        try:
+            self._append(json.dumps(entry, ensure_ascii=True).encode())
+        except OSError as error:
+            why = str(from_os_error(error, self._path))
         if self._tell:
             self._tell(entry)
+            if why and why != self._unwritable:
+                self._tell({"ts": to_wire(now), "event": "degraded", "why": why})
+        self._unwritable = why
 
     def transition(self, event: str, active: object, cleared: str = "", *, what: str = "", **fields: object) -> None:
         """
@@ -136,7 +145,7 @@ class EventLog:
     def _is_logged(self, event: Mapping[str, object], cleared: str) -> bool:
         """Return whether the newest such event in the log is this one, not cleared, and no process has started since."""
         try:
-            with open(self._path, "rb") as file:
+            with open(open_regular(self._path, os.O_RDONLY), "rb") as file:
                 file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))
                 lines = file.read().splitlines()
         except OSError:
@@ -154,38 +163,67 @@ class EventLog:
                 return False
         return False
 
-    def _rotate(self, now: datetime) -> None:
-        """Compress the file if it is full or old enough, and delete compressed files beyond the limits."""
+    def _append(self, line: bytes) -> None:
+        handle = open_regular(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         try:
-            size = os.stat(self._path).st_size
+            _add_line(handle, line)
+        finally:
+            os.close(handle)
+
+    def _rotate(self, now: datetime) -> None:
+        """Give the file a name with the time if it is full or old enough; compress such files, and delete the oldest."""
+        try:
+            size = os.lstat(self._path).st_size
         except FileNotFoundError:
-            self._began = now
             return
-        self._began = self._began or self._first_time(now)
-        if size < self._limits.rotate_bytes and abs(now - self._began) < self._limits.rotate_every:
+        if size < self._limits.rotate_bytes and abs(now - self._first_time(now)) < self._limits.rotate_every:
             return
-        stems = (f"log-{now:%Y%m%dT%H%M%S}{tail}" for tail in ("", *(f"-{n}" for n in range(2, 1000))))
-        old = next(path for stem in stems if not (path := self._path.with_name(f"{stem}.jsonl.gz")).exists())
-        with open(self._path, "rb") as source, gzip.open(old, "xb") as target:
-            shutil.copyfileobj(source, target)
-        os.chmod(old, 0o600)
-        os.unlink(self._path)
-        self._began = now
+        stems = (f"log-{now:%Y%m%dT%H%M%S}{f'-{n}' if n > 1 else ''}.jsonl" for n in itertools.count(1))
+        taken = {path.name for path in self._rotated()}
+        # the rename takes no space, and of two processes that rotate at once it lets one succeed
+        os.rename(self._path, self._path.with_name(next(one for one in stems if not taken & {one, f"{one}.gz"})))
+        self._compress()
         self._delete_old(now)
 
     def _first_time(self, now: datetime) -> datetime:
         """Return the time of the file's first line, *now* if it can't be read."""
-        with open(self._path, "rb") as file:
+        with open(open_regular(self._path, os.O_RDONLY), "rb") as file:
             line = file.readline(500)
         try:
             return from_wire(json.loads(line)["ts"])
         except (ValueError, TypeError, KeyError):
             return now
 
+    def _rotated(self) -> list[Path]:
+        """Return the files that were rotated, the newest first."""
+        found = (path for path in self._path.parent.iterdir() if _ROTATED.fullmatch(path.name))
+        return sorted(found, reverse=True)
+
+    def _compress(self) -> None:
+        """Compress the rotated files that are not yet compressed; on a full disk they stay for the next rotation."""
+        for path in self._rotated():
+            if path.suffix == ".gz":
+                continue
+            packed = path.with_name(f"{path.name}.gz")
+            temporary = path.with_name(f".{packed.name}.{os.getpid()}-0.tmp")
+            target = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            try:
+                with (
+                    open(open_regular(path, os.O_RDONLY), "rb") as source,
+                    open(target, "wb") as file,
+                    gzip.open(file, "wb") as archive,
+                ):
+                    shutil.copyfileobj(source, archive)
+                os.rename(temporary, packed)
+            except OSError:
+                os.unlink(temporary)
+                raise
+            os.unlink(path)
+
     def _delete_old(self, now: datetime) -> None:
-        """Delete the oldest compressed files beyond the days and bytes that are kept; their names have their times."""
+        """Delete the oldest rotated files beyond the days and bytes that are kept; their names have their times."""
         kept, oldest = 0, f"log-{now - timedelta(days=min(self._limits.keep_days, _MAX_DAYS)):%Y%m%dT%H%M%S}"
-        for path in sorted(self._path.parent.glob("log-*.jsonl.gz"), reverse=True):
+        for path in self._rotated():
             kept += path.stat().st_size
             if kept > self._limits.keep_bytes or path.name < oldest:
                 path.unlink()

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from supervisor import events as module
 from supervisor.events import EventLog
 from supervisor.protocol.config import load
 
@@ -26,6 +27,12 @@ class Log:
 
     def old(self) -> list[str]:
         return sorted(path.name for path in self.root.glob("log-*.gz"))
+
+    def told(self) -> list[dict]:
+        """What is told from now on, beside what is written."""
+        found: list[dict] = []
+        self.events = EventLog(self.root / "log.jsonl", lambda: self.now, load(b"", {}).log, found.append)
+        return found
 
 
 @pytest.fixture
@@ -155,3 +162,69 @@ def test_event_log_ignores_a_write_failure(make):
     (log.root / "log.jsonl").rmdir()
     log.events.emit("stopped")
     assert [line["event"] for line in log.lines()] == ["stopped"]
+
+
+def test_event_log_tells_once_that_it_cannot_be_written(make):
+    log = make()
+    told = log.told()
+    os.mkfifo(log.root / "log.jsonl")  # opened like a file it would wait for a reader
+    log.events.transition("degraded", "坏", why="坏")
+    log.events.emit("seen", messages=1)
+    assert [one["event"] for one in told] == ["degraded", "degraded", "seen"]
+    assert told[1]["why"].endswith("it was not overwritten.")
+    assert "log.jsonl can't be read: it is a link, a folder or another thing" in told[1]["why"]
+    (log.root / "log.jsonl").unlink()
+    log.events.emit("seen", messages=2)
+    assert [line["messages"] for line in log.lines()] == [2]
+    (log.root / "log.jsonl").unlink()
+    (log.root / "log.jsonl").mkdir()
+    log.events.emit("seen", messages=3)
+    assert [one["event"] for one in told[3:]] == ["seen", "seen", "degraded"]
+
+
+def test_event_log_loses_nothing_when_a_full_disk_stops_the_rotation(make, monkeypatch):
+    log = make('rotate_bytes = "1KB"')
+    is_full = True
+    copy = module.shutil.copyfileobj
+
+    def full(source, target):
+        if not is_full:
+            return copy(source, target)
+        raise OSError(errno.ENOSPC, "磁盘满了")
+
+    monkeypatch.setattr(module.shutil, "copyfileobj", full)
+    for n in range(60):
+        log.events.emit("archived", messages=n, files=1)
+    assert log.old() == []
+    assert not any(path.name.endswith(".tmp") for path in log.root.iterdir())
+    rotated = len(list(log.root.glob("log-*.jsonl")))
+    assert 1 < rotated < 6
+    is_full = False
+    for n in range(60, 80):
+        log.events.emit("archived", messages=n, files=1)
+    assert len(log.old()) > rotated
+    assert [*log.root.glob("log-*.jsonl"), *log.root.glob(".log*")] == []
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in log.root.iterdir())
+    kept = [json.loads(line) for name in log.old() for line in gzip.decompress((log.root / name).read_bytes()).splitlines()]
+    assert sorted(line["messages"] for line in kept + log.lines()) == list(range(80))
+
+
+def test_event_log_of_several_processes_rotates_once(make):
+    logs = [make() for _ in range(4)]
+    for log in logs:
+        log.events.emit("seen", messages=1)
+    for log in logs:
+        log.now += timedelta(days=1)
+    for log in logs:
+        log.events.emit("seen", messages=2)
+    assert len(logs[0].old()) == 1
+    assert len(logs[0].lines()) == 4
+
+
+def test_event_log_keeps_files_of_others_beside_its_own(make):
+    log = make('rotate_bytes = "1KB"\nkeep_days = 1')
+    for name in ("log-我的.jsonl", "log-2020.jsonl.gz"):
+        (log.root / name).write_text("花生", encoding="utf-8")
+    for n in range(60):
+        log.events.emit("archived", messages=n, files=1)
+    assert {(log.root / name).read_text(encoding="utf-8") for name in ("log-我的.jsonl", "log-2020.jsonl.gz")} == {"花生"}

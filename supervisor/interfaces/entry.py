@@ -2,9 +2,10 @@
 The command `recalld`: a command of a turn is sent to the running supervisor, every other one is run in this process.
 
 A turn waits for this module, so it imports almost nothing, not even `typing`: each import costs a millisecond, Python's own
-start ten. The request is one JSON line over the supervisor's Unix socket: the arguments and the RECALLD_* variables. The
-supervisor acknowledges it at once with an empty line, then sends output, errors and exit code in another JSON line. Without a
-supervisor, or if it refuses the request or does not respond, the command is run here, by the same parser (cli.md).
+start ten. The request is one JSON line over the supervisor's Unix socket: the arguments, the RECALLD_* variables, and which
+folder is meant. The supervisor acknowledges it at once with an empty line, then sends output, errors and exit code in another
+JSON line. Without a supervisor, or if it refuses the request or does not respond, the command is run here, by the same parser
+(cli.md).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import io
 import os
 import sys
 
-from supervisor.interfaces.locate import socket_path, workspace_of
+from supervisor.interfaces.locate import folder_id, socket_path, workspace_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,14 +73,15 @@ def _ask_supervisor(argv: list[str]) -> tuple[tuple[str, str, int] | None, bool]
     """
     if not _is_served(argv):
         return None, False
-    path = socket_path(workspace_of(argv, os.environ))
+    root = workspace_of(argv, os.environ)
+    path = socket_path(root)
     if not path:
         return None, False
     import json
     import socket
 
     environ = {key: value for key, value in os.environ.items() if key.startswith("RECALLD_")}
-    request = json.dumps({"version": 1, "argv": argv, "env": environ})
+    request = json.dumps({"version": 2, "argv": argv, "env": environ, "folder": folder_id(root)})
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
             line.settimeout(_ACKNOWLEDGE_S)

@@ -36,6 +36,15 @@ def workspace_of(argv: list[str], environ: Mapping[str, str]) -> str:
     return user_data_dir("recalld")
 
 
+def folder_id(root: str) -> list[int]:
+    """Return device and inode of the folder, which tell it from its copies, [] if there is none."""
+    try:
+        found = os.stat(root)
+    except (OSError, ValueError):
+        return []
+    return [found.st_dev, found.st_ino]
+
+
 def socket_path(root: str) -> str:
     """
     Return the path of the supervisor's socket: in the state folder, or where `socket.path` says if that path is too long.
@@ -44,11 +53,12 @@ def socket_path(root: str) -> str:
     """
     state = os.path.join(root, ".recalld")
     path = os.path.join(state, "socket")
-    try:
-        with open(path + ".path", encoding="utf-8") as noted:
-            path = noted.read().strip()
-    except OSError:
-        pass
+    if os.path.isfile(path + ".path"):  # opening a named pipe would block
+        try:
+            with open(path + ".path", encoding="utf-8") as noted:
+                path = noted.read().strip()
+        except (OSError, ValueError):
+            return ""
     try:
         return path if os.lstat(path).st_uid == os.stat(state).st_uid else ""
     except (OSError, ValueError):

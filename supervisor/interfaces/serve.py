@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from supervisor.interfaces.cli.app import CALL, GIVEN, Call, run_command
 from supervisor.interfaces.cli.output import as_json, as_line
 from supervisor.interfaces.cli.turn import commands
-from supervisor.interfaces.locate import named_workspace
+from supervisor.interfaces.locate import folder_id, named_workspace
 from supervisor.interfaces.socket_server import serve_socket
 from supervisor.protocol.clock import utc_now
 from supervisor.protocol.signals import on_signals
@@ -39,7 +39,7 @@ def serve(root: Path, clock: Clock, *, json: bool, has_worker: bool) -> None:
     limit_malloc_arenas()
     print_event = _event_printer(json=json)
     ws = open_workspace(root, os.environ, clock, print_event)
-    served = open_workspace(root, os.environ, utc_now)
+    served = open_workspace(root, os.environ, utc_now, print_event)
     background = BackgroundThreads(lambda: open_workspace(root, os.environ, clock, print_event), clock)
     served.index_lost = background.memory_changed
     supervisor = Supervisor(ws, clock, Workers(ws, clock) if has_worker else None, background=background)
@@ -66,6 +66,8 @@ def _answer(request: Request, served: Workspace) -> dict[str, Any]:
     own = {key: value for key, value in os.environ.items() if key.startswith("RECALLD_")}
     if _settings(given) != _settings(own):
         raise ValueError("another configuration")
+    if request.folder != folder_id(str(served.paths.root)):
+        raise ValueError("another workspace")
     out, err = StringIO(), StringIO()
     token = CALL.set(Call(named_workspace(argv), given, served))
     try:

@@ -1,15 +1,15 @@
 """
-The supervisor's Unix socket, mode 0600 (cli.md): a JSON line {version, argv, env} in, the command is run, a JSON line out.
+The supervisor's Unix socket, mode 0600 (cli.md): a JSON line in, the command is run, a JSON line out.
 
-A valid request is acknowledged at once by an empty line, before the command runs, so that the client knows that the supervisor
-responds. A request that can't be run here gets no answer, and the client runs the command itself. No request, whatever it
-contains, keeps the next one from being served.
+A request is {version, argv, env, folder}. A valid one is acknowledged at once by an empty line, before the command runs, so
+that the client knows that the supervisor responds. A request that can't be run here gets no answer, and the client runs the
+command itself. No request, whatever it contains, keeps the next one from being served. A socket that can't be made, or that
+somebody has deleted, is made later: the supervisor also works without one.
 """
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import json
 import os
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _MAX_BYTES: Final = 1 << 20  # of a request
 #: Seconds until a request must have arrived: a client has it ready before it connects.
 _READ_S: Final = 0.1
-_VERSION: Final = 1
+_VERSION: Final = 2
 #: The longest path, in bytes, that is bound; the kernel's limit is only a little higher.
 _MAX_PATH: Final = 100
 #: Seconds until a client must have taken the answer.
@@ -40,8 +40,7 @@ _SEND_S: Final = 2.0
 #: Seconds until a connection that could not be accepted is tried again, and seconds to wait for the thread at the end.
 _RETRY_S: Final = 0.1
 _JOIN_S: Final = 1.0
-#: Errors of a full or broken disk, and seconds until the socket is tried again after one.
-_DISK_ERRORS: Final = {errno.ENOSPC, errno.EDQUOT, errno.EIO}
+#: Seconds until a socket that could not be made, or was deleted, is made again.
 _REOPEN_S: Final = 10.0
 #: Connections that are open at once; one command is run at a time.
 _MAX_CONNECTIONS: Final = 16
@@ -49,10 +48,11 @@ _MAX_CONNECTIONS: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A command to run: its arguments, and the client's RECALLD_* variables."""
+    """A command to run: its arguments, the client's RECALLD_* variables, and the `folder_id` of the workspace it means."""
 
     argv: list[str]
     environ: Mapping[str, str]
+    folder: list[int]
 
 
 #: Runs the command of a request and returns {out, err, code}.
@@ -65,8 +65,7 @@ def serve_socket(paths: WorkspacePaths, files: Files, answer: Answer, report: Ca
     Answer requests in other threads, one at a time, until the block ends.
 
     *answer* raises ValueError for a request that can't be run here. *report* gets a sentence about an invalid request, a bug,
-    or a disk that is too full or broken for a socket; the socket is then tried again later, and clients run their commands
-    themselves.
+    or why there is no socket for now; clients then run their commands themselves.
     """
     server = _SocketServer(lambda: _listen(paths, files), answer, report)
     server.start()
@@ -108,23 +107,45 @@ def parse_request(data: bytes) -> Request | None:
         raise ValueError("its argv is no list of words")
     if not isinstance(environ, dict) or not all(isinstance(value, str) for value in environ.values()):
         raise ValueError("its env does not give each variable a text")
-    return Request(argv, environ)
+    folder = found.get("folder")
+    if not isinstance(folder, list) or not all(isinstance(number, int) for number in folder):
+        raise ValueError("its folder is no list of numbers")
+    return Request(argv, environ, folder)
 
 
-def _listen(paths: WorkspacePaths, files: Files) -> tuple[socket.socket, Callable[[], None]]:
-    """Return a listening socket, and the function that removes its path."""
-    files.make_folder(paths.state)
+@dataclass(frozen=True, slots=True)
+class _Listener:
+    """A listening socket, the path at which it was bound, and the inode that the path had then."""
+
+    line: socket.socket
+    path: Path
+    inode: int
+    files: Files
+
+    def is_deleted(self) -> bool:
+        return self.files.disk.stat(self.path) is None
+
+    def close(self) -> None:
+        self.line.close()
+        found = self.files.disk.stat(self.path)
+        if found and found.inode == self.inode:  # else it is the socket of another supervisor
+            self.files.remove(self.path)
+
+
+def _listen(paths: WorkspacePaths, files: Files) -> _Listener:
+    """Return a listening socket."""
     path = _choose_path(paths, files)
     files.remove(path)  # left by a supervisor that was killed; this process has its lock now
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        os.fchmod(listener.fileno(), 0o600)  # the mode that its path will have; a umask would change the whole process
-        listener.bind(str(path))
+        os.fchmod(line.fileno(), 0o600)  # the mode that its path will have; a umask would change the whole process
+        line.bind(str(path))
+        line.listen(64)
+        line.settimeout(_REOPEN_S)
+        return _Listener(line, path, os.lstat(path).st_ino, files)
     except BaseException:
-        listener.close()
+        line.close()
         raise
-    listener.listen(64)
-    return listener, lambda: files.remove(path)
 
 
 def _choose_path(paths: WorkspacePaths, files: Files) -> Path:
@@ -134,11 +155,12 @@ def _choose_path(paths: WorkspacePaths, files: Files) -> Path:
         files.remove(noted)
         return path
     folder = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/tmp/recalld-{os.getuid()}") / "recalld"  # noqa: S108 - see below
-    files.make_folder(folder)
     for parent in (folder.parent, folder):  # another user who may write to either could put a socket of their own there
+        files.make_folder(parent)
         found = files.disk.stat(parent)
         if found is None or not stat.S_ISDIR(found.mode) or found.uid != os.getuid() or found.mode & 0o077:
-            raise PermissionError(1, "it is a link, belongs to somebody else, or others may look into it", str(parent))
+            why = "it is a link, belongs to somebody else, or others may look into it; remove it or set XDG_RUNTIME_DIR"
+            raise PermissionError(1, why, str(parent))
     far = folder / f"{hashlib.sha256(os.fsencode(paths.root)).hexdigest()[:16]}.sock"
     files.replace(noted, str(far).encode(), files.read_stable(noted))
     return far
@@ -147,12 +169,9 @@ def _choose_path(paths: WorkspacePaths, files: Files) -> Path:
 class _SocketServer:
     """One thread that accepts connections, and one for each connection, at most _MAX_CONNECTIONS."""
 
-    def __init__(
-        self, listen: Callable[[], tuple[socket.socket, Callable[[], None]]], answer: Answer, report: Callable[[str], None]
-    ) -> None:
+    def __init__(self, listen: Callable[[], _Listener], answer: Answer, report: Callable[[str], None]) -> None:
         self._listen, self._answer, self._report = listen, answer, report
-        self._listener: socket.socket | None = None
-        self._remove_path: Callable[[], None] = lambda: None
+        self._listener: _Listener | None = None
         self._ending = threading.Event()
         self._free = threading.BoundedSemaphore(_MAX_CONNECTIONS)
         self._running = threading.Lock()
@@ -166,37 +185,46 @@ class _SocketServer:
         self._ending.set()
         if self._listener:
             with contextlib.suppress(OSError):
-                self._listener.shutdown(socket.SHUT_RDWR)  # closing alone does not end a waiting accept()
+                self._listener.line.shutdown(socket.SHUT_RDWR)  # closing alone does not end a waiting accept()
         self._thread.join(_JOIN_S)
-        if self._listener:
-            self._listener.close()
-        with contextlib.suppress(OSError):
-            self._remove_path()
+        self._close()
 
     def _open(self) -> None:
-        """Open the socket, unless the disk refuses: the supervisor also works without one."""
+        """Make the socket, or report why it can't be made."""
         try:
-            self._listener, self._remove_path = self._listen()
+            self._listener = self._listen()
         except OSError as error:
-            if error.errno not in _DISK_ERRORS:
-                raise
-            self._report(f"the socket can't be made: {error.strerror}")
+            where = f"{error.filename}: " if error.filename else ""
+            self._report(f"the socket can't be made: {where}{error.strerror or error}")
+
+    def _close(self) -> None:
+        if self._listener:
+            with contextlib.suppress(OSError):
+                self._listener.close()
+        self._listener = None
 
     def _accept(self) -> None:
-        while self._listener is None and not self._ending.wait(_REOPEN_S):
-            try:
-                self._open()
-            except OSError as error:
-                self._report(f"the socket can't be made: {error}")
-                return
-        while self._listener and not self._ending.is_set():
+        while not self._ending.is_set():
+            if self._listener is None:
+                if not self._ending.wait(_REOPEN_S):
+                    self._open()
+                continue
             self._free.acquire()
             try:
-                line, _ = self._listener.accept()
+                line, _ = self._listener.line.accept()
                 threading.Thread(target=self._serve, args=(line,), name="request", daemon=True).start()
+            except TimeoutError:  # nobody has connected: is the path still there?
+                self._free.release()
+                self._reopen_if_deleted(self._listener)
             except (OSError, RuntimeError):  # no free file descriptor or thread for now, or the end
                 self._free.release()
                 self._ending.wait(_RETRY_S)
+
+    def _reopen_if_deleted(self, listener: _Listener) -> None:
+        with contextlib.suppress(OSError):  # the folder can't be read for now
+            if listener.is_deleted():
+                self._close()
+                self._open()
 
     def _serve(self, line: socket.socket) -> None:
         with line:

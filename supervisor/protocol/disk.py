@@ -59,7 +59,7 @@ class Disk(Protocol):
         """Return a handle to a new, empty file; FileExistsError when the name is taken. Follows no link."""
 
     def open_append(self, path: Path, mode: int) -> int:
-        """Return a handle that writes at the end of the file, which is created if absent."""
+        """Return a handle that writes at the end of the regular file, which is created if absent. Follows no link."""
 
     def write(self, handle: int, data: bytes) -> None:
         """Write all of *data*, in several system calls if necessary."""
@@ -105,6 +105,15 @@ def _stat_of(found: os.stat_result) -> Stat:
     return Stat(found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode, found.st_uid, found.st_gid)
 
 
+def open_regular(path: Path, flags: int, mode: int = 0o600) -> int:
+    """Return a handle to the regular file; OSError for a link, a folder or a named pipe in its place, which never blocks."""
+    handle = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, mode)
+    if not modes.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+    return handle
+
+
 class RealDisk:
     """The disk of this machine."""
 
@@ -130,11 +139,8 @@ class RealDisk:
         return found
 
     def read(self, path: Path, offset: int = 0) -> bytes:
-        # O_NONBLOCK: opening a named pipe in place of a file must not block
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+        handle = open_regular(path, os.O_RDONLY)
         try:
-            if not modes.S_ISREG(os.fstat(handle).st_mode):
-                raise OSError(errno.EINVAL, "it is not a regular file", str(path))
             with open(handle, "rb", closefd=False) as file:
                 file.seek(offset)
                 return file.read()
@@ -145,7 +151,7 @@ class RealDisk:
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
 
     def open_append(self, path: Path, mode: int) -> int:
-        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+        return open_regular(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, mode)
 
     def write(self, handle: int, data: bytes) -> None:
         rest = memoryview(data)

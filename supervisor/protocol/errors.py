@@ -22,7 +22,7 @@ TEMPORARY: Final = re.compile(r"\.(?P<name>.+)\.[0-9a-z]+-[0-9]+\.tmp")
 #: Error numbers for missing permission; any other one is a fault of the disk.
 _FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 #: Error numbers of the kernel, and of RealDisk.read, for a link, a folder or a pipe in place of a file.
-_NO_FILE: Final = frozenset({errno.ELOOP, errno.EISDIR, errno.EINVAL})
+_NO_FILE: Final = frozenset({errno.ELOOP, errno.EISDIR, errno.EINVAL, errno.ENXIO})
 
 
 class SupervisorError(Exception):
@@ -148,6 +148,15 @@ class StorageError(SupervisorError):
     exit_code = 74
     sentence = "{self.path} could not be read or written: {self.why}; check the disk and its free space."
     path: PurePath | str
+    why: str
+
+
+@dataclass(eq=False, repr=False)
+class NoProcess(SupervisorError):
+    """The system refuses to start a process, a worker's."""
+
+    exit_code = 71
+    sentence = "no worker can be started: {self.why}; end other programs, or raise the limit of processes or memory."
     why: str
 
 

@@ -1,6 +1,8 @@
 """
 The supervisor: polls the workspace and does a round when something has changed or is due (003, Supervisor).
 
+A call that fails ends nothing: its error is reported with those of the next round, and the next pass tries it again.
+
 File events only make the next poll come sooner, so that everything works without them. Between two rounds nothing is remembered
 that the files do not say, except waits: after a disk has refused, and after the clock was set. A clock that is set ahead makes
 days look old and waits look over; days that are not over would be summarised and paid for, which nothing can undo. So after a
@@ -13,12 +15,12 @@ import contextlib
 import threading
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from supervisor.protocol.clock import steady_s
 from supervisor.protocol.errors import BadFile, Busy
 from supervisor.protocol.paths import check_inside
-from supervisor.service.round import Round, restore_history, run_round
+from supervisor.service.round import Round, attempt, report_errors, restore_history, run_round
 from supervisor.service.watcher import ChangeDetector
 from supervisor.summaries.llm_state import provider_state
 
@@ -27,11 +29,13 @@ if TYPE_CHECKING:
 
     from supervisor.protocol.clock import Clock
     from supervisor.protocol.disk import Stat
+    from supervisor.protocol.errors import SupervisorError
     from supervisor.service.background import BackgroundThreads
     from supervisor.service.lock import SupervisorLock
     from supervisor.service.workers import Workers
     from supervisor.workspace import Workspace
 
+T = TypeVar("T")
 #: A clock that moves no more than this was only corrected.
 SMALL: Final = timedelta(hours=1)
 LARGE: Final = timedelta(days=1)
@@ -92,6 +96,8 @@ class Supervisor:
         self._no_ageing_until = float("-inf")
         self._due_at = _NEVER
         self._damaged: tuple[Stat | None, float] | None = None
+        #: What failed since the last round, by step.
+        self._errors: dict[str, SupervisorError] = {}
         ws.should_stop = self._stop.is_set
 
     def stop(self) -> None:
@@ -118,24 +124,26 @@ class Supervisor:
                 now = self._steady_s()
                 if self._background:
                     self._background.check_index()
-                changed, hinted = self._changes.near_changed(), self._wake.is_set()
+                changed, hinted = self._attempt("poll", self._changes.near_changed, False), self._wake.is_set()
                 self._wake.clear()
                 if hinted or now - last_tree >= tree_s:
                     last_tree = now
-                    changed = self._tree_changed() or changed
-                    lock.check()
+                    changed = self._attempt("poll of memory", self._tree_changed, False) or changed
+                    self._attempt("lock", lock.check, None)
                 if changed or now - last_round >= ROUND_S or self._clock() >= self._due_at:
                     last_round = now
                     done = self.tick(self._clock())
                     if done.did and not done.errors:
                         last_round = float("-inf")
                 if self._workers:
-                    self._workers.start_if_needed()
-                    self._workers.watch_leases()
+                    self._attempt("worker", self._workers.start_if_needed, None)
+                    self._attempt("leases", self._workers.watch_leases, None)
                 if last_round != float("-inf"):
                     self._wake.wait(poll_s)
             if self._workers:
-                self._workers.stop()
+                self._attempt("worker", self._workers.stop, None)
+            if self._errors:
+                report_errors(self._ws, self._errors.values())
 
     def tick(self, now: datetime) -> Round:
         """
@@ -146,7 +154,9 @@ class Supervisor:
         """
         check_inside(self._ws.paths)
         is_paused = self._steady_s() < self._no_archive_until
-        done = run_round(self._ws, now, "none" if is_paused else "due", ageing=not self._has_jumped(now))
+        before, self._errors = self._errors, {}
+        runs: Literal["due", "none"] = "none" if is_paused else "due"
+        done = run_round(self._ws, now, runs, ageing=not self._has_jumped(now), before=before.values())
         if not is_paused:
             config = self._ws.config.archive
             refused = "archive" in done.errors and not isinstance(done.errors["archive"], BadFile)
@@ -154,9 +164,12 @@ class Supervisor:
             self._write_wait = self._write_wait if refused else timedelta()
             self._no_archive_until = self._steady_s() + self._write_wait.total_seconds()
         if done.damage(self._ws.paths.history):
-            self._restore_when_quiet(now)
-        self._due_at = self._next_retry(now)
+            self._attempt("restore", lambda: self._restore_when_quiet(now), None)
+        self._due_at = self._attempt("retries", lambda: self._next_retry(now), _NEVER)
         return done
+
+    def _attempt(self, name: str, step: Callable[[], T], otherwise: T) -> T:
+        return attempt(self._errors, name, self._ws.paths.root, step, otherwise)
 
     def _has_jumped(self, now: datetime) -> bool:
         """Return whether the clock was set a short while ago; each jump is reported once."""
@@ -180,9 +193,8 @@ class Supervisor:
             self._damaged = (stat, self._steady_s())
         quiet_s = self._ws.config.archive.quiet.total_seconds()
         if stat is None or self._steady_s() - self._damaged[1] >= quiet_s:
-            with contextlib.suppress(OSError, Busy):  # the round has reported it; the next one tries again
-                restore_history(self._ws, now)
-                self._damaged = None
+            restore_history(self._ws, now)
+            self._damaged = None
 
     # ── changes ──────────────────────────────────────────────────────────────
 

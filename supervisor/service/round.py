@@ -15,13 +15,13 @@ from supervisor.archive import intake as archive_intake
 from supervisor.archive import restore as archive_restore
 from supervisor.archive import run as archive_run
 from supervisor.archive.restore import keep_damaged
-from supervisor.protocol.errors import BadConfig, BadFile, InternalError, NewerFormat, as_supervisor_error
+from supervisor.protocol.errors import BadConfig, BadFile, InternalError, LockLost, NewerFormat, as_supervisor_error
 from supervisor.service.lock import supervisor_lock, sweep_shared
 from supervisor.summaries.collect import collect_results
 from supervisor.summaries.submit import submit_due
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from datetime import datetime
     from pathlib import Path
     from threading import Event
@@ -169,38 +169,53 @@ class Round:
         self.errors = other.errors
 
 
-def run_round(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"] = "due", *, ageing: bool = True) -> Round:
+def attempt(errors: dict[str, SupervisorError], name: str, path: Path, step: Callable[[], T], otherwise: T) -> T:
+    """
+    Return the value of *step*; if it fails, put its error into *errors* under its *name* and return *otherwise*.
+
+    *path* is used for an OSError that names none. BadConfig, NewerFormat and LockLost are raised: they end the supervisor.
+    """
+    try:
+        return step()
+    except (BadConfig, NewerFormat, LockLost):
+        raise
+    except Exception as error:  # noqa: BLE001 - a bug in one step must not stop the others; it is reported, and ends a one-shot run
+        errors[name] = as_supervisor_error(error, name, path)
+    return otherwise
+
+
+def run_round(
+    ws: Workspace,
+    now: datetime,
+    runs: Literal["due", "all", "none"] = "due",
+    *,
+    ageing: bool = True,
+    before: Iterable[SupervisorError] = (),
+) -> Round:
     """
     Run each step once at *now*.
 
     *runs*: archive if an archive run is due, archive everything that is un-written, or do not archive (the disk has just
-    refused). Without *ageing* no summary is submitted: the clock was set, and a day may only look as if it were over.
+    refused). Without *ageing* no summary is submitted: the clock was set, and a day may only look as if it were over. *before*
+    are errors since the last round; they are reported with those of this one.
     """
     began = time.monotonic()
     done = Round()
 
-    def attempt(name: str, step: Callable[[], T], otherwise: T) -> T:
-        if ws.should_stop():
-            return otherwise
-        try:
-            return step()
-        except (BadConfig, NewerFormat):
-            raise
-        except Exception as error:  # noqa: BLE001 - a bug in one step must not stop the others; it is reported, and ends a one-shot run
-            done.errors[name] = as_supervisor_error(error, name, ws.paths.root)
-        return otherwise
+    def run_step(name: str, step: Callable[[], T], otherwise: T) -> T:
+        return otherwise if ws.should_stop() else attempt(done.errors, name, ws.paths.root, step, otherwise)
 
-    done.seen = attempt("intake", lambda: intake(ws, now), 0)
-    done.summaries = attempt("harvest", lambda: collect(ws, now), 0)
-    done.archived = attempt("archive", lambda: _archive_if_due(ws, now, runs), 0)
-    done.submitted = attempt("roll-up", lambda: submit(ws, now), 0) if ageing else 0
-    attempt("settle", lambda: reconcile_flags(ws, now), None)
-    done.trimmed = attempt("trim", lambda: trim_history(ws), 0)
-    attempt("compact", lambda: ws.journal.compact() if ws.journal.is_bloated() else None, None)
-    attempt("sweep", lambda: sweep_shared(ws, now), 0)
+    done.seen = run_step("intake", lambda: intake(ws, now), 0)
+    done.summaries = run_step("harvest", lambda: collect(ws, now), 0)
+    done.archived = run_step("archive", lambda: _archive_if_due(ws, now, runs), 0)
+    done.submitted = run_step("roll-up", lambda: submit(ws, now), 0) if ageing else 0
+    run_step("settle", lambda: reconcile_flags(ws, now), None)
+    done.trimmed = run_step("trim", lambda: trim_history(ws), 0)
+    run_step("compact", lambda: ws.journal.compact() if ws.journal.is_bloated() else None, None)
+    run_step("sweep", lambda: sweep_shared(ws, now), 0)
     if done.damage(ws.paths.history):
-        attempt("quarantine", lambda: keep_damaged(ws.history, ws.quarantine), None)
-    _report(ws, done)
+        run_step("quarantine", lambda: keep_damaged(ws.history, ws.quarantine), None)
+    report_errors(ws, (*before, *done.errors.values()))
     done.ms = round((time.monotonic() - began) * 1000)
     return done
 
@@ -213,15 +228,16 @@ def _archive_if_due(ws: Workspace, now: datetime, runs: Literal["due", "all", "n
     return archive(ws, now) if why else 0
 
 
-def _report(ws: Workspace, done: Round) -> None:
-    """Emit an event for each kind of failure that begins or ends with this round."""
-    damage = done.damage(ws.paths.history)
-    invalid = str(damage or "")
-    ws.events.transition("history_invalid", invalid, why=invalid)
-    bugs = "; ".join(str(error) for error in done.errors.values() if isinstance(error, InternalError))
-    ws.events.transition("error", bugs, why=bugs)
-    others = "; ".join(sorted({str(e) for e in done.errors.values() if not isinstance(e, InternalError)} - {invalid}))
-    ws.events.transition("degraded", others, cleared="recovered", why=others)
+def report_errors(ws: Workspace, errors: Iterable[SupervisorError]) -> None:
+    """Emit an event for each kind of failure that begins or ends with these *errors*."""
+    sentences: dict[str, set[str]] = {"history_invalid": set(), "error": set(), "degraded": set()}
+    for error in errors:
+        is_damage = isinstance(error, BadFile) and str(error.path) == str(ws.paths.history)
+        kind = "history_invalid" if is_damage else "error" if isinstance(error, InternalError) else "degraded"
+        sentences[kind].add(str(error))
+    for event, cleared in (("history_invalid", ""), ("error", ""), ("degraded", "recovered")):
+        why = "; ".join(sorted(sentences[event]))
+        ws.events.transition(event, why, cleared=cleared, why=why)
 
 
 def until_settled(ws: Workspace, now: datetime, workers: Workers | None, stop: Event) -> Round:

@@ -84,7 +84,11 @@ class ChangeDetector:
         folders = [self._paths.memory]
         while folders:
             folder = folders.pop()
-            for name in self._disk.names(folder):
+            try:
+                names = self._disk.names(folder)
+            except PermissionError:  # the index reports it, and what is in other folders is still noticed
+                continue
+            for name in names:
                 if is_foreign(name):
                     continue
                 path, found = folder / name, self._disk.stat(folder / name)

@@ -11,12 +11,11 @@ import os
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from supervisor.protocol.clock import to_wire
-from supervisor.protocol.errors import Busy
+from supervisor.protocol.errors import ErrorCollector, NoProcess
 from supervisor.service.lock import reclaim
 
 if TYPE_CHECKING:
@@ -51,34 +50,40 @@ class Workers:
         self.failures = 0
 
     def start_if_needed(self) -> None:
-        """Start a worker if a task is queued and this supervisor's worker does not run."""
+        """Start a worker if a task is queued and this supervisor's worker does not run; NoProcess if the system refuses."""
         if self._child and self._child.poll() is not None:
             self._child = None
-            with suppress(OSError, Busy):  # the disk refuses: the tasks are requeued when their lease is over
+            try:
                 reclaim(self._ws)
-            self.failures = self.failures + 1 if self._ws.task_queue.queued_count() else 0
-            self._not_before = time.monotonic() + min(2.0**self.failures, _LONGEST_S) if self.failures > 1 else 0.0
+            finally:  # also if the disk refuses: the tasks are then requeued when their lease is over
+                self.failures = self.failures + 1 if self._ws.task_queue.queued_count() else 0
+                self._not_before = time.monotonic() + min(2.0**self.failures, _LONGEST_S) if self.failures > 1 else 0.0
         if self._child is None and self._ws.task_queue.queued_count() and time.monotonic() >= self._not_before:
             command = worker_command(self._ws.paths.root)
             if self._idle_s is not None:
                 command += ["--idle", str(self._idle_s)]
             environ = {**os.environ, "RECALLD_NOW": to_wire(self._clock())} if "RECALLD_NOW" in os.environ else None
-            self._child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=environ)
+            try:
+                self._child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=environ)
+            except OSError as error:
+                raise NoProcess(error.strerror or str(error)) from error
 
     def watch_leases(self) -> None:
-        """Requeue every claimed task without a heartbeat for the length of the lease."""
+        """Requeue every claimed task without a heartbeat for the length of the lease; raises the first error, after all."""
         lease_s = self._ws.config.worker.lease.total_seconds()
         now = time.monotonic()
         claimed = self._ws.task_queue.claimed()
         self._beats = {name: self._beats.get(name, (0, now)) for name in claimed}
+        each = ErrorCollector()
         for name, beat in claimed.items():
             last, since = self._beats[name]
             if beat != last:
                 self._beats[name] = (beat, now)
             elif now - since > lease_s:
-                with suppress(OSError):  # the next call tries again
+                with each:  # the next call tries again
                     self._ws.task_queue.requeue(name)
                     self._ws.events.emit("task_put_back", tasks=1)
+        each.raise_first()
 
     def stop(self, wait_s: float = 3.0) -> None:
         """End this supervisor's worker, which requeues its task; it is killed after *wait_s* seconds."""

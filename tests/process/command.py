@@ -65,9 +65,9 @@ class Command:
         return ended(self.start("-w", str(self.root), *words, **environ), stdin)
 
     @contextlib.contextmanager
-    def supervised(self, *words: str) -> Iterator[subprocess.Popen[str]]:
-        """Have a supervisor of the workspace running, once it answers."""
-        process = self.start("-w", str(self.root), "run", "--no-worker", *words)
+    def supervised(self, *words: str, **more: Any) -> Iterator[subprocess.Popen[str]]:
+        """Have a supervisor of the workspace running, once it answers; *more* is for `start`."""
+        process = self.start("-w", str(self.root), "run", "--no-worker", *words, **more)
         try:
             until(lambda: _answers(self.root / ".recalld" / "socket"), process)
             yield process

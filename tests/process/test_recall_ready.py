@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from supervisor.interfaces.locate import folder_id
 from tests.process.command import Command, until
 from tests.world import message
 
@@ -45,7 +46,7 @@ class Running(Command):
     def ask(self, *argv: str) -> dict[str, Any] | None:
         """What the supervisor answers at its socket, None where nobody is there."""
         environ = {key: value for key, value in self.environ.items() if key.startswith("RECALLD_")}
-        request = {"version": 1, "argv": list(argv), "cwd": "/", "env": environ}
+        request = {"version": 2, "argv": list(argv), "env": environ, "folder": folder_id(str(self.root))}
         with socket.socket(socket.AF_UNIX) as line, contextlib.suppress(OSError):
             line.connect(str(self.root / ".recalld" / "socket"))
             line.sendall(json.dumps(request).encode() + b"\n")

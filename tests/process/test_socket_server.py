@@ -6,43 +6,47 @@ import contextlib
 import errno
 import json
 import os
+import shutil
 import signal
 import socket
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from supervisor.interfaces import entry
+from supervisor.interfaces.locate import folder_id
 from supervisor.interfaces.socket_server import serve_socket
-from tests.process.command import Command, until
+from tests.process.command import Command, ended, until
 from tests.world import message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from supervisor.interfaces.socket_server import Request
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
-GOOD = {"version": 1, "argv": ["search", "花生"], "env": {"RECALLD_X": "是"}}
+GOOD = {"version": 2, "argv": ["search", "花生"], "env": {"RECALLD_X": "是"}, "folder": [7, 8]}
 #: What is no request, and what is said of it ("": nothing, since nothing is wrong with who asks so).
 REFUSED = {
-    "no keys": (b'{"version":1}\n', "argv"),
-    "argv is a text": (b'{"version":1,"argv":"search","env":{}}\n', "argv"),
-    "argv holds a number": (b'{"version":1,"argv":["search",5],"env":{}}\n', "argv"),
-    "no env": (b'{"version":1,"argv":["search"]}\n', "env"),
-    "env is a list": (b'{"version":1,"argv":["search"],"env":[]}\n', "env"),
-    "env holds null": (b'{"version":1,"argv":["search"],"env":{"A":null}}\n', "env"),
+    "no keys": (b'{"version":2}\n', "argv"),
+    "argv is a text": (b'{"version":2,"argv":"search","env":{}}\n', "argv"),
+    "argv holds a number": (b'{"version":2,"argv":["search",5],"env":{}}\n', "argv"),
+    "no env": (b'{"version":2,"argv":["search"]}\n', "env"),
+    "env is a list": (b'{"version":2,"argv":["search"],"env":[]}\n', "env"),
+    "env holds null": (b'{"version":2,"argv":["search"],"env":{"A":null}}\n', "env"),
+    "no folder": (b'{"version":2,"argv":["search"],"env":{}}\n', "folder"),
+    "folder holds a text": (b'{"version":2,"argv":["search"],"env":{},"folder":["7",8]}\n', "folder"),
     "deep": (b"[" * 100_000 + b"\n", "no JSON"),
     "huge": (b'"' + b"x" * (2 << 20) + b'"\n', "too long"),
     "binary": (bytes(range(256)).replace(b"\n", b"") + b"\n", "no JSON"),
     "a list": (b"[1]\n", "object"),
     "a number": (b"1" * 5000 + b"\n", "no JSON"),
-    "half a line": ('{"version":1,"argv":["花'.encode(), "no end"),
+    "half a line": ('{"version":2,"argv":["花'.encode(), "no end"),
     "two lines": (json.dumps(GOOD).encode() + b"\n{}\n", "no JSON"),
     "nothing": (b"", ""),
-    "another version": (b'{"version":2,"question":"?"}\n', ""),
+    "another version": (b'{"version":1,"argv":["search"],"env":{}}\n', ""),
     "what is refused": (json.dumps({**GOOD, "argv": ["another"]}).encode() + b"\n", ""),
     "a bug": (json.dumps({**GOOD, "argv": ["bug"]}).encode() + b"\n", "KeyError"),
 }
@@ -168,6 +172,31 @@ def test_socket_server_retries_when_the_disk_has_no_room_for_a_socket(world, tol
     assert not path.exists()
 
 
+def test_socket_server_makes_a_deleted_socket_again(world, told, monkeypatch):
+    monkeypatch.setattr("supervisor.interfaces.socket_server._REOPEN_S", 0.02)
+    path = world.paths.state / "socket"
+    with serve_socket(world.paths, world.files, answer, told.append):
+        for _ in range(2):
+            path.unlink()
+            until(path.exists)
+            with socket.socket(socket.AF_UNIX) as line:
+                line.settimeout(20)
+                line.connect(str(path))
+                assert is_served(line)
+    assert not path.exists()
+    assert told == []
+
+
+def test_socket_server_leaves_the_socket_of_another_supervisor(world, told):
+    """Its folder was moved away and made again, and another supervisor runs in it."""
+    path = world.paths.state / "socket"
+    with socket.socket(socket.AF_UNIX) as other:
+        with serve_socket(world.paths, world.files, answer, told.append):
+            path.rename(path.with_name("old"))
+            other.bind(str(path))
+        assert path.exists()
+
+
 # ── who asks ─────────────────────────────────────────────────────────────────
 
 
@@ -254,7 +283,7 @@ def test_inject_answers_and_reports_a_stopped_supervisor_once(tmp_path):
     with recalld.supervised() as process:
         with socket.socket(socket.AF_UNIX) as line:
             line.connect(str(recalld.root / ".recalld" / "socket"))
-            assert said(line, b'{"version":1}\n') == b""
+            assert said(line, b'{"version":2}\n') == b""
         assert "榛子" in recalld("inject", "--query", "榛子过敏吗？").out
         process.send_signal(signal.SIGSTOP)
         try:
@@ -266,6 +295,25 @@ def test_inject_answers_and_reports_a_stopped_supervisor_once(tmp_path):
         assert "argv" in log.read_text(encoding="utf-8")
         assert process.poll() is None
     assert process.returncode == 0
+
+
+def test_run_answers_no_command_that_changes_the_user(tmp_path):
+    home = tmp_path / "家"
+    home.mkdir()
+    recalld = Command(tmp_path / "workspace", HOME=str(home), SHELL="/bin/bash")
+    assert recalld("init").code == 0
+    with recalld.supervised():
+        for argv in (
+            ["--install-completion", "bash"],
+            ["--show-completion", "search"],
+            ["--install-completion", "search", "花生"],
+        ):
+            with socket.socket(socket.AF_UNIX) as line:
+                line.settimeout(20)
+                line.connect(str(recalld.root / ".recalld" / "socket"))
+                request = {"version": 2, "argv": argv, "env": {}, "folder": folder_id(str(recalld.root))}
+                assert json.loads(said(line, json.dumps(request).encode() + b"\n"))["code"] == 64
+    assert list(home.rglob("*")) == []
 
 
 # ── where the path is long ───────────────────────────────────────────────────
@@ -300,6 +348,46 @@ def test_socket_server_refuses_a_folder_that_others_can_access(world, far, told,
         case "others may look in":
             (far / "recalld").mkdir()
             (far / "recalld").chmod(0o755)
-    with pytest.raises(PermissionError, match="others may look"), serve_socket(world.paths, world.files, answer, told.append):
-        pass
-    assert list(far.rglob("*.sock")) == []
+    with serve_socket(world.paths, world.files, answer, told.append):
+        assert list(far.rglob("*.sock")) == []
+        assert [one.startswith(f"the socket can't be made: {far}") for one in told] == [True]
+        assert "remove it or set XDG_RUNTIME_DIR" in told[0]
+
+
+@pytest.mark.parametrize("make_other", [os.mkfifo, os.mkdir])
+def test_socket_server_goes_on_when_its_note_is_no_file(world, far, told, make_other):
+    """A named pipe, opened like a file, would wait for a writer."""
+    make_other(world.paths.state / "socket.path")
+    with serve_socket(world.paths, world.files, answer, told.append):
+        assert ["socket.path" in one for one in told] == [True]
+        assert entry._ask_supervisor(["-w", str(world.root), "get", "memory.md"]) == (None, False)
+
+
+def test_run_answers_nothing_for_a_copy_of_its_workspace(tmp_path):
+    """A copy has the note of the original's socket, and a relative path may mean either."""
+    original = Command(
+        tmp_path / ("很长的名字" * 7) / "memory", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai", XDG_RUNTIME_DIR=str(tmp_path)
+    )
+    original.root.parent.mkdir()
+    tmp_path.chmod(0o700)
+    assert original("init").code == 0
+    (original.root / "memory.md").write_text("2026-01-20|聊天|用户对榛子过敏\n", encoding="utf-8")
+    process = original.start("-w", str(original.root), "run", "--no-worker")
+    try:
+        noted = original.root / ".recalld" / "socket.path"
+        until(lambda: noted.exists() and Path(noted.read_text()).exists(), process)
+        copy = Command(tmp_path / "抄本" / "memory", XDG_RUNTIME_DIR=str(tmp_path), RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
+        shutil.copytree(original.root, copy.root)
+        (copy.root / "memory.md").write_text("2026-01-20|聊天|用户对花生过敏\n", encoding="utf-8")
+        found = [
+            ended(copy.start("search", "过敏", "-w", "memory")),
+            ended(copy.start("search", "过敏", RECALLD_WORKSPACE="memory")),
+            ended(copy.start("search", "过敏", "-w", str(copy.root))),
+            ended(original.start("search", "过敏", "-w", "memory")),
+        ]
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+    assert ["花生" in one.out for one in found] == [True, True, True, False]
+    assert ["榛子" in one.out for one in found] == [False, False, False, True]
+    assert (original.root / ".recalld" / "socket.path").exists()

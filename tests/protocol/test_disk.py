@@ -74,12 +74,14 @@ def test_disk_calls_never_follow_a_symlink(tmp_path):
 
 
 @pytest.mark.parametrize("make_other", [os.mkfifo, os.mkdir])
-def test_disk_read_refuses_a_pipe_or_folder_and_leaks_no_descriptor(tmp_path, make_other):
+def test_disk_refuses_a_pipe_or_folder_and_leaks_no_descriptor(tmp_path, make_other):
     make_other(tmp_path / "别的")
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(3):
         with pytest.raises(OSError, match="别的"):
             DISK.read(tmp_path / "别的")
+        with pytest.raises(OSError, match="别的"):
+            DISK.open_append(tmp_path / "别的", 0o600)
     assert len(os.listdir("/proc/self/fd")) == before
 
 

@@ -61,16 +61,13 @@ def root_of(workspace: Path | None) -> Path:
     """
     Return the absolute path of the workspace: the option's, else what `workspace_of` finds.
 
-    ValueError if a client names another workspace than the one of the supervisor that it asked.
+    ValueError if a client's arguments name another workspace than `named_workspace` found, by which it chose the supervisor.
     """
     chosen = workspace or GIVEN.get("workspace")
     if call := CALL.get():
-        root = call.served.paths.root
         if chosen != (Path(call.named) if call.named else None):
             raise ValueError("another workspace")
-        if chosen and chosen.is_absolute() and not (chosen.exists() and chosen.samefile(root)):
-            raise ValueError("another workspace's supervisor was asked")
-        return root
+        return call.served.paths.root
     return Path(chosen or workspace_of([], os.environ)).expanduser().absolute()
 
 
@@ -102,12 +99,12 @@ def opened(workspace: Path | None, now: str | None) -> tuple[Workspace, datetime
     return ws, clock()
 
 
-def new_app() -> typer.Typer:
-    """Return a command line with the common options and --version, but without commands."""
+def new_app(*, completion: bool = False) -> typer.Typer:
+    """Return a command line with the common options, but without commands; with *completion* also the options for shells."""
     app = typer.Typer(
         name="recalld",
         help="The memory of a long-running local assistant, kept in files a person can read.",
-        add_completion=True,
+        add_completion=completion,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
     )

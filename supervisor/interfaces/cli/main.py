@@ -18,7 +18,7 @@ from supervisor.interfaces.cli.app import new_app
 @cache
 def commands() -> Any:
     """Return the command line with all commands, built once."""
-    app = new_app()
+    app = new_app(completion=True)
     for group in (service, admin, turn):
         group.register(app)
     return typer.main.get_command(app)

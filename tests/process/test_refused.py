@@ -1,0 +1,101 @@
+"""A supervisor as a process, to which the system refuses something: it goes on with the rest, says so once, and ends when told."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.process.command import Command, until
+from tests.world import message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
+
+
+@pytest.fixture
+def recalld(tmp_path: Path) -> Command:
+    """An empty workspace whose messages are archived at once."""
+    made = Command(tmp_path / "工作区", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai", RECALLD_ARCHIVE_INTERVAL="1s")
+    assert made("init").code == 0
+    return made
+
+
+@pytest.fixture
+def without_rights() -> list[str]:
+    """What a command is started with, so that modes of files hold for it."""
+    if os.geteuid() != 0:
+        return []
+    if not shutil.which("setpriv"):
+        pytest.skip("root may read everything, and there is no setpriv to take that away")
+    return ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
+
+
+def folder_for_provider(root: Path) -> None:
+    (root / "worker" / "failed" / "provider.json").mkdir(parents=True)
+
+
+def link_for_provider(root: Path) -> None:
+    (root / "worker" / "failed" / "provider.json").symlink_to("/etc/hostname")
+
+
+def locked_folder(root: Path) -> None:
+    (root / "memory" / "别看").mkdir()
+    (root / "memory" / "别看" / "笔记.md").write_text("花生", encoding="utf-8")
+    (root / "memory" / "别看").chmod(0)
+
+
+def locked_queue(root: Path) -> None:
+    (root / "worker" / "queue").chmod(0)
+
+
+#: What is refused, and a word of what is told of it.
+HARMS: dict[str, tuple[Callable[[Path], None], str]] = {
+    "a folder in place of provider.json": (folder_for_provider, "provider.json can't be read"),
+    "a link in place of provider.json": (link_for_provider, "provider.json can't be read"),
+    "a folder of memory that may not be read": (locked_folder, "memory/别看"),
+    "a queue that may not be read": (locked_queue, "worker/queue can't be accessed"),
+}
+
+
+@pytest.mark.parametrize("name", HARMS)
+def test_run_goes_on_and_tells_once_what_is_refused(recalld, without_rights, name):
+    harm, told = HARMS[name]
+    root = recalld.root
+    with recalld.supervised(before=without_rights) as process:
+        harm(root)
+        try:
+            talk = [message("花生-1", "2026-01-28T09:00")]
+            (root / "history.json").write_text(json.dumps(talk), encoding="utf-8")
+            until(lambda: list((root / "memory").glob("2026-01-28-*.md")), process)
+            until(lambda: told in events(root), process)
+            talk.append(message("猫-1", "2026-01-29T09:00", "猫的疫苗约在九月。"))
+            (root / "history.json").write_text(json.dumps(talk), encoding="utf-8")
+            until(lambda: events(root).count('"seen"') == 2, process)
+        finally:
+            for path in (root / "memory" / "别看", root / "worker" / "queue"):
+                if path.exists():
+                    path.chmod(0o700)
+    assert process.returncode == 0
+    assert events(root).count(told) == 1
+
+
+@pytest.mark.parametrize("name", ["log.jsonl", ".recalld/seen.jsonl", ".recalld/calls.jsonl", "worker/failed/provider.json"])
+def test_run_waits_for_no_named_pipe_in_place_of_a_file(recalld, name):
+    (recalld.root / name).parent.mkdir(exist_ok=True)
+    os.mkfifo(recalld.root / name)
+    with recalld.supervised() as process:
+        assert recalld("append", "--role", "user", "--text", "猫的疫苗约在九月。").code in {0, 65}
+    assert process.returncode == 0
+
+
+def events(root: Path) -> str:
+    """What the log has, with characters instead of their escapes."""
+    text = (root / "log.jsonl").read_text(encoding="utf-8") if (root / "log.jsonl").exists() else ""
+    return "\n".join(json.dumps(json.loads(line), ensure_ascii=False) for line in text.splitlines())
