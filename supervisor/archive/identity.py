@@ -1,28 +1,29 @@
 """
 Recognise a message: give ids and times where its writer gave none, and find its place and its text again.
 
-A program that strips ids is matched against the messages seen before, so that one message never becomes two, whatever was
-trimmed meanwhile (docs/reference/protocol.md, 2, Identity). The same rules find a message in a note that another program wrote
-(protocol.md, 1, Adoption), and the place of a message that another program lost (docs/reference/protocol.md, 5.5).
+A program that strips ids, or gives them to other messages, is matched against the messages seen before, so that one message
+never becomes two, nor two become one, whatever was trimmed meanwhile (docs/reference/protocol.md, 2, Identity). The same rules
+find a message in a note that another program wrote (protocol.md, 1, Adoption), and the place of a message that another program
+lost (docs/reference/protocol.md, 5.5).
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections import defaultdict
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING, Final
 
 from supervisor.protocol.clock import from_wire, to_wire
 from supervisor.protocol.message import History, Message, with_id, with_timestamp
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from supervisor.protocol.message import Entry
+    from supervisor.protocol.message import Entry, Key
 
 FUTURE: Final = timedelta(days=1)  # a time further ahead than this is impossible
 #: What other programs write before a message on its line: a list mark, a time, the speaker.
@@ -34,12 +35,13 @@ _BEFORE_ALL: Final = (datetime.min.replace(tzinfo=UTC), -1)
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The messages seen before: their ids and fingerprints, which were in history.json last, and times given by recalld."""
+    """The messages seen before: their ids, fingerprints and words, and which were in history.json last."""
 
     by_fingerprint: Mapping[str, Sequence[str]] = field(default_factory=dict)  # ids in the order of first sight
-    in_history: Collection[str] = ()  # ids that history.json held when it was last read, in its order
+    in_history: Mapping[str, str] = field(default_factory=dict)  # id → digest of its words when last read, in their order
     times: Mapping[str, str] = field(default_factory=dict)  # id → wire time of first sight, where recalld gave it
     ids: Collection[str] = ()  # in the order of first sight
+    has_met: Callable[[Key], bool] = lambda _: False  # whether these words were met under this id
 
 
 def assign_ids(history: History, known: Known, now: datetime, future: timedelta = FUTURE) -> History:
@@ -49,6 +51,52 @@ def assign_ids(history: History, known: Known, now: datetime, future: timedelta 
     return tuple(
         _with_time(entry, known, now, future) if isinstance(entry, Message) else entry for entry in _with_ids(history, known)
     )
+
+
+def continues(old: Message, new: Message) -> bool:
+    """
+    Tell whether *new* is *old* with newer words, and no other message that was given its id.
+
+    It is when both were said at the same time, or when both are an assistant's, nothing says otherwise of their times, and the
+    words begin with the old ones: an answer that grows (docs/reference/protocol.md, 2.6).
+    """
+    if old.role != new.role:
+        return False
+    if old.given_at is not None and old.given_at == new.given_at:
+        return True
+    may_be_one = old.given_at is None or new.given_at is None
+    return may_be_one and old.role == "assistant" and bool(old.text) and new.text.startswith(old.text)
+
+
+def renumbered(history: History, known: Known) -> dict[Key, Key]:
+    """
+    Return the first key of each message that has another id than it was met by.
+
+    It was met without an id, or its new id was met with other words: a program that numbers what it holds gives each number to
+    many messages. Such a message is known by its time, role and words; without a time by its place.
+    """
+    messages = [entry for entry in history if isinstance(entry, Message) and entry.id]
+    unmet = [message for message in messages if not known.has_met(message.key)]
+    if not unmet:
+        return {}
+    timeless = [message for message in messages if message.given_at is None]
+    before = list(known.in_history.items())
+    places = same_places([digest for _, digest in before], [message.text_digest for message in timeless])
+    by_place = {timeless[there].key: before[here] for there, here in places.items()}
+    taken = {message.key for message in messages}
+    first: dict[Key, Key] = {}
+    for message in unmet:
+        is_reused = message.id in known.ids
+        if message.given_at is None:
+            keys = [by_place[message.key]] if is_reused and message.key in by_place else []
+        else:
+            ids = [identity for fingerprint in message.fingerprints for identity in known.by_fingerprint.get(fingerprint, ())]
+            keys = [(identity, message.text_digest) for identity in ids if is_reused or identity.startswith("m-")]
+        free = next((key for key in keys if key not in taken and known.has_met(key)), None)
+        if free:
+            first[message.key] = free
+            taken.add(free)
+    return first
 
 
 def contains_message(text: str, note: str) -> bool:
@@ -98,6 +146,38 @@ def reinsert_lost(history: History, lost: Sequence[Message], order: Collection[s
     return (*entries, *history[done:])
 
 
+def same_places(before: Sequence[str], after: Sequence[str]) -> dict[int, int]:
+    """
+    Return, for positions of *after*, the position in *before* of the same thing; what is missing there is new.
+
+    *after* is *before* as a program wrote it back: the oldest may have left, others have come, most of them at the end. What is
+    once in both is the same thing where the order allows it, and so are its equal neighbours. Where everything is repeated, the
+    longest end of *before* with which *after* begins is the same. Where the newest two of *before* are gone or apart, it may be
+    another talk that has some words in common: then only what *after* begins with is the same.
+
+    >>> same_places(["go on", "one", "go on", "two"], ["go on", "two", "go on", "three"])
+    {1: 3, 0: 2}
+    """
+    places = _anchors(before, after)
+    if not places:
+        overlap = _overlap(before, after)
+        return {n: len(before) - overlap + n for n in range(overlap)}
+    taken = set(places.values())
+    for step in (-1, 1):  # backwards first: what has left stood before the others
+        for there, here in list(places.items()):
+            there, here = there + step, here + step  # noqa: PLW2901 - they walk
+            while 0 <= there < len(after) and 0 <= here < len(before) and after[there] == before[here]:
+                if there in places or here in taken:
+                    break
+                places[there] = here
+                taken.add(here)
+                there, here = there + step, here + step  # noqa: PLW2901
+    newest = next((there for there, here in places.items() if here == len(before) - 1), -1)
+    if newest == 0 or (newest > 0 and places.get(newest - 1) == len(before) - 2):
+        return places
+    return {n: places[n] for n in takewhile(places.__contains__, range(len(after)))}
+
+
 def _is_possible(message: Message, known: Known, latest: datetime) -> bool:
     """Tell whether the time is possible; that of a known message was judged at first sight, whatever the clock says today."""
     if message.created_at is None:
@@ -109,73 +189,98 @@ def _is_possible(message: Message, known: Known, latest: datetime) -> bool:
 
 def _with_time(message: Message, known: Known, now: datetime, future: timedelta) -> Message:
     is_possible = _is_possible(message, known, now + future)
-    if message.id in known.times and ("createdAtFound" not in message.raw or not is_possible):
+    # the time of first sight is that of these words: other words under the id may be another message
+    if message.id in known.times and known.has_met(message.key) and ("createdAtFound" not in message.raw or not is_possible):
         return with_timestamp(message, from_wire(known.times[message.id]))
     return message if is_possible else with_timestamp(message, now)
 
 
 def _with_ids(history: History, known: Known) -> History:
-    used = {entry.id for entry in history if isinstance(entry, Message)}
-    by_place = _ids_by_place(history, known)
-    used |= set(by_place.values())
-    last_known = max(by_place) if by_place else _last_known(history, known, used)
+    ids = _known_ids(history, known)
+    used = {entry.id for entry in history if isinstance(entry, Message)} | set(ids.values())
+    known_places = [n for n, e in enumerate(history) if isinstance(e, Message) and (n in ids or e.id in known.in_history)]
+    last_known = max(known_places, default=-1)
     entries = []
     for n, entry in enumerate(history):
-        if n in by_place and isinstance(entry, Message):
-            entry = with_id(entry, by_place[n])  # noqa: PLW2901 - the same entry, with its id
-        elif isinstance(entry, Message) and not entry.id:
-            # subtle: a message without a time can only be matched by its place; all after the last known one are new
-            may_have_left = entry.created_at is not None or n < last_known
-            identity = _known_id(entry, known, used, may_have_left=may_have_left) or _new_id(entry.fingerprint, known, used)
+        if isinstance(entry, Message) and not entry.id:
+            # subtle: without a time words are those that left only before the last known message; all after it are new
+            may_have_left = entry.created_at is None and n < last_known
+            left = next(_free_ids(entry, known, used), "") if may_have_left else ""
+            identity = ids.get(n) or left or _new_id(entry.fingerprint, known, used)
             used.add(identity)
             entry = with_id(entry, identity)  # noqa: PLW2901 - the same entry, with its id
         entries.append(entry)
     return tuple(entries)
 
 
-def _ids_by_place(history: History, known: Known) -> dict[int, str]:
-    """
-    Return ids for messages without id and time, by position, when they begin with a sequence that was seen before.
-
-    This is what history.json held last (its writer reads back what is left), or all that was ever seen (its writer has a list
-    of its own). Where both fit the first counts: a message is rather doubled than lost. Empty when neither fits.
-    """
-    bare = [(n, e) for n, e in enumerate(history) if isinstance(e, Message) and not e.id and e.created_at is None]
-    if not bare:
-        return {}
-    fingerprints: defaultdict[str, set[str]] = defaultdict(set)
-    for fingerprint, ids in known.by_fingerprint.items():
-        for identity in ids:
-            fingerprints[identity].add(fingerprint)
-    for seen in (known.in_history, known.ids):
-        sequence = [identity for identity in seen if identity.startswith("m-")]
-        pairs = list(zip(bare, sequence, strict=False))
-        if len(pairs) == len(sequence) and all(
-            message.fingerprint in fingerprints[identity] for (_, message), identity in pairs
-        ):
-            return {n: identity for (n, _), identity in pairs}
-    return {}
-
-
-def _last_known(history: History, known: Known, used: Collection[str]) -> int:
-    """Return the position of the last message that history.json held when it was last read; -1 when there is none."""
-    taken = set(used)
-    last = -1
-    for n, entry in enumerate(history):
-        if not isinstance(entry, Message):
-            continue
-        identity = entry.id or _known_id(entry, known, taken, may_have_left=False)
-        if identity in known.in_history:
-            last = n
-            taken.add(identity)
-    return last
+def _known_ids(history: History, known: Known) -> dict[int, str]:
+    """Return, by position, the known ids of the messages that lack one: by time, role and words, or without a time by place."""
+    used = {entry.id for entry in history if isinstance(entry, Message)}
+    nameless = [(n, entry) for n, entry in enumerate(history) if isinstance(entry, Message) and not entry.id]
+    ids: dict[int, str] = {}
+    for n, message in nameless:
+        identity = next(_free_ids(message, known, used), "") if message.created_at else ""
+        if identity:
+            ids[n] = identity
+            used.add(identity)
+    timeless = [(n, message) for n, message in nameless if not message.created_at]
+    if not timeless:
+        return ids
+    before = [key for key in known.in_history.items() if key[0] not in used]
+    places = same_places([digest for _, digest in before], [message.text_digest for _, message in timeless])
+    if places:
+        return ids | {timeless[there][0]: before[here][0] for there, here in places.items()}
+    # the journal was deleted, or another program's messages were there last: all that was ever seen, in its order
+    seen = [identity for identity in known.ids if identity.startswith("m-")][-len(timeless) :]
+    overlap = _overlap([identity[2:18] for identity in seen], [message.fingerprint for _, message in timeless])
+    return ids | {n: identity for (n, _), identity in zip(timeless, seen[len(seen) - overlap :], strict=False)}
 
 
-def _known_id(message: Message, known: Known, used: Collection[str], *, may_have_left: bool) -> str:
-    """Return the free id of the same fingerprint, first one that was in history.json last, then one that left; "" for none."""
-    free = [identity for identity in known.by_fingerprint.get(message.fingerprint, ()) if identity not in used]
-    in_history = [identity for identity in free if identity in known.in_history]
-    return next(iter(in_history or (free if may_have_left else ())), "")
+def _free_ids(message: Message, known: Known, used: Collection[str]) -> Iterator[str]:
+    """Yield the free ids of these fingerprints, first those that were in history.json last, then those that left."""
+    ids = [identity for fingerprint in message.fingerprints for identity in known.by_fingerprint.get(fingerprint, ())]
+    free = [identity for identity in ids if identity not in used]
+    yield from sorted(free, key=lambda identity: identity not in known.in_history)
+
+
+def _overlap(before: Sequence[str], after: Sequence[str]) -> int:
+    """Return the length of the longest end of *before* with which *after* begins, by Knuth, Morris and Pratt."""
+    fallback = [0] * len(after)
+    length = 0
+    for n in range(1, len(after)):
+        while length and after[length] != after[n]:
+            length = fallback[length - 1]
+        length += after[length] == after[n]
+        fallback[n] = length
+    length = 0
+    for word in before if after else ():
+        while length and (length == len(after) or after[length] != word):
+            length = fallback[length - 1]
+        length += after[length] == word
+    return length
+
+
+def _anchors(before: Sequence[str], after: Sequence[str]) -> dict[int, int]:
+    """Return the positions in both of what stands once in each, as many as have one order, the latest of *before* preferred."""
+    once = {word for word, count in Counter(before).items() if count == 1}
+    once &= {word for word, count in Counter(after).items() if count == 1}
+    here = {word: n for n, word in enumerate(before) if word in once}
+    pairs = [(there, here[word]) for there, word in enumerate(after) if word in here]
+    # the longest sequence in which both fall, by patience sorting
+    pairs.reverse()
+    tops: list[int] = []
+    piles: list[int] = []
+    below: list[int] = []
+    for n, (_, place) in enumerate(pairs):
+        pile = bisect_left(tops, -place)
+        below.append(piles[pile - 1] if pile else -1)
+        tops[pile : pile + 1], piles[pile : pile + 1] = [-place], [n]
+    found = {}
+    n = piles[-1] if piles else -1
+    while n >= 0:
+        found[pairs[n][0]] = pairs[n][1]
+        n = below[n]
+    return found
 
 
 def _new_id(fingerprint: str, known: Known, used: Collection[str]) -> str:

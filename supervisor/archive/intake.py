@@ -7,14 +7,15 @@ Which id a message gets is decided by `identity`; nothing is written to dated fi
 
 from __future__ import annotations
 
+from collections import defaultdict
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from supervisor.archive.identity import assign_ids, contains_message, reinsert_lost
+from supervisor.archive.identity import assign_ids, contains_message, continues, reinsert_lost, renumbered
 from supervisor.protocol.clock import local_day
 from supervisor.protocol.errors import ErrorCollector
 from supervisor.protocol.lenient_json import render_json
-from supervisor.protocol.message import Archived, History, InvalidEntry, Key, Message
+from supervisor.protocol.message import Archived, History, InvalidEntry, Key, Message, with_timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,7 +56,7 @@ def intake(
     with errors:
         _empty_drop_box(drop_box, history, journal, quarantine, events, dropped)
     messages = history.read()
-    _match_late_ids(messages, journal)
+    _record_renumbered(messages, journal)
     # decide and apply: ids first, since everything else goes by them
     with_ids = partial(assign_ids, known=journal.known, now=now, future=settings.future_limit)
     if with_ids(messages) is not messages:
@@ -95,8 +96,8 @@ def update_journal(journal: SeenJournal, memory: MemoryFolder) -> Sequence[Memor
 def unwritten(history: History, journal: SeenJournal) -> list[Message]:
     """Return the messages that no dated file holds, oldest first; lost ones come from the journal's copy."""
     present = [e for e in history if isinstance(e, Message) and e.id and journal.file_of(e.key) is None]
-    ids = {entry.id for entry in history if isinstance(entry, Message)}
-    lost = [m for key, m in journal.unwritten.items() if key in journal.reinserted and m.id not in ids]
+    keys = {message.key for message in present}
+    lost = [m for key, m in journal.unwritten.items() if key in journal.reinserted and key not in keys]
     return lost + present
 
 
@@ -168,23 +169,23 @@ def _unseen(history: History, journal: SeenJournal) -> list[Message]:
     return list(messages.values())
 
 
-def _match_late_ids(history: History, journal: SeenJournal) -> None:
-    """Take a message that was first seen without an id, and now comes with one and the same time, as the same message."""
-    ids = {entry.id for entry in history if isinstance(entry, Message)}
-    for message in _unseen(history, journal):
-        if not message.id or "createdAt" not in message.raw or message.created_at is None:
-            continue
-        by_fingerprint = journal.known.by_fingerprint
-        earlier = [identity for fingerprint in message.fingerprints for identity in by_fingerprint.get(fingerprint, ())]
-        given = next((i for i in earlier if i.startswith("m-") and i not in ids and not journal.has_seen(message.id)), None)
-        if given is None:
-            continue
-        key = (given, message.text_digest)
-        file = journal.file_of(key)
-        if file:
-            journal.record_adopted(file, [message])
-        elif key in journal.unwritten:
-            journal.record_replaced([key])
+def _record_renumbered(history: History, journal: SeenJournal) -> None:
+    """Record the ids that messages have now, where they were seen without an id or under another one."""
+    written: defaultdict[str, list[Message]] = defaultdict(list)
+    unwritten: dict[Key, Message] = {}
+    first = renumbered(history, journal.known)
+    for message in history if first else ():
+        key = first.get(message.key) if isinstance(message, Message) else None
+        if isinstance(message, Message) and key:
+            file = journal.file_of(key)
+            if file:
+                written[file].append(message)
+            else:
+                first_at = journal.unwritten[key].created_at
+                unwritten[key] = message if message.created_at or not first_at else with_timestamp(message, first_at)
+    for file, messages in written.items():
+        journal.record_adopted(file, messages)
+    journal.record_renumbered(list(unwritten.values()), list(unwritten))
 
 
 def _adopt(archived: Sequence[Message], journal: SeenJournal, memory: MemoryFolder, zone: tzinfo) -> set[Key]:
@@ -212,17 +213,21 @@ def _reinsert(history: HistoryStore, journal: SeenJournal, events: Events) -> No
     messages = history.read()  # after the journal was read: whoever appends a message writes to history.json first
     if _lacks_ids(messages):
         return  # a program has just stripped the ids: what seems lost may be there, and gets its id in the next round
-    keys = {entry.key for entry in messages if isinstance(entry, Message)}
-    ids = {identity for identity, _ in keys}
-    gone = [key for key in journal.unwritten if key not in keys]
-    journal.record_replaced([key for key in gone if key[0] in ids])
-    lost = [key for key in gone if key[0] not in ids and key not in journal.reinserted]
-    if not lost:
+    present: defaultdict[str, list[Message]] = defaultdict(list)
+    for entry in messages:
+        if isinstance(entry, Message):
+            present[entry.id].append(entry)
+    gone = [m for m in journal.unwritten.values() if all(m.key != one.key for one in present.get(m.id, ()))]
+    replaced = [m.key for m in gone if any(continues(m, one) for one in present.get(m.id, ()))]
+    lost = [m for m in gone if m.key not in replaced and m.key not in journal.reinserted]
+    journal.record_replaced(replaced)
+    # a lost message whose id is another's now can't stand beside it: the archive takes it from the journal
+    journal.record_reinserted([message.key for message in lost])
+    copies = [message for message in lost if message.id not in present]
+    if not copies:
         return
-    journal.record_reinserted(lost)
-    copies = [journal.unwritten[key] for key in lost]
     history.change(lambda now: now if _lacks_ids(now) else reinsert_lost(now, copies, journal.known.ids))
-    events.emit("put_back", messages=len(lost), ids=[identity for identity, _ in lost[:20]])
+    events.emit("put_back", messages=len(copies), ids=[message.id for message in copies[:20]])
 
 
 def _lacks_ids(history: History) -> bool:

@@ -46,8 +46,8 @@ class JournalState:
         self._by_fingerprint: defaultdict[str, list[str]] = defaultdict(list)
         self._times: dict[str, str] = {}
         self._ids: dict[str, str] = {}  # each id to itself, so that equal strings are kept in memory once
-        self._written_ids: set[str] = set()
-        self.in_history: dict[str, None] = {}  # ids that history.json held when it was last read, in its order
+        self._words: dict[str, str] = {}  # the digest of the words that were written last, by id
+        self.in_history: dict[str, str] = {}  # what history.json held when it was last read: id → digest of its words
         self.unwritten: dict[Key, Message] = {}
         self.reinserted: set[Key] = set()  # un-written messages that were put back into history.json once
         self.names: set[str] = set()  # of the dated files that recalld made
@@ -59,16 +59,16 @@ class JournalState:
 
     def has_written(self, identity: str) -> bool:
         """Tell whether a message with this id is written, whatever its text."""
-        return identity in self._written_ids
+        return identity in self._words
 
-    def has_seen(self, identity: str) -> bool:
-        """Tell whether a message with this id was seen before."""
-        return identity in self._ids
+    def has_met(self, key: Key) -> bool:
+        """Tell whether a message with this id and text is written, or was seen and waits for it."""
+        return key in self._written or key in self.unwritten
 
     @property
     def known(self) -> Known:
         """The messages seen before, as `assign_ids` needs them."""
-        return Known(by_fingerprint=self._by_fingerprint, in_history=self.in_history, times=self._times, ids=self._ids)
+        return Known(self._by_fingerprint, self.in_history, self._times, self._ids, self.has_met)
 
     @property
     def written(self) -> Mapping[Key, str]:
@@ -101,7 +101,8 @@ class JournalState:
                 for identity in value:
                     self.in_history.pop(identity, None)
             case "here":
-                self.in_history.update(dict.fromkeys(map(str, value)))
+                for one in value:
+                    self._apply_here(one)
             case "back":
                 self.reinserted.update((str(identity), str(digest)) for identity, digest in value)
             case "known":
@@ -122,11 +123,16 @@ class JournalState:
         if not isinstance(message, Message) or not message.id:
             return
         self._learn(message.id, message.fingerprints)
-        self.in_history[message.id] = None
+        self.in_history[message.id] = message.text_digest
         if "createdAtFound" in message.raw and message.created_at:
             self._times[message.id] = to_wire(message.created_at)
         if message.key not in self._written:
             self.unwritten[message.key] = message
+
+    def _apply_here(self, one: object) -> None:
+        """Add an id, or an id and the digest of the words that it stands for now."""
+        identity, digest = (str(part) for part in one) if isinstance(one, list) else (str(one), "")
+        self.in_history[identity] = digest or self.in_history.get(identity) or self._words.get(identity, "")
 
     def _apply_written(self, messages: Any, file: str, *, is_note: bool) -> None:
         if day_of_name(file) is None:
@@ -135,7 +141,7 @@ class JournalState:
             key = self._ids.setdefault(str(identity), str(identity)), str(digest)
             self._learn(key[0], fingerprints)
             self._written.setdefault(key, file)
-            self._written_ids.add(key[0])
+            self._words[key[0]] = key[1]
             self.unwritten.pop(key, None)
             self.reinserted.discard(key)
         (self.notes if is_note else self.names).add(file)
@@ -163,7 +169,7 @@ class JournalState:
         listed = {key[0] for key in self._written} | {key[0] for key in self.unwritten}
         lines += _line("known", [[identity, *fingerprints[identity]] for identity in self._ids if identity not in listed])
         lines += _line("times", [list(pair) for pair in sorted(self._times.items())])
-        lines += _line("here", list(self.in_history))
+        lines += _line("here", [list(key) for key in self.in_history.items()])
         lines += _line("back", [list(key) for key in sorted(self.reinserted)])
         return lines + _line("left", sorted({key[0] for key in self.unwritten} - self.in_history.keys()))
 
@@ -222,16 +228,21 @@ class SeenJournal(JournalState):
         """Record that *file* already held these messages when recalld first saw them."""
         written = [[*message.key, *message.fingerprints] for message in messages]
         by = {} if file in self.names else {"by": "another"}
-        self._record([{"written": written, "file": file, **by}, {"here": [message.id for message in messages]}])
+        here = [list(message.key) for message in messages]
+        self._record([{"written": written, "file": file, **by}, {"here": here}])
+
+    def record_renumbered(self, messages: Sequence[Message], keys: Sequence[Key]) -> None:
+        """Record that un-written messages have other ids now; *keys* are those they had."""
+        self._record([*({"seen": message.raw} for message in messages), *_line("dropped", [list(key) for key in keys])])
 
     def record_history(self, history: Iterable[object]) -> None:
         """Record which messages history.json holds, and which have left it."""
-        ids = dict.fromkeys(entry.id for entry in history if isinstance(entry, Message))
+        held = dict(entry.key for entry in history if isinstance(entry, Message))
         kept = {identity for identity, _ in self.unwritten}
-        left = [identity for identity in self.in_history if identity not in ids and identity not in kept]
-        came = [identity for identity in ids if identity not in self.in_history]
+        left = [identity for identity in self.in_history if identity not in held and identity not in kept]
+        came = [list(key) for key in held.items() if self.in_history.get(key[0]) != key[1]]
         self._record([*_line("left", left), *_line("here", came)])
-        self.in_history = ids
+        self.in_history = held
 
     def record_reinserted(self, keys: Sequence[Key]) -> None:
         """Record, before it is done, that these messages are put back into history.json: it happens once."""

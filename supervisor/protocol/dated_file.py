@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.protocol.clock import from_wire, local, to_wire
 from supervisor.protocol.frontmatter import FORMAT, read_head, render_head
-from supervisor.protocol.message import OUR_FIELDS, ROLES, Key, Message, digest_of_text, fingerprint_of
+from supervisor.protocol.message import OUR_FIELDS, ROLES, Key, Message, digest_of_text, fingerprints_of
 
 if TYPE_CHECKING:
     from datetime import date, datetime, tzinfo
@@ -64,12 +64,7 @@ class Block:
     @property
     def fingerprints(self) -> tuple[str, ...]:
         """The fingerprints of the message: the same as `Message.fingerprints`."""
-        role = self.fields.get("role", self.role)
-        created_at = self.fields.get("createdAt", to_wire(self.created_at))
-        fingerprint = fingerprint_of(created_at, role, self.text)
-        if "createdAtFound" not in self.fields:
-            return (fingerprint,)
-        return (fingerprint_of(self.fields["createdAtFound"], role, self.text), fingerprint)
+        return fingerprints_of(self.fields, self.fields.get("role", self.role), self.text, self.created_at)
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,16 +80,23 @@ class Message:
         return (self.id, self.text_digest)
 
     @property
+    def given_at(self) -> object:
+        """When it was said, by its writer: a moment where createdAt names one, else what was found there; None for nothing."""
+        return self.raw["createdAtFound"] if "createdAtFound" in self.raw else self.created_at or self.raw.get("createdAt")
+
+    @property
     def fingerprint(self) -> str:
-        """The digest of createdAt as found, role and text; it identifies the message when another program removes its id."""
-        return fingerprint_of(self.raw.get("createdAtFound", self.raw.get("createdAt")), self.raw.get("role"), self.text)
+        """The digest of createdAt as found, role and text; the id of a message that has none is made of it."""
+        return self.fingerprints[0]
 
     @property
     def fingerprints(self) -> tuple[str, ...]:
-        """Every fingerprint the message may have later: other programs may remove fields that recalld added, or keep them."""
-        if "createdAtFound" not in self.raw:
-            return (self.fingerprint,)
-        return (self.fingerprint, fingerprint_of(self.raw.get("createdAt"), self.raw.get("role"), self.text))
+        """
+        Every fingerprint by which it is known when another program removes its id; that of createdAt as found comes first.
+
+        Other programs may remove the fields that recalld added, or keep them, and may spell the time in another way.
+        """
+        return fingerprints_of(self.raw, self.raw.get("role"), self.text, self.created_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +120,13 @@ def digest_of_text(text: str) -> str:
 def fingerprint_of(created_at: object, role: object, text: str) -> str:
     """Return the first 16 hex digits of the sha256 of createdAt as found, role and text, as a JSON array in ASCII."""
     return hashlib.sha256(json.dumps([created_at, role, text]).encode("ascii")).hexdigest()[:16]
+
+
+def fingerprints_of(fields: Mapping[str, Any], role: object, text: str, created_at: datetime | None) -> tuple[str, ...]:
+    """Return the fingerprints for each time of the message: the first that was found, the one in *fields*, the moment."""
+    times = [fields[name] for name in ("createdAtFound", "createdAt") if name in fields]
+    times += [to_wire(created_at)] if created_at else []
+    return tuple(dict.fromkeys(fingerprint_of(time, role, text) for time in times or [None]))
 
 
 def parse_history(data: bytes, zone: tzinfo) -> History:

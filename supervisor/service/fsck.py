@@ -64,7 +64,7 @@ def fsck(ws: Workspace) -> Ledger:
     """Return where every message of the workspace is, and what is damaged."""
     ledger = Ledger()
     ws.journal.refresh()
-    in_files = _count_files(ws, ledger)
+    in_files, texts = _count_files(ws, ledger)
     in_history: set[Key] = set()
     try:
         history = ws.history.read()
@@ -74,7 +74,9 @@ def fsck(ws: Workspace) -> Ledger:
     except SupervisorError as error:
         ledger.damage.append(str(error))
     present = {file.name for file in ws.memory.dated()}
-    seen = set(in_files) | in_history | set(ws.journal.written) | set(ws.journal.unwritten)
+    met = set(in_files) | in_history | set(ws.journal.written) | set(ws.journal.unwritten)
+    # a message that a program has numbered anew is known by several ids, and its file has it by the first
+    seen = {key for key in met if key in in_files or (ws.journal.file_of(key), key[1]) not in texts}
     for key in sorted(seen):
         if key in in_files:
             ledger.in_files += 1
@@ -100,8 +102,8 @@ def is_whole(ws: Workspace, name: str) -> bool:
     return version is None or (parse_dated(version.data, path) is not None and not is_broken(version.data))
 
 
-def _count_files(ws: Workspace, ledger: Ledger) -> Counter[Key]:
-    """Read every dated file and summary; return in how many blocks each message is."""
+def _count_files(ws: Workspace, ledger: Ledger) -> tuple[Counter[Key], set[tuple[str, str]]]:
+    """Read every dated file and summary; return in how many blocks each message is, and each file with each of its texts."""
     counts: Counter[Key] = Counter()
     where: defaultdict[Key, list[str]] = defaultdict(list)
     memory = MemoryFolder(ws.files, ws.paths)
@@ -128,7 +130,7 @@ def _count_files(ws: Workspace, ledger: Ledger) -> Counter[Key]:
     for name in sorted({file.name for file in files if file.ours and not file.original}):
         if ws.files.disk.stat(ws.paths.original(name)):
             ledger.damage.append(f"{name} lies in memory/ and in originals/")
-    return counts
+    return counts, {(name, key[1]) for key, names in where.items() for name in names}
 
 
 def _check_flags(history: tuple[object, ...], in_files: set[Key], ws: Workspace, ledger: Ledger) -> None:

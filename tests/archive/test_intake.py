@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from supervisor.protocol.message import digest_of_text
-from tests.world import FaultyDisk, World, message, talk, without
+from supervisor.protocol.message import digest_of_text, fingerprint_of
+from tests.world import FaultyDisk, World, at, message, talk, without
 
 # ── names ────────────────────────────────────────────────────────────────────
 
@@ -51,6 +51,47 @@ def test_intake_keeps_each_new_message_of_a_writer_that_strips_fields(world):
         world.round("all")
     assert world.archived_texts().count("早") == 40
     assert len(set(world.archived_texts())) == 41
+
+
+@pytest.mark.parametrize("runs", ["due", "all"])
+@pytest.mark.parametrize("first", ["append", "program"])
+def test_intake_knows_messages_whose_times_are_spelled_anew(world, first, runs):
+    """A typed program drops the fields that it does not know, the id too, and writes times as its library does."""
+    said = at("2026-01-31T09:00:00.123456")
+    spellings = (
+        said.isoformat(),
+        "2026-01-31T01:00:00.123+00:00",
+        int(said.timestamp() * 1000),
+        said.timestamp(),
+        "2026-01-31T09:00:00.123+08:00",
+        "2026-01-31 09:00:00.123999",
+    )
+    if first == "append":
+        world.append({"role": "user", "text": "我对花生过敏", "createdAt": spellings[0]})
+    for spelled in spellings:
+        world.write([{"role": "user", "text": "我对花生过敏", "createdAt": spelled}])
+        world.round(runs)
+        world.clock.forward(minutes=1)
+    (kept,) = world.history()
+    world.settle()
+    assert (len(world.archived()), world.fsck().seen) == (1, 1)
+    assert world.archived()[0][0] == kept["id"]
+
+
+def test_intake_knows_a_spelling_that_an_older_journal_has(world):
+    """Before, a line named the fingerprint of the spelling alone."""
+    raw = {"role": "user", "text": "我对花生过敏", "createdAt": "2026-01-31T09:00:00.123+08:00"}
+    world.write([raw])
+    world.settle()
+    (kept,) = world.history()
+    old = [kept["id"], digest_of_text(raw["text"]), fingerprint_of(raw["createdAt"], "user", raw["text"])]
+    name = next(iter(world.dated_files()))
+    lines = [{"recalld": 1}, {"written": [old], "file": name}, {"here": [kept["id"]]}]
+    world.paths.seen.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    world.reopen()
+    world.write([raw])
+    world.settle()
+    assert (world.history()[0]["id"], len(world.archived())) == (kept["id"], 1)
 
 
 def test_intake_keeps_messages_with_one_id_and_different_texts(world):

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from supervisor.archive.flags import Caps, Evidence, trim
+from supervisor.protocol.clock import to_wire
 from supervisor.protocol.errors import BadFile
-from supervisor.protocol.message import Archived, Message, with_archived
+from supervisor.protocol.message import Archived, Message, fingerprint_of, with_archived
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from supervisor.archive.history import HistoryStore
 
@@ -34,6 +35,22 @@ def only_fresh(original: Callable[..., Any]) -> Callable[..., Any]:
         return original(period, fresh or members, summaries, **other)
 
     return work
+
+
+def same_words(before: Sequence[str], after: Sequence[str]) -> dict[int, int]:
+    """Take equal words for the same message, wherever they are."""
+    places: dict[int, int] = {}
+    for there, word in enumerate(after):
+        here = next((n for n, other in enumerate(before) if other == word and n not in places.values()), None)
+        if here is not None:
+            places[there] = here
+    return places
+
+
+def fingerprints_by_spelling(fields: Any, role: object, text: str, created_at: Any) -> tuple[str, ...]:
+    """Know a message by the spelling of its time."""
+    times = [fields[name] for name in ("createdAtFound", "createdAt") if name in fields] or [to_wire(created_at)]
+    return tuple(fingerprint_of(time, role, text) for time in times)
 
 
 def stale_parse(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -12,7 +12,9 @@ import supervisor.archive.identity
 import supervisor.archive.intake
 import supervisor.archive.restore
 import supervisor.archive.run
+import supervisor.protocol.dated_file
 import supervisor.protocol.files
+import supervisor.protocol.message
 import supervisor.service.lock
 import supervisor.service.round
 import supervisor.summaries.collect
@@ -142,7 +144,34 @@ MUTANTS = (
         "a message without a name is never known again",
         others.Nameless,
         "was said 1 times, and is written 2 times",
-        ((supervisor.archive.identity, "_known_id", lambda *_, **__: ""),),
+        ((supervisor.archive.identity, "_free_ids", lambda *_: iter(())),),
+    ),
+    Mutant(
+        "newer words of an id are always the same message",
+        others.Numbered,
+        "LOST: 0",
+        ((supervisor.archive.intake, "continues", lambda *_: True),),
+    ),
+    Mutant(
+        "a message with another number is another message",
+        others.Numbered,
+        "was said 1 times, and is written 2 times",
+        ((supervisor.archive.intake, "renumbered", lambda *_: {}),),
+    ),
+    Mutant(
+        "what slid out is the twin of what came in",
+        others.Window,
+        "LOST: 2026-01-28T12:00:00.000Z '继续。'",
+        ((supervisor.archive.identity, "same_places", faults.same_words),),
+    ),
+    Mutant(
+        "a time is known by its spelling alone",
+        others.Respelled,
+        "was said 1 times, and is written",
+        (
+            (supervisor.protocol.message, "fingerprints_of", faults.fingerprints_by_spelling),
+            (supervisor.protocol.dated_file, "fingerprints_of", faults.fingerprints_by_spelling),
+        ),
     ),
     Mutant(
         "words in the event seen",

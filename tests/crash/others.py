@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from supervisor.protocol.clock import from_wire
 from supervisor.protocol.errors import BadFile
 from tests.checker.checker import Acked
 from tests.crash.talking import JANUARY, TOLD
@@ -240,6 +241,73 @@ class Nameless(Workload):
 
     def glance(self, disk: ModelDisk, acks: Sequence[object]) -> list[str]:
         return []  # its times may be in any zone's spelling, its flags are gone: nothing can be said before a round
+
+
+class Numbered(Workload):
+    """A program numbers what it holds by place: its first numbers are those of messages that `append` had acknowledged."""
+
+    losing = True
+    ordered = False
+
+    def happen(self, life: Program) -> None:
+        for n in range(2):
+            life.say(str(n), f"手机说的第 {n} 句。", f"2026-01-28T0{n}:00:00.000Z")
+        life.start()
+        life.at(self.now).intake()
+        talk = [(f"电脑说的第 {n} 句。", f"2026-01-28T0{n}:30:00.000Z") for n in range(4)]
+        for start in range(2):
+            held = talk[start : start + 3]
+            rewrite(life.disk, [message(str(n), created_at, text) for n, (text, created_at) in enumerate(held)])
+            life.intake()
+        for text, created_at in talk:
+            life.voice.said.add(text)
+            life.disk.ack(Acked("", text, created_at))
+
+    def glance(self, disk: ModelDisk, acks: Sequence[object]) -> list[str]:
+        return []
+
+
+class Window(Workload):
+    """A program that writes neither ids nor times keeps its last messages; some of its words come again and again."""
+
+    losing = True
+    ordered = False
+
+    def happen(self, life: Program) -> None:
+        life.start()
+        talk = ["继续。", "第一段。", "继续。", "第二段。", "继续。", "第三段。"]
+        for start in (0, 2):
+            rewrite(life.disk, [{"role": "user", "content": text} for text in talk[start : start + 4]])
+            life.at(self.now).intake()
+        for text in talk:
+            life.voice.said.add(text)
+            life.disk.ack(Acked("", text, self.now))
+
+    def glance(self, disk: ModelDisk, acks: Sequence[object]) -> list[str]:
+        return []
+
+
+class Respelled(Workload):
+    """A typed program drops the fields that it does not know, and writes times as its library does."""
+
+    ordered = False
+    before: ClassVar = (JANUARY,)
+
+    def happen(self, life: Program) -> None:
+        life.say("一", "记住这一句。", "2026-01-28T02:00:00.000Z")
+        for entry in entries_of(life.disk):
+            life.voice.said.add(entry["text"])
+        for spelled in ("{:%Y-%m-%dT%H:%M:%S+00:00}", "{:%Y-%m-%d %H:%M:%S.%fZ}"):
+            own = [
+                {"role": one["role"], "text": one["text"], "createdAt": spelled.format(from_wire(one["createdAt"]))}
+                for one in entries_of(life.disk)
+            ]
+            rewrite(life.disk, own)
+            life.start()
+            life.at(self.now).intake()
+
+    def glance(self, disk: ModelDisk, acks: Sequence[object]) -> list[str]:
+        return []  # ids and flags are gone: nothing can be said before a round
 
 
 class Damaged(Workload):

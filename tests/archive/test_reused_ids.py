@@ -1,0 +1,161 @@
+"""Programs that give an id to other words: what was met under it before is archived too, and a growing answer only once."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.world import World, at, message, without
+
+
+def numbered(session: str, count: int, first: int = 0, *, timed: bool = True) -> list[dict[str, Any]]:
+    """What a program holds that numbers the messages of a session from *first* on."""
+    day = at("2026-01-31T09:00") + timedelta(seconds=ord(session[0]) % 60)
+    raws = [
+        message(str(first + n), (day + timedelta(minutes=n)).isoformat(), f"{session}的第 {n} 句", ("user", "assistant")[n % 2])
+        for n in range(count)
+    ]
+    return raws if timed else [without([raw], "createdAt")[0] for raw in raws]
+
+
+def texts(*lists: list[dict[str, Any]]) -> list[str]:
+    return sorted(raw["text"] for raws in lists for raw in raws)
+
+
+def settled(world: World, *, seen: int) -> None:
+    """Nothing is lost, nothing is twice, and as many were met."""
+    world.settle()
+    found = world.fsck()
+    assert (found.seen, found.in_files, found.removed) == (seen, seen, 0)
+
+
+@pytest.mark.parametrize("timed", [True, False])
+def test_intake_keeps_acknowledged_messages_whose_ids_are_used_again(world, timed):
+    acknowledged, own = numbered("手机", 4), numbered("电脑", 4, timed=timed)
+    world.append(*acknowledged)
+    world.clock.forward(minutes=1)
+    world.write(own)
+    world.intake()
+    assert [raw["text"] for raw in world.history()] == [raw["text"] for raw in own]  # nothing is put beside its own
+    assert world.fsck().seen == 8
+    settled(world, seen=8)
+    assert sorted(world.archived_texts()) == texts(acknowledged, own)
+
+
+@pytest.mark.parametrize("timed", [True, False])
+def test_intake_keeps_a_session_that_another_with_its_ids_replaces(world, timed):
+    first, second = numbered("上午", 6, 1, timed=timed), numbered("下午", 4, 1, timed=timed)
+    for raws in (first, second):
+        for end in range(1, len(raws) + 1):
+            world.write(raws[:end])
+            world.round()
+            world.clock.forward(minutes=1)
+    settled(world, seen=10)
+    assert sorted(world.archived_texts()) == texts(first, second)
+
+
+@pytest.mark.parametrize("runs", ["due", "all"])
+@pytest.mark.parametrize("timed", [True, False])
+def test_intake_keeps_each_message_once_when_its_place_is_its_id(world, timed, runs):
+    """A window of twelve, of which each message has the number of its place, while forty pass; written early and late."""
+    talk = numbered("窗口", 40, timed=timed)
+    for end in range(2, 41, 2):
+        world.write([{**raw, "id": n} for n, raw in enumerate(talk[max(0, end - 12) : end])])
+        world.round(runs)
+        world.clock.forward(minutes=1)
+        if end == 24:
+            world.ws.journal.compact()
+            world.reopen()
+    settled(world, seen=40)
+    assert sorted(world.archived_texts()) == texts(talk)
+
+
+def test_intake_tells_only_new_messages_as_seen_when_places_are_ids(world):
+    talk = numbered("窗口", 6)
+    for start in range(3):
+        world.write([{**raw, "id": n} for n, raw in enumerate(talk[start : start + 4])])
+        world.intake()
+    assert [told["messages"] for told in world.events.of("seen")] == [4, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"text": "改到周四"}, {"text": "改到周五"}),
+        ({"text": "用", "role": "assistant"}, {"text": "用 rsync", "role": "assistant", "createdAt": None}),
+        ({"text": "用", "role": "assistant", "createdAt": None}, {"text": "用 rsync", "role": "assistant"}),
+        (
+            {"text": "用", "role": "agent"},
+            {"text": "好，用 rsync", "role": "assistant", "createdAt": "2026-01-31T09:00:00+08:00"},
+        ),
+    ],
+)
+def test_intake_takes_newer_words_of_a_streamed_message_as_the_same(world, before, after):
+    raw = message("a", "2026-01-31T09:00")
+    for fields in (before, after):
+        world.write([{k: v for k, v in {**raw, **fields}.items() if v is not None}])
+        world.round("none")
+        world.clock.forward(minutes=1)
+    settled(world, seen=1)
+    assert world.archived_texts() == [after["text"]]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"createdAt": "2026-01-31T01:00:00Z"}, {"createdAt": "2026-01-31T01:00:01Z"}),
+        ({"role": "user"}, {"role": "assistant"}),
+        ({"createdAt": None}, {"createdAt": None}),
+        ({"role": "assistant", "createdAt": None}, {"role": "assistant", "createdAt": None, "text": "用 rsync 吗？"}),
+        ({"role": "assistant", "createdAt": None, "text": ""}, {"role": "assistant", "createdAt": None}),
+        (
+            {"role": "assistant", "createdAt": "2026-01-31T01:00:00Z"},
+            {"role": "assistant", "createdAt": "2026-01-31T01:00:01Z"},
+        ),
+    ],
+)
+def test_intake_keeps_both_texts_of_an_id_that_is_not_streamed(world, before, after):
+    raw = message("a", "2026-01-31T09:00")
+    kept = [{"text": "三点备份", **before}, {"text": "三点备份。", **after}]
+    for fields in kept:
+        world.write([{k: v for k, v in {**raw, **fields}.items() if v is not None}])
+        world.round("none")
+    settled(world, seen=2)
+    assert sorted(world.archived_texts()) == texts(kept)
+
+
+# ── a window without ids and times ───────────────────────────────────────────
+
+
+@pytest.mark.parametrize("pinned", [0, 1])
+@pytest.mark.parametrize("runs", ["due", "all"])
+def test_intake_keeps_repeated_words_of_a_window_without_ids(world, runs, pinned):
+    """[{role, content}], the last twelve: what has slid out is not the twin of what came in."""
+    turns = [("user", "继续"), ("assistant", "第 {} 段。"), ("user", "继续"), ("assistant", "好，第 {} 段。")]
+    talk = [{"role": role, "content": text.format(n)} for n, (role, text) in enumerate(turns * 5)]
+    system = [{"role": "system", "content": "你是助手。"}] * pinned
+    for end in range(len(talk) + 1):
+        world.write(system + talk[:end][-12:])
+        world.round(runs)
+        world.clock.forward(minutes=1)
+    settled(world, seen=20 + pinned)
+    blocks = sorted((block for file in world.dated_files().values() for block in file), key=lambda block: block.created_at)
+    assert [block.text for block in blocks] == [raw["content"] for raw in system + talk]
+
+
+def test_intake_knows_appended_messages_in_a_window_that_strips_them(world):
+    """The program reads what is there, says something, and writes back the last six without ids and times."""
+    for n in range(12):
+        world.append({"role": "user", "text": "继续"})
+        world.round("due" if n % 3 else "all")
+        world.clock.forward(minutes=1)
+        own = {"role": "assistant", "content": f"第 {n} 段。"}
+        world.write(
+            [*([{"role": raw["role"], "content": raw.get("text", raw.get("content"))} for raw in world.history()][-5:]), own]
+        )
+        world.round("due")
+        world.clock.forward(minutes=1)
+    world.settle()
+    assert sorted(world.archived_texts()) == sorted(["继续"] * 12 + [f"第 {n} 段。" for n in range(12)])
