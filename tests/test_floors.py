@@ -49,7 +49,7 @@ HOMES: Final = {
     "typer": {f"supervisor.interfaces.cli.{name}" for name in ("main", "app", "admin", "service", "turn")},
     "rich": {"supervisor.interfaces.cli.output"},
     "openai": {"worker.providers.openai"},
-    "httpx2": {"supervisor.recall.embeddings"},
+    "httpx2": {"supervisor.recall.embeddings", "worker.providers.openai"},
 }
 
 #: Rules and formats have no I/O, clock, chance or log.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import threading
 import traceback
 
@@ -13,7 +14,7 @@ from tests.llm.server import ACTS, TEXT, Act, Server
 from tests.process.command import until
 from worker.providers import Cancelled, ProviderError, choose
 from worker.providers.extractive import Extractive
-from worker.providers.openai import OpenAi
+from worker.providers.openai import MOST_BYTES, OpenAi
 
 #: A server that never answers would hold a test for ever.
 pytestmark = pytest.mark.timeout(60)
@@ -208,6 +209,76 @@ def test_openai_does_not_repeat_the_prompt_in_an_error(server):
     server.play(Act(status=422, message=f"bad input: {PROMPT}"))
 
     assert "nginx" not in refused(provider(server)).why
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_openai_follows_no_redirect_to_another_host(server, status):
+    with Server() as other:
+        server.play(Act(status=status, headers=(("Location", f"{other.url}/chat/completions"),)))
+        error = refused(provider(server))
+        assert other.seen.calls == 0
+    assert (error.reason, server.seen.calls) == ("provider", 1)
+    assert f"({status})" in error.why
+
+
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 408, 413, 422, 429, 500, 503, 529])
+def test_openai_quotes_no_text_of_the_server_in_an_error(server, status):
+    server.play(Act(status=status, message="overloaded while it read 花生 nginx, key sk-test-4f9a…"))
+    error = refused(provider(server))
+    assert f"({status})" in error.why
+    for quoted in ("花生", "nginx", "sk-test", "overloaded"):
+        assert quoted not in error.why
+
+
+@pytest.mark.parametrize(
+    ("act", "sentence"),
+    [
+        (Act(status=503, message="Loading model"), "the server is still loading the model"),
+        (Act(status=429, message="You exceeded your current quota"), "the account has no credit left"),
+        (Act(status=404, message="model 'qwen-test' not found"), "the server does not know the model"),
+    ],
+)
+def test_openai_says_in_a_sentence_of_its_own_what_the_server_means(server, act, sentence):
+    server.play(act)
+    assert refused(provider(server)).why == f"{sentence}: qwen-test at {server.url.removesuffix('/v1')} ({act.status})"
+
+
+# ── answers without end ──────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("act", ["endless line", "endless lines", "endless error"])
+def test_openai_ends_an_answer_that_has_no_end(server, act):
+    server.play(act)
+    error = refused(provider(server, timeout_s=50))
+    assert (error.reason, error.why.partition(":")[0]) == ("provider", "the server's answer has no end")
+    until(lambda: server.seen.gone == 1)
+    assert server.seen.flooded < 4 * MOST_BYTES  # what lies in the buffers of the sockets included
+
+
+def test_openai_cuts_off_a_model_that_thinks_without_end(server):
+    server.play("endless thinking")
+    assert refused(provider(server, timeout_s=50)).reason == "truncated"
+    until(lambda: server.seen.gone == 1)
+
+
+def test_openai_unpacks_no_compressed_answer(server):
+    server.play("gzip bomb")
+    error = refused(provider(server))
+    assert (error.reason, error.why.partition(":")[0]) == ("provider", "the server compresses its answer, unasked")
+    assert server.seen.headers[0]["accept-encoding"] == "identity"
+
+
+def test_openai_builds_one_tls_context_for_all_calls(server, monkeypatch):
+    made = []
+    init = ssl.SSLContext.__new__
+    monkeypatch.setattr(ssl.SSLContext, "__new__", lambda *given, **more: made.append(1) or init(*given, **more))
+    found = provider(server)
+    for _ in range(3):
+        ask(found)
+    assert len(made) <= 1
+
+
+# ── what is sent ─────────────────────────────────────────────────────────────
 
 
 def test_openai_sends_a_lone_surrogate_as_a_question_mark(server):

@@ -58,6 +58,7 @@ TABLE: Final = (
     _row("401 403", "", "provider", "the server refuses the key"),
     _row("400 422", r"api[ _-]?key|unauthori[sz]ed|authenticat", "provider", "the server refuses the key"),
     _row("402", "", "provider", "the account has no credit left"),
+    _row("404", r"\bmodel\b", "provider", "the server does not know the model"),
     _row("404", "", "provider", "the server does not know the model, or base_url is not where it answers"),
     _row(
         "400 422 stream",
@@ -69,13 +70,18 @@ TABLE: Final = (
     _row("400 403 422 stream", r"content[ _-](?:filter|management|policy)", "refused", "the server's filter refused it"),
     _row("400 422", "", "input", "the server rejects the request"),
     _row("408", "", "timeout", "the server gave up waiting"),
+    _row("429", r"\bquota\b|billing|balance", "provider", "the account has no credit left"),
     _row("429", "", "provider", "the server asks to slow down"),
     _row("stream", r"rate.?limit|too many requests|quota|overloaded", "provider", "the server asks to slow down"),
     _row("stream", "", "timeout", "the server broke the answer off"),
+    _row("503", "loading", "provider", "the server is still loading the model"),
     _row("500-599", "", "provider", "the server has a fault"),
+    _row("300-399", "", "provider", "the server sends the request elsewhere; give the address that answers in llm.base_url"),
     _row("300-599", "", "provider", "the server does not take chat completions there"),
 )
 STRANGE: Final = ServerError("provider", "the server answers with something else than a chat completion; check base_url")
+ENDLESS: Final = ServerError("provider", "the server's answer has no end")
+COMPRESSED: Final = ServerError("provider", "the server compresses its answer, unasked")
 UNREACHABLE: Final = ServerError("provider", "the server can't be reached")
 SILENT: Final = ServerError("timeout", "the server did not answer in time")
 BROKEN: Final = ServerError("timeout", "the connection broke in the middle of the answer")

@@ -3,16 +3,20 @@ A model behind any server with OpenAI's chat completions: Ollama, llama.cpp, vLL
 
 Answers are streamed, since only a stream tells a slow answer from a dead server. No tools are offered, and the client's own
 retries and its long time-outs (600 s) are not used. Thinking is dropped, and the cost is the server's figures, else an
-estimate. No value that a server sends is trusted to have the type that it should have. What a server's error means is
-decided in `http_errors.py`. Source: docs/reference/protocol.md, 6.
+estimate. No value that a server sends is trusted to have the type that it should have, an answer to have an end, or a
+redirect to lead to who may read the prompt; its words are in no error. What a server's error means is decided in
+`http_errors.py`. Source: docs/reference/protocol.md, 6.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+import httpx2
 import openai
 
 from supervisor.protocol.errors import BadConfig
@@ -22,6 +26,7 @@ from supervisor.text.token_count import estimate_tokens
 from worker.providers import Cancelled, Completion, NoCall, ProviderError, Usage, http_errors
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import AsyncIterator, Callable, Mapping
 
     from supervisor.protocol.config import Config
@@ -31,7 +36,12 @@ CONNECT_S: Final = 10.0
 #: Longest silence between two chunks of an answer. Before the first only the whole time-out counts: a small machine reads long.
 SILENCE_S: Final = 120.0
 _CANCEL_POLL_S: Final = 0.1
-_WHY_MAX_CHARS: Final = 200
+#: The most bytes of an answer: a stream has some 300 for a token, and one with much thinking 30,000 tokens.
+MOST_BYTES: Final = 16_000_000
+#: The most bytes of one event of a stream: of more, in short lines, the client's parser would take minutes.
+MOST_EVENT_BYTES: Final = 256_000
+_EVENT_END: Final = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+_LONGEST_END: Final = 4
 #: The most characters of an answer, with thinking, more than fit into any context; an answer that does not end is cut off.
 _MAX_CHARS: Final = 400_000
 
@@ -185,7 +195,7 @@ class OpenAi:
 
     async def _read(self, answer: Answer, asked: dict[str, Any]) -> None:
         """Stream the answer into *answer*."""
-        async with self._client() as client:
+        async with self._client(MOST_EVENT_BYTES) as client:
             stream: Any = await client.chat.completions.create(stream=True, **asked)
             async with stream:
                 while (chunk := await self._next(stream, answer)) is not None:
@@ -198,13 +208,24 @@ class OpenAi:
         """Ask without a stream: llama.cpp's Python server sends an empty stream in place of its error."""
         answer.calls += 1
         asked = {name: value for name, value in asked.items() if name != "stream_options"}
-        async with self._client() as client:
+        async with self._client(MOST_BYTES) as client:
             answer.take(await client.chat.completions.create(stream=False, **asked))
 
-    def _client(self) -> openai.AsyncOpenAI:
+    def _client(self, most_event_bytes: int) -> openai.AsyncOpenAI:
         """Return a client with a new connection, since a server that sent an empty stream may have closed the one before."""
-        # made here, since the client would send requests to this machine through a proxy
-        http = openai.DefaultAsyncHttpxClient(trust_env=not is_local(self.base_url))
+
+        async def bound(response: httpx2.Response) -> None:
+            response.stream = _Bounded(response, most_event_bytes)
+
+        # made here, since the client would send requests to this machine through a proxy, and the prompt to another host
+        trust_env = not is_local(self.base_url)
+        http = openai.DefaultAsyncHttpxClient(
+            trust_env=trust_env,
+            verify=_tls_context(trust_env),
+            follow_redirects=False,
+            headers={"Accept-Encoding": "identity"},
+            event_hooks={"response": [bound]},
+        )
         timeout = openai.Timeout(self.timeout_s, connect=min(CONNECT_S, self.timeout_s))
         return openai.AsyncOpenAI(api_key=self.key, base_url=self.base_url, max_retries=0, timeout=timeout, http_client=http)
 
@@ -214,13 +235,15 @@ class OpenAi:
             return await anext(stream, None)
 
     def _error(self, error: Exception, answer: Answer, usage: Usage) -> ProviderError:
-        """Return the client's error as a ProviderError without the key, which the client's own error holds in its request."""
+        """Return the client's error as a ProviderError, without the key and the server's words, which may quote the prompt."""
         headers: Mapping[str, str] = {}
         about = ""
         match error:
+            case _Unusable():  # a model that goes on and on is the fault of this material, not of the server
+                problem = http_errors.ENDINGS["length"] if answer.began else error.problem
             case openai.APIStatusError():
                 problem, headers = http_errors.classify(error.status_code, _words(error)), error.response.headers
-                about = f" ({error.status_code} {_shown_words(error, problem)}".rstrip() + ")"
+                about = f" ({error.status_code})"
             case openai.APITimeoutError() | TimeoutError():
                 connecting = not answer.began and type(error.__cause__).__name__ == "ConnectTimeout"
                 problem = http_errors.UNREACHABLE if connecting else http_errors.SILENT
@@ -232,11 +255,9 @@ class OpenAi:
                 problem = http_errors.BROKEN if answer.began else http_errors.STRANGE
                 about = f" ({type(error).__name__})"
         why = f"{problem.why}: {self.model} at {without_credentials(self.base_url)}{about}"
-        if self.key != NO_KEY:
-            why = why.replace(self.key, "…")
         return ProviderError(
             problem.reason,
-            " ".join(why.split())[:_WHY_MAX_CHARS],
+            " ".join(why.split()),
             usage=usage + answer.usage,
             overflow=problem.overflow,
             retry_after_s=http_errors.retry_after(headers),
@@ -244,13 +265,47 @@ class OpenAi:
 
 
 def _words(error: openai.APIError) -> str:
-    """Return the server's own sentence, on one line."""
+    """Return the server's own sentence, on one line, for `http_errors` to classify."""
     body = error.body
     found = body.get("message") or body.get("error") or body.get("detail") if isinstance(body, dict) else body
     return " ".join(found.split())[:500] if isinstance(found, str) else ""
 
 
-def _shown_words(error: openai.APIStatusError, problem: http_errors.ServerError) -> str:
-    """Return the server's sentence, "" where it may quote the prompt, a page, or a part of the key."""
-    quoting = problem.reason != "provider" or error.status_code in {401, 403} or not isinstance(error.body, dict)
-    return "" if quoting else _words(error)
+@cache
+def _tls_context(trust_env: bool) -> ssl.SSLContext:
+    """Return the one TLS context of all clients: to build it costs more than a call."""
+    return httpx2.create_ssl_context(trust_env=trust_env)
+
+
+class _Unusable(Exception):
+    """The answer is not read to its end."""
+
+    def __init__(self, problem: http_errors.ServerError) -> None:
+        super().__init__(problem.why)
+        self.problem = problem
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    """The body of a response; _Unusable where it is compressed, or has more than MOST_BYTES or a longer event than allowed."""
+
+    def __init__(self, response: httpx2.Response, most_event_bytes: int) -> None:
+        # a compressed body is not read: one block of it may become a thousand times larger
+        if response.headers.get("content-encoding", "identity") != "identity":
+            raise _Unusable(http_errors.COMPRESSED)
+        self._body: Any = response.stream
+        self._most_event_bytes = most_event_bytes
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size, event, end = 0, 0, b""
+        async for chunk in self._body:
+            size += len(chunk)
+            ends = [match.end() for match in _EVENT_END.finditer(end + chunk)]
+            event = len(end + chunk) - ends[-1] if ends else event + len(chunk)
+            end = (end + chunk)[-_LONGEST_END:]
+            if size > MOST_BYTES or event > self._most_event_bytes:
+                raise _Unusable(http_errors.ENDLESS)
+            yield chunk
+
+    async def aclose(self) -> None:
+        """Close the connection."""
+        await self._body.aclose()
