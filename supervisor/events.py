@@ -43,7 +43,7 @@ EVENTS: Final[Mapping[str, str]] = {
     "provider_paused": "the model refuses or can't be reached; it is not called until the wait is over",
     "provider_back": "the model answers again",
     "calls_spent": "the calls of the day are used up; summaries go on tomorrow",
-    "archive_backlog": "a group has failed five times (003)",
+    "archive_backlog": "a group, or the model, has failed five times (003)",
     "moved": "dated files that a summary covers went to originals/",
     "trimmed": "messages were removed from history.json; they are in dated files",
     "history_overflow": "un-written messages alone exceed the hard cap (003)",

@@ -50,7 +50,9 @@ class Archive:
     backoff: tuple[timedelta, ...] = durations(
         ["10m", "30m", "2h", "6h", "12h"], "The wait after the first, second, … failure of a group or of the provider."
     )
-    max_attempts: int = whole(5, "After this many failures of a group the event `archive_backlog` is written.", least=1)
+    max_attempts: int = whole(
+        5, "After this many failures of a group, or of the model, the event `archive_backlog` is written.", least=1
+    )
     backlog_interval: timedelta = duration("1d", "The wait between tries after more failures than `max_attempts`.", least="1s")
     jitter: float = real(0.1, "The share by which a wait is made longer or shorter at random.", most=1)
     keep_newest: int = whole(20, "This many of the newest messages are never removed from history.json.")

@@ -92,6 +92,7 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
         "unwritten": len(waiting),
         "dated": [{"file": day.name, "messages": len(day.blocks)} for day in days],
         "providerPausedUntil": _paused_until(ws, now),
+        "providerPausedBecause": provider_state(ws.task_queue).reason or None,
         "summaries": [
             {
                 "group": one.period.group,
@@ -110,7 +111,7 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
 
 
 def _cost(ws: Workspace, now: datetime) -> dict[str, Any]:
-    """Return the model's calls and tokens of today, and until when it is paused."""
+    """Return the model's calls and tokens of today, and until when and why it is paused."""
     state = provider_state(ws.task_queue)
     today = state.day == ws.today(now).isoformat()
     return {
@@ -119,6 +120,7 @@ def _cost(ws: Workspace, now: datetime) -> dict[str, Any]:
         "promptTokens": state.prompt_tokens if today else 0,
         "completionTokens": state.completion_tokens if today else 0,
         "pausedUntil": _paused_until(ws, now),
+        "pausedBecause": state.reason or None,
     }
 
 

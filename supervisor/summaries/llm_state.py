@@ -70,7 +70,11 @@ def provider_state(task_queue: TaskQueue) -> ProviderState:
 def note_result(
     result: Result, now: datetime, *, task_queue: TaskQueue, calls: CallLog, config: Config, events: Events
 ) -> None:
-    """Add the result's cost to the state. A fault of the provider pauses it and cancels the queue; an answer ends a pause."""
+    """
+    Add the result's cost to the state. A fault of the provider pauses it and cancels the queue; an answer ends a pause.
+
+    The fault number `archive.max_attempts` in a row is a backlog, as that of a group is.
+    """
     if result.extract or writes_extracts(config.llm):
         return
     now = truncate_to_ms(now)  # the precision of the times in the state
@@ -90,7 +94,10 @@ def note_result(
     # a fault in the future was noted before the clock was set back
     is_paused = after.failed_at and after.next_at and after.failed_at <= now
     paused = to_wire(after.next_at) if is_paused and after.next_at else ""
-    events.transition("provider_paused", paused, cleared="provider_back", until=paused, attempts=after.attempts)
+    fault = {"attempts": after.attempts, "why": after.reason}
+    events.transition("provider_paused", paused, cleared="provider_back", until=paused, **fault)
+    if before.attempts < after.attempts == config.archive.max_attempts:
+        events.emit("archive_backlog", **fault)
 
 
 def calls_today(now: datetime, task_queue: TaskQueue, calls: CallLog, config: Config) -> int:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from supervisor.interfaces.cli.output import as_line
 from supervisor.protocol.config import load
 from supervisor.protocol.queue import TaskQueue
 from tests.llm.server import ACTS, Act, Server
@@ -104,6 +106,27 @@ def test_submit_probes_an_absent_provider_once_per_wait_and_no_group_fails(tmp_p
     written = Counter(fields["group"] for fields in world.events.of("summarised"))
     assert set(written.values()) == {1}
     assert {message["archived"] for message in world.history()} == {True}
+
+
+def test_llm_state_reports_a_provider_that_is_away_for_40_days(tmp_path, server):
+    """The fifth fault is a backlog; the reason is in the events, in status and in plan, in words of ours."""
+    server.script = lambda n, prompt: Act(status=503, message=f"Loading model, asked with {prompt} and key sk-test-4f9a")
+    world = Supervised(tmp_path, server)
+    world.write_days(days=3)
+    for _ in range(40):
+        world.settle()
+        world.clock.forward(days=1)
+    why = f"the server is still loading the model: qwen-test at {server.url.removesuffix('/v1')} (503)"
+    paused = world.events.times_of("provider_paused")
+    assert world.events.times_of("archive_backlog") == [paused[4]]
+    assert world.events.of("archive_backlog") == [{"attempts": 5, "why": why}]
+    assert {fields["why"] for fields in world.events.of("provider_paused")} == {why}
+    assert as_line({"ts": "", "event": "provider_paused", **world.events.of("provider_paused")[0]}).endswith(f"why={why}")
+    assert (world.status()["today"]["pausedBecause"], world.plan()["providerPausedBecause"]) == (why, why)
+    assert json.loads((tmp_path / "worker/failed/provider.json").read_bytes())["reason"] == why
+    server.script = lambda n, prompt: Act(text=SUMMARY)
+    world.settle()
+    assert (world.status()["today"]["pausedBecause"], world.plan()["providerPausedBecause"]) == (None, None)
 
 
 def test_submit_waits_as_long_as_the_server_asks(tmp_path, server):

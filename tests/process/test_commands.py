@@ -209,7 +209,7 @@ ANSWERS = {
         "status",
         ["workspace", "now", "timezone", "supervisor", "history", "unwritten", "datedFiles", "provider", "queue", "today"],
     ),
-    "plan": ("plan", ["at", "today", "due", "unwritten", "dated", "providerPausedUntil", "summaries"]),
+    "plan": ("plan", ["at", "today", "due", "unwritten", "dated", "providerPausedUntil", "providerPausedBecause", "summaries"]),
     "fsck": ("fsck", FSCK),
     "restore": ("restore", ["restored"]),
     "inject": ("inject --query 花生过敏", ["turn", "text", "tokens", "hits"]),
