@@ -92,7 +92,7 @@ def archive(root: Path, now: datetime, environ: Mapping[str, str]) -> int:
 
 def made(root: Path) -> list[Made]:
     """Return the standing summaries of a workspace, by period."""
-    store = MemoryFolder(Files(RealDisk()), WorkspacePaths(root))
+    store = MemoryFolder(Files(RealDisk()), WorkspacePaths(root), recorded=set)
     found = []
     for period in sorted(store.summaries()):
         summary = store.read_summary(period)[1]

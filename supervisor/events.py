@@ -62,6 +62,7 @@ EVENTS: Final[Mapping[str, str]] = {
     "index_made": "the index was built: there was none",
     "index_damaged": "the index can't be read; the turn goes on, and the index is rebuilt",
     "file_unread": "files of memory can't be read or are too large; they are not searched",
+    "copy_found": "copies of dated files or summaries lie beside them; they are not memory, and are left as they are",
     "recall_failed": "a turn got less memory than there is, or none: something could not be read, or it took too long",
     "backend_failed": "the rerank backend can't be used; hits are scored by their words alone",
     "backend_back": "the rerank backend works again",

@@ -27,7 +27,7 @@ from supervisor.protocol.queue import TaskQueue
 from supervisor.recall.rerank import Reranker, backend_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from datetime import date, datetime
     from pathlib import Path
 
@@ -49,11 +49,11 @@ class Workspace:
         self.events = events
         self.zone = config.archive.zone
         self.history = HistoryStore(files, self.paths, self.zone)
-        self.memory = MemoryFolder(files, self.paths)
+        self.journal = SeenJournal(files, self.paths, self.zone)
+        self.memory = MemoryFolder(files, self.paths, self.recorded_files)
         recall = config.recall
         self.index = Index(files, self.paths, self.memory, self.zone, recall.k1, recall.b)
         self.reranker = Reranker(lambda: backend_of(config, environ or {}, files))
-        self.journal = SeenJournal(files, self.paths, self.zone)
         self.task_queue = TaskQueue(files, self.paths)
         self.drop_box = DropBox(files, self.paths, self.zone)
         self.quarantine = Quarantine(files, self.paths.quarantine, config.care.quarantine_limit)
@@ -72,6 +72,11 @@ class Workspace:
         for folder in (*parents, paths.summaries, paths.originals, paths.previous, paths.drop_box):
             self.files.make_folder(folder, lasting=True)
         self.task_queue.prepare()
+
+    def recorded_files(self) -> Collection[str]:
+        """Return the names of the dated files that the seen journal knows now."""
+        self.journal.refresh()
+        return self.journal.names
 
     def today(self, now: datetime) -> date:
         """Return the local day of *now*."""

@@ -30,6 +30,7 @@ class MemoryFile:
     ours: bool  # recalld made it: it has the head of a dated file; a person's own is never written or moved
     original: bool  # it is in originals/
     created: datetime | None  # of the run that made it; None for a person's own
+    contents: str = ""  # what it holds, to recognise copies (`copies.contents`)
     source: Source = field(init=False, repr=False, compare=False)  # how a summary made from it names it
 
     def __post_init__(self) -> None:
@@ -46,6 +47,7 @@ class ExistingSummary:
     extract: bool
     edited: bool  # a person has changed its text
     digest: str  # of the whole file
+    contents: str = ""  # what it holds, to recognise copies (`copies.contents`)
 
 
 def covered(files: Iterable[MemoryFile], summaries: Mapping[Period, ExistingSummary]) -> frozenset[str]:

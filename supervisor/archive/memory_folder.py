@@ -2,7 +2,8 @@
 The files of memory/: dated files, summaries, originals (docs/reference/protocol.md, 1 and 4; 003, 记忆存储结构).
 
 A dated file is created once and moved once; the version of a summary that is replaced is kept. Files are compared by stat, and
-read again only when they have changed. Which summary may replace which is decided by `coverage`.
+read again only when they have changed. What is a copy of what is decided by `copies`, which summary may replace which by
+`coverage`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from supervisor.archive.coverage import ExistingSummary, MemoryFile
+from supervisor.archive.copies import contents, copies
+from supervisor.archive.coverage import ExistingSummary, MemoryFile, names_ever
 from supervisor.protocol.clock import from_wire
 from supervisor.protocol.dated_file import Block, parse_dated
 from supervisor.protocol.errors import Busy
@@ -22,7 +24,7 @@ from supervisor.protocol.paths import day_of_name, period_of_name
 from supervisor.protocol.summary_file import Summary, parse_summary, render_summary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from pathlib import Path
 
     from supervisor.protocol.disk import Stat
@@ -48,27 +50,38 @@ _NOTHING: Final = _Folder({}, {})
 
 
 class MemoryFolder:
-    """The files under memory/, and what was read from each at its last change."""
+    """
+    The files under memory/, and what was read from each at its last change.
 
-    def __init__(self, files: Files, paths: WorkspacePaths) -> None:
+    *recorded* returns the names of the dated files that the seen journal knows.
+    """
+
+    def __init__(self, files: Files, paths: WorkspacePaths, recorded: Callable[[], Collection[str]]) -> None:
         self._files = files
         self._paths = paths
+        self._recorded = recorded
         self._cache: dict[Path, _Folder] = {}
-        self._dated: tuple[list[dict[str, MemoryFile]], tuple[MemoryFile, ...]] = ([], ())
+        self._listed: tuple[list[Mapping[str, Any]], tuple[MemoryFile, ...], dict[str, str]] = ([], (), {})
 
     # ── reading ──────────────────────────────────────────────────────────────
 
     def dated(self) -> tuple[MemoryFile, ...]:
-        """Return the dated files of memory/ and originals/, and notes with such a name, in the order of their names."""
-        parts = [self._read_in(folder, partial(_file_of, original=True)) for folder in self.month_folders()]
-        # subtle: after a crash during a move both names may exist; the one in memory/ counts, and is moved again
-        parts.append(self._read_in(self._paths.memory, partial(_file_of, original=False)))
-        before, files = self._dated
-        if len(before) != len(parts) or any(a is not b for a, b in zip(before, parts, strict=True)):
-            by_name = {name: file for part in parts for name, file in part.items()}
-            files = tuple(by_name[name] for name in sorted(by_name))
-            self._dated = parts, files
+        """
+        Return the dated files of memory/ and originals/, and notes with such a name, in the order of their names.
+
+        Copies of our files are left out.
+        """
+        files, _ = self._without_copies()
         return files
+
+    def copies(self) -> dict[str, str]:
+        """Return the copies of our files beside them, each with the file that it is a copy of, as relative paths."""
+        _, found = self._without_copies()
+        return found
+
+    def named(self) -> set[str]:
+        """Return the names of dated files that a summary or the seen journal knows."""
+        return {*names_ever(self.summaries().values()), *self._recorded()}
 
     def names(self) -> set[str]:
         """Return every file name in memory/ and originals/, whatever the file is: none of these names is free."""
@@ -84,6 +97,25 @@ class MemoryFolder:
         """Return the folders of originals/, without a stray file among them."""
         stats = self._files.disk.stats(self._paths.originals)
         return [self._paths.originals / name for name in sorted(stats) if not modes.S_ISREG(stats[name].mode)]
+
+    def _without_copies(self) -> tuple[tuple[MemoryFile, ...], dict[str, str]]:
+        folders = [*self.month_folders(), self._paths.memory]
+        parts = [self._read_in(folder, partial(_file_of, original=folder != self._paths.memory)) for folder in folders]
+        summaries = self._read_in(self._paths.summaries, _summary_of)
+        before, files, found = self._listed
+        now: list[Mapping[str, Any]] = [*parts, summaries]
+        if len(before) != len(now) or any(a is not b for a, b in zip(before, now, strict=True)):
+            # subtle: after a crash during a move both names may exist; the one in memory/ counts, and is moved again
+            by_name = {name: file for part in parts for name, file in part.items()}
+            by_path = {self._relative(file): file for file in by_name.values()}
+            texts = {self._paths.relative(self._paths.summaries / name): one.contents for name, one in summaries.items()}
+            found = copies({path: file.contents for path, file in by_path.items()} | texts, self.named)
+            files = tuple(sorted((by_path[path] for path in by_path.keys() - found), key=lambda file: file.name))
+            self._listed = now, files, found
+        return files, found
+
+    def _relative(self, file: MemoryFile) -> str:
+        return self._paths.relative(self._paths.original(file.name) if file.original else self._paths.dated(file.name))
 
     def path_of(self, name: str) -> Path:
         """Return the path of the dated file: in memory/ if it exists there, else in originals/."""
@@ -217,6 +249,7 @@ def _file_of(name: str, *, original: bool) -> Callable[[FileVersion, Path], Memo
             ours=ours,
             original=original,
             created=created,
+            contents=contents(version.data, path),
         )
 
     return read
@@ -236,6 +269,7 @@ def _summary_of(name: str) -> Callable[[FileVersion, Path], ExistingSummary] | N
             extract=summary.extract,
             edited=bool(summary.kept),
             digest=version.digest[:DIGEST],
+            contents=contents(version.data, path),
         )
 
     return read

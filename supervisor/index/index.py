@@ -21,7 +21,7 @@ from supervisor.index.manifest import Manifest
 from supervisor.index.scan import rescan, scan
 from supervisor.index.snapshot import View, has_changed, open_commit, refuse_truncated, view_after_commit, with_overlay
 from supervisor.protocol.clock import NEVER
-from supervisor.protocol.errors import BadFile, Busy
+from supervisor.protocol.errors import BadFile, Busy, SupervisorError
 from supervisor.text.tokenizer import VERSION as WORDS
 
 if TYPE_CHECKING:
@@ -190,7 +190,13 @@ class Index:
         summaries: dict[Period, ExistingSummary] = {}
         with contextlib.suppress(OSError):
             summaries = self._memory.summaries()
-        return scan(self._files, self._paths, known.files, summaries)
+        return scan(self._files, self._paths, known.files, summaries, self._named)
+
+    def _named(self) -> Collection[str]:
+        """Return the names that tell a file from its copies; none while they can't be read."""
+        with contextlib.suppress(OSError, SupervisorError):
+            return self._memory.named()
+        return ()
 
     def _opened(self) -> View | None:
         """

@@ -35,6 +35,7 @@ class Record:
     key: str = ""
     original: bool = False  # covered by a summary of a model
     excluded: bool = False  # not searched
+    contents: str = ""  # what a file of ours holds, to recognise copies (`archive/copies.py`)
 
     def is_as(self, stat: Stat) -> bool:
         """Tell by its stat whether the file is unchanged."""

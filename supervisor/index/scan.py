@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
+from supervisor.archive.copies import contents, copies
 from supervisor.archive.coverage import MemoryFile, covered, covered_days
 from supervisor.index.manifest import Record
 from supervisor.protocol.errors import SupervisorError
@@ -19,7 +20,7 @@ from supervisor.protocol.frontmatter import read_head
 from supervisor.protocol.paths import day_of_name, is_foreign, period_of_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
     from pathlib import Path
 
     from supervisor.archive.coverage import ExistingSummary
@@ -46,13 +47,23 @@ class Scan:
     unread: dict[str, str] = field(default_factory=dict)
 
 
-def scan(files: Files, paths: WorkspacePaths, known: Mapping[str, Record], summaries: Mapping[Period, ExistingSummary]) -> Scan:
-    """Return every file of memory as it is now; a file of *known* that is unchanged or was only moved is not read."""
+def scan(
+    files: Files,
+    paths: WorkspacePaths,
+    known: Mapping[str, Record],
+    summaries: Mapping[Period, ExistingSummary],
+    named: Callable[[], Collection[str]],
+) -> Scan:
+    """
+    Return every file of memory as it is now; a file of *known* that is unchanged or was only moved is not read.
+
+    Of equal files the one is searched that is *named*, as `copies` says.
+    """
     found = Scan()
     places = {(record.inode, record.size, record.mtime_ns): record for record in known.values()}
     for name, path, kind in _listed(files, paths, found.unread):
         _scan_file(files, name, path, kind, (known, places), found)
-    found.files = _placed(paths, _keyed(found.files), summaries)
+    found.files = _placed(paths, _keyed(found.files), summaries, named)
     return found
 
 
@@ -153,7 +164,8 @@ def _read(files: Files, path: Path, kind: Kind) -> Record | None:
     if kind == "note" and day_of_name(path.name):
         head, _ = read_head(version.data[:2_000].decode("utf-8-sig", "replace").replace("\r\n", "\n"), path)
         kind = "dated" if head.get("kind") == "dated" else "note"
-    return Record(version.stat.inode, version.stat.size, version.stat.mtime_ns, digest_of(version.data)[:_DIGEST], kind)
+    stat, held = version.stat, "" if kind == "long_term" else contents(version.data, path)
+    return Record(stat.inode, stat.size, stat.mtime_ns, digest_of(version.data)[:_DIGEST], kind, contents=held)
 
 
 def _keyed(found: Mapping[str, Record]) -> dict[str, Record]:
@@ -168,13 +180,19 @@ def _keyed(found: Mapping[str, Record]) -> dict[str, Record]:
     return keyed
 
 
-def _placed(paths: WorkspacePaths, found: dict[str, Record], summaries: Mapping[Period, ExistingSummary]) -> dict[str, Record]:
+def _placed(
+    paths: WorkspacePaths,
+    found: dict[str, Record],
+    summaries: Mapping[Period, ExistingSummary],
+    named: Callable[[], Collection[str]],
+) -> dict[str, Record]:
     """Mark the files that are not searched, and the dated files that a summary of a model covers."""
     dated = [_memory_file(path, record) for path, record in found.items() if record.kind in {"dated", "note"} and record.day]
     present = {file.source for file in dated}
     hidden = covered_days(dated, summaries)
     behind = covered(dated, {period: one for period, one in summaries.items() if not one.extract})
     excluded_paths = {paths.relative(paths.summary(period)) for period in hidden}
+    excluded_paths.update(copies({path: record.contents for path, record in found.items()}, named))
     for period, one in summaries.items():
         if one.extract and not one.edited and one.sources and one.sources <= present:
             excluded_paths.add(paths.relative(paths.summary(period)))

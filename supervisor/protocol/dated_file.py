@@ -76,6 +76,7 @@ class DatedFile:
     created: datetime
     digest: str  # of the body, as it was written
     blocks: Sequence[Block]
+    has_more: bool  # something in it is no block: a person's words, or a block that was broken
 
 
 def block_of(message: Message, *, revision: bool = False) -> Block:
@@ -138,13 +139,15 @@ def parse_dated(data: bytes, path: Path) -> DatedFile | None:
         return None
     marks = list(_MARK.finditer(body))
     ends = [*(mark.start() for mark in marks[1:]), len(body)][: len(marks)]
-    blocks = (_parse_block(mark, body[mark.end() : end]) for mark, end in zip(marks, ends, strict=True))
+    parsed = (_parse_block(mark, body[mark.end() : end]) for mark, end in zip(marks, ends, strict=True))
+    blocks = tuple(block for block in parsed if block)
     return DatedFile(
         period=head.get("period", ""),
         zone=head.get("zone", ""),
         created=created,
         digest=head.get("digest", ""),
-        blocks=tuple(block for block in blocks if block),
+        blocks=blocks,
+        has_more=len(blocks) < len(marks) or bool(body[: marks[0].start() if marks else None].strip()),
     )
 
 

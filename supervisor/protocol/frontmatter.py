@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORMAT: Final = 1
-_HEAD: Final = re.compile(r"\A---\n((?:[^\n]*\n){1,12}?)---\n")
+_HEAD: Final = re.compile(r"\A\ufeff?---\r?\n((?:[^\n]*\n){1,12}?)---\r?\n")
 _NUMBER: Final = re.compile(r"[0-9]{1,9}")
 #: Characters that YAML does not allow; they are replaced, so that the head can be parsed.
 _UNREADABLE: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
@@ -33,12 +33,12 @@ def read_head(text: str, path: Path) -> tuple[dict[str, str], str]:
     """
     Return the fields of the head and the text after it; no fields and the whole text where there is no head of recalld.
 
-    NewerFormat when a newer recalld wrote it.
+    An editor may have saved the file with a BOM or with CRLF. NewerFormat when a newer recalld wrote it.
     """
     match = _HEAD.match(text)
     if not match or not re.search(r"^recalld:", match[1], re.MULTILINE):
         return {}, text
-    fields = _fields(match[1])
+    fields = _fields(match[1].replace("\r\n", "\n"))
     made_by = number_in(fields or {}, "recalld")
     if fields is None or made_by is None:
         return {}, text

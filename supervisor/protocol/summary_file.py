@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 #: The line above new machine text in a file that a person edited; part of the file format.
 MARKER: Final = "<!-- recalld: below this line stands newer machine text; what is above was edited and is kept -->"
 SOURCES: Final = "<!-- recalld: made from -->"
+_MARKER_LINE: Final = re.compile(re.escape(MARKER) + "\r?\n")
 _SOURCE: Final = re.compile(r"- (.+) · ([0-9]{1,9}) · ([0-9a-f]{16})")
 
 
@@ -84,6 +85,11 @@ def render_summary(summary: Summary) -> bytes:
     return (kept + render_head(head) + body).encode("utf-8", "surrogateescape")
 
 
+def parts_of(text: str) -> list[str]:
+    """Return the parts of a summary's text, at least one, with the line breaks that they were written with."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").split(f"{MARKER}\n")
+
+
 def parse_summary(data: bytes, period: str, path: Path) -> Summary:
     """
     Return the content of the file; a file without a head of recalld has no sources and is kept whole.
@@ -92,7 +98,7 @@ def parse_summary(data: bytes, period: str, path: Path) -> Summary:
     """
     # surrogateescape: bytes that a person wrote are written back exactly, whatever their encoding
     whole = data.decode("utf-8", "surrogateescape")
-    parts = whole.split(f"{MARKER}\n")
+    parts = parts_of(whole)
     heads = [read_head(part, path) for part in parts]
     fields, body = heads[-1]
     sources: dict[str, Source] = {}
@@ -100,8 +106,10 @@ def parse_summary(data: bytes, period: str, path: Path) -> Summary:
         # sources of an extract that a person edited do not count once a model has written below it
         if of_part and of_part.get("extract", "") in ("", fields.get("extract", "")):
             sources.update((source.name, source) for source in _sources_of(text))
-    intact = bool(fields) and parts[-1] == _if_intact(parts[-1], fields.get("digest", ""))
-    kept = whole[: len(whole) - len(parts[-1])].removesuffix(f"{MARKER}\n") if intact else _with_line_break(whole)
+    markers = list(_MARKER_LINE.finditer(whole))
+    edited, last = (whole[: markers[-1].start()], whole[markers[-1].end() :]) if markers else ("", whole)
+    # a model may have written CRLF, and an editor may have saved the file with it: neither is an edit
+    is_intact = bool(fields) and any(_is_intact(form, fields.get("digest", "")) for form in (last, parts[-1]))
     return Summary(
         period=period,
         zone=fields.get("zone", ""),
@@ -113,7 +121,7 @@ def parse_summary(data: bytes, period: str, path: Path) -> Summary:
         prompt=fields.get("prompt", ""),
         extract=fields.get("extract") == "true",
         empty=fields.get("empty") == "true",
-        kept=kept,
+        kept=edited if is_intact else _with_line_break(whole),
     )
 
 
@@ -121,11 +129,10 @@ def _line_of(source: Source) -> str:
     return f"- {source.name} · {source.count} · {source.digest}"
 
 
-def _if_intact(part: str, digest: str) -> str:
-    """Return the machine part if the digest in its head is that of all the rest; "" when a person edited it."""
-    line = f"digest: {digest}\n---\n"
-    head, mark, body = part.partition(line)
-    return part if mark and body_digest(f"{head}---\n{body}") == digest else ""
+def _is_intact(part: str, digest: str) -> bool:
+    """Tell whether the digest in the head of the machine part is that of all the rest: no person has edited it."""
+    head, mark, body = part.partition(f"digest: {digest}\n---\n")
+    return bool(mark) and body_digest(f"{head}---\n{body}") == digest
 
 
 def _with_line_break(text: str) -> str:

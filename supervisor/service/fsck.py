@@ -37,7 +37,8 @@ class Ledger:
     Where all messages are. *seen* = *in_files* + *in_history* + *in_journal* + *set_aside* + *removed* + *lost*.
 
     A message that is in a dated file and in history.json counts as in a file. *removed*: a person removed its block from a
-    file that still exists. *lost* has ids, *damage* has sentences; both are empty in a sound workspace.
+    file that still exists. *lost* has ids, *damage* has sentences; both are empty in a sound workspace. *copies* has a sentence
+    for each copy of a file of ours: none of them is memory, and each can be deleted.
     """
 
     seen: int = 0
@@ -53,6 +54,7 @@ class Ledger:
     edited_files: int = 0
     summaries: int = 0
     covered_files: int = 0
+    copies: list[str] = field(default_factory=list)
 
     @property
     def is_sound(self) -> bool:
@@ -106,7 +108,7 @@ def _count_files(ws: Workspace, ledger: Ledger) -> tuple[Counter[Key], set[tuple
     """Read every dated file and summary; return in how many blocks each message is, and each file with each of its texts."""
     counts: Counter[Key] = Counter()
     where: defaultdict[Key, list[str]] = defaultdict(list)
-    memory = MemoryFolder(ws.files, ws.paths)
+    memory = MemoryFolder(ws.files, ws.paths, ws.recorded_files)
     files = memory.dated()
     for file in files:
         version = ws.files.read_stable(memory.path_of(file.name))
@@ -124,6 +126,7 @@ def _count_files(ws: Workspace, ledger: Ledger) -> tuple[Counter[Key], set[tuple
     for key, names in where.items():
         if len(names) > 1:
             ledger.damage.append(f"message {key[0]} stands {len(names)} times: {', '.join(names)}")
+    ledger.copies = [f"{copy} is a copy of {kept}" for copy, kept in sorted(memory.copies().items())]
     summaries = memory.summaries()
     ledger.summaries = len(summaries)
     ledger.covered_files = len(covered(files, summaries))

@@ -213,6 +213,7 @@ def run_round(
     done.trimmed = run_step("trim", lambda: trim_history(ws), 0)
     run_step("compact", lambda: ws.journal.compact() if ws.journal.is_bloated() else None, None)
     run_step("sweep", lambda: sweep_shared(ws, now), 0)
+    run_step("copies", lambda: _tell_copies(ws), None)
     if done.damage(ws.paths.history):
         run_step("quarantine", lambda: keep_damaged(ws.history, ws.quarantine), None)
     report_errors(ws, (*before, *done.errors.values()))
@@ -226,6 +227,12 @@ def _archive_if_due(ws: Workspace, now: datetime, runs: Literal["due", "all", "n
     why = why_due(ws, now) if runs == "due" else None
     ws.events.transition("history_overflow", why == "overflow")
     return archive(ws, now) if why else 0
+
+
+def _tell_copies(ws: Workspace) -> None:
+    """Emit an event when there are other copies of files of ours than before."""
+    copies = sorted(ws.memory.copies())
+    ws.events.transition("copy_found", copies, files=len(copies), file=copies[0] if copies else "")
 
 
 def report_errors(ws: Workspace, errors: Iterable[SupervisorError]) -> None:

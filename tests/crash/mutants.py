@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import supervisor.archive.identity
 import supervisor.archive.intake
+import supervisor.archive.memory_folder
 import supervisor.archive.restore
 import supervisor.archive.run
 import supervisor.protocol.dated_file
@@ -247,6 +248,12 @@ MUTANTS = (
         talking.DayRipens,
         "lies in originals/, and no summary names it",
         ((supervisor.summaries.submit, "covered", faults.everything),),
+    ),
+    Mutant(
+        "copies of synchronisers are memory",
+        people.Copies,
+        "(1).md is a copy, and was touched",
+        ((supervisor.archive.memory_folder, "copies", lambda *_: {}),),
     ),
     Mutant(
         "covered by name alone",

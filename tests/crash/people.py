@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tests.checker.checker import Acked
 from tests.crash.talking import JANUARY, TOLD
-from tests.crash.workload import Deleted, Gone, Kept, Workload
+from tests.crash.workload import Copied, Deleted, Gone, Kept, Workload
 
 if TYPE_CHECKING:
     from tests.crash.model_disk import ModelDisk
@@ -99,3 +99,21 @@ class DatedDeleted(Workload):
         for one in [one for one in self.promised if isinstance(one, Acked)]:
             life.disk.ack(Deleted(one.id))
         life.say("迟", "周二的报告改期了。", "2026-01-20T09:00:00.000Z")
+
+
+class Copies(Workload):
+    """A synchroniser leaves copies of a dated file beside it before its day is told, and of the summary afterwards."""
+
+    before: ClassVar = (JANUARY,)
+
+    def happen(self, life: Program) -> None:
+        self.copy(life, first(life.disk, "memory/2026"), " (1)", "-DESKTOP-7K3")
+        life.at(self.now).settle()
+        self.copy(life, first(life.disk, "memory/summary/"), " (1)")
+        life.say("迟", "周二的报告改期了。", "2026-01-20T09:00:00.000Z")
+
+    def copy(self, life: Program, path: str, *tails: str) -> None:
+        for tail in tails:
+            copy = Copied(path.replace(".md", f"{tail}.md"), life.disk.tree()[path])
+            life.disk.plant(*copy)
+            life.disk.ack(copy)

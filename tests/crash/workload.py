@@ -33,6 +33,13 @@ class Gone(NamedTuple):
     path: str
 
 
+class Copied(NamedTuple):
+    """A copy of one of our files that a synchroniser left: it stays where and as it is, and nothing else knows of it."""
+
+    path: str
+    data: bytes
+
+
 class Deleted(NamedTuple):
     """The id of a message whose words a person took away."""
 
@@ -120,6 +127,9 @@ class Workload:
 
     def _judge(self, disk: ModelDisk, acks: Sequence[object], *, calm: bool) -> list[str]:
         found, tree = [*self.promised, *acks], disk.tree()
+        copies = {one.path: one.data for one in found if isinstance(one, Copied)}
+        moved = [f"{path} is a copy, and was touched" for path, data in copies.items() if tree.get(path) != data]
+        tree = {path: data for path, data in tree.items() if path not in copies}
         dropped = [one for one in found if isinstance(one, Dropped)]
         waiting = _waiting_in_drop_box(tree)
         taken = [one.message for one in dropped if one.message.text not in waiting]
@@ -136,7 +146,8 @@ class Workload:
         )
         replaced = {(one.id, one.text) for one in found if isinstance(one, Replaced)}
         acked = [one for one in found if isinstance(one, Acked) and (one.id, one.text) not in replaced]
-        return check(tree, [*acked, *taken], given, disk.modes())
+        modes = {path: mode for path, mode in disk.modes().items() if path not in copies}
+        return moved + check(tree, [*acked, *taken], given, modes)
 
 
 def _waiting_in_drop_box(tree: Mapping[str, bytes]) -> set[str]:

@@ -48,4 +48,5 @@ WORKLOADS: tuple[type[Workload], ...] = (
     people.Notes,
     people.DatedEdited,
     people.DatedDeleted,
+    people.Copies,
 )

@@ -43,14 +43,6 @@ def save(world: World, name: str, editor: str) -> bytes:
     return after
 
 
-def broken_by(*editors: str, why: str) -> pytest.MarkDecorator:
-    """These editors' files are not dealt with today, the others are."""
-    return pytest.mark.parametrize(
-        "editor",
-        [pytest.param(one, marks=pytest.mark.xfail(strict=True, reason=why)) if one in editors else one for one in EDITORS],
-    )
-
-
 def remembered(world: World, day: str = "2026-01-29") -> str:
     """The path of the dated file of a message about peanuts."""
     world.write([message("m1", f"{day}T09:00", PEANUT)])
@@ -83,7 +75,6 @@ def test_dated_file_of_an_editor_is_not_written_again(world: World, editor: str)
     assert world.flags() == [True]
 
 
-@broken_by("crlf", why="a dated file saved with CRLF is taken for a person's own: never summarised, never moved")
 def test_dated_file_of_an_editor_is_summarised_and_moved_in_time(world: World, editor: str) -> None:
     path = remembered(world)
     data = save(world, path, editor)
@@ -109,7 +100,6 @@ def test_original_of_an_editor_stays_an_original_of_its_summary(world: World, ed
 # ── summaries, notes, long-term memory ───────────────────────────────────────
 
 
-@broken_by("crlf", "bom", why="a summary saved with CRLF or BOM loses its head: it is made again, below itself")
 def test_summary_of_an_editor_is_not_made_again(world: World, editor: str) -> None:
     remembered(world, "2026-01-10")
     world.settle()

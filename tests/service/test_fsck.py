@@ -72,10 +72,10 @@ def test_fsck_names_the_lost_messages_of_a_deleted_file(world):
 
 
 def test_fsck_reports_a_message_in_two_files_as_damage(world):
-    world.write(talk("2026-01-30T09:00", 1))
+    world.write(talk("2026-01-30T09:00", 2))
     world.settle()
     path = world.root / next(iter(world.dated_files()))
-    path.with_name("2026-01-30-copy.md").write_bytes(path.read_bytes())
+    path.with_name("2026-01-30-copy.md").write_bytes(path.read_bytes() + "\n这句是后来写的\n".encode())
     (told,) = account(world).damage
     assert "stands 2 times" in told
     assert "2026-01-30-copy.md" in told
