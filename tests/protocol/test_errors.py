@@ -27,6 +27,7 @@ ONE_OF_EACH = {
     e.NewerFormat("memory/2026-01-28-deploy.md", 9): 78,
     e.StorageError("history.json", "No space left on device"): 74,
     e.NoPermission("history.json", "Permission denied"): 77,
+    e.NoProcess("Resource temporarily unavailable"): 71,
     e.AlreadyRuns("/srv/memory"): 75,
     e.LockLost("/srv/memory"): 75,
     e.InternalError("roll-up", "KeyError", "submit.py:42"): 1,
