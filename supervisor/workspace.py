@@ -13,7 +13,7 @@ from supervisor.archive.append import DropBox
 from supervisor.archive.history import HistoryStore
 from supervisor.archive.journal import SeenJournal
 from supervisor.archive.memory_folder import MemoryFolder
-from supervisor.archive.restore import Quarantine
+from supervisor.archive.restore import Quarantine, ReplacedHistories
 from supervisor.events import EventLog, Events
 from supervisor.index.index import Index
 from supervisor.protocol.clock import machine_zone
@@ -57,6 +57,7 @@ class Workspace:
         self.task_queue = TaskQueue(files, self.paths)
         self.drop_box = DropBox(files, self.paths, self.zone)
         self.quarantine = Quarantine(files, self.paths.quarantine, config.care.quarantine_limit)
+        self.replaced = ReplacedHistories(files, self.paths, config.care.quarantine_limit, config.archive.quiet)
         self.calls = CallLog(files, self.paths, self.zone)
         #: Long work calls `should_stop` between two steps, and `progress` with (what, done, total).
         self.should_stop: Callable[[], bool] = lambda: False

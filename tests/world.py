@@ -10,6 +10,7 @@ import contextlib
 import errno
 import json
 import os
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -550,8 +551,7 @@ class World:
 
     def dropped(self) -> list[str]:
         """The names of the files that are in the drop-box; of one that is claimed the name that its writer gave it."""
-        claimed = [path.name.partition("-")[2] for path in self.paths.taken.glob("*")]
-        return sorted([*claimed, *(path.name for path in self.paths.drop_box.iterdir())])
+        return sorted(re.sub(r"^\.taken-[^-]*-[^-]*-", "", path.name) for path in self.paths.drop_box.iterdir())
 
     def flags(self) -> list[object]:
         return [message["archived"] for message in self.history()]

@@ -8,7 +8,9 @@ history.json is damaged, locked, or rewritten again and again, messages wait in 
 from __future__ import annotations
 
 import hashlib
+import re
 import stat as modes
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from supervisor.protocol.files import Files, FileVersion
     from supervisor.protocol.paths import WorkspacePaths
 
+#: The name of a claimed file: with inode and time of last change, so that no two are the same.
+_CLAIMED: Final = re.compile(r"\.taken-[0-9]+-[0-9]+-(?P<name>.+\.json)", re.DOTALL)
 _ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
@@ -38,14 +42,14 @@ class DropBox:
     """
     The drop-box inbox.d/new: each file holds messages that are to be added to history.json (protocol.md, 5.6).
 
-    A file is moved into inbox.d/taken and deleted there: a program may move its next file to the same name at any moment.
+    A file is claimed, which gives it a hidden name, and deleted by that name: a program may move its next file to the same name
+    at any moment.
     """
 
     def __init__(self, files: Files, paths: WorkspacePaths, zone: tzinfo) -> None:
         self._files = files
         self._paths = paths
         self._folder = paths.drop_box
-        self._taken = paths.taken
         self._zone = zone
 
     def put(self, messages: Sequence[Message]) -> None:
@@ -61,16 +65,16 @@ class DropBox:
 
     def finished(self) -> Iterator[Path]:
         """
-        Yield the files that their writers have finished, first those that were taken before.
+        Yield the files that their writers have finished, first those that were claimed before.
 
         A temporary file or an editor's is not yielded.
         """
-        for folder in (self._taken, self._folder):
-            paths = (folder / name for name in self._files.disk.names(folder))
-            for path in sorted(paths, key=self._given_name):
-                stat = self._files.disk.stat(path)
-                if path.name.endswith(".json") and not is_foreign(path.name) and stat and modes.S_ISREG(stat.mode):
-                    yield path
+        names = self._files.disk.names(self._folder)
+        claimed = sorted(filter(_CLAIMED.fullmatch, names), key=_given_name)
+        for name in (*claimed, *(name for name in names if name.endswith(".json") and not is_foreign(name))):
+            stat = self._files.disk.stat(self._folder / name)
+            if stat and modes.S_ISREG(stat.mode):
+                yield self._folder / name
 
     def read(self, path: Path) -> FileVersion | None:
         """Return the bytes of a file of the drop-box, None when it is gone."""
@@ -78,7 +82,7 @@ class DropBox:
 
     def parse(self, path: Path, version: FileVersion) -> list[Message]:
         """Return the messages of a file: one object, or an array of them; ValueError when it is neither."""
-        raw, name, time_ns = parse_json(version.data), self._given_name(path), version.stat.mtime_ns
+        raw, name, time_ns = parse_json(version.data), _given_name(path.name), version.stat.mtime_ns
         messages = []
         for n, one in enumerate(raw if isinstance(raw, list) else [raw]):
             entry = read_message(one, self._zone)
@@ -97,33 +101,25 @@ class DropBox:
 
     def claim(self, path: Path, version: FileVersion) -> Path | None:
         """
-        Move a file that was read as *version* to inbox.d/taken, where no program replaces it, and return its path there.
+        Give a file that was read as *version* a name that no program replaces, and return its path; OSError where that fails.
 
-        *path* itself where it can't be moved. None when its writer had just replaced it: then the new file is in inbox.d/taken,
-        and `finished` yields it the next time.
+        None when its writer had just deleted it, or replaced it: then the new file is claimed, and `finished` yields it the
+        next time.
         """
-        if path.parent == self._taken:
+        if _CLAIMED.fullmatch(path.name):
             return path
-        target = self._taken / f"{version.stat.inode:x}.{version.stat.mtime_ns:x}-{path.name}"
-        try:
-            self._files.make_folder(self._taken, lasting=True)
-            self._files.move(path, target)
-        except OSError:  # the folder is on another file system or another user's, or the name is too long
-            return path
-        return target if self._files.disk.stat(target) == version.stat else None
+        claimed = path.with_name(f".taken-{version.stat.inode}-{version.stat.mtime_ns}-{path.name}")
+        with suppress(FileNotFoundError):
+            self._files.move(path, claimed)
+        return claimed if self._files.disk.stat(claimed) == version.stat else None
 
     def relative(self, path: Path) -> str:
         """Return the path of a file from the workspace, as events name it."""
         return self._paths.relative(path)
 
-    def remove(self, path: Path, version: FileVersion) -> None:
-        """Delete a file whose messages are safe elsewhere, if it is still the *version* that they were read from."""
-        if self._files.disk.stat(path) == version.stat:
-            self._files.remove(path)
-
-    def _given_name(self, path: Path) -> str:
-        """Return the name that its writer gave the file."""
-        return path.name.partition("-")[2] if path.parent == self._taken else path.name
+    def remove(self, claimed: Path) -> None:
+        """Delete a claimed file whose messages are safe elsewhere."""
+        self._files.remove(claimed)
 
 
 def append(
@@ -178,6 +174,12 @@ def new_id(now: datetime, entropy: bytes) -> str:
     """Return a ULID: 26 characters that sort by time, from *now* and 10 random bytes."""
     number = int(now.timestamp() * 1000) << 80 | int.from_bytes(entropy[:10])
     return "".join(_ALPHABET[number >> shift & 31] for shift in range(125, -1, -5))
+
+
+def _given_name(name: str) -> str:
+    """Return the name that the writer of a file gave it."""
+    claimed = _CLAIMED.fullmatch(name)
+    return claimed["name"] if claimed else name
 
 
 def _message(raw: dict[str, Any], now: datetime, entropy: bytes, settings: Archive) -> Message:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from supervisor.archive.identity import assign_ids, contains_message, continues, reinsert_lost, renumbered
 from supervisor.protocol.clock import local_day
@@ -30,10 +30,6 @@ if TYPE_CHECKING:
     from supervisor.archive.restore import Quarantine
     from supervisor.events import Events
     from supervisor.protocol.config_keys import Archive
-    from supervisor.protocol.files import FileVersion
-
-#: The files of the drop-box that were taken in, each with the version that was read and the keys of its messages.
-Dropped: TypeAlias = "dict[Path, tuple[FileVersion, list[Key]]]"
 
 
 def intake(
@@ -52,7 +48,7 @@ def intake(
     # gather
     errors = ErrorCollector()
     update_journal(journal, memory)
-    dropped: Dropped = {}
+    dropped: dict[Path, list[Key]] = {}
     with errors:
         _empty_drop_box(drop_box, history, journal, quarantine, events, dropped)
     messages = history.read()
@@ -107,12 +103,12 @@ def _empty_drop_box(
     journal: SeenJournal,
     quarantine: Quarantine,
     events: Events,
-    dropped: Dropped,
+    dropped: dict[Path, list[Key]],
 ) -> None:
     """
     Append the messages of the drop-box to history.json.
 
-    *dropped* gets what was taken in, by file. A file that can't be parsed stays, and a copy goes to quarantine.
+    *dropped* gets the keys of each file that was taken in. A file that can't be parsed stays, and a copy goes to quarantine.
     """
     errors = ErrorCollector()
     for path in drop_box.finished():
@@ -126,19 +122,23 @@ def _empty_drop_box(
                 if quarantine.keep("dropped", version.data) == "new":
                     events.emit("file_quarantined", file=drop_box.relative(path), why=str(error))
                 continue
-            claimed = drop_box.claim(path, version)
+            try:
+                claimed = drop_box.claim(path, version)
+            except OSError:  # it is taken in all the same, and stays
+                _append_new(messages, history, journal)
+                raise
             if claimed:
                 _append_new(messages, history, journal)
-                dropped[claimed] = version, [message.key for message in messages]
+                dropped[claimed] = [message.key for message in messages]
     errors.raise_first()
 
 
-def _remove_recorded(dropped: Dropped, drop_box: DropBox, journal: SeenJournal, errors: ErrorCollector) -> None:
+def _remove_recorded(dropped: dict[Path, list[Key]], drop_box: DropBox, journal: SeenJournal, errors: ErrorCollector) -> None:
     """Delete the drop-box files of which the journal has all messages: before that, another program could still lose them."""
-    for path, (version, keys) in dropped.items():
-        if all(key in journal.unwritten or journal.file_of(key) for key in keys):
+    for path, keys in dropped.items():
+        if all(map(journal.holds, keys)):
             with errors:
-                drop_box.remove(path, version)
+                drop_box.remove(path)
 
 
 def _append_new(messages: Sequence[Message], history: HistoryStore, journal: SeenJournal) -> None:

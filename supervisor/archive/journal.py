@@ -57,6 +57,10 @@ class JournalState:
         """Return the dated file that holds, or once held, this message; None when it is not written."""
         return self._written.get(key)
 
+    def holds(self, key: Key) -> bool:
+        """Tell whether the message is safe from other programs: it is written, or the journal has its words."""
+        return key in self.unwritten or key in self._written
+
     def has_written(self, identity: str) -> bool:
         """Tell whether a message with this id is written, whatever its text."""
         return identity in self._words

@@ -1,21 +1,26 @@
 """
 Restore a damaged or lost history.json, and keep a copy of everything that could not be read (docs/reference/protocol.md, 5).
 
-Nothing is overwritten before `.recalld/quarantine/` holds a copy of it. Whether the file counts as damaged is decided by
-`history`; when to restore it, by the service.
+Nothing is overwritten before `.recalld/quarantine/` holds a copy of it. A damaged file that is replaced keeps a second name in
+`.recalld/replaced/`, since a program may still have it open and go on writing; what it writes is taken in. Whether the file
+counts as damaged is decided by `history`; when to restore it, by the service.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from contextlib import suppress
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from supervisor.archive.identity import assign_ids
-from supervisor.protocol.errors import BadFile, BadRequest, NotFound
+from supervisor.protocol.errors import BadFile, BadRequest, Busy, NotFound
 from supervisor.protocol.files import digest_of
-from supervisor.protocol.lenient_json import recover_prefix
+from supervisor.protocol.lenient_json import parse_json, recover_prefix
 from supervisor.protocol.message import Message, read_message
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import datetime
     from pathlib import Path
 
@@ -23,11 +28,15 @@ if TYPE_CHECKING:
     from supervisor.archive.journal import SeenJournal
     from supervisor.events import Events
     from supervisor.protocol.config_keys import Archive
-    from supervisor.protocol.files import Files
+    from supervisor.protocol.disk import Stat
+    from supervisor.protocol.files import Files, FileVersion
     from supervisor.protocol.message import History
+    from supervisor.protocol.paths import WorkspacePaths
 
 #: Whether the quarantine has a copy: a new one, an earlier one, or none because it holds as many as it may.
 Kept: TypeAlias = Literal["new", "known", "full"]
+#: No program takes longer than this between opening history.json for writing and its last byte.
+_LONGEST_WRITE: Final = timedelta(days=1)
 
 
 class Quarantine:
@@ -56,6 +65,52 @@ class Quarantine:
         return "new"
 
 
+class ReplacedHistories:
+    """
+    The damaged files that were replaced, at most *limit*: each by a second name, since a program may still have it open.
+
+    *quiet* is how long a file that can be read has to be unchanged until its writer counts as done with it.
+    """
+
+    def __init__(self, files: Files, paths: WorkspacePaths, limit: int, quiet: timedelta) -> None:
+        self._files = files
+        self._history = paths.history
+        self._folder = paths.replaced
+        self._limit = limit
+        self._quiet = quiet
+        self._unfinished: dict[Path, Stat] = {}
+
+    def keep(self, damaged: FileVersion) -> bool:
+        """Give history.json a second name before it is replaced; tell whether it has one, or there are too many files."""
+        self._files.make_folder(self._folder, lasting=True)
+        kept = self._files.disk.stats(self._folder).values()
+        if any(stat.inode == damaged.stat.inode for stat in kept):
+            return True
+        if len(kept) >= self._limit:
+            return False
+        name = f"{self._history.name}.{damaged.stat.inode}.{damaged.stat.mtime_ns}"
+        self._files.link(self._history, self._folder / name)
+        return True
+
+    def finished(self, now: datetime) -> Iterator[tuple[Path, FileVersion]]:
+        """Yield the files that can be read, and those that nobody has written to for so long that nobody will."""
+        for name, stat in self._files.disk.stats(self._folder).items():
+            path, is_abandoned = self._folder / name, _age(stat, now) >= _LONGEST_WRITE
+            if self._unfinished.get(path) == stat and not is_abandoned:
+                continue
+            with suppress(Busy):  # it is being written
+                version = self._files.read_stable(path, wait_s=0.0)
+                if version and (is_abandoned or _is_array(version.data)):
+                    yield path, version
+                elif version:
+                    self._unfinished[path] = version.stat
+
+    def release(self, path: Path, version: FileVersion, now: datetime) -> None:
+        """Remove the second name of a file whose messages are safe elsewhere, once its writer is done with it."""
+        if _age(version.stat, now) >= self._quiet and self._files.disk.stat(path) == version.stat:
+            self._files.remove(path)
+
+
 def keep_damaged(history: HistoryStore, quarantine: Quarantine) -> bool:
     """Keep a copy of a history.json that can't be read, once per content; tell whether there is one, or no file at all."""
     version = history.version()
@@ -67,6 +122,7 @@ def restore_history(
     history: HistoryStore,
     journal: SeenJournal,
     quarantine: Quarantine,
+    replaced: ReplacedHistories,
     settings: Archive,
     events: Events,
     now: datetime,
@@ -75,7 +131,7 @@ def restore_history(
     """
     Restore a damaged or lost history.json from its backup, the journal, and the messages before the damage.
 
-    Returns how many messages it has now; 0 when it can be read, when the quarantine has no room for the damaged bytes, or when
+    Returns how many messages it has now; 0 when it can be read, when the damaged file can't be kept, or when
     neither backup nor journal has a message. With *unknown*, the messages before the damage are enough.
     """
     with history.lock():
@@ -86,14 +142,14 @@ def restore_history(
             why = error.why
         else:
             return 0
-        is_kept = keep_damaged(history, quarantine)
+        is_kept = keep_damaged(history, quarantine) and (version is None or replaced.keep(version))
         events.transition("quarantine_full", not is_kept)
         if not is_kept:
             return 0
         messages = _known_messages(history, journal, settings, now)
         if version and not messages and not unknown:
             return 0
-        messages += _missing(version.data if version else b"", messages, journal, settings, now)
+        messages = _with_missing(messages, version.data if version else b"", journal, settings, now)
         if version and not messages:
             return 0
         history.overwrite(messages, version)
@@ -116,8 +172,35 @@ def add_missing(
         raise BadRequest("--from", f"{source} holds no array of messages")
     journal.refresh()
     before = history.read()
-    after = history.change(lambda messages: messages + _missing(version.data, messages, journal, settings, now))
+    after = history.change(partial(_with_missing, data=version.data, journal=journal, settings=settings, now=now))
     return len(after) - len(before)
+
+
+def take_in_replaced(
+    *,
+    replaced: ReplacedHistories,
+    history: HistoryStore,
+    journal: SeenJournal,
+    quarantine: Quarantine,
+    settings: Archive,
+    now: datetime,
+) -> int:
+    """
+    Add to history.json what programs have written into a file that was replaced meanwhile; returns how many messages.
+
+    A file that can't be read counts as far as it can once it is abandoned, and a copy goes to the quarantine.
+    """
+    added = 0
+    for path, version in replaced.finished(now):
+        journal.refresh()
+        before = history.read()
+        after = history.change(partial(_with_missing, data=version.data, journal=journal, settings=settings, now=now))
+        added += len(after) - len(before)
+        entries = _entries(version.data, journal, settings, now)
+        is_safe = all(journal.holds(entry.key) for entry in entries if isinstance(entry, Message))
+        if is_safe and (_is_array(version.data) or quarantine.keep("history.json", version.data) != "full"):
+            replaced.release(path, version, now)
+    return added
 
 
 def _known_messages(history: HistoryStore, journal: SeenJournal, settings: Archive, now: datetime) -> History:
@@ -129,9 +212,26 @@ def _known_messages(history: HistoryStore, journal: SeenJournal, settings: Archi
     return messages + tuple(message for key, message in journal.unwritten.items() if key not in keys)
 
 
-def _missing(data: bytes, present: History, journal: SeenJournal, settings: Archive, now: datetime) -> History:
-    """Return the messages of *data*, up to its damage, that are neither *present* nor in a dated file."""
+def _with_missing(present: History, data: bytes, journal: SeenJournal, settings: Archive, now: datetime) -> History:
+    """Return *present* with the messages of *data*, up to its damage, that are neither there nor in a dated file."""
     keys = {entry.key for entry in present if isinstance(entry, Message)}
+    entries = _entries(data, journal, settings, now)
+    missing = (e for e in entries if isinstance(e, Message) and e.key not in keys and journal.file_of(e.key) is None)
+    return (*present, *missing)
+
+
+def _entries(data: bytes, journal: SeenJournal, settings: Archive, now: datetime) -> History:
+    """Return the entries of *data* up to its damage, each message with an id."""
     entries = tuple(read_message(raw, settings.zone) for raw in recover_prefix(data))
-    entries = assign_ids(entries, journal.known, now, settings.future_limit)
-    return tuple(e for e in entries if isinstance(e, Message) and e.key not in keys and journal.file_of(e.key) is None)
+    return assign_ids(entries, journal.known, now, settings.future_limit)
+
+
+def _is_array(data: bytes) -> bool:
+    try:
+        return isinstance(parse_json(data), list)
+    except ValueError:
+        return False
+
+
+def _age(stat: Stat, now: datetime) -> timedelta:
+    return timedelta(seconds=now.timestamp() - stat.mtime_ns / 1e9)

@@ -60,7 +60,6 @@ class WorkspacePaths:
     history_backup = _Below("history.json.bak")  # the version before the last one that recalld wrote
     inbox = _Below("inbox.json")  # user inputs that wait for a turn
     drop_box = _Below("inbox.d", "new")  # any program may move a finished message file into it
-    taken = _Below("inbox.d", "taken")  # files of the drop-box that are being taken in
     memory = _Below("memory")  # dated files and a person's notes
     summaries = _Below("memory", "summary")  # daily and monthly summaries
     originals = _Below("memory", "originals")  # dated files that a summary covers, one folder a month
@@ -73,13 +72,15 @@ class WorkspacePaths:
     canaries = _Below(".recalld", "canaries.jsonl")  # questions about archived messages, asked again from time to time
     pieces = _Below(".recalld", "pieces")  # finished pieces of unfinished summaries
     quarantine = _Below(".recalld", "quarantine")  # copies of damaged files
+    replaced = _Below(".recalld", "replaced")  # damaged histories that were replaced, by a second name
     previous = _Below(".recalld", "previous")  # summaries that newer ones replaced
     supervisor_lock = _Below(".recalld", "supervisor.lock")  # held by the supervisor as long as it runs
 
     @property
     def folders(self) -> tuple[Path, ...]:
         """Every folder that recalld writes to, outermost first."""
-        inner = (self.summaries, self.originals, self.previous, self.quarantine, self.drop_box, self.taken)
+        state = (self.previous, self.quarantine, self.replaced)
+        inner = (self.summaries, self.originals, *state, self.drop_box)
         return (self.memory, self.turns, self.state, *inner, *(self.worker / name for name in QUEUE_FOLDERS))
 
     def worker_lock(self, slot: int) -> Path:

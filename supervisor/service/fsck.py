@@ -187,6 +187,8 @@ def _copies(ws: Workspace, broken: list[str]) -> Iterator[Message]:
     for name in disk.names(paths.quarantine):
         if name.startswith("history.json."):
             yield from _messages(ws, paths.quarantine / name)
+    for name in disk.names(paths.replaced):
+        yield from _messages(ws, paths.replaced / name)
     yield from _messages(ws, paths.history_backup)
     yield from _messages(ws, paths.history)
     for name in broken:

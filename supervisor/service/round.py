@@ -92,10 +92,23 @@ def restore_history(ws: Workspace, now: datetime, *, unknown: bool = False) -> i
         history=ws.history,
         journal=ws.journal,
         quarantine=ws.quarantine,
+        replaced=ws.replaced,
         settings=ws.config.archive,
         events=ws.events,
         now=now,
         unknown=unknown,
+    )
+
+
+def take_in_replaced(ws: Workspace, now: datetime) -> int:
+    """Add to history.json what programs have written into a damaged file that was replaced; returns how many messages."""
+    return archive_restore.take_in_replaced(
+        replaced=ws.replaced,
+        history=ws.history,
+        journal=ws.journal,
+        quarantine=ws.quarantine,
+        settings=ws.config.archive,
+        now=now,
     )
 
 
@@ -205,6 +218,7 @@ def run_round(
     def run_step(name: str, step: Callable[[], T], otherwise: T) -> T:
         return otherwise if ws.should_stop() else attempt(done.errors, name, ws.paths.root, step, otherwise)
 
+    run_step("replaced", lambda: take_in_replaced(ws, now), 0)
     done.seen = run_step("intake", lambda: intake(ws, now), 0)
     done.summaries = run_step("harvest", lambda: collect(ws, now), 0)
     done.archived = run_step("archive", lambda: _archive_if_due(ws, now, runs), 0)

@@ -305,15 +305,14 @@ def test_drop_box_keeps_equal_words_of_two_files_of_one_name(world):
 
 def test_drop_box_takes_in_what_a_crash_left_claimed_in_order(world):
     for n in range(11):
-        claimed = world.put(f"inbox.d/taken/{99 - n:x}.1-{n:02}.json", json.dumps(message(str(n), "2026-01-31T09:00")))
-    assert claimed.parent == world.paths.taken
+        world.drop(f".taken-{99 - n}-1-{n:02}.json", message(str(n), "2026-01-31T09:00"))
     world.round()
     assert (world.ids(), world.dropped()) == ([str(n) for n in range(11)], [])
 
 
 @pytest.mark.parametrize("second", [message("2", "2026-01-31T09:01"), "不是消息"])
 def test_drop_box_keeps_a_file_that_replaces_another_unread(world, second):
-    """The first file is replaced between the last look at it and the move to inbox.d/taken."""
+    """The first file is replaced between the last look at it and the claim."""
     world.drop("msg.json", message("1", "2026-01-31T09:00"))
     both = [[message("1", "2026-01-31T09:00"), second]]
 
@@ -327,25 +326,24 @@ def test_drop_box_keeps_a_file_that_replaces_another_unread(world, second):
         world.round()
     is_message = isinstance(second, dict)
     assert world.ids() == (["1", "2"] if is_message else [])
-    assert ["不是消息" in path.read_text() for path in world.paths.taken.iterdir()] == ([] if is_message else [True])
+    assert ["不是消息" in path.read_text() for path in world.paths.drop_box.iterdir()] == ([] if is_message else [True])
     assert len(world.events.of("file_quarantined")) == (not is_message)
 
 
-@pytest.mark.parametrize("number", [errno.EXDEV, errno.EACCES])
-def test_drop_box_takes_in_a_file_that_it_cannot_move(world, number):
-    """The folder may be a mount, or another user's: then the file is deleted where it is, or it stays."""
+def test_drop_box_takes_in_once_what_it_cannot_claim(world):
+    """The folder may be another user's, the name too long for a longer one: then the file stays, and that is told."""
     world.drop("a.json", message("1", "2026-01-31T09:00"))
     world.drop("b.json", {"role": "user", "text": "没有名字，也没有时间。"})
-    disk = FaultyDisk(
-        *(("rename_new", "unlink") if number == errno.EACCES else ("rename_new",)),
-        number=number,
-        refuses=lambda _call, path: path.parent in (world.paths.taken, world.paths.drop_box),
-    )
+    disk = FaultyDisk("rename_new", number=errno.EACCES)
+    disk.break_down()
     for _ in range(3):
         world.reopen(disk=disk)
         world.round()
-    assert len(world.history()) == 2
-    assert world.dropped() == (["a.json", "b.json"] if number == errno.EACCES else [])
+    assert (len(world.history()), world.dropped()) == (2, ["a.json", "b.json"])
+    assert "Permission denied" in str(world.events.of("degraded")[0]["why"])
+    disk.heal()
+    world.round()
+    assert (len(world.history()), world.dropped()) == (2, [])
 
 
 def test_drop_box_ignores_a_known_message_that_has_left_history(world):

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+import os
+from typing import IO, TYPE_CHECKING, Any
 
 import pytest
 
 from supervisor.protocol.message import digest_of_text
 from tests.world import message, talk
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.world import World
 
 DAMAGED = {
     "empty": b"",
@@ -155,6 +161,76 @@ def test_supervisor_restores_a_deleted_history_at_once(world):
     world.paths.history.unlink()
     world.supervisor().tick(world.clock())
     assert len(world.history()) == 2
+
+
+# ── a program still has it open ──────────────────────────────────────────────
+
+
+def truncated(world: World) -> IO[str]:
+    """history.json, open in a program that has emptied it and not yet written; the supervisor restores it meanwhile."""
+    world.write(talk("2026-01-30T09:00", 2))
+    world.settle()
+    file = world.paths.history.open("w", encoding="utf-8")
+    supervisor = world.supervisor()
+    supervisor.tick(world.clock())
+    world.clock.forward(seconds=61)
+    supervisor.tick(world.clock())
+    assert len(world.history()) == 2
+    return file
+
+
+def held(world: World) -> list[Path]:
+    """The damaged files that were replaced; their writers wrote last at the time of the world's clock."""
+    found = sorted(world.paths.replaced.glob("*"))
+    for path in found:
+        os.utime(path, (world.clock().timestamp(),) * 2)
+    return found
+
+
+def test_round_takes_in_what_a_slow_writer_writes_after_a_restore(world):
+    with truncated(world) as file:
+        known = world.history()
+        ids = world.ids()
+        text = json.dumps([*known, message("慢", "2026-01-31T09:00", "想了很久。", "assistant")])
+        file.write(text[:-9])
+        file.flush()
+        for _ in range(2):
+            world.round()
+            assert world.ids() == ids
+        file.write(text[-9:])
+    world.settle()
+    assert world.ids() == [*ids, "慢"]
+    assert len(world.archived()) == 3
+    assert len(held(world)) == 1
+    world.clock.forward(seconds=61)
+    world.settle()
+    assert held(world) == []
+    assert len(world.archived()) == 3
+
+
+def test_round_takes_in_what_a_writer_left_half_written_after_a_day(world):
+    half = json.dumps([message("慢", "2026-01-31T09:00", "只写了一半。", "assistant"), {"id": "断"}])[:-4]
+    with truncated(world) as file:
+        file.write(half)
+    world.settle()
+    assert len(held(world)) == 1
+    world.clock.forward(days=1)
+    world.settle()
+    assert (world.ids()[-1], len(world.archived()), held(world)) == ("慢", 3, [])
+    assert half.encode() in [path.read_bytes() for path in world.paths.quarantine.iterdir()]
+
+
+def test_restore_history_waits_when_too_many_files_may_be_open(world):
+    limit = world.ws.config.care.quarantine_limit
+    for _ in range(limit):
+        truncated(world).close()
+    world.write(talk("2026-01-30T09:00", 2))
+    world.settle()
+    with world.paths.history.open("w", encoding="utf-8") as file:
+        assert world.restore() == 0
+        file.write(json.dumps([message("慢", "2026-01-31T09:00")]))
+    world.settle()
+    assert (world.ids(), len(held(world)), len(world.events.of("quarantine_full"))) == (["慢"], limit, 1)
 
 
 # ── strange, yet readable ────────────────────────────────────────────────────

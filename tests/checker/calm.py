@@ -28,7 +28,7 @@ def _left_over(files: Mapping[str, bytes], seen: Seen, given: Given) -> Iterator
             yield f"{path} was left behind"
         if path.startswith("worker/") and path != PROVIDER and path not in given.kept:
             yield f"{path} is still there"
-        if path.startswith("inbox.d/") and path.endswith(".json") and _is_json(data):
+        if path.startswith("inbox.d/new/") and path.endswith(".json") and _is_json(data):
             yield f"{path} was not taken in"
     provider = json.loads(files.get(PROVIDER, b"{}"))
     since, until = (datetime.fromisoformat(provider[key]) if provider.get(key) else None for key in ("failedAt", "nextAt"))

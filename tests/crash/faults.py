@@ -84,7 +84,7 @@ def removed_before_history(parse: Callable[..., Any]) -> Callable[..., Any]:
 
     def parse_and_remove(self: Any, path: Any, version: Any) -> Any:
         messages = parse(self, path, version)
-        self.remove(path, version)
+        self.remove(path)
         return messages
 
     return parse_and_remove
@@ -96,11 +96,22 @@ def removed_before_journal(empty_drop_box: Callable[..., Any]) -> Callable[..., 
     def empty_and_remove(drop_box: Any, *stores: Any) -> None:
         empty_drop_box(drop_box, *stores)
         dropped = stores[-1]
-        for path, (version, _) in dropped.items():
-            drop_box.remove(path, version)
+        for path in dropped:
+            drop_box.remove(path)
         dropped.clear()
 
     return empty_and_remove
+
+
+def released_first(finished: Callable[..., Any]) -> Callable[..., Any]:
+    """Release a replaced history before its messages are taken in."""
+
+    def release_and_yield(self: Any, now: Any) -> Any:
+        for path, version in finished(self, now):
+            self.release(path, version, now)
+            yield path, version
+
+    return release_and_yield
 
 
 def intake_telling_texts(intake: Callable[..., Any]) -> Callable[..., Any]:

@@ -25,7 +25,7 @@ from supervisor.archive.append import DropBox
 from supervisor.archive.history import HistoryStore
 from supervisor.archive.journal import JournalState, SeenJournal
 from supervisor.archive.memory_folder import MemoryFolder
-from supervisor.archive.restore import Quarantine
+from supervisor.archive.restore import Quarantine, ReplacedHistories
 from supervisor.context.receipts import ReceiptStore
 from supervisor.protocol.files import Files, FsyncTracker
 from supervisor.protocol.queue import TaskQueue
@@ -76,6 +76,24 @@ MUTANTS = (
         "is gone from the conversation",
         ((HistoryStore, "_parse", faults.damaged_is_empty(_PARSE)),),
     ),
+    Mutant(
+        "a damaged history is replaced for good",
+        others.Slow,
+        "LOST: 慢",
+        ((ReplacedHistories, "keep", lambda *_: True),),
+    ),
+    Mutant(
+        "a replaced history is released before its messages are in the new one",
+        others.Slow,
+        "LOST: 慢",
+        ((ReplacedHistories, "finished", faults.released_first(ReplacedHistories.finished)),),
+    ),
+    Mutant(
+        "a replaced history is released before the journal has its messages",
+        others.SlowSwiped,
+        "LOST: 慢",
+        ((JournalState, "holds", lambda *_: True),),
+    ),
     Mutant("no .bak", others.Damaged, "is gone from the conversation", ((Files, "_second_name", faults.nothing),)),
     Mutant(
         "no copy of the damaged file",
@@ -118,10 +136,7 @@ MUTANTS = (
         "a dropped file is deleted by its name",
         others.Reused,
         "LOST: 话",
-        (
-            (DropBox, "claim", lambda _box, path, _version: path),
-            (DropBox, "remove", lambda box, path, _version: box._files.remove(path)),
-        ),
+        ((DropBox, "claim", lambda _box, path, _version: path),),
     ),
     Mutant(
         "a dropped file that waits already is relied on as it lies",

@@ -66,6 +66,7 @@ class Reused(Workload):
     """A program has one name for all that it drops: it moves the next file there as the last is claimed, and as it is deleted."""
 
     ordered = False
+    before: ClassVar = (JANUARY,)
     path = "inbox.d/new/话.json"
 
     def happen(self, life: Program) -> None:
@@ -73,7 +74,7 @@ class Reused(Workload):
         said: list[Acked] = []
 
         def drop(call: str) -> None:
-            if call.startswith(("rename_new inbox.d/new/", "unlink inbox.d/")) and (text := next(texts, "")):
+            if call.startswith(("rename_new inbox.d/", "unlink inbox.d/")) and (text := next(texts, "")):
                 said.append(Acked(f"话{len(said)}", text, f"2026-01-28T0{len(said)}:00:00.000Z"))
                 # it says again what nobody may have read yet
                 disk.plant(self.path, json.dumps([message(one.id, one.created_at, one.text) for one in said]).encode())
@@ -333,6 +334,37 @@ class Damaged(Workload):
         wrong = [f"{one} is gone from the conversation" for one in stood if one not in ids]
         copied = not self.torn or "torn" not in acks or self.torn in disk.tree().values()
         return super().judge(disk, acks) + wrong + ([] if copied else ["no copy was kept of the damaged file"])
+
+
+class Slow(Workload):
+    """A program opens history.json and asks its model what to write; recalld restores the emptied file meanwhile."""
+
+    losing = True
+    ordered = False
+    before: ClassVar = (JANUARY, TOLD)
+    answer = Acked("慢", "想了很久才说的话。", "2026-01-28T01:00:00.000Z", "assistant")
+
+    def happen(self, life: Program) -> None:
+        disk, entries, opened = life.disk, entries_of(life.disk), life.disk.live[""]["history.json"]
+        disk.scribble("history.json", b"")
+        life.at(self.now).round()
+        said = [*entries, message(self.answer.id, self.answer.created_at, self.answer.text, self.answer.role)]
+        data = json.dumps(said).encode()
+        disk.inodes[opened] = disk.inodes[opened]._replace(data=data, durable=len(data), mtime_ns=disk.tick())
+        life.voice.said.add(self.answer.text)
+        disk.ack(self.answer)
+
+
+class SlowSwiped(Slow):
+    """As it is done with the replaced file, a program without the lock writes history.json anew, without what was in it."""
+
+    def work(self, disk: ModelDisk) -> None:
+        def swipe(text: str) -> None:
+            if text.startswith("unlink .recalld/replaced/"):
+                rewrite(disk, [])
+
+        disk.meanwhile = swipe
+        super().work(disk)
 
 
 class Missing(Damaged):

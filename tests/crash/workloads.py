@@ -42,6 +42,8 @@ WORKLOADS: tuple[type[Workload], ...] = (
     others.Window,
     others.Respelled,
     others.Damaged,
+    others.Slow,
+    others.SlowSwiped,
     others.Missing,
     people.Edited,
     people.SummaryDeleted,

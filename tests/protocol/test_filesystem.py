@@ -75,7 +75,6 @@ def test_check_filesystem_accepts_the_disk_of_the_test_run(tmp_path):
         "worker/queue",
         ".recalld",
         "inbox.d",
-        "inbox.d/taken",
     ],
 )
 def test_check_inside_refuses_a_folder_linked_outside_the_workspace(tmp_path, name):

@@ -24,7 +24,6 @@ def test_paths_match_the_documented_workspace_tree():
         (LAYOUT.history_backup, "history.json.bak"),
         (LAYOUT.inbox, "inbox.json"),
         (LAYOUT.drop_box, "inbox.d/new"),
-        (LAYOUT.taken, "inbox.d/taken"),
         (LAYOUT.dated("2026-01-28-nginx.md"), "memory/2026-01-28-nginx.md"),
         (LAYOUT.original("2026-01-28-nginx.md"), "memory/originals/2026-01/2026-01-28-nginx.md"),
         (LAYOUT.summary(Period("2026-01-15")), "memory/summary/2026-01-15.md"),
@@ -35,6 +34,7 @@ def test_paths_match_the_documented_workspace_tree():
         (LAYOUT.seen, ".recalld/seen.jsonl"),
         (LAYOUT.quarantine, ".recalld/quarantine"),
         (LAYOUT.previous, ".recalld/previous"),
+        (LAYOUT.replaced, ".recalld/replaced"),
         (LAYOUT.supervisor_lock, ".recalld/supervisor.lock"),
         (LAYOUT.worker_lock(2), ".recalld/worker-2.lock"),
     ]

@@ -32,7 +32,7 @@ PROPERTIES = sorted(name for name in vars(WorkspacePaths) if isinstance(getattr(
 #: What WorkspacePaths names and recalld only reads, and why.
 READ_ONLY = {"inbox": "the assistant writes what waits for a turn (docs/reference/protocol.md, 7)"}
 #: Folders in which every file belongs to what the folder is named for.
-FOLDERS = ("turns", "pieces", "quarantine", "previous", "drop_box", "taken")
+FOLDERS = ("turns", "pieces", "quarantine", "previous", "drop_box", "replaced")
 
 
 @dataclass(frozen=True)
