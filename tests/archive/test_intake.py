@@ -484,6 +484,16 @@ def test_journal_ignores_a_line_with_values_of_wrong_types(world, line):
     assert sorted(world.archived_texts()) == ["我对花生过敏。", "没有名字。", "没有时间。"]
 
 
+@pytest.mark.parametrize("text", ["不懂的第 {} 句", "不懂"])
+def test_intake_looks_at_quarantine_no_more_often_than_it_has_room(world, text):
+    world.reopen(disk=FaultyDisk())
+    world.write([text.format(n) for n in range(2_000)])
+    world.intake()
+    world.disk.made.clear()
+    world.intake()
+    assert world.disk.count("names") < 200
+
+
 def test_quarantine_keeps_ten_times_as_many_invalid_entries_as_files(world):
     world.reopen(world.toml + "[care]\nquarantine_limit = 1\n")
     world.write([f"不懂的第 {n} 句" for n in range(12)])
