@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import shutil
 import signal
 import socket
@@ -32,6 +33,7 @@ from bench.served import ENVIRON, served
 from supervisor.protocol.clock import utc_now
 from supervisor.protocol.dated_file import Block
 from supervisor.query.dates import spans
+from supervisor.service.round import run_round
 from supervisor.summaries.quality import reject_reason
 from supervisor.text.llm_output import cleaned
 from supervisor.text.redact import redacted
@@ -120,6 +122,19 @@ def sigterm(root: Path) -> None:
             show(f"SIGTERM ends the supervisor {what}", "5 s", f"{seconds(supervisor.process.wait) * 1000:.0f} ms")
 
 
+# ── a round ──────────────────────────────────────────────────────────────────
+
+
+def odd_messages(count: int = 16_000) -> None:
+    """Rounds over a history of elements that are no messages; the first copies some of them to quarantine."""
+    with tempfile.TemporaryDirectory(prefix="promises-") as folder:
+        (Path(folder) / "history.json").write_text(json.dumps([{"nr": n} for n in range(count)]), encoding="utf-8")
+        ws = open_workspace(Path(folder), {}, utc_now)
+        ws.prepare()
+        run_round(ws, utc_now())
+        show(f"a round beside {count} odd messages", "1000 ms", longest_ms(lambda: run_round(ws, utc_now())))
+
+
 # ── the model ────────────────────────────────────────────────────────────────
 
 
@@ -198,6 +213,7 @@ def main() -> None:
             recall_timeout(root, told, "beside a server of embeddings that says nothing")
         (root / "recalld.toml").write_text("", encoding="utf-8")
         sigterm(root)
+        odd_messages()
     finally:
         shutil.rmtree(root, ignore_errors=True)
     model()

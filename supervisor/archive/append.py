@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from supervisor.archive.identity import content_id
 from supervisor.protocol.clock import to_wire
 from supervisor.protocol.errors import BadFile, BadRequest, Busy, Conflict
 from supervisor.protocol.files import digest_of
@@ -135,6 +136,9 @@ def append(
     """
     Add the messages, durably, and return their ids; a message without an id or a time gets one.
 
+    A message that stands twice, or was added before, is added once: one with an id by id and text, one with only a time by
+    time, role and text. Equal messages with neither are as many as there are.
+
     *entropy* holds 10 random bytes for each message. BadRequest when one is no valid message; NewerFormat when a newer recalld
     wrote the journal.
     """
@@ -183,17 +187,20 @@ def _given_name(name: str) -> str:
 
 
 def _message(raw: dict[str, Any], now: datetime, entropy: bytes, settings: Archive) -> Message:
-    fields = {"id": raw.get("id") or new_id(now, entropy), **{k: v for k, v in raw.items() if k != "id"}}
+    fields = {name: value for name, value in raw.items() if value is not None or name not in {"createdAt", "archived"}}
+    is_timed = "createdAt" in fields
     fields.setdefault("createdAt", to_wire(now))
     fields.setdefault("archived", False)
     entry = read_message(fields, settings.zone)
     if isinstance(entry, InvalidEntry):
         raise BadRequest("message", entry.why)
+    if not entry.id:  # with a time of its own it is the same message when it is sent again
+        entry = with_id(entry, content_id(entry) if is_timed and entry.created_at else new_id(now, entropy))
     is_possible = entry.created_at is not None and entry.created_at - now <= settings.future_limit
     return entry if is_possible else with_timestamp(entry, now)
 
 
 def _with(history: History, new: Sequence[Message]) -> History:
-    """Return the history with the new messages at its end, without those that it already holds by id and text."""
+    """Return the history with the new messages at its end, each once, without those that it already holds by id and text."""
     keys = {entry.key for entry in history if isinstance(entry, Message)}
-    return (*history, *(message for message in new if message.key not in keys))
+    return (*history, *{message.key: message for message in new if message.key not in keys}.values())

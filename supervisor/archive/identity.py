@@ -53,6 +53,11 @@ def assign_ids(history: History, known: Known, now: datetime, future: timedelta 
     )
 
 
+def content_id(message: Message) -> str:
+    """Return the id of a message whose writer gave none: the same whenever it is met again."""
+    return f"m-{message.fingerprint}"
+
+
 def continues(old: Message, new: Message) -> bool:
     """
     Tell whether *new* is *old* with newer words, and no other message that was given its id.
@@ -206,7 +211,7 @@ def _with_ids(history: History, known: Known) -> History:
             # subtle: without a time words are those that left only before the last known message; all after it are new
             may_have_left = entry.created_at is None and n < last_known
             left = next(_free_ids(entry, known, used), "") if may_have_left else ""
-            identity = ids.get(n) or left or _new_id(entry.fingerprint, known, used)
+            identity = ids.get(n) or left or _new_id(entry, known, used)
             used.add(identity)
             entry = with_id(entry, identity)  # noqa: PLW2901 - the same entry, with its id
         entries.append(entry)
@@ -283,9 +288,10 @@ def _anchors(before: Sequence[str], after: Sequence[str]) -> dict[int, int]:
     return found
 
 
-def _new_id(fingerprint: str, known: Known, used: Collection[str]) -> str:
-    identity, n = f"m-{fingerprint}", 1
+def _new_id(message: Message, known: Known, used: Collection[str]) -> str:
+    first = identity = content_id(message)
+    n = 1
     while identity in used or identity in known.ids:
         n += 1
-        identity = f"m-{fingerprint}-{n}"
+        identity = f"{first}-{n}"
     return identity

@@ -146,8 +146,8 @@ def _append_new(messages: Sequence[Message], history: HistoryStore, journal: See
 
     def step(before: History) -> History:
         keys = {entry.key for entry in before if isinstance(entry, Message)} | journal.unwritten.keys()
-        new = tuple(m for m in messages if m.key not in keys and journal.file_of(m.key) is None)
-        return before + new if new else before
+        new = {m.key: m for m in messages if m.key not in keys and journal.file_of(m.key) is None}
+        return (*before, *new.values()) if new else before
 
     history.change(step)
 
@@ -235,6 +235,14 @@ def _lacks_ids(history: History) -> bool:
 
 
 def _quarantine_invalid(history: History, quarantine: Quarantine, events: Events) -> None:
-    for entry in history:
-        if isinstance(entry, InvalidEntry) and quarantine.keep("message", render_json(entry.raw), times=10) == "new":
-            events.emit("message_odd", why=entry.why)
+    copies = ((render_json(entry.raw), entry.why) for entry in history if isinstance(entry, InvalidEntry))
+    kept: set[bytes] = set()
+    for data, why in copies:
+        if data in kept:
+            continue
+        match quarantine.keep("message", data, times=10):
+            case "new":
+                events.emit("message_odd", why=why)
+            case "full":
+                return  # thousands of others would each be told so by another look at the folder
+        kept.add(data)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.protocol.clock import from_wire, local, to_wire
 from supervisor.protocol.frontmatter import FORMAT, read_head, render_head
-from supervisor.protocol.message import OUR_FIELDS, ROLES, Key, Message, digest_of_text, fingerprints_of
+from supervisor.protocol.message import OUR_FIELDS, ROLES, Key, Message, digest_of_text, fingerprints_of, text_field_of
 
 if TYPE_CHECKING:
     from datetime import date, datetime, tzinfo
@@ -83,7 +83,7 @@ def block_of(message: Message, *, revision: bool = False) -> Block:
     """Return the block of a message that has a time; *revision*: another text is written under its id already."""
     if message.created_at is None:
         raise ValueError("a message without a time can't be written to a dated file")
-    text_field = "text" if "text" in message.raw else "content"
+    text_field = text_field_of(message.raw) or "content"
     others = {k: v for k, v in message.raw.items() if k not in {"id", "createdAt", *OUR_FIELDS}}
     if others.get(text_field) == message.text:
         del others[text_field]

@@ -52,6 +52,12 @@ _KINDS: Final = {
     bool: "a truth value",
     type(None): "null",
 }
+#: Fields that hold the words of a message, in this order; a model that refuses has none in `content`.
+_TEXT_FIELDS: Final = ("text", "content", "refusal")
+#: Fields that hold the words of a part: of a text, a refusal, the result of a tool.
+_PART_FIELDS: Final = ("text", "value", "content", "refusal", "output")
+#: Types of parts in which a model thinks aloud: kept in the message, but said to nobody.
+_THINKING: Final = ("thinking", "redacted_thinking", "reasoning")
 #: Levels that a message may be nested: recursive functions work on it, and Python allows a thousand nested calls.
 _MOST_LEVELS: Final = 200
 
@@ -117,6 +123,12 @@ def digest_of_text(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
+def text_field_of(raw: Mapping[str, Any]) -> str:
+    """Return the field that holds the words of a message: the first that has any, else one that could; "" for none."""
+    fields = [name for name in _TEXT_FIELDS if isinstance(raw.get(name), (str, list)) or _words(raw.get(name))]
+    return next((name for name in fields if _words(raw[name])), fields[0] if fields else "")
+
+
 def fingerprint_of(created_at: object, role: object, text: str) -> str:
     """Return the first 16 hex digits of the sha256 of createdAt as found, role and text, as a JSON array in ASCII."""
     return hashlib.sha256(json.dumps([created_at, role, text]).encode("ascii")).hexdigest()[:16]
@@ -159,8 +171,10 @@ def read_message(raw: object, zone: tzinfo) -> Entry:
     text = _text_of(raw)
     if text is None:
         return InvalidEntry(raw, "it has no text")
-    identity = raw.get("id", "")
-    if not isinstance(identity, str):
+    identity = raw.get("id")
+    if identity is None:
+        identity = ""
+    elif not isinstance(identity, str):
         if isinstance(identity, bool) or not isinstance(identity, int):
             return InvalidEntry(raw, "its id is not a string")
         identity = str(identity)
@@ -217,16 +231,24 @@ def with_timestamp(message: Message, at: datetime) -> Message:
 
 
 def _text_of(raw: Mapping[str, Any]) -> str | None:
-    """Return `text`, else `content` as a string or as a list with text parts; None when there is neither."""
-    found = raw["text"] if "text" in raw else raw.get("content", ...)
-    if isinstance(found, str):
-        return found
-    if found is None and "text" not in raw:
-        return ""  # an assistant's message that only calls a tool has no text
-    if not isinstance(found, list):
-        return None
-    parts = [part if isinstance(part, str) else part.get("text", "") for part in found if isinstance(part, (str, dict))]
-    return "\n".join(part for part in parts if isinstance(part, str) and part)
+    """Return the words of a message; None when it has none and is no message that may lack them."""
+    name = text_field_of(raw)
+    if name:
+        return _words(raw[name])
+    # an assistant's message that only calls a tool has no text
+    return "" if "content" in raw and raw["content"] is None else None
+
+
+def _words(found: object) -> str:
+    """Return the words of a string, of a part, or of a list of parts, a line each; not what a model thinks."""
+    match found:
+        case str():
+            return found
+        case list():
+            return "\n".join(filter(None, map(_words, found)))
+        case dict() if found.get("type") not in _THINKING and found.get("thought") is not True:
+            return next(filter(None, (_words(found.get(name)) for name in _PART_FIELDS)), "")
+    return ""
 
 
 def _flag_of(found: object) -> Archived:

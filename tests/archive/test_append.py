@@ -61,6 +61,46 @@ def test_append_adds_the_same_message_only_once(world):
     assert len(world.history()) == 1
 
 
+@pytest.mark.parametrize("raw", [say(createdAt="2026-01-30T09:00:00+08:00"), say(id="1"), say(id=0)])
+@pytest.mark.parametrize("settled", [False, True])
+def test_append_adds_a_line_that_stands_twice_or_is_sent_again_once(world, raw, settled):
+    first = add(world, raw, say("别的话"), raw)
+    if settled:
+        world.settle()
+        world.write([])
+    world.clock.forward(minutes=1)
+    assert add(world, raw, raw) == [first[0]] * 2 == [first[2]] * 2
+    world.settle()
+    assert (sorted(world.archived_texts()), world.fsck().seen) == (sorted(["我对花生过敏", "别的话"]), 2)
+
+
+def test_append_keeps_equal_lines_without_id_and_time(world):
+    first = add(world, say(), say())
+    world.clock.forward(minutes=1)
+    assert len({*first, *add(world, say(id=None, createdAt=None))}) == 3
+    world.settle()
+    assert world.archived_texts() == ["我对花生过敏"] * 3
+
+
+def test_append_adds_a_line_that_stands_twice_once_by_the_drop_box(world):
+    world.write(b"[")
+    raw = say(createdAt="2026-01-30T09:00:00+08:00")
+    first = add(world, raw, raw)
+    world.write([])
+    world.round()
+    assert [one["id"] for one in world.history()] == first[:1]
+
+
+def test_append_knows_a_message_that_another_program_wrote(world):
+    """Both derive its id from time, role and words."""
+    raw = say(createdAt="2026-01-30T09:00:00+08:00")
+    world.write([raw])
+    world.intake()
+    add(world, raw)
+    world.settle()
+    assert world.archived_texts() == ["我对花生过敏"]
+
+
 @pytest.mark.parametrize("raw", [{}, {"role": "user"}, {"text": "好"}, {"role": "user", "text": 7}, say(id=[1])])
 def test_append_refuses_an_invalid_message_and_writes_nothing(world, raw):
     with pytest.raises(BadRequest):

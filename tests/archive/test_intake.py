@@ -218,6 +218,36 @@ def test_intake_keeps_an_invalid_entry_and_reports_it_once(world):
     assert sorted(copies) == sorted(json.dumps(raw, ensure_ascii=False) for raw in odd)
 
 
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"id": None, "text": None, "content": "我对花生过敏", "createdAt": None, "archived": None, "chat": None},
+        {"content": [{"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": "我对花生过敏"}]}]},
+        {"text": {"value": "我对花生过敏"}},
+        {"content": None, "refusal": "我对花生过敏"},
+        {
+            "content": [{"type": "thinking", "thinking": "榛子呢"}, {"type": "text", "text": "我对花生过敏"}],
+            "reasoning": "榛子呢",
+        },
+    ],
+)
+def test_intake_files_words_in_the_fields_of_other_programs(world, raw):
+    """They are found; what a model only thought is kept beside them, and is not."""
+    raw = {"role": "assistant", **raw}
+    world.write([raw])
+    world.settle()
+    assert world.events.of("message_odd") == []
+    (block,) = (block for blocks in world.dated_files().values() for block in blocks)
+    filed = {"role": block.role, block.text_field: block.text, **block.fields}
+    ours = {"createdAt", "createdAtFound", "id", "archived"}
+    assert {k: v for k, v in filed.items() if k not in ours} == {k: v for k, v in raw.items() if k not in ours}
+    assert world.found_texts("花生过敏") == ["我对花生过敏"]
+    assert world.found_texts("榛子") == []
+    world.write([raw])
+    world.settle()
+    assert len(world.archived()) == 1
+
+
 # ── a workspace that another program kept ────────────────────────────────────
 
 
@@ -450,6 +480,16 @@ def test_journal_ignores_a_line_with_values_of_wrong_types(world, line):
     world.ws.journal.compact()
     world.fsck()
     assert sorted(world.archived_texts()) == ["我对花生过敏。", "没有名字。", "没有时间。"]
+
+
+@pytest.mark.parametrize("text", ["不懂的第 {} 句", "不懂"])
+def test_intake_looks_at_quarantine_no_more_often_than_it_has_room(world, text):
+    world.reopen(disk=FaultyDisk())
+    world.write([text.format(n) for n in range(2_000)])
+    world.intake()
+    world.disk.made.clear()
+    world.intake()
+    assert world.disk.count("names") < 200
 
 
 def test_quarantine_keeps_ten_times_as_many_invalid_entries_as_files(world):

@@ -75,12 +75,57 @@ def test_read_message_maps_role_aliases_and_keeps_the_raw_role(role, meaning):
         ([{"type": "text", "text": "看这张图"}, {"type": "image_url", "image_url": {}}], "看这张图"),
         (["第一段", {"text": "第二段"}], "第一段\n第二段"),
         ([], ""),
+        ([{"type": "text", "text": {"value": "部署放到周五", "annotations": []}}], "部署放到周五"),
+        ({"value": "部署放到周五"}, "部署放到周五"),
+        ([{"type": "tool_result", "tool_use_id": "c1", "content": "磁盘满了"}], "磁盘满了"),
+        (
+            [{"type": "tool_result", "content": [{"type": "text", "text": "磁盘"}, {"type": "text", "text": "满了"}]}],
+            "磁盘\n满了",
+        ),
+        ([{"type": "tool-result", "output": {"type": "text", "value": "磁盘满了"}}], "磁盘满了"),
+        ([{"type": "refusal", "refusal": "这个我不能帮忙"}], "这个我不能帮忙"),
+        ([{"type": "input_text", "text": "看"}, {"type": "output_text", "text": "好", "annotations": []}], "看\n好"),
+        ([{"type": "tool_use", "input": {"text": "参数"}}, {"type": ["text"], "text": "好"}], "好"),
     ],
 )
 def test_read_message_reads_content_as_text(content, text):
     raw = {"role": "user", "content": content}
     assert read(raw).text == text
     assert read(raw).raw is raw
+
+
+@pytest.mark.parametrize(
+    "thought",
+    [
+        {"type": "thinking", "thinking": "先想想", "signature": "…"},
+        {"type": "redacted_thinking", "data": "先想想"},
+        {"type": "reasoning", "text": "先想想"},
+        {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "先想想"}]},
+        {"text": "先想想", "thought": True},
+    ],
+)
+def test_read_message_leaves_the_thinking_of_a_model_out_of_the_text(thought):
+    raw = {"role": "assistant", "content": [thought, {"type": "text", "text": "好的"}], "reasoning_content": "先想想"}
+    assert (read(raw).text, read(raw).raw) == ("好的", raw)
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        ({"id": None, "text": "对花生过敏"}, "对花生过敏"),
+        ({"id": None, "text": None, "content": "对花生过敏", "createdAt": None, "archived": None}, "对花生过敏"),
+        ({"text": None, "content": ["对花生过敏"]}, "对花生过敏"),
+        ({"text": "", "content": "对花生过敏"}, "对花生过敏"),
+        ({"text": "对花生过敏", "content": None}, "对花生过敏"),
+        ({"text": None, "content": None, "tool_calls": []}, ""),
+        ({"content": None, "refusal": "这个我不能帮忙"}, "这个我不能帮忙"),
+        ({"content": "好", "refusal": None}, "好"),
+    ],
+)
+def test_read_message_takes_null_as_a_field_that_is_absent(raw, text):
+    """What pydantic and Go write for a field that has no value."""
+    found = read({"role": "user", **raw})
+    assert (found.id, found.text, found.created_at, found.archived) == ("", text, None, Archived.NO)
 
 
 def test_read_message_reads_a_tool_call_without_content_as_empty_text():
@@ -127,7 +172,6 @@ def test_read_message_converts_a_numeric_id_to_a_string(found, identity):
         ({"role": "user"}, "it has no text"),
         ({"role": "user", "text": 7}, "it has no text"),
         ({"role": "user", "content": {"a": 1}}, "it has no text"),
-        ({**RAW, "id": None}, "its id is not a string"),
         ({**RAW, "id": True}, "its id is not a string"),
         ({**RAW, "id": 1.5}, "its id is not a string"),
         ({**RAW, "id": ["a"]}, "its id is not a string"),
