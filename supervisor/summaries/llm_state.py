@@ -94,7 +94,7 @@ def note_result(
     # a fault in the future was noted before the clock was set back
     is_paused = after.failed_at and after.next_at and after.failed_at <= now
     paused = to_wire(after.next_at) if is_paused and after.next_at else ""
-    fault = {"attempts": after.attempts, "why": after.reason}
+    fault: dict[str, Any] = {"attempts": after.attempts, "why": after.reason}
     events.transition("provider_paused", paused, cleared="provider_back", until=paused, **fault)
     if before.attempts < after.attempts == config.archive.max_attempts:
         events.emit("archive_backlog", **fault)
