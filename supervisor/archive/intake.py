@@ -60,6 +60,7 @@ def intake(
     if should_stop():
         return 0
     _quarantine_invalid(messages, quarantine, events)
+    _match_formatted(messages, journal, memory)
     unseen = _unseen(messages, journal)
     adopted = _adopt([message for message in unseen if message.archived is Archived.YES], journal, memory, settings.zone)
     journal.record_seen([message for message in unseen if message.key not in adopted])
@@ -186,6 +187,27 @@ def _record_renumbered(history: History, journal: SeenJournal) -> None:
     for file, messages in written.items():
         journal.record_adopted(file, messages)
     journal.record_renumbered(list(unwritten.values()), list(unwritten))
+
+
+def _match_formatted(history: History, journal: SeenJournal, memory: MemoryFolder) -> None:
+    """
+    Take a message as written that its dated file has with other blank lines: a formatter went over it, nobody said it again.
+
+    While the journal knows the words as they were, nothing has to be matched.
+    """
+    others = {message.id: message for message in _unseen(history, journal) if journal.has_written(message.id)}
+    names = {name for (identity, _), name in journal.written.items() if identity in others} if others else ()
+    for name in sorted(names):
+        file = memory.parsed(name)
+        for block in file.blocks if file and file.is_edited else ():
+            message = others.get(block.key[0])
+            is_same = message is not None and block.created_at == message.created_at
+            if message and is_same and _filled_lines(block.text) == _filled_lines(message.text):
+                journal.record_adopted(name, [message])
+
+
+def _filled_lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.splitlines() if line.strip()]
 
 
 def _adopt(archived: Sequence[Message], journal: SeenJournal, memory: MemoryFolder, zone: tzinfo) -> set[Key]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from supervisor.archive.copies import contents, copies
 from supervisor.archive.coverage import ExistingSummary, MemoryFile, names_ever
 from supervisor.protocol.clock import from_wire
-from supervisor.protocol.dated_file import Block, parse_dated
+from supervisor.protocol.dated_file import Block, DatedFile, parse_dated
 from supervisor.protocol.errors import Busy
 from supervisor.protocol.files import FileVersion, digest_of
 from supervisor.protocol.frontmatter import number_in, read_head
@@ -122,10 +122,14 @@ class MemoryFolder:
         path = self._paths.dated(name)
         return path if self._files.disk.stat(path) else self._paths.original(name)
 
+    def parsed(self, name: str) -> DatedFile | None:
+        """Return the content of a dated file; None when it is gone or a person's own."""
+        version = self._files.read_stable(self.path_of(name))
+        return parse_dated(version.data, self.path_of(name)) if version else None
+
     def blocks(self, name: str) -> tuple[Block, ...]:
         """Return the messages of a dated file; none when it is gone or a person's own."""
-        version = self._files.read_stable(self.path_of(name))
-        parsed = parse_dated(version.data, self.path_of(name)) if version else None
+        parsed = self.parsed(name)
         return tuple(parsed.blocks) if parsed else ()
 
     def message_texts(self, name: str) -> tuple[str, ...]:

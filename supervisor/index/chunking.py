@@ -97,11 +97,10 @@ def chunk_dated(path: str, file: DatedFile, text: str, zone: tzinfo) -> list[Chu
             at += 1
         if at == len(marks):
             break
-        start = marks[at][0] + 3
         end = marks[at + 1][0] - 1 if at + 1 < len(marks) else len(lines)
-        while end > start and not lines[end - 1].strip():
-            end -= 1
-        found.append(_message(path, block, (min(start, end), end), zone))
+        # the first line below the mark that is not blank has the time and the role, the words come after it
+        filled = [number for number in range(marks[at][0] + 1, end + 1) if lines[number - 1].strip()]
+        found.append(_message(path, block, (filled[1], filled[-1]) if len(filled) > 1 else (end, end), zone))
         at += 1
     return found
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.protocol.clock import from_wire, local, to_wire
-from supervisor.protocol.frontmatter import FORMAT, read_head, render_head
+from supervisor.protocol.frontmatter import FORMAT, number_in, read_head, render_head
 from supervisor.protocol.message import OUR_FIELDS, ROLES, Key, Message, digest_of_text, fingerprints_of, text_field_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 #: Hex digits of the text's digest in a revision's id.
 REVISION: Final = 8
-_MARK: Final = re.compile(r"^<!-- (\{.*\}) -->\n\*\*(?:\d\d:\d\d) ([^\n]*)\*\*\n\n", re.MULTILINE)
+#: The lines above a message's words; formatters take the blank lines between them away, or add some.
+_MARK: Final = re.compile(r"^<!-- (\{.*\}) -->\n+\*\*(?:\d\d:\d\d) ([^\n]*)\*\*\n+", re.MULTILINE)
 _FENCED: Final = re.compile(r"(`{3,})(json)?\n(.*)\n\1\n*", re.DOTALL)
 #: Characters that Markdown can't hold, or that an editor would change: control characters, CR, lone surrogates, a BOM.
 _UNWRITABLE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufeff\ufffe\uffff]")
@@ -75,7 +76,9 @@ class DatedFile:
     zone: str  # IANA name of the zone it was made in
     created: datetime
     digest: str  # of the body, as it was written
+    count: int  # of the messages that were written
     blocks: Sequence[Block]
+    is_edited: bool  # the body is no longer as it was written
     has_more: bool  # something in it is no block: a person's words, or a block that was broken
 
 
@@ -146,7 +149,9 @@ def parse_dated(data: bytes, path: Path) -> DatedFile | None:
         zone=head.get("zone", ""),
         created=created,
         digest=head.get("digest", ""),
+        count=number_in(head, "count") or 0,
         blocks=blocks,
+        is_edited=body_digest(body) != head.get("digest"),
         has_more=len(blocks) < len(marks) or bool(body[: marks[0].start() if marks else None].strip()),
     )
 

@@ -15,19 +15,18 @@ from typing import TYPE_CHECKING, Any
 from supervisor.archive.coverage import covered
 from supervisor.archive.memory_folder import MemoryFolder
 from supervisor.protocol.clock import to_wire
-from supervisor.protocol.dated_file import body_digest, is_broken, parse_dated
+from supervisor.protocol.dated_file import is_broken, parse_dated
 from supervisor.protocol.errors import SupervisorError
-from supervisor.protocol.frontmatter import read_head
 from supervisor.protocol.lenient_json import parse_json, recover_prefix
 from supervisor.protocol.message import Archived, InvalidEntry, Key, Message, read_message
 from supervisor.service.round import restore_history
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
     from pathlib import Path
 
-    from supervisor.protocol.dated_file import Block
+    from supervisor.protocol.dated_file import Block, DatedFile
     from supervisor.workspace import Workspace
 
 
@@ -108,6 +107,9 @@ def _count_files(ws: Workspace, ledger: Ledger) -> tuple[Counter[Key], set[tuple
     """Read every dated file and summary; return in how many blocks each message is, and each file with each of its texts."""
     counts: Counter[Key] = Counter()
     where: defaultdict[Key, list[str]] = defaultdict(list)
+    recorded: defaultdict[str, list[Key]] = defaultdict(list)
+    for key, name in ws.journal.written.items():
+        recorded[name].append(key)
     memory = MemoryFolder(ws.files, ws.paths, ws.recorded_files)
     files = memory.dated()
     for file in files:
@@ -118,8 +120,12 @@ def _count_files(ws: Workspace, ledger: Ledger) -> tuple[Counter[Key], set[tuple
         if parsed is None or version is None:
             continue
         ledger.dated_files += 1
-        _, body = read_head(version.data.decode("utf-8-sig", "replace"), memory.path_of(file.name))
-        ledger.edited_files += body_digest(body) != parsed.digest
+        ledger.edited_files += parsed.is_edited
+        if _is_cut_off(version.data, parsed, recorded[file.name]):
+            ledger.damage.append(
+                f"{file.name} ends after {len(parsed.blocks)} of its {parsed.count} messages: put a whole copy of it back or, "
+                f"if you deleted the others, set count to {len(parsed.blocks)} in its head"
+            )
         for block in parsed.blocks:
             counts[block.key] += 1
             where[block.key].append(file.name)
@@ -134,6 +140,18 @@ def _count_files(ws: Workspace, ledger: Ledger) -> tuple[Counter[Key], set[tuple
         if ws.files.disk.stat(ws.paths.original(name)):
             ledger.damage.append(f"{name} lies in memory/ and in originals/")
     return counts, {(name, key[1]) for key, names in where.items() for name in names}
+
+
+def _is_cut_off(data: bytes, file: DatedFile, recorded: Sequence[Key]) -> bool:
+    """
+    Tell whether the file lacks its last messages, and ends like one that was cut off.
+
+    *recorded* are its messages by the journal, in order. Whoever deletes the last message leaves the blank line before it.
+    """
+    there = {block.key[0] for block in file.blocks}
+    is_there = [identity in there for identity, _ in recorded]
+    lacks_the_last = is_there == sorted(is_there, reverse=True)
+    return len(file.blocks) < file.count and lacks_the_last and not data.endswith((b"\n\n", b"\n\r\n"))
 
 
 def _check_flags(history: tuple[object, ...], in_files: set[Key], ws: Workspace, ledger: Ledger) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -321,3 +323,36 @@ def test_canaries_of_an_editor_are_asked_again(world: World, editor: str) -> Non
     assert before["kept"]
     save(world, ".recalld/canaries.jsonl", editor)
     assert world.reopen().status()["canaries"] == before
+
+
+# ── formatters ───────────────────────────────────────────────────────────────
+
+#: What formatters make of a dated file: blank lines go, or come, between its comment, its line of time and role, and its words.
+FORMATTERS: dict[str, Callable[[str], str]] = {
+    "no blank lines": lambda text: re.sub(r"\n{2,}", "\n", text),
+    "prettier": lambda text: text.replace("-->\n**", "-->\n\n**"),
+    "crlf and no blank lines": lambda text: re.sub(r"\n{2,}", "\n", text).replace("\n", "\r\n"),
+    "no end": lambda text: text.rstrip("\n") + "\n",
+}
+SPACED = "清单：\n\n\n- 护照\n\n- 充电器"
+
+
+@pytest.mark.parametrize("formatter", FORMATTERS)
+@pytest.mark.parametrize("machine_state", ["kept", "deleted"])
+def test_formatter_neither_hides_nor_doubles_a_message(world: World, formatter: str, machine_state: str) -> None:
+    world.write([message("m1", "2026-01-29T09:00", PEANUT), message("m2", "2026-01-29T09:01", SPACED)])
+    world.round("all")
+    (path,) = world.dated_files()
+    data = FORMATTERS[formatter]((world.read(path) or b"").decode()).encode()
+    world.put(path, data)
+    if machine_state == "deleted":
+        shutil.rmtree(world.root / ".recalld")
+    world.reopen().settle()
+    assert list(world.dated_files()) == [path]
+    assert world.read(path) == data
+    assert [identity for identity, _ in world.archived()] == ["m1", "m2"]
+    assert set(found(world)) == {path}
+    assert world.flags() == [True, True]
+    assert (world.fsck().removed, world.fsck().is_sound) == (0, True)
+    lines = world.get(path).text.splitlines()
+    assert PEANUT.splitlines() == lines[world.search(QUESTION).hits[0].unit.start - 1 :][:2]
