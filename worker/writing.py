@@ -65,19 +65,24 @@ class Pieces:
 
     def find(self, request: str) -> str | None:
         """Return the kept answer to *request*, None when there is none."""
-        version = self._files.read_stable(self._path(request))
-        return version.data.decode("utf-8", "replace") if version else None
+        with suppress(NotADirectoryError):
+            self._files.check_folder(self._folder)
+            version = self._files.read_stable(self._path(request))
+            return version.data.decode("utf-8", "replace") if version else None
+        return None
 
     def keep(self, request: str, answer: str) -> None:
         """Keep the answer. An error of the disk costs this piece at the next try, not the summary."""
         with suppress(OSError):  # FileExistsError among them: another worker was faster
             self._files.make_folder(self._folder)
+            self._files.check_folder(self._folder)
             self._make_room()
             self._files.create(self._path(request), answer.encode("utf-8", "replace"))
 
     def clear(self) -> None:
         """Delete the group's pieces, and temporary files that a crash left of them."""
         with suppress(OSError):
+            self._files.check_folder(self._folder)
             for name in self._files.disk.names(self._folder):
                 if name.removeprefix(".").startswith(f"{self._group}."):
                     self._files.remove(self._folder / name)

@@ -9,6 +9,7 @@ held in memory. A search checks the files that it is about to cite, and searches
 from __future__ import annotations
 
 import contextlib
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 
 #: An index that was made with another version is rebuilt.
 VERSION: Final = f"{SCHEMA}.{WORDS}.{CUT}"
+#: The files that tantivy makes; whatever else is in the folder is not ours.
+_PARTS: Final = re.compile(r"[0-9a-f]{32}\.\S+|meta\.json|\.managed\.json|\.tantivy-\w+\.lock|\.tmp\w{6}")
 #: Attempts to open the last commit while other processes commit; after that the index counts as absent.
 _OPENINGS: Final = 3
 
@@ -87,8 +90,11 @@ class Index:
         return self._view.commit
 
     def commit_on_disk(self) -> Stat | None:
-        """Return the commit that is on disk, None for none."""
-        return self._files.disk.stat(self._commits)
+        """Return the commit that is on disk, None for none; a link in place of the folder is not followed."""
+        with contextlib.suppress(NotADirectoryError):
+            self._files.check_folder(self._folder)
+            return self._files.disk.stat(self._commits)
+        return None
 
     def records(self) -> Mapping[str, Record]:
         """Return the searched files by path, as they were at the last scan, or in the last commit if there was no scan."""
@@ -100,7 +106,7 @@ class Index:
         """Return the size of the last commit (zeros if it is damaged), and how many files differ from it."""
         view = self._opened_quietly()
         known = view.manifest if view else Manifest()
-        stats = self._files.disk.stats(self._folder).values()
+        stats = self._files.disk.stats(self._folder).values() if view else ()
         return Inventory(
             files=sum(not record.excluded for record in known.files.values()),
             units=sum(group.units for group in known.groups.values()),
@@ -115,9 +121,11 @@ class Index:
         Bring the index up to date (*rebuild*: build all of it again) and return what has changed.
 
         If another process holds the lock for more than *wait_s* seconds, the changes are held in memory until the *deadline*,
-        for this process alone. OSError for an error of the disk, BadFile if the index is damaged.
+        for this process alone. OSError for an error of the disk, or a link in place of the folder; BadFile if the index is
+        damaged.
         """
         self._files.make_folder(self._folder)
+        self._files.check_folder(self._folder)
         seen: tuple[View, Scan] | None = None
         if not rebuild and (view := self._opened()) and not view.is_ahead:
             found = self._scan(view.manifest)
@@ -140,7 +148,7 @@ class Index:
     def discard_commit(self) -> None:
         """Discard the damaged commit: the next update makes a new one; until then only files held in memory are searched."""
         self._view = View(manifest=replace(self._view.manifest, groups={}), k1=self._view.k1, b=self._view.b)
-        if self.commit_on_disk() == self._damaged:
+        if self._damaged and self.commit_on_disk() == self._damaged:
             with contextlib.suppress(OSError):
                 self._files.remove(self._commits)  # so that other processes notice
 
@@ -152,7 +160,7 @@ class Index:
     def _write(self, seen: tuple[View, Scan] | None, *, rebuild: bool) -> Changes:
         """Commit the changes; *seen* is a scan and its view, scanned again if another process has committed since."""
         view, was = self._opened(), self._view
-        there = [] if view else self._files.disk.names(self._folder)
+        there = [] if view else [name for name in self._files.disk.names(self._folder) if _PARTS.fullmatch(name)]
         has_parts = any(not name.startswith(".") for name in there)
         # a list that is not damaged but has no commit: the process that began it was killed
         rebuilt = not view and bool(was.commit or self._damaged or (has_parts and self._commits.name not in there))

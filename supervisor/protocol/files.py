@@ -238,13 +238,23 @@ class Files:
             return
         self._fsyncs.ensure_name_durable(folder)
 
+    def check_folder(self, folder: Path) -> None:
+        """Raise NotADirectoryError where the folder is a link or a file: recalld would write and delete elsewhere."""
+        stat = self.disk.stat(folder)
+        if stat and not modes.S_ISDIR(stat.mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+
     def sweep(self, folder: Path, name: str = "", now: datetime | None = None) -> int:
         """
         Delete temporary files that a crash left in *folder*, only those of the target *name* if given; returns how many.
 
+        In place of a link nothing is deleted: what it leads to may be anybody's.
         With *now*, other processes may be writing theirs: files whose time is within an hour of *now* stay, also later ones,
         since a clock may have been set back.
         """
+        place = self.disk.stat(folder)
+        if place is None or not modes.S_ISDIR(place.mode):
+            return 0
         swept = 0
         for found in self.disk.names(folder):
             match = TEMPORARY.fullmatch(found)

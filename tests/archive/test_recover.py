@@ -11,6 +11,7 @@ from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.files import Files
 from supervisor.protocol.message import Archived, Message
 from tests.world import GOOD_SUMMARY, FaultyDisk, World, message_on, talk, unreachable
+from worker.writing import Pieces
 
 
 def reflag(world: World, *flags: object) -> None:
@@ -256,3 +257,29 @@ def test_reconcile_moves_no_flag_while_the_journal_is_not_writable(world):
     world.reopen(disk=FaultyDisk("open_append").break_down())
     assert "settle" in world.round("all").errors
     assert world.flags() == before == ["pending"]
+
+
+@pytest.mark.parametrize("where", ["outside", "in the workspace"])
+def test_sweep_follows_no_link_in_place_of_the_pieces(world, tmp_path_factory, where):
+    folder = tmp_path_factory.mktemp("theirs") if where == "outside" else world.paths.memory
+    theirs = [folder / f".{name}.md.77-0.tmp" for name in ("day-2026-01-10.abc", "note")]
+    for path in theirs:
+        path.write_text("某人的")
+        os.utime(path, (0, 0))
+    world.paths.pieces.symlink_to(folder)
+    world.reclaim()
+    world.round()
+    world.round()
+    pieces = Pieces(world.files, world.paths, "day-2026-01-10")
+    pieces.keep("问", "答")
+    assert pieces.find("问") is None
+    pieces.clear()
+    assert [path.read_text() for path in theirs] == ["某人的"] * 2
+    assert len(list(folder.glob("*.md"))) == 0
+    (told,) = world.events.of("degraded")
+    assert ".recalld/pieces can't be read: it is a link or a file" in told["why"]
+    world.paths.pieces.unlink()
+    world.round()
+    assert world.events.of("recovered")
+    pieces.keep("问", "答")
+    assert pieces.find("问") == "答"

@@ -424,3 +424,52 @@ def test_recall_finds_the_rest_when_one_block_is_malformed(world, odd):
         world.refresh()
         found = world.search("订单放在哪里？")
         assert any("柜子" in hit.unit.text for hit in found.hits), found
+
+
+# ── a link in place of the index ─────────────────────────────────────────────
+
+
+@pytest.fixture(params=["elsewhere", "memory", "another index"])
+def theirs(request, filled, tmp_path_factory):
+    """Somebody's folder, to which `.recalld/index` is now a link; with what was in it."""
+    folder = filled.paths.memory if request.param == "memory" else tmp_path_factory.mktemp("theirs")
+    if request.param == "another index":
+        shutil.copytree(index_of(filled), folder, dirs_exist_ok=True)
+    for name in ("brief.txt", ".managed.json", "meta.json", "0" * 32 + ".idx"):
+        (folder / name).write_text("某人的")
+    shutil.rmtree(index_of(filled))
+    index_of(filled).symlink_to(folder)
+    return folder
+
+
+def test_index_follows_no_link_and_search_goes_on_from_memory(filled, theirs):
+    before = {path: path.read_bytes() for path in theirs.rglob("*") if path.is_file()}
+    filled.reopen()
+    filled.events.all.clear()
+    updater = filled.index_updater()
+    for _ in range(3):
+        updater.step()
+        assert {path: path.read_bytes() for path in theirs.rglob("*") if path.is_file()} == before
+        assert filled.found_texts(PEANUT)
+    (told,) = filled.events.of("index_stale")
+    assert "it is a link or a file where recalld needs a folder of its own" in told["why"]
+    for rebuild in (False, True):
+        with pytest.raises(NotADirectoryError):
+            filled.refresh(rebuild=rebuild)
+    filled.ws.index.inventory()
+    filled.ws.index.discard_commit()
+    assert {path: path.read_bytes() for path in theirs.rglob("*") if path.is_file()} == before
+    index_of(filled).unlink()
+    updater.step()
+    assert filled.events.of("index_fresh")
+    assert filled.found_texts(PEANUT)
+
+
+def test_index_deletes_only_its_own_files(filled):
+    for name in ("笔记.txt", "notes.idx", "0123.idx"):
+        (index_of(filled) / name).write_text("某人的")
+    (index_of(filled) / "meta.json").write_text("{")
+    filled.reopen()
+    filled.refresh()
+    assert filled.found_texts(PEANUT)
+    assert [(index_of(filled) / name).read_text() for name in ("笔记.txt", "notes.idx", "0123.idx")] == ["某人的"] * 3
