@@ -24,6 +24,7 @@ from supervisor.protocol.errors import BadRequest, SupervisorError
 from supervisor.protocol.files import Files
 from supervisor.protocol.paths import WorkspacePaths, check_filesystem
 from supervisor.protocol.queue import TaskQueue
+from supervisor.text.printable import printable, printable_json
 from worker.loop import Worker
 from worker.prompts import load_templates
 from worker.providers import Model, choose
@@ -41,12 +42,13 @@ def main() -> int:
     options = parser.parse_args()
 
     def report(fields: dict[str, str]) -> None:
-        print(json.dumps(fields, ensure_ascii=False) if options.json else " ".join(fields.values()), flush=True)
+        line = printable_json(json.dumps(fields, ensure_ascii=False)) if options.json else printable(" ".join(fields.values()))
+        print(line, flush=True)
 
     try:
         _run(options.workspace.resolve(), options.idle, report)
     except SupervisorError as error:
-        print(f"recalld worker: {error}", file=sys.stderr)
+        print(printable(f"recalld worker: {error}"), file=sys.stderr)
         return error.exit_code
     return 0
 
