@@ -25,6 +25,7 @@ from supervisor.protocol.files import Files
 from supervisor.protocol.output import line_printer
 from supervisor.protocol.paths import WorkspacePaths, check_filesystem
 from supervisor.protocol.queue import TaskQueue
+from supervisor.text.printable import printable, printable_json
 from worker.loop import Worker
 from worker.prompts import load_templates
 from worker.providers import Model, choose
@@ -42,7 +43,7 @@ def main() -> int:
     options = parser.parse_args()
 
     def render(fields: dict[str, str]) -> str:
-        return json.dumps(fields, ensure_ascii=False) if options.json else " ".join(fields.values())
+        return printable_json(json.dumps(fields, ensure_ascii=False)) if options.json else printable(" ".join(fields.values()))
 
     def lost(lines: int) -> str:
         return render({"error": f"{lines} lines could not be printed"})
@@ -52,7 +53,7 @@ def main() -> int:
             _run(options.workspace.resolve(), options.idle, lambda fields: print_line(render(fields)))
     except SupervisorError as error:
         with line_printer(sys.stderr, lost) as print_line:
-            print_line(f"recalld worker: {error}")
+            print_line(printable(f"recalld worker: {error}"))
         return error.exit_code
     return 0
 

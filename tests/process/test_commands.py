@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from supervisor.interfaces.cli.main import commands
+from supervisor.text.printable import printable
 from tests.process.command import Command, Ended, ended
 
 if TYPE_CHECKING:
@@ -61,6 +62,41 @@ def talked(talk: Path, tmp_path: Path) -> Command:
 def is_one_sentence(text: str) -> bool:
     """Whether that is all that a person should see of an error."""
     return bool(re.fullmatch(r"recalld: [^\n]+[.`]\n", text)) and "Traceback" not in text
+
+
+# ── what is stored, on a terminal ────────────────────────────────────────────
+
+#: It writes the clipboard, clears the screen with one character of C1, and turns what follows around.
+STEERING = "\x1b]52;c;cm0gLXJmIH4=\x07 \x9b2J \u202egnp.exe \ud83d"
+
+
+def test_commands_print_nothing_that_steers_a_terminal(recalld: Command):
+    said = {"id": f"m1{STEERING}", "role": "user", "text": f"我对花生过敏 {STEERING}", "session": f"web{STEERING}"}
+    assert recalld("append", "--jsonl", stdin=json.dumps(said)).code == 0
+    assert recalld("run", "--until-settled", "--no-worker").code == 0
+    note = recalld.root / "memory" / "2026-01-30-\x1b[2J.md"
+    note.write_bytes(f"- 花生酱 {STEERING}\n".encode("utf-8", "replace"))
+    dated = next(recalld.root.glob("memory/2026-01-31-*.md"))
+    for command in (
+        ("inject", "--query", f"花生 {STEERING}".encode("utf-8", "replace").decode()),
+        ("context", "--query", "花生", "--system", "\x1b[2J"),
+        ("context", "--query", "花生", "--text", "--system", "\x1b[2J"),
+        ("search", "花生"),
+        ("get", f"memory/{note.name}"),
+        ("get", f"memory/{dated.name}"),
+        ("get", "memory/\x1b[2J.md"),
+        ("why",),
+        ("why", "--replay"),
+        ("status",),
+        ("plan",),
+        ("fsck",),
+    ):
+        for more in ((), ("--json",)):
+            done = recalld(*command, *more)
+            assert (done.out + done.err).strip(), command
+            assert printable(done.out + done.err) == done.out + done.err, command
+            assert "Traceback" not in done.err, command
+    assert json.loads(recalld("get", f"memory/{note.name}", "--json").out)["text"] in note.read_text("utf-8")
 
 
 # ── exit codes ───────────────────────────────────────────────────────────────

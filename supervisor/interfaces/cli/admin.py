@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from supervisor.interfaces.cli.app import Folder, Json, Now, opened
-from supervisor.interfaces.cli.output import as_json, as_text, wire
+from supervisor.interfaces.cli.output import as_json, as_text, show, wire
 from supervisor.protocol.errors import BadFile
 
 
@@ -19,7 +19,7 @@ def status(workspace: Folder = None, now: Now = None, json: Json = False) -> Non
 
     ws, at = opened(workspace, now)
     found = status_of(ws, at)
-    print(as_json(found) if json else as_text(found))
+    show(as_json(found) if json else as_text(found))
 
 
 def plan(
@@ -33,7 +33,7 @@ def plan(
 
     ws, moment = opened(workspace, at or now)
     found = plan_of(ws, moment)
-    print(as_json(found) if json else as_text(found))
+    show(as_json(found) if json else as_text(found))
 
 
 def fsck(
@@ -55,7 +55,7 @@ def fsck(
             mended = {"repaired": wire(asdict(mend(ws, at)))}
     ledger = account(ws)
     found = wire(asdict(ledger)) | mended
-    print(as_json(found) if json else as_text(found))
+    show(as_json(found) if json else as_text(found))
     if not ledger.is_sound:
         raise typer.Exit(BadFile.exit_code)
 
@@ -82,7 +82,7 @@ def restore(
             settings=ws.config.archive,
             now=at,
         )
-    print(as_json(found) if json else as_text(found))
+    show(as_json(found) if json else as_text(found))
 
 
 def register(app: typer.Typer) -> None:

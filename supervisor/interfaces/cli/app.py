@@ -19,6 +19,7 @@ import typer
 from supervisor.interfaces.locate import workspace_of
 from supervisor.protocol.clock import Clock, fixed_clock, read_instant, to_wire, utc_now
 from supervisor.protocol.errors import BadRequest, SupervisorError, from_os_error
+from supervisor.text.printable import printable
 from supervisor.workspace import Workspace, open_workspace
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ def _refused(error: OSError, where: str) -> int:
 
 
 def _say(sentence: str, code: int) -> int:
-    print(f"recalld: {sentence}", file=sys.stderr)
+    print(printable(f"recalld: {sentence}"), file=sys.stderr)
     return code
 
 

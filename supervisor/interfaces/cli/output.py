@@ -1,4 +1,8 @@
-"""The output of commands: JSON for programs, text for people, a tree of files, and progress bars on a terminal."""
+"""
+The output of commands: JSON for programs, text for people, a tree of files, and progress bars on a terminal.
+
+Stored text must not steer a terminal: commands print through `show` alone, and events become lines by `as_line` or `as_json`.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.context.render import tag
 from supervisor.protocol.clock import to_wire
+from supervisor.text.printable import printable, printable_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -24,9 +29,15 @@ if TYPE_CHECKING:
 _MANY: Final = 8
 
 
+def show(text: str) -> None:
+    """Print the text for a person; what a terminal would obey is shown as an escape."""
+    print(printable(text))
+
+
 def as_json(value: object) -> str:
     """Return one line of JSON; datetimes are written as wire times."""
-    return json.dumps(value, ensure_ascii=False, default=lambda one: to_wire(one) if isinstance(one, datetime) else str(one))
+    line = json.dumps(value, ensure_ascii=False, default=lambda one: to_wire(one) if isinstance(one, datetime) else str(one))
+    return printable_json(line)
 
 
 def wire(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -40,9 +51,9 @@ def _camel(key: str) -> str:
 
 
 def as_line(event: Mapping[str, object]) -> str:
-    """Return an event as a line of text: time, name, fields."""
+    """Return an event as a line of text that a terminal may have: time, name, fields."""
     when, what, *fields = event.items()
-    return " ".join([str(when[1]), str(what[1]), *(f"{key}={value}" for key, value in fields)])
+    return printable(" ".join([str(when[1]), str(what[1]), *(f"{key}={value}" for key, value in fields)]))
 
 
 def as_text(found: Mapping[str, Any], indent: str = "") -> str:

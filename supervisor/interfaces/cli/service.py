@@ -13,10 +13,11 @@ import typer
 from supervisor.archive.append import append as append_messages
 from supervisor.archive.append import read_lines
 from supervisor.interfaces.cli.app import Folder, Json, Now, moment, opened, root_of, unprinted
-from supervisor.interfaces.cli.output import as_json, as_text, tree
+from supervisor.interfaces.cli.output import as_json, as_text, show, tree
 from supervisor.protocol.clock import clock_from, fixed_clock, read_instant, to_wire, utc_now
 from supervisor.protocol.errors import BadRequest, StorageError
 from supervisor.service.workers import worker_command
+from supervisor.text.printable import printable
 from supervisor.workspace import make_workspace, open_workspace
 
 if TYPE_CHECKING:
@@ -38,9 +39,9 @@ def init(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
     ws = open_workspace(root, os.environ, utc_now)
     ws.prepare()
     if json:
-        print(as_json({"workspace": str(root), "new": is_new, "timezone": ws.config.archive.timezone}))
+        show(as_json({"workspace": str(root), "new": is_new, "timezone": ws.config.archive.timezone}))
     else:
-        print(tree(root))
+        show(tree(root))
 
 
 def run(
@@ -85,13 +86,13 @@ def _print_total(ws: Workspace, total: Round, *, json: bool, has_worker: bool) -
         "waitingForRetry": len(waiting),
         "unfinished": total.unfinished,
     }
-    print(as_json(counts) if json else as_text(counts))
+    show(as_json(counts) if json else as_text(counts))
     if total.errors:
         raise next(iter(total.errors.values()))
     refused = provider_state(ws.task_queue)
     if refused.is_failing and refused.next_at and not total.summaries:
         reason = f"the model refused ({refused.reason}); nothing is asked of it before {to_wire(refused.next_at)}."
-        print(f"recalld: {reason}", file=sys.stderr)
+        print(printable(f"recalld: {reason}"), file=sys.stderr)
         raise typer.Exit(69)
     if total.unfinished and has_worker:
         sentence = (
@@ -148,7 +149,7 @@ def _acknowledge(ids: list[str], *, json: bool) -> None:
     """Print the ids; Exit(74) if they can't be printed: who can't learn what is safe must not take 0 for an answer."""
     try:
         for identity in ids:
-            print(as_json({"id": identity}) if json else identity)
+            show(as_json({"id": identity}) if json else identity)
         sys.stdout.flush()
     except OSError as error:
         raise typer.Exit(unprinted(error) or StorageError.exit_code) from error
@@ -213,7 +214,7 @@ def summary_redo(
         config=ws.config,
         prepare=ws.prepare,
     )
-    print(as_json({"group": group, "queued": True}) if json else f"{group} is queued; a supervisor takes it in.")
+    show(as_json({"group": group, "queued": True}) if json else f"{group} is queued; a supervisor takes it in.")
 
 
 def register(app: typer.Typer) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from supervisor.interfaces.cli.app import Folder, Json, Now, is_served, new_app, opened
-from supervisor.interfaces.cli.output import as_json, as_text, receipt_text, replay_text
+from supervisor.interfaces.cli.output import as_json, as_text, receipt_text, replay_text, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,9 +39,9 @@ def inject(
         made = memory.inject(query, session=session, chat=chat)
     if json:
         hits = [_hit(hit) for hit in made.shown]
-        print(as_json({"turn": made.id, "text": made.memory, "tokens": made.memory_tokens, "hits": hits}))
+        show(as_json({"turn": made.id, "text": made.memory, "tokens": made.memory_tokens, "hits": hits}))
     elif made.memory:
-        print(made.memory.rstrip("\n"))
+        show(made.memory.rstrip("\n"))
 
 
 def context(
@@ -58,9 +58,9 @@ def context(
     with _memory(workspace, now) as memory:
         made = memory.context(query, system, session=session, chat=chat)
     if text and not json:
-        print("\n\n".join(f"{message['role']}: {message['content']}" for message in made.messages))
+        show("\n\n".join(f"{message['role']}: {message['content']}" for message in made.messages))
     else:
-        print(as_json(list(made.messages)))
+        show(as_json(list(made.messages)))
 
 
 def search(
@@ -74,11 +74,11 @@ def search(
     with _memory(workspace, now) as memory:
         hits = memory.search(query, limit)
     if json:
-        print(as_json([_hit(hit) for hit in hits]))
+        show(as_json([_hit(hit) for hit in hits]))
     for hit in () if json else hits:
         one = _hit(hit)
         line = " ".join(str(one["snippet"]).split())
-        print(f"{one['score']:6.2f}  {one['path']}#L{one['startLine']}-L{one['endLine']}  {line[:160]}")
+        show(f"{one['score']:6.2f}  {one['path']}#L{one['startLine']}-L{one['endLine']}  {line[:160]}")
 
 
 def get(
@@ -92,7 +92,7 @@ def get(
     """Print exact lines of a memory file."""
     with _memory(workspace, now) as memory:
         found = memory.get(path, start, lines)
-    print(as_json(asdict(found)) if json else found.text)
+    show(as_json(asdict(found)) if json else found.text)
 
 
 def why(
@@ -107,9 +107,9 @@ def why(
         again = memory.replay(turn) if replay else None
         receipt = again.receipt if again else memory.why(turn)
     if json:
-        print(as_json(asdict(again or receipt)))
+        show(as_json(asdict(again or receipt)))
     else:
-        print(replay_text(again) if again else receipt_text(receipt))
+        show(replay_text(again) if again else receipt_text(receipt))
 
 
 @index.command("status")
@@ -118,10 +118,10 @@ def index_status(workspace: Folder = None, now: Now = None, json: Json = False) 
     with _memory(workspace, now) as memory:
         found = memory.workspace.index.inventory()
     if json:
-        print(as_json({**_held(found), "differing": found.differing}))
+        show(as_json({**_held(found), "differing": found.differing}))
     else:
         state = f"{found.differing} differing from memory" if found.differing else "up to date"
-        print(as_text({**_held(found), "state": state}))
+        show(as_text({**_held(found), "state": state}))
 
 
 @index.command("rebuild")
@@ -134,7 +134,7 @@ def index_rebuild(workspace: Folder = None, now: Now = None, json: Json = False)
         prepare_backend(memory.workspace)
         held = _held(memory.workspace.index.inventory())
     odd = {name: changes[name] for name in ("shared", "unread") if changes[name]}
-    print(as_json({**changes, **held}) if json else as_text({**held, **odd}))
+    show(as_json({**changes, **held}) if json else as_text({**held, **odd}))
 
 
 def _held(found: Inventory) -> dict[str, int]:

@@ -1,0 +1,48 @@
+"""What a terminal would obey is shown, and what it would only display stays."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.interfaces.cli.output import as_json, as_line
+from supervisor.text.printable import printable, printable_json
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b]52;c;cm0gLXJm\x07", r"\x1b]52;c;cm0gLXJm\x07"),  # OSC 52 writes the clipboard
+        ("\x1b[2J红", r"\x1b[2J红"),
+        ("\x9b31m\x85\x7f", r"\u009b31m\u0085\x7f"),
+        ("好\r坏", r"好\x0d坏"),
+        ("\u202egnp.exe\u2066\u200f", r"\u202egnp.exe\u2066\u200f"),
+        ("一\u2028二\ud83d", r"一\u2028二\ud83d"),
+    ],
+)
+def test_printable_shows_what_a_terminal_would_obey(text, shown):
+    assert printable(text) == shown
+
+
+@pytest.mark.parametrize("text", ["我对花生过敏。\n\t👨‍👩‍👧‍👦 café", "שלום عربى", r"C:\x1b", ""])
+def test_printable_keeps_what_a_terminal_only_displays(text):
+    assert printable(text) == text
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(), lambda of: st.lists(of) | st.dictionaries(st.text(), of)
+    )
+)
+def test_as_json_prints_one_harmless_line_that_says_the_same(value):
+    line = as_json(value)
+    assert json.loads(line) == value
+    assert line == printable(line) == printable_json(line)
+    assert len(line.splitlines()) == 1
+
+
+def test_as_line_prints_an_event_harmlessly():
+    assert as_line({"ts": "1", "event": "file_unread", "file": "memory/\x1b[2J.md"}) == r"1 file_unread file=memory/\x1b[2J.md"
