@@ -14,9 +14,11 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
 import shutil
 import signal
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -29,7 +31,7 @@ from zoneinfo import ZoneInfo
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from bench.served import ENVIRON, served
+from bench.served import ENVIRON, Served, served
 from supervisor.protocol.clock import utc_now
 from supervisor.protocol.dated_file import Block
 from supervisor.query.dates import spans
@@ -135,6 +137,50 @@ def odd_messages(count: int = 16_000) -> None:
         show(f"a round beside {count} odd messages", "1000 ms", longest_ms(lambda: run_round(ws, utc_now())))
 
 
+# ── the output ───────────────────────────────────────────────────────────────
+
+
+def stalled_output(root: Path) -> None:
+    """Take in a message, with output that nobody reads beside output that goes nowhere."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    for size in (1 << 16, 1):
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(writer, b"x" * size)
+    os.set_blocking(writer, True)
+    with served(root) as supervisor:
+        unhindered = intake_s(supervisor)
+    with served(root, stdout=writer) as supervisor:
+        stalled = intake_s(supervisor)
+        supervisor.process.send_signal(signal.SIGTERM)
+        end_s = seconds(supervisor.process.wait)
+    os.close(reader)
+    os.close(writer)
+    told = f"{stalled * 1000:.0f} ms, {unhindered * 1000:.0f} ms where the output goes nowhere"
+    show("a message is taken in while nobody reads the output", "as ever", told)
+    show("SIGTERM ends the supervisor while nobody reads the output", "5 s", f"{end_s * 1000:.0f} ms")
+
+
+def intake_s(supervisor: Served) -> float:
+    """Return the median time from a rewrite of history.json to the event that its new message was seen."""
+    supervisor.await_rest()
+    history, log = supervisor.root / "history.json", supervisor.root / "log.jsonl"
+    messages = json.loads(history.read_bytes())
+    took = []
+    for n in range(TRIES):
+        messages = json.loads(history.read_bytes())
+        seen = log.read_bytes().count(b'"seen"')
+        messages.append({"id": f"{supervisor.process.pid}-{n}", "role": "user", "text": "猫的疫苗约在九月。"})
+        history.write_text(json.dumps(messages), encoding="utf-8")
+        began = time.perf_counter()
+        while log.read_bytes().count(b'"seen"') == seen:
+            time.sleep(0.001)
+        took.append(time.perf_counter() - began)
+        time.sleep(2)
+    return statistics.median(took)
+
+
 # ── the model ────────────────────────────────────────────────────────────────
 
 
@@ -214,6 +260,7 @@ def main() -> None:
         (root / "recalld.toml").write_text("", encoding="utf-8")
         sigterm(root)
         odd_messages()
+        stalled_output(root)
     finally:
         shutil.rmtree(root, ignore_errors=True)
     model()

@@ -71,10 +71,10 @@ class Served:
 
 
 @contextlib.contextmanager
-def served(root: Path, **environ: str) -> Iterator[Served]:
+def served(root: Path, stdout: int = subprocess.DEVNULL, **environ: str) -> Iterator[Served]:
     """Have a supervisor run over the workspace, without a worker, once its socket answers."""
     command = [sys.executable, "-m", "recalld", "-w", str(root), "run", "--no-worker"]
-    process = subprocess.Popen(command, env={**ENVIRON, **environ}, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(command, env={**ENVIRON, **environ}, stdout=stdout)
     here = Served(root, process)
     try:
         began = time.monotonic()

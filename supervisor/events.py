@@ -71,6 +71,7 @@ EVENTS: Final[Mapping[str, str]] = {
     "degraded": "the disk or the system refuses; recalld waits and tries again",
     "recovered": "nothing is refused any more",
     "watch_lost": "there are no file events; changes are found by polling alone",
+    "output_lost": "lines could not be printed: nobody read them, or the disk is full; the log has them",
     "error": "a step failed with an unexpected exception; the others went on",
 }
 

@@ -78,9 +78,13 @@ PURE_MAY_IMPORT: Final = (
 )
 PURE_NAMES: Final = frozenset({"open", "print", "input", "utc_now", "machine_zone"})
 
-#: Who writes files; the one folder that is made outside a workspace, the cache of jieba's dictionary; and the socket's own mode.
+#: Who writes files; the one folder that is made outside a workspace, the cache of jieba's dictionary; the socket's own mode; and standard output.
 WRITERS: Final = frozenset({"supervisor.protocol.files", "supervisor.protocol.disk", "supervisor.events"})
-ALLOWED_WRITES: Final = {"supervisor.text.chinese": {"os.makedirs"}, "supervisor.interfaces.socket_server": {"os.fchmod"}}
+ALLOWED_WRITES: Final = {
+    "supervisor.text.chinese": {"os.makedirs"},
+    "supervisor.interfaces.socket_server": {"os.fchmod"},
+    "supervisor.protocol.output": {"os.write"},
+}
 OS_WRITES: Final = frozenset(
     "chmod chown copy_file_range fchmod fchown ftruncate link makedirs mkdir mkfifo mknod remove removedirs rename renames "
     "replace rmdir symlink truncate unlink utime write".split()

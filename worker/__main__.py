@@ -22,6 +22,7 @@ from supervisor.protocol.config import load
 from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.errors import BadRequest, SupervisorError
 from supervisor.protocol.files import Files
+from supervisor.protocol.output import line_printer
 from supervisor.protocol.paths import WorkspacePaths, check_filesystem
 from supervisor.protocol.queue import TaskQueue
 from worker.loop import Worker
@@ -40,13 +41,18 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="machine-readable output, an object a line")
     options = parser.parse_args()
 
-    def report(fields: dict[str, str]) -> None:
-        print(json.dumps(fields, ensure_ascii=False) if options.json else " ".join(fields.values()), flush=True)
+    def render(fields: dict[str, str]) -> str:
+        return json.dumps(fields, ensure_ascii=False) if options.json else " ".join(fields.values())
+
+    def lost(lines: int) -> str:
+        return render({"error": f"{lines} lines could not be printed"})
 
     try:
-        _run(options.workspace.resolve(), options.idle, report)
+        with line_printer(sys.stdout, lost) as print_line:
+            _run(options.workspace.resolve(), options.idle, lambda fields: print_line(render(fields)))
     except SupervisorError as error:
-        print(f"recalld worker: {error}", file=sys.stderr)
+        with line_printer(sys.stderr, lost) as print_line:
+            print_line(f"recalld worker: {error}")
         return error.exit_code
     return 0
 

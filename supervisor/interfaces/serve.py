@@ -13,7 +13,8 @@ from supervisor.interfaces.cli.output import as_json, as_line
 from supervisor.interfaces.cli.turn import commands
 from supervisor.interfaces.locate import folder_id, named_workspace
 from supervisor.interfaces.socket_server import serve_socket
-from supervisor.protocol.clock import utc_now
+from supervisor.protocol.clock import to_wire, utc_now
+from supervisor.protocol.output import line_printer
 from supervisor.protocol.signals import on_signals
 from supervisor.service.background import BackgroundThreads
 from supervisor.service.daemon import Supervisor
@@ -37,7 +38,16 @@ _ARENAS: Final = 1
 def serve(root: Path, clock: Clock, *, json: bool, has_worker: bool) -> None:
     """Run the supervisor until it is stopped. Rounds, socket and each background thread have a workspace of their own."""
     limit_malloc_arenas()
-    print_event = _event_printer(json=json)
+    render = as_json if json else as_line
+
+    def lost(lines: int) -> str:
+        return render({"ts": to_wire(clock()), "event": "output_lost", "lines": lines})
+
+    with line_printer(sys.stdout, lost) as print_line:
+        _serve(root, clock, lambda event: print_line(render(event)), has_worker=has_worker)
+
+
+def _serve(root: Path, clock: Clock, print_event: Callable[[Mapping[str, object]], None], *, has_worker: bool) -> None:
     ws = open_workspace(root, os.environ, clock, print_event)
     served = open_workspace(root, os.environ, utc_now, print_event)
     background = BackgroundThreads(lambda: open_workspace(root, os.environ, clock, print_event), clock)
@@ -82,9 +92,3 @@ def _answer(request: Request, served: Workspace) -> dict[str, Any]:
 def _settings(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that change the configuration; a clock or a workspace may differ from the supervisor's."""
     return {key: value for key, value in environ.items() if key not in {"RECALLD_NOW", "RECALLD_WORKSPACE"}}
-
-
-def _event_printer(*, json: bool) -> Callable[[Mapping[str, object]], None]:
-    """Return a function that prints an event, as JSON or as a line of text."""
-    out = sys.stdout  # bound now: while a request is answered, sys.stdout is the answer
-    return lambda event: print(as_json(event) if json else as_line(event), flush=True, file=out)

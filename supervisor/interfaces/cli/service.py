@@ -12,10 +12,10 @@ import typer
 
 from supervisor.archive.append import append as append_messages
 from supervisor.archive.append import read_lines
-from supervisor.interfaces.cli.app import Folder, Json, Now, moment, opened, root_of
+from supervisor.interfaces.cli.app import Folder, Json, Now, moment, opened, root_of, unprinted
 from supervisor.interfaces.cli.output import as_json, as_text, tree
 from supervisor.protocol.clock import clock_from, fixed_clock, read_instant, to_wire, utc_now
-from supervisor.protocol.errors import BadRequest
+from supervisor.protocol.errors import BadRequest, StorageError
 from supervisor.service.workers import worker_command
 from supervisor.workspace import make_workspace, open_workspace
 
@@ -141,8 +141,17 @@ def append(
     words = sys.stdin.buffer.read().decode("utf-8", "surrogateescape") if text == "-" else text
     fields = {"role": role, "text": words, "createdAt": at, "channel": channel, "session": session, "chat": chat}
     raw = {key: value for key, value in fields.items() if value is not None}
-    for identity in _append(ws, [raw], moment_now):
-        print(as_json({"id": identity}) if json else identity)
+    _acknowledge(_append(ws, [raw], moment_now), json=json)
+
+
+def _acknowledge(ids: list[str], *, json: bool) -> None:
+    """Print the ids; Exit(74) if they can't be printed: who can't learn what is safe must not take 0 for an answer."""
+    try:
+        for identity in ids:
+            print(as_json({"id": identity}) if json else identity)
+        sys.stdout.flush()
+    except OSError as error:
+        raise typer.Exit(unprinted(error) or StorageError.exit_code) from error
 
 
 def _append(ws: Workspace, raws: list[dict[str, Any]], now: datetime) -> list[str]:
@@ -167,9 +176,7 @@ def _append_lines(ws: Workspace, now: datetime, *, json: bool) -> None:
         rest = b"" if ended else lines.pop()
         raws, fault = read_lines(lines, ws.zone, number)
         number += len(lines)
-        for identity in _append(ws, raws, now):
-            print(as_json({"id": identity}) if json else identity)
-        sys.stdout.flush()
+        _acknowledge(_append(ws, raws, now), json=json)
         if fault:
             raise BadRequest("--jsonl", f"{fault}; the lines before it were added")
         if ended:

@@ -1,0 +1,138 @@
+"""Who reads the output may stall, go away or be a full disk: the work goes on, and what ends by a fault says so."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from supervisor.protocol import output
+from supervisor.protocol.output import line_printer
+from tests.process.command import Command, Ended, ended, until
+from tests.world import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
+
+
+@pytest.fixture
+def recalld(tmp_path: Path) -> Command:
+    made = Command(tmp_path / "工作区", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
+    assert made("init").code == 0
+    return made
+
+
+def fill(writer: int) -> None:
+    """Fill the pipe with empty lines."""
+    os.set_blocking(writer, False)
+    for size in (1 << 16, 1):
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(writer, b"\n" * size)
+    os.set_blocking(writer, True)
+
+
+@contextlib.contextmanager
+def output_of(kind: str) -> Iterator[int]:
+    """A standard output of that kind."""
+    if kind == "a full disk":
+        with Path("/dev/full").open("w") as full:
+            yield full.fileno()
+        return
+    reader, writer = os.pipe()
+    if kind == "a stalled reader":
+        fill(writer)
+    else:
+        os.close(reader)
+    yield writer
+    os.close(writer)
+    if kind == "a stalled reader":
+        os.close(reader)
+
+
+KINDS = ["a stalled reader", "a reader who is gone", "a full disk"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_run_works_and_ends_whatever_becomes_of_its_output(recalld, kind):
+    root = recalld.root
+    with output_of(kind) as stdout, recalld.supervised(stdout=stdout) as process:
+        (root / "history.json").write_text(json.dumps([message("花生-1", "2026-01-28T09:00")]), encoding="utf-8")
+        until(lambda: list((root / "memory").glob("2026-01-28-*.md")), process)
+        process.send_signal(signal.SIGTERM)
+        until(lambda: process.poll() is not None)
+    assert process.returncode == 0
+    events = [json.loads(line)["event"] for line in (root / "log.jsonl").read_bytes().splitlines()]
+    assert {"started", "archived", "stopped"} <= set(events)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_worker_ends_whatever_becomes_of_its_output(recalld, kind):
+    lines = "\n".join(json.dumps(message(f"花生-{n}", f"2026-01-{n:02}T09:00")) for n in range(1, 4))
+    assert recalld("append", "--jsonl", stdin=lines).code == 0
+    assert recalld("run", "--until-settled", "--no-worker").code == 0
+    results = recalld.root / "worker" / "results"
+    with output_of(kind) as stdout:
+        process = recalld.start("-w", str(recalld.root), "worker", "--idle", "60", stdout=stdout)
+        until(lambda: list(results.glob("*.json")), process)
+        process.send_signal(signal.SIGTERM)
+        assert ended(process) == Ended(0, "", "")
+
+
+@pytest.mark.parametrize("kind", KINDS[1:])
+def test_append_ends_with_a_fault_when_its_ids_cannot_be_printed(recalld, kind):
+    lines = "\n".join(json.dumps(message(f"花生-{n}", f"2026-01-{n:02}T09:00")) for n in range(1, 4))
+    with output_of(kind) as stdout:
+        done = ended(recalld.start("-w", str(recalld.root), "append", "--jsonl", stdout=stdout), lines)
+    assert done.code == 74
+    said = (
+        "recalld: standard output could not be read or written: No space left on device; check the disk and its free space.\n"
+    )
+    assert done.err == (said if kind == "a full disk" else "")
+
+
+@contextlib.contextmanager
+def printing_to_a_full_pipe(*, blocks: bool) -> Iterator[tuple[Any, int, list[str]]]:
+    """A function that prints to a pipe that is full, the pipe's end to read, and what has come out of it in the end."""
+    reader, writer = os.pipe()
+    fill(writer)
+    os.set_blocking(writer, blocks)
+    read: list[str] = []
+    with os.fdopen(reader, encoding="utf-8") as pipe:
+        with os.fdopen(writer, "w", encoding="utf-8") as out, line_printer(out, "没有打印 {} 行".format) as print_line:
+            yield print_line, reader, read
+        read += [line for line in pipe.read().splitlines() if line]
+
+
+def is_taken(print_line: Any) -> bool:
+    """Whether the thread has taken every line."""
+    return not print_line.__self__._lines
+
+
+def test_line_printer_drops_the_oldest_lines_and_says_how_many(monkeypatch):
+    monkeypatch.setattr(output, "_CLOSE_S", 20.0)
+    with printing_to_a_full_pipe(blocks=True) as (print_line, reader, read):
+        print_line("第一行")
+        until(lambda: is_taken(print_line))
+        for n in range(1010):
+            print_line(f"第 {n} 行")
+        os.read(reader, 1 << 20)  # the reader goes on
+    assert read == ["第一行", "没有打印 10 行", *(f"第 {n} 行" for n in range(10, 1010))]
+
+
+def test_line_printer_counts_the_lines_that_were_refused(monkeypatch):
+    monkeypatch.setattr(output, "_CLOSE_S", 20.0)
+    with printing_to_a_full_pipe(blocks=False) as (print_line, reader, read):
+        for n in range(3):
+            print_line(f"第 {n} 行")
+        until(lambda: print_line.__self__._lost_lines == 3)
+        os.read(reader, 1 << 20)
+        print_line("最后一行")
+    assert read == ["没有打印 3 行", "最后一行"]
