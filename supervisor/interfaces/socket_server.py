@@ -13,6 +13,7 @@ import contextlib
 import hashlib
 import json
 import os
+import select
 import socket
 import stat
 import threading
@@ -141,7 +142,7 @@ def _listen(paths: WorkspacePaths, files: Files) -> _Listener:
         os.fchmod(line.fileno(), 0o600)  # the mode that its path will have; a umask would change the whole process
         line.bind(str(path))
         line.listen(64)
-        line.settimeout(_REOPEN_S)
+        line.setblocking(False)
         return _Listener(line, path, os.lstat(path).st_ino, files)
     except BaseException:
         line.close()
@@ -172,6 +173,7 @@ class _SocketServer:
     def __init__(self, listen: Callable[[], _Listener], answer: Answer, report: Callable[[str], None]) -> None:
         self._listen, self._answer, self._report = listen, answer, report
         self._listener: _Listener | None = None
+        self._woken, self._wake = socket.socketpair()
         self._ending = threading.Event()
         self._free = threading.BoundedSemaphore(_MAX_CONNECTIONS)
         self._running = threading.Lock()
@@ -183,10 +185,9 @@ class _SocketServer:
 
     def end(self) -> None:
         self._ending.set()
-        if self._listener:
-            with contextlib.suppress(OSError):
-                self._listener.line.shutdown(socket.SHUT_RDWR)  # closing alone does not end a waiting accept()
+        self._wake.close()  # closing the listener, or shutting it down, would not end a thread that waits for a connection
         self._thread.join(_JOIN_S)
+        self._woken.close()
         self._close()
 
     def _open(self) -> None:
@@ -205,20 +206,28 @@ class _SocketServer:
 
     def _accept(self) -> None:
         while not self._ending.is_set():
-            if self._listener is None:
+            listener = self._listener
+            if listener is None:
                 if not self._ending.wait(_REOPEN_S):
                     self._open()
                 continue
+            if not self._has_connection(listener):
+                self._reopen_if_deleted(listener)
+                continue
             self._free.acquire()
             try:
-                line, _ = self._listener.line.accept()
+                line, _ = listener.line.accept()
                 threading.Thread(target=self._serve, args=(line,), name="request", daemon=True).start()
-            except TimeoutError:  # nobody has connected: is the path still there?
-                self._free.release()
-                self._reopen_if_deleted(self._listener)
-            except (OSError, RuntimeError):  # no free file descriptor or thread for now, or the end
+            except (OSError, RuntimeError):  # no free file descriptor or thread for now, the client has gone, or the end
                 self._free.release()
                 self._ending.wait(_RETRY_S)
+
+    def _has_connection(self, listener: _Listener) -> bool:
+        """Wait _REOPEN_S seconds for a connection; true at once at the end."""
+        poll = select.poll()
+        poll.register(listener.line, select.POLLIN)
+        poll.register(self._woken, select.POLLIN)
+        return bool(poll.poll(_REOPEN_S * 1000))
 
     def _reopen_if_deleted(self, listener: _Listener) -> None:
         with contextlib.suppress(OSError):  # the folder can't be read for now
