@@ -21,7 +21,7 @@ from supervisor.protocol.clock import from_wire, to_wire
 from supervisor.protocol.message import History, Message, with_id, with_timestamp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from supervisor.protocol.message import Entry, Key
 
@@ -85,22 +85,24 @@ def renumbered(history: History, known: Known) -> dict[Key, Key]:
     if not unmet:
         return {}
     timeless = [message for message in messages if message.given_at is None]
-    before = list(known.in_history.items())
-    places = same_places([digest for _, digest in before], [message.text_digest for message in timeless])
-    by_place = {timeless[there].key: before[here] for there, here in places.items()}
-    taken = {message.key for message in messages}
+    places = _keys_by_place(timeless, known.in_history.items(), {message.id for message in timeless}.__contains__)
+    by_place = {timeless[n].key: key for n, key in places.items()}
+    may_have_left = {message.key for message in timeless[: max(places, default=0)]}
+    present = {message.key for message in messages}
+    taken = present | set(by_place.values())
     first: dict[Key, Key] = {}
     for message in unmet:
         is_reused = message.id in known.ids
-        if message.given_at is None:
-            keys = [by_place[message.key]] if is_reused and message.key in by_place else []
-        else:
+        keys = [by_place[message.key]] if is_reused and message.key in by_place else []
+        free = [key for key in keys if key not in present]
+        if message.given_at is not None or (is_reused and message.key in may_have_left):
             ids = [identity for fingerprint in message.fingerprints for identity in known.by_fingerprint.get(fingerprint, ())]
-            keys = [(identity, message.text_digest) for identity in ids if is_reused or identity.startswith("m-")]
-        free = next((key for key in keys if key not in taken and known.has_met(key)), None)
-        if free:
-            first[message.key] = free
-            taken.add(free)
+            keys = [(identity, message.text_digest) for identity in ids if is_reused or _is_derived(identity)]
+            free += [key for key in keys if key not in taken]
+        found = next(filter(known.has_met, free), None)
+        if found:
+            first[message.key] = found
+            taken.add(found)
     return first
 
 
@@ -202,17 +204,19 @@ def _with_time(message: Message, known: Known, now: datetime, future: timedelta)
 
 def _with_ids(history: History, known: Known) -> History:
     ids = _known_ids(history, known)
-    used = {entry.id for entry in history if isinstance(entry, Message)} | set(ids.values())
-    known_places = [n for n, e in enumerate(history) if isinstance(e, Message) and (n in ids or e.id in known.in_history)]
-    last_known = max(known_places, default=-1)
+    messages = [(n, entry) for n, entry in enumerate(history) if isinstance(entry, Message)]
+    used = {(ids.get(n, message.id), message.text_digest) for n, message in messages}
+    used_ids = {identity for identity, _ in used}
+    last_known = max((n for n, message in messages if n in ids or message.id in known.in_history), default=-1)
     entries = []
     for n, entry in enumerate(history):
         if isinstance(entry, Message) and not entry.id:
             # subtle: without a time words are those that left only before the last known message; all after it are new
             may_have_left = entry.created_at is None and n < last_known
             left = next(_free_ids(entry, known, used), "") if may_have_left else ""
-            identity = ids.get(n) or left or _new_id(entry, known, used)
-            used.add(identity)
+            identity = ids.get(n) or left or _new_id(entry, known, used_ids)
+            used.add((identity, entry.text_digest))
+            used_ids.add(identity)
             entry = with_id(entry, identity)  # noqa: PLW2901 - the same entry, with its id
         entries.append(entry)
     return tuple(entries)
@@ -220,31 +224,45 @@ def _with_ids(history: History, known: Known) -> History:
 
 def _known_ids(history: History, known: Known) -> dict[int, str]:
     """Return, by position, the known ids of the messages that lack one: by time, role and words, or without a time by place."""
-    used = {entry.id for entry in history if isinstance(entry, Message)}
+    used = {entry.key for entry in history if isinstance(entry, Message)}
     nameless = [(n, entry) for n, entry in enumerate(history) if isinstance(entry, Message) and not entry.id]
     ids: dict[int, str] = {}
     for n, message in nameless:
         identity = next(_free_ids(message, known, used), "") if message.created_at else ""
         if identity:
             ids[n] = identity
-            used.add(identity)
+            used.add((identity, message.text_digest))
     timeless = [(n, message) for n, message in nameless if not message.created_at]
     if not timeless:
         return ids
-    before = [key for key in known.in_history.items() if key[0] not in used]
-    places = same_places([digest for _, digest in before], [message.text_digest for _, message in timeless])
+    before = [key for key in known.in_history.items() if key not in used]
+    places = _keys_by_place([message for _, message in timeless], before, _is_derived)
     if places:
-        return ids | {timeless[there][0]: before[here][0] for there, here in places.items()}
+        return ids | {timeless[n][0]: key[0] for n, key in places.items()}
     # the journal was deleted, or another program's messages were there last: all that was ever seen, in its order
-    seen = [identity for identity in known.ids if identity.startswith("m-")][-len(timeless) :]
+    seen = [*filter(_is_derived, known.ids)][-len(timeless) :]
     overlap = _overlap([identity[2:18] for identity in seen], [message.fingerprint for _, message in timeless])
     return ids | {n: identity for (n, _), identity in zip(timeless, seen[len(seen) - overlap :], strict=False)}
 
 
-def _free_ids(message: Message, known: Known, used: Collection[str]) -> Iterator[str]:
-    """Yield the free ids of these fingerprints, first those that were in history.json last, then those that left."""
+def _keys_by_place(messages: Sequence[Message], before: Iterable[Key], is_own: Callable[[str], bool]) -> dict[int, Key]:
+    """Return, by position, the keys by which history.json held these messages *before*; *is_own* tells their writer's ids."""
+    words = {message.text_digest for message in messages}
+    # what another program had added among them, and their writer does not have, says nothing of their order
+    keys = [key for key in before if key[1] in words or is_own(key[0])]
+    places = same_places([digest for _, digest in keys], [message.text_digest for message in messages])
+    return {there: keys[here] for there, here in places.items()}
+
+
+def _is_derived(identity: str) -> bool:
+    """Tell whether the id was given by recalld, to a message without one."""
+    return identity.startswith("m-")
+
+
+def _free_ids(message: Message, known: Known, used: Collection[Key]) -> Iterator[str]:
+    """Yield the ids of its fingerprints that are free for its words, first those that were in history.json last."""
     ids = [identity for fingerprint in message.fingerprints for identity in known.by_fingerprint.get(fingerprint, ())]
-    free = [identity for identity in ids if identity not in used]
+    free = [identity for identity in ids if (identity, message.text_digest) not in used]
     yield from sorted(free, key=lambda identity: identity not in known.in_history)
 
 

@@ -134,9 +134,10 @@ class JournalState:
             self.unwritten[message.key] = message
 
     def _apply_here(self, one: object) -> None:
-        """Add an id, or an id and the digest of the words that it stands for now."""
+        """Add an id, or an id and the digest of the words that it stands for now, behind those before it."""
         identity, digest = (str(part) for part in one) if isinstance(one, list) else (str(one), "")
-        self.in_history[identity] = digest or self.in_history.get(identity) or self._words.get(identity, "")
+        last = self.in_history.pop(identity, "") or self._words.get(identity, "")
+        self.in_history[identity] = digest or last
 
     def _apply_written(self, messages: Any, file: str, *, is_note: bool) -> None:
         if day_of_name(file) is None:
@@ -244,8 +245,11 @@ class SeenJournal(JournalState):
         held = dict(entry.key for entry in history if isinstance(entry, Message))
         kept = {identity for identity, _ in self.unwritten}
         left = [identity for identity in self.in_history if identity not in held and identity not in kept]
-        came = [list(key) for key in held.items() if self.in_history.get(key[0]) != key[1]]
-        self._record([*_line("left", left), *_line("here", came)])
+        stays = [key for key in self.in_history.items() if held.get(key[0]) == key[1]]
+        came = [key for key in held.items() if self.in_history.get(key[0]) != key[1]]
+        if [*stays, *came] != [*held.items()]:
+            came = [*held.items()]  # a message without a time is known by its place among the others
+        self._record([*_line("left", left), *_line("here", [list(key) for key in came])])
         self.in_history = held
 
     def record_reinserted(self, keys: Sequence[Key]) -> None:

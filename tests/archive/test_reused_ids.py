@@ -140,9 +140,49 @@ def test_intake_keeps_repeated_words_of_a_window_without_ids(world, runs, pinned
         world.write(system + talk[:end][-12:])
         world.round(runs)
         world.clock.forward(minutes=1)
+        if end == 15:
+            world.ws.journal.compact()
+            world.reopen()
     settled(world, seen=20 + pinned)
     blocks = sorted((block for file in world.dated_files().values() for block in file), key=lambda block: block.created_at)
     assert [block.text for block in blocks] == [raw["content"] for raw in system + talk]
+
+
+@pytest.mark.parametrize("has_ids", [True, False])
+def test_intake_knows_what_it_trimmed_from_a_longer_window(world, has_ids):
+    """What `append` puts between, and the program does not have, says nothing of the places of the others."""
+    world.reopen(world.toml + "[history]\nsoft_cap = 22\nhard_cap = 24\n")
+    talk = [{"role": "user", "content": "继续" if n % 2 and not has_ids else f"第 {n} 段。"} for n in range(60)]
+    for end in range(2, 61, 2):
+        world.write([{**raw, **({"id": n} if has_ids else {})} for n, raw in enumerate(talk[:end][-30:])])
+        world.round("all")
+        world.clock.forward(minutes=1)
+        world.append({"role": "user", "text": f"手机说的第 {end} 句。"})
+        world.round("all")
+        world.clock.forward(minutes=1)
+    others = [f"手机说的第 {end} 句。" for end in range(2, 61, 2)]
+    assert sorted(world.archived_texts()) == sorted(others + [raw["content"] for raw in talk])
+
+
+def test_journal_keeps_the_order_of_history_when_it_is_compacted(world):
+    world.write(numbered("上午", 3))
+    world.settle()
+    world.write([*numbered("上午", 3)[1:], *numbered("下午", 2, 5)])
+    world.intake()
+    world.ws.journal.compact()
+    world.reopen()
+    world.ws.journal.refresh()
+    assert list(world.ws.journal.known.in_history) == ["1", "2", "5", "6"]
+
+
+def test_intake_knows_two_messages_of_one_id_when_ids_are_stripped(world):
+    raws = [message("3", f"2026-01-31T09:0{n}", f"第 {n} 句") for n in range(2)]
+    world.append(*raws)
+    world.settle()
+    world.write(without(world.history(), "id", "archived"))
+    world.settle()
+    assert [raw["id"] for raw in world.history()] == ["3", "3"]
+    assert sorted(world.archived_texts()) == texts(raws)
 
 
 def test_intake_knows_appended_messages_in_a_window_that_strips_them(world):
