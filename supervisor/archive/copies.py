@@ -1,17 +1,17 @@
 """
-Copies of files that recalld made: what a synchroniser, a system, an editor or a person leaves beside them, under any name.
+Copies of files that recalld made, under any name: left beside them by a synchroniser, a system, an editor or a person.
 
-A file of ours whose messages all stand in another file of ours is a copy of it. So is a summary whose texts all stand in
-another one. A copy is neither searched nor summarised, and never moved or deleted. A file in which a person has written
-anything is no copy. Source: docs/reference/protocol.md, 1.5.
+A file of ours whose messages all stand in other files of ours is a copy of them, and so is a summary whose texts all stand in
+others. That is also what recalld wrote a second time before a synchroniser brought the first files. A copy is neither searched
+nor summarised, and only `fsck --repair` sets one aside. A file in which a person has written anything is no copy.
+Source: docs/reference/protocol.md, 1.5.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections import defaultdict
-from functools import partial
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final
 
 from supervisor.protocol.clock import to_wire
@@ -36,7 +36,7 @@ _OURS: Final = re.compile(
 
 def contents(data: bytes, path: Path) -> str:
     """
-    Return what a file of ours holds, to compare it with others: its period, and a mark for each message or text of a summary.
+    Return what a file of ours holds, to compare it with others: period, when it was made, a mark for each message or text.
 
     "" for a person's file, for one in which a person wrote outside the messages, and for one without any message.
     """
@@ -45,59 +45,74 @@ def contents(data: bytes, path: Path) -> str:
     try:
         dated = parse_dated(data, path)
         if dated is not None:
-            return _joined(dated.period, map(_message, dated.blocks)) if dated.blocks and not dated.has_more else ""
+            is_ours = dated.blocks and not dated.has_more
+            return _joined(dated.period, to_wire(dated.created), map(_message, dated.blocks)) if is_ours else ""
         parts = parts_of(data.decode("utf-8", "surrogateescape"))
         head, _ = read_head(parts[-1], path)
     except NewerFormat:
         return ""
-    return _joined(head.get("period", ""), parts) if head.get("kind") in {"day", "month"} else ""
+    return _joined(head.get("period", ""), head.get("created", ""), parts) if head.get("kind") in {"day", "month"} else ""
 
 
 def copies(files: Mapping[str, str], named: Callable[[], Collection[str]]) -> dict[str, str]:
     """
-    Return the copies among *files* (contents by path), each with the path of the file that it is a copy of.
+    Return the copies among *files* (contents by path), each with the path of a file that it is a copy of.
 
-    Of equal files the one is kept whose name is *named* by a summary or the journal, else the one with a path of our form;
-    *named* is called only where there are equal ones.
+    Of files that hold the same the one is kept that was made first; of those the one whose name is *named* by a summary or
+    the journal, else the one with a path of our form. *named* is called only where there is a choice.
     """
-    by_period: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
+    by_period: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for path, content in files.items():
         if content:
-            by_period[content.partition(" ")[0]].setdefault(content, []).append(path)
+            period, _, held = content.partition(" ")
+            by_period[period][path] = held
     found: dict[str, str] = {}
-    for by_content in by_period.values():
-        for content, paths in _fullest(by_content).items():
-            kept = paths[0] if len(paths) == 1 else min(paths, key=partial(_rank, named()))
-            found |= {path: kept for path in paths if path != kept}
-            found |= {path: kept for less, those in by_content.items() if _is_within(less, content) for path in those}
+    for together in by_period.values():
+        if len(together) > 1 and _overlap(together.values()):
+            found |= _superfluous(together, named)
     return found
 
 
-def _fullest(by_content: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    """Return the contents that no other one includes."""
-    if len(by_content) == 1:
-        return dict(by_content)
-    return {
-        content: paths for content, paths in by_content.items() if not any(_is_within(content, more) for more in by_content)
-    }
+def is_named_like_ours(path: str) -> bool:
+    """Tell whether the path, from the workspace, is one that recalld itself gives to a file."""
+    return bool(_OURS.fullmatch(path))
 
 
-def _is_within(less: str, more: str) -> bool:
-    """Tell whether *more* holds everything that *less* holds, and something else."""
-    if len(less) >= len(more):
-        return False
-    period, first, *marks = less.split(" ")
-    return first in more and {period, first, *marks} < set(more.split(" "))
+def _overlap(contents: Iterable[str]) -> bool:
+    """Tell whether a mark is in several of the contents, which begin with the time that a file was made."""
+    marks = " ".join(content.partition(" ")[2] for content in contents).split(" ")
+    return len(set(marks)) < len(marks)
+
+
+def _superfluous(files: Mapping[str, str], named: Callable[[], Collection[str]]) -> dict[str, str]:
+    """Return the files of one period whose marks all stand in the other files, each with the one that holds most of them."""
+    made, marks = {}, {}
+    for path, content in files.items():
+        made[path], *held = content.split(" ")
+        marks[path] = frozenset(held)
+    times = Counter(mark for held in marks.values() for mark in held)
+    spare = [path for path, held in marks.items() if all(times[mark] > 1 for mark in held)]
+    sure = frozenset[str]().union(*(marks[path] for path in marks.keys() - spare))
+    if not all(marks[path] <= sure for path in spare):
+        known = named()
+        spare.sort(key=lambda path: (made[path], *_rank(known, path)), reverse=True)
+    found = []
+    for path in spare:
+        if all(times[mark] > 1 for mark in marks[path]):
+            times.subtract(marks[path])
+            found.append(path)
+    kept = sorted(marks.keys() - found)
+    return {path: max(kept, key=lambda one: len(marks[path] & marks[one])) for path in found}
 
 
 def _rank(named: Collection[str], path: str) -> tuple[bool, bool, int, str]:
-    return path.rpartition("/")[2] not in named, not _OURS.fullmatch(path), len(path), path
+    return path.rpartition("/")[2] not in named, not is_named_like_ours(path), len(path), path
 
 
 def _message(block: Block) -> str:
     return "\0".join((block.id, to_wire(block.created_at), block.role, block.text))
 
 
-def _joined(period: str, texts: Iterable[str]) -> str:
+def _joined(period: str, made: str, texts: Iterable[str]) -> str:
     marks = {hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_MARK] for text in texts}
-    return " ".join((period, *sorted(marks)))
+    return " ".join((period, made.replace(" ", ""), *sorted(marks)))

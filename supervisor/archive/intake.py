@@ -62,7 +62,9 @@ def intake(
     _quarantine_invalid(messages, quarantine, events)
     _match_formatted(messages, journal, memory)
     unseen = _unseen(messages, journal)
-    adopted = _adopt([message for message in unseen if message.archived is Archived.YES], journal, memory, settings.zone)
+    # also what waits to be written: the note that holds it may have arrived only now
+    filed = [message for message in (*unseen, *journal.unwritten.values()) if message.archived is Archived.YES]
+    adopted = _adopt(filed, journal, memory, settings.zone)
     journal.record_seen([message for message in unseen if message.key not in adopted])
     _remove_recorded(dropped, drop_box, journal, errors)
     if should_stop():
@@ -214,7 +216,7 @@ def _adopt(archived: Sequence[Message], journal: SeenJournal, memory: MemoryFold
     """
     Record as written what another program had flagged `true` and written to a note of the message's day.
 
-    Returns the keys of these messages; each message is judged only once.
+    Returns the keys of these messages; each is judged until it is written.
     """
     adopted: set[Key] = set()
     if not archived:

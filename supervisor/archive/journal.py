@@ -100,7 +100,7 @@ class JournalState:
             case "seen":
                 self._apply_seen(value)
             case "written":
-                self._apply_written(value, fields["file"], is_note=bool(fields.get("by")))
+                self._apply_written(value, fields["file"], is_note=bool(fields.get("by")), moved=bool(fields.get("moved")))
             case "left":
                 for identity in value:
                     self.in_history.pop(identity, None)
@@ -139,13 +139,13 @@ class JournalState:
         last = self.in_history.pop(identity, "") or self._words.get(identity, "")
         self.in_history[identity] = digest or last
 
-    def _apply_written(self, messages: Any, file: str, *, is_note: bool) -> None:
+    def _apply_written(self, messages: Any, file: str, *, is_note: bool, moved: bool) -> None:
         if day_of_name(file) is None:
             return  # neither a dated file nor a note can have this name
         for identity, digest, *fingerprints in messages:
             key = self._ids.setdefault(str(identity), str(identity)), str(digest)
             self._learn(key[0], fingerprints)
-            self._written.setdefault(key, file)
+            self._written[key] = file if moved else self._written.get(key, file)
             self._words[key[0]] = key[1]
             self.unwritten.pop(key, None)
             self.reinserted.discard(key)
@@ -228,6 +228,11 @@ class SeenJournal(JournalState):
     def record_written(self, file: str, blocks: Sequence[Block]) -> None:
         """Record that a dated file holds these messages."""
         self._record([{"written": [[*block.key, *block.fingerprints] for block in blocks], "file": file}])
+
+    def record_moved(self, file: str, blocks: Sequence[Block]) -> None:
+        """Record that these messages are in *file* now: the file that held them is set aside."""
+        if blocks:
+            self._record([{"written": [[*block.key, *block.fingerprints] for block in blocks], "file": file, "moved": True}])
 
     def record_adopted(self, file: str, messages: Sequence[Message]) -> None:
         """Record that *file* already held these messages when recalld first saw them."""

@@ -3,7 +3,8 @@
 
 `fsck` reads everything and changes nothing. `repair` restores a damaged history.json. Messages whose dated file is missing or
 damaged are searched for in history.json, its backup, the quarantine and the rest of the file; those that are found count as
-un-written again, and the next run writes them. Nothing is deleted of which no copy is kept (docs/explanation/durability.md).
+un-written again, and the next run writes them. A dated file of messages that stand in an earlier file too is set aside. Nothing
+is deleted of which no copy is kept (docs/explanation/durability.md).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from supervisor.archive.copies import is_named_like_ours
 from supervisor.archive.coverage import covered
 from supervisor.archive.memory_folder import MemoryFolder
 from supervisor.protocol.clock import to_wire
@@ -166,7 +168,7 @@ def _check_flags(history: tuple[object, ...], in_files: set[Key], ws: Workspace,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repairs:
-    """What was repaired: *restored* and *saved* messages, damaged files *set_aside*, *doubles* deleted from originals/."""
+    """What was repaired: *restored* and *saved* messages, files *set_aside*, *doubles* deleted from originals/."""
 
     restored: int = 0
     saved: int = 0
@@ -180,16 +182,22 @@ def repair(ws: Workspace, now: datetime) -> Repairs:
     # gather
     ws.journal.refresh()
     broken = [name for name in sorted(ws.journal.names) if not is_whole(ws, name)]
-    missing = {
-        key for key, name in ws.journal.written.items() if name in broken or not ws.files.disk.stat(ws.memory.path_of(name))
+    twice = _written_twice(ws)
+    aside = [*broken, *(name for name in twice if name not in broken)]
+    held = {file.name: ws.memory.blocks(file.name) for file in ws.memory.dated() if file.name not in aside}
+    homeless = {
+        key for key, name in ws.journal.written.items() if name in aside or not ws.files.disk.stat(ws.memory.path_of(name))
     }
+    missing = homeless - {block.key for blocks in held.values() for block in blocks}
     saved: dict[Key, Message] = {}
     if missing:
-        saved = {message.key: message for message in _copies(ws, broken) if message.key in missing}
-    # apply: a copy first, then the journal, then the broken file
-    kept = tuple(name for name in broken if _keep_copy(ws, name))
+        saved = {message.key: message for message in _copies(ws, aside) if message.key in missing}
+    # apply: a copy first, then the journal, then the file that is set aside
+    kept = tuple(name for name in aside if _keep_copy(ws, name))
     with ws.files.lock(ws.paths.history_lock):
         ws.journal.record_lost(list(saved.values()))
+        for name, blocks in held.items():
+            ws.journal.record_moved(name, [block for block in blocks if block.key in homeless])
     for name in kept:
         ws.files.remove(ws.memory.path_of(name))
     doubles = tuple(name for name in sorted(ws.journal.names) if _delete_double(ws, name))
@@ -199,7 +207,26 @@ def repair(ws: Workspace, now: datetime) -> Repairs:
     return done
 
 
-def _copies(ws: Workspace, broken: list[str]) -> Iterator[Message]:
+def _written_twice(ws: Workspace) -> list[str]:
+    """
+    Return the dated files of which recalld had written messages before, to files that have arrived since.
+
+    Of files that hold the same message the one that was made last is returned, and none in which a person wrote.
+    """
+    summaries = f"{ws.paths.relative(ws.paths.summaries)}/"
+    copies = (copy for copy in ws.memory.copies() if is_named_like_ours(copy) and not copy.startswith(summaries))
+    names = [copy.rpartition("/")[2] for copy in copies]
+    files = ws.memory.dated()
+    keys = {file.name: {block.key for block in ws.memory.blocks(file.name)} for file in files}
+    times = Counter(key for held in keys.values() for key in held)
+    for file in sorted(files, key=lambda file: (to_wire(file.created) if file.created else "", file.name), reverse=True):
+        if file.contents and any(times[key] > 1 for key in keys[file.name]):
+            names.append(file.name)
+            times.subtract(keys[file.name])
+    return names
+
+
+def _copies(ws: Workspace, aside: list[str]) -> Iterator[Message]:
     """Yield the messages of every copy that exists, the newest copies last."""
     paths, disk = ws.paths, ws.files.disk
     for name in disk.names(paths.quarantine):
@@ -209,7 +236,7 @@ def _copies(ws: Workspace, broken: list[str]) -> Iterator[Message]:
         yield from _messages(ws, paths.replaced / name)
     yield from _messages(ws, paths.history_backup)
     yield from _messages(ws, paths.history)
-    for name in broken:
+    for name in aside:
         path = ws.memory.path_of(name)
         version = ws.files.read_stable(path)
         # zeros and half a character at the end would make it look like another program's file
@@ -242,7 +269,7 @@ def _raw(block: Block) -> dict[str, Any]:
 
 
 def _keep_copy(ws: Workspace, name: str) -> bool:
-    """Keep a copy of a broken dated file in quarantine; return whether there is one."""
+    """Keep a copy of a dated file in quarantine; return whether there is one."""
     version = ws.files.read_stable(ws.memory.path_of(name))
     return version is not None and ws.quarantine.keep(name, version.data) != "full"
 

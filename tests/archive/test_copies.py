@@ -242,11 +242,11 @@ def test_copy_of_a_summary_before_its_edit_stays_searched(world):
 
 def test_copies_keep_one_of_each_and_the_fullest():
     files = {
-        "memory/2026-01-29-a (1).md": "2026-01-29 1 2",
-        "memory/2026-01-29-a.md": "2026-01-29 1 2",
-        "memory/2026-01-29-b.md": "2026-01-29 1",
-        "memory/2026-01-29-c.md": "2026-01-29 3",
-        "memory/2026-01-30-d.md": "2026-01-30 3",
+        "memory/2026-01-29-a (1).md": "2026-01-29 T8 1 2",
+        "memory/2026-01-29-a.md": "2026-01-29 T8 1 2",
+        "memory/2026-01-29-b.md": "2026-01-29 T7 1",
+        "memory/2026-01-29-c.md": "2026-01-29 T8 3",
+        "memory/2026-01-30-d.md": "2026-01-30 T8 3",
         "memory/note.md": "",
         "memory/other.md": "",
     }
@@ -259,7 +259,17 @@ def test_copies_ask_for_the_names_only_where_files_are_equal():
     def never() -> set[str]:
         raise AssertionError("it reads the journal for nothing")
 
-    assert copies({"a.md": "2026-01-29 1", "b.md": "2026-01-29 2", "c.md": "2026-01-29 2 3"}, never) == {"b.md": "c.md"}
+    files = {"a.md": "2026-01-29 T8 1", "b.md": "2026-01-29 T7 2", "c.md": "2026-01-29 T8 2 3"}
+    assert copies(files, never) == {"b.md": "c.md"}
+
+
+def test_copies_keep_what_was_made_first_of_files_that_overlap():
+    """Messages 1 to 4 were written to two files; before these arrived, 1 to 3, or 2 to 4, or all, were written again."""
+    first = {"memory/2026-01-29-a.md": "2026-01-29 T1 1 2", "memory/2026-01-29-b.md": "2026-01-29 T2 3 4"}
+    for again in ("1 2 3", "2 3 4", "1 2 3 4", "2 3"):
+        files = {**first, "memory/2026-01-29-c.md": f"2026-01-29 T3 {again}"}
+        assert list(copies(files, lambda: {"2026-01-29-c.md"})) == ["memory/2026-01-29-c.md"]
+    assert list(copies({**first, "memory/2026-01-29-c.md": "2026-01-29 T3 2 5"}, set)) == []
 
 
 def test_contents_are_empty_for_what_is_not_all_ours(world, tmp_path: Path):
@@ -267,6 +277,6 @@ def test_contents_are_empty_for_what_is_not_all_ours(world, tmp_path: Path):
     world.settle()
     (path,) = world.dated_files()
     data = world.read(path) or b""
-    assert len(contents(data, tmp_path).split()) == 3
+    assert len(contents(data, tmp_path).split()) == 4
     for other in (b"", b"# x\n", data.partition(b"<!--")[0], data.replace(b'"createdAt"', b'"at"', 1), b"\xff" + data):
         assert contents(other, tmp_path) == ""

@@ -1,0 +1,80 @@
+"""A workspace that arrives in pieces, as a synchroniser or a restore brings it, under a supervisor that is at work already."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from itertools import permutations
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.world import World, at, message, talk
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+#: What arrives together.
+PIECES = ("history.json", "memory/2026", "memory/originals", "memory/summary", ".recalld/seen.jsonl")
+ORDERS = [order for order in permutations(PIECES) if order.index("history.json") < 3]
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> World:
+    """A workspace with a month of memory: a day in two files, days under summaries, and less in history.json than was said."""
+    world = World(tmp_path / "别处", at("2026-01-29T20:00"))
+    world.write(talk("2026-01-10T09:00", 4) + talk("2026-01-12T09:00", 4))
+    world.settle()
+    for hour in (9, 10):
+        world.add(*talk(f"2026-01-29T{hour:02}:00", 6))
+        world.settle()
+    world.clock.now = at("2026-01-30T20:00")
+    world.write(world.history()[-15:])
+    world.settle()
+    return world
+
+
+def bring(world: World, elsewhere: World, piece: str) -> None:
+    """Move the files of one piece into place, each by a rename."""
+    for path in sorted(elsewhere.root.rglob("*")):
+        name = path.relative_to(elsewhere.root).as_posix()
+        if path.is_file() and name.startswith(piece):
+            to = world.root / name
+            to.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, to.with_name(f".{to.name}.sync"))
+            to.with_name(f".{to.name}.sync").rename(to)
+
+
+def in_memory(world: World) -> Counter[str]:
+    """How often each message stands in the dated files that count."""
+    return Counter(block.id for file in world.ws.memory.dated() for block in world.ws.memory.blocks(file.name))
+
+
+def test_intake_adopts_what_a_note_holds_that_arrives_later(world):
+    world.clock.now = at("2026-01-30T21:30")
+    world.write([message("1", "2026-01-30T21:00", "我对花生过敏。", archived=True)])
+    assert world.round("due").archived == 0
+    world.note("2026-01-30-allergy.md", "- 21:00 user: 我对花生过敏。\n")
+    world.settle()
+    assert (world.archived(), world.flags()) == ([], [True])
+
+
+@pytest.mark.parametrize("order", ORDERS, ids=lambda order: " ".join(piece[-7:] for piece in order))
+def test_workspace_that_arrives_in_pieces_is_no_second_memory(tmp_path: Path, elsewhere: World, order: tuple[str, ...]) -> None:
+    world = World(tmp_path / "这里", elsewhere.clock())
+    for piece in order:
+        bring(world, elsewhere, piece)
+        world.round("due")
+        world.work()
+    world.settle()
+    said = {block.id for blocks in elsewhere.dated_files().values() for block in blocks}
+    assert in_memory(world) == Counter(said)
+    assert world.fsck().is_sound
+
+    world.repair()
+    world.settle()
+    assert Counter(identity for identity, _ in world.archived()) == Counter(said)
+    assert world.fsck().is_sound
+    assert world.fsck().copies == []
+    whole = elsewhere.tree()
+    assert {name for name in world.dated_files() if name not in whole} == set()
