@@ -20,7 +20,7 @@ if __name__ == "__main__":
 from supervisor.protocol.clock import clock_from, from_wire, utc_now
 from supervisor.protocol.config import load
 from supervisor.protocol.disk import RealDisk
-from supervisor.protocol.errors import BadRequest, SupervisorError
+from supervisor.protocol.errors import BadRequest, SupervisorError, as_supervisor_error
 from supervisor.protocol.files import Files
 from supervisor.protocol.output import line_printer
 from supervisor.protocol.paths import WorkspacePaths, check_filesystem
@@ -51,10 +51,11 @@ def main() -> int:
     try:
         with line_printer(sys.stdout, lost) as print_line:
             _run(options.workspace.resolve(), options.idle, lambda fields: print_line(render(fields)))
-    except SupervisorError as error:
+    except (SupervisorError, OSError) as error:
+        refused = as_supervisor_error(error, "the worker", options.workspace)
         with line_printer(sys.stderr, lost) as print_line:
-            print_line(printable(f"recalld worker: {error}"))
-        return error.exit_code
+            print_line(printable(f"recalld worker: {refused}"))
+        return refused.exit_code
     return 0
 
 

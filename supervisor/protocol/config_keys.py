@@ -133,7 +133,9 @@ class Privacy:
         "Show in the memory block of a direct chat the secrets that its question asks for (with redact = off all of them). "
         "false: show none, nor in the history block. In a group none is shown in any case.",
     )
-    patterns: tuple[str, ...] = patterns([], "Further patterns of what counts as a secret.")
+    patterns: tuple[str, ...] = patterns(
+        [], "Further patterns of what counts as a secret. Names of dated files do not regard them."
+    )
 
 
 @dataclass(frozen=True, slots=True)

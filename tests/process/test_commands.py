@@ -61,7 +61,7 @@ def talked(talk: Path, tmp_path: Path) -> Command:
 
 def is_one_sentence(text: str) -> bool:
     """Whether that is all that a person should see of an error."""
-    return bool(re.fullmatch(r"recalld: [^\n]+[.`]\n", text)) and "Traceback" not in text
+    return bool(re.fullmatch(r"recalld(?: worker)?: [^\n]+[.`]\n", text)) and "Traceback" not in text
 
 
 # ── what is stored, on a terminal ────────────────────────────────────────────
@@ -169,6 +169,13 @@ def test_get_exits_74_when_the_output_is_a_full_disk(talked, path):
     assert is_one_sentence(done.err)
 
 
+@pytest.mark.parametrize("command", [["plan"], ["plan", "--at", "9999-12-31"], ["run", "--until-settled"], ["status"]])
+def test_commands_refuse_a_clock_at_the_end_of_the_calendar(talked, command):
+    done = talked(*command, "--now", "9999-12-31")
+    assert (done.code, done.out) == (64, "")
+    assert is_one_sentence(done.err)
+
+
 def test_run_exits_75_when_a_supervisor_is_already_running(talked):
     with talked.supervised() as first:
         done = talked("run")
@@ -179,7 +186,8 @@ def test_run_exits_75_when_a_supervisor_is_already_running(talked):
     assert first.returncode == 0
 
 
-def test_append_exits_77_when_the_folder_is_not_writable(recalld):
+@pytest.mark.parametrize("command", [["append", "--role", "user", "--text", "我对花生过敏。"], ["worker", "--idle", "0"]])
+def test_command_exits_77_when_the_folder_is_not_writable(recalld, command):
     as_somebody: list[str] = []
     if os.geteuid() == 0:
         if not shutil.which("setpriv"):
@@ -189,8 +197,7 @@ def test_append_exits_77_when_the_folder_is_not_writable(recalld):
     for path in locked:
         path.chmod(0o500)
     try:
-        append = ["-w", str(recalld.root), "append", "--role", "user", "--text", "我对花生过敏。"]
-        done = ended(recalld.start(*append, before=as_somebody))
+        done = ended(recalld.start("-w", str(recalld.root), *command, before=as_somebody))
     finally:
         for path in locked:
             path.chmod(0o700)

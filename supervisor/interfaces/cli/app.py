@@ -43,6 +43,8 @@ class Call:
 CALL: Final[ContextVar[Call | None]] = ContextVar("call", default=None)
 #: Whether a supervisor was asked first and did not respond.
 MUTE: Final[ContextVar[bool]] = ContextVar("mute", default=False)
+#: The last year of a clock: waits and limits reach some years ahead, and the calendar ends with 9999.
+_LAST_YEAR: Final = 9900
 #: The options before the command.
 GIVEN: Final[dict[str, Any]] = {}
 
@@ -80,6 +82,8 @@ def moment(now: str | None) -> datetime | None:
     found = read_instant(text, utc_now().tzinfo)  # type: ignore[arg-type]  # UTC is a zone
     if found is None:
         raise BadRequest("--now", f"{text!r} is no time; write it like 2026-01-31T08:00:00Z")
+    if found.year > _LAST_YEAR:
+        raise BadRequest("--now", f"{text!r} is at the end of the calendar; give a year up to {_LAST_YEAR}")
     if CALL.get() is None:
         os.environ["RECALLD_NOW"] = to_wire(found)  # workers inherit it
     return found
