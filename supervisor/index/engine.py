@@ -8,8 +8,10 @@ threads. Deleted documents count in tantivy's statistics until it merges; the or
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
+import resource
 from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.index.bm25 import CONTEXT_WIDTHS
@@ -27,8 +29,14 @@ if TYPE_CHECKING:
 VERSION: Final = 4
 #: Bytes of the writer's buffer, in one thread; tantivy needs 15 MB at least.
 _WRITER_BYTES: Final = 20_000_000
+#: Bytes of addresses that the library takes to open an index and to write it, with room for the search. Most is reserved by its
+#: threads and never used, but where a limit refuses it the library ends the process.
+_TO_OPEN: Final = 320_000_000
+_TO_WRITE: Final = 640_000_000
 _NOTE: Final = "note"
 _WORDS: Final = tuple(f"words{reach}" for reach in CONTEXT_WIDTHS)
+#: The size of this process in pages, first its addresses.
+_OWN_SIZE: Final = "/proc/self/statm"
 #: The number of an error of the disk, as it is in tantivy's messages.
 _OS_ERROR: Final = re.compile(r"os error (\d+)|\bcode: (\d+)")
 
@@ -41,6 +49,7 @@ class Engine:
     """
 
     def __init__(self, folder: str, *, new: bool) -> None:
+        _refuse_without(_TO_OPEN, folder)
         import tantivy
 
         self._folder = folder
@@ -58,6 +67,7 @@ class Engine:
         *note* is called after the last document, and replaces the note before: index and manifest always agree. If *made*
         raises, or a signal ends it, the last commit is kept.
         """
+        _refuse_without(_TO_WRITE, self._folder)
         with self._faults():
             writer = self._index.writer(_WRITER_BYTES, 1)
             try:
@@ -185,6 +195,20 @@ class Engine:
         made.add_integer("day", document.day)
         made.add_bytes("stored", document.stored)
         return made
+
+
+def _refuse_without(size: int, folder: str) -> None:
+    """Raise OSError (ENOMEM) where a limit (`ulimit -v`) leaves this process less than *size* bytes of addresses."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return
+    try:
+        with open(_OWN_SIZE, encoding="ascii") as file:
+            used = int(file.read().split()[0]) * resource.getpagesize()
+    except OSError:  # not Linux
+        used = 0
+    if limit - used < size:
+        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM), folder)
 
 
 def _schema() -> Any:

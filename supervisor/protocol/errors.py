@@ -206,6 +206,8 @@ def from_os_error(error: OSError, path: PurePath | str) -> SupervisorError:
         path = f"{folder}{slash}{temporary['name']}"
     if error.errno in _NO_FILE:
         return BadFile(path, "it is a link, a folder or another thing that is not a regular file")
+    if error.errno == errno.ENOMEM:
+        return BadConfig("ulimit -v", f"it leaves too little memory for {path}; raise it, or set it to unlimited")
     if error.errno == errno.ENOTDIR:
         return BadFile(path, "it is a link or a file where recalld needs a folder of its own")
     return NoPermission(path, why) if error.errno in _FORBIDDEN else StorageError(path, why)
