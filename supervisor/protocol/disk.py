@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import stat as modes
 from datetime import timedelta
@@ -99,6 +100,9 @@ class Disk(Protocol):
 
     def lock(self, path: Path, wait_s: float) -> AbstractContextManager[None]:
         """Hold the flock on the lock file *path*; Busy after *wait_s* seconds."""
+
+    def is_locked(self, path: Path) -> bool:
+        """Return whether somebody holds the flock on the lock file *path*; creates and changes nothing."""
 
 
 def _stat_of(found: os.stat_result) -> Stat:
@@ -222,6 +226,19 @@ class RealDisk:
             yield
         finally:
             held.release()
+
+    def is_locked(self, path: Path) -> bool:
+        try:
+            handle = open_regular(path, os.O_RDONLY)
+        except FileNotFoundError:
+            return False
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)  # let go with the handle
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(handle)
+        return False
 
 
 def _rename_noreplace(old: Path, new: Path) -> int:

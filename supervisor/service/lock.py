@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from supervisor.protocol.disk import Stat
     from supervisor.workspace import Workspace
 
-#: Seconds to wait for the lock: `status` holds it for a moment, to see whether a supervisor runs.
+#: Seconds to wait for the lock: `status` shares it for a moment, to see whether a supervisor runs.
 _LOCK_WAIT_S: Final = 1.0
 
 
@@ -95,10 +95,4 @@ def reclaim(ws: Workspace) -> int:
 
 def any_worker(ws: Workspace) -> bool:
     """Return whether any worker lives: each holds one of the worker locks until it ends."""
-    for slot in range(WORKERS):
-        try:
-            with ws.files.lock(ws.paths.worker_lock(slot), wait_s=0):
-                pass
-        except Busy:
-            return True
-    return False
+    return any(ws.files.disk.is_locked(ws.paths.worker_lock(slot)) for slot in range(WORKERS))

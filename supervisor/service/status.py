@@ -10,7 +10,7 @@ from supervisor.archive.intake import unwritten
 from supervisor.archive.plan import plan_days, without_open_questions
 from supervisor.archive.run import taken_names
 from supervisor.protocol.clock import to_wire
-from supervisor.protocol.errors import BadFile, Busy
+from supervisor.protocol.errors import BadFile
 from supervisor.protocol.message import Archived, History, InvalidEntry, Message
 from supervisor.recall.canaries import CanaryStore, rate
 from supervisor.service.round import why_due
@@ -49,7 +49,7 @@ def status(ws: Workspace, now: datetime) -> dict[str, Any]:
         "workspace": str(ws.paths.root),
         "now": to_wire(now),
         "timezone": ws.config.archive.timezone,
-        "supervisor": "running" if _is_running(ws) else "not running",
+        "supervisor": "running" if ws.files.disk.is_locked(ws.paths.supervisor_lock) else "not running",
         "history": _flags(history),
         "unwritten": len(waiting),
         "oldestUnwritten": _oldest(waiting),
@@ -149,13 +149,3 @@ def _flags(history: History) -> dict[str, int]:
 def _oldest(waiting: list[Message]) -> str | None:
     times = [message.created_at for message in waiting if message.created_at]
     return to_wire(min(times)) if times else None
-
-
-def _is_running(ws: Workspace) -> bool:
-    if ws.files.disk.stat(ws.paths.state) is None:
-        return False
-    try:
-        with ws.files.lock(ws.paths.supervisor_lock, wait_s=0):
-            return False
-    except Busy:
-        return True

@@ -183,6 +183,11 @@ class ModelDisk(Ledger):
         finally:
             self.locks.drop(where)
 
+    def is_locked(self, path: Path) -> bool:
+        self.alive()
+        where = self.key(path)
+        return where in self.held_by_others or where in self.locks.held
+
     def _rename(self, call: str, old: Path, new: Path) -> None:
         folder, name = self.operation(call, new, old)
         number, there = self.must(old), self.find(new)

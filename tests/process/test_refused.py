@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process.command import Command, until
+from tests.process.command import Command, ended, until
 from tests.world import message
 
 if TYPE_CHECKING:
@@ -93,6 +93,28 @@ def test_run_waits_for_no_named_pipe_in_place_of_a_file(recalld, name):
     with recalld.supervised() as process:
         assert recalld("append", "--role", "user", "--text", "猫的疫苗约在九月。").code in {0, 65}
     assert process.returncode == 0
+
+
+@pytest.mark.parametrize("words", ["status", "plan", "fsck", "get memory.md", "index status"])
+def test_cli_reads_a_workspace_in_which_nothing_can_be_written(recalld, without_rights, words):
+    (recalld.root / "memory.md").write_text("2026-01-20|聊天|用户对榛子过敏\n", encoding="utf-8")
+    before = tree(recalld.root)
+    assert recalld(*words.split()).code == 0
+    assert tree(recalld.root) == before
+    folders = [path for path in [recalld.root, *recalld.root.rglob("*")] if path.is_dir()]
+    try:
+        for path in folders:
+            path.chmod(0o500)
+        done = ended(recalld.start("-w", str(recalld.root), *words.split(), before=without_rights))
+        assert (done.code, done.err) == (0, "")
+    finally:
+        for path in folders:
+            path.chmod(0o700)
+
+
+def tree(root: Path) -> set[tuple[Path, int, int]]:
+    """All that is there, with sizes and times."""
+    return {(path, path.lstat().st_size, path.lstat().st_mtime_ns) for path in root.rglob("*")}
 
 
 def events(root: Path) -> str:

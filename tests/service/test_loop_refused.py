@@ -259,15 +259,9 @@ def life(refused: tuple[Call, str] | None = None) -> Outcome:
 
 
 def refusals(site: str) -> list[tuple[Call, str]]:
-    """
-    What can be refused there: each kind of call once, a lock by the disk and by another who holds it.
-
-    A worker's lock that is held refuses nothing: it says that the worker lives.
-    """
+    """What can be refused there: each kind of call once, a lock by the disk and by another who holds it."""
     first = {call.name: call for call in reversed(life().calls) if call.site == site}
-    return [(call, "error") for call in first.values()] + [
-        (call, "busy") for call in first.values() if call.name == "lock" and not call.file.startswith("worker-")
-    ]
+    return [(call, how) for call in first.values() for how in (("error", "busy") if call.name == "lock" else ("error",))]
 
 
 def test_loop_calls_at_the_sites_that_are_listed() -> None:
