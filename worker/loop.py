@@ -149,9 +149,9 @@ class Worker:
             while any(thread.is_alive() for thread in threads) and not self.stop.wait(0.05):
                 if time.monotonic() - last_beat >= beat_s:
                     last_beat = time.monotonic()
-                    for lease in list(self._leases):
-                        lease.heartbeat()
-            self._requeue_unfinished(threads)
+                    self._each_lease(Lease.heartbeat, report)  # a lease of several heartbeats outlives one that is refused
+            self._wait_a_moment(threads)
+            self._each_lease(Lease.requeue, report)  # else the supervisor requeues them, once no worker lives
         if self._config_error:
             raise self._config_error
 
@@ -181,14 +181,20 @@ class Worker:
             else:
                 self.stop.wait(min(_POLL_S, max(idle_s, 0.01)))
 
-    def _requeue_unfinished(self, threads: list[threading.Thread]) -> None:
-        """Wait a moment for tasks that are nearly done, and requeue the others."""
+    def _each_lease(self, act: Callable[[Lease], object], report: Callable[[dict[str, str]], None]) -> None:
+        """Do this with each lease; a disk that refuses is reported, and stops nothing."""
+        for lease in list(self._leases):
+            try:
+                act(lease)
+            except OSError as error:
+                report({"error": str(error)})
+
+    def _wait_a_moment(self, threads: list[threading.Thread]) -> None:
+        """Let tasks end that are nearly done."""
         self.stop.set()
         until = time.monotonic() + _GRACE_S
         for thread in threads:
             thread.join(max(0.0, until - time.monotonic()))
-        for lease in list(self._leases):
-            lease.requeue()
 
     def _worker_lock(self) -> contextlib.ExitStack:
         """Hold one of the worker locks until the process ends: it tells the supervisor that a worker is alive."""

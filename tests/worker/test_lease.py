@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import threading
+
 import pytest
 
 from supervisor.protocol.disk import RealDisk
@@ -10,6 +13,7 @@ from supervisor.protocol.paths import WorkspacePaths
 from supervisor.protocol.queue import TaskQueue
 from supervisor.protocol.summary_file import Source
 from supervisor.protocol.task import Task, task_id
+from tests.world import GOOD_SUMMARY, WITH_MODEL, FaultyDisk, message_on
 from worker.loop import Lease
 
 SOURCES = (Source("2026-01-15-部署.md", "9f8a3c0012345678", 3),)
@@ -85,3 +89,32 @@ def test_lease_requeue_returns_the_task_and_ends_the_lease(task_queue):
 
     assert names(task_queue.queue) == [f"{lease.task.id}.json"]
     assert not lease.held()
+
+
+@pytest.mark.parametrize("call", ["touch", "stat"])
+def test_worker_goes_on_when_the_disk_refuses_a_heartbeat(world, call):
+    disk = FaultyDisk(call, number=errno.EIO)
+    world.write([message_on("2026-01-10")])
+    world.reopen(f'{WITH_MODEL}[worker]\nbeat = "100ms"\n', disk)
+    world.round("all")
+    refused, reports = threading.Event(), []
+
+    def refuse(_call, path):
+        if threading.current_thread() is threading.main_thread() and path and path.parent.name == "running":
+            refused.set()
+            disk.heal()
+            return True
+        return False
+
+    def write(_task, _blocks):
+        disk.refuses = refuse
+        assert refused.wait(20)
+        return GOOD_SUMMARY
+
+    world.model.script = write
+    world.worker().run(0, reports.append)
+
+    told = [report for report in reports if "error" in report]
+    assert len(told) == 1
+    assert "Input/output error" in told[0]["error"]
+    assert len(world.ws.task_queue.finished()) == 1
