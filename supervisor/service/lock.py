@@ -64,9 +64,13 @@ def sweep(ws: Workspace) -> int:
     """Delete the temporary files where only the supervisor writes and make the queue durable; return how many were deleted."""
     paths = ws.paths
     folders = [paths.memory, paths.summaries, paths.state, paths.previous, paths.quarantine]
-    folders += ws.memory.month_folders()
     folders += [ws.task_queue.queue, ws.task_queue.failed]
-    swept = sum(ws.files.sweep(folder) for folder in folders)
+    swept = 0
+    with contextlib.suppress(PermissionError):  # a folder that may not be read is reported by the round
+        folders += ws.memory.month_folders()
+    for folder in folders:
+        with contextlib.suppress(PermissionError):
+            swept += ws.files.sweep(folder)
     ws.task_queue.sync_folders()
     with ws.files.lock(paths.history_lock):
         return swept + ws.files.sweep(paths.root)

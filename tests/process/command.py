@@ -91,6 +91,16 @@ def until(holds: Callable[[], Any], process: subprocess.Popen[str] | None = None
     return found
 
 
+def fill(writer: int) -> None:
+    """Fill the pipe with empty lines, so that who writes to it waits for its reader."""
+    os.set_blocking(writer, False)
+    for size in (1 << 16, 1):
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(writer, b"\n" * size)
+    os.set_blocking(writer, True)
+
+
 def _answers(path: Path) -> bool:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
         return line.connect_ex(str(path)) == 0

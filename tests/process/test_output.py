@@ -13,7 +13,7 @@ import pytest
 
 from supervisor.protocol import output
 from supervisor.protocol.output import line_printer
-from tests.process.command import Command, Ended, ended, until
+from tests.process.command import Command, Ended, ended, fill, until
 from tests.world import message
 
 if TYPE_CHECKING:
@@ -27,16 +27,6 @@ def recalld(tmp_path: Path) -> Command:
     made = Command(tmp_path / "工作区", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
     assert made("init").code == 0
     return made
-
-
-def fill(writer: int) -> None:
-    """Fill the pipe with empty lines."""
-    os.set_blocking(writer, False)
-    for size in (1 << 16, 1):
-        with contextlib.suppress(BlockingIOError):
-            while True:
-                os.write(writer, b"\n" * size)
-    os.set_blocking(writer, True)
 
 
 @contextlib.contextmanager

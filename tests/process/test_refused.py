@@ -86,6 +86,19 @@ def test_run_goes_on_and_tells_once_what_is_refused(recalld, without_rights, nam
     assert events(root).count(told) == 1
 
 
+@pytest.mark.parametrize("place", ["originals", "originals/2025-12", "summary", "别看"])
+def test_run_starts_beside_a_folder_that_may_not_be_read(recalld, without_rights, place):
+    locked = recalld.root / "memory" / place
+    locked.mkdir(parents=True, exist_ok=True)
+    locked.chmod(0)
+    try:
+        with recalld.supervised(before=without_rights) as process:
+            until(lambda: f"memory/{place}" in events(recalld.root), process)
+    finally:
+        locked.chmod(0o700)
+    assert process.returncode == 0
+
+
 @pytest.mark.parametrize("name", ["log.jsonl", ".recalld/seen.jsonl", ".recalld/calls.jsonl", "worker/failed/provider.json"])
 def test_run_waits_for_no_named_pipe_in_place_of_a_file(recalld, name):
     (recalld.root / name).parent.mkdir(exist_ok=True)
