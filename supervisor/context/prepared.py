@@ -61,8 +61,6 @@ class PreparedContexts:
 
     def update(self) -> str | None:
         """Write the context of the waiting input if inbox.json has changed; return the turn's id, None if nothing was made."""
-        if self._config.turns.reply != "off":
-            return None
         stat = self._files.disk.stat(self._paths.inbox)
         if stat is None or stat == self._stat:
             return None

@@ -211,7 +211,7 @@ class Context:
 class Turns:
     """Who answers, and what happens around a turn."""
 
-    reply: Literal["off", "worker"] = choice("off", "Who answers. off: the assistant; worker: recalld.", "worker")
+    reply: Literal["off"] = choice("off", "Who answers. off: the assistant; recalld can't yet.")
     overflow: Literal["off", "memory"] = choice(
         "off", "memory: messages that leave a session are summarised into memory.md (000).", "memory"
     )

@@ -102,7 +102,7 @@ def choice(default: str, meaning: str, *others: str, seed: str = "") -> Any:
         raise ValueError(value)
 
     *most, last = (f'"{word}"' for word in words)
-    return _key(Kind(read, f"{', '.join(most)} or {last}"), default, meaning, seed)
+    return _key(Kind(read, " or ".join([", ".join(most), last]) if most else last), default, meaning, seed)
 
 
 def text(default: str, meaning: str, *, pattern: str, allowed: str, secret: bool = False, seed: str = "") -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from supervisor.protocol.turn import parse_receipt
-from tests.world import WITH_MODEL, FaultyDisk, at, message
+from tests.world import FaultyDisk, at, message
 
 if TYPE_CHECKING:
     from supervisor.protocol.turn import Receipt
@@ -156,13 +156,6 @@ def test_prepared_context_skips_an_input_that_is_already_answered(filled):
     filled.add(
         message("in-1", "2026-01-31T09:59", "我对什么过敏？"), message("a", "2026-01-31T09:59:30", "花生。", "assistant")
     )
-    filled.ask(waits())
-    assert filled.prepared_contexts().update() is None
-    assert turns(filled) == []
-
-
-def test_prepared_context_writes_nothing_when_recalld_answers_itself(filled):
-    filled.reopen(WITH_MODEL + '[turns]\nreply = "worker"\n')
     filled.ask(waits())
     assert filled.prepared_contexts().update() is None
     assert turns(filled) == []

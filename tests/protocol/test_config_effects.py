@@ -41,7 +41,7 @@ KEYS = {dotted(place): key for place, key in keys(Config()).items()}
 WAITING = frozenset(
     f"{section}.{name}"
     for section, waiting in {
-        "turns": ("overflow", "greeting"),
+        "turns": ("reply", "overflow", "greeting"),
         "conversation": ("limit", "max_messages", "keep_turns", "summary_in", "max_history", "overflow_min"),
         "summarize": (
             "message_threshold",
@@ -58,7 +58,7 @@ WAITING = frozenset(
     for name in waiting
 )
 #: How many keys wait today. It only gets smaller.
-MOST_WAITING = 20
+MOST_WAITING = 21
 
 #: Where no server listens; a probe with a server puts the server's address in its place.
 NOWHERE = "http://127.0.0.1:9/v1"
@@ -533,11 +533,6 @@ def cache_in_megabytes(world: World) -> bool:
 # ── the service ──────────────────────────────────────────────────────────────
 
 
-def turn_made_ready(world: World) -> bool:
-    world.ask(message("q1", "2026-01-31T09:59"))
-    return world.prepared_contexts().update() is not None
-
-
 def inbox_told_broken_in_two_seconds(world: World) -> int:
     """Events of an inbox that is broken, two seconds after it was written."""
     world.put("inbox.json", b"[{")
@@ -661,7 +656,6 @@ EFFECTS = {
     "worker.beat": Effect(beats_while_it_works, {"100ms": True, "60s": False}),
     "worker.idle": Effect(does_what_comes_a_minute_later, {"0s": False, "10m": True}, {"llm.provider": "extractive"}),
     "tokens.cjk_weight": Effect(calls_for_a_chinese_day, {0.5: False, 4.0: True}, {**SERVED, "llm.context_tokens": 6000}),
-    "turns.reply": Effect(turn_made_ready, {"off": True, "worker": False}),
     "embeddings.base_url": Effect(texts_embedded, {NOWHERE: 1, ELSEWHERE: 0}, VECTORS),
     "embeddings.model": Effect(backend_that_can_be_had, {"bge": 0, "": 1}, VECTORS),
     "embeddings.api_key_env": Effect(
@@ -714,6 +708,12 @@ def test_config_key_changes_what_can_be_observed(tmp_path: Path, key: str) -> No
 def test_config_refuses_to_redact_what_is_stored(tmp_path: Path) -> None:
     with pytest.raises(BadConfig, match=r"privacy\.redact: 'store' is not allowed") as caught:
         workspace(tmp_path, {"privacy.redact": "store"})
+    assert caught.value.exit_code == 78
+
+
+def test_config_refuses_a_reply_by_recalld(tmp_path: Path) -> None:
+    with pytest.raises(BadConfig, match=r"turns\.reply: 'worker' is not allowed, give \"off\"") as caught:
+        workspace(tmp_path, {"turns.reply": "worker"})
     assert caught.value.exit_code == 78
 
 
