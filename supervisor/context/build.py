@@ -125,7 +125,7 @@ def context(
     )
 
     def talk() -> Window:
-        return window(redact_history(asked, _language(asked, config), config.privacy).before, limits)
+        return window(redact_history(asked, limits.most, _language(asked, config), config.privacy).before, limits)
 
     history = _attempt("history block", talk, Window(), paths, events)
     return _build(asked, history, now, result, system, config, paths, events)

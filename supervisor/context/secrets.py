@@ -12,18 +12,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from supervisor.text.redact import HIDDEN, Secret, find_secrets, redacted
+from supervisor.text.snippet import snippet_span
 from supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from supervisor.context.render import Language
     from supervisor.context.request import Asked
     from supervisor.index.hit import Hit
     from supervisor.protocol.config_keys import Privacy
 
-#: Characters of each hit in which the secrets are compared; a longer text is only hidden in.
+#: Characters of each hit in which secrets are compared, and of a secret's sentence before it.
 _COMPARED_CHARS: Final = 2_000
+_SENTENCE_CHARS: Final = 200
+#: Characters of one text that are searched for secrets, so that a message of megabytes does not delay a turn, and those at its
+#: edges that are dropped, since half a secret does not look like one.
+_MOST_CHARS: Final = 100_000
+_EDGE_CHARS: Final = 4_000
 #: Tokens that mean the same label in a question and beside a secret.
 _SAME: Final = {
     **dict.fromkeys(("passwd", "passphras", "passcod", "pwd", "密码", "口令"), "password"),
@@ -41,27 +47,49 @@ _ASKING: Final = frozenset(
 )
 
 
-def redact_history(asked: Asked, language: Language, privacy: Privacy) -> Asked:
-    """Return what is asked, with the secrets of the conversation before it hidden where a turn shows none at all."""
+def redact_history(asked: Asked, most: int, language: Language, privacy: Privacy) -> Asked:
+    """Return what is asked with the last *most* messages before it, their secrets hidden, where a turn shows none at all."""
     if _reveals(asked, privacy):
         return asked
-    before = (replace(one, text=redacted(one.text, HIDDEN[language], privacy.patterns)) for one in asked.before)
-    return replace(asked, before=tuple(before))
+
+    def hide(text: str) -> str:
+        return redacted(text, HIDDEN[language], privacy.patterns)
+
+    return replace(asked, before=tuple(replace(one, text=_hidden(one.text, (), hide)) for one in asked.before[-most:]))
 
 
 def redactor(
-    asked: Asked, terms: Iterable[str], hits: Sequence[Hit], language: Language, privacy: Privacy
+    asked: Asked, terms: Sequence[str], hits: Sequence[Hit], language: Language, privacy: Privacy
 ) -> Callable[[str], str]:
-    """Return the function that hides the secrets of a text among *hits*; *terms* are the words that were searched for."""
-    mark, patterns = HIDDEN[language], privacy.patterns
-    if _reveals(asked, privacy) and privacy.redact == "off":
+    """
+    Return the function that hides the secrets of a text among *hits*; *terms* are the words that were searched for.
+
+    Of a text with more than 100,000 characters it returns the part around *terms*.
+    """
+    may_reveal = _reveals(asked, privacy)
+    if may_reveal and privacy.redact == "off":
         return str
     words = _words(" ".join([asked.question, *terms]))
-    if not (_reveals(asked, privacy) and words & _ASKING):
-        return lambda text: redacted(text, mark, patterns)
-    secrets = (secret for hit in hits for secret in find_secrets(hit.unit.text[:_COMPARED_CHARS], patterns))
-    most = max((0, *(_shared(secret, words) for secret in secrets)))
-    return lambda text: redacted(text, mark, patterns, lambda secret: _shared(secret, words) >= most)
+    most = 0
+    if is_asking := may_reveal and bool(words & _ASKING):
+        secrets = (secret for hit in hits for secret in find_secrets(hit.unit.text[:_COMPARED_CHARS], privacy.patterns))
+        most = max((0, *(_shared(secret, words) for secret in secrets)))
+
+    def may_show(secret: Secret) -> bool:
+        return is_asking and _shared(secret, words) >= most
+
+    def hide(text: str) -> str:
+        return redacted(text, HIDDEN[language], privacy.patterns, may_show)
+
+    return lambda text: _hidden(text, terms, hide)
+
+
+def _hidden(text: str, terms: Sequence[str], hide: Callable[[str], str]) -> str:
+    if len(text) <= _MOST_CHARS:
+        return hide(text)
+    start, end = snippet_span(text, _MOST_CHARS, terms)
+    part = hide(text[start:end])
+    return part[_EDGE_CHARS if start else 0 : len(part) - (_EDGE_CHARS if end < len(text) else 0)]
 
 
 def _reveals(asked: Asked, privacy: Privacy) -> bool:
@@ -74,7 +102,7 @@ def _words(text: str) -> frozenset[str]:
 
 def _shared(secret: Secret, words: frozenset[str]) -> int:
     """Return how many of the question's *words* the secret's sentence has; -1 if the question does not ask for it."""
-    label, own = _words(secret.label), _words(f"{secret.before} {secret.label}")
+    label, own = _words(secret.label), _words(f"{secret.before[-_SENTENCE_CHARS:]} {secret.label}")
     is_asked = bool(words & (label & _ASKING or _ASKING))
     # a secret without words is a message of its own, found by the messages around it
     return len(own & words) if is_asked and (own & words or not own) else -1

@@ -93,6 +93,13 @@ def test_redactor_leaves_text_without_secrets_as_it_is():
     assert block("花生", text) == block("花生", text, chat=GROUP) == text
 
 
+def test_redactor_shows_no_half_secret_of_a_message_of_megabytes():
+    text = f"花生 {KEY} " * 60_000
+    shown = block("花生", text, chat=GROUP)
+    assert len(shown) < 100_000
+    assert not [part for part in ("sk-proj", "klmnop12345") if part in shown]
+
+
 # ── a whole turn ─────────────────────────────────────────────────────────────
 
 
