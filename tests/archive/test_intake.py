@@ -333,6 +333,18 @@ def test_drop_box_keeps_equal_words_of_two_files_of_one_name(world):
     assert [raw["text"] for raw in world.history()] == ["继续"] * 3
 
 
+def test_drop_box_gives_a_stripped_message_its_id_back(world):
+    """The journal could not be told, so the file stayed; meanwhile a program wrote the message back without its id."""
+    disk = FaultyDisk("open_append", refuses=lambda _, path: path.name == "seen.jsonl")
+    world.reopen(disk=disk)
+    world.drop("手机.json", message("m1", "2026-01-31T09:00", "月饼订两盒。"))
+    world.round()
+    world.write(without(world.history(), "id", "archived"))
+    world.reopen()
+    world.round()
+    assert (world.ids(), world.dropped()) == (["m1"], [])
+
+
 def test_drop_box_takes_in_what_a_crash_left_claimed_in_order(world):
     for n in range(11):
         world.drop(f".taken-{99 - n}-1-{n:02}.json", message(str(n), "2026-01-31T09:00"))

@@ -55,17 +55,17 @@ def check(
 def _kept(seen: Seen, acked: Sequence[Acked], given: Given) -> list[str]:
     """Every acknowledged message stands word for word in history.json or in a dated file."""
     in_history = {(str(one.get("id", "")), text_of(one)) for one in seen.history}
-    nameless = Counter((text_of(one), time_of(one)) for one in seen.history)
+    nameless = Counter((text_of(one), given.moment(time_of(one))) for one in seen.history)
     for words, _ in seen.texts():
         if (words.id, words.text) not in in_history:
-            nameless[words.text, words.created_at] += 1
+            nameless[words.text, given.moment(words.created_at)] += 1
     wrong = []
     for one, count in Counter(acked).items():
         if one.id in given.deleted_ids:
             continue
         if one.id and (one.id, one.text) not in in_history and (one.id, one.text) not in seen.words:
             wrong.append(f"LOST: {one.id} {one.text[:40]!r}")
-        if not one.id and nameless[one.text, one.created_at] < count:
+        if not one.id and nameless[one.text, given.moment(one.created_at)] < count:
             wrong.append(f"LOST: {one.created_at} {one.text[:40]!r}")
     return wrong
 

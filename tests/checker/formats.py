@@ -58,6 +58,11 @@ def sha16(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:16]
 
 
+def plain(data: bytes) -> bytes:
+    """The bytes without a BOM and with plain line ends: what an editor may change without changing a word."""
+    return data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
+
+
 def split_head(text: str) -> tuple[dict[str, str], str]:
     """The lines between the two ``---`` as strings, and what follows; no lines where there is no head."""
     lines = text.split("\n")
@@ -77,7 +82,7 @@ def split_head(text: str) -> tuple[dict[str, str], str]:
 def read_dated(data: bytes) -> Dated | None:
     """The messages of a dated file of ours; None for a person's own file. Unreadable when it is damaged."""
     try:
-        text = data.decode("utf-8")
+        text = plain(data).decode("utf-8")
     except UnicodeDecodeError:
         return None
     head, body = split_head(text)
@@ -132,7 +137,7 @@ def _text_of(rest: str) -> str:
 @lru_cache(maxsize=4096)
 def read_summary(data: bytes) -> Summary:
     """What the summary names; a file without a machine part names nothing."""
-    parts = re.split(f"^{re.escape(EDITED)}[^\n]*\n", data.decode("utf-8", "surrogateescape"), flags=re.MULTILINE)
+    parts = re.split(f"^{re.escape(EDITED)}[^\n]*\n", plain(data).decode("utf-8", "surrogateescape"), flags=re.MULTILINE)
     head: dict[str, str] = {}
     sources: dict[str, str] = {}
     holds = ends = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping  # noqa: TC003 - fields of a dataclass
 from dataclasses import dataclass, field
-from datetime import date, datetime  # noqa: TC003 - fields of a dataclass
+from datetime import date, datetime
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -28,6 +28,7 @@ class Given:
     the order of the acknowledged ones; *by_writer*: those of each writer do, whose name is the id up to its last hyphen.
     *offered*: every text that anybody has ever said, acknowledged or not, and each message as it was acknowledged: then texts
     are counted, and times and roles compared. None where people strip, repeat and date messages as they like.
+    *counts*: of some texts how often each was met and how often it was said, whatever ids were given to it on the way.
     """
 
     now: datetime
@@ -37,6 +38,7 @@ class Given:
     ordered: bool = True
     by_writer: bool = False
     offered: Collection[str] | None = None
+    counts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     deleted_ids: Collection[str] = ()
     touched_paths: Collection[str] = ()
     kept: Mapping[str, bytes] = field(default_factory=dict)
@@ -50,6 +52,18 @@ class Given:
     @property
     def today(self) -> date:
         return self.now.astimezone(ZoneInfo(self.zone)).date()
+
+    def instant(self, time: Any) -> datetime | None:
+        """The time that a writer gave; None where it gave none that can be read."""
+        try:
+            found = datetime.fromisoformat(time)
+        except (TypeError, ValueError):
+            return None
+        return found if found.tzinfo else found.replace(tzinfo=ZoneInfo(self.zone))
+
+    def moment(self, time: Any) -> datetime | str:
+        """What two spellings of one time have in common; the spelling itself where it can't be read."""
+        return self.instant(time) or str(time)
 
     @property
     def touched_names(self) -> set[str]:

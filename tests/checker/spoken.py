@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo
+from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from tests.checker.reading import text_of, time_of
 
@@ -24,7 +23,7 @@ _ROLES = {"agent": "assistant", "teller": "assistant"}
 
 def spoken(seen: Seen, acked: Sequence[Acked], given: Given) -> list[str]:
     """Return where the files say something else than was said."""
-    wrong = list(_ids_once(seen))
+    wrong = [*_ids_once(seen), *_counted(seen, given)]
     if given.offered is not None:
         wrong += [*_texts_once(seen, acked, given), *_as_said(seen, acked, given), *_invented(seen, given, given.offered)]
     return wrong + (_out_of_order(seen, acked, given) if given.ordered or given.by_writer else [])
@@ -39,6 +38,17 @@ def _texts_once(seen: Seen, acked: Sequence[Acked], given: Given) -> Iterator[st
     for text, count in found.items():
         if count > said[text] > 0:
             yield f"DOUBLE: {text[:40]!r} was said {said[text]} times, and is written {count} times"
+
+
+def _counted(seen: Seen, given: Given) -> Iterator[str]:
+    """Yield the words that are written more often than they were said, or at last more rarely than they were met."""
+    places = {(words.id, words.text, path.rpartition("/")[2]) for words, path in seen.texts() if words.text in given.counts}
+    found = Counter(text for _, text, _ in places)
+    for text, (met, said) in given.counts.items():
+        if found[text] > said:
+            yield f"DOUBLE: {text[:40]!r} was said {said} times, and is written {found[text]} times"
+        if given.all_written and found[text] < met:
+            yield f"LOST: {text[:40]!r} was met {met} times, and is written {found[text]} times"
 
 
 def _ids_once(seen: Seen) -> Iterator[str]:
@@ -59,9 +69,9 @@ def _as_said(seen: Seen, acked: Sequence[Acked], given: Given) -> Iterator[str]:
         roles = {_ROLES.get(one.role, one.role) for one in ones if one.role}
         if roles and all(one.role for one in ones) and _ROLES.get(role, role) not in roles:
             yield f"{identity} was said by {' or '.join(sorted(roles))}, and {where} has {role}"
-        times = [_instant(one.created_at, given) for one in ones]
+        times = [given.instant(one.created_at) for one in ones]
         known = [time for time in times if time]
-        at = _instant(created_at, given)
+        at = given.instant(created_at)
         if known and len(known) == len(times) and (at is None or all(abs(time - at) > _EXACT for time in known)):
             yield f"{identity} is of {ones[0].created_at}, and {where} has {created_at}"
 
@@ -96,15 +106,6 @@ def _out_of_order(seen: Seen, acked: Sequence[Acked], given: Given) -> list[str]
         pairs = (pair for of_one in writers.values() for pair in itertools.pairwise(of_one))
         wrong += [f"{b} stands behind {a} in {path}" for a, b in pairs if place[a] > place[b]]
     return wrong[:1]
-
-
-def _instant(time: Any, given: Given) -> datetime | None:
-    """The time that a writer gave; None where it gave none that can be read."""
-    try:
-        found = datetime.fromisoformat(time)
-    except (TypeError, ValueError):
-        return None
-    return found if found.tzinfo else found.replace(tzinfo=ZoneInfo(given.zone))
 
 
 def strings(value: object) -> Iterator[str]:

@@ -341,6 +341,32 @@ def test_checker_counts_messages_without_id_by_text_and_time() -> None:
     assert check({"history.json": history({"id": "m-1", **entry})}, twice, at) == ["LOST: 2026-02-01T02:00:00.000Z '好的'"]
 
 
+def test_checker_matches_a_message_without_id_by_its_instant() -> None:
+    said = (Acked("", "好的", "2026-02-01T10:00:00+08:00"),)
+    files = {"history.json": history({"id": "7", "role": "user", "text": "好的", "createdAt": "2026-02-01T02:00:00.000Z"})}
+    assert check(files, said, Given(NOW, "Asia/Shanghai", calm=False)) == []
+
+
+def test_checker_counts_repeated_texts_whatever_their_ids() -> None:
+    again = [Acked(f"m-{n}", "继续", f"2026-01-31T0{n}:00:00.000Z") for n in (1, 2)]
+    files = {"history.json": b"[]", f"memory/{YESTERDAY}": dated(*again)}
+
+    def counted(met: int, said: int, **given: bool) -> list[str]:
+        return check(files, (), Given(NOW, "Asia/Shanghai", calm=False, counts={"继续": (met, said)}, **given))
+
+    assert counted(2, 2, all_written=True) == []
+    assert counted(0, 1) == ["DOUBLE: '继续' was said 1 times, and is written 2 times"]
+    assert counted(3, 3, all_written=True) == ["LOST: '继续' was met 3 times, and is written 2 times"]
+    assert counted(3, 3) == []
+
+
+def test_checker_reads_files_with_crlf_and_a_bom() -> None:
+    files = good()
+    for path in (f"memory/{YESTERDAY}", "memory/summary/2026-01-20.md"):
+        files[path] = b"\xef\xbb\xbf" + files[path].replace(b"\n", b"\r\n")
+    assert judged(files) == []
+
+
 def test_checker_reports_modes_that_let_others_read() -> None:
     wrong = check(good(), SAID, Given(NOW, "Asia/Shanghai"), {"memory": 0o755, "history.json": 0o600})
     assert wrong == ["memory has mode 0755"]

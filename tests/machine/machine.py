@@ -18,12 +18,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from tests.simulation import others
 from tests.simulation.judge import judge, settled
+from tests.simulation.programs import OTHERS, WRITERS
 from tests.simulation.talk import Talker
 from tests.simulation.world import SimulatedWorld, cranked
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from tests.simulation.programs import Program
     from tests.simulation.talk import WindowMessage
 
 ZONE = "Asia/Shanghai"
@@ -42,6 +44,12 @@ _PEOPLE = (
     *(others.edit_summary, others.delete_summary, others.write_note, others.delete_block, others.delete_file),
     *(others.move_back, others.delete_state),
 )
+#: At most one program that writes history.json anew, and one of another kind.
+_PROGRAMS: st.SearchStrategy[tuple[type[Program] | None, ...]] = st.tuples(
+    st.sampled_from((None, *WRITERS)), st.sampled_from((None, *OTHERS))
+)
+#: How many messages a program says, what else it is told (see Program.act), and whether recalld looks when it has spoken.
+_ACTS = st.tuples(st.integers(1, 4), st.booleans(), st.booleans())
 
 
 class AnyOrder(RuleBasedStateMachine):
@@ -53,13 +61,14 @@ class AnyOrder(RuleBasedStateMachine):
         self.clock: AbstractContextManager[None]
         self.old: list[dict[str, Any]] = []
 
-    @initialize(seed=st.integers(0, 1_000))
-    def begin(self, seed: int) -> None:
+    @initialize(seed=st.integers(0, 1_000), programs=_PROGRAMS)
+    def begin(self, seed: int, programs: tuple[type[Program] | None, ...]) -> None:
         # nothing lies there: the index alone would, and no question is asked here
         self.world = SimulatedWorld(Path("/工作区"), str(seed), ZONE, _START)
         self.clock = cranked(self.world)
         self.clock.__enter__()
         self.talker = Talker(Random(seed))
+        self.world.programs = [program(self.world, self.talker) for program in programs if program]
 
     # ── programs ─────────────────────────────────────────────────────────────
 
@@ -90,6 +99,15 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(act=st.sampled_from((others.revise, others.strip, others.tear, lambda world: others.cap(world, 3))))
     def write_as_one_should_not(self, act: Any) -> None:
         act(self.world)
+
+    @precondition(lambda self: self.world.programs)
+    @rule(which=st.integers(0, 1), acts=st.lists(_ACTS, min_size=1, max_size=4))
+    def a_program_of_its_own_kind_acts(self, which: int, acts: list[tuple[int, bool, bool]]) -> None:
+        program = self.world.programs[which % len(self.world.programs)]
+        for count, anew, is_seen in acts:
+            program.act(count, anew=anew)
+            if is_seen:
+                self.world.tick()
 
     # ── people ───────────────────────────────────────────────────────────────
 

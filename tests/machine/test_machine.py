@@ -11,6 +11,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 import supervisor.archive.intake
 import supervisor.archive.journal
+import supervisor.archive.memory_folder
 from tests.machine.__main__ import main
 from tests.machine.machine import AnyOrder
 
@@ -42,6 +43,8 @@ def test_machine_command_continues_an_interrupted_run(tmp_path: Path) -> None:
 MUTANTS = {
     "forgets what is written": (supervisor.archive.journal.SeenJournal, "record_written", lambda *_: None),
     "puts nothing back": (supervisor.archive.intake, "_reinsert", lambda *_: None),
+    "takes one id for one message": (supervisor.archive.intake, "continues", lambda *_: True),
+    "takes copies for memory": (supervisor.archive.memory_folder, "copies", lambda *_: {}),
 }
 
 
@@ -49,5 +52,5 @@ MUTANTS = {
 def test_state_machine_finds_every_mutant(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(*MUTANTS[name])
     first = settings(SHARE, max_examples=200, phases=[Phase.generate], report_multiple_bugs=False)
-    with pytest.raises(BaseException, match=r"LOST|DOUBLE|bug|flag|settle|still there|no summary"):
+    with pytest.raises(BaseException, match=r"LOST|DOUBLE|bug|flag|settle|still there|no summary|not there"):
         run_state_machine_as_test(AnyOrder, settings=first)

@@ -149,6 +149,12 @@ class SimulatedDisk(ModelDisk):
         self._changed(folder)
         super().change(folder, sets, text, needs_other=needs_other)
 
+    def overwrite(self, number: int, data: bytes) -> None:
+        """Let a program that holds the file open write it anew in place; it syncs nothing."""
+        self._tree = None
+        self._stats.clear()
+        self.inodes[number] = self.inodes[number]._replace(data=data, durable=0, mtime_ns=self.tick())
+
     def settle_entry(self, folder: str, name: str, number: int) -> None:
         self._changed(folder)
         super().settle_entry(folder, name, number)
@@ -163,16 +169,18 @@ class SimulatedDisk(ModelDisk):
 
     def bytes_of(self, path: str) -> bytes | None:
         """Return the bytes of the file, None where there is none."""
-        folder, _, name = path.rpartition("/")
-        number = self.live.get(folder, {}).get(name)
+        number = self.number_of(path)
         return None if number is None else self.inodes[number].data
 
     def is_cursed(self, path: str) -> bool:
         """Tell whether a sync of the file failed: what was written to it may be lost, whatever is synced later."""
-        folder, _, name = path.rpartition("/")
-        number = self.live.get(folder, {}).get(name)
+        number = self.number_of(path)
         return number is not None and self.inodes[number].cursed
 
-    def has(self, path: str) -> bool:
+    def number_of(self, path: str) -> int | None:
+        """Return which file has this name now, by its inode; None where there is none."""
         folder, _, name = path.rpartition("/")
-        return name in self.live.get(folder, {})
+        return self.live.get(folder, {}).get(name)
+
+    def has(self, path: str) -> bool:
+        return self.number_of(path) is not None

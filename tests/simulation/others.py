@@ -24,7 +24,7 @@ _TROUBLE = {
     "broken": (errno.EIO, ("write", "sync", "rename", "sync_folder")),
     "forbidden": (errno.EACCES, ("create", "rename", "link", "unlink", "open_append")),
 }
-_FIELDS = ("role", "text", "createdAt")
+_FIELDS = ("role", "text", "content", "createdAt")
 
 
 # ── programs ─────────────────────────────────────────────────────────────────
@@ -36,9 +36,9 @@ def append_politely(world: SimulatedWorld, said: Sequence[WindowMessage]) -> Non
         return
     app = world.life.app
     with world.mortal(), contextlib.suppress(SupervisorError, OSError):
-        before = set(_box(world))
+        before = world.in_drop_box()
         app.append(*(one.raw for one in said))
-        new = set(_box(world)) - before
+        new = world.in_drop_box() - before - world.boxed.keys()  # another program may have dropped its own meanwhile
         if new:
             world.in_order = False
             world.boxed[new.pop()] = list(said)
@@ -55,15 +55,15 @@ def come(world: SimulatedWorld, said: Sequence[WindowMessage]) -> None:
 
 def drop(world: SimulatedWorld, said: Sequence[WindowMessage]) -> None:
     """Move a finished file into the drop-box: that is a promise."""
+    drop_as(world, f"inbox.d/new/{world.lives}-{next(world.places)}.json", said)
+
+
+def drop_as(world: SimulatedWorld, path: str, said: Sequence[WindowMessage]) -> None:
+    """Move a finished file into the drop-box by this name, whatever file has had it."""
     world.in_order = False  # when it is taken in nobody but recalld knows
-    path = f"inbox.d/new/{world.lives}-{next(world.places)}.json"
     raws = [one.raw for one in said]
     world.disk.plant(path, json.dumps(raws if len(raws) > 1 else raws[0]).encode())
-    world.boxed[path] = list(said)
-
-
-def _box(world: SimulatedWorld) -> list[str]:
-    return [f"inbox.d/new/{name}" for name in world.disk.live.get("inbox.d/new", ())]
+    world.boxed[world.disk.number_of(path) or 0] = list(said)
 
 
 def write_rudely(world: SimulatedWorld, said: Sequence[WindowMessage], *, names: bool = True) -> None:
@@ -112,6 +112,7 @@ def tear(world: SimulatedWorld) -> None:
     if len(data) > 2 and not world.forgetful:
         world.in_order = False
         world.rude = True  # it is put together again from a backup, with the flags that this has
+        world.rewrites += 1
         world.disk.plant("history.json", data[: world.rng.randrange(len(data) - 1)])
         world.unseen = []
 
@@ -132,7 +133,10 @@ def revise(world: SimulatedWorld) -> None:
 
 def put(world: SimulatedWorld, messages: Sequence[Any]) -> None:
     world.rude = True
-    world.nameless |= {one["text"] for one in messages if "id" not in one and isinstance(one.get("text"), str)}
+    world.rewrites += 1
+    stripped = [one for one in messages if "id" not in one and isinstance(one.get("text"), str)]
+    world.nameless |= {one["text"] for one in stripped}
+    world.bare |= {one["text"] for one in stripped if "createdAt" not in one or one["text"] in world.reused}
     world.disk.plant("history.json", json.dumps(messages, ensure_ascii=True).encode())
 
 
@@ -169,6 +173,7 @@ def delete_block(world: SimulatedWorld) -> None:
     path = _any_dated(world)
     if path is None:
         return
+    _tidy(world, path)
     data = world.disk.bytes_of(path) or b""
     words = _words(data)
     start = data.rfind(b"\n<!-- {")
@@ -187,6 +192,7 @@ def delete_file(world: SimulatedWorld) -> None:
     path = _any_dated(world)
     if path is None:
         return
+    _tidy(world, path)
     data = world.disk.bytes_of(path) or b""
     world.watch.taken(world.clock())
     world.deleted.update(_words(data))
@@ -196,6 +202,14 @@ def delete_file(world: SimulatedWorld) -> None:
     if world.rng.random() < 0.5:
         world.disk.plant(f"memory/projects/{name}", data)
         world.own[f"memory/projects/{name}"] = data
+
+
+def _tidy(world: SimulatedWorld, path: str) -> None:
+    """Delete the copies of a file first: else one of them is the only one that holds these words."""
+    name = path.rpartition("/")[2]
+    for copy in [copy for copy, original in world.copies.items() if original == name]:
+        world.disk.remove(copy)
+        del world.copies[copy], world.own[copy]
 
 
 def move_back(world: SimulatedWorld) -> None:
@@ -214,9 +228,15 @@ def delete_state(world: SimulatedWorld) -> bool:
     here = {(str(one.get("id")), one.get("text")) for one in world.history() or ()}
     here |= world.filed().keys()
     texts = {text for _, text in here}
-    if any(not world.disk.has(path) for path in world.boxed):
+    if world.disk.live.get(".recalld/replaced"):
+        return False  # a program may still be writing what is nowhere else
+    if world.boxed.keys() - world.in_drop_box():
         return False  # what was dropped has been taken in, and may stand in the journal alone
-    if world.unseen or any((one.id, one.text) not in here if one.id else one.text not in texts for one in kept(world)):
+    if (
+        world.unseen
+        or world.owed
+        or any((one.id, one.text) not in here if one.id else one.text not in texts for one in kept(world))
+    ):
         return False
     world.disk.remove_tree(".recalld")
     world.forgetful = True
@@ -256,6 +276,7 @@ def _messages(data: bytes | None) -> list[Any]:
 def trouble(world: SimulatedWorld, kind: str) -> None:
     """Let the disk refuse some of its calls, about half of them."""
     number, calls = _TROUBLE[kind]
+    world.has_refused = True
     rng = world.rng
     world.disk.refuse = lambda call: number if call in calls and rng.random() < 0.5 else 0
 
@@ -284,7 +305,9 @@ def _words(data: bytes) -> list[tuple[str, str]]:
 
 
 def _any(world: SimulatedWorld, folder: str) -> str | None:
-    paths = [path for path in world.disk.tree() if path.startswith(folder) and path.endswith(".md")]
+    paths = [
+        path for path in world.disk.tree() if path.startswith(folder) and path.endswith(".md") and path not in world.copies
+    ]
     return world.rng.choice(sorted(paths)) if paths else None
 
 

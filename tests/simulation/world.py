@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import itertools
 import json
+from collections import defaultdict
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from random import Random
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.service.round import Round
+    from tests.simulation.programs import Program
     from tests.simulation.talk import WindowMessage
 
 #: Settings of every life, small enough that caps and limits are met often.
@@ -92,13 +94,18 @@ class SimulatedWorld:
         self.rounds = 0
         self.promised: list[WindowMessage] = []
         self.unseen: list[WindowMessage] = []  # written by programs that take no lock, and not met yet
-        self.was_set_back = False
+        self.owed: list[WindowMessage] = []  # written into a file that recalld had put another in the place of, to be taken in
+        self.was_set_back = self.has_refused = False  # the clock, and the disk, at any time of this life
         self.nameless: set[str] = set()  # words that some program wrote without an id: they may be known under another
-        self.boxed: dict[str, list[WindowMessage]] = {}
+        self.reused: set[str] = set()  # words whose id other words have had as well
+        self.bare: set[str] = set()  # nameless, and without a time or an id of their own before: they may count as said again
+        self.boxed: dict[int, list[WindowMessage]] = {}  # what was dropped, by the inode of its file
         self.deleted: set[tuple[str, str]] = set()  # words that a person deleted
         self.touched: set[str] = set()
         self.thrown: set[str] = set()  # summaries that a person deleted, made anew or not
-        self.own: dict[str, bytes] = {}  # a person's files
+        self.own: dict[str, bytes] = {}  # a person's files, and the copies of machine files
+        self.copies: dict[str, str] = {}  # these copies, and the name of what they are copies of
+        self.respelt: set[str] = set()  # files whose line ends an editor has changed, and not a word
         self.above: dict[str, bytes] = {}  # summaries as a person left them
         self.in_order = True
         self.rude = False  # history.json was written without the lock, and no round has settled it since
@@ -106,6 +113,10 @@ class SimulatedWorld:
         self.forgetful = False  # .recalld/ was deleted, and no round has met history.json since
         self.places = itertools.count(1)
         self.late: list[tuple[str, bytes]] = []
+        self.programs: list[Program] = []
+        self.rewrites = 0  # how often a program wrote history.json anew
+        #: of words that are said again and again: how often they were met, and how often they were said
+        self.repeated: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
         self._is_nested = False
         self._filed: tuple[object, int, dict[tuple[str, str], str]] = (None, 0, {})  # of which files, and what
         self.start()
@@ -190,6 +201,8 @@ class SimulatedWorld:
         """What was not synced may be lost; what stands is a disk that the model allows."""
         mode = self.rng.choice((*MODES, "kill"))
         found = list(outcomes(self.disk.end(), mode, 6, self.rng.randrange(1000)))
+        if mode != "kill":
+            self.owed = []  # who wrote them synced nothing
         self.note(f"- {'killed' if mode == 'kill' else 'power lost'} at call {self.disk.operations}")
         self.stop()
         refuse = self.disk.refuse
@@ -203,7 +216,8 @@ class SimulatedWorld:
             texts = {text for _, text in named}
             self.unseen += [one for one in self.promised if one.text in texts and (one.id, one.text) not in named]
             self.promised = [one for one in self.promised if (one.id, one.text) in named]
-            self.boxed = {path: said for path, said in self.boxed.items() if self.disk.has(path)}  # the rest was taken in
+            taken_in = self.boxed.keys() - self.in_drop_box()
+            self.boxed = {number: said for number, said in self.boxed.items() if number not in taken_in}
         self.disk.refuse = refuse
         self.watch.restarted()
 
@@ -278,9 +292,9 @@ class SimulatedWorld:
         self._is_nested = True
         try:
             for _ in range(2):
-                life.workers.watch_leases()
+                life.watch_leases()
                 self.advance(timedelta(seconds=_LEASE_S))
-            life.workers.watch_leases()
+            life.watch_leases()
             as_it_was, self.model.time = self.model.time, "well"
             if self.rng.random() < 0.5:
                 other = life.main.worker(life.other_files, self.provider)
@@ -299,21 +313,22 @@ class SimulatedWorld:
         if self.behind:
             return
         self.forgetful = False
-        self.promised += [
-            said for path in [path for path in self.boxed if not self.disk.has(path)] for said in self.boxed.pop(path)
-        ]
+        self.promised += [said for number in sorted(self.boxed.keys() - self.in_drop_box()) for said in self.boxed.pop(number)]
         self.rude = self.rude and "settle" in done.errors
-        if self.unseen:
+        if self.unseen or self.owed:
             met = [(str(one.get("id", "")), one.get("text")) for one in self.history() or ()] + list(self.filed())
             ids = {text: identity for identity, text in met}
-            for said in self.unseen:
+            for said in (*self.unseen, *self.owed):
                 is_named = (said.id, said.text) in met
                 if not is_named and said.word and said.text in ids:  # it had no name, or a writer took it away
                     said.raw["id"] = ids[said.text]
                     is_named = True
                 if is_named:
                     self.promised.append(said)
+                    self.owed = [one for one in self.owed if one is not said]
             self.unseen = []
+        for program in self.programs:
+            program.met()
 
     def due_at(self) -> datetime | None:
         """Return when the supervisor would wake by itself; None where there is none."""
@@ -351,6 +366,11 @@ class SimulatedWorld:
             return read_history(data) if data is not None else None
         except Unreadable:
             return None
+
+    def in_drop_box(self) -> set[int]:
+        """Return the files that nobody has taken in yet, by inode."""
+        folders = [names for folder, names in self.disk.live.items() if folder.startswith("inbox.d/")]
+        return {number for names in folders for number in names.values()}
 
     def filed(self) -> dict[tuple[str, str], str]:
         """Return the path of the dated file of every message that is written, by id and words."""
@@ -419,10 +439,14 @@ class Life:
         try:
             self._lock.check()
             done = self.supervisor.tick(self._world.clock())
-            self.workers.watch_leases()
+            self.watch_leases()
         except LockLost:
             return None
         return done
+
+    def watch_leases(self) -> None:
+        """What run() does after each look; what the disk refuses is told with the next round."""
+        self.supervisor._attempt("leases", self.workers.watch_leases, None)
 
     def seen_dead(self) -> None:
         """What start_if_needed() does when the worker has ended."""
