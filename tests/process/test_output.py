@@ -47,6 +47,9 @@ def output_of(kind: str) -> Iterator[int]:
         os.close(reader)
 
 
+NO_SPACE = (
+    "recalld: standard output could not be read or written: No space left on device; check the disk and its free space.\n"
+)
 KINDS = ["a stalled reader", "a reader who is gone", "a full disk"]
 
 
@@ -74,6 +77,21 @@ def test_worker_ends_whatever_becomes_of_its_output(recalld, kind):
         until(lambda: list(results.glob("*.json")), process)
         process.send_signal(signal.SIGTERM)
         assert ended(process) == Ended(0, "", "")
+
+
+@pytest.mark.parametrize("buffered", [{}, {"PYTHONUNBUFFERED": "1"}])
+@pytest.mark.parametrize("words", ["status", "run --until-settled --no-worker", "append --role user --text 早上好"])
+def test_cli_names_the_output_that_cannot_be_written(recalld, words, buffered):
+    with output_of("a full disk") as stdout:
+        done = ended(recalld.start("-w", str(recalld.root), *words.split(), stdout=stdout, **buffered))
+    assert (done.code, done.err) == (74, NO_SPACE)
+
+
+def test_append_works_when_its_output_is_closed(recalld):
+    shell = ["sh", "-c", 'exec "$@" >&-', "sh"]
+    words = ("-w", str(recalld.root), "append", "--role", "user", "--text", "猫的疫苗约在九月。")
+    assert ended(recalld.start(*words, before=shell)) == Ended(0, "", "")
+    assert "疫苗" in (recalld.root / "history.json").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("kind", KINDS[1:])

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from supervisor.protocol.errors import Busy
+from supervisor.protocol.errors import Busy, NoProcess
 from supervisor.service.daemon import Supervisor
 from supervisor.service.lock import supervisor_lock
 from supervisor.service.workers import Workers
@@ -284,3 +284,11 @@ def test_loop_tells_of_a_refused_call_once(site: str) -> None:
 def test_loop_does_its_work_after_a_refused_call(site: str) -> None:
     assert refusals(site)
     assert [refused for refused in refusals(site) if life(refused).done != life().done] == []
+
+
+def test_workers_say_that_the_system_starts_no_process(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.write([message_on("2026-01-10")])
+    world.round("all")
+    monkeypatch.setattr(sys, "executable", "/没有")
+    with pytest.raises(NoProcess, match=r"no worker can be started: No such file or directory; end other programs, or raise"):
+        Workers(world.ws, world.clock).start_if_needed()

@@ -30,8 +30,11 @@ _MANY: Final = 8
 
 
 def show(text: str) -> None:
-    """Print the text for a person; what a terminal would obey is shown as an escape."""
-    print(printable(text))
+    """Print the text for a person; what a terminal would obey is shown as an escape. An OSError names standard output."""
+    try:
+        print(printable(text))
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "standard output") from error
 
 
 def as_json(value: object) -> str:

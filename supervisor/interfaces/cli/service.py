@@ -150,7 +150,8 @@ def _acknowledge(ids: list[str], *, json: bool) -> None:
     try:
         for identity in ids:
             show(as_json({"id": identity}) if json else identity)
-        sys.stdout.flush()
+        if sys.stdout:  # None if the caller has closed it
+            sys.stdout.flush()
     except OSError as error:
         raise typer.Exit(unprinted(error) or StorageError.exit_code) from error
 
