@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.archive.identity import content_id
 from supervisor.protocol.clock import to_wire
-from supervisor.protocol.errors import BadFile, BadRequest, Busy, Conflict
+from supervisor.protocol.errors import BadFile, BadRequest, Busy, Conflict, from_os_error
 from supervisor.protocol.files import digest_of
 from supervisor.protocol.lenient_json import parse_json, render_json
 from supervisor.protocol.message import History, InvalidEntry, Message, read_message, with_id, with_timestamp
@@ -149,6 +149,10 @@ def append(
     try:
         history.change(partial(_with, new=tuple(messages)), then=lambda _: journal.append_seen(messages))
     except (BadFile, Busy, Conflict):
+        drop_box.put(messages)
+    except OSError as error:
+        if not isinstance(from_os_error(error, "history.json"), BadFile):  # else the lock or the file is a folder or a link
+            raise
         drop_box.put(messages)
     return [message.id for message in messages]
 

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 #: How often to write when another program changes the file meanwhile.
 _WRITE_TRIES: Final = 5
-#: How often, and after how many seconds each, to read an unreadable file again before it counts as damaged.
-_READ_TRIES: Final = 8
+#: How long a file that can't be read may be under the hands of a program that writes it in place, in seconds.
+_PATIENCE_S: Final = 2.0
+#: After how many seconds it is read again; at least three times.
 _READ_AGAIN_S: Final = 0.25
 
 
@@ -41,15 +42,16 @@ class HistoryStore:
         self._history: History = ()
         self._damaged: Stat | None = None  # the damaged version, for which it does not wait again
 
-    def read(self) -> History:
+    def read(self, patience_s: float = _PATIENCE_S) -> History:
         """
         Return the messages; none when there is no file and never was one. The same object while nothing changed.
 
-        BadFile when the file is damaged, or when it is missing although its backup exists.
+        A file that can't be read is read again for *patience_s* seconds: a program may be writing it in place. BadFile when the
+        file is damaged, or when it is missing although its backup exists.
         """
         stat = self._files.disk.stat(self._paths.history)
         if stat is None or stat != self._stat:
-            self._parse(self._read_patiently(stat))
+            self._parse(self._read_patiently(stat, patience_s))
         return self._history
 
     def change(self, step: Callable[[History], History], then: Callable[[History], None] | None = None) -> History:
@@ -101,14 +103,15 @@ class HistoryStore:
 
     # ── steps ────────────────────────────────────────────────────────────────
 
-    def _read_patiently(self, stat: Stat | None) -> FileVersion | None:
+    def _read_patiently(self, stat: Stat | None, patience_s: float) -> FileVersion | None:
         """Return the file; when it is no JSON, wait for a program that may be writing it in place."""
-        version = self._files.read_stable(self._paths.history)
-        for _ in range(0 if stat == self._damaged else _READ_TRIES):
+        version = self._files.read_stable(self._paths.history, patience_s)
+        waits = 0 if stat == self._damaged else round(max(patience_s / _READ_AGAIN_S, 3))
+        for _ in range(waits):
             if version is None or _is_json(version.data):
                 break
-            self._files.pause(_READ_AGAIN_S)
-            version = self._files.read_stable(self._paths.history)
+            self._files.pause(patience_s / waits)
+            version = self._files.read_stable(self._paths.history, patience_s)
         return version
 
     def _write(self, after: History, version: FileVersion | None) -> None:

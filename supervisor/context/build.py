@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from supervisor.context.history_window import MESSAGE_TOKENS, Budgets, Window, WindowLimits, WindowMessage, share, window
@@ -46,6 +47,8 @@ Recall: TypeAlias = "Callable[[str, datetime, Sequence[Message]], SearchResult]"
 
 #: A text with more characters than this for each token of the context fills it, whatever they are.
 _CHARS_PER_TOKEN: Final = 8
+#: How long a turn waits for a history.json that can't be read, in seconds: it has to be answered within 250 ms.
+_PATIENCE_S: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +90,7 @@ def read_input(
     events: Events,
 ) -> Asked:
     """Return what is asked, with the conversation before it: *question*, asked in *chat*, or the open inputs of inbox.json."""
-    messages: History = _attempt("history", history.read, (), paths, events)
+    messages: History = _attempt("history", partial(history.read, _PATIENCE_S), (), paths, events)
     inbox: tuple[Message, ...] = ()
     if question is None:
         inbox = _attempt("inbox", lambda: _read_inbox(files, paths, zone), (), paths, events)

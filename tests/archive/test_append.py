@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -128,6 +129,20 @@ def test_append_uses_the_drop_box_while_history_is_damaged(world):
     world.round()
     assert identity in [raw["id"] for raw in world.history()]
     assert list(world.paths.drop_box.iterdir()) == []
+
+
+@pytest.mark.parametrize("make", [os.mkdir, lambda path: os.symlink("elsewhere", path)], ids=["folder", "link"])
+def test_append_uses_the_drop_box_when_the_lock_is_no_file(world, make):
+    world.write(talk("2026-01-31T09:00", 2))
+    world.paths.history_lock.unlink(missing_ok=True)
+    make(world.paths.history_lock)
+    (identity,) = world.append({"role": "user", "text": "锁是一个文件夹。"})
+    assert len(world.dropped()) == 1
+    world.round()
+    assert "history.json.lock" in str(world.events.of("degraded")[0]["why"])
+    world.paths.history_lock.rename(world.root / "away")
+    world.round()
+    assert (world.ids()[-1], world.dropped()) == (identity, [])
 
 
 def test_append_uses_the_drop_box_when_history_keeps_changing(world, monkeypatch):

@@ -285,3 +285,22 @@ def test_replay_uses_the_audience_of_the_original_group(world):
     found = SearchResult(how="bm25", hits=(Hit(shared, 4.0), *FOUND.hits), terms=("花生",))
     world.save_receipt(world.inject(None, found))
     assert world.replay(world.why(), lambda *_: found).difference == ()
+
+
+@pytest.mark.parametrize("data", [b"[", b'[{"role": "user", "te'])
+def test_read_input_waits_at_most_a_tenth_of_a_second_for_history(world, data):
+    world.write(talk("2026-01-31T09:00", 2))
+    world.settle()
+    world.write(data)
+    for _ in range(2):
+        world.reopen()
+        pauses: list[float] = []
+        world.files.pause = pauses.append
+        assert not world.read_input("备份在哪？").before
+        assert 0 < sum(pauses) <= 0.1
+
+
+def test_read_input_takes_a_history_that_is_written_meanwhile(world):
+    world.write(b"[")
+    world.files.pause = lambda _: world.write(talk("2026-01-31T09:00", 2))
+    assert len(world.read_input("备份在哪？").before) == 2
