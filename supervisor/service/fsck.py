@@ -153,7 +153,8 @@ def _is_cut_off(data: bytes, file: DatedFile, recorded: Sequence[Key]) -> bool:
     there = {block.key[0] for block in file.blocks}
     is_there = [identity in there for identity, _ in recorded]
     lacks_the_last = is_there == sorted(is_there, reverse=True)
-    return len(file.blocks) < file.count and lacks_the_last and not data.endswith((b"\n\n", b"\n\r\n"))
+    is_short = len(file.blocks) < file.count and not file.has_more  # else the message is there, in a block that a person broke
+    return is_short and lacks_the_last and not data.endswith((b"\n\n", b"\n\r\n"))
 
 
 def _check_flags(history: tuple[object, ...], in_files: set[Key], ws: Workspace, ledger: Ledger) -> None:

@@ -98,6 +98,15 @@ def test_fsck_calls_no_message_taken_from_the_middle_cut_off(world, taken):
     assert (account(world).removed, account(world).is_sound) == (1, True)
 
 
+def test_fsck_calls_no_file_with_a_broken_last_message_cut_off(world):
+    world.write(talk("2026-01-30T09:00", 2))
+    world.settle()
+    path = world.root / next(iter(world.dated_files()))
+    before, mark, last = path.read_text().rpartition('"createdAt"')
+    path.write_text(before + mark.replace("createdAt", "at") + last)
+    assert account(world).is_sound
+
+
 def test_fsck_names_the_lost_messages_of_a_deleted_file(world):
     world.write(talk("2026-01-30T09:00", 2))
     world.settle()
