@@ -41,7 +41,7 @@ class Known:
     in_history: Mapping[str, str] = field(default_factory=dict)  # id → digest of its words when last read, in their order
     times: Mapping[str, str] = field(default_factory=dict)  # id → wire time of first sight, where recalld gave it
     ids: Collection[str] = ()  # in the order of first sight
-    has_met: Callable[[Key], bool] = lambda _: False  # whether these words were met under this id
+    holds: Callable[[Key], bool] = lambda _: False  # whether these words were met under this id
 
 
 def assign_ids(history: History, known: Known, now: datetime, future: timedelta = FUTURE) -> History:
@@ -81,7 +81,7 @@ def renumbered(history: History, known: Known) -> dict[Key, Key]:
     many messages. Such a message is known by its time, role and words; without a time by its place.
     """
     messages = [entry for entry in history if isinstance(entry, Message) and entry.id]
-    unmet = [message for message in messages if not known.has_met(message.key)]
+    unmet = [message for message in messages if not known.holds(message.key)]
     if not unmet:
         return {}
     timeless = [message for message in messages if message.given_at is None]
@@ -99,7 +99,7 @@ def renumbered(history: History, known: Known) -> dict[Key, Key]:
             ids = [identity for fingerprint in message.fingerprints for identity in known.by_fingerprint.get(fingerprint, ())]
             keys = [(identity, message.text_digest) for identity in ids if is_reused or _is_derived(identity)]
             free += [key for key in keys if key not in taken]
-        found = next(filter(known.has_met, free), None)
+        found = next(filter(known.holds, free), None)
         if found:
             first[message.key] = found
             taken.add(found)
@@ -197,7 +197,7 @@ def _is_possible(message: Message, known: Known, latest: datetime) -> bool:
 def _with_time(message: Message, known: Known, now: datetime, future: timedelta) -> Message:
     is_possible = _is_possible(message, known, now + future)
     # the time of first sight is that of these words: other words under the id may be another message
-    if message.id in known.times and known.has_met(message.key) and ("createdAtFound" not in message.raw or not is_possible):
+    if message.id in known.times and known.holds(message.key) and ("createdAtFound" not in message.raw or not is_possible):
         return with_timestamp(message, from_wire(known.times[message.id]))
     return message if is_possible else with_timestamp(message, now)
 

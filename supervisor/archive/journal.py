@@ -65,14 +65,10 @@ class JournalState:
         """Tell whether a message with this id is written, whatever its text."""
         return identity in self._words
 
-    def has_met(self, key: Key) -> bool:
-        """Tell whether a message with this id and text is written, or was seen and waits for it."""
-        return key in self._written or key in self.unwritten
-
     @property
     def known(self) -> Known:
         """The messages seen before, as `assign_ids` needs them."""
-        return Known(self._by_fingerprint, self.in_history, self._times, self._ids, self.has_met)
+        return Known(self._by_fingerprint, self.in_history, self._times, self._ids, self.holds)
 
     @property
     def written(self) -> Mapping[Key, str]:
