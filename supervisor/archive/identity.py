@@ -38,7 +38,7 @@ class Known:
     """The messages seen before: their ids, fingerprints and words, and which were in history.json last."""
 
     by_fingerprint: Mapping[str, Sequence[str]] = field(default_factory=dict)  # ids in the order of first sight
-    in_history: Mapping[str, str] = field(default_factory=dict)  # id → digest of its words when last read, in their order
+    in_history: Collection[Key] = ()  # what history.json held when it was last read, in its order
     times: Mapping[str, str] = field(default_factory=dict)  # id → wire time of first sight, where recalld gave it
     ids: Collection[str] = ()  # in the order of first sight
     holds: Callable[[Key], bool] = lambda _: False  # whether these words were met under this id
@@ -85,7 +85,7 @@ def renumbered(history: History, known: Known) -> dict[Key, Key]:
     if not unmet:
         return {}
     timeless = [message for message in messages if message.given_at is None]
-    places = _keys_by_place(timeless, known.in_history.items(), {message.id for message in timeless}.__contains__)
+    places = _keys_by_place(timeless, known.in_history)
     by_place = {timeless[n].key: key for n, key in places.items()}
     may_have_left = {message.key for message in timeless[: max(places, default=0)]}
     present = {message.key for message in messages}
@@ -207,7 +207,7 @@ def _with_ids(history: History, known: Known) -> History:
     messages = [(n, entry) for n, entry in enumerate(history) if isinstance(entry, Message)]
     used = {(ids.get(n, message.id), message.text_digest) for n, message in messages}
     used_ids = {identity for identity, _ in used}
-    last_known = max((n for n, message in messages if n in ids or message.id in known.in_history), default=-1)
+    last_known = max((n for n, message in messages if n in ids or message.key in known.in_history), default=-1)
     entries = []
     for n, entry in enumerate(history):
         if isinstance(entry, Message) and not entry.id:
@@ -235,7 +235,7 @@ def _known_ids(history: History, known: Known) -> dict[int, str]:
     timeless = [(n, message) for n, message in nameless if not message.created_at]
     if not timeless:
         return ids
-    before = [key for key in known.in_history.items() if key not in used]
+    before = [key for key in known.in_history if key not in used]
     places = _keys_by_place([message for _, message in timeless], before, _is_derived)
     if places:
         return ids | {timeless[n][0]: key[0] for n, key in places.items()}
@@ -245,7 +245,9 @@ def _known_ids(history: History, known: Known) -> dict[int, str]:
     return ids | {n: identity for (n, _), identity in zip(timeless, seen[len(seen) - overlap :], strict=False)}
 
 
-def _keys_by_place(messages: Sequence[Message], before: Iterable[Key], is_own: Callable[[str], bool]) -> dict[int, Key]:
+def _keys_by_place(
+    messages: Sequence[Message], before: Iterable[Key], is_own: Callable[[str], bool] = lambda _: False
+) -> dict[int, Key]:
     """Return, by position, the keys by which history.json held these messages *before*; *is_own* tells their writer's ids."""
     words = {message.text_digest for message in messages}
     # what another program had added among them, and their writer does not have, says nothing of their order
@@ -263,7 +265,7 @@ def _free_ids(message: Message, known: Known, used: Collection[Key]) -> Iterator
     """Yield the ids of its fingerprints that are free for its words, first those that were in history.json last."""
     ids = [identity for fingerprint in message.fingerprints for identity in known.by_fingerprint.get(fingerprint, ())]
     free = [identity for identity in ids if (identity, message.text_digest) not in used]
-    yield from sorted(free, key=lambda identity: identity not in known.in_history)
+    yield from sorted(free, key=lambda identity: (identity, message.text_digest) not in known.in_history)
 
 
 def _overlap(before: Sequence[str], after: Sequence[str]) -> int:

@@ -38,7 +38,7 @@ def known_of(history: History, here: History | None = None) -> Known:
             if "createdAtFound" in one.raw:
                 times[one.id] = str(one.raw["createdAt"])
     keys = {one.key for one in history if isinstance(one, Message)}
-    last = dict(one.key for one in (history if here is None else here) if isinstance(one, Message))
+    last = [one.key for one in (history if here is None else here) if isinstance(one, Message)]
     return Known(by_base, last, times, ids(history), keys.__contains__)
 
 
