@@ -53,11 +53,6 @@ def assign_ids(history: History, known: Known, now: datetime, future: timedelta 
     )
 
 
-def content_id(message: Message) -> str:
-    """Return the id of a message whose writer gave none: the same whenever it is met again."""
-    return f"m-{message.fingerprint}"
-
-
 def continues(old: Message, new: Message) -> bool:
     """
     Tell whether *new* is *old* with newer words, and no other message that was given its id.
@@ -309,7 +304,7 @@ def _anchors(before: Sequence[str], after: Sequence[str]) -> dict[int, int]:
 
 
 def _new_id(message: Message, known: Known, used: Collection[str]) -> str:
-    first = identity = content_id(message)
+    first = identity = f"m-{message.fingerprint}"
     n = 1
     while identity in used or identity in known.ids:
         n += 1
