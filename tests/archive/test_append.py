@@ -65,6 +65,7 @@ def test_append_adds_the_same_message_only_once(world):
 @pytest.mark.parametrize("settled", [False, True])
 def test_append_adds_a_line_that_stands_twice_or_is_sent_again_once(world, raw, settled):
     first = add(world, raw, say("别的话"), raw)
+    assert len(world.history()) == 2
     if settled:
         world.settle()
         world.write([])
