@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.archive.identity import content_id
 from supervisor.protocol.clock import to_wire
 from supervisor.protocol.errors import BadFile, BadRequest, Busy, Conflict, from_os_error
 from supervisor.protocol.files import digest_of
@@ -179,7 +178,7 @@ def read_lines(lines: Iterable[bytes], zone: tzinfo, first: int) -> tuple[list[d
 
 
 def new_id(now: datetime, entropy: bytes) -> str:
-    """Return a ULID: 26 characters that sort by time, from *now* and 10 random bytes."""
+    """Return a ULID: 26 characters that sort by time, from *now* and the first 10 bytes of *entropy*."""
     number = int(now.timestamp() * 1000) << 80 | int.from_bytes(entropy[:10])
     return "".join(_ALPHABET[number >> shift & 31] for shift in range(125, -1, -5))
 
@@ -198,8 +197,10 @@ def _message(raw: dict[str, Any], now: datetime, entropy: bytes, settings: Archi
     entry = read_message(fields, settings.zone)
     if isinstance(entry, InvalidEntry):
         raise BadRequest("message", entry.why)
-    if not entry.id:  # with a time of its own it is the same message when it is sent again
-        entry = with_id(entry, content_id(entry) if is_timed and entry.created_at else new_id(now, entropy))
+    if not entry.id and is_timed and entry.created_at:  # it is the same message when it is sent again
+        entry = with_id(entry, new_id(entry.created_at, hashlib.sha256(entry.fingerprint.encode()).digest()))
+    elif not entry.id:
+        entry = with_id(entry, new_id(now, entropy))
     is_possible = entry.created_at is not None and entry.created_at - now <= settings.future_limit
     return entry if is_possible else with_timestamp(entry, now)
 

@@ -38,10 +38,10 @@ class Known:
     """The messages seen before: their ids, fingerprints and words, and which were in history.json last."""
 
     by_fingerprint: Mapping[str, Sequence[str]] = field(default_factory=dict)  # ids in the order of first sight
-    in_history: Mapping[str, str] = field(default_factory=dict)  # id → digest of its words when last read, in their order
+    in_history: Collection[Key] = ()  # what history.json held when it was last read, in its order
     times: Mapping[str, str] = field(default_factory=dict)  # id → wire time of first sight, where recalld gave it
     ids: Collection[str] = ()  # in the order of first sight
-    has_met: Callable[[Key], bool] = lambda _: False  # whether these words were met under this id
+    holds: Callable[[Key], bool] = lambda _: False  # whether these words were met under this id
 
 
 def assign_ids(history: History, known: Known, now: datetime, future: timedelta = FUTURE) -> History:
@@ -51,11 +51,6 @@ def assign_ids(history: History, known: Known, now: datetime, future: timedelta 
     return tuple(
         _with_time(entry, known, now, future) if isinstance(entry, Message) else entry for entry in _with_ids(history, known)
     )
-
-
-def content_id(message: Message) -> str:
-    """Return the id of a message whose writer gave none: the same whenever it is met again."""
-    return f"m-{message.fingerprint}"
 
 
 def continues(old: Message, new: Message) -> bool:
@@ -81,11 +76,11 @@ def renumbered(history: History, known: Known) -> dict[Key, Key]:
     many messages. Such a message is known by its time, role and words; without a time by its place.
     """
     messages = [entry for entry in history if isinstance(entry, Message) and entry.id]
-    unmet = [message for message in messages if not known.has_met(message.key)]
+    unmet = [message for message in messages if not known.holds(message.key)]
     if not unmet:
         return {}
     timeless = [message for message in messages if message.given_at is None]
-    places = _keys_by_place(timeless, known.in_history.items(), {message.id for message in timeless}.__contains__)
+    places = _keys_by_place(timeless, known.in_history)
     by_place = {timeless[n].key: key for n, key in places.items()}
     may_have_left = {message.key for message in timeless[: max(places, default=0)]}
     present = {message.key for message in messages}
@@ -99,7 +94,7 @@ def renumbered(history: History, known: Known) -> dict[Key, Key]:
             ids = [identity for fingerprint in message.fingerprints for identity in known.by_fingerprint.get(fingerprint, ())]
             keys = [(identity, message.text_digest) for identity in ids if is_reused or _is_derived(identity)]
             free += [key for key in keys if key not in taken]
-        found = next(filter(known.has_met, free), None)
+        found = next(filter(known.holds, free), None)
         if found:
             first[message.key] = found
             taken.add(found)
@@ -197,7 +192,7 @@ def _is_possible(message: Message, known: Known, latest: datetime) -> bool:
 def _with_time(message: Message, known: Known, now: datetime, future: timedelta) -> Message:
     is_possible = _is_possible(message, known, now + future)
     # the time of first sight is that of these words: other words under the id may be another message
-    if message.id in known.times and known.has_met(message.key) and ("createdAtFound" not in message.raw or not is_possible):
+    if message.id in known.times and known.holds(message.key) and ("createdAtFound" not in message.raw or not is_possible):
         return with_timestamp(message, from_wire(known.times[message.id]))
     return message if is_possible else with_timestamp(message, now)
 
@@ -207,7 +202,7 @@ def _with_ids(history: History, known: Known) -> History:
     messages = [(n, entry) for n, entry in enumerate(history) if isinstance(entry, Message)]
     used = {(ids.get(n, message.id), message.text_digest) for n, message in messages}
     used_ids = {identity for identity, _ in used}
-    last_known = max((n for n, message in messages if n in ids or message.id in known.in_history), default=-1)
+    last_known = max((n for n, message in messages if n in ids or message.key in known.in_history), default=-1)
     entries = []
     for n, entry in enumerate(history):
         if isinstance(entry, Message) and not entry.id:
@@ -235,7 +230,7 @@ def _known_ids(history: History, known: Known) -> dict[int, str]:
     timeless = [(n, message) for n, message in nameless if not message.created_at]
     if not timeless:
         return ids
-    before = [key for key in known.in_history.items() if key not in used]
+    before = [key for key in known.in_history if key not in used]
     places = _keys_by_place([message for _, message in timeless], before, _is_derived)
     if places:
         return ids | {timeless[n][0]: key[0] for n, key in places.items()}
@@ -245,7 +240,9 @@ def _known_ids(history: History, known: Known) -> dict[int, str]:
     return ids | {n: identity for (n, _), identity in zip(timeless, seen[len(seen) - overlap :], strict=False)}
 
 
-def _keys_by_place(messages: Sequence[Message], before: Iterable[Key], is_own: Callable[[str], bool]) -> dict[int, Key]:
+def _keys_by_place(
+    messages: Sequence[Message], before: Iterable[Key], is_own: Callable[[str], bool] = lambda _: False
+) -> dict[int, Key]:
     """Return, by position, the keys by which history.json held these messages *before*; *is_own* tells their writer's ids."""
     words = {message.text_digest for message in messages}
     # what another program had added among them, and their writer does not have, says nothing of their order
@@ -263,7 +260,7 @@ def _free_ids(message: Message, known: Known, used: Collection[Key]) -> Iterator
     """Yield the ids of its fingerprints that are free for its words, first those that were in history.json last."""
     ids = [identity for fingerprint in message.fingerprints for identity in known.by_fingerprint.get(fingerprint, ())]
     free = [identity for identity in ids if (identity, message.text_digest) not in used]
-    yield from sorted(free, key=lambda identity: identity not in known.in_history)
+    yield from sorted(free, key=lambda identity: (identity, message.text_digest) not in known.in_history)
 
 
 def _overlap(before: Sequence[str], after: Sequence[str]) -> int:
@@ -307,7 +304,7 @@ def _anchors(before: Sequence[str], after: Sequence[str]) -> dict[int, int]:
 
 
 def _new_id(message: Message, known: Known, used: Collection[str]) -> str:
-    first = identity = content_id(message)
+    first = identity = f"m-{message.fingerprint}"
     n = 1
     while identity in used or identity in known.ids:
         n += 1

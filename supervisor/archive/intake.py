@@ -263,9 +263,9 @@ def _reinsert(history: HistoryStore, journal: SeenJournal, events: Events) -> No
         if isinstance(entry, Message):
             present[entry.id].append(entry)
     gone = [m for m in journal.unwritten.values() if all(m.key != one.key for one in present.get(m.id, ()))]
-    replaced = [m.key for m in gone if any(continues(m, one) for one in present.get(m.id, ()))]
+    replaced = dict.fromkeys(m.key for m in gone if any(continues(m, one) for one in present.get(m.id, ())))
     lost = [m for m in gone if m.key not in replaced and m.key not in journal.reinserted]
-    journal.record_replaced(replaced)
+    journal.record_replaced([*replaced])
     # a lost message whose id is another's now can't stand beside it: the archive takes it from the journal
     journal.record_reinserted([message.key for message in lost])
     copies = [message for message in lost if message.id not in present]

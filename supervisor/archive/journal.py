@@ -47,7 +47,7 @@ class JournalState:
         self._times: dict[str, str] = {}
         self._ids: dict[str, str] = {}  # each id to itself, so that equal strings are kept in memory once
         self._words: dict[str, str] = {}  # the digest of the words that were written last, by id
-        self.in_history: dict[str, str] = {}  # what history.json held when it was last read: id → digest of its words
+        self.in_history: dict[Key, None] = {}  # what history.json held when it was last read, in its order
         self.unwritten: dict[Key, Message] = {}
         self.reinserted: set[Key] = set()  # un-written messages that were put back into history.json once
         self.names: set[str] = set()  # of the dated files that recalld made
@@ -65,14 +65,10 @@ class JournalState:
         """Tell whether a message with this id is written, whatever its text."""
         return identity in self._words
 
-    def has_met(self, key: Key) -> bool:
-        """Tell whether a message with this id and text is written, or was seen and waits for it."""
-        return key in self._written or key in self.unwritten
-
     @property
     def known(self) -> Known:
         """The messages seen before, as `assign_ids` needs them."""
-        return Known(self._by_fingerprint, self.in_history, self._times, self._ids, self.has_met)
+        return Known(self._by_fingerprint, self.in_history, self._times, self._ids, self.holds)
 
     @property
     def written(self) -> Mapping[Key, str]:
@@ -102,8 +98,8 @@ class JournalState:
             case "written":
                 self._apply_written(value, fields["file"], is_note=bool(fields.get("by")), moved=bool(fields.get("moved")))
             case "left":
-                for identity in value:
-                    self.in_history.pop(identity, None)
+                for one in value:
+                    self._apply_left(one)
             case "here":
                 for one in value:
                     self._apply_here(one)
@@ -121,23 +117,34 @@ class JournalState:
             case "dropped":
                 for identity, digest in value:
                     self.unwritten.pop((identity, digest), None)
+                    self.in_history.pop((identity, digest), None)
 
     def _apply_seen(self, raw: object) -> None:
         message = read_message(raw, self._zone)
         if not isinstance(message, Message) or not message.id:
             return
         self._learn(message.id, message.fingerprints)
-        self.in_history[message.id] = message.text_digest
+        self.in_history.setdefault(message.key)
         if "createdAtFound" in message.raw and message.created_at:
             self._times[message.id] = to_wire(message.created_at)
         if message.key not in self._written:
             self.unwritten[message.key] = message
 
     def _apply_here(self, one: object) -> None:
-        """Add an id, or an id and the digest of the words that it stands for now, behind those before it."""
-        identity, digest = (str(part) for part in one) if isinstance(one, list) else (str(one), "")
-        last = self.in_history.pop(identity, "") or self._words.get(identity, "")
-        self.in_history[identity] = digest or last
+        """Add an id and the digest of its words behind those before it; an older line has the id alone."""
+        identity, digest = (str(part) for part in one) if isinstance(one, list) else (str(one), self._words.get(str(one), ""))
+        if digest:
+            self.in_history.pop((identity, digest), None)
+            self.in_history[identity, digest] = None
+
+    def _apply_left(self, one: object) -> None:
+        """Remove an id with the digest of its words; an older line has the id alone."""
+        if isinstance(one, list):
+            identity, digest = one
+            self.in_history.pop((identity, digest), None)
+        else:
+            for key in [key for key in self.in_history if key[0] == one]:
+                del self.in_history[key]
 
     def _apply_written(self, messages: Any, file: str, *, is_note: bool, moved: bool) -> None:
         if day_of_name(file) is None:
@@ -174,9 +181,9 @@ class JournalState:
         listed = {key[0] for key in self._written} | {key[0] for key in self.unwritten}
         lines += _line("known", [[identity, *fingerprints[identity]] for identity in self._ids if identity not in listed])
         lines += _line("times", [list(pair) for pair in sorted(self._times.items())])
-        lines += _line("here", [list(key) for key in self.in_history.items()])
+        lines += _line("here", [list(key) for key in self.in_history])
         lines += _line("back", [list(key) for key in sorted(self.reinserted)])
-        return lines + _line("left", sorted({key[0] for key in self.unwritten} - self.in_history.keys()))
+        return lines + _line("left", [list(key) for key in sorted(self.unwritten.keys() - self.in_history.keys())])
 
 
 class SeenJournal(JournalState):
@@ -247,14 +254,12 @@ class SeenJournal(JournalState):
 
     def record_history(self, history: Iterable[object]) -> None:
         """Record which messages history.json holds, and which have left it."""
-        held = dict(entry.key for entry in history if isinstance(entry, Message))
-        kept = {identity for identity, _ in self.unwritten}
-        left = [identity for identity in self.in_history if identity not in held and identity not in kept]
-        stays = [key for key in self.in_history.items() if held.get(key[0]) == key[1]]
-        came = [key for key in held.items() if self.in_history.get(key[0]) != key[1]]
-        if [*stays, *came] != [*held.items()]:
-            came = [*held.items()]  # a message without a time is known by its place among the others
-        self._record([*_line("left", left), *_line("here", [list(key) for key in came])])
+        held = dict.fromkeys(entry.key for entry in history if isinstance(entry, Message))
+        left = [key for key in self.in_history if key not in held and key not in self.unwritten]
+        came = [key for key in held if key not in self.in_history]
+        if [*(key for key in self.in_history if key in held), *came] != [*held]:
+            came = [*held]  # a message without a time is known by its place among the others
+        self._record([*_line("left", [list(key) for key in left]), *_line("here", [list(key) for key in came])])
         self.in_history = held
 
     def record_reinserted(self, keys: Sequence[Key]) -> None:

@@ -38,7 +38,7 @@ def known_of(history: History, here: History | None = None) -> Known:
             if "createdAtFound" in one.raw:
                 times[one.id] = str(one.raw["createdAt"])
     keys = {one.key for one in history if isinstance(one, Message)}
-    last = dict(one.key for one in (history if here is None else here) if isinstance(one, Message))
+    last = [one.key for one in (history if here is None else here) if isinstance(one, Message)]
     return Known(by_base, last, times, ids(history), keys.__contains__)
 
 
@@ -274,7 +274,7 @@ def test_assign_ids_duplicates_rather_than_loses_a_repeated_message():
 
 def test_assign_ids_restores_the_assigned_time_in_a_backup_from_before_it():
     late = entry({"id": "m1", "role": "user", "text": "从手机来", "createdAt": "2027-01-01T00:00:00Z", "createdAtFound": None})
-    known = Known(ids=("m1",), times={"m1": "2026-01-31T02:00:00.000Z"}, has_met=lambda key: key == late.key)
+    known = Known(ids=("m1",), times={"m1": "2026-01-31T02:00:00.000Z"}, holds=lambda key: key == late.key)
     (found,) = assign_ids((late,), known, NOON)
     assert found.raw["createdAt"] == "2026-01-31T02:00:00.000Z"
     assert assign_ids((found,), known, NOON - timedelta(days=9)) == (found,)  # and it stays, though the clock is set back

@@ -64,7 +64,7 @@ def test_journal_counts_a_message_as_unwritten_until_a_file_holds_it(paths):
     journal = open_journal(paths)
     journal.record_seen([ONE, TWO])
     assert list(journal.unwritten) == [ONE.key, TWO.key]
-    assert (journal.file_of(ONE.key), journal.has_met(ONE.key), journal.has_written("1")) == (None, True, False)
+    assert (journal.file_of(ONE.key), journal.holds(ONE.key), journal.has_written("1")) == (None, True, False)
     journal.record_written(NAME, [block_of(ONE)])
     assert list(journal.unwritten) == [TWO.key]
     assert (journal.file_of(ONE.key), journal.has_written("1"), journal.names) == (NAME, True, {NAME})
