@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from supervisor.archive.copies import is_named_like_ours
 from supervisor.archive.coverage import covered
+from supervisor.archive.intake import update_journal
 from supervisor.archive.memory_folder import MemoryFolder
 from supervisor.protocol.clock import to_wire
 from supervisor.protocol.dated_file import is_broken, parse_dated
@@ -181,7 +182,7 @@ def repair(ws: Workspace, now: datetime) -> Repairs:
     """Repair what can be repaired and return it; the caller holds the supervisor's lock. OSError if the disk refuses."""
     restored = restore_history(ws, now, unknown=True)
     # gather
-    ws.journal.refresh()
+    update_journal(ws.journal, ws.memory)
     broken = [name for name in sorted(ws.journal.names) if not is_whole(ws, name)]
     twice = _written_twice(ws)
     aside = [*broken, *(name for name in twice if name not in broken)]

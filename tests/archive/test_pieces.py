@@ -50,6 +50,23 @@ def in_memory(world: World) -> Counter[str]:
     return Counter(block.id for file in world.ws.memory.dated() for block in world.ws.memory.blocks(file.name))
 
 
+def test_repair_files_the_rest_of_a_second_file_that_overlaps(tmp_path: Path) -> None:
+    """The files arrive together, of two supervisors of one talk, and no round comes before the repair."""
+    said = talk("2026-01-29T09:00", 9)
+    world = World(tmp_path / "这里", at("2026-01-30T20:00"))
+    for n, part in enumerate((said[:6], said[3:])):
+        other = World(tmp_path / f"别处 {n}", at(f"2026-01-30T1{n}:00"))
+        other.write(part)
+        other.settle()
+        (path,) = other.dated_files()
+        world.put(f"memory/2026-01-29-{n}.md", other.read(path) or b"")
+    assert len(world.fsck().damage) == 3
+    assert world.repair().set_aside == ("2026-01-29-1.md",)
+    world.settle()
+    assert world.archived_texts() == sorted(raw["text"] for raw in said)
+    assert world.fsck().is_sound
+
+
 def test_intake_adopts_what_a_note_holds_that_arrives_later(world):
     world.clock.now = at("2026-01-30T21:30")
     world.write([message("1", "2026-01-30T21:00", "我对花生过敏。", archived=True)])
