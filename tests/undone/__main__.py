@@ -1,0 +1,217 @@
+"""
+Each mend that holds a loss, a double or a leak, undone in a copy of the tree: its test has to fail.
+
+    python -m tests.undone              all rows, two to three minutes
+    python -m tests.undone pieces link  the rows with one of these words
+
+What the crash explorer can find is in its own rows (`python -m tests.crash --mutants`); here is what lies beyond it. A row whose text no
+longer stands in the tree is an error: whoever changes a mend changes its row.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import venv
+from pathlib import Path
+from typing import Final, NamedTuple
+
+ROOT: Final = Path(__file__).parents[2]
+#: What a test needs of the tree, beside the installed packages.
+_NEEDED: Final = ("recalld", "supervisor", "worker", "prompts", "tests", "workspace", "pyproject.toml")
+
+
+class Undone(NamedTuple):
+    """One mend: in *file* the text *mended*, once there, becomes *before*; then *test* fails."""
+
+    name: str
+    file: str
+    mended: str
+    before: str
+    test: str
+
+
+ROWS: Final = (
+    # ── losses and doubles ──
+    Undone(
+        "a line of a batch is new each time",
+        "supervisor/archive/append.py",
+        "*{message.key: message for message in new if message.key not in keys}.values()",
+        "*(message for message in new if message.key not in keys)",
+        "tests/archive/test_append.py::test_append_adds_a_line_that_stands_twice_or_is_sent_again_once",
+    ),
+    Undone(
+        "pieces that arrive late are damage",
+        "supervisor/service/fsck.py",
+        "twice = _written_twice(ws)",
+        "twice: list[str] = []",
+        "tests/archive/test_pieces.py",
+    ),
+    Undone(
+        "of pieces that overlap the first named is kept",
+        "supervisor/archive/copies.py",
+        "(made[path], *_rank(known, path))",
+        "_rank(known, path)",
+        "tests/archive/test_copies.py::test_copies_keep_what_was_made_first_of_files_that_overlap",
+    ),
+    Undone(
+        "adoption is decided once",
+        "supervisor/archive/intake.py",
+        "(*unseen, *journal.unwritten.values())",
+        "(*unseen,)",
+        "tests/archive/test_pieces.py::test_intake_adopts_what_a_note_holds_that_arrives_later",
+    ),
+    Undone(
+        "copies are searched",
+        "supervisor/index/scan.py",
+        "    excluded_paths.update(copies({path: record.contents for path, record in found.items()}, named))\n",
+        "",
+        "tests/archive/test_copies.py::test_copy_is_neither_found_nor_summarised_nor_touched",
+    ),
+    Undone(
+        "a formatter makes other messages",
+        "supervisor/archive/intake.py",
+        "    _match_formatted(messages, journal, memory)\n",
+        "",
+        "tests/protocol/test_crlf_bom.py",
+    ),
+    # ── leaks ──
+    Undone(
+        "an unknown chat is direct",
+        "supervisor/protocol/inbox.py",
+        'kind: ChatKind = "group"\n',
+        'kind: ChatKind = "direct"\n',
+        "tests/protocol/test_inbox.py",
+    ),
+    Undone(
+        "a session has no mark",
+        "supervisor/protocol/inbox.py",
+        "chat is None and not _GROUP.search(key)",
+        "chat is None",
+        "tests/protocol/test_inbox.py",
+    ),
+    Undone(
+        "secrets beside the answer are shown",
+        "supervisor/context/secrets.py",
+        "_shared(secret, words) >= most",
+        "_shared(secret, words) > -9",
+        "tests/context/test_secrets.py",
+    ),
+    Undone(
+        "secrets are shown in a group",
+        "supervisor/context/secrets.py",
+        "privacy.reveal and asked.chat.is_direct",
+        "privacy.reveal",
+        "tests/context/test_secrets.py",
+    ),
+    Undone(
+        "the block hides nothing",
+        "supervisor/context/memory_block.py",
+        "self._limits.hide(hit.unit.text)",
+        "hit.unit.text",
+        "tests/context/test_secrets.py",
+    ),
+    Undone(
+        "redirects are followed",
+        "worker/providers/openai.py",
+        "follow_redirects=False",
+        "follow_redirects=True",
+        "tests/llm/test_provider.py",
+    ),
+    Undone(
+        "the server is quoted",
+        "worker/providers/openai.py",
+        'about = f" ({error.status_code})"',
+        'about = f" ({error.status_code} {_words(error)})"',
+        "tests/llm/test_provider.py",
+    ),
+    Undone(
+        "a copy of a workspace is answered",
+        "supervisor/interfaces/serve.py",
+        "if request.folder != folder_id(str(served.paths.root)):",
+        "if False:",
+        "tests/process/test_socket_server.py::test_run_answers_nothing_for_a_copy_of_its_workspace",
+    ),
+    Undone(
+        "the shell can be changed",
+        "supervisor/interfaces/cli/app.py",
+        "add_completion=completion",
+        "add_completion=True",
+        "tests/process/test_socket_server.py::test_run_answers_no_command_that_changes_the_user",
+    ),
+    Undone(
+        "stored text steers the terminal",
+        "supervisor/interfaces/cli/output.py",
+        "print(printable(text))",
+        "print(text)",
+        "tests/process/test_commands.py::test_commands_print_nothing_that_steers_a_terminal",
+    ),
+    Undone(
+        "a link in place of the index is followed",
+        "supervisor/protocol/files.py",
+        "if stat and not modes.S_ISDIR(stat.mode):\n            raise NotADirectoryError",
+        "if False:\n            raise NotADirectoryError",
+        "tests/recall/test_failures.py",
+    ),
+    Undone(
+        "strangers' files in the index are deleted",
+        "supervisor/index/index.py",
+        " if _PARTS.fullmatch(name)]",
+        "]",
+        "tests/recall/test_failures.py",
+    ),
+    Undone(
+        "a link in place of the pieces is swept",
+        "supervisor/protocol/files.py",
+        "if place is None or not modes.S_ISDIR(place.mode):",
+        "if place is None:",
+        "tests/archive/test_recover.py",
+    ),
+)
+
+
+def found(row: Undone, tree: Path) -> bool:
+    """Tell whether the row's test fails in *tree* while its mend is undone there."""
+    path = tree / row.file
+    text = path.read_text(encoding="utf-8")
+    if text.count(row.mended) != 1:
+        raise SystemExit(f"{row.name}: {row.file} does not have the text of this row, once; change the row with the mend")
+    path.write_text(text.replace(row.mended, row.before), encoding="utf-8")
+    try:
+        command = [str(tree / ".venv/bin/python"), "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", row.test]
+        done = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
+    finally:
+        path.write_text(text, encoding="utf-8")
+    if done.returncode > 1:
+        raise SystemExit(f"{row.name}: {row.test} could not be run\n{done.stdout[-2000:]}")
+    return done.returncode == 1
+
+
+def main(words: list[str]) -> int:
+    """Undo each mend that *words* name, all without any; returns 1 when one is not found out."""
+    rows = [row for row in ROWS if not words or any(word in row.name for word in words)]
+    missed = 0
+    with tempfile.TemporaryDirectory(prefix="undone-") as folder:
+        tree = Path(folder)
+        for name in _NEEDED:
+            if (ROOT / name).is_dir():
+                shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(ROOT / name, tree / name)
+        # an environment of its own, since the tests start processes, and the installed recalld is that of the checkout
+        venv.create(tree / ".venv", symlinks=True)
+        packages = Path(sysconfig.get_path("purelib", vars={"base": str(tree / ".venv")}))
+        (packages / "tree.pth").write_text(f"{tree}\n{sysconfig.get_path('purelib')}\n", encoding="utf-8")
+        for row in rows:
+            is_found = found(row, tree)
+            missed += not is_found
+            print(f"{'found ' if is_found else 'MISSED'}  {row.name}", flush=True)
+    print(f"{len(rows)} mends undone, {len(rows) - missed} found")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

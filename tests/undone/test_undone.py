@@ -1,0 +1,21 @@
+"""A share of `python -m tests.undone`: every row undoes something, and one is found out."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.undone.__main__ import ROOT, ROWS, main
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name.replace(" ", "-"))
+def test_undone_row_has_its_text_once_in_the_tree_and_a_test(row):
+    file, _, name = row.test.partition("::")
+    assert (ROOT / row.file).read_text(encoding="utf-8").count(row.mended) == 1
+    assert row.mended != row.before
+    assert f"def {name}" in (ROOT / file).read_text(encoding="utf-8")
+
+
+@pytest.mark.process
+def test_undone_mend_fails_its_test(capsys):
+    assert main(["unknown chat"]) == 0
+    assert "1 mends undone, 1 found" in capsys.readouterr().out
