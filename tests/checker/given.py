@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping  # noqa: TC003 - fields of a dataclass
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -56,7 +56,7 @@ class Given:
     def instant(self, time: Any) -> datetime | None:
         """The time that a writer gave; None where it gave none that can be read."""
         try:
-            found = datetime.fromisoformat(time)
+            found = datetime.fromtimestamp(int(time) / 1000, UTC) if str(time).isdecimal() else datetime.fromisoformat(time)
         except (TypeError, ValueError):
             return None
         return found if found.tzinfo else found.replace(tzinfo=ZoneInfo(self.zone))

@@ -27,15 +27,19 @@ from tests.checker.checker import Given, check
 from tests.process import forked
 from tests.process.editor import Saves, edit
 from tests.process.feeder import Feeder
+from tests.process.programs import OTHERS, WRITERS, stalled
 from tests.process.rounds import Rounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tests.process.programs import Program
+
 #: Everything hurries, so that every kill has something to hit.
 HURRY = {
     "RECALLD_ARCHIVE_TIMEZONE": "Asia/Shanghai",
     "RECALLD_ARCHIVE_UNARCHIVED_LIMIT": "3",
+    "RECALLD_ARCHIVE_QUIET": "1s",
     "RECALLD_ARCHIVE_EXCHANGE_WAIT": "0",
     "RECALLD_ARCHIVE_KEEP_NEWEST": "4",
     "RECALLD_HISTORY_SOFT_CAP": "20",
@@ -47,6 +51,8 @@ HURRY = {
 }
 VICTIMS = ("supervisor", "supervisor", "worker", "worker", "both", "writer", "editor")
 _PAUSE_S = 0.005
+#: How often a program acts, of the looks at what is going on.
+_ACTS = 0.03
 #: Seconds in which a supervisor that lives has archived something.
 _PATIENCE_S = 30.0
 
@@ -59,6 +65,7 @@ class Storm:
         self.fork = fork
         self.seed = seed
         self.random = random.Random(seed)
+        self.programs = self._drawn()
         self.environ = forked.plain_environ(**HURRY, PYTHONUNBUFFERED="1")
         self.told = (root.parent / "told").open("w+b")
         self.feeders = [
@@ -66,6 +73,7 @@ class Storm:
             for n in range(2)
         ]
         self.saves = Saves()
+        self.pipe = stalled() if self.random.random() < 0.5 else (-1, -1)
         self.supervisor: Any = None
         self.editor: forked.Child | None = None
         self.wrong: list[str] = []
@@ -73,6 +81,12 @@ class Storm:
         self.archived = 0
         self._edits = -1
         self._rest = b""
+
+    def _drawn(self) -> list[Program]:
+        """Return one program that writes history.json anew, and one of another kind or none."""
+        chance = random.Random(f"{self.seed} programs")
+        kinds = (WRITERS[self.seed % len(WRITERS)], chance.choice((None, *OTHERS)))
+        return [kind(self.root, random.Random(f"{self.seed} {kind.__name__}")) for kind in kinds if kind]
 
     # ── who lives in the workspace ───────────────────────────────────────────
 
@@ -87,6 +101,10 @@ class Storm:
         finally:
             for number in (given, out, err):
                 os.close(number)
+
+    def _supervise(self) -> Any:
+        """Start the supervisor; where its output goes to, nobody may be reading."""
+        return self._start(("run",), (-1, self.pipe[1]))
 
     def _open_editor(self) -> None:
         reader, out = os.pipe()
@@ -127,7 +145,7 @@ class Storm:
         killed = bool(workers)
         if victim in ("supervisor", "both"):
             killed |= self._kill("supervisor", self.supervisor)
-            self.supervisor = self._start(("run",))
+            self.supervisor = self._supervise()
         if victim == "writer" and (writer := self.random.choice(self.feeders).process) and writer.poll() is None:
             killed |= self._kill("writer", writer)
         if victim == "editor":
@@ -155,7 +173,7 @@ class Storm:
 
     def run(self, kills: int, pause_s: float = 0.1) -> list[str]:
         """The violations after *kills* kills, *pause_s* apart on average, and a calm run."""
-        self.supervisor = self._start(("run",))
+        self.supervisor = self._supervise()
         self._open_editor()
         killed = 0
         due = time.monotonic() + pause_s
@@ -167,6 +185,9 @@ class Storm:
             for feeder in self.feeders:
                 if self.random.random() < 0.2:
                     feeder.feed()
+            for program in self.programs:
+                if self.random.random() < _ACTS:
+                    program.act()
             self._watch()
             if killed < kills and time.monotonic() >= due:
                 killed += self.kill_something()
@@ -177,6 +198,9 @@ class Storm:
             feeder.end()
             self.wrong += [f"a writer ended by itself with {code}" for code in feeder.codes if code not in (0, 75, -9)]
         self.archived = archived_in(self.root)
+        for program in self.programs:
+            program.end()
+            self.wrong += program.wrong
         return [*self.wrong, *self._end_supervisor(), *self._calm()]
 
     def _end_supervisor(self) -> list[str]:
@@ -190,6 +214,9 @@ class Storm:
         except subprocess.TimeoutExpired:
             self.supervisor.kill()
             wrong.append("SIGTERM did not end it in a minute")
+        for number in self.pipe:
+            if number >= 0:
+                os.close(number)
         self.told.seek(0)
         told = self.told.read().decode()
         return [*wrong, told[-2000:]] if "Traceback" in told else wrong
@@ -207,11 +234,12 @@ class Storm:
         self.calm_s = time.monotonic() - began
         wrong = [f"the calm run ended with {code}: {err[-2000:]}"] if code or err else []
         files, modes, outside = read_folder(self.root)
+        counts = {text: count for program in self.programs for text, count in program.said.items()}
         given = Given.of_writers(
             datetime.now(UTC),
             "Asia/Shanghai",
-            by_writer=True,
-            offered={text for feeder in self.feeders for text in feeder.offered},
+            offered={text for feeder in self.feeders for text in feeder.offered} | counts.keys(),
+            counts=counts,
             touched_paths=self.saves.paths,
         )
         lost = [f"{path} does not hold what was saved last" for path in self.saves.missing(self.root)]
