@@ -57,7 +57,7 @@ PURE: Final = tuple(
     f"supervisor.{package}.{name}"
     for package, names in {
         "protocol": "dated_file errors inbox lenient_json message period summary_file task turn",
-        "archive": "copies coverage flags identity plan",
+        "archive": "alignment copies coverage flags identity plan",
         "summaries": "phrases quality retry schedule",
         "query": "calendar dates dates_en dates_zh parse",
         "index": "chunking hit",

@@ -10,13 +10,13 @@ lost (docs/reference/protocol.md, 5.5).
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
-from collections import Counter
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from itertools import accumulate, takewhile
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
+from supervisor.archive.alignment import overlap, same_places
 from supervisor.protocol.clock import from_wire, to_wire
 from supervisor.protocol.message import History, Message, with_id, with_timestamp
 
@@ -148,38 +148,6 @@ def reinsert_lost(history: History, lost: Sequence[Message], order: Collection[s
     return (*entries, *history[done:])
 
 
-def same_places(before: Sequence[str], after: Sequence[str]) -> dict[int, int]:
-    """
-    Return, for positions of *after*, the position in *before* of the same thing; what is missing there is new.
-
-    *after* is *before* as a program wrote it back: the oldest may have left, others have come, most of them at the end. What is
-    once in both is the same thing where the order allows it, and so are its equal neighbours. Where everything is repeated, the
-    longest end of *before* with which *after* begins is the same. Where the newest two of *before* are gone or apart, it may be
-    another talk that has some words in common: then only what *after* begins with is the same.
-
-    >>> same_places(["go on", "one", "go on", "two"], ["go on", "two", "go on", "three"])
-    {1: 3, 0: 2}
-    """
-    places = _anchors(before, after)
-    if not places:
-        overlap = _overlap(before, after)
-        return {n: len(before) - overlap + n for n in range(overlap)}
-    taken = set(places.values())
-    for step in (-1, 1):  # backwards first: what has left stood before the others
-        for there, here in list(places.items()):
-            there, here = there + step, here + step  # noqa: PLW2901 - they walk
-            while 0 <= there < len(after) and 0 <= here < len(before) and after[there] == before[here]:
-                if there in places or here in taken:
-                    break
-                places[there] = here
-                taken.add(here)
-                there, here = there + step, here + step  # noqa: PLW2901
-    newest = next((there for there, here in places.items() if here == len(before) - 1), -1)
-    if newest == 0 or (newest > 0 and places.get(newest - 1) == len(before) - 2):
-        return places
-    return {n: places[n] for n in takewhile(places.__contains__, range(len(after)))}
-
-
 def _is_possible(message: Message, known: Known, latest: datetime) -> bool:
     """Tell whether the time is possible; that of a known message was judged at first sight, whatever the clock says today."""
     if message.created_at is None:
@@ -236,8 +204,8 @@ def _known_ids(history: History, known: Known) -> dict[int, str]:
         return ids | {timeless[n][0]: key[0] for n, key in places.items()}
     # the journal was deleted, or another program's messages were there last: all that was ever seen, in its order
     seen = [*filter(_is_derived, known.ids)][-len(timeless) :]
-    overlap = _overlap([identity[2:18] for identity in seen], [message.fingerprint for _, message in timeless])
-    return ids | {n: identity for (n, _), identity in zip(timeless, seen[len(seen) - overlap :], strict=False)}
+    length = overlap([identity[2:18] for identity in seen], [message.fingerprint for _, message in timeless])
+    return ids | {n: identity for (n, _), identity in zip(timeless, seen[len(seen) - length :], strict=False)}
 
 
 def _keys_by_place(
@@ -261,46 +229,6 @@ def _free_ids(message: Message, known: Known, used: Collection[Key]) -> Iterator
     ids = [identity for fingerprint in message.fingerprints for identity in known.by_fingerprint.get(fingerprint, ())]
     free = [identity for identity in ids if (identity, message.text_digest) not in used]
     yield from sorted(free, key=lambda identity: (identity, message.text_digest) not in known.in_history)
-
-
-def _overlap(before: Sequence[str], after: Sequence[str]) -> int:
-    """Return the length of the longest end of *before* with which *after* begins, by Knuth, Morris and Pratt."""
-    fallback = [0] * len(after)
-    length = 0
-    for n in range(1, len(after)):
-        while length and after[length] != after[n]:
-            length = fallback[length - 1]
-        length += after[length] == after[n]
-        fallback[n] = length
-    length = 0
-    for word in before if after else ():
-        while length and (length == len(after) or after[length] != word):
-            length = fallback[length - 1]
-        length += after[length] == word
-    return length
-
-
-def _anchors(before: Sequence[str], after: Sequence[str]) -> dict[int, int]:
-    """Return the positions in both of what stands once in each, as many as have one order, the latest of *before* preferred."""
-    once = {word for word, count in Counter(before).items() if count == 1}
-    once &= {word for word, count in Counter(after).items() if count == 1}
-    here = {word: n for n, word in enumerate(before) if word in once}
-    pairs = [(there, here[word]) for there, word in enumerate(after) if word in here]
-    # the longest sequence in which both fall, by patience sorting
-    pairs.reverse()
-    tops: list[int] = []
-    piles: list[int] = []
-    below: list[int] = []
-    for n, (_, place) in enumerate(pairs):
-        pile = bisect_left(tops, -place)
-        below.append(piles[pile - 1] if pile else -1)
-        tops[pile : pile + 1], piles[pile : pile + 1] = [-place], [n]
-    found = {}
-    n = piles[-1] if piles else -1
-    while n >= 0:
-        found[pairs[n][0]] = pairs[n][1]
-        n = below[n]
-    return found
 
 
 def _new_id(message: Message, known: Known, used: Collection[str]) -> str:
