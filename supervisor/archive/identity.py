@@ -170,7 +170,10 @@ def _with_ids(history: History, known: Known) -> History:
     messages = [(n, entry) for n, entry in enumerate(history) if isinstance(entry, Message)]
     used = {(ids.get(n, message.id), message.text_digest) for n, message in messages}
     used_ids = {identity for identity, _ in used}
-    last_known = max((n for n, message in messages if n in ids or message.key in known.in_history), default=-1)
+    placed = [n for n, message in messages if n in ids and message.created_at is None]
+    # subtle: another program may have added a message behind the new ones; it says where they end only if nothing else does
+    present = [n for n, message in messages if n in ids or message.key in known.in_history]
+    last_known = max(placed or present, default=-1)
     entries = []
     for n, entry in enumerate(history):
         if isinstance(entry, Message) and not entry.id:

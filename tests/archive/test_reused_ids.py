@@ -164,6 +164,19 @@ def test_intake_knows_what_it_trimmed_from_a_longer_window(world, has_ids):
     assert sorted(world.archived_texts()) == sorted(others + [raw["content"] for raw in talk])
 
 
+def test_intake_keeps_repeated_words_before_a_message_appended_by_another(world):
+    """The window has slid, and `append` adds a message before the next look: what stands before that one is no older for it."""
+    talk = [
+        {"role": role, "content": text} for n in range(7) for role, text in (("user", "继续"), ("assistant", f"第 {n} 段。"))
+    ]
+    world.write(talk[:10])
+    world.round("all")
+    world.write(talk[2:])
+    world.append(message("手机", "2026-01-31T09:00", "手机说的话。"))
+    world.round("all")
+    assert sorted(world.archived_texts()) == sorted(["手机说的话。", *(raw["content"] for raw in talk)])
+
+
 def test_journal_keeps_the_order_of_history_when_it_is_compacted(world):
     world.write(numbered("上午", 3))
     world.settle()

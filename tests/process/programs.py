@@ -90,6 +90,30 @@ class ByPosition(Program):
         self.write([{"id": n, **one} for n, one in enumerate(self.window)])
 
 
+class Sliding(Program):
+    """Keeps the last messages without ids and times; says "continue" again when its last answer has been met."""
+
+    def __init__(self, root: Path, chance: random.Random) -> None:
+        super().__init__(root, chance)
+        self.texts: list[str] = []
+
+    def act(self) -> None:
+        self.note_met()
+        if not self.texts or self.said[self.texts[-1]][0]:
+            self.texts += ("继续", f"做完了第 {len(self.texts)} 步。")
+            self.said[self.texts[-1]] = (0, 1)
+        self.said["继续"] = (0, len(self.texts) // 2)
+        roles = ("user", "assistant")
+        raws = [{"role": roles[n % 2], "content": text} for n, text in enumerate(self.texts)]
+        self.write(raws[-_WINDOW:])
+
+    def end(self) -> None:
+        """The journal has an answer only when it has the whole window that the answer ends."""
+        self.note_met()
+        met = sum(self.said[text][0] for text in self.texts[1::2])
+        self.said["继续"] = (met, len(self.texts) // 2)
+
+
 class Typed(Program):
     """Reads history.json into a type of its own: it knows four fields, and spells times in its way."""
 
@@ -245,5 +269,5 @@ def _wire(time: datetime) -> str:
 
 
 #: Of those that write history.json anew a storm has one, of the others at most one.
-WRITERS: Final = (BySession, ByPosition, Typed, SlowWriter)
+WRITERS: Final = (BySession, ByPosition, Sliding, Typed, SlowWriter)
 OTHERS: Final = (OneName, Synchroniser)
