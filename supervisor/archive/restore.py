@@ -214,6 +214,7 @@ def _known_messages(history: HistoryStore, journal: SeenJournal, settings: Archi
 
 def _with_missing(present: History, data: bytes, journal: SeenJournal, settings: Archive, now: datetime) -> History:
     """Return *present* with the messages of *data*, up to its damage, that are neither there nor in a dated file."""
+    present = assign_ids(present, journal.known, now, settings.future_limit)  # a program may have stripped it of its ids
     keys = {entry.key for entry in present if isinstance(entry, Message)}
     entries = _entries(data, journal, settings, now)
     missing = (e for e in entries if isinstance(e, Message) and e.key not in keys and journal.file_of(e.key) is None)

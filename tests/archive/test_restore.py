@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 import pytest
 
 from supervisor.protocol.message import digest_of_text
-from tests.world import message, talk
+from tests.world import message, talk, without
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -185,6 +185,16 @@ def held(world: World) -> list[Path]:
     for path in found:
         os.utime(path, (world.clock().timestamp(),) * 2)
     return found
+
+
+def test_round_takes_in_once_what_a_program_stripped_of_its_id_meanwhile(world):
+    with truncated(world) as file:
+        world.append(message("手机", "2026-01-31T09:00", "手机说的话。"))
+        said = world.history()
+        file.write(json.dumps(said))
+    world.write(without(said, "id", "archived"))
+    world.settle()
+    assert sorted(world.archived_texts()) == sorted(raw["text"] for raw in said)
 
 
 def test_round_takes_in_what_a_slow_writer_writes_after_a_restore(world):
