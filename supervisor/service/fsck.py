@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from supervisor.archive.copies import is_named_like_ours
+from supervisor.archive.copies import contents, copies, is_named_like_ours
 from supervisor.archive.coverage import covered
 from supervisor.archive.intake import update_journal
 from supervisor.archive.memory_folder import MemoryFolder
@@ -170,7 +170,7 @@ def _check_flags(history: tuple[object, ...], in_files: set[Key], ws: Workspace,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repairs:
-    """What was repaired: *restored* and *saved* messages, files *set_aside*, *doubles* deleted from originals/."""
+    """What was repaired: *restored* and *saved* messages, files *set_aside*, *doubles* of memory/ and originals/ made one."""
 
     restored: int = 0
     saved: int = 0
@@ -277,10 +277,23 @@ def _keep_copy(ws: Workspace, name: str) -> bool:
 
 
 def _delete_double(ws: Workspace, name: str) -> bool:
-    """Delete the file in originals/ if memory/ has one of the same name and bytes."""
-    dated, original = (ws.files.read_stable(path) for path in (ws.paths.dated(name), ws.paths.original(name)))
-    if dated is None or original is None or dated.data != original.data:
+    """
+    Delete one of the files *name* in memory/ and originals/ if the other has all its messages, and return whether.
+
+    Where their bytes differ a copy is kept in quarantine.
+    """
+    memory, original = ws.paths.dated(name), ws.paths.original(name)
+    versions = {path: version for path in (memory, original) if (version := ws.files.read_stable(path))}
+    if len(versions) < 2:
         return False
-    ws.files.ensure_durable(ws.paths.dated(name))  # a person may have copied it a moment ago
-    ws.files.remove(ws.paths.original(name))
+    spare = original
+    if versions[memory].data != versions[original].data:
+        found = copies({ws.paths.relative(path): contents(version.data, path) for path, version in versions.items()}, set)
+        if not found:
+            return False
+        spare = memory if ws.paths.relative(memory) in found else original
+        if ws.quarantine.keep(name, versions[spare].data) == "full":
+            return False
+    ws.files.ensure_durable(memory if spare == original else original)  # a person may have copied it a moment ago
+    ws.files.remove(spare)
     return True

@@ -115,6 +115,28 @@ def test_repair_keeps_two_different_files_of_one_name(world):
     assert world.tree() == before
 
 
+@pytest.mark.parametrize(("made", "messages"), [("2026-01-29T08:00:00.000Z", 4), ("2026-01-30T23:00:00.000Z", 4), ("", 3)])
+def test_repair_keeps_one_of_two_files_whose_messages_are_the_same(world, made, messages):
+    """A synchroniser brings the file of the same name after recalld has written, summarised and moved its own."""
+    said = settled(world)
+    path = world.root / min(world.dated_files())
+    text = path.read_text()
+    (own,) = (line for line in text.splitlines() if line.startswith("created: "))
+    text = text.replace(own, f"created: {made}") if made else text
+    second = "<!-- ".join(text.split("<!-- ")[: messages + 1]).replace("count: 4", f"count: {messages}")
+    double = world.paths.original(path.name)
+    double.parent.mkdir(parents=True)
+    double.write_text(second)
+    texts = {path.read_bytes(), double.read_bytes()}
+    assert world.fsck().damage
+    assert world.repair().doubles == (path.name,)
+    assert world.fsck().is_sound
+    assert world.archived_texts() == said
+    left = [one.read_bytes() for one in (path, double, *world.paths.quarantine.iterdir()) if one.exists()]
+    assert set(left) == texts
+    assert world.repair() == Repairs()
+
+
 @pytest.mark.parametrize("step", range(12))
 def test_repair_loses_nothing_when_killed_at_any_step(world, step, monkeypatch):
     said = settled(world)
