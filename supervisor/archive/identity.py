@@ -122,6 +122,22 @@ def contains_message(text: str, note: str) -> bool:
     return False
 
 
+def add_messages(history: History, messages: Iterable[Message], is_known: Callable[[Key], bool]) -> History:
+    """
+    Return the history with those of the messages at its end that it lacks and that are not known, each once.
+
+    One that it holds without an id, which a program has stripped, or under an id that recalld gave it, gets its own id there.
+    The same object when nothing is added.
+    """
+    given = {message.key: message for message in messages}
+    held = {entry.key for entry in history if isinstance(entry, Message)}
+    new = [message for key, message in given.items() if key not in held and not is_known(key)]
+    if not new:
+        return history
+    entries = [_with_id_of(entry, new) if isinstance(entry, Message) and entry.key not in given else entry for entry in history]
+    return (*entries, *new)
+
+
 def reinsert_lost(history: History, lost: Sequence[Message], order: Collection[str]) -> History:
     """
     Return the history with the lost messages, each before the first message that is later.
@@ -146,6 +162,19 @@ def reinsert_lost(history: History, lost: Sequence[Message], order: Collection[s
         entries += [*history[done:place], message]
         done = place
     return (*entries, *history[done:])
+
+
+def _with_id_of(message: Message, new: list[Message]) -> Message:
+    """Return the message with the id of the new one that it is, which is then removed from *new*."""
+    if message.id and not _is_derived(message.id):
+        return message
+    if message.given_at is None:
+        return message  # equal words without a time are two messages
+    same = next((one for one in new if not {*one.fingerprints}.isdisjoint(message.fingerprints)), None)
+    if same is None:
+        return message
+    new.remove(same)
+    return with_id(message, same.id)
 
 
 def _is_possible(message: Message, known: Known, latest: datetime) -> bool:

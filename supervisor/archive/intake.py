@@ -11,11 +11,11 @@ from collections import defaultdict
 from functools import partial
 from typing import TYPE_CHECKING
 
-from supervisor.archive.identity import assign_ids, contains_message, continues, reinsert_lost, renumbered
+from supervisor.archive.identity import add_messages, assign_ids, contains_message, continues, reinsert_lost, renumbered
 from supervisor.protocol.clock import local_day
 from supervisor.protocol.errors import ErrorCollector
 from supervisor.protocol.lenient_json import render_json
-from supervisor.protocol.message import Archived, History, InvalidEntry, Key, Message, with_id, with_timestamp
+from supervisor.protocol.message import Archived, History, InvalidEntry, Key, Message, with_timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from supervisor.archive.restore import Quarantine
     from supervisor.events import Events
     from supervisor.protocol.config_keys import Archive
-    from supervisor.protocol.message import Entry
 
 
 def intake(
@@ -146,34 +145,8 @@ def _remove_recorded(dropped: dict[Path, list[Key]], drop_box: DropBox, journal:
 
 
 def _append_new(messages: Sequence[Message], history: HistoryStore, journal: SeenJournal) -> None:
-    """
-    Append the messages that are not known yet, so that a repetition after a crash is harmless.
-
-    One that was appended before, and that a program has since stripped of its id, gets the id back.
-    """
-
-    def step(before: History) -> History:
-        keys = {entry.key for entry in before if isinstance(entry, Message)} | journal.unwritten.keys()
-        new = [*{m.key: m for m in messages if m.key not in keys and journal.file_of(m.key) is None}.values()]
-        if not new:
-            return before
-        entries = [_with_id_of(entry, new) for entry in before]
-        return (*entries, *new)
-
-    history.change(step)
-
-
-def _with_id_of(entry: Entry, dropped: list[Message]) -> Entry:
-    """Return the entry with the id of the dropped message that it is, which is then removed from *dropped*."""
-    if not isinstance(entry, Message) or (entry.id and not entry.id.startswith("m-")):
-        return entry
-    if entry.raw.get("createdAtFound", entry.raw.get("createdAt")) is None:
-        return entry  # equal words without a time are two messages
-    same = next((one for one in dropped if not {*one.fingerprints}.isdisjoint(entry.fingerprints)), None)
-    if same is None:
-        return entry
-    dropped.remove(same)
-    return with_id(entry, same.id)
+    """Append the messages that are not known yet, so that a repetition after a crash is harmless."""
+    history.change(lambda before: add_messages(before, messages, journal.holds))
 
 
 def _record_unknown_files(files: Sequence[MemoryFile], journal: SeenJournal, memory: MemoryFolder) -> None:

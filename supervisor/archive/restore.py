@@ -13,7 +13,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from supervisor.archive.identity import assign_ids
+from supervisor.archive.identity import add_messages, assign_ids
 from supervisor.protocol.errors import BadFile, BadRequest, Busy, NotFound
 from supervisor.protocol.files import digest_of
 from supervisor.protocol.lenient_json import parse_json, recover_prefix
@@ -215,10 +215,8 @@ def _known_messages(history: HistoryStore, journal: SeenJournal, settings: Archi
 def _with_missing(present: History, data: bytes, journal: SeenJournal, settings: Archive, now: datetime) -> History:
     """Return *present* with the messages of *data*, up to its damage, that are neither there nor in a dated file."""
     present = assign_ids(present, journal.known, now, settings.future_limit)  # a program may have stripped it of its ids
-    keys = {entry.key for entry in present if isinstance(entry, Message)}
-    entries = _entries(data, journal, settings, now)
-    missing = (e for e in entries if isinstance(e, Message) and e.key not in keys and journal.file_of(e.key) is None)
-    return (*present, *missing)
+    messages = [entry for entry in _entries(data, journal, settings, now) if isinstance(entry, Message)]
+    return add_messages(present, messages, journal.written.__contains__)
 
 
 def _entries(data: bytes, journal: SeenJournal, settings: Archive, now: datetime) -> History:

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 import pytest
 
 from supervisor.protocol.message import digest_of_text
-from tests.world import message, talk, without
+from tests.world import FaultyDisk, message, talk, without
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -195,6 +195,51 @@ def test_round_takes_in_once_what_a_program_stripped_of_its_id_meanwhile(world):
     world.write(without(said, "id", "archived"))
     world.settle()
     assert sorted(world.archived_texts()) == sorted(raw["text"] for raw in said)
+
+
+@pytest.mark.parametrize("fields", [("id",), ("id", "createdAt")])
+def test_take_in_replaced_knows_a_restored_message_without_its_id(world, fields):
+    """A day later the damaged file is read once more, when a program has just stripped the ids of the restored one."""
+    world.write(talk("2026-01-30T09:00", 2))
+    world.settle()
+    world.append(*talk("2026-01-31T09:00", 2))
+    world.write(world.paths.history.read_bytes()[:-9])
+    world.restore()
+    assert len(world.history()) == 4
+    world.clock.forward(days=1)
+    held(world)
+    world.clock.forward(days=1)
+    world.write(without(world.history(), *fields))
+    world.settle()
+    assert len(world.history()) == 4
+    assert world.archived_texts() == sorted(raw["text"] for raw in world.history())
+
+
+def test_take_in_replaced_knows_a_message_that_never_had_an_id(world):
+    """Nothing was known when its file was damaged: what its slow writer writes is that file and history.json."""
+    said = [message("", "2026-01-31T09:00", text) for text in ("备份在哪？", "备份在哪？", "在 /srv/backup。")]
+    world.write(b"")
+    world.restore()
+    assert len(held(world)) == 1
+    world.write(without(said, "id"))
+    world.settle()
+    assert len(world.history()) == 3
+    assert world.archived_texts() == sorted(raw["text"] for raw in said)
+
+
+def test_take_in_replaced_gives_a_stripped_message_its_id_back(world):
+    """It was taken in while the journal could not be told; before the next look a program wrote it back without its id."""
+    with truncated(world) as file:
+        json.dump([*world.history(), message("慢", "2026-01-31T09:00", "想了很久。", "assistant")], file)
+    world.reopen(disk=FaultyDisk("open_append", refuses=lambda _, path: path.name == "seen.jsonl"))
+    world.round()
+    ids = world.ids()
+    assert ids[-1] == "慢"
+    world.write(without(world.history(), "id", "archived"))
+    world.reopen()
+    world.settle()
+    assert world.ids() == ids
+    assert len(world.archived()) == 3
 
 
 def test_round_takes_in_what_a_slow_writer_writes_after_a_restore(world):

@@ -65,6 +65,20 @@ ROWS: Final = (
         "tests/archive/test_pieces.py::test_intake_adopts_what_a_note_holds_that_arrives_later",
     ),
     Undone(
+        "what a program stripped of its id is not there",
+        "supervisor/archive/restore.py",
+        "    present = assign_ids(present, journal.known, now, settings.future_limit)",
+        "",
+        "tests/archive/test_restore.py::test_take_in_replaced_knows_a_restored_message_without_its_id",
+    ),
+    Undone(
+        "a stripped message that the journal was not told of is another",
+        "supervisor/archive/identity.py",
+        "_with_id_of(entry, new) if isinstance(entry, Message) and entry.key not in given else entry",
+        "entry",
+        "tests/archive/test_restore.py::test_take_in_replaced_gives_a_stripped_message_its_id_back",
+    ),
+    Undone(
         "copies are searched",
         "supervisor/index/scan.py",
         "    excluded_paths.update(copies({path: record.contents for path, record in found.items()}, named))\n",
