@@ -13,7 +13,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
 def same_places(before: Sequence[str], after: Sequence[str]) -> dict[int, int]:
@@ -22,8 +22,9 @@ def same_places(before: Sequence[str], after: Sequence[str]) -> dict[int, int]:
 
     *after* is *before* as a program wrote it back: the oldest may have left, others have come, most of them at the end. What is
     once in both is the same thing where the order allows it, and so are its equal neighbours. Where everything is repeated, the
-    longest end of *before* with which *after* begins is the same. Where the newest two of *before* are gone or apart, it may be
-    another talk that has some words in common: then only what *after* begins with is the same.
+    longest end of *before* with which *after* begins is the same. Where the newest two of *before* are gone or apart, and no
+    three stand together in both, it may be another talk that has some words in common: then only what *after* begins with is
+    the same.
 
     >>> same_places(["go on", "one", "go on", "two"], ["go on", "two", "go on", "three"])
     {1: 3, 0: 2}
@@ -43,9 +44,15 @@ def same_places(before: Sequence[str], after: Sequence[str]) -> dict[int, int]:
                 taken.add(here)
                 there, here = there + step, here + step  # noqa: PLW2901
     newest = next((there for there, here in places.items() if here == len(before) - 1), -1)
-    if newest == 0 or (newest > 0 and places.get(newest - 1) == len(before) - 2):
+    ends_alike = newest == 0 or (newest > 0 and places.get(newest - 1) == len(before) - 2)
+    if ends_alike or stand_together(places):
         return places
     return {n: places[n] for n in takewhile(places.__contains__, range(len(after)))}
+
+
+def stand_together(places: Mapping[int, int]) -> bool:
+    """Tell whether three neighbours are the same in both: by chance, other talks have no more than two in common."""
+    return any(places.get(n + 1) == here + 1 and places.get(n + 2) == here + 2 for n, here in places.items())
 
 
 def overlap(before: Sequence[str], after: Sequence[str]) -> int:

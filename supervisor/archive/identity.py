@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
-from supervisor.archive.alignment import overlap, same_places
+from supervisor.archive.alignment import overlap, same_places, stand_together
 from supervisor.protocol.clock import from_wire, to_wire
 from supervisor.protocol.message import History, Message, with_id, with_timestamp
 
@@ -235,8 +235,12 @@ def _known_ids(history: History, known: Known) -> dict[int, str]:
     if places:
         return ids | {timeless[n][0]: key[0] for n, key in places.items()}
     # the journal was deleted, or another program's messages were there last: all that was ever seen, in its order
-    seen = [*filter(_is_derived, known.ids)][-len(timeless) :]
-    length = overlap([identity[2:18] for identity in seen], [message.fingerprint for _, message in timeless])
+    seen = [*filter(_is_derived, known.ids)]
+    bases, words = [identity[2:18] for identity in seen], [message.fingerprint for _, message in timeless]
+    before_others = same_places(bases, words)
+    if stand_together(before_others):
+        return ids | {timeless[there][0]: seen[here] for there, here in before_others.items()}
+    length = overlap(bases[-len(words) :], words)
     return ids | {n: identity for (n, _), identity in zip(timeless, seen[len(seen) - length :], strict=False)}
 
 
@@ -244,11 +248,18 @@ def _keys_by_place(
     messages: Sequence[Message], before: Iterable[Key], is_own: Callable[[str], bool] = lambda _: False
 ) -> dict[int, Key]:
     """Return, by position, the keys by which history.json held these messages *before*; *is_own* tells their writer's ids."""
-    words = {message.text_digest for message in messages}
-    # what another program had added among them, and their writer does not have, says nothing of their order
-    keys = [key for key in before if key[1] in words or is_own(key[0])]
-    places = same_places([digest for _, digest in keys], [message.text_digest for message in messages])
-    return {there: keys[here] for there, here in places.items()}
+    before = list(before)
+    found: dict[int, Key] = {}
+    # a prompt may be another each turn, and says nothing of the place of what follows it
+    for is_prompt in (False, True):
+        numbers = [n for n, message in enumerate(messages) if (message.role == "system") is is_prompt]
+        words = [messages[n].text_digest for n in numbers]
+        # what another program had added among them, and their writer does not have, says nothing of their order
+        known_words = set(words)
+        keys = [key for key in before if key[1] in known_words or (is_own(key[0]) and not is_prompt)]
+        places = same_places([digest for _, digest in keys], words)
+        found |= {numbers[there]: keys[here] for there, here in places.items()}
+    return found
 
 
 def _is_derived(identity: str) -> bool:

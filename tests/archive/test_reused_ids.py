@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import timedelta
 from typing import Any
 
@@ -212,3 +213,34 @@ def test_intake_knows_appended_messages_in_a_window_that_strips_them(world):
         world.clock.forward(minutes=1)
     world.settle()
     assert sorted(world.archived_texts()) == sorted(["继续"] * 12 + [f"第 {n} 段。" for n in range(12)])
+
+
+def said(*texts: str) -> list[dict[str, str]]:
+    """Messages without ids and times; what begins with "提示" is a system's."""
+    return [{"role": "system" if text.startswith("提示") else "user", "content": text} for text in texts]
+
+
+def filed(world: World) -> Counter[str]:
+    return Counter(block.text for file in world.dated_files().values() for block in file)
+
+
+_MANY = [f"第 {n} 句" for n in range(60)]
+
+
+@pytest.mark.parametrize(
+    "writes",
+    [
+        [["提示 0", "一"], ["提示 1", "一", "二", "三"], ["提示 2", "二", "三", "四"]],  # a prompt with the time in it
+        [["一", "二", "三", "四", "五", "六"], ["提示：之前说过一到五", "六", "七", "八"]],  # the prompt sums up what slid out
+        [[*_MANY, "答"], [*_MANY, "答完"]],  # the last answer is made again, in a window longer than the cap
+        [_MANY, _MANY[:-1], _MANY[:-2]],
+        [["甲1", "甲2", "甲3"], ["乙1", "乙2", "乙3"], ["甲1", "甲2", "甲3", "甲4"], ["乙1", "乙2", "乙3", "乙4"]],  # two talks
+    ],
+)
+def test_intake_files_each_message_of_a_changing_window_once(world, writes):
+    world.reopen(world.toml + "[history]\nsoft_cap = 22\nhard_cap = 24\n")
+    for texts in writes:
+        world.write(said(*texts))
+        world.round("all")
+        world.clock.forward(minutes=1)
+    assert filed(world) == Counter({text for texts in writes for text in texts})
