@@ -164,6 +164,13 @@ ROWS: Final = (
         "tests/process/test_commands.py::test_commands_print_nothing_that_steers_a_terminal",
     ),
     Undone(
+        "an event in JSON steers the terminal",
+        "supervisor/interfaces/cli/output.py",
+        "return printable_json(line)",
+        "return line",
+        "tests/process/test_commands.py::test_events_print_nothing_that_steers_a_terminal",
+    ),
+    Undone(
         "a link in place of the index is followed",
         "supervisor/protocol/files.py",
         "if stat and not modes.S_ISDIR(stat.mode):\n            raise NotADirectoryError",
