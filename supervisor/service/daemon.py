@@ -163,7 +163,7 @@ class Supervisor:
             self._write_wait = min(max(self._write_wait * 2, config.write_wait), config.write_wait_limit)
             self._write_wait = self._write_wait if refused else timedelta()
             self._no_archive_until = self._steady_s() + self._write_wait.total_seconds()
-        if done.damage(self._ws.paths.history):
+        if done.found_damage(self._ws.paths.history):
             self._attempt("restore", lambda: self._restore_when_quiet(now), None)
         self._due_at = self._attempt("retries", lambda: self._next_retry(now), _NEVER)
         return done

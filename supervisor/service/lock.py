@@ -72,8 +72,12 @@ def sweep(ws: Workspace) -> int:
         with contextlib.suppress(PermissionError):
             swept += ws.files.sweep(folder)
     ws.task_queue.sync_folders()
-    with ws.files.lock(paths.history_lock):
-        return swept + ws.files.sweep(paths.root)
+    with (
+        contextlib.suppress(OSError),
+        ws.files.lock(paths.history_lock),
+    ):  # what is in place of the lock is reported by the round
+        swept += ws.files.sweep(paths.root)
+    return swept
 
 
 def sweep_shared(ws: Workspace, now: datetime) -> int:

@@ -166,10 +166,9 @@ class Round:
         """The sum of the counts; 0 if nothing was due."""
         return self.seen + self.archived + self.summaries + self.submitted + self.trimmed
 
-    def damage(self, history: Path) -> BadFile | None:
-        """Return the error that says that the file *history* is damaged, None if no step reported that."""
-        damaged = (error for error in self.errors.values() if isinstance(error, BadFile))
-        return next((error for error in damaged if str(error.path) == str(history)), None)
+    def found_damage(self, history: Path) -> bool:
+        """Tell whether a step reported that the file *history* is damaged."""
+        return any(_is_damage(error, history) for error in self.errors.values())
 
     def add(self, other: Round) -> None:
         """Add the counts of a later round, and take over its errors."""
@@ -228,7 +227,7 @@ def run_round(
     run_step("compact", lambda: ws.journal.compact() if ws.journal.is_bloated() else None, None)
     run_step("sweep", lambda: sweep_shared(ws, now), 0)
     run_step("copies", lambda: _tell_copies(ws), None)
-    if done.damage(ws.paths.history):
+    if done.found_damage(ws.paths.history):
         run_step("quarantine", lambda: keep_damaged(ws.history, ws.quarantine), None)
     report_errors(ws, (*before, *done.errors.values()))
     done.ms = round((time.monotonic() - began) * 1000)
@@ -249,12 +248,16 @@ def _tell_copies(ws: Workspace) -> None:
     ws.events.transition("copy_found", copies, files=len(copies), file=copies[0] if copies else "")
 
 
+def _is_damage(error: SupervisorError, history: Path) -> bool:
+    return isinstance(error, BadFile) and str(error.path) == str(history)
+
+
 def report_errors(ws: Workspace, errors: Iterable[SupervisorError]) -> None:
     """Emit an event for each kind of failure that begins or ends with these *errors*."""
     sentences: dict[str, set[str]] = {"history_invalid": set(), "error": set(), "degraded": set()}
     for error in errors:
-        is_damage = isinstance(error, BadFile) and str(error.path) == str(ws.paths.history)
-        kind = "history_invalid" if is_damage else "error" if isinstance(error, InternalError) else "degraded"
+        kind = "error" if isinstance(error, InternalError) else "degraded"
+        kind = "history_invalid" if _is_damage(error, ws.paths.history) else kind
         sentences[kind].add(str(error))
     for event, cleared in (("history_invalid", ""), ("error", ""), ("degraded", "recovered")):
         why = "; ".join(sorted(sentences[event]))

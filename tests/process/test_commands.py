@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from supervisor.interfaces.cli.main import commands
+from supervisor.interfaces.cli.output import as_json, as_line
 from supervisor.text.printable import printable
 from tests.process.command import Command, Ended, ended
 
@@ -68,6 +69,13 @@ def is_one_sentence(text: str) -> bool:
 
 #: It writes the clipboard, clears the screen with one character of C1, and turns what follows around.
 STEERING = "\x1b]52;c;cm0gLXJmIH4=\x07 \x9b2J \u202egnp.exe \ud83d"
+
+
+def test_events_print_nothing_that_steers_a_terminal():
+    event = {"ts": "2026-01-31T08:00:00.000Z", "event": "degraded", "why": f"花生 {STEERING} \x7f"}
+    assert printable(as_line(event)) == as_line(event)
+    assert printable(as_json(event)) == as_json(event)
+    assert json.loads(as_json(event)) == event
 
 
 def test_commands_print_nothing_that_steers_a_terminal(recalld: Command):

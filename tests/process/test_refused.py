@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +15,6 @@ from tests.world import message
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
 
@@ -96,6 +96,19 @@ def test_run_starts_beside_a_folder_that_may_not_be_read(recalld, without_rights
             until(lambda: f"memory/{place}" in events(recalld.root), process)
     finally:
         locked.chmod(0o700)
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("place", [Path.mkdir, lambda lock: lock.symlink_to("/etc/hostname")], ids=["folder", "link"])
+def test_run_starts_beside_a_folder_or_a_link_in_place_of_the_lock(recalld, place):
+    lock = recalld.root / "history.json.lock"
+    lock.unlink(missing_ok=True)
+    place(lock)
+    with recalld.supervised() as process:
+        assert recalld("append", "--role", "user", "--text", "猫的疫苗约在九月。").code == 0
+        until(lambda: "history.json.lock can't be read" in events(recalld.root), process)
+        lock.rmdir() if lock.is_dir() else lock.unlink()
+        until(lambda: '"seen"' in events(recalld.root), process)
     assert process.returncode == 0
 
 
