@@ -126,7 +126,7 @@ def version_of(used: Iterable[PromptTemplate]) -> str:
 
 def entries_of(blocks: Sequence[Block], zone: tzinfo, hide: Callable[[str], str], *, dates: bool) -> list[Entry]:
     """Return the messages that have words as entries, with secrets hidden; *dates* adds the day to the time of each."""
-    return [Entry(_head(block, zone, dates=dates), hide(block.text).strip()) for block in blocks if block.text.strip()]
+    return [Entry(_head(block, zone, dates=dates), hide(block.words).strip()) for block in blocks if block.words.strip()]
 
 
 def sanitized(text: str) -> str:

@@ -118,7 +118,7 @@ def plan_days(
             revision = is_written(message.id) or message.id in planned
             planned.add(message.id)
             blocks.append(block_of(message, revision=revision))
-        slug = slug_of([block.text for block in blocks], slug_length) or f"mem-{short_id(blocks[0].id)}"
+        slug = slug_of([block.words for block in blocks], slug_length) or f"mem-{short_id(blocks[0].id)}"
         name = free_name(lambda slug: dated_name(day, slug), slug, names)  # noqa: B023 - called at once
         names.add(name)
         plan.append(DayFile(name, day, tuple(blocks)))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from supervisor.protocol.dated_file import Block, DatedFile
 
 #: The version of these rules, part of every index: a change makes it rebuild.
-VERSION: Final = 4
+VERSION: Final = 5
 #: Sections longer than this many characters are split into paragraphs and items.
 _LONG_SECTION: Final = 600
 _MARK: Final = re.compile(r'<!-- (\{"id": .*\}) -->')
@@ -112,7 +112,7 @@ def _message(path: str, block: Block, lines: tuple[int, int], zone: tzinfo) -> C
         path=path,
         start=lines[0],
         end=lines[1],
-        text=block.text,
+        text=block.words,
         tier="dated",
         day=day,
         at=block.created_at,

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from supervisor.protocol.clock import from_wire, local, to_wire
 from supervisor.protocol.frontmatter import FORMAT, number_in, read_head, render_head
 from supervisor.protocol.message import OUR_FIELDS, ROLES, Key, Message, digest_of_text, fingerprints_of, text_field_of
+from supervisor.text.llm_output import after_thoughts
 
 if TYPE_CHECKING:
     from datetime import date, datetime, tzinfo
@@ -61,6 +62,11 @@ class Block:
     def key(self) -> Key:
         """The key of the message: the same as `Message.key`."""
         return (self.revision_of or self.id, digest_of_text(self.text))
+
+    @property
+    def words(self) -> str:
+        """What is searched and named of the text: not what a model has thought aloud before it, in tags."""
+        return after_thoughts(self.text) if self.role == "assistant" else self.text
 
     @property
     def fingerprints(self) -> tuple[str, ...]:

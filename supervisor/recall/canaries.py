@@ -261,7 +261,7 @@ def _with_new(state: CanaryState, memory: MemoryFolder, frequency: Callable[[str
     found = []
     for run in sorted(runs)[-(KEPT // PER_RUN) :]:
         for file in sample(runs[run]):
-            messages = sample([(block.id, block.text) for block in memory.blocks(file.name)], _SAMPLE)
+            messages = sample([(block.id, block.words) for block in memory.blocks(file.name)], _SAMPLE)
             found.append(choose_canary(file.name, messages, frequency))
     newest = max(runs, default=state.until)
     return replace(state, canaries=(*state.canaries, *filter(None, found))[-KEPT:], until=newest)
@@ -269,7 +269,7 @@ def _with_new(state: CanaryState, memory: MemoryFolder, frequency: Callable[[str
 
 def _ask(canary: Canary, memory: MemoryFolder, paths: WorkspacePaths, searcher: Searcher, now: datetime) -> Canary | None:
     """Return the canary with its answer; None if its message has changed or is gone."""
-    if not is_current(canary, ((block.id, block.text) for block in memory.blocks(canary.file))):
+    if not is_current(canary, ((block.id, block.words) for block in memory.blocks(canary.file))):
         return None
     summaries = memory.summaries()
     named = [period for period, one in summaries.items() if any(source.name == canary.file for source in one.sources)]

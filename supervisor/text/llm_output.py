@@ -76,6 +76,18 @@ def cleaned(text: str) -> str:
     return plain
 
 
+def after_thoughts(text: str) -> str:
+    r"""
+    Return the text behind the thinking in tags that it begins with; the text itself where it begins otherwise.
+
+    >>> after_thoughts("<think>用户要摘要……</think>\n周五部署。"), after_thoughts("周五部署。")
+    ('\n周五部署。', '周五部署。')
+    """
+    while match := _THOUGHT.match(text):
+        text = text[match.end() :]
+    return text
+
+
 def without_thinking(text: str) -> str:
     r"""
     Return the answer without thinking and without a fence around it, stripped; "" when it is only thinking.
@@ -83,9 +95,7 @@ def without_thinking(text: str) -> str:
     >>> without_thinking("<think>用户要摘要……</think>\n\n## 部署")
     '## 部署'
     """
-    while match := _THOUGHT.match(text):
-        text = text[match.end() :]
-    text = _END.sub("", text).strip()
+    text = _END.sub("", after_thoughts(text)).strip()
     wrapped = _WRAPPED.match(text)
     if wrapped and not re.search(rf"^{wrapped[1]}", wrapped[2], re.MULTILINE):
         text = wrapped[2].strip()

@@ -87,3 +87,14 @@ def test_context_keeps_memory_and_history_within_their_budgets(filled):
     assert turn.messages[-1]["content"].endswith(question)
     assert turn.memory_tokens <= filled.ws.config.recall.memory_tokens
     assert turn.history_tokens <= filled.ws.config.context.history_tokens
+
+
+def test_search_finds_no_thinking_in_tags_and_no_name_tells_it(world):
+    thought = "<think>\n用户问 capybara 的事，先想想。\n</think>\n貘在动物园的西门。"
+    world.write([message("1", "2026-01-28T09:00", "动物园有什么？"), message("2", "2026-01-28T09:01", thought, "assistant")])
+    world.settle()
+    world.refresh()
+    assert world.found_paths("capybara") == []
+    assert world.found_paths("貘 西门")
+    assert thought in world.archived_texts()
+    assert not any("capybara" in name for name in world.dated_files())
