@@ -13,7 +13,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from supervisor.archive.identity import add_messages, assign_ids
+from supervisor.archive.identity import add_messages, assign_ids, renumbered
 from supervisor.protocol.errors import BadFile, BadRequest, Busy, NotFound
 from supervisor.protocol.files import digest_of
 from supervisor.protocol.lenient_json import parse_json, recover_prefix
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from supervisor.protocol.config_keys import Archive
     from supervisor.protocol.disk import Stat
     from supervisor.protocol.files import Files, FileVersion
-    from supervisor.protocol.message import History
+    from supervisor.protocol.message import History, Key
     from supervisor.protocol.paths import WorkspacePaths
 
 #: Whether the quarantine has a copy: a new one, an earlier one, or none because it holds as many as it may.
@@ -197,7 +197,7 @@ def take_in_replaced(
         after = history.change(partial(_with_missing, data=version.data, journal=journal, settings=settings, now=now))
         added += len(after) - len(before)
         entries = _entries(version.data, journal, settings, now)
-        is_safe = all(journal.holds(entry.key) for entry in entries if isinstance(entry, Message))
+        is_safe = all(map(journal.holds, _first_keys(entries, journal).values()))
         if is_safe and (_is_array(version.data) or quarantine.keep("history.json", version.data) != "full"):
             replaced.release(path, version, now)
     return added
@@ -208,15 +208,24 @@ def _known_messages(history: HistoryStore, journal: SeenJournal, settings: Archi
     backup = history.backup()
     journal.refresh()
     messages = assign_ids(backup, journal.known, now, settings.future_limit)  # the backup may be older than the ids
-    keys = {entry.key for entry in messages if isinstance(entry, Message)}
-    return messages + tuple(message for key, message in journal.unwritten.items() if key not in keys)
+    held = {*_first_keys(messages, journal).values()}
+    return messages + tuple(message for key, message in journal.unwritten.items() if key not in held)
 
 
 def _with_missing(present: History, data: bytes, journal: SeenJournal, settings: Archive, now: datetime) -> History:
     """Return *present* with the messages of *data*, up to its damage, that are neither there nor in a dated file."""
     present = assign_ids(present, journal.known, now, settings.future_limit)  # a program may have stripped it of its ids
-    messages = [entry for entry in _entries(data, journal, settings, now) if isinstance(entry, Message)]
-    return add_messages(present, messages, journal.written.__contains__)
+    held = {*_first_keys(present, journal).values()}
+    entries = _entries(data, journal, settings, now)
+    first = _first_keys(entries, journal)
+    messages = [entry for entry in entries if isinstance(entry, Message)]
+    return add_messages(present, messages, lambda key: first[key] in held or first[key] in journal.written)
+
+
+def _first_keys(history: History, journal: SeenJournal) -> dict[Key, Key]:
+    """Return by the key of each message the one that the journal knows it by: a program may have given it another number."""
+    first = renumbered(history, journal.known)
+    return {entry.key: first.get(entry.key, entry.key) for entry in history if isinstance(entry, Message)}
 
 
 def _entries(data: bytes, journal: SeenJournal, settings: Archive, now: datetime) -> History:

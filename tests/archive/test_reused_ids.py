@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from datetime import timedelta
 from typing import Any
@@ -71,6 +72,25 @@ def test_intake_keeps_each_message_once_when_its_place_is_its_id(world, timed, r
             world.reopen()
     settled(world, seen=40)
     assert sorted(world.archived_texts()) == texts(talk)
+
+
+@pytest.mark.parametrize("runs", ["none", "all"])
+def test_restore_history_knows_messages_whose_place_was_their_id(world, runs):
+    """Backup, journal and what is left of the damaged file have each message under a number of its own."""
+    talk = numbered("窗口", 9)
+    for start in range(4):
+        window = [{**raw, "id": n} for n, raw in enumerate(talk[start : start + 6])]
+        world.write(window)
+        if start < 3:
+            world.round(runs)
+    world.write(world.paths.history.read_bytes()[:-9])
+    world.restore()
+    for path in world.paths.replaced.iterdir():
+        os.utime(path, (world.clock().timestamp(),) * 2)
+    world.clock.forward(days=1)
+    settled(world, seen=8)
+    assert sorted(world.archived_texts()) == texts(talk[:8])
+    assert [*world.paths.replaced.iterdir()] == []
 
 
 def test_intake_tells_only_new_messages_as_seen_when_places_are_ids(world):

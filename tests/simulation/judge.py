@@ -81,7 +81,7 @@ def _counts(world: SimulatedWorld) -> dict[str, tuple[int, int]]:
     Return how often words were met and said: those with a word of their own once, some again and again.
 
     What a program strips of its id while the disk does not let the journal tell of it may be taken for another message, and so
-    may what is without id and time, or had an id that other words had as well.
+    may what is without id and time.
     """
     gone = Counter(text for _, text in world.deleted)
     unsure = world.nameless if world.has_refused else world.bare

@@ -136,7 +136,7 @@ def put(world: SimulatedWorld, messages: Sequence[Any]) -> None:
     world.rewrites += 1
     stripped = [one for one in messages if "id" not in one and isinstance(one.get("text"), str)]
     world.nameless |= {one["text"] for one in stripped}
-    world.bare |= {one["text"] for one in stripped if "createdAt" not in one or one["text"] in world.reused}
+    world.bare |= {one["text"] for one in stripped if "createdAt" not in one}
     world.disk.plant("history.json", json.dumps(messages, ensure_ascii=True).encode())
 
 

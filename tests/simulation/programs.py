@@ -92,7 +92,6 @@ class BySession(Program):
         for one in said:
             self.session.append(one)
             one.raw["id"] = len(self.session)
-            self.world.reused.add(one.text)
             if not self.is_timed:
                 one.raw.pop("createdAt", None)
         self.write([one.raw for one in self.session], said)
@@ -112,7 +111,6 @@ class ByPosition(Program):
         for one in said:
             del one.raw["id"]
             self.world.nameless.add(one.text)
-            self.world.reused.add(one.text)
         self.said = [*self.said, *said][-_WINDOW:]
         raws = [{"id": str(n), **one.raw} for n, one in enumerate(self.said)]
         self.write(raws, [replace(one, raw={**one.raw}) for one in said])

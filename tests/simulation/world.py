@@ -97,7 +97,6 @@ class SimulatedWorld:
         self.owed: list[WindowMessage] = []  # written into a file that recalld had put another in the place of, to be taken in
         self.was_set_back = self.has_refused = False  # the clock, and the disk, at any time of this life
         self.nameless: set[str] = set()  # words that some program wrote without an id: they may be known under another
-        self.reused: set[str] = set()  # words whose id other words have had as well
         self.bare: set[str] = set()  # nameless, and without a time or an id of their own before: they may count as said again
         self.boxed: dict[int, list[WindowMessage]] = {}  # what was dropped, by the inode of its file
         self.deleted: set[tuple[str, str]] = set()  # words that a person deleted

@@ -79,6 +79,13 @@ ROWS: Final = (
         "tests/archive/test_restore.py::test_take_in_replaced_gives_a_stripped_message_its_id_back",
     ),
     Undone(
+        "what has another number in a damaged history is another message",
+        "supervisor/archive/restore.py",
+        "    first = renumbered(history, journal.known)\n",
+        "    first: dict[Key, Key] = {}\n",
+        "tests/archive/test_reused_ids.py::test_restore_history_knows_messages_whose_place_was_their_id",
+    ),
+    Undone(
         "copies are searched",
         "supervisor/index/scan.py",
         "    excluded_paths.update(copies({path: record.contents for path, record in found.items()}, named))\n",
