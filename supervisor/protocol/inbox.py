@@ -19,15 +19,23 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
 ChatKind: TypeAlias = Literal["direct", "group", "channel"]
-#: What says in a session key of a common client, "agent:main:telegram:group:-1001", that others read the chat too.
-_CHANNEL: Final = re.compile(r"(?<![^\W\d_])channel(?![^\W\d_])", re.IGNORECASE)
+#: What says in a session key of a common client, "agent:main:telegram:group:-1001", that others read the chat too. Both are
+#: matched where "mySuperGroup" is "my_Super_Group". What can't be told is rather a group.
+_CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_CHANNEL: Final = re.compile(r"channels?(?![^\W\d_])|频道|頻道", re.IGNORECASE)
 _GROUP: Final = re.compile(
     r"""
-      (?<![^\W\d_]) (?:(?:super|mega|giga)?groups?(?:chat|message)?|guild|room|群[聊组]?) (?![^\W\d_])
-    | @(?:g\.us|broadcast|newsletter)\b | @chatroom\b | @thread\.  # WhatsApp, WeChat, Teams
-    | \b(?:telegram|tg)\b.*:-\d  # its groups have negative numbers
-    | \bslack\b.*[:/] (?:(?-i:[CG][A-Z0-9]+)|[cg]0[a-z0-9]+)\b  # people have U…, talks with one of them D…
-    | \bmatrix:!
+      group(?!ware)
+    | (?<![^\W\d_]) (?:guild|(?:chat)?rooms?|群) (?![^\W\d_])
+    | (?:qq|微信|飞书|钉钉)群 | 群[聊组組] | [讨討][论論][组組] | 聊天室
+    | @(?:g\.us|broadcast|newsletter)\b | @chatroom\b | @thread\. | @(?:conference|muc)\.  # WhatsApp, WeChat, Teams, XMPP
+    | (?<![^\W_])-\d | -100\d{10}  # Telegram: its groups have negative numbers
+    | (?<![^\W_])[!#]\w  # Matrix, IRC
+    | (?<![^\W_])oc_[0-9a-z] | (?<![^\W_])spaces?[:/] | ;\+;  # Feishu, Google Chat, iMessage
+    | (?<![^\W_])(?:discord(?![^\W_]).*thread|zulip(?![^\W_]).*stream|ding(?:talk|ding)?(?![^\W_]).*(?<![^\W_])cid)
+    | (?<![^\W_])slack(?![^\W_]).*[\W_] (?:(?-i:[CG][A-Z0-9]+)|[cg]0[a-z0-9]+) (?![^\W_])  # people have U…, talks with one D…
+    | ^(?-i:[CG]0[A-Z0-9]{7,})$
+    | (?<![^\W_])line(?![^\W_]).*[\W_] [cr][0-9a-f]{8,}  # people have U…
     """,
     re.IGNORECASE | re.VERBOSE,
 )
@@ -60,10 +68,11 @@ def chat_of(raw: Mapping[str, Any]) -> Chat:
     """
     session, chat = raw.get("session"), raw.get("chat")
     key = session if isinstance(session, str) else ""
+    words = _CAMEL.sub("_", key)
     kind: ChatKind = "group"
-    if chat == "direct" or (chat is None and not _GROUP.search(key)):
+    if chat == "direct" or (chat is None and not _GROUP.search(words)):
         kind = "direct"
-    if chat == "channel" or (chat is None and _CHANNEL.search(key)):
+    if chat == "channel" or (chat is None and _CHANNEL.search(words)):
         kind = "channel"
     return Chat(kind, key)
 

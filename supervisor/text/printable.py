@@ -6,12 +6,16 @@ Stored text comes from people, models and web pages. What is stored and what a m
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Final
 
-#: Control characters except tab and line feed, separators of lines, marks of direction, and surrogates, which can't be encoded.
+#: Control characters except tab and line feed, separators of lines, marks of direction, surrogates, which can't be encoded, and
+#: characters without width, in which words hide from the reader (tags among them). The joiners U+200C and U+200D stay: Persian,
+#: scripts of India and families of emoji are written with them.
 _UNPRINTABLE: Final = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060-\u206f"
+    "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
 
 
@@ -22,7 +26,7 @@ def printable(text: str) -> str:
     >>> printable("标题\x1b]52;c;cm0=\x07 \u202egnp.exe\tab")
     '标题\\x1b]52;c;cm0=\\x07 \\u202egnp.exe\tab'
     """
-    return _UNPRINTABLE.sub(lambda found: f"\\x{ord(found[0]):02x}" if found[0] < "\x80" else f"\\u{ord(found[0]):04x}", text)
+    return _UNPRINTABLE.sub(_escape, text)
 
 
 def printable_json(line: str) -> str:
@@ -32,4 +36,14 @@ def printable_json(line: str) -> str:
     >>> printable_json('{"name": "\u202egnp.exe"}')
     '{"name": "\\u202egnp.exe"}'
     """
-    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
+    return _UNPRINTABLE.sub(_json_escape, line)
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _json_escape(found: re.Match[str]) -> str:
+    code = ord(found[0])  # beyond the first plane JSON has two halves for one character
+    return f"\\u{code:04x}" if code < 0x10000 else json.dumps(found[0])[1:-1]

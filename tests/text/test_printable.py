@@ -21,13 +21,18 @@ from supervisor.text.printable import printable, printable_json
         ("好\r坏", r"好\x0d坏"),
         ("\u202egnp.exe\u2066\u200f", r"\u202egnp.exe\u2066\u200f"),
         ("一\u2028二\ud83d", r"一\u2028二\ud83d"),
+        ("密\u200b码\u2060\ufeff\xad", r"密\u200b码\u2060\ufeff\u00ad"),
+        ("\ufff9a\ufffab\ufffb", r"\ufff9a\ufffab\ufffb"),
+        ("好\U000e0001\U000e0069\U000e007f", r"好\U000e0001\U000e0069\U000e007f"),  # tags spell words that nobody sees
     ],
 )
 def test_printable_shows_what_a_terminal_would_obey(text, shown):
     assert printable(text) == shown
 
 
-@pytest.mark.parametrize("text", ["我对花生过敏。\n\t👨‍👩‍👧‍👦 café", "שלום عربى", r"C:\x1b", ""])
+@pytest.mark.parametrize(
+    "text", ["我对花生过敏。\n\t👨‍👩‍👧‍👦 café", "שלום عربى", "می\u200cخواهم", "क्\u200dष", "❤️", r"C:\x1b", ""]
+)
 def test_printable_keeps_what_a_terminal_only_displays(text):
     assert printable(text) == text
 
@@ -42,6 +47,12 @@ def test_as_json_prints_one_harmless_line_that_says_the_same(value):
     assert json.loads(line) == value
     assert line == printable(line) == printable_json(line)
     assert len(line.splitlines()) == 1
+
+
+def test_as_json_escapes_a_tag_beyond_the_first_plane():
+    line = as_json({"a": "\x7f\U000e0069"})
+    assert line == r'{"a": "\u007f\udb40\udc69"}'
+    assert json.loads(line) == {"a": "\x7f\U000e0069"}
 
 
 def test_as_line_prints_an_event_harmlessly():
