@@ -8,6 +8,7 @@ history.json is damaged, locked, or rewritten again and again, messages wait in 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import stat as modes
 from contextlib import suppress
@@ -20,7 +21,8 @@ from supervisor.protocol.errors import BadFile, BadRequest, Busy, Conflict, from
 from supervisor.protocol.files import digest_of
 from supervisor.protocol.lenient_json import parse_json, render_json
 from supervisor.protocol.message import History, InvalidEntry, Message, read_message, with_id, with_timestamp
-from supervisor.protocol.paths import is_foreign
+from supervisor.protocol.paths import is_unfinished
+from supervisor.text.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -34,7 +36,9 @@ if TYPE_CHECKING:
     from supervisor.protocol.paths import WorkspacePaths
 
 #: The name of a claimed file: with inode and time of last change, so that no two are the same.
-_CLAIMED: Final = re.compile(r"\.taken-[0-9]+-[0-9]+-(?P<name>.+\.json)", re.DOTALL)
+_CLAIMED: Final = re.compile(r"\.taken-[0-9]+--?[0-9]+-(?P<name>.+\.(?i:json))", re.DOTALL)
+#: Bytes of a given name that a claimed one always has room for: a name has 255 at most, inode and time 20 digits each.
+_LONGEST_KEPT: Final = 200
 _ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
@@ -71,7 +75,7 @@ class DropBox:
         """
         names = self._files.disk.names(self._folder)
         claimed = sorted(filter(_CLAIMED.fullmatch, names), key=_given_name)
-        for name in (*claimed, *(name for name in names if name.endswith(".json") and not is_foreign(name))):
+        for name in (*claimed, *(name for name in names if name.lower().endswith(".json") and not is_unfinished(name))):
             stat = self._files.disk.stat(self._folder / name)
             if stat and modes.S_ISREG(stat.mode):
                 yield self._folder / name
@@ -82,7 +86,7 @@ class DropBox:
 
     def parse(self, path: Path, version: FileVersion) -> list[Message]:
         """Return the messages of a file: one object, or an array of them; ValueError when it is neither."""
-        raw, name, time_ns = parse_json(version.data), _given_name(path.name), version.stat.mtime_ns
+        raw, name, time_ns = parse_json(version.data), os.fsencode(_given_name(path.name)), version.stat.mtime_ns
         messages = []
         for n, one in enumerate(raw if isinstance(raw, list) else [raw]):
             entry = read_message(one, self._zone)
@@ -92,7 +96,7 @@ class DropBox:
                 # the id comes from the file, not from the clock: a file that is taken in twice gives the same message.
                 # Equal words without a time are two messages when their files are of two times
                 time = "" if entry.created_at else f"{time_ns}\n"
-                digest = hashlib.sha256(f"{name}\n{n}\n{time}".encode() + version.data).hexdigest()
+                digest = hashlib.sha256(name + f"\n{n}\n{time}".encode() + version.data).hexdigest()
                 entry = with_id(entry, f"m-{digest[:16]}")
             if not entry.created_at:
                 entry = with_timestamp(entry, datetime.fromtimestamp(time_ns / 1e9, UTC))
@@ -108,14 +112,14 @@ class DropBox:
         """
         if _CLAIMED.fullmatch(path.name):
             return path
-        claimed = path.with_name(f".taken-{version.stat.inode}-{version.stat.mtime_ns}-{path.name}")
+        claimed = path.with_name(f".taken-{version.stat.inode}-{version.stat.mtime_ns}-{_given_name(path.name)}")
         with suppress(FileNotFoundError):
             self._files.move(path, claimed)
         return claimed if self._files.disk.stat(claimed) == version.stat else None
 
     def relative(self, path: Path) -> str:
         """Return the path of a file from the workspace, as events name it."""
-        return self._paths.relative(path)
+        return printable(self._paths.relative(path))
 
     def remove(self, claimed: Path) -> None:
         """Delete a claimed file whose messages are safe elsewhere."""
@@ -184,9 +188,10 @@ def new_id(now: datetime, entropy: bytes) -> str:
 
 
 def _given_name(name: str) -> str:
-    """Return the name that the writer of a file gave it."""
+    """Return the name that the writer of a file gave it; in place of a long one its digest, before the claim as after it."""
     claimed = _CLAIMED.fullmatch(name)
-    return claimed["name"] if claimed else name
+    given = claimed["name"] if claimed else name
+    return given if len(os.fsencode(given)) <= _LONGEST_KEPT else f"{digest_of(os.fsencode(given))[:16]}.json"
 
 
 def _message(raw: dict[str, Any], now: datetime, entropy: bytes, settings: Archive) -> Message:

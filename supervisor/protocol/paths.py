@@ -31,12 +31,13 @@ _DATED: Final = re.compile(r"(\d{4}-\d{2}-\d{2})-([a-z0-9-]{1,40})\.md")
 _ANY_DATED: Final = re.compile(r"(\d{4}-\d{2}-\d{2})(?:-[^/]+)?\.md")
 #: The most bytes of a file name, on every common file system.
 _LONGEST_NAME: Final = 255
-#: Names of files that editors, git and synchronisers leave, hidden and temporary files, and names with control characters.
-_FOREIGN: Final = re.compile(
-    r"\..*|.*~|.*\.sw[a-z]|#.*#|4913|.*\.tmp|.*[\x00-\x1f\x7f\x85\u2028\u2029].*"
+#: Names of files that editors, git and synchronisers leave, and of hidden and temporary files.
+_UNFINISHED: Final = re.compile(
+    r"\..*|.*~|.*\.sw[a-z]|#.*#|4913|.*\.tmp"
     r"|.*conflicted copy.*|.*\(case conflict.*|.*冲突(?:副本|文件).*|.*衝突複本.*|.*\.sync-conflict-.*",
     re.IGNORECASE | re.DOTALL,
 )
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
 
 
 class _Below:
@@ -105,8 +106,13 @@ class WorkspacePaths:
 
 
 def is_foreign(name: str) -> bool:
-    """Tell whether the name is one that an editor, git or a synchroniser uses; such files are never read."""
-    return bool(_FOREIGN.fullmatch(name))
+    """Tell whether the name is an unfinished file's or has control characters; in memory/ such files are never read."""
+    return is_unfinished(name) or bool(_CONTROL.search(name))
+
+
+def is_unfinished(name: str) -> bool:
+    """Tell whether the name is one that an editor, git or a synchroniser uses, or hidden; such files are never read."""
+    return bool(_UNFINISHED.fullmatch(name))
 
 
 def day_of_name(name: str) -> date | None:

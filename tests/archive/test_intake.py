@@ -352,6 +352,56 @@ def test_drop_box_takes_in_what_a_crash_left_claimed_in_order(world):
     assert (world.ids(), world.dropped()) == ([str(n) for n in range(11)], [])
 
 
+#: As long as a name may be, in Latin letters and in Han characters, which have three bytes each; and the longest that is kept.
+LONG_NAMES = [f"{'x' * 250}.json", f"{'节' * 83}.json", f"{'x' * 195}.json"]
+
+
+@pytest.mark.parametrize("name", LONG_NAMES)
+def test_drop_box_takes_in_a_file_with_a_long_name(world, name):
+    world.drop(name, message("1", "2026-01-31T09:00"))
+    world.settle()
+    assert (world.flags(), world.dropped()) == ([True], [])
+
+
+@pytest.mark.parametrize("name", ["a.json", "\udce9.json", *LONG_NAMES])
+def test_drop_box_gives_a_message_the_same_id_after_the_claim(world, name):
+    """A crash came after the message was added and before its file was deleted; the file is claimed or not."""
+    disk = FaultyDisk("unlink", refuses=lambda _, path: path.parent == world.paths.drop_box)
+    disk.break_down()
+    world.reopen(disk=disk)
+    first = world.drop(name, {"role": "user", "text": "花生不行"})
+    data, time_ns = first.read_bytes(), first.stat().st_mtime_ns
+    for _ in range(2):
+        world.round()
+        (claimed,) = world.paths.drop_box.iterdir()
+        assert claimed.name.startswith(".taken-")
+    disk.heal()
+    world.round()
+    os.utime(world.drop(name, data), ns=(time_ns, time_ns))
+    world.round()
+    assert (len(world.history()), world.dropped()) == (1, [])
+
+
+@pytest.mark.parametrize("name", ["\udce9.json", "X.JSON", "x.Json", "两\n行.json", "\x1b[2J.json", "制\t表.json"])
+def test_drop_box_takes_in_a_file_with_an_unusual_name(world, name):
+    world.drop(name, {"role": "user", "text": "花生不行"})
+    world.settle()
+    assert (world.archived_texts(), world.dropped(), world.events.of("degraded")) == (["花生不行"], [], [])
+
+
+def test_drop_box_takes_in_a_claimed_file_of_before_1970(world):
+    world.drop(".taken-7--5000-a.json", message("1", "2026-01-31T09:00"))
+    world.settle()
+    assert (world.flags(), world.dropped()) == ([True], [])
+
+
+def test_drop_box_names_a_file_that_is_not_utf_8_in_utf_8(world):
+    world.drop("\udce9.json", b"[")
+    world.round()
+    (told,) = world.events.of("file_quarantined")
+    assert told["file"] == "inbox.d/new/\\udce9.json"
+
+
 @pytest.mark.parametrize("second", [message("2", "2026-01-31T09:01"), "不是消息"])
 def test_drop_box_keeps_a_file_that_replaces_another_unread(world, second):
     """The first file is replaced between the last look at it and the claim."""
@@ -430,10 +480,10 @@ def test_drop_box_ignores_folders_and_links(world):
 
 
 def test_drop_box_leaves_unfinished_and_foreign_files_alone(world):
-    for name in (".x.json", "x.json.tmp", "x.json~", "x.txt"):
+    for name in (".x.json", ".x\n.json", "x.json.tmp", "x.json~", "x.txt"):
         world.drop(name, message("1", "2026-01-31T09:00"))
     world.round()
-    assert (len(world.dropped()), world.history()) == (4, [])
+    assert (len(world.dropped()), world.history()) == (5, [])
 
 
 def test_drop_box_uses_the_file_time_for_a_message_without_one(world):

@@ -87,11 +87,32 @@ def test_cli_names_the_output_that_cannot_be_written(recalld, words, buffered):
     assert (done.code, done.err) == (74, NO_SPACE)
 
 
-def test_append_works_when_its_output_is_closed(recalld):
-    shell = ["sh", "-c", 'exec "$@" >&-', "sh"]
-    words = ("-w", str(recalld.root), "append", "--role", "user", "--text", "猫的疫苗约在九月。")
-    assert ended(recalld.start(*words, before=shell)) == Ended(0, "", "")
+def closed(recalld: Command, stream: str, *words: str) -> Ended:
+    """Run a command with a standard stream that the shell has closed."""
+    shell = ["sh", "-c", f'exec "$@" {stream}', "sh"]
+    return ended(recalld.start("-w", str(recalld.root), *words, before=shell))
+
+
+def test_append_ends_with_a_fault_when_its_output_is_closed(recalld):
+    done = closed(recalld, ">&-", "append", "--role", "user", "--text", "猫的疫苗约在九月。")
+    assert done == Ended(74, "", "recalld: standard output is closed: the ids of what was added can't be printed.\n")
     assert "疫苗" in (recalld.root / "history.json").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("option", "words"), [("--text", ["--role", "user", "--text", "-"]), ("--jsonl", ["--jsonl"])])
+def test_append_refuses_a_closed_input(recalld, option, words):
+    before = (recalld.root / "history.json").read_bytes()
+    done = closed(recalld, "<&-", "append", *words)
+    assert done == Ended(64, "", f"recalld: {option}: standard input is closed.\n")
+    assert (recalld.root / "history.json").read_bytes() == before
+
+
+def test_append_needs_no_input_for_words_that_it_is_given(recalld):
+    assert closed(recalld, "<&-", "append", "--role", "user", "--text", "早上好").code == 0
+
+
+def test_cli_prints_no_error_to_its_output_when_the_errors_are_closed(recalld):
+    assert closed(recalld, "2>&-", "append", "--role", "user") == Ended(64, "", "")
 
 
 @pytest.mark.parametrize("kind", KINDS[1:])

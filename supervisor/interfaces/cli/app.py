@@ -175,7 +175,8 @@ def _refused(error: OSError, where: str) -> int:
 
 
 def _say(sentence: str, code: int) -> int:
-    print(printable(f"recalld: {sentence}"), file=sys.stderr)
+    if sys.stderr:  # None if the caller has closed it: then `print` would choose standard output
+        print(printable(f"recalld: {sentence}"), file=sys.stderr)
     return code
 
 

@@ -128,6 +128,8 @@ def append(
     json: Json = False,
 ) -> None:
     """Add a message, or many; prints each id once the message is safe."""
+    if sys.stdin is None and (jsonl or text == "-"):  # the file that gets its number is not what the caller says
+        raise BadRequest("--jsonl" if jsonl else "--text", "standard input is closed")
     ws, moment_now = opened(workspace, now)
     ws.files.make_folder(ws.paths.state)
     if jsonl:
@@ -147,11 +149,15 @@ def append(
 
 def _acknowledge(ids: list[str], *, json: bool) -> None:
     """Print the ids; Exit(74) if they can't be printed: who can't learn what is safe must not take 0 for an answer."""
+    if not ids:
+        return
+    if sys.stdout is None:
+        print("recalld: standard output is closed: the ids of what was added can't be printed.", file=sys.stderr)
+        raise typer.Exit(StorageError.exit_code)
     try:
         for identity in ids:
             show(as_json({"id": identity}) if json else identity)
-        if sys.stdout:  # None if the caller has closed it
-            sys.stdout.flush()
+        sys.stdout.flush()
     except OSError as error:
         raise typer.Exit(unprinted(error) or StorageError.exit_code) from error
 
