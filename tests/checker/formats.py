@@ -63,6 +63,17 @@ def plain(data: bytes) -> bytes:
     return data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
 
 
+def collapsed(data: bytes) -> bytes:
+    """The bytes of a dated file without the blank lines around its words, as a formatter saves it; the words are as they were."""
+    text = re.sub(r"\n+(<!-- \{[^\n]*)\n+(\*\*\d\d:\d\d [^\n]*)\n+", r"\n\1\n\2\n", data.decode("utf-8", "surrogateescape"))
+    return text.encode("utf-8", "surrogateescape")
+
+
+def with_crlf(data: bytes) -> bytes:
+    """The bytes with the line ends of another system."""
+    return data.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+
+
 def split_head(text: str) -> tuple[dict[str, str], str]:
     """The lines between the two ``---`` as strings, and what follows; no lines where there is no head."""
     lines = text.split("\n")
@@ -91,11 +102,12 @@ def read_dated(data: bytes) -> Dated | None:
     if head.get("kind") != "dated":
         raise Unreadable(f"its kind is {head.get('kind')}")
     starts = [match.start() for match in _BLOCK.finditer(body)]
-    pieces = [body[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True)]
+    pieces = [_as_written(body[start:end]) for start, end in zip(starts, [*starts[1:], None], strict=True)]
     words = tuple(_words_of(piece) for piece in pieces)
     if head.get("count") != str(len(words)):
         raise Unreadable(f"its head counts {head.get('count')} messages, it holds {len(words)}")
-    if head.get("digest") != sha16(body.encode()):
+    before = body[: starts[0]].strip("\n") if starts else body
+    if head.get("digest") != sha16("\n".join([before, *pieces]).encode()):
         raise Unreadable("its body is not the one its head has the digest of")
     zone = ZoneInfo(head["zone"])
     for one in words:
@@ -103,6 +115,12 @@ def read_dated(data: bytes) -> Dated | None:
         if local != head["period"]:
             raise Unreadable(f"{one.id} is of {local}, the file of {head['period']}")
     return Dated(head, words)
+
+
+def _as_written(piece: str) -> str:
+    """A block with one blank line between its line and its words, as it was before a formatter came."""
+    parts = re.fullmatch(r"([^\n]*)\n+([^\n]*)\n+(.*?)\n*", piece, re.DOTALL)
+    return "{}\n{}\n\n{}\n".format(*parts.groups()) if parts else piece
 
 
 def _words_of(piece: str) -> Words:

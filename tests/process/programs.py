@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import errno
 import fcntl
 import json
 import os
 from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, Final
+
+from tests.checker.formats import collapsed, plain, with_crlf
 
 if TYPE_CHECKING:
     import random
@@ -37,6 +38,7 @@ class Program:
         self.chance = chance
         self.said: dict[str, tuple[int, int]] = {}
         self.wrong: list[str] = []
+        self.saved: set[str] = set()  # names of files of ours that it has saved in its way
 
     def act(self) -> None:
         """Do something to the workspace, once."""
@@ -220,6 +222,26 @@ class Synchroniser(Program):
                 self.wrong.append(f"{copy.name}, a copy, was moved or changed")
 
 
+class Formatter(Program):
+    """Saves dated files without the blank lines around their words, some with CRLF and a BOM: not a word is another."""
+
+    def act(self) -> None:
+        files = sorted((self.root / "memory").glob("**/20??-??-??-*[a-z0-9].md"))
+        for path in self.chance.sample(files, min(3, len(files))):
+            other = self.root / "formatted.part"
+            with contextlib.suppress(FileNotFoundError):
+                data = plain(path.read_bytes())
+                if b"\nkind: dated" not in data[:200]:
+                    continue  # a note of the person's own, who may be saving it
+                data = collapsed(data)
+                data = self.chance.choice((data, with_crlf(data), b"\xef\xbb\xbf" + with_crlf(data)))
+                other.write_bytes(data)
+                other.chmod(0o600)
+                self.saved.add(path.name)
+                _swap(other, path)  # a file that is moved away meanwhile stays as it was
+            other.unlink(missing_ok=True)
+
+
 def move_into(path: Path, data: bytes) -> None:
     """Write a file beside *path*, and move it there."""
     other = path.with_name(f".{path.name}.part")
@@ -242,15 +264,21 @@ def stalled() -> tuple[int, int]:
 
 def _exchange(new: Path, path: Path) -> bool:
     """Move *new* to *path*, as rename(2) does, and tell whether a file was there, which then has the name of *new*."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    while libc.renameat2(_HERE, os.fsencode(new), _HERE, os.fsencode(path), _EXCHANGE):
-        if ctypes.get_errno() != errno.ENOENT:
-            raise OSError(ctypes.get_errno(), "renameat2")
+    while True:
+        with contextlib.suppress(FileNotFoundError):
+            _swap(new, path)
+            return True
         with contextlib.suppress(FileExistsError):
             os.link(new, path)
             new.unlink()
             return False
-    return True
+
+
+def _swap(one: Path, other: Path) -> None:
+    """Give each of two files the name of the other. FileNotFoundError where one is not there."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.renameat2(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE):
+        raise OSError(ctypes.get_errno(), "renameat2")
 
 
 def _journal(root: Path) -> set[str]:
@@ -270,4 +298,4 @@ def _wire(time: datetime) -> str:
 
 #: Of those that write history.json anew a storm has one, of the others at most one.
 WRITERS: Final = (BySession, ByPosition, Sliding, Typed, SlowWriter)
-OTHERS: Final = (OneName, Synchroniser)
+OTHERS: Final = (OneName, Formatter, Synchroniser)

@@ -85,7 +85,7 @@ class Storm:
     def _drawn(self) -> list[Program]:
         """Return one program that writes history.json anew, and one of another kind or none."""
         chance = random.Random(f"{self.seed} programs")
-        kinds = (WRITERS[self.seed % len(WRITERS)], chance.choice((None, *OTHERS)))
+        kinds = (WRITERS[self.seed % len(WRITERS)], chance.choice((*OTHERS, None)))
         return [kind(self.root, random.Random(f"{self.seed} {kind.__name__}")) for kind in kinds if kind]
 
     # ── who lives in the workspace ───────────────────────────────────────────
@@ -240,7 +240,7 @@ class Storm:
             "Asia/Shanghai",
             offered={text for feeder in self.feeders for text in feeder.offered} | counts.keys(),
             counts=counts,
-            touched_paths=self.saves.paths,
+            touched_paths=self.saves.paths.union(*(program.saved for program in self.programs)),
         )
         lost = [f"{path} does not hold what was saved last" for path in self.saves.missing(self.root)]
         return [*wrong, *outside, *lost, *check(files, self.acked, given, modes)]

@@ -12,7 +12,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, Final
 
-from tests.simulation.others import come, drop_as, put
+from tests.checker.formats import collapsed, with_crlf
+from tests.simulation.others import come, delete_state, drop_as, put
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -289,14 +290,30 @@ class Editor(Program):
         world = self.world
         files = world.disk.tree()
         notes = [path for path in files if path.startswith("memory") and path.endswith(".md") and path not in world.copies]
-        for path in world.rng.sample(sorted(notes), min(count, len(notes))):
-            data = files[path].removeprefix(_BOM).replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
-            data = _BOM + data if anew else data
-            world.disk.plant(path, data)
+        saved = {path: self.saved(files[path], anew=anew) for path in sorted(notes)}
+        others = [path for path, data in saved.items() if data != files[path]]
+        for path in world.rng.sample(others, min(count, len(others))):
+            world.disk.plant(path, saved[path])
             world.respelt.add(path)
             for kept in (world.own, world.above):
                 if path in kept:
-                    kept[path] = data
+                    kept[path] = saved[path]
+
+    def saved(self, data: bytes, *, anew: bool) -> bytes:
+        """Return what is saved of a file that holds *data*."""
+        return (_BOM if anew else b"") + with_crlf(data.removeprefix(_BOM))
+
+
+class Formatter(Editor):
+    """A formatter that takes away the blank lines around the words of dated files; *anew*: .recalld/ is cleaned away after it."""
+
+    def act(self, count: int, *, anew: bool) -> None:
+        super().act(count, anew=anew)
+        if anew:
+            delete_state(self.world)
+
+    def saved(self, data: bytes, *, anew: bool) -> bytes:
+        return collapsed(data) if b"\nkind: dated" in data[:200] else data
 
 
 def _spelt(found: Any, spell: Callable[[datetime], Any]) -> Any:
@@ -310,4 +327,4 @@ def _spelt(found: Any, spell: Callable[[datetime], Any]) -> Any:
 
 #: Those that write history.json anew: a workspace has one of them. The others may be at work beside it.
 WRITERS: Final = (BySession, ByPosition, Sliding, Typed, SlowWriter)
-OTHERS: Final = (OneName, Synchroniser, Editor)
+OTHERS: Final = (OneName, Synchroniser, Editor, Formatter)
