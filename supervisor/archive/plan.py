@@ -30,6 +30,9 @@ EXCHANGE_WAIT: Final = timedelta(minutes=10)  # a question younger than this wai
 _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 SLUG_CHARS: Final = 32  # 003
 _SLUG_WORDS: Final = 3
+#: Characters of a message that its slug is made from, and how many after them show whether they are a secret.
+_SLUG_READS: Final = 20_000
+_SLUG_MARGIN: Final = 4_000
 _SLUG_WORD: Final = re.compile(r"[a-z][a-z0-9]{2,}(?:-[a-z0-9]+)*")
 
 Due: TypeAlias = Literal["count", "interval", "overflow"]
@@ -130,12 +133,12 @@ def slug_of(texts: Sequence[str], length: int = SLUG_CHARS) -> str:
     Return up to three of the most telling Latin words of the messages in kebab-case, "" when there are none.
 
     A word is more telling the more messages contain it and the rarer it is in the language. Text that looks like a secret is
-    left out.
+    left out, and so is all but the beginning of a very long message.
     """
     counts: Counter[str] = Counter()
     first: dict[str, int] = {}
     for n, text in enumerate(texts):
-        for word in {w.strip("-.").replace(".", "-").replace("_", "-") for w in latin_words(redacted(text))}:
+        for word in {w.strip("-.").replace(".", "-").replace("_", "-") for w in latin_words(_beginning(text))}:
             if _SLUG_WORD.fullmatch(word) and len(word) <= length // 2:
                 counts[word] += 1
                 first.setdefault(word, n)
@@ -147,6 +150,14 @@ def slug_of(texts: Sequence[str], length: int = SLUG_CHARS) -> str:
         if len(longer) <= length:
             slug = longer
     return slug
+
+
+def _beginning(text: str) -> str:
+    """Return the beginning of the text without its secrets, also without one that the limit would cut in two."""
+    read = text[: _SLUG_READS + _SLUG_MARGIN]
+    shown = redacted(read)
+    after = max(0, len(read) - _SLUG_READS)  # a mark is never longer than its secret: not more than this comes from the margin
+    return shown[: max(0, len(shown) - after)]
 
 
 def short_id(identity: str) -> str:

@@ -55,6 +55,29 @@ def test_slug_of_contains_no_secret(secret):
         assert piece not in slug
 
 
+def test_slug_of_reads_the_beginning_of_a_very_long_message():
+    assert slug_of([f"部署到 cloudflare。{'花生 ' * 30_000}再试 kubernetes"]) == "cloudflare"
+
+
+SECRETS = [
+    "token sk-" + "opensesame" * 5,
+    "xiaowang.li@" + "opensesame" * 4 + ".com",
+    "-----BEGIN PRIVATE KEY-----\nopensesame " + "x" * 9_000,
+]
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+@pytest.mark.parametrize("seen", [0, 1, 13, 19, 27, 40])
+def test_slug_of_contains_no_secret_that_its_limit_cuts_in_two(secret, seen):
+    """Of the secret *seen* characters are before the limit."""
+    slug = slug_of([f"{'花' * (19_999 - seen)} {secret} 就这些。{'好' * 9_000}"])
+    assert not re.search("open|sesame|xiaowang|li", slug)
+
+
+def test_slug_of_does_not_read_on_in_place_of_the_secrets_it_hides():
+    assert slug_of([f"{'a1' * 10_000} {'eyJ' + 'x' * 99}.{'x' * 2_000}.x {'花' * 1_000} kubernetes"]) == ""
+
+
 def test_short_id_returns_the_first_eight_letters_and_digits():
     assert short_id("01JKXY2Z-ABCDEFGH") == "01jkxy2z"
     assert short_id("m-4f3a") == "m4f3a"
