@@ -32,7 +32,8 @@ _MOST_CHARS: Final = 100_000
 _EDGE_CHARS: Final = 4_000
 #: Tokens that mean the same label in a question and beside a secret.
 _SAME: Final = {
-    **dict.fromkeys(("passwd", "passphras", "passcod", "pwd", "密码", "口令"), "password"),
+    **dict.fromkeys(("passwd", "passphras", "passcod", "pwd", "pw", "pass", "密码", "口令"), "password"),
+    **dict.fromkeys(("passwort", "kennwort", "contrasena", "senha", "パス"), "password"),
     **dict.fromkeys(("密钥", "apikey", "api_key", "api-key"), "key"),
     "令牌": "token",
 }
@@ -40,7 +41,7 @@ _SAME: Final = {
 _ASKING: Final = frozenset(
     """
     password key token secret login credenti account card iban number email mail address url link hash commit pin id
-    wifi contact reach
+    wifi contact reach otp verif
     登录 凭据 账号 帐号 账户 帐户 卡号 银行卡 信用卡 号码 单号 编号 工号 证号 身份证 护照
     邮箱 邮件 地址 链接 网址 私钥 钥匙 验证码 联系 联系方式
     """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes

@@ -21,6 +21,48 @@ from supervisor.text.redact import redacted
         ("-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----", "MIIEow"),
         ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.c2lnbmF0dXJl", "eyJzdWIi"),
         ("发到 xiaowang@example.com 吧", "xiaowang"),
+        ("密碼：plum77", "plum77"),
+        ("the password for the bank is plum77", "plum77"),
+        ("the password for the bank: plum77", "plum77"),
+        ("the password is now plum77", "plum77"),
+        ("password was changed to plum77", "plum77"),
+        ("password (wifi): plum77", "plum77"),
+        ("**Password:** plum77", "plum77"),
+        ('{"password": "two words plum77"}', "plum77"),
+        ("password='two words plum77'", "plum77"),
+        ("密码是「two words plum77」", "plum77"),
+        ("密码是“两个 词 plum77”", "plum77"),
+        ("口令＝ａｂｃ１２３", "ａｂｃ１２３"),
+        ("发到 ｚｈａｎｇ＠ｅｘａｍｐｌｅ．ｃｏｍ", "ｚｈａｎｇ"),
+        ("发到 zhang＠example.com 吧", "zhang"),
+        ("用 ｓｋ－ｐｒｏｊ＿ａｂｃｄｅｆｇｈｉｊｋｌｍｎ", "ａｂｃｄｅｆ"),
+        ("密码改成了 plum77", "plum77"),
+        ("wifi 密码我昨天换成 plum77", "plum77"),
+        ("密码 设为 plum77", "plum77"),
+        ("密码就是plum", "plum"),
+        ("密码是： plum", "plum"),
+        ("パスワード：plum77", "plum77"),
+        ("パスワードはplum77", "plum77"),
+        ("Passwort: plum77", "plum77"),
+        ("das Passwort ist plum", "plum"),
+        ("contraseña: plum", "plum"),
+        ("mot de passe : plum", "plum"),
+        ("pass: plum", "plum"),
+        ("pw: plum", "plum"),
+        ("PIN: 4821", "4821"),
+        ("PIN 4821", "4821"),
+        ("PIN码是 4821", "4821"),
+        ("验证码 482913", "482913"),
+        ("验证码482913，5 分钟内有效", "482913"),
+        ("身份证 11010119900307123X", "11010119900307123"),
+        ("身份证11010119900307123x", "11010119900307123"),
+        ("卡号6222021234567890123", "6222021234"),
+        ("卡号 6222\xa00212\xa03456\xa07890", "6222\xa00212"),
+        ("卡号 6222.0212.3456.7890", "6222.0212"),
+        ("用这个sk-proj_abcdefghijklmnop12345", "abcdefghijklmnop"),
+        ("Authorization: Bearer abcdefghijklmnopqrstuv", "abcdefghijklm"),
+        ("密\u200b码：plum77", "plum77"),
+        ("pass\xadword\u2060: pl\u200bum77 即可", "um77"),
     ],
 )
 def test_redacted_removes_a_secret(text, secret):
@@ -28,7 +70,27 @@ def test_redacted_removes_a_secret(text, secret):
 
 
 @pytest.mark.parametrize(
-    "text", ["我对花生过敏。", "把 nginx 重启一下", "预算 3,200 元，2026-01-28 前付", "这个词是秘密", "版本 3.11.4"]
+    "text",
+    [
+        "我对花生过敏。",
+        "把 nginx 重启一下",
+        "预算 3,200 元，2026-01-28 前付",
+        "这个词是秘密",
+        "版本 3.11.4",
+        "密码为什么不对",
+        "密码是多少？",
+        "忘了密码，改天再说",
+        "The tests pass in 3 minutes",
+        "I pass by the pinboard",
+        "192.168.100.200 到 192.168.100.250",
+        "a bearer of news",
+        "the secret of good soup is patience",
+        "ＡＢＣ，１２３。",
+        "我把密码本放在抽屉里",
+        "password managers for the family",
+        "a token for each word",
+        "👨‍👩‍👧‍👦 می‌خواهم",
+    ],
 )
 def test_redacted_keeps_plain_text(text):
     assert redacted(text) == text
@@ -42,14 +104,46 @@ def test_redacted_ends_a_secret_at_chinese_punctuation():
     assert redacted("密码是 Hunter2demo，周五改端口 8443。", "…") == "…，周五改端口 8443。"
 
 
+def test_redacted_keeps_what_stands_around_a_secret_without_width():
+    assert redacted("\u200b登\u200b录 密\u200b码：plum\ufeff77，\u200b即可", "…") == "\u200b登\u200b录 …，\u200b即可"
+
+
 def test_redacted_removes_matches_of_user_patterns():
     assert redacted("工号 QX-2291 的柜子密码照旧", "[已隐去]", [r"QX-\d+", "x*"]) == "工号 [已隐去] 的柜子密码照旧"
 
 
-@pytest.mark.parametrize("word", ["字", "a.", "aB+", "eyJ-", "sk-", "密码", "a@", "1 ", "://a:"])
+@pytest.mark.parametrize(
+    "word",
+    [
+        "字",
+        "a.",
+        "aB+",
+        "eyJ-",
+        "sk-",
+        "密码",
+        "a@",
+        "1 ",
+        "://a:",
+        "密\u200b码",
+        "密码改",
+        "密码（",
+        "pass",
+        "password for ",
+        "1.",
+        "ａ",
+        "bearer ",
+    ],
+)
 @pytest.mark.timeout(60)
 def test_redacted_finds_a_secret_after_a_word_of_300000_characters(word: str) -> None:
     """A quadratic rule takes minutes, as it did for a pasted file; bench/promises.py compares the work for twice the text."""
     found = redacted(word * (300_000 // len(word)) + "\npassword: hunter2-demo 即可", "…")
     assert "hunter2" not in found
     assert found.endswith("… 即可")
+
+
+@pytest.mark.parametrize("label", ["password", "password:", "密码是", "pass", "验证码", "bearer"])
+@pytest.mark.timeout(60)
+def test_redacted_ends_after_a_label_and_300000_blanks(label: str) -> None:
+    text = label + " " * 300_000 + "，"
+    assert redacted(text) == text
