@@ -48,7 +48,7 @@ def block(question: str, *texts: str, chat: Chat = DIRECT, privacy: Privacy = LL
         ("the url of the repository", "the repository is https://me:letmein@git.example.com/x.git", "letmein"),
         ("my OpenAI key", KEY, KEY),
         ("bank password?", "the password for the bank is gold-99", "gold-99"),
-        ("wifi password?", "wifi pw: orchid-77", "orchid-77"),
+        ("password?", "pw: orchid-77", "orchid-77"),
         ("wifi 密碼是什麼", "家裡 wifi 的密碼：orchid-77", "orchid-77"),
         ("Wie ist das Passwort vom Wifi?", "Wifi Passwort: orchid-77", "orchid-77"),
         ("wifi のパスワードは？", "wifi のパスワード：orchid-77", "orchid-77"),
