@@ -79,6 +79,7 @@ class ReplacedHistories:
         self._limit = limit
         self._quiet = quiet
         self._unfinished: dict[Path, Stat] = {}
+        self._taken: dict[Path, Stat] = {}
 
     def keep(self, damaged: FileVersion) -> bool:
         """Give history.json a second name before it is replaced; tell whether it has one, or there are too many files."""
@@ -93,10 +94,10 @@ class ReplacedHistories:
         return True
 
     def finished(self, now: datetime) -> Iterator[tuple[Path, FileVersion]]:
-        """Yield the files that can be read, and those that nobody has written to for so long that nobody will."""
+        """Yield the files that can be read, and those that nobody has written to for so long that nobody will, each once."""
         for name, stat in self._files.disk.stats(self._folder).items():
             path, is_abandoned = self._folder / name, _age(stat, now) >= _LONGEST_WRITE
-            if self._unfinished.get(path) == stat and not is_abandoned:
+            if self._taken.get(path) == stat or (self._unfinished.get(path) == stat and not is_abandoned):
                 continue
             with suppress(Busy):  # it is being written
                 version = self._files.read_stable(path, wait_s=0.0)
@@ -105,10 +106,17 @@ class ReplacedHistories:
                 elif version:
                     self._unfinished[path] = version.stat
 
-    def release(self, path: Path, version: FileVersion, now: datetime) -> None:
-        """Remove the second name of a file whose messages are safe elsewhere, once its writer is done with it."""
-        if _age(version.stat, now) >= self._quiet and self._files.disk.stat(path) == version.stat:
-            self._files.remove(path)
+    def mark_taken(self, path: Path, version: FileVersion) -> None:
+        """Note that the messages of this version are safe elsewhere."""
+        self._taken[path] = version.stat
+
+    def release_quiet(self, now: datetime) -> None:
+        """Remove the second names of files that were taken in, once their writers are done with them."""
+        for path, stat in list(self._taken.items()):
+            if self._files.disk.stat(path) != stat:
+                del self._taken[path]
+            elif _age(stat, now) >= self._quiet:
+                self._files.remove(path)
 
 
 def keep_damaged(history: HistoryStore, quarantine: Quarantine) -> bool:
@@ -149,7 +157,8 @@ def restore_history(
         messages = _known_messages(history, journal, settings, now)
         if version and not messages and not unknown:
             return 0
-        messages = _with_missing(messages, version.data if version else b"", journal, settings, now)
+        entries = _entries(version.data if version else b"", journal, settings, now)
+        messages = _with_missing(messages, entries, journal, settings, now)
         if version and not messages:
             return 0
         history.overwrite(messages, version)
@@ -172,7 +181,8 @@ def add_missing(
         raise BadRequest("--from", f"{source} holds no array of messages")
     journal.refresh()
     before = history.read()
-    after = history.change(partial(_with_missing, data=version.data, journal=journal, settings=settings, now=now))
+    entries = _entries(version.data, journal, settings, now)
+    after = history.change(partial(_with_missing, entries=entries, journal=journal, settings=settings, now=now))
     return len(after) - len(before)
 
 
@@ -194,12 +204,14 @@ def take_in_replaced(
     for path, version in replaced.finished(now):
         journal.refresh()
         before = history.read()
-        after = history.change(partial(_with_missing, data=version.data, journal=journal, settings=settings, now=now))
-        added += len(after) - len(before)
+        # read once a version: repeated words without ids and times would get other ids the next time
         entries = _entries(version.data, journal, settings, now)
-        is_safe = all(map(journal.holds, _first_keys(entries, journal).values()))
-        if is_safe and (_is_array(version.data) or quarantine.keep("history.json", version.data) != "full"):
-            replaced.release(path, version, now)
+        after = history.change(partial(_with_missing, entries=entries, journal=journal, settings=settings, now=now))
+        added += len(after) - len(before)
+        journal.record_seen([one for one in after if isinstance(one, Message) and one.id and not journal.holds(one.key)])
+        if _is_array(version.data) or quarantine.keep("history.json", version.data) != "full":
+            replaced.mark_taken(path, version)
+    replaced.release_quiet(now)
     return added
 
 
@@ -212,11 +224,10 @@ def _known_messages(history: HistoryStore, journal: SeenJournal, settings: Archi
     return messages + tuple(message for key, message in journal.unwritten.items() if key not in held)
 
 
-def _with_missing(present: History, data: bytes, journal: SeenJournal, settings: Archive, now: datetime) -> History:
-    """Return *present* with the messages of *data*, up to its damage, that are neither there nor in a dated file."""
+def _with_missing(present: History, entries: History, journal: SeenJournal, settings: Archive, now: datetime) -> History:
+    """Return *present* with the messages among *entries* that are neither there nor in a dated file."""
     present = assign_ids(present, journal.known, now, settings.future_limit)  # a program may have stripped it of its ids
     held = {*_first_keys(present, journal).values()}
-    entries = _entries(data, journal, settings, now)
     first = _first_keys(entries, journal)
     messages = [entry for entry in entries if isinstance(entry, Message)]
     return add_messages(present, messages, lambda key: first[key] in held or first[key] in journal.written)

@@ -236,6 +236,7 @@ def delete_state(world: SimulatedWorld) -> bool:
         world.unseen
         or world.owed
         or any((one.id, one.text) not in here if one.id else one.text not in texts for one in kept(world))
+        or any(met and text not in texts for text, (met, _) in world.repeated.items())
     ):
         return False
     world.disk.remove_tree(".recalld")

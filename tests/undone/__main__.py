@@ -110,7 +110,7 @@ ROWS: Final = (
     Undone(
         "a session has no mark",
         "supervisor/protocol/inbox.py",
-        "chat is None and not _GROUP.search(key)",
+        "chat is None and not _GROUP.search(words)",
         "chat is None",
         "tests/protocol/test_inbox.py",
     ),
