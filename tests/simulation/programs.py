@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _WINDOW: Final = 12
 #: What no two messages of a program share, however often it speaks within an hour.
 _MOMENT: Final = timedelta(milliseconds=137)
+#: How long a program may hold a replaced history.json open (docs/reference/protocol.md, 5.4).
+_PATIENCE: Final = timedelta(days=1)
 #: How other programs spell a time.
 _SPELLINGS: Final[tuple[Callable[[datetime], Any], ...]] = (
     lambda time: time.isoformat(timespec="milliseconds"),
@@ -224,6 +226,7 @@ class SlowWriter(Program):
     def __init__(self, world: SimulatedWorld, talker: Talker) -> None:
         super().__init__(world, talker)
         self.held: tuple[SimulatedDisk, int, int] | None = None  # the file, and how often others had written when it was opened
+        self.opened = world.clock()
         self.raws: list[dict[str, Any]] = []
         self.said: list[WindowMessage] = []
 
@@ -248,6 +251,7 @@ class SlowWriter(Program):
         world.in_order, world.rude = False, True
         world.rewrites += 1
         self.held = world.disk, number, world.rewrites
+        self.opened = world.clock()
 
     def close(self) -> None:
         assert self.held
@@ -259,7 +263,8 @@ class SlowWriter(Program):
             world.rude = True
             world.rewrites += 1
             world.unseen += self.said
-        elif world.rewrites == rewrites:  # else another program put a file of its own there, and nobody knows of this one
+        elif world.rewrites == rewrites and world.clock() - self.opened < _PATIENCE:
+            # else another program put a file of its own there, or the writer took longer than any is waited for
             world.owed += self.said
         come(world, self.said)
 
