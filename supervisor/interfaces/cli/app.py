@@ -154,14 +154,14 @@ def run_command(commands: Any, argv: list[str] | None) -> int:
     try:
         ended_with = commands(args=argv, prog_name="recalld", standalone_mode=False)
     except SupervisorError as error:
-        return _say(str(error), error.exit_code)
+        return say(str(error), error.exit_code)
     except typer.Exit as ended:
         return ended.exit_code
     except typer.Abort:
-        return _say("interrupted.", 130)
+        return say("interrupted.", 130)
     except _USAGE as error:
         sentence = getattr(error, "format_message", error.__str__)().rstrip(".")
-        return _say(f"{sentence}. See `recalld --help`.", BadRequest.exit_code)
+        return say(f"{sentence}. See `recalld --help`.", BadRequest.exit_code)
     except SystemExit:
         return 0  # typer's exit if the reader of the output has gone
     except OSError as error:
@@ -171,10 +171,11 @@ def run_command(commands: Any, argv: list[str] | None) -> int:
 
 def _refused(error: OSError, where: str) -> int:
     refused = from_os_error(error, where)
-    return _say(str(refused), refused.exit_code)
+    return say(str(refused), refused.exit_code)
 
 
-def _say(sentence: str, code: int) -> int:
+def say(sentence: str, code: int) -> int:
+    """Print the sentence on standard error and return the exit code."""
     if sys.stderr:  # None if the caller has closed it: then `print` would choose standard output
         print(printable(f"recalld: {sentence}"), file=sys.stderr)
     return code

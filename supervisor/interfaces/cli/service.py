@@ -12,12 +12,11 @@ import typer
 
 from supervisor.archive.append import append as append_messages
 from supervisor.archive.append import read_lines
-from supervisor.interfaces.cli.app import Folder, Json, Now, moment, opened, root_of, unprinted
+from supervisor.interfaces.cli.app import Folder, Json, Now, moment, opened, root_of, say, unprinted
 from supervisor.interfaces.cli.output import as_json, as_text, show, tree
 from supervisor.protocol.clock import clock_from, fixed_clock, read_instant, to_wire, utc_now
 from supervisor.protocol.errors import BadRequest, StorageError
 from supervisor.service.workers import worker_command
-from supervisor.text.printable import printable
 from supervisor.workspace import make_workspace, open_workspace
 
 if TYPE_CHECKING:
@@ -92,14 +91,12 @@ def _print_total(ws: Workspace, total: Round, *, json: bool, has_worker: bool) -
     refused = provider_state(ws.task_queue)
     if refused.is_failing and refused.next_at and not total.summaries:
         reason = f"the model refused ({refused.reason}); nothing is asked of it before {to_wire(refused.next_at)}."
-        print(printable(f"recalld: {reason}"), file=sys.stderr)
-        raise typer.Exit(69)
+        raise typer.Exit(say(reason, 69))
     if total.unfinished and has_worker:
         sentence = (
             f"{total.unfinished} summaries are unfinished: the worker ended without a result; `recalld worker` shows why."
         )
-        print(f"recalld: {sentence}", file=sys.stderr)
-        raise typer.Exit(69)
+        raise typer.Exit(say(sentence, 69))
 
 
 def worker(
@@ -152,8 +149,8 @@ def _acknowledge(ids: list[str], *, json: bool) -> None:
     if not ids:
         return
     if sys.stdout is None:
-        print("recalld: standard output is closed: the ids of what was added can't be printed.", file=sys.stderr)
-        raise typer.Exit(StorageError.exit_code)
+        sentence = "standard output is closed: the ids of what was added can't be printed."
+        raise typer.Exit(say(sentence, StorageError.exit_code))
     try:
         for identity in ids:
             show(as_json({"id": identity}) if json else identity)
