@@ -6,7 +6,7 @@ What a turn waits for as a whole command, from its start to its end, beside the 
     python bench/commands.py --files 10000 --qmd DIR    and what indexing that many files costs both
 
 `recalld inject` is asked with a supervisor running and without one, in English and Chinese, over made-up talk (talk.py) in dated
-files; `qmd search` (BM25, no model, its own index over the same files) is told the same words. All take turns in one run; figures
+files, and what else hooks call, `append`, `status`, `plan`, `get`; `qmd search` (BM25, no model, its own index over the same files) is told the same words. All take turns in one run; figures
 are medians in milliseconds, on the wall and of the processor, and times `python -I -S -c pass`. RECALLD_* and QMD's settings are
 defaults; each has folders of its own for what it keeps. The modules are compiled beforehand, as where a package is installed.
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 PASS = [sys.executable, "-I", "-S", "-c", "pass"]
 RECALLD = str(Path(sys.executable).parent / "recalld")
 ASKED = {"English": "server backup failed because", "Chinese": "服务器 备份 失败"}
+HOOKS = (["append", "--role", "user", "--text", "hi"], ["status"], ["plan"], ["get", "memory.md"])
 RUNS = 15
 
 
@@ -131,6 +132,7 @@ def answers(root: Path, messages: int, runs: int, qmd: Qmd | None, environ: dict
     """Time the answer to a question as a whole command."""
     root.mkdir()
     write(root, messages)
+    (root / "memory.md").write_text("2026-01-28|chat|The backups are on nas2.\n")
     timed = Timed(environ)
     files = len(list((root / "memory").glob("*.md")))
     print(f"{messages:,} messages in {files} files, {runs} runs\n")
@@ -145,6 +147,8 @@ def answers(root: Path, messages: int, runs: int, qmd: Qmd | None, environ: dict
             timed.run(f"recalld inject, {how}, {language}", [RECALLD, "-w", str(root), "inject", "--query", words])
             if qmd:
                 timed.run(f"qmd search, {language}", qmd("search", words, "-n", "5"), **qmd.environ)
+        for command in HOOKS:
+            timed.run(f"recalld {command[0]}, {how}", [RECALLD, "-w", str(root), *command])
 
     everything("without a supervisor")
     timed.took.clear()

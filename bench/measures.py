@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from bench.pieces import NUMBER, bare, in_digits, number, pieces, plain, shaped
 from supervisor.text.tokenizer import tokens
-from supervisor.text.word_frequency import rarity
+from supervisor.text.word_frequency import telling_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 #: Characters of a message that are looked for as one, and the share of them that counts as the whole.
 SHINGLE: Final = 10
 WHOLE: Final = 0.9
-#: From here on a word tells what a message is about (supervisor.text.word_frequency).
-TELLING: Final = 0.6
 _SENTENCE: Final = re.compile(r"(?<=[。！？!?])|(?<=[.;；])\s|\n+")
 #: What closes a sentence or opens a line of Markdown: an extract quotes without it.
 _EDGES: Final = " \t。！？!?.;；,，:：…>*_`#|-+~"
@@ -57,19 +55,14 @@ def covered(message: str, summary: str) -> float:
 
 def says_a_sentence(message: str, summary: str) -> bool:
     """Tell whether a sentence of the message that tells something stands whole in the summary, which is `bare`."""
-    sentences = [sentence for sentence in _SENTENCE.split(plain(message)) if telling(sentence)] or [message]
+    sentences = [sentence for sentence in _SENTENCE.split(plain(message)) if telling_words(sentence)] or [message]
     return any(bare(sentence.strip(_EDGES)) in summary for sentence in sentences)
 
 
 def told(message: str, words: set[str]) -> float | None:
     """Return the share of the message's telling words among *words*; None where it has none."""
-    own = telling(message)
+    own = telling_words(message)
     return len(own & words) / len(own) if own else None
-
-
-def telling(text: str) -> set[str]:
-    """Return the tokens that say what *text* is about: numbers, names, rare words."""
-    return {token for token in tokens(text) if any(map(str.isdigit, token)) or rarity(token) >= TELLING}
 
 
 def inventions(summary: str, material: Iterable[WindowMessage]) -> list[Piece]:

@@ -33,7 +33,7 @@ class Served:
         """Return what the command prints when the supervisor runs it; one question, one connection, as the command does."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
             line.connect(str(self.root / ".recalld" / "socket"))
-            request = {"version": 2, "argv": argv, "env": {}, "folder": folder_id(str(self.root))}
+            request = {"version": 3, "argv": argv, "env": {}, "folder": folder_id(str(self.root))}
             line.sendall(json.dumps(request).encode() + b"\n")
             answer: dict[str, Any] = json.loads(b"".join(iter(lambda: line.recv(1 << 16), b"")))
         assert answer["code"] == 0, answer["err"]

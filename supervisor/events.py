@@ -9,21 +9,19 @@ written stops nothing; that is passed to *tell* once. Source: protocol.md, 8; 00
 from __future__ import annotations
 
 import contextlib
-import gzip
 import itertools
 import json
 import os
 import re
-import shutil
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from supervisor.protocol.clock import from_wire, to_wire
 from supervisor.protocol.disk import open_regular
 from supervisor.protocol.errors import from_os_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from datetime import datetime
     from pathlib import Path
 
@@ -34,6 +32,8 @@ if TYPE_CHECKING:
 EVENTS: Final[Mapping[str, str]] = {
     "started": "a supervisor or a worker started",
     "stopped": "it ended, after its current step",
+    "config_taken": "recalld.toml was changed, and the running supervisor uses it now",
+    "config_refused": "recalld.toml was changed and is wrong; the running supervisor keeps the configuration before it",
     "seen": "new messages were found in history.json or in the drop-box",
     "archived": "an archive run wrote dated files",
     "submitted": "tasks were put into the worker's queue",
@@ -42,11 +42,12 @@ EVENTS: Final[Mapping[str, str]] = {
     "summary_failed": "a task failed; its group waits for a retry",
     "provider_paused": "the model refuses or can't be reached; it is not called until the wait is over",
     "provider_back": "the model answers again",
+    "provider_changed": "another model, server or key is configured than the one that was paused; it is asked at once",
     "calls_spent": "the calls of the day are used up; summaries go on tomorrow",
     "archive_backlog": "a group, or the model, has failed five times (003)",
     "moved": "dated files that a summary covers went to originals/",
     "trimmed": "messages were removed from history.json; they are in dated files",
-    "history_overflow": "un-written messages alone exceed the hard cap (003)",
+    "history_overflow": "history.json exceeds a hard cap, and no message in it may leave (003)",
     "history_invalid": "history.json can't be read; nothing is written to it until it can",
     "quarantine_full": "a damaged file can't be restored, since no more copies can be kept",
     "repaired": "`fsck --repair` repaired something",
@@ -75,8 +76,11 @@ EVENTS: Final[Mapping[str, str]] = {
     "error": "a step failed with an unexpected exception; the others went on",
 }
 
-#: Bytes at the end of the log that are searched for an event of another process.
+#: After these events what lasts is told again.
+_FRESH: Final = frozenset({"started", "config_taken"})
+#: Bytes at the end of the log that are searched for an event of another process, and for the states that last.
 _TAIL_BYTES: Final = 10_000
+_STATES_BYTES: Final = 200_000
 #: The names of rotated files; one that is not compressed was rotated while the disk was full.
 _ROTATED: Final = re.compile(r"log-\d{8}T\d{6}(-\d+)?\.jsonl(\.gz)?")
 #: The longest `keep_days`, a hundred years: a larger number is no date.
@@ -145,23 +149,11 @@ class EventLog:
             self.emit(cleared)
 
     def _is_logged(self, event: Mapping[str, object], cleared: str) -> bool:
-        """Return whether the newest such event in the log is this one, not cleared, and no process has started since."""
-        try:
-            with open(open_regular(self._path, os.O_RDONLY), "rb") as file:
-                file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))
-                lines = file.read().splitlines()
-        except OSError:
-            return False
-        for line in reversed(lines):
-            try:
-                logged = json.loads(line)
-                name = logged.pop("event")
-                logged.pop("ts")
-            except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-                continue  # a line that is cut off, or not from recalld
+        """Return whether the newest such event in the log is this one, not cleared, and no process began afresh since."""
+        for name, logged in _newest_first(self._path, _TAIL_BYTES):
             if name == event["event"]:
                 return {"event": name, **logged} == event
-            if name in {cleared, "started"}:
+            if name == cleared or name in _FRESH:
                 return False
         return False
 
@@ -203,6 +195,9 @@ class EventLog:
 
     def _compress(self) -> None:
         """Compress the rotated files that are not yet compressed; on a full disk they stay for the next rotation."""
+        import gzip
+        import shutil
+
         for path in self._rotated():
             if path.suffix == ".gz":
                 continue
@@ -229,6 +224,41 @@ class EventLog:
             kept += path.stat().st_size
             if kept > self._limits.keep_bytes or path.name < oldest:
                 path.unlink()
+
+
+def lasting_states(path: Path, clearing: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """
+    Return the events of *clearing* that no event has ended since, by the log at *path*, each with its fields.
+
+    *clearing* maps an event to the one that ends it; what was logged before the last of _FRESH does not count.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    over: set[str] = set()
+    for name, fields in _newest_first(path, _STATES_BYTES):
+        if name in _FRESH:
+            break
+        over.add(name)
+        if name in clearing and name not in found and clearing[name] not in over:
+            found[name] = fields
+    return found
+
+
+def _newest_first(path: Path, most_bytes: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the events at the end of the log, each with its fields except the time; skip lines that are cut off or not ours."""
+    try:
+        with open(open_regular(path, os.O_RDONLY), "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - most_bytes))
+            lines = file.read().splitlines()
+    except OSError:
+        return
+    for line in reversed(lines):
+        try:
+            fields = json.loads(line)
+            name = str(fields.pop("event"))
+            fields.pop("ts")
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            continue
+        yield name, fields
 
 
 def _add_line(handle: int, line: bytes) -> None:

@@ -1,40 +1,45 @@
 """
 The composition root: an open workspace is its paths, configuration, stores and events, wired in this one place.
 
-Only `service/` and `interfaces/` see a `Workspace`; they pass each step the stores that it uses.
+A store is made, and its module imported, when it is first used: a command loads what it needs and no more. Only `service/` and
+`interfaces/` see a `Workspace`; they pass each step the stores that it uses.
 """
+
+# ruff: noqa: D102 - a store is described in its own class
 
 from __future__ import annotations
 
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from supervisor.archive.append import DropBox
-from supervisor.archive.history import HistoryStore
-from supervisor.archive.journal import SeenJournal
-from supervisor.archive.memory_folder import MemoryFolder
-from supervisor.archive.restore import Quarantine, ReplacedHistories
-from supervisor.events import EventLog, Events
-from supervisor.index.index import Index
-from supervisor.protocol.clock import machine_zone
 from supervisor.protocol.config import load, render_default
 from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.errors import BadRequest
 from supervisor.protocol.files import Files
-from supervisor.protocol.llm import CallLog
 from supervisor.protocol.paths import WorkspacePaths, check_filesystem
-from supervisor.protocol.queue import TaskQueue
-from supervisor.recall.rerank import Reranker, backend_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
     from datetime import date, datetime
     from pathlib import Path
 
+    from supervisor.archive.append import DropBox
+    from supervisor.archive.attachments import Attachments
     from supervisor.archive.flags import Caps, Failure
+    from supervisor.archive.history import HistoryStore
+    from supervisor.archive.journal import SeenJournal
+    from supervisor.archive.memory_folder import MemoryFolder
+    from supervisor.archive.quarantine import Quarantine
+    from supervisor.archive.replaced import ReplacedHistories
+    from supervisor.events import Events
+    from supervisor.index.index import Index
     from supervisor.protocol.clock import Clock
     from supervisor.protocol.config import Config
+    from supervisor.protocol.llm import CallLog, Endpoint
+    from supervisor.protocol.queue import TaskQueue
+    from supervisor.recall.rerank import Reranker
     from supervisor.recall.search import Searcher
+    from supervisor.recall.unfiled import Unfiled
 
 
 class Workspace:
@@ -48,23 +53,109 @@ class Workspace:
         self.files = files
         self.events = events
         self.zone = config.archive.zone
-        self.history = HistoryStore(files, self.paths, self.zone)
-        self.journal = SeenJournal(files, self.paths, self.zone)
-        self.memory = MemoryFolder(files, self.paths, self.recorded_files)
-        recall = config.recall
-        self.index = Index(files, self.paths, self.memory, self.zone, recall.k1, recall.b)
-        self.reranker = Reranker(lambda: backend_of(config, environ or {}, files))
-        self.task_queue = TaskQueue(files, self.paths)
-        self.drop_box = DropBox(files, self.paths, self.zone)
-        self.quarantine = Quarantine(files, self.paths.quarantine, config.care.quarantine_limit)
-        self.replaced = ReplacedHistories(files, self.paths, config.care.quarantine_limit, config.archive.quiet)
-        self.calls = CallLog(files, self.paths, self.zone)
+        self._environ = environ or {}
         #: Long work calls `should_stop` between two steps, and `progress` with (what, done, total).
         self.should_stop: Callable[[], bool] = lambda: False
         self.progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None
         #: Called when the index is found damaged and must be rebuilt.
         self.index_lost: Callable[[], None] = lambda: None
-        self.index.progress = lambda what, done, total: self.progress(what, done, total)  # noqa: PLW0108 - it is set later
+
+    @cached_property
+    def history(self) -> HistoryStore:
+        from supervisor.archive.history import HistoryStore
+
+        return HistoryStore(self.files, self.paths, self.zone)
+
+    @cached_property
+    def journal(self) -> SeenJournal:
+        from supervisor.archive.journal import SeenJournal
+
+        return SeenJournal(self.files, self.paths, self.zone)
+
+    @cached_property
+    def attachments(self) -> Attachments:
+        from supervisor.archive.attachments import Attachments
+
+        return Attachments(self.files, self.paths)
+
+    @cached_property
+    def endpoint(self) -> Endpoint:
+        from supervisor.protocol.llm import endpoint_of
+
+        return endpoint_of(self.config.llm, self._environ)
+
+    @cached_property
+    def memory(self) -> MemoryFolder:
+        from supervisor.archive.memory_folder import MemoryFolder
+
+        return MemoryFolder(self.files, self.paths, self.recorded_files)
+
+    @cached_property
+    def drop_box(self) -> DropBox:
+        from supervisor.archive.append import DropBox
+
+        return DropBox(self.files, self.paths, self.zone)
+
+    @cached_property
+    def quarantine(self) -> Quarantine:
+        from supervisor.archive.quarantine import Quarantine
+
+        return Quarantine(self.files, self.paths.quarantine, self.config.care.quarantine_limit)
+
+    @cached_property
+    def replaced(self) -> ReplacedHistories:
+        from supervisor.archive.replaced import ReplacedHistories
+
+        return ReplacedHistories(self.files, self.paths, self.config.care.quarantine_limit, self.config.archive.quiet)
+
+    @cached_property
+    def task_queue(self) -> TaskQueue:
+        from supervisor.protocol.queue import TaskQueue
+
+        return TaskQueue(self.files, self.paths)
+
+    @cached_property
+    def calls(self) -> CallLog:
+        from supervisor.protocol.llm import CallLog
+
+        return CallLog(self.files, self.paths, self.zone)
+
+    @cached_property
+    def index(self) -> Index:
+        from supervisor.index.index import Index
+
+        recall = self.config.recall
+        index = Index(self.files, self.paths, self.memory, self.zone, recall.k1, recall.b)
+        index.progress = lambda what, done, total: self.progress(what, done, total)  # noqa: PLW0108 - it is set later
+        return index
+
+    @cached_property
+    def reranker(self) -> Reranker:
+        from supervisor.recall.rerank import Reranker, backend_of
+
+        return Reranker(lambda: backend_of(self.config, self._environ, self.files))
+
+    @cached_property
+    def unfiled(self) -> Unfiled:
+        from supervisor.recall.unfiled import Unfiled
+
+        return Unfiled(self.files, self.paths, self.history, self.drop_box, self.config.archive)
+
+    @cached_property
+    def searcher(self) -> Searcher:
+        from supervisor.recall.search import Searcher
+
+        return Searcher(
+            unfiled=self.unfiled,
+            files=self.files,
+            paths=self.paths,
+            zone=self.zone,
+            index=self.index,
+            reranker=self.reranker,
+            settings=self.config.recall,
+            events=self.events,
+            on_damage=lambda: self.index_lost(),  # noqa: PLW0108 - it is set later
+        )
 
     def prepare(self) -> None:
         """Create the missing folders; nothing that exists is changed."""
@@ -82,22 +173,6 @@ class Workspace:
     def today(self, now: datetime) -> date:
         """Return the local day of *now*."""
         return now.astimezone(self.zone).date()
-
-    @cached_property
-    def searcher(self) -> Searcher:
-        """The search over the index, the reranker and the files."""
-        from supervisor.recall.search import Searcher
-
-        return Searcher(
-            files=self.files,
-            paths=self.paths,
-            zone=self.zone,
-            index=self.index,
-            reranker=self.reranker,
-            settings=self.config.recall,
-            events=self.events,
-            on_damage=lambda: self.index_lost(),  # noqa: PLW0108 - it is set later
-        )
 
     @property
     def caps(self) -> Caps:
@@ -122,17 +197,25 @@ class Workspace:
 
 
 def open_workspace(
-    root: Path, environ: Mapping[str, str], clock: Clock, tell: Callable[[Mapping[str, object]], None] | None = None
+    root: Path,
+    environ: Mapping[str, str],
+    clock: Clock,
+    tell: Callable[[Mapping[str, object]], None] | None = None,
+    config: Config | None = None,
 ) -> Workspace:
     """
     Return the workspace at *root* with its configuration and its event log; nothing is written.
 
-    *tell* is called with each event. BadConfig if the configuration is wrong, or the file system is not suitable.
+    *tell* is called with each event. *config* is used in place of recalld.toml and the variables. BadConfig if the
+    configuration is wrong, or the file system is not suitable.
     """
+    from supervisor.events import EventLog
+
     files = Files(RealDisk())
     paths = WorkspacePaths(root)
-    version = files.read_stable(paths.config)
-    config = load(version.data if version else None, environ)
+    if config is None:
+        version = files.read_stable(paths.config)
+        config = load(version.data if version else None, environ)
     check_filesystem(paths, allow_network_fs=config.care.allow_network_fs)
     return Workspace(root, config, files, EventLog(paths.log, clock, config.log, tell), environ)
 
@@ -143,6 +226,8 @@ def make_workspace(root: Path, environ: Mapping[str, str]) -> bool:
 
     The machine's time zone is written into the configuration, so that days stay the same wherever the folder is moved.
     """
+    from supervisor.protocol.clock import machine_zone
+
     files, paths = Files(RealDisk()), WorkspacePaths(root)
     if root.exists() and not root.is_dir():
         raise BadRequest("--workspace", f"{root} is a file, not a folder")

@@ -6,11 +6,11 @@ import errno
 import gzip
 import json
 import os
+import shutil
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from supervisor import events as module
 from supervisor.events import EventLog
 from supervisor.protocol.config import load
 
@@ -185,14 +185,14 @@ def test_event_log_tells_once_that_it_cannot_be_written(make):
 def test_event_log_loses_nothing_when_a_full_disk_stops_the_rotation(make, monkeypatch):
     log = make('rotate_bytes = "1KB"')
     is_full = True
-    copy = module.shutil.copyfileobj
+    copy = shutil.copyfileobj
 
     def full(source, target):
         if not is_full:
             return copy(source, target)
         raise OSError(errno.ENOSPC, "磁盘满了")
 
-    monkeypatch.setattr(module.shutil, "copyfileobj", full)
+    monkeypatch.setattr(shutil, "copyfileobj", full)
     for n in range(60):
         log.events.emit("archived", messages=n, files=1)
     assert log.old() == []

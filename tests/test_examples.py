@@ -1,8 +1,9 @@
 """
 The examples of README, tutorial and how-tos are run: each command and each program, top down, and what they print is compared.
 
-In these pages a `console` block has commands after `$ ` and what they print; `…` in a line of its own is any number of lines. A `python`
-block is run as it is, and a `text` block after it is what it prints. Blocks of other kinds (`sh`, `toml`) are not run.
+In these pages a `console` block has commands after `$ ` and what they print; `…` in a line of its own is any number of lines. A `python`,
+`bash` or `javascript` block is run as it is, and a `text` block after it is what it prints; `javascript` only where node is. A
+model's server of tests/llm is where the pages have Ollama's. Blocks of other kinds (`sh`, `toml`) are not run.
 `pytest tests/test_examples.py --update-golden` writes into the pages what was printed; read the difference.
 """
 
@@ -18,11 +19,13 @@ from typing import Final, NamedTuple
 
 import pytest
 
+from tests.llm.server import Act, Server
+
 pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]
 
 ROOT: Final = Path(__file__).parent.parent
 LANGUAGES: Final = {"en": "", "zh": ".zh-CN"}
-HOW_TOS: Final = ("use-a-model", "look-and-repair", "use-from-python")
+HOW_TOS: Final = ("use-a-model", "use-from-your-assistant", "when-something-is-wrong")
 #: What differs from run to run, and a word for it. The home folder of the pages is /home/me.
 VOLATILE: Final = (
     (r"\b01[0-9A-HJKMNP-TV-Z]{24}\b", "ID"),
@@ -32,10 +35,15 @@ VOLATILE: Final = (
     (r"\b\d{4}-\d\d-\d\d\b", "DAY"),
     (r"\b\d{4}-\d\d\b", "MONTH"),
     (r"\b\d\d:\d\d\b", "MINUTE"),
+    (r"\b[A-Z][a-z]+day, \d+ [A-Z][a-z]+ \d{4}\b|\d{4}年\d+月\d+日星期.", "DATE"),
     (r"\b[0-9a-f]{12,16}\b", "DIGEST"),
     (r"\b\d+\.\d+\b", "NUMBER"),
-    (r'("ms":|^bytes) +\d+', r"\1 NUMBER"),
+    (r'("ms":|^bytes|^字节) +\d+', r"\1 NUMBER"),
 )
+#: How a program of a page is run, by the kind of its block.
+PROGRAMS: Final = {"python": (sys.executable, "-P", "-c"), "bash": ("bash", "-c"), "javascript": ("node", "-e")}
+#: The address of the model's server in the pages.
+OLLAMA: Final = "http://127.0.0.1:11434/v1"
 
 
 class Block(NamedTuple):
@@ -61,24 +69,30 @@ def commands(block: str) -> list[tuple[str, str]]:
 
 
 class Shell:
-    """Runs examples as a reader would who has just installed recalld; *home* is their home folder."""
+    """
+    Runs examples as a reader would who has just installed recalld.
 
-    def __init__(self, home: Path) -> None:
-        self.home = home
+    *home* is their home folder, *ending* that of the pages in their language, *model* the address of their server.
+    """
+
+    def __init__(self, home: Path, ending: str, model: str = OLLAMA) -> None:
+        self.home, self.model = home, model
         bin_folder = home / "bin"
         if not bin_folder.exists():
             bin_folder.mkdir(parents=True)
             command = bin_folder / "recalld"
             command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m recalld "$@"\n', encoding="utf-8")
             command.chmod(0o755)
-        kept = {key: value for key, value in os.environ.items() if not key.startswith(("RECALLD_", "PYTHON"))}
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(("RECALLD_", "PYTHON", "LC_"))}
         self.environ = kept | {
             "HOME": str(home),
             "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache")),
             "PATH": f"{bin_folder}:{os.environ['PATH']}",
             "PYTHONPATH": str(ROOT),
             "TZ": "Asia/Shanghai",
-            "LC_ALL": "C.UTF-8",
+            "LANG": "C.UTF-8",
+            "LC_MESSAGES": "zh_CN.UTF-8" if ending else "C.UTF-8",
+            "NO_PROXY": "127.0.0.1",
             "PYTHONUNBUFFERED": "1",  # both outputs in the order of a terminal
             "RECALLD_RECALL_TIMEOUT_MS": "60000",  # a busy machine finds the same
         }
@@ -86,7 +100,13 @@ class Shell:
     def run(self, *words: str) -> str:
         """What the command prints, on both outputs."""
         done = subprocess.run(
-            words, cwd=self.home, env=self.environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+            [word.replace(OLLAMA, self.model) for word in words],
+            cwd=self.home,
+            env=self.environ,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
         )
         assert "Traceback" not in done.stdout, done.stdout
         return done.stdout.replace(str(self.home), "/home/me")
@@ -118,8 +138,8 @@ def follow(path: Path, shell: Shell, *, update: bool) -> None:
                     wrong.append((command, said, printed))
                 made += f"$ {command}\n{said if agrees(said, printed) else printed}"
             edits.append((block, made))
-        elif block.kind == "python":
-            printed = shell.run(sys.executable, "-P", "-c", block.text)
+        elif block.kind in PROGRAMS and shutil.which(PROGRAMS[block.kind][0]):
+            printed = shell.run(*PROGRAMS[block.kind], block.text)
             said = after.text if after and after.kind == "text" else ""
             if not agrees(said, printed):
                 wrong.append((block.text, said, printed))
@@ -133,26 +153,40 @@ def follow(path: Path, shell: Shell, *, update: bool) -> None:
         assert wrong == []
 
 
+@pytest.fixture
+def model():
+    """The address of a model's server that knows one answer, in two languages."""
+    with Server() as server:
+        server.script = lambda _number, prompt: Act("青霉素。" if "过敏" in prompt else "Penicillin.")
+        yield server.url
+
+
 @pytest.fixture(scope="module", params=LANGUAGES.values(), ids=LANGUAGES.keys())
 def taught(request, tmp_path_factory):
     """The language's ending, and the home folder after the tutorial of that language, whose examples are compared."""
     home = tmp_path_factory.mktemp("home")
     follow(
-        ROOT / f"docs/tutorial/first-memory{request.param}.md", Shell(home), update=request.config.getoption("--update-golden")
+        ROOT / f"docs/tutorial/first-memory{request.param}.md",
+        Shell(home, request.param),
+        update=request.config.getoption("--update-golden"),
     )
     return request.param, home
 
 
 @pytest.mark.parametrize("ending", LANGUAGES.values(), ids=LANGUAGES.keys())
 def test_readme_examples_print_what_the_page_says(ending, tmp_path, request):
-    follow(ROOT / f"README{ending}.md", Shell(tmp_path), update=request.config.getoption("--update-golden"))
+    follow(ROOT / f"README{ending}.md", Shell(tmp_path, ending), update=request.config.getoption("--update-golden"))
 
 
 @pytest.mark.parametrize("name", HOW_TOS)
-def test_tutorial_and_how_to_examples_print_what_the_pages_say(taught, name, tmp_path, request):
+def test_tutorial_and_how_to_examples_print_what_the_pages_say(taught, name, model, tmp_path, request):
     ending, home = taught
     shutil.copytree(home / "memory", tmp_path / "memory")
-    follow(ROOT / f"docs/how-to/{name}{ending}.md", Shell(tmp_path), update=request.config.getoption("--update-golden"))
+    follow(
+        ROOT / f"docs/how-to/{name}{ending}.md",
+        Shell(tmp_path, ending, model),
+        update=request.config.getoption("--update-golden"),
+    )
 
 
 def test_every_how_to_page_is_run_and_exists_in_both_languages():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,8 +27,8 @@ def commands(text: str) -> list[str]:
 
 
 def links(text: str) -> list[str]:
-    """The pages that the page links to, in their order; a page and its Chinese version are one."""
-    return [link.replace(".zh-CN", "") for link in re.findall(r"\]\((?!README)([^)]+)\)", text)]
+    """The pages that the page links to, in their order; a page and its Chinese version are one, with other headings."""
+    return [link.replace(".zh-CN", "").partition("#")[0] for link in re.findall(r"\]\((?!README)([^)]+)\)", text)]
 
 
 def test_readmes_show_the_same_commands_sections_and_links():
@@ -67,3 +69,23 @@ def test_readme_tree_shows_everything_in_a_workspace(text, tmp_path):
     tree = text.partition("    workspace/\n")[2].partition("\n\n")[0]
     named = [name.rstrip("/").partition("/")[0] for name in re.findall(r"^    [├└]── (\S+)", tree, re.MULTILINE)]
     assert set(os.listdir(tmp_path)) - set(named) == set()
+
+
+@pytest.mark.process
+@pytest.mark.timeout(240)
+@pytest.mark.skipif(sys.prefix != str(ROOT / ".venv"), reason="the demo would install what it needs")
+def test_demo_fits_two_screens_in_the_language_of_the_terminal():
+    shown = {}
+    for locale in ("en_GB.UTF-8", "zh_CN.UTF-8"):
+        environ = os.environ | {"LC_ALL": locale}
+        demo = subprocess.run([ROOT / "script/demo"], env=environ, capture_output=True, text=True, check=True)
+        shown[locale[:2]] = demo.stdout
+        assert len(demo.stdout.splitlines()) <= 60
+        answers = re.findall(r"^\[memory/\S+#L\d+\]", demo.stdout, re.MULTILINE)
+        assert len(answers) == 3
+        assert "在书柜第二层" in demo.stdout
+        assert "WireGuard first" in demo.stdout
+    headings = {language: re.findall("^── (.*) ──$", text, re.MULTILINE) for language, text in shown.items()}
+    assert len(headings["en"]) == len(headings["zh"]) == 5
+    assert all(heading.isascii() for heading in headings["en"])
+    assert not any(re.search("[a-z]{4,} [a-z]", heading) for heading in headings["zh"])

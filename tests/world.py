@@ -453,7 +453,7 @@ class World:
         return {"config": self.ws.config, "paths": self.paths, "events": self.events}
 
     def _found(self, question: Any, found: Any) -> Any:
-        return self.search(question) if found is None else found
+        return self.ws.searcher.search(question, self.clock(), is_input=True) if found is None else found
 
     def save_receipt(self, turn: Injection) -> bool:
         receipts = ReceiptStore(self.files, self.paths)

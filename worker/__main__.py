@@ -11,8 +11,9 @@ import argparse
 import json
 import os
 import sys
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if __name__ == "__main__":
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -20,18 +21,26 @@ if __name__ == "__main__":
 from supervisor.protocol.clock import clock_from, from_wire, utc_now
 from supervisor.protocol.config import load
 from supervisor.protocol.disk import RealDisk
-from supervisor.protocol.errors import BadRequest, SupervisorError, as_supervisor_error
+from supervisor.protocol.errors import BadConfig, BadRequest, SupervisorError, as_supervisor_error
 from supervisor.protocol.files import Files
+from supervisor.protocol.llm import CallLog
 from supervisor.protocol.output import line_printer
 from supervisor.protocol.paths import WorkspacePaths, check_filesystem
 from supervisor.protocol.queue import TaskQueue
 from supervisor.text.printable import printable, printable_json
 from worker.loop import Worker
 from worker.prompts import load_templates
-from worker.providers import Model, choose
+from worker.providers import Model, ProviderError, choose
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from supervisor.protocol.clock import Clock
+    from supervisor.protocol.config import Config
+
+#: What `ask` asks, and the most tokens of the answer: a model that thinks first needs some hundred.
+QUESTION: Final = "This is a test of the connection. Answer with one word: ready."
+MAX_TOKENS: Final = 1024
 
 
 def main() -> int:
@@ -39,6 +48,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="recalld worker", description="Make the summaries that wait in worker/queue.")
     parser.add_argument("-w", "--workspace", type=Path, required=True)
     parser.add_argument("--idle", type=float, help="leave after so many seconds without work")
+    parser.add_argument("--ask", action="store_true", help="ask the model one question, say what came, and leave")
     parser.add_argument("--json", action="store_true", help="machine-readable output, an object a line")
     options = parser.parse_args()
 
@@ -50,7 +60,8 @@ def main() -> int:
 
     try:
         with line_printer(sys.stdout, lost) as print_line:
-            _run(options.workspace.resolve(), options.idle, lambda fields: print_line(render(fields)))
+            run = ask if options.ask else work
+            run(options.workspace.resolve(), options.idle, lambda fields: print_line(render(fields)))
     except (SupervisorError, OSError) as error:
         refused = as_supervisor_error(error, "the worker", options.workspace)
         with line_printer(sys.stderr, lost) as print_line:
@@ -59,7 +70,44 @@ def main() -> int:
     return 0
 
 
-def _run(root: Path, idle_s: float | None, report: Callable[[dict[str, str]], None]) -> None:
+def work(root: Path, idle_s: float | None, report: Callable[[dict[str, str]], None]) -> None:
+    """Do the tasks of the workspace at *root* until there was none for *idle_s* seconds; *report* gets each result."""
+    files, paths, config, clock = _open(root)
+    TaskQueue(files, paths).prepare()
+    provider = choose(config, os.environ)
+    if isinstance(provider, Model):
+        load_templates(files, paths)  # a wrong prompt is reported now, not after the first task
+    Worker(files, paths, config, provider, clock).run(config.worker.idle.total_seconds() if idle_s is None else idle_s, report)
+
+
+def ask(root: Path, _idle_s: float | None, report: Callable[[dict[str, str]], None]) -> None:
+    """
+    Ask the configured model one small question; *report* gets its answer or its error, the model, and the seconds it took.
+
+    The call counts as one of the day's, which may be used up. BadConfig where no model is configured.
+    """
+    files, paths, config, clock = _open(root)
+    provider = choose(config, os.environ)
+    if not isinstance(provider, Model):
+        raise BadConfig("llm.model", "no model is configured, so summaries are extracts; give llm.base_url and llm.model")
+    CallLog(files, paths, config.archive.zone).begin(clock(), None)
+    began = time.monotonic()
+    try:
+        said = {"answer": provider.complete(QUESTION, max_tokens=MAX_TOKENS, calling=_nothing, cancelled=_never).text}
+    except ProviderError as error:
+        said = {"error": error.why}
+    report({"model": provider.model, "seconds": f"{time.monotonic() - began:.1f}", **said})
+
+
+def _nothing() -> None:
+    pass
+
+
+def _never() -> bool:
+    return False
+
+
+def _open(root: Path) -> tuple[Files, WorkspacePaths, Config, Clock]:
     if not root.is_dir():
         raise BadRequest("--workspace", f"{root} is not there; make it with `recalld init -w {root}`")
     files, paths = Files(RealDisk()), WorkspacePaths(root)
@@ -68,12 +116,8 @@ def _run(root: Path, idle_s: float | None, report: Callable[[dict[str, str]], No
     check_filesystem(paths, allow_network_fs=config.care.allow_network_fs)
     now = os.environ.get("RECALLD_NOW")
     clock = clock_from(from_wire(now)) if now else utc_now
-    TaskQueue(files, paths).prepare()
     files.make_folder(paths.state)
-    provider = choose(config, os.environ)
-    if isinstance(provider, Model):
-        load_templates(files, paths)  # a wrong prompt is reported now, not after the first task
-    Worker(files, paths, config, provider, clock).run(config.worker.idle.total_seconds() if idle_s is None else idle_s, report)
+    return files, paths, config, clock
 
 
 if __name__ == "__main__":

@@ -13,9 +13,9 @@ import re
 import stat as modes
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from supervisor.protocol.attachments import attachments_of, named
 from supervisor.protocol.clock import to_wire
 from supervisor.protocol.errors import BadFile, BadRequest, Busy, Conflict, from_os_error
 from supervisor.protocol.files import digest_of
@@ -25,7 +25,7 @@ from supervisor.protocol.paths import is_unfinished
 from supervisor.text.printable import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from datetime import tzinfo
     from pathlib import Path
 
@@ -139,8 +139,9 @@ def append(
     """
     Add the messages, durably, and return their ids; a message without an id or a time gets one.
 
-    A message that stands twice, or was added before, is added once: one with an id by id and text, one with only a time by
-    time, role and text. Equal messages with neither are as many as there are.
+    A message that stands twice, or was added before, is added once, also where it was filed and has left history.json: one with
+    an id by id and text, one with only a time by time, role, text and pictures. Equal messages with neither are as many as
+    there are.
 
     *entropy* holds 10 random bytes for each message. BadRequest when one is no valid message; NewerFormat when a newer recalld
     wrote the journal.
@@ -149,36 +150,55 @@ def append(
         return []
     messages = [_message(raw, now, entropy[10 * n : 10 * n + 10], settings) for n, raw in enumerate(raws)]
     journal.refuse_newer()
+    filed = journal.filed([message.key for message in messages])
+    places = [n for n, message in enumerate(messages) if message.key not in filed]
+    if not places:
+        return [message.id for message in messages]
+    nameless = {message.id for raw, message in zip(raws, messages, strict=True) if raw.get("id") in (None, "")}
+
+    def distinct(present: History) -> list[Message]:
+        return _with_pictures_apart([messages[n] for n in places], present, nameless)
+
+    new = distinct(())
+
+    def add(before: History) -> History:
+        new[:] = distinct(before)
+        return _with(before, new)
+
     try:
-        history.change(partial(_with, new=tuple(messages)), then=lambda _: journal.append_seen(messages))
+        history.change(add, then=lambda _: journal.append_seen(new))
     except (BadFile, Busy, Conflict):
-        drop_box.put(messages)
+        drop_box.put(new)
     except OSError as error:
         if not isinstance(from_os_error(error, "history.json"), BadFile):  # else the lock or the file is a folder or a link
             raise
-        drop_box.put(messages)
-    return [message.id for message in messages]
+        drop_box.put(new)
+    ids = dict(zip(places, (message.id for message in new), strict=True))
+    return [ids.get(n, message.id) for n, message in enumerate(messages)]
 
 
-def read_lines(lines: Iterable[bytes], zone: tzinfo, first: int) -> tuple[list[dict[str, Any]], str]:
+def read_lines(lines: Iterable[bytes], zone: tzinfo, first: int) -> tuple[list[dict[str, Any]], list[str]]:
     """
-    Return the messages of *lines* up to the first bad line, and a sentence about that line, "" when all are good.
+    Return the messages of *lines*, and a sentence about each line that is none.
 
-    Each line is a JSON object; *first* is the number of the first line.
+    Each line is a JSON object; *first* is the number of the first line. An empty line is passed over.
     """
     raws: list[dict[str, Any]] = []
+    faults: list[str] = []
     for number, line in enumerate(lines, first):
         if not line.strip():
             continue
         try:
             raw = parse_json(line)
+            entry = read_message(raw, zone)
+            why = entry.why if isinstance(entry, InvalidEntry) else ""
         except ValueError as error:
-            return raws, f"line {number} can't be read: {error}"
-        entry = read_message(raw, zone)
-        if isinstance(entry, InvalidEntry):
-            return raws, f"line {number} is no message: {entry.why}"
-        raws.append(raw)
-    return raws, ""
+            why = str(error)
+        if why:
+            faults.append(f"line {number} was left out: {why}.")
+        else:
+            raws.append(raw)
+    return raws, faults
 
 
 def new_id(now: datetime, entropy: bytes) -> str:
@@ -208,6 +228,28 @@ def _message(raw: dict[str, Any], now: datetime, entropy: bytes, settings: Archi
         entry = with_id(entry, new_id(now, entropy))
     is_possible = entry.created_at is not None and entry.created_at - now <= settings.future_limit
     return entry if is_possible else with_timestamp(entry, now)
+
+
+def _with_pictures_apart(messages: Sequence[Message], present: History, nameless: Collection[str]) -> list[Message]:
+    """
+    Return the messages; one of *nameless*, the ids made here, gets another id where it differs by its pictures alone.
+
+    The photos of an album have the same second, and the same words or none.
+    """
+    by_key = {entry.key: entry for entry in present if isinstance(entry, Message)}
+    found = []
+    for message in messages:
+        same, one = by_key.get(message.key), message
+        if same is not None and message.id in nameless and message.created_at and _pictures(same) != _pictures(message):
+            digest = hashlib.sha256("\n".join((message.fingerprint, *_pictures(message))).encode()).digest()
+            one = with_id(message, new_id(message.created_at, digest))
+        by_key.setdefault(one.key, one)
+        found.append(one)
+    return found
+
+
+def _pictures(message: Message) -> tuple[str, ...]:
+    return tuple(attachments_of(named(message.raw)))
 
 
 def _with(history: History, new: Sequence[Message]) -> History:

@@ -15,7 +15,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final
 
 from supervisor.protocol.clock import to_wire
-from supervisor.protocol.dated_file import parse_dated
+from supervisor.protocol.dated_file import parse_dated, without_base64
 from supervisor.protocol.errors import NewerFormat
 from supervisor.protocol.frontmatter import read_head
 from supervisor.protocol.summary_file import parts_of
@@ -43,7 +43,7 @@ def contents(data: bytes, path: Path) -> str:
     if not data.startswith((b"---", b"\xef\xbb\xbf---")):
         return ""
     try:
-        dated = parse_dated(data, path)
+        dated = parse_dated(without_base64(data), path)
         if dated is not None:
             is_ours = dated.blocks and not dated.has_more
             return _joined(dated.period, to_wire(dated.created), map(_message, dated.blocks)) if is_ours else ""

@@ -10,7 +10,7 @@ towards no cap.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from supervisor.protocol.lenient_json import render_json
 from supervisor.protocol.message import Archived, History, Key, Message, with_archived, with_failure
@@ -18,7 +18,7 @@ from supervisor.protocol.paths import day_of_name
 from supervisor.protocol.period import day, month, summary_period
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping
     from datetime import date, datetime
 
 SOFT_CAP: Final = 200  # messages; 003
@@ -106,9 +106,13 @@ def trim(history: History, written: Callable[[Message], bool], caps: Caps) -> Hi
     return tuple(entry for n, entry in enumerate(history) if n not in removed) if removed else history
 
 
-def overflows(unwritten: Sequence[Message], caps: Caps) -> bool:
-    """Tell whether the un-written messages alone exceed a hard cap, so that no trim can help."""
-    return _over_hard(len(unwritten), sum(map(_size, unwritten)), caps)
+def overflow(history: History, written: Callable[[Message], bool], caps: Caps) -> Literal["soft", "hard"] | None:
+    """Return which cap the history exceeds although all messages that may leave have left; None when it exceeds none."""
+    left = trim(history, written, caps)
+    count, size = sum(isinstance(entry, Message) for entry in left), sum(map(_size, left))
+    if _over_hard(count, size, caps):
+        return "hard"
+    return "soft" if _over_soft(count, size, caps) else None
 
 
 def _reconciled(message: Message, evidence: Evidence, today: date, recent_days: int) -> Message:

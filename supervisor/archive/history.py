@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from supervisor.archive.replaced import keep_open_file
 from supervisor.protocol.errors import BadFile, Conflict
 from supervisor.protocol.lenient_json import parse_json
 from supervisor.protocol.message import History, parse_history, render_history
@@ -120,8 +121,16 @@ class HistoryStore:
         except RecursionError:
             raise BadFile(self._paths.history, "its nesting is too deep") from None
         self._files.replace(self._paths.history, data, version, keep=self._paths.history_backup)
+        self._keep_overtaken(version)
         # the next read parses the file again: it may be what another program has put back meanwhile
         self._stat, self._digest = None, ""
+
+    def _keep_overtaken(self, version: FileVersion | None) -> None:
+        """Keep the version that was replaced if a program has begun to write to it since it was looked at last."""
+        backup = self._paths.history_backup
+        old = self._files.disk.stat(backup)
+        if version and old and old.inode == version.stat.inode and old != version.stat:
+            keep_open_file(self._files, backup, old, self._paths.replaced)
 
     def _parse(self, version: FileVersion | None) -> History:
         if version is None:

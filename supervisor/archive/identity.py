@@ -14,7 +14,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.archive.alignment import overlap, same_places, stand_together
 from supervisor.protocol.clock import from_wire, to_wire
@@ -42,6 +42,10 @@ class Known:
     times: Mapping[str, str] = field(default_factory=dict)  # id → wire time of first sight, where recalld gave it
     ids: Collection[str] = ()  # in the order of first sight
     holds: Callable[[Key], bool] = lambda _: False  # whether these words were met under this id
+
+    def is_of_history(self, identity: str) -> bool:
+        """Tell whether the id was made from a message of history.json that had none; that of a dropped one is of its file."""
+        return _is_derived(identity) and identity in self.by_fingerprint.get(identity[2:18], ())
 
 
 def assign_ids(history: History, known: Known, now: datetime, future: timedelta = FUTURE) -> History:
@@ -142,23 +146,34 @@ def reinsert_lost(history: History, lost: Sequence[Message], order: Collection[s
     """
     Return the history with the lost messages, each before the first message that is later.
 
-    *order* holds the known ids; messages of the same moment are in this order. A lost message is left out when its id is in
-    the history, or when it has no time.
+    *order* holds the known ids; messages of the same moment are in this order, and so is one whose time is recalld's: the clock
+    may have been set back since. A lost message is left out when its id is in the history, or when it has no time.
     """
     rank = {identity: n for n, identity in enumerate(order)}
     ids = {entry.id for entry in history if isinstance(entry, Message)}
 
+    def first_sight(entry: Entry) -> int:
+        return rank.get(entry.id, len(rank)) if isinstance(entry, Message) else -1
+
     def moment(entry: Entry) -> tuple[datetime, int]:
         if not isinstance(entry, Message) or entry.created_at is None:
             return _BEFORE_ALL
-        return entry.created_at, rank.get(entry.id, len(rank))
+        return entry.created_at, first_sight(entry)
 
-    missing = sorted((message for message in lost if message.id not in ids and message.created_at), key=moment)
-    latest = list(accumulate(map(moment, history), max))  # never falls, so that a bisection finds the first later entry
+    missing = [message for message in lost if message.id not in ids and message.created_at]
+    timed = [message for message in missing if "createdAtFound" not in message.raw]
+    timeless = [message for message in missing if "createdAtFound" in message.raw]
+    return _inserted(_inserted(history, timed, moment), timeless, first_sight)
+
+
+def _inserted(history: History, missing: Sequence[Message], measure: Callable[[Entry], Any]) -> History:
+    """Return the history with the missing messages, each before the first entry of which the measure is more."""
+    missing = sorted(missing, key=measure)
+    most = list(accumulate(map(measure, history), max))  # never falls, so that a bisection finds the first that is more
     entries: list[Entry] = []
     done = 0
     for message in missing:
-        place = bisect_right(latest, moment(message))
+        place = bisect_right(most, measure(message))
         entries += [*history[done:place], message]
         done = place
     return (*entries, *history[done:])
@@ -231,11 +246,11 @@ def _known_ids(history: History, known: Known) -> dict[int, str]:
     if not timeless:
         return ids
     before = [key for key in known.in_history if key not in used]
-    places = _keys_by_place([message for _, message in timeless], before, _is_derived)
+    places = _keys_by_place([message for _, message in timeless], before, known.is_of_history)
     if places:
         return ids | {timeless[n][0]: key[0] for n, key in places.items()}
     # the journal was deleted, or another program's messages were there last: all that was ever seen, in its order
-    seen = [*filter(_is_derived, known.ids)]
+    seen = [*filter(known.is_of_history, known.ids)]
     bases, words = [identity[2:18] for identity in seen], [message.fingerprint for _, message in timeless]
     before_others = same_places(bases, words)
     if stand_together(before_others):

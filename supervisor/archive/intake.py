@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from supervisor.archive.history import HistoryStore
     from supervisor.archive.journal import SeenJournal
     from supervisor.archive.memory_folder import MemoryFolder
-    from supervisor.archive.restore import Quarantine
+    from supervisor.archive.quarantine import Quarantine
     from supervisor.events import Events
     from supervisor.protocol.config_keys import Archive
 
@@ -55,17 +55,24 @@ def intake(
     _record_renumbered(messages, journal)
     # decide and apply: ids first, since everything else goes by them
     with_ids = partial(assign_ids, known=journal.known, now=now, future=settings.future_limit)
+    named: dict[Key, Message] = {}
+
+    def recorded_with_ids(found: History) -> History:
+        after = with_ids(found)
+        named.update((message.key, message) for message in journal.record_changed(found, after))
+        return after
+
     if with_ids(messages) is not messages:
-        messages = history.change(with_ids)
+        messages = history.change(recorded_with_ids)
     if should_stop():
-        return 0
+        return len(named)
     _quarantine_invalid(messages, quarantine, events)
     _match_formatted(messages, journal, memory)
-    unseen = _unseen(messages, journal)
+    unseen = [*named.values(), *_unseen(messages, journal)]
     # also what waits to be written: the note that holds it may have arrived only now
     filed = [message for message in (*unseen, *journal.unwritten.values()) if message.archived is Archived.YES]
     adopted = _adopt(filed, journal, memory, settings.zone)
-    journal.record_seen([message for message in unseen if message.key not in adopted])
+    journal.record_seen([message for message in unseen if message.key not in adopted and message.key not in named])
     _remove_recorded(dropped, drop_box, journal, errors)
     if should_stop():
         return len(unseen)
@@ -109,11 +116,13 @@ def _empty_drop_box(
     dropped: dict[Path, list[Key]],
 ) -> None:
     """
-    Append the messages of the drop-box to history.json.
+    Append the messages of the drop-box to history.json, those of all files in one write: there may be thousands.
 
     *dropped* gets the keys of each file that was taken in. A file that can't be parsed stays, and a copy goes to quarantine.
     """
     errors = ErrorCollector()
+    found: list[Message] = []
+    claimed: dict[Path, list[Key]] = {}
     for path in drop_box.finished():
         with errors:
             version = drop_box.read(path)
@@ -126,13 +135,18 @@ def _empty_drop_box(
                     events.emit("file_quarantined", file=drop_box.relative(path), why=str(error))
                 continue
             try:
-                claimed = drop_box.claim(path, version)
+                place = drop_box.claim(path, version)
             except OSError:  # it is taken in all the same, and stays
-                _append_new(messages, history, journal)
+                found += messages
                 raise
-            if claimed:
-                _append_new(messages, history, journal)
-                dropped[claimed] = [message.key for message in messages]
+            if place:
+                found += messages
+                claimed[place] = [message.key for message in messages]
+    with errors:
+        if found:
+            # what is known already is left out, so that a repetition after a crash is harmless
+            history.change(partial(add_messages, messages=found, is_known=journal.holds))
+        dropped.update(claimed)
     errors.raise_first()
 
 
@@ -142,11 +156,6 @@ def _remove_recorded(dropped: dict[Path, list[Key]], drop_box: DropBox, journal:
         if all(map(journal.holds, keys)):
             with errors:
                 drop_box.remove(path)
-
-
-def _append_new(messages: Sequence[Message], history: HistoryStore, journal: SeenJournal) -> None:
-    """Append the messages that are not known yet, so that a repetition after a crash is harmless."""
-    history.change(lambda before: add_messages(before, messages, journal.holds))
 
 
 def _record_unknown_files(files: Sequence[MemoryFile], journal: SeenJournal, memory: MemoryFolder) -> None:
@@ -241,7 +250,7 @@ def _reinsert(history: HistoryStore, journal: SeenJournal, events: Events) -> No
     journal.record_replaced([*replaced])
     # a lost message whose id is another's now can't stand beside it: the archive takes it from the journal
     journal.record_reinserted([message.key for message in lost])
-    copies = [message for message in lost if message.id not in present]
+    copies = [journal.original(message) for message in lost if message.id not in present]
     if not copies:
         return
     history.change(lambda now: now if _lacks_ids(now) else reinsert_lost(now, copies, journal.known.ids))

@@ -13,11 +13,12 @@ from collections import defaultdict
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.archive.identity import Known
+from supervisor.archive.attachments import Attachments
+from supervisor.archive.identity import Known, renumbered
 from supervisor.protocol.clock import from_wire, to_wire
 from supervisor.protocol.errors import NewerFormat
 from supervisor.protocol.lenient_json import parse_json, render_json
-from supervisor.protocol.message import Key, Message, read_message
+from supervisor.protocol.message import History, Key, Message, read_message
 from supervisor.protocol.paths import day_of_name
 
 if TYPE_CHECKING:
@@ -30,8 +31,12 @@ if TYPE_CHECKING:
 
 FORMAT: Final = 1
 _HEAD: Final[Mapping[str, Any]] = {"recalld": FORMAT}
+#: How a line with the text of a message begins, after the line before it.
+_SEEN: Final = b'\n{"seen":'
 #: Obsolete lines after which the journal is compacted.
 _GARBAGE: Final = 2_000
+#: Up to so many ids are found more quickly in the bytes of the journal than by parsing it.
+_FEW: Final = 10
 
 
 class JournalState:
@@ -114,10 +119,13 @@ class JournalState:
             case "lost":
                 for identity, digest in value:
                     self._written.pop((identity, digest), None)
+            case "renumbered":
+                for raw, identity, digest in value:
+                    self._apply_seen(raw)
+                    self._apply_dropped(identity, digest)
             case "dropped":
                 for identity, digest in value:
-                    self.unwritten.pop((identity, digest), None)
-                    self.in_history.pop((identity, digest), None)
+                    self._apply_dropped(identity, digest)
 
     def _apply_seen(self, raw: object) -> None:
         message = read_message(raw, self._zone)
@@ -129,6 +137,10 @@ class JournalState:
             self._times[message.id] = to_wire(message.created_at)
         if message.key not in self._written:
             self.unwritten[message.key] = message
+
+    def _apply_dropped(self, identity: str, digest: str) -> None:
+        self.unwritten.pop((identity, digest), None)
+        self.in_history.pop((identity, digest), None)
 
     def _apply_here(self, one: object) -> None:
         """Add an id and the digest of its words behind those before it; an older line has the id alone."""
@@ -187,12 +199,19 @@ class JournalState:
 
 
 class SeenJournal(JournalState):
-    """The journal file, and its content in memory; times without an offset are of *zone*."""
+    """
+    The journal file, and its content in memory; times without an offset are of *zone*.
 
-    def __init__(self, files: Files, paths: WorkspacePaths, zone: tzinfo) -> None:
+    With *only_unwritten* it reads from the first line on that has the text of a message: what stands before it, most of a
+    compacted journal, says nothing of un-written messages.
+    """
+
+    def __init__(self, files: Files, paths: WorkspacePaths, zone: tzinfo, *, only_unwritten: bool = False) -> None:
         super().__init__(zone)
+        self._only_unwritten = only_unwritten
         self._files = files
         self._paths = paths
+        self._attachments = Attachments(files, paths)
         self._inode, self._offset = 0, 0
         #: An append failed: what it wrote can be read, but no later fsync of this file makes it durable.
         self.is_doubtful = False
@@ -208,8 +227,9 @@ class SeenJournal(JournalState):
                 return
         data = self._files.disk.read(self._paths.seen, self._offset) if stat.size > self._offset else b""
         whole = data[: data.rfind(b"\n") + 1]  # a line that a crash left unfinished says nothing
+        told = _from_first_seen(whole) if self._only_unwritten and not self._offset else whole
         self._inode, self._offset = stat.inode, self._offset + len(whole)
-        for line in whole.split(b"\n"):
+        for line in told.split(b"\n"):
             if line:
                 self.apply_line(line)
         self._refuse(self.format)
@@ -222,15 +242,46 @@ class SeenJournal(JournalState):
         with suppress(ValueError, TypeError, AttributeError):  # a line that a crash or a person broke says nothing
             self._refuse(parse_json(first).get("recalld", 0))
 
+    def filed(self, keys: Sequence[Key]) -> set[Key]:
+        """
+        Return those of the messages that a dated file holds, or once held.
+
+        A few ids are looked for in the bytes: most are new, and then nothing has to be parsed.
+        """
+        if self._files.disk.stat(self._paths.seen) is None:
+            return set()
+        data = self._files.disk.read(self._paths.seen) if len(keys) <= _FEW else b""
+        if len(keys) > _FEW or any(render_json(identity) in data for identity, _ in keys):
+            self.refresh()
+        return {key for key in keys if self.file_of(key) is not None}
+
+    def original(self, message: Message) -> Message:
+        """Return an un-written message of the journal as its writer made it, with the bytes of its pictures and files."""
+        return self._attachments.original(message)
+
     # ── writing ──────────────────────────────────────────────────────────────
 
     def append_seen(self, messages: Sequence[Message]) -> None:
         """Record un-written messages without reading the journal: for a command that only appends."""
-        self._append([{"seen": message.raw} for message in messages])
+        self._append(self._seen(messages))
 
     def record_seen(self, messages: Sequence[Message]) -> None:
         """Record un-written messages, durably, before anything else is done with them."""
-        self._record([{"seen": message.raw} for message in messages])
+        self._record(self._seen(messages))
+
+    def record_changed(self, before: History, after: History) -> list[Message]:
+        """
+        Record the unknown messages that *after* adds to *before*, or gives an id or a time; returns these messages.
+
+        It is called before history.json has them: a program may take the id away again before anything else is recorded, and
+        then nobody could tell that the backup has the same message.
+        """
+        as_found = {id(entry) for entry in before}
+        changed = [entry for entry in after if isinstance(entry, Message) and id(entry) not in as_found]
+        renamed = renumbered(after, self.known)
+        changed = [message for message in changed if not self.holds(message.key) and message.key not in renamed]
+        self.record_seen(changed)
+        return changed
 
     def record_written(self, file: str, blocks: Sequence[Block]) -> None:
         """Record that a dated file holds these messages."""
@@ -249,8 +300,13 @@ class SeenJournal(JournalState):
         self._record([{"written": written, "file": file, **by}, {"here": here}])
 
     def record_renumbered(self, messages: Sequence[Message], keys: Sequence[Key]) -> None:
-        """Record that un-written messages have other ids now; *keys* are those they had."""
-        self._record([*({"seen": message.raw} for message in messages), *_line("dropped", [list(key) for key in keys])])
+        """
+        Record that un-written messages have other ids now; *keys* are those they had.
+
+        In one line: a power cut leaves no message under both ids.
+        """
+        pairs = zip(messages, keys, strict=True)
+        self._record(_line("renumbered", [[self._attachments.keep(message.raw), *key] for message, key in pairs]))
 
     def record_history(self, history: Iterable[object]) -> None:
         """Record which messages history.json holds, and which have left it."""
@@ -274,7 +330,7 @@ class SeenJournal(JournalState):
         """Record that no file holds these messages any more: they are un-written again."""
         if messages:
             lost = [list(message.key) for message in messages]
-            self._record([{"lost": lost}, *({"seen": message.raw} for message in messages)])
+            self._record([{"lost": lost}, *self._seen(messages)])
 
     def ensure_durable(self) -> None:
         """Make the journal durable: a killed process may not have synced what it added."""
@@ -285,12 +341,17 @@ class SeenJournal(JournalState):
         with self._files.lock(self._paths.history_lock):  # other processes append under it
             self.refresh()
             version = self._files.read_stable(self._paths.seen)
-            self._files.replace(self._paths.seen, _rendered([_HEAD, *self.lines()]), version)
+            lines = [{"seen": self._attachments.keep(line["seen"])} if "seen" in line else line for line in self.lines()]
+            self._files.replace(self._paths.seen, _rendered([_HEAD, *lines]), version)
             self.is_doubtful = False
             self._forget()
             self.refresh()
 
     # ── steps ────────────────────────────────────────────────────────────────
+
+    def _seen(self, messages: Iterable[Message]) -> list[Mapping[str, Any]]:
+        """Return the lines of un-written messages; the bytes of their pictures and files are durable before."""
+        return [{"seen": self._attachments.keep(message.raw)} for message in messages]
 
     def _forget(self) -> None:
         super().__init__(self._zone)
@@ -322,3 +383,9 @@ def _line(verb: str, values: Sequence[object]) -> list[Mapping[str, Any]]:
 
 def _rendered(lines: Iterable[Mapping[str, Any]]) -> bytes:
     return b"".join(render_json(one) + b"\n" for one in lines)
+
+
+def _from_first_seen(data: bytes) -> bytes:
+    """Return the lines from the first on that has the text of a message."""
+    start = data.find(_SEEN)
+    return data[start + 1 :] if start >= 0 else b""

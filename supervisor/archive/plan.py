@@ -1,23 +1,20 @@
 """
 Decide when an archive run is due, which messages it takes, and to which dated file each goes (003, 触发与归档).
 
-The name of a dated file has a slug of telling words from its messages (003, 记忆文件命名与 slug 规则). Nothing is written here.
+Nothing is written here.
 """
 
 from __future__ import annotations
 
-import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from supervisor.archive.slug import SLUG_CHARS, free_name, short_id, slug_of
 from supervisor.protocol.clock import local_day
 from supervisor.protocol.dated_file import Block, block_of
 from supervisor.protocol.paths import dated_name
-from supervisor.text.redact import redacted
-from supervisor.text.tokenizer import latin_words, stem
-from supervisor.text.word_frequency import rarity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -28,12 +25,6 @@ UNARCHIVED_LIMIT: Final = 100  # messages; 003
 INTERVAL: Final = timedelta(hours=6)  # 003
 EXCHANGE_WAIT: Final = timedelta(minutes=10)  # a question younger than this waits for its answer
 _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
-SLUG_CHARS: Final = 32  # 003
-_SLUG_WORDS: Final = 3
-#: Characters of a message that its slug is made from, and how many after them show whether they are a secret.
-_SLUG_READS: Final = 20_000
-_SLUG_MARGIN: Final = 4_000
-_SLUG_WORD: Final = re.compile(r"[a-z][a-z0-9]{2,}(?:-[a-z0-9]+)*")
 
 Due: TypeAlias = Literal["count", "interval", "overflow"]
 
@@ -71,13 +62,21 @@ def due(
         return "overflow"
     if len(unwritten) > limit:
         return "count"
+    ends = interval_end(unwritten, last_run, now, interval)
+    return "interval" if ends and now >= ends else None
+
+
+def interval_end(
+    unwritten: Sequence[Message], last_run: datetime | None, now: datetime, interval: timedelta = INTERVAL
+) -> datetime | None:
+    """Return when the oldest un-written message has waited *interval* (see `due`); None if no message has a time."""
     times = [message.created_at for message in unwritten if message.created_at]
     if not times:
         return None
     # a time well ahead means that the clock was set back, and tells nothing of how long the message has waited
     oldest = min(time if time - now < EXCHANGE_WAIT else _LONG_AGO for time in times)
     since = max(oldest, last_run) if last_run and last_run <= now else oldest
-    return "interval" if now - since >= interval else None
+    return since + interval
 
 
 def without_open_questions(unwritten: Sequence[Message], now: datetime, wait: timedelta = EXCHANGE_WAIT) -> tuple[Message, ...]:
@@ -126,54 +125,6 @@ def plan_days(
         names.add(name)
         plan.append(DayFile(name, day, tuple(blocks)))
     return tuple(plan)
-
-
-def slug_of(texts: Sequence[str], length: int = SLUG_CHARS) -> str:
-    """
-    Return up to three of the most telling Latin words of the messages in kebab-case, "" when there are none.
-
-    A word is more telling the more messages contain it and the rarer it is in the language. Text that looks like a secret is
-    left out, and so is all but the beginning of a very long message.
-    """
-    counts: Counter[str] = Counter()
-    first: dict[str, int] = {}
-    for n, text in enumerate(texts):
-        for word in {w.strip("-.").replace(".", "-").replace("_", "-") for w in latin_words(_beginning(text))}:
-            if _SLUG_WORD.fullmatch(word) and len(word) <= length // 2:
-                counts[word] += 1
-                first.setdefault(word, n)
-    telling = {word: count**0.5 * rarity(stem(word)) for word, count in counts.items()}
-    best = sorted((word for word in counts if telling[word] > 0), key=lambda word: (-telling[word], first[word], word))
-    slug = ""
-    for word in best[:_SLUG_WORDS]:
-        longer = f"{slug}-{word}".strip("-")
-        if len(longer) <= length:
-            slug = longer
-    return slug
-
-
-def _beginning(text: str) -> str:
-    """Return the beginning of the text without its secrets, also without one that the limit would cut in two."""
-    read = text[: _SLUG_READS + _SLUG_MARGIN]
-    shown = redacted(read)
-    after = max(0, len(read) - _SLUG_READS)  # a mark is never longer than its secret: not more than this comes from the margin
-    return shown[: max(0, len(shown) - after)]
-
-
-def short_id(identity: str) -> str:
-    """Return the first 8 letters and digits of an id, in lower case; of an id without any, 8 hex digits of its bytes."""
-    plain = re.sub(r"[^a-z0-9]", "", identity.lower())
-    return (plain or identity.encode("utf-8", "surrogatepass").hex() or "0")[:8]
-
-
-def free_name(name_of: Callable[[str], str], slug: str, taken: Collection[str]) -> str:
-    """Return the file name for *slug*; when it is taken, with ``-2``, ``-3`` … appended to the slug."""
-    n, name = 1, name_of(slug)
-    while name in taken:
-        n += 1
-        tail = f"-{n}"
-        name = name_of(slug[: SLUG_CHARS - len(tail)].rstrip("-") + tail)
-    return name
 
 
 def _first_of_each(messages: Sequence[Message]) -> list[Message]:

@@ -11,15 +11,17 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from supervisor.archive.coverage import covered, names_ever
-from supervisor.archive.flags import Evidence, Failure, mark_pending, overflows, reconcile, trim
+from supervisor.archive.flags import Evidence, Failure, mark_pending, overflow, reconcile, trim
 from supervisor.archive.intake import unwritten, update_journal
-from supervisor.archive.plan import due, plan_days, without_open_questions
+from supervisor.archive.plan import due, interval_end, plan_days, without_open_questions
 from supervisor.protocol.dated_file import render_dated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import date, datetime
 
+    from supervisor.archive.attachments import Attachments
+    from supervisor.archive.coverage import MemoryFile
     from supervisor.archive.flags import Caps
     from supervisor.archive.history import HistoryStore
     from supervisor.archive.journal import SeenJournal
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from supervisor.archive.plan import Due
     from supervisor.events import Events
     from supervisor.protocol.config_keys import Archive
-    from supervisor.protocol.message import Message
+    from supervisor.protocol.message import History, Message
     from supervisor.protocol.queue import TaskQueue
 
 
@@ -36,6 +38,7 @@ def archive(
     history: HistoryStore,
     journal: SeenJournal,
     memory: MemoryFolder,
+    attachments: Attachments,
     settings: Archive,
     events: Events,
     now: datetime,
@@ -57,19 +60,21 @@ def archive(
     # apply: pending first, so that no cap can push out what is being written
     keys = frozenset[tuple[str, str]]().union(*(file.keys for file in plan))
     history.change(partial(mark_pending, keys=keys))
-    count = 0
+    count = files = 0
     for file in plan:
         if should_stop():
             break
-        data = render_dated(file.day, settings.timezone, settings.zone, now, file.blocks)
+        blocks = [attachments.keep_of(block) for block in file.blocks]
+        data = render_dated(file.day, settings.timezone, settings.zone, now, blocks)
         try:
             memory.write_dated(file.name, data)
         except FileExistsError:
             continue  # a person took the name meanwhile: the next run uses another
         journal.record_written(file.name, file.blocks)
-        count += len(file.blocks)
+        count, files = count + len(file.blocks), files + 1
         progress("written to dated files", count, len(keys))
-    events.emit("archived", messages=count, files=len(plan))
+    if files:
+        events.emit("archived", messages=count, files=files)
     return count
 
 
@@ -82,13 +87,36 @@ def why_due(
     *, history: HistoryStore, journal: SeenJournal, memory: MemoryFolder, settings: Archive, caps: Caps, now: datetime
 ) -> Due | None:
     """Return why an archive run is due now; None when it is not."""
-    waiting = unwritten(history.read(), journal)
+    entries = history.read()
+    waiting = unwritten(entries, journal)
     if not waiting:
         return None
-    last_run = max((file.created for file in memory.dated() if file.created and file.created <= now), default=None)
+    last_run = _last_run(memory.dated(), now)
     may_run_early = last_run is None or now - last_run >= settings.overflow_interval
-    overflowing = overflows(waiting, caps) and may_run_early
+    overflowing = may_run_early and is_overflowing(entries, journal, caps)
     return due(waiting, last_run, now, settings.unarchived_limit, settings.interval, overflowing=overflowing)
+
+
+def is_overflowing(history: History, journal: SeenJournal, caps: Caps) -> bool:
+    """Return whether the history exceeds its caps although all messages that may leave have left."""
+    return overflow(history, _is_written(journal), caps) is not None
+
+
+def next_run(
+    waiting: Sequence[Message], dated: Iterable[MemoryFile], settings: Archive, now: datetime, *, overflowing: bool
+) -> datetime | None:
+    """Return when a run is due for the un-written messages *waiting* if nothing more is said; *now* if it is; None without."""
+    last_run = _last_run(dated, now)
+    ends = [end for end in (interval_end(waiting, last_run, now, settings.interval),) if end]
+    if waiting and overflowing:
+        ends.append(last_run + settings.overflow_interval if last_run else now)
+    if len(waiting) > settings.unarchived_limit:
+        ends.append(now)
+    return max(now, min(ends)) if ends else None
+
+
+def _last_run(dated: Iterable[MemoryFile], now: datetime) -> datetime | None:
+    return max((file.created for file in dated if file.created and file.created <= now), default=None)
 
 
 def reconcile_flags(
@@ -118,12 +146,14 @@ def reconcile_flags(
         history.change(step)
 
 
+def tell_overflow(*, history: HistoryStore, journal: SeenJournal, events: Events, caps: Caps) -> None:
+    """Emit an event when history.json begins to exceed a hard cap that no trim can keep."""
+    events.transition("history_overflow", overflow(history.read(), _is_written(journal), caps) == "hard")
+
+
 def trim_history(*, history: HistoryStore, journal: SeenJournal, events: Events, caps: Caps) -> int:
     """Remove from history.json the messages that exceed its caps and are written; returns how many."""
-
-    def written(message: Message) -> bool:
-        return bool(message.id) and journal.file_of(message.key) is not None
-
+    written = _is_written(journal)
     before = history.read()
     if trim(before, written, caps) is before:
         return 0
@@ -131,3 +161,7 @@ def trim_history(*, history: HistoryStore, journal: SeenJournal, events: Events,
     journal.record_history(after)
     events.emit("trimmed", messages=len(before) - len(after), left=len(after))
     return len(before) - len(after)
+
+
+def _is_written(journal: SeenJournal) -> Callable[[Message], bool]:
+    return lambda message: bool(message.id) and journal.file_of(message.key) is not None

@@ -10,19 +10,21 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from supervisor.context.history_window import MESSAGE_TOKENS, Budgets, Window, WindowLimits, WindowMessage, share, window
 from supervisor.context.memory_block import BlockLimits, PackedBlock, pack
+from supervisor.context.messages import turn_messages
 from supervisor.context.render import miss
 from supervisor.context.request import Asked, Audience, admit, resolve_input
 from supervisor.context.secrets import redact_history, redactor
-from supervisor.index.hit import SearchResult
+from supervisor.index.hit import Hit, SearchResult
 from supervisor.protocol.errors import BadFile, InternalError, SupervisorError, as_supervisor_error
 from supervisor.protocol.inbox import DIRECT, Chat, chat_of, parse_inbox
 from supervisor.protocol.message import Message, read_message
+from supervisor.protocol.parts import readable
 from supervisor.protocol.turn import Candidate, Receipt, turn_id
 from supervisor.text.language import language_of
 from supervisor.text.token_count import estimate_tokens
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from supervisor.context.receipts import ReceiptStore
     from supervisor.context.render import Language
     from supervisor.events import Events
-    from supervisor.index.hit import Hit
+    from supervisor.index.hit import Passage
     from supervisor.protocol.config import Config
     from supervisor.protocol.files import Files
     from supervisor.protocol.message import History
@@ -47,19 +49,26 @@ Recall: TypeAlias = "Callable[[str, datetime, Sequence[Message]], SearchResult]"
 
 #: A text with more characters than this for each token of the context fills it, whatever they are.
 _CHARS_PER_TOKEN: Final = 8
+#: The tags around memory, and the line with the time before the question.
+_FRAME_TOKENS: Final = 40
+#: For each message of the history block so many are looked at: results of tools are not shown, and no message twice.
+_LOOKED_AT: Final = 3
+#: The first lines of memory.md have at most this part of the budget of memory.
+_PINNED_DIVISOR: Final = 4
 #: How long a turn waits for a history.json that can't be read, in seconds: it has to be answered within 250 ms.
 _PATIENCE_S: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Injection:
-    """One turn: the blocks, the chat-completions messages they make, the hits shown and left out, and the receipt."""
+    """One turn: the blocks, the messages they make, what recall returned, the hits shown and left out, and the receipt."""
 
     memory: str
     history: tuple[WindowMessage, ...]
     messages: tuple[dict[str, str], ...]
     memory_tokens: int
     history_tokens: int
+    result: SearchResult
     shown: tuple[Hit, ...]
     left_out: tuple[tuple[Hit, str], ...]
     receipt: Receipt
@@ -69,14 +78,22 @@ class Injection:
         """The turn's id, which is also the name of its receipt."""
         return self.receipt.id
 
+    def __repr__(self) -> str:
+        """Return what fits a screen: the beginning of the block, and numbers."""
+        return (
+            f"Injection(id={self.id!r}, memory={self.memory[:60]!r}, memory_tokens={self.memory_tokens}, "
+            f"history_tokens={self.history_tokens}, {len(self.messages)} messages, {len(self.shown)} hits shown, "
+            f"{len(self.left_out)} left out)"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Replay:
     """An old receipt, the memory block for its question now, and the unified diff of the two blocks (empty: no difference)."""
 
     receipt: Receipt
-    now: PackedBlock
-    difference: tuple[str, ...]
+    now: PackedBlock = field(repr=False)
+    difference: tuple[str, ...] = field(repr=False)
 
 
 def read_input(
@@ -118,17 +135,20 @@ def context(
     paths: WorkspacePaths,
     events: Events,
 ) -> Injection:
-    """Return the whole turn: the client's *system* prompt as given, then memory, the recent history, the question."""
+    """Return the whole turn: the client's *system* prompt as given, the recent history, memory and the question."""
     limits = WindowLimits(
-        tokens=_budgets(asked, system, config).history,
+        tokens=_budgets(asked, system, result, config).history,
         least=config.context.min_messages,
         most=config.context.max_messages,
         message_chars=config.context.message_chars,
         cjk_weight=config.tokens.cjk_weight,
+        zone=config.archive.zone,
+        language=_language(asked, config),
     )
 
     def talk() -> Window:
-        return window(redact_history(asked, limits.most, _language(asked, config), config.privacy).before, limits)
+        shown = replace(asked, before=tuple(readable(one) for one in asked.before[-_LOOKED_AT * limits.most :]))
+        return window(redact_history(shown, limits.most, _language(asked, config), config.privacy).before, limits)
 
     history = _attempt("history block", talk, Window(), paths, events)
     return _build(asked, history, now, result, system, config, paths, events)
@@ -148,29 +168,41 @@ def memory_block(asked: Asked, result: SearchResult, tokens: int, in_history: fr
     """Return the memory block in at most *tokens*; *in_history* are the ids of messages that the turn already shows whole."""
     recall, cjk_weight = config.recall, config.tokens.cjk_weight
     questions = frozenset({asked.question.strip(), *(one.text.strip() for one in asked.inputs)} - {""})
-    ids = in_history | {one.id for one in asked.inputs if one.id}
+    ids = in_history | asked.known | {one.id for one in asked.inputs if one.id}
     audience = Audience(chat=asked.chat, in_groups=recall.in_groups, messages=ids, questions=questions)
     hits, hidden = admit(result.hits, audience)
     language = _language(asked, config)
+    pinned = _pinned(asked, result, config)
     limits = BlockLimits(
         tokens=tokens,
+        pinned_tokens=_pinned_budget(tokens, config),
         max_hits=recall.max_hits,
         hit=recall.hit,
         line_chars=recall.line_chars,
         max_chars=recall.max_injected_chars,
-        citations=recall.citations == "on" or (recall.citations == "auto" and asked.chat.is_direct),
+        citations=recall.citations == "on" or (recall.citations == "auto" and asked.chat.is_direct and recall.hit == "file"),
+        note=recall.note,
         names=asked.chat.is_direct or recall.in_groups == "all",
-        hide=redactor(asked, result.terms, hits, language, config.privacy),
+        hide=redactor(asked, result.terms, [*hits, *(Hit(one, 0.0) for one in pinned)], language, config.privacy),
         cjk_weight=cjk_weight,
         language=language,
     )
-    block = pack(hits, result.terms, limits)
+    block = pack(hits, result.terms, limits, pinned)
     if recall.honest_miss and result.terms and not hits and not any(why in {"in the history", "group"} for _, why in hidden):
-        line = miss(result.terms, result.files, language, cjk_weight) + "\n"
-        size = estimate_tokens(line, cjk_weight)
-        fits = size <= tokens and (not limits.max_chars or len(line) <= limits.max_chars)
-        block = PackedBlock(line, size) if fits else block
+        text = block.text + miss(result.terms, result.files, language, cjk_weight) + "\n"
+        size = estimate_tokens(text, cjk_weight)
+        fits = size <= tokens + block.pinned_tokens and (not limits.max_chars or len(text) <= limits.max_chars)
+        block = replace(block, text=text, tokens=size) if fits else block
     return replace(block, left_out=(*hidden, *block.left_out))
+
+
+def _pinned_budget(memory_tokens: int, config: Config) -> int:
+    return min(config.recall.pinned_tokens, memory_tokens // _PINNED_DIVISOR)
+
+
+def _pinned(asked: Asked, result: SearchResult, config: Config) -> tuple[Passage, ...]:
+    """Return the lines of memory.md that are shown whatever is asked: none in a group, none where a hit is a line."""
+    return result.pinned if asked.chat.is_direct and config.recall.hit != "line" else ()
 
 
 def replay(receipt: Receipt, recall: Recall, *, config: Config) -> Replay:
@@ -183,7 +215,8 @@ def replay(receipt: Receipt, recall: Recall, *, config: Config) -> Replay:
 
     entries = [read_message({**one, "text": one.get("content")}, config.archive.zone) for one in receipt.history]
     result = recall(receipt.question, receipt.at, [one for one in entries if isinstance(one, Message)])
-    asked = Asked(receipt.question, chat_of({"session": receipt.session, "chat": receipt.chat}))
+    chat = chat_of({"session": receipt.session, "chat": receipt.chat})
+    asked = Asked(receipt.question, chat, known=frozenset(receipt.known))
     in_history = frozenset(str(one.get("id", "")) for one in receipt.history if one.get("whole")) - {""}
     tokens = receipt.budgets.get("memory", config.recall.memory_tokens)
     now = memory_block(asked, result, tokens, in_history, config)
@@ -201,15 +234,22 @@ def _build(
     paths: WorkspacePaths,
     events: Events,
 ) -> Injection:
-    budgets = _budgets(asked, system, config)
+    budgets = _budgets(asked, system, result, config)
     in_history = frozenset(said.id for said in history.said if said.is_whole and said.id)
     block = _attempt(
         "memory block", lambda: memory_block(asked, result, budgets.memory, in_history, config), None, paths, events
     )
     memory = block or PackedBlock()
-    talk = [(one.role, one.text) for one in history.said]
-    turn = [("system", system), ("system", memory.text), *talk, ("user", asked.question)]
-    messages = tuple({"role": role, "content": text} for role, text in turn if text.strip())
+    messages = turn_messages(
+        system=system,
+        memory=memory.text,
+        said=history.said,
+        question=asked.question,
+        now=now.astimezone(config.archive.zone),
+        place=config.context.memory_in,
+        alternate=config.context.alternate,
+        language=_language(asked, config),
+    )
 
     def receipt(result: SearchResult, memory: PackedBlock) -> Receipt:
         return _receipt(asked, result, memory, history, messages, budgets, config, now)
@@ -221,6 +261,7 @@ def _build(
         messages=messages,
         memory_tokens=memory.tokens,
         history_tokens=history.tokens,
+        result=result,
         shown=memory.shown,
         left_out=memory.left_out,
         receipt=_attempt("receipt", lambda: receipt(result, memory), bare, paths, events) if block else bare,
@@ -240,13 +281,16 @@ def _receipt(
     """Return the receipt; the candidates that were shown come first, then the others, each by score."""
     candidates = [_candidate(hit, "") for hit in memory.shown] + [_candidate(hit, why) for hit, why in memory.left_out]
     settings = {"recall": asdict(config.recall), "context": asdict(config.context)}
-    settings["llm"], settings["tokens"] = {"context_tokens": config.llm.context_tokens}, asdict(config.tokens)
+    settings["tokens"] = asdict(config.tokens)
+    pinned = _pinned_budget(budgets.memory, config)
     return Receipt(
-        id=turn_id(now, asked.question, json.dumps(list(messages)), memory.text),
+        # with the settings: asked again under others, the same block comes of other reasons
+        id=turn_id(now, asked.question, json.dumps(list(messages)), memory.text, json.dumps(settings)),
         at=now,
         question=asked.question,
         chat=asked.chat.kind,
         session=asked.chat.session,
+        known=tuple(sorted(asked.known)),
         terms=result.terms,
         dates=result.dates,
         how=result.how,
@@ -256,8 +300,8 @@ def _receipt(
         memory=memory.text,
         history=tuple({"id": o.id, "role": o.role, "content": o.text, "whole": o.is_whole} for o in history.said),
         messages=tuple(messages),
-        tokens={"memory": memory.tokens, "history": history.tokens},
-        budgets={"memory": budgets.memory, "history": budgets.history},
+        tokens={"memory": memory.tokens - memory.pinned_tokens, "pinned": memory.pinned_tokens, "history": history.tokens},
+        budgets={"memory": budgets.memory, "pinned": pinned, "history": budgets.history},
         config=settings,
     )
 
@@ -285,13 +329,16 @@ def _language(asked: Asked, config: Config) -> Language:
     return config.language if config.language != "auto" else language_of(asked.question)
 
 
-def _budgets(asked: Asked, system: str, config: Config) -> Budgets:
-    """Return the token budgets of memory and history beside the system prompt and the question."""
-    size, weight = config.llm.context_tokens, config.tokens.cjk_weight
+def _budgets(asked: Asked, system: str, result: SearchResult, config: Config) -> Budgets:
+    """Return the token budgets of memory and history, smaller where the assistant's model has a small context window."""
+    size, weight = config.context.window_tokens, config.tokens.cjk_weight
     fixed = sum(
         estimate_tokens(text[: size * _CHARS_PER_TOKEN], weight) + MESSAGE_TOKENS for text in (system, asked.question) if text
     )
-    return share(size, fixed, Budgets(config.recall.memory_tokens, config.context.history_tokens))
+    pinned = "".join(one.text for one in _pinned(asked, result, config))
+    fixed += _FRAME_TOKENS + min(config.recall.pinned_tokens, estimate_tokens(pinned[: size * _CHARS_PER_TOKEN], weight))
+    limits = Budgets(config.recall.memory_tokens, config.context.history_tokens)
+    return share(size, fixed, limits, config.context.min_messages)
 
 
 def _read_inbox(files: Files, paths: WorkspacePaths, zone: tzinfo) -> tuple[Message, ...]:

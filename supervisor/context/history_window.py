@@ -1,18 +1,20 @@
 """
 The history block: which of the last messages it shows, and how much of each (003, 历史会话; 上下文注入预算).
 
-`share` divides a model's context between memory and history; budgets are ceilings. `window` takes the newest messages, at
-most twenty. Long messages of the assistant are always cut. Those of the user are cut, oldest first, only if the block would
-otherwise exceed its budget or lose a message. To show at least five messages all are cut shorter; fewer are shown only if
-nothing readable would remain of them.
+`share` makes the budgets smaller for a small model. `window` takes the newest messages, at most twenty. Long messages of the
+assistant are always cut. Those of the user are cut, oldest first, only if the block would otherwise exceed its budget or lose a
+message. To show at least five messages all are cut shorter; fewer are shown only if nothing readable would remain of them.
+Where the budget has room left, the first message of each day has a line with the day before it.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, replace
+from datetime import UTC, date, tzinfo
+from typing import TYPE_CHECKING, Final, Literal
 
+from supervisor.text.day_words import day_in_brackets
 from supervisor.text.snippet import snippet_span
 from supervisor.text.token_count import estimate_tokens
 
@@ -29,6 +31,9 @@ CUT: Final = "…[truncated]"
 _ANSWER_DIVISOR: Final = 4
 #: Of the rest, memory takes one part and history two.
 _PARTS: Final = 3
+#: The least tokens of memory, and those of a message of which something readable is shown, in the smallest model.
+_LEAST_MEMORY: Final = 512
+_SHORT_MESSAGE: Final = 64
 #: The shortest piece of a message that is shown.
 _MIN_CHARS: Final = 20
 #: A text with more characters than this for each token of the budget is not counted: it is too long.
@@ -54,16 +59,24 @@ class WindowLimits:
     most: int = 20
     message_chars: int = 500
     cjk_weight: float = 1.0
+    zone: tzinfo = UTC  # of the days
+    language: Literal["zh", "en"] = "en"
 
 
 @dataclass(frozen=True, slots=True)
 class WindowMessage:
-    """One message of the block; *is_whole*: it was not cut."""
+    """One message of the block; *is_whole*: it was not cut; *day_line* is the line before the first one of a day, else ""."""
 
     role: str
     text: str
     id: str
     is_whole: bool = True
+    day_line: str = ""
+
+    @property
+    def content(self) -> str:
+        """The text as it is sent, after its day."""
+        return f"{self.day_line}\n{self.text}" if self.day_line else self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,20 +87,22 @@ class Window:
     tokens: int = 0
 
 
-def share(context_tokens: int, fixed_tokens: int, limits: Budgets) -> Budgets:
+def share(window_tokens: int, fixed_tokens: int, limits: Budgets, least_messages: int) -> Budgets:
     """
-    Return the budgets of memory and history in a context of *context_tokens* (0: not known).
+    Return the budgets of memory and history for a model with a context window of *window_tokens*; 0, not known: *limits*.
 
     A quarter is kept for the answer; *fixed_tokens* are those of system prompt, tools and question, which come first. The rest
-    is divided between memory and history as 1 : 2, never above *limits*.
+    is divided between memory and history as 1 : 2, never above *limits*, and never below 512 tokens of memory and room for
+    *least_messages* short messages.
 
-    >>> share(8192, 500, Budgets()), share(4096, 572, Budgets()), share(0, 500, Budgets())
-    (Budgets(memory=1881, history=3762), Budgets(memory=833, history=1666), Budgets(memory=2048, history=4096))
+    >>> share(8192, 500, Budgets(), 5), share(4096, 2572, Budgets(), 5), share(0, 500, Budgets(), 5)
+    (Budgets(memory=1881, history=3762), Budgets(memory=512, history=333), Budgets(memory=2048, history=4096))
     """
-    if not context_tokens:
+    if not window_tokens:
         return limits
-    part = max(0, context_tokens - -(-context_tokens // _ANSWER_DIVISOR) - fixed_tokens) // _PARTS
-    return Budgets(min(limits.memory, part), min(limits.history, part * (_PARTS - 1)))
+    part = (window_tokens - -(-window_tokens // _ANSWER_DIVISOR) - fixed_tokens) // _PARTS
+    memory, history = max(part, _LEAST_MEMORY), max(part * (_PARTS - 1), least_messages * _SHORT_MESSAGE)
+    return Budgets(min(limits.memory, memory), min(limits.history, history))
 
 
 def window(messages: Sequence[Message], limits: WindowLimits) -> Window:
@@ -96,11 +111,11 @@ def window(messages: Sequence[Message], limits: WindowLimits) -> Window:
     while talk.count > limits.least and not talk.fits(talk.all_cut()):
         talk.drop_oldest()
     if talk.fits(talk.all_cut()):
-        return talk.block(_as_long_as_may_be(talk))
+        return talk.with_days(talk.block(_as_long_as_may_be(talk)))
     while talk.count:
         caps = _equally_short(talk)
         if caps:
-            return talk.block(caps)
+            return talk.with_days(talk.block(caps))
         talk.drop_oldest()
     return Window()
 
@@ -177,6 +192,27 @@ class _WindowBuilder:
         """Return the block with the messages at these lengths."""
         made = [self._said(message, chars) for message, chars in zip(self._messages, caps, strict=True)]
         return Window(tuple(said for said, _ in made), sum(tokens for _, tokens in made))
+
+    def with_days(self, block: Window) -> Window:
+        """Return the block with a line before the first message of each day, the newest first, while the budget has room."""
+        said, tokens = list(block.said), block.tokens
+        days = self._days()
+        for n in reversed(range(len(said))):
+            day = days[n]
+            if day and day != (days[n - 1] if n else None):
+                line = day_in_brackets(day, self.limits.language)
+                cost = estimate_tokens(f"{line}\n", self.limits.cjk_weight)
+                if tokens + cost <= self.limits.tokens:
+                    said[n], tokens = replace(said[n], day_line=line), tokens + cost
+        return Window(tuple(said), tokens)
+
+    def _days(self) -> list[date | None]:
+        """Return the local day of each message; one without a time has that of the message before it."""
+        days: list[date | None] = []
+        for message in self._messages:
+            at = message.created_at
+            days.append(at.astimezone(self.limits.zone).date() if at else days[-1] if days else None)
+        return days
 
     def _said(self, message: Message, chars: int) -> tuple[WindowMessage, int]:
         key = (id(message), chars)

@@ -2,7 +2,8 @@
 The memory block: which hits of a search it shows, and how they are written and measured (003, 上下文注入预算).
 
 By default a hit is a source *file* with those of its lines that answer, at most five files, the best first. Within a file lines
-are in the order of time, and a run of neighbours has one tag. `hit = "line"` is 003 to the letter: five lines. `pack` takes the
+are in the order of time, and a run of neighbours has one tag; the first one names the day. Code and lists are an entry of their
+own, with their lines. `hit = "line"` is 003 to the letter: five lines `[path] text` below `## Memory`. `pack` takes the
 hits once, best first. A line goes in if the whole block, header and tags included, then still has at most the tokens of the
 budget; a smaller line may follow a larger one that did not fit. `max_chars` is the clamp of 001: whole snippets while they fit,
 then one cut snippet, then none. `render` writes lines, tags and entries, `text/token_count` says what a text costs.
@@ -14,16 +15,36 @@ from bisect import bisect_left
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from supervisor.context.render import BETWEEN, HEADER, NOTE, Language, entry, nameless, shown, spoken, tag
+from supervisor.context.render import (
+    BETWEEN,
+    HEADER,
+    NOTE,
+    Language,
+    entry,
+    fenced,
+    has_layout,
+    nameless,
+    shown,
+    shown_lines,
+    spoken,
+    tag,
+)
+from supervisor.index.hit import Hit
+from supervisor.text.day_words import day_in_brackets
 from supervisor.text.token_count import token_cost, whole_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import date
 
-    from supervisor.index.hit import Hit, Passage
+    from supervisor.index.hit import Passage
 
+#: The reason of a line that is shown whatever is asked.
+PINNED: Final = "pinned"
 #: A snippet that is cut shorter than this says nothing. In characters.
 _MIN_CUT_CHARS: Final = 20
+#: A shorter message says nothing that a summary would be a quotation of. In characters without blanks.
+_MIN_QUOTE: Final = 6
 #: The share of the budget up to which a message is shown whole where a hit is a file. A longer one is cut at line_chars.
 _WHOLE_SHARE: Final = 0.25
 #: What the next best line of a file adds to the worth of the file, beside the line before it (docs/explanation/recall.md).
@@ -43,8 +64,10 @@ class BlockLimits:
     max_hits: int = 5  # 0: no limit
     hit: Literal["file", "line"] = "file"
     line_chars: int = 300  # 0: every message whole, however few then fit
+    pinned_tokens: int = 0  # of the first lines of memory.md, beside *tokens*
     max_chars: int = 0  # of the block, header and tags included (001); 0: no limit
     citations: bool = True  # line numbers in the tags
+    note: bool = True  # the line that says that nothing here is an instruction; never with hit = "line"
     names: bool = True  # of dated files; their words may be from a chat that the readers did not take part in
     hide: Callable[[str], str] = str  # the secrets of a text
     cjk_weight: float = 1.0
@@ -57,44 +80,91 @@ class PackedBlock:
 
     text: str = ""
     tokens: int = 0
+    pinned_tokens: int = 0  # of these, those of the first lines of memory.md
     entries: int = 0
     shown: tuple[Hit, ...] = ()
     left_out: tuple[tuple[Hit, str], ...] = ()
 
 
-def pack(hits: Sequence[Hit], terms: Sequence[str], limits: BlockLimits) -> PackedBlock:
+def pack(hits: Sequence[Hit], terms: Sequence[str], limits: BlockLimits, pinned: Sequence[Passage] = ()) -> PackedBlock:
     """
     Return the memory block for the hits of a search; a longer line is cut around *terms*.
 
-    Hits of the same score keep their order. The reasons for what is left out: "tokens" or "characters" (the block would be over
-    its budget), "files" or "lines" (more than max_hits), "same words" (a better hit says them), "empty" (nothing to see).
+    The first of the *pinned* lines of memory.md stand before the hits, in a budget of their own. Hits of the same score keep
+    their order. The reasons for what is left out: "tokens" or "characters" (the block would be over its budget), "files" or
+    "lines" (more than max_hits), "same words" (a better hit says them), "empty" (nothing to see).
     """
-    distinct, rejected = _distinct(hits)
-    order = _best_files_first(distinct, limits)
     block = MemoryBlock(limits, terms)
+    block.pin(pinned, hits)
+    distinct, rejected = _distinct(hits, block.shown)
+    order = _best_files_first(distinct, limits)
     left_out = [(hit, why) for hit in order if (why := block.add(hit))]
-    if order and not block.shown and block.add_cut(order[0]):  # the budget is smaller than any line
+    if len(left_out) == len(order) > 0 and block.add_cut(order[0]):  # the budget is smaller than any line
         del left_out[0]
     return block.packed((*left_out, *rejected))
 
 
-def _distinct(hits: Sequence[Hit]) -> tuple[list[Hit], list[tuple[Hit, str]]]:
-    """Return the hits to show, best first, and the rejected ones with the reason: "same words" or "empty"."""
-    seen: set[tuple[object, ...]] = set()
+def _distinct(hits: Sequence[Hit], pinned: Sequence[Hit]) -> tuple[list[Hit], list[tuple[Hit, str]]]:
+    """Return the hits to show beside the *pinned* ones, best first, and the rejected ones: "same words" or "empty"."""
+    places = {_lines_of(hit.unit) for hit in pinned}
+    seen: set[tuple[object, ...]] = {_words_of(hit.unit) for hit in pinned}
     kept: list[Hit] = []
     rejected: list[tuple[Hit, str]] = []
+    told = _Told([], [])
     for hit in sorted(hits, key=lambda hit: -hit.score):
         unit = hit.unit
-        keys = {(unit.path, unit.start, unit.end), (unit.day, unit.role, unit.text)}
+        keys = {_lines_of(unit), _words_of(unit)}
+        if _lines_of(unit) in places:
+            continue
         if not _is_visible(unit.text):
             rejected.append((hit, "empty"))
             continue
-        if seen & keys:
-            rejected.append((hit, "same words"))
+        left = None if seen & keys else told.without(hit)
+        if left:
+            kept.append(left)
         else:
-            kept.append(hit)
+            rejected.append((hit, "same words"))
         seen |= keys
     return kept, rejected
+
+
+class _Told(NamedTuple):
+    """
+    What better hits say, without blanks: a summary and the messages it is made from may both be found.
+
+    An extract quotes its messages, and the same words are not shown twice.
+    """
+
+    messages: list[str]
+    summaries: list[str]
+
+    def without(self, hit: Hit) -> Hit | None:
+        """Return the hit, a section of a summary without the lines that quote a message; None if all of it is told."""
+        unit, words = hit.unit, _joined(hit.unit.text)
+        if unit.tier != "summary":
+            if len(words) < _MIN_QUOTE or not unit.role:
+                return hit
+            self.messages.append(words)
+            return None if any(words in summary for summary in self.summaries) else hit
+        self.summaries.append(words)
+        lines = unit.text.split("\n")
+        left = [line for line in lines if not any(said in _joined(line) for said in self.messages)]
+        if len(left) == len(lines):
+            return hit
+        is_empty = not any(line.strip() and not line.startswith("#") for line in left)
+        return None if is_empty else replace(hit, unit=replace(unit, text="\n".join(left)))
+
+
+def _joined(text: str) -> str:
+    return "".join(text.split())
+
+
+def _lines_of(unit: Passage) -> tuple[str, int, int]:
+    return (unit.path, unit.start, unit.end)
+
+
+def _words_of(unit: Passage) -> tuple[object, ...]:
+    return (unit.day, unit.role, unit.speaker, unit.text)
 
 
 def _is_visible(text: str) -> bool:
@@ -118,15 +188,7 @@ def _best_files_first(hits: Sequence[Hit], limits: BlockLimits) -> list[Hit]:
 def _group(hit: Hit, limits: BlockLimits) -> object:
     """Return what counts as one hit of 003: the file, or the single line."""
     unit = hit.unit
-    return unit.path if limits.hit == "file" else (unit.path, unit.start, unit.end)
-
-
-class _Line(NamedTuple):
-    """A hit as it is written in an entry; *tokens* with the bar before it."""
-
-    hit: Hit
-    text: str
-    tokens: float
+    return unit.file if limits.hit == "file" else (unit.path, unit.start, unit.end)
 
 
 class _Size(NamedTuple):
@@ -134,6 +196,15 @@ class _Size(NamedTuple):
 
     tokens: float
     chars: int
+
+
+class _Line(NamedTuple):
+    """A hit as it is written in an entry; *cost* is what it adds to the block, with the bar before it."""
+
+    hit: Hit
+    text: str
+    cost: _Size
+    is_fenced: bool = False
 
 
 class MemoryBlock:
@@ -146,18 +217,37 @@ class MemoryBlock:
     def __init__(self, limits: BlockLimits, terms: Sequence[str] = ()) -> None:
         self.shown: list[Hit] = []
         self._limits, self._terms = limits, terms
-        self._head = f"{HEADER}\n{NOTE[limits.language]}\n"
+        has_note = limits.note and limits.hit == "file"
+        self._head = f"{HEADER}\n{NOTE[limits.language]}\n" if has_note else f"{HEADER}\n"
         self._size = _Size(token_cost(self._head, limits.cjk_weight), len(self._head))
         self._groups: dict[object, list[_Line]] = {}  # in the order in which they came in
-        self._tags: dict[tuple[str, int, int], tuple[str, float]] = {}  # with their tokens
+        self._sources: dict[tuple[str, int, int, date | None], tuple[str, float]] = {}  # with their tokens
         self._is_closed = False
+        self._pinned_tokens = 0.0
+        self._pinned_groups: set[object] = set()  # they have no hit, and count for none
+
+    def pin(self, passages: Sequence[Passage], hits: Sequence[Hit]) -> None:
+        """Add the first of the *passages*, as many as fit into their budget; one that is among the *hits* keeps its score."""
+        found, head, limits = {_lines_of(hit.unit): hit for hit in hits}, self._size.tokens, self._limits
+        self._limits = replace(limits, tokens=min(limits.tokens, int(head) + limits.pinned_tokens))
+        for passage in passages if limits.pinned_tokens else ():
+            hit = found.get(_lines_of(passage), Hit(passage, 0.0))
+            hit = replace(hit, because=(*hit.because, PINNED))
+            line = self._fitting(self._without_secrets(hit)) if _is_visible(passage.text) else None
+            if line is None or not self._fits(line):
+                break
+            self._put(line)
+            self._pinned_groups.add(_group(hit, limits))
+        self._pinned_tokens = self._size.tokens - head
+        self._limits = replace(limits, tokens=limits.tokens + int(self._pinned_tokens))
 
     def add(self, hit: Hit) -> str:
         """Add the hit, whole or cut at line_chars. Return "", or the reason why it is left out."""
         limits, group = self._limits, _group(hit, self._limits)
         if self._is_closed:
             return "characters"
-        if 0 < limits.max_hits <= len(self._groups) and group not in self._groups:
+        found = self._groups.keys() - self._pinned_groups
+        if 0 < limits.max_hits <= len(found) and group not in found:
             return "files" if limits.hit == "file" else "lines"
         hit = self._without_secrets(hit)
         line = self._fitting(hit)
@@ -167,6 +257,7 @@ class MemoryBlock:
             self._is_closed = True
             return "" if self.add_cut(hit) else "characters"
         self._put(line)
+        self._pinned_groups.discard(group)
         return ""
 
     def add_cut(self, hit: Hit) -> bool:
@@ -182,11 +273,15 @@ class MemoryBlock:
         """Return the block as it is now."""
         if not self.shown:
             return PackedBlock(left_out=left_out)
-        runs = [run for lines in self._groups.values() for run in _runs(lines)]
-        entries = [entry(self._tag(run)[0], [line.text for line in run]) for run in runs]
-        text = self._head + "".join(f"{line}\n" for line in entries)
+        entries = [
+            f"{source}{run[0].text}" if run[0].is_fenced else entry(source, [line.text for line in run]) + "\n"
+            for lines in self._groups.values()
+            for run, source, _ in self._entries(lines)
+        ]
         hits = sorted(self.shown, key=lambda hit: -hit.score)
-        return PackedBlock(text, whole_tokens(self._size.tokens), len(entries), tuple(hits), left_out)
+        tokens = whole_tokens(self._size.tokens)
+        text = self._head + "".join(entries)
+        return PackedBlock(text, tokens, whole_tokens(self._pinned_tokens), len(entries), tuple(hits), left_out)
 
     def _without_secrets(self, hit: Hit) -> Hit:
         """Return the hit with its secrets hidden: before it is cut, since half a secret does not look like one."""
@@ -210,9 +305,15 @@ class MemoryBlock:
         return line if self._size_with(line).tokens - self._size.tokens <= room else None
 
     def _line(self, hit: Hit, chars: int) -> _Line:
-        """Return the hit as a line of at most *chars* characters, 0: whole."""
-        text = spoken(hit.unit.role, shown(hit.unit.text, chars, self._terms))
-        return _Line(hit, text, token_cost(BETWEEN + text, self._limits.cjk_weight))
+        """Return the hit as a line of at most *chars* characters, 0: whole; code and lists as several lines."""
+        unit, weight, is_line = hit.unit, self._limits.cjk_weight, self._limits.hit == "line"
+        if not is_line and has_layout(unit.text):
+            lines = shown_lines(unit.text, chars, self._terms)
+            if "\n" in lines:
+                text = fenced(unit.role, lines, unit.speaker)
+                return _Line(hit, text, _Size(token_cost(text, weight), len(text)), is_fenced=True)
+        text = spoken("" if is_line else unit.role, shown(unit.text, chars, self._terms), unit.speaker)
+        return _Line(hit, text, _Size(token_cost(BETWEEN + text, weight), len(BETWEEN + text)))
 
     def _fits(self, line: _Line) -> bool:
         tokens, chars = self._size_with(line)
@@ -231,21 +332,33 @@ class MemoryBlock:
 
     def _measure(self, lines: Sequence[_Line]) -> _Size:
         """Return the exact size of the entries of one file."""
-        tags = [self._tag(run) for run in _runs(lines)]
-        # subtle: a run has one bar less than lines, but a line break, which costs as many tokens; in characters, a blank more
-        tokens = sum(tokens for _, tokens in tags) + sum(line.tokens for line in lines)
-        chars = sum(len(text) + len(" \n") - len(BETWEEN) for text, _ in tags) + sum(len(BETWEEN + line.text) for line in lines)
+        tokens, chars = 0.0, 0
+        for run, source, cost in self._entries(lines):
+            tokens += cost + sum(line.cost.tokens for line in run)
+            chars += len(source) + sum(line.cost.chars for line in run)
+            if not run[0].is_fenced:
+                # subtle: one bar less than lines, but a line break, which costs as many tokens; in characters, a blank more
+                chars += len(" \n") - len(BETWEEN)
         return _Size(tokens, chars)
 
-    def _tag(self, run: Sequence[_Line]) -> tuple[str, float]:
-        """Return the tag of a run of lines, and its tokens."""
+    def _entries(self, lines: Sequence[_Line]) -> Iterator[tuple[list[_Line], str, float]]:
+        """Yield the runs of one file, each with what stands before it, the tag and a new day, and the tokens of that."""
+        before = None
+        for run in _runs(lines):
+            day = run[0].hit.unit.day if self._limits.hit == "file" else None
+            yield run, *self._source(run, None if day == before else day)
+            before = day
+
+    def _source(self, run: Sequence[_Line], day: date | None) -> tuple[str, float]:
         first = run[0].hit.unit
-        place = first.path, first.start, max(line.hit.unit.end for line in run)
-        if place not in self._tags:
+        place = first.path, first.start, max(line.hit.unit.end for line in run), day
+        if place not in self._sources:
             path = first.path if self._limits.names else nameless(first.path)
-            text = tag(path, *place[1:], lines=self._limits.citations)
-            self._tags[place] = text, token_cost(text, self._limits.cjk_weight)
-        return self._tags[place]
+            text = tag(path, *place[1:3], lines=self._limits.citations)
+            if day:
+                text += f" {day_in_brackets(day, self._limits.language)}"
+            self._sources[place] = text, token_cost(text, self._limits.cjk_weight)
+        return self._sources[place]
 
 
 def _min_tokens(text: str, cjk_weight: float) -> float:
@@ -257,16 +370,25 @@ def _min_tokens(text: str, cjk_weight: float) -> float:
 def _runs(lines: Sequence[_Line]) -> list[list[_Line]]:
     """Return the lines of one file in the order of the file, in runs of neighbours."""
     runs: list[list[_Line]] = []
-    for line in sorted(lines, key=lambda line: (line.hit.unit.start, line.hit.unit.end)):
-        if runs and _are_neighbours(runs[-1][-1].hit.unit, line.hit.unit):
+    for line in sorted(lines, key=lambda line: _place(line.hit.unit)):
+        before = runs[-1][-1] if runs else line
+        is_prose = not (line.is_fenced or before.is_fenced) and line.hit.unit.day == before.hit.unit.day
+        if runs and is_prose and _are_neighbours(before.hit.unit, line.hit.unit):
             runs[-1].append(line)
         else:
             runs.append([line])
     return runs
 
 
+def _place(unit: Passage) -> tuple[float, int, int]:
+    """Return what sorts the units of a file: their lines; of messages that no file holds yet, their time."""
+    return (unit.at.timestamp() if unit.at and unit.tier == "unfiled" else 0.0, unit.start, unit.end)
+
+
 def _are_neighbours(one: Passage, other: Passage) -> bool:
-    """Return whether no other message, section or line is between two units of a file."""
+    """Return whether no other message, section or line is between two units of a file; each unfiled message is named alone."""
+    if one.tier == "unfiled":
+        return False
     between = other.start - one.end
     if one.message and other.message:
         return between <= _NEXT_MESSAGE

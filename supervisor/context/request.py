@@ -23,12 +23,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The question ("" if there is none), its chat, and what user and assistant said before it, oldest first."""
+    """
+    The question ("" if there is none), its chat, and what user and assistant said before it, oldest first.
+
+    *known* are the ids of the messages that the client itself puts before the assistant.
+    """
 
     question: str
     chat: Chat = DIRECT
     inputs: tuple[Message, ...] = ()
     before: tuple[Message, ...] = ()
+    known: frozenset[str] = frozenset()
 
 
 def resolve_input(question: str | None, inbox: Sequence[Message], history: History, chat: Chat = DIRECT) -> Asked:
@@ -38,7 +43,7 @@ def resolve_input(question: str | None, inbox: Sequence[Message], history: Histo
     Inputs of several conversations are never mixed, since one audience may not see what the other may: the conversation of the
     newest input counts. All direct chats are one conversation (003); a group's conversation is its session.
     """
-    talk = [one for one in history if isinstance(one, Message) and one.role in {"user", "assistant"} and one.text.strip()]
+    talk = [one for one in history if isinstance(one, Message) and one.role in {"user", "assistant"} and _says_something(one)]
     if question is not None:
         waiting: tuple[Message, ...] = ()
     else:
@@ -50,6 +55,11 @@ def resolve_input(question: str | None, inbox: Sequence[Message], history: Histo
     if before and before[-1].role == "user" and before[-1].text.strip() == question.strip():
         before.pop()  # the input was appended to history before it was asked
     return Asked(question, chat, waiting, tuple(before))
+
+
+def _says_something(message: Message) -> bool:
+    """Tell whether the message has words, or pictures or files that were sent without a word."""
+    return bool(message.text.strip()) or isinstance(message.raw.get("content"), list) or bool(message.raw.get("images"))
 
 
 def is_same_conversation(chat: Chat, other: Chat) -> bool:

@@ -21,6 +21,7 @@ from supervisor.protocol.clock import local_day
 from supervisor.protocol.frontmatter import read_head
 from supervisor.protocol.inbox import chat_of
 from supervisor.protocol.message import ROLES
+from supervisor.protocol.parts import only_results
 from supervisor.protocol.summary_file import MARKER, SOURCES
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from supervisor.protocol.dated_file import Block, DatedFile
 
 #: The version of these rules, part of every index: a change makes it rebuild.
-VERSION: Final = 5
+VERSION: Final = 6
 #: Sections longer than this many characters are split into paragraphs and items.
 _LONG_SECTION: Final = 600
 _MARK: Final = re.compile(r'<!-- (\{"id": .*\}) -->')
@@ -57,7 +58,9 @@ _MOST_LINES: Final = 12
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """
-    A passage, the headings it stands under, and the talk it belongs to: units of one talk are one another's neighbours.
+    A passage, the headings it stands under or the name of who said it, and the talk it belongs to.
+
+    Units of one talk are one another's neighbours.
 
     Talk "" is that of the file alone; None says that what stands around it says nothing of it (a line of memory.md).
     """
@@ -100,29 +103,32 @@ def chunk_dated(path: str, file: DatedFile, text: str, zone: tzinfo) -> list[Chu
         end = marks[at + 1][0] - 1 if at + 1 < len(marks) else len(lines)
         # the first line below the mark that is not blank has the time and the role, the words come after it
         filled = [number for number in range(marks[at][0] + 1, end + 1) if lines[number - 1].strip()]
-        found.append(_message(path, block, (filled[1], filled[-1]) if len(filled) > 1 else (end, end), zone))
+        lines_of = (filled[1], filled[-1]) if len(filled) > 1 else (end, end)
+        found.append(chunk_message(path, block, zone, lines_of))
         at += 1
     return found
 
 
-def _message(path: str, block: Block, lines: tuple[int, int], zone: tzinfo) -> Chunk:
+def chunk_message(path: str, block: Block, zone: tzinfo, lines: tuple[int, int] | None = None) -> Chunk:
+    """Return a message as a chunk; *lines* are its first and last one in a dated file, None for one that no file holds yet."""
     chat = chat_of(block.fields)
-    day = local_day(block.created_at, zone)
+    start, end = lines or (1, block.shown.count("\n") + 1)
     passage = Passage(
         path=path,
-        start=lines[0],
-        end=lines[1],
-        text=block.words,
-        tier="dated",
-        day=day,
+        start=start,
+        end=end,
+        text=block.shown,
+        tier="dated" if lines else "unfiled",
+        day=local_day(block.created_at, zone),
         at=block.created_at,
-        role=block.role,
+        role="tool" if only_results(block.fields) else block.role,
+        speaker=block.speaker,
         message=block.revision_of or block.id,
         session=chat.session,
         chat=chat.kind,
         shared=block.fields.get("shared") is True,
     )
-    return Chunk(passage, talk=chat.session)
+    return Chunk(passage, context=block.speaker, talk=chat.session)
 
 
 def _id_of(line: str) -> str:

@@ -18,7 +18,7 @@ from supervisor.index.chunking import Chunk, chunk_dated, chunk_note, chunk_summ
 from supervisor.index.hit import Passage
 from supervisor.index.scan import PATIENCE_S
 from supervisor.protocol.clock import from_wire, to_wire
-from supervisor.protocol.dated_file import parse_dated
+from supervisor.protocol.dated_file import parse_dated, without_base64
 from supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ def encode_passage(passage: Passage) -> bytes:
         "d": passage.day and passage.day.isoformat(),
         "a": passage.at and to_wire(passage.at),
         "r": passage.role,
+        "n": passage.speaker,
         "m": passage.message,
         "s": passage.session,
         "c": "" if passage.chat == "direct" else passage.chat,
@@ -115,6 +116,7 @@ def decode_passage(about: bytes, path: str, tier: Tier) -> Passage:
         day=date.fromisoformat(found["d"]) if "d" in found else None,
         at=from_wire(found["a"]) if "a" in found else None,
         role=found.get("r", ""),
+        speaker=found.get("n", ""),
         message=found.get("m", ""),
         session=found.get("s", ""),
         chat=found.get("c", "direct"),
@@ -128,7 +130,7 @@ def documents(
     """Yield the documents of a group from the present text of its files, *members* by path."""
     chunks = [chunk for path in sorted(members) for chunk in chunk_file(files, paths, path, members[path], zone)]
     for talk in neighbours(chunks):
-        yield from _talk(group, members, talk)
+        yield from talk_documents(group, {path: record.key for path, record in members.items()}, talk)
 
 
 def chunk_file(files: Files, paths: WorkspacePaths, path: str, record: Record, zone: tzinfo) -> list[Chunk]:
@@ -136,11 +138,12 @@ def chunk_file(files: Files, paths: WorkspacePaths, path: str, record: Record, z
     version = files.read_stable(paths.root / path, PATIENCE_S)
     if version is None:
         return []
-    text = decoded(version.data)
+    data = without_base64(version.data) if record.kind == "dated" else version.data
+    text = decoded(data)
     day = date.fromisoformat(record.day) if len(record.day) == len("2026-01-28") else None
     match record.kind:
         case "dated":
-            parsed = parse_dated(version.data, paths.root / path)
+            parsed = parse_dated(data, paths.root / path)
             return chunk_dated(path, parsed, text, zone) if parsed else []
         case "summary":
             return chunk_summary(path, text, day, paths.root / path)
@@ -150,16 +153,24 @@ def chunk_file(files: Files, paths: WorkspacePaths, path: str, record: Record, z
             return chunk_note(path, text, day)
 
 
-def _talk(group: str, members: Mapping[str, Record], talk: Sequence[Chunk]) -> Iterator[Document]:
-    """Yield the documents of a talk; only a few passages are tokenised at a time, since a file may be a book."""
+def talk_documents(
+    group: str, keys: Mapping[str, str], talk: Sequence[Chunk], places: range | None = None
+) -> Iterator[Document]:
+    """
+    Yield the documents of a talk, or those at *places* in it; *keys* are those of the contents, by path.
+
+    Only a few passages are tokenised at a time, since a file may be a book.
+    """
     words_of: dict[int, list[str]] = {}
-    for n, chunk in enumerate(talk):
+    for n in places or range(len(talk)):
         words_of.pop(n - CONTEXT_WIDTHS[-1] - 1, None)
-        for i in range(n + CONTEXT_WIDTHS[-1] if n else 0, min(n + CONTEXT_WIDTHS[-1] + 1, len(talk))):
-            words_of[i] = tokens(talk[i].passage.text[:_MOST_CHARS])
+        for i in range(max(0, n - CONTEXT_WIDTHS[-1]), min(n + CONTEXT_WIDTHS[-1] + 1, len(talk))):
+            if i not in words_of:
+                words_of[i] = tokens(talk[i].passage.text[:_MOST_CHARS])
         words = [words_of[n]]
         for before, reach in itertools.pairwise(CONTEXT_WIDTHS):
             around = (*range(n - reach, n - before), *range(n + before + 1, n + reach + 1))
             words.append([word for i in around if 0 <= i < len(talk) for word in words_of[i]])
-        words[1] += tokens(chunk.context)
-        yield Document(group, members[chunk.passage.path].key, chunk.passage, tuple(words))
+        words[1] += tokens(talk[n].context)
+        if talk[n].passage.text.strip():  # else nothing could be shown of it: a call of a tool
+            yield Document(group, keys[talk[n].passage.path], talk[n].passage, tuple(words))

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, datetime  # noqa: TC003 - dataclass fields
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
-#: memory.md; a dated file without a covering summary; a summary without a wider one; a covered file in originals/.
-Tier: TypeAlias = Literal["long_term", "dated", "summary", "original"]
+#: memory.md; a dated file without a covering summary; a message that no dated file holds yet; a summary without a wider one;
+#: a covered file in originals/.
+Tier: TypeAlias = Literal["long_term", "dated", "unfiled", "summary", "original"]
+#: The path of a message that no dated file holds yet, up to its id: its place in history.json changes.
+BY_ID: Final = "history.json#"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
     """A message, a ``##`` section of a summary, a paragraph of a note, or a line of memory.md."""
 
-    path: str  # from the workspace, with slashes: "memory/2026-01-28-deploy.md"
+    path: str  # from the workspace, with slashes: "memory/2026-01-28-deploy.md"; of an unfiled message "history.json#<id>"
     start: int  # first line, 1-based
     end: int  # last line, inclusive
     text: str  # the words, without recalld's marks
@@ -22,10 +25,16 @@ class Passage:
     day: date | None = None  # local day, None for memory.md lines without one
     at: datetime | None = None  # of a message
     role: str = ""  # of a message, else ""
+    speaker: str = ""  # the name of who said it, "" if the message has none
     message: str = ""  # id of a message
     session: str = ""
     chat: str = "direct"  # "direct" | "group" | "channel"
     shared: bool = False  # marked for groups too
+
+    @property
+    def file(self) -> str:
+        """The path of its file."""
+        return BY_ID[:-1] if self.tier == "unfiled" else self.path
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,5 +54,7 @@ class SearchResult:
     terms: tuple[str, ...] = ()  # the words that were searched for, as the tokeniser spells them
     dates: tuple[str, ...] = ()  # the days that the question names, as labels
     files: int = 0  # that were searched
+    pinned: tuple[Passage, ...] = ()  # the first lines of memory.md, for the turn of an input, whatever was found
+    unfiled: int = 0  # messages that were searched beside them, which no file holds yet
     how: str = "none"  # the backend that scored, or "literal"; "none": nothing was found, "failed": nothing could be
     ms: float = 0.0  # milliseconds that it took

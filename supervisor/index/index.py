@@ -19,6 +19,7 @@ from supervisor.index.documents import documents
 from supervisor.index.engine import VERSION as SCHEMA
 from supervisor.index.engine import Engine
 from supervisor.index.manifest import Manifest
+from supervisor.index.overlay import NOTHING
 from supervisor.index.scan import rescan, scan
 from supervisor.index.snapshot import View, has_changed, open_commit, refuse_truncated, view_after_commit, with_overlay
 from supervisor.protocol.clock import NEVER
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from supervisor.index.documents import Document
     from supervisor.index.hit import Hit, Tier
     from supervisor.index.manifest import Record
+    from supervisor.index.overlay import Overlay
     from supervisor.index.scan import Scan
     from supervisor.protocol.clock import Deadline
     from supervisor.protocol.disk import Stat
@@ -65,6 +67,10 @@ class Index:
         #: tantivy's list of committed files; a different stat means a different commit.
         self._commits = self._folder / "meta.json"
         self._view = View(k1=k1, b=b)
+        #: The view with the unfiled messages of the last search, and the view of which it was made.
+        self._joined = (self._view, self._view)
+        #: Names of dated files that were expected, but are not there.
+        self._gone: frozenset[str] = frozenset()
         #: The commit that was found damaged, or made by another version; it is not opened again.
         self._damaged: Stat | None = None
         #: Changed groups of files that are not searched, because time was up or too many have changed.
@@ -144,6 +150,19 @@ class Index:
         with contextlib.suppress(OSError):
             self._opened()
         return self._hold(self._scan(self._view.manifest), deadline)
+
+    def hold_missing(self, names: Collection[str], deadline: Deadline = NEVER) -> None:
+        """
+        Hold the changes since the last commit if a file of these *names* is not searched: it has just been written.
+
+        BadFile if the index is damaged.
+        """
+        with contextlib.suppress(OSError):
+            self._opened()
+        if self._gone.issuperset(names) or self._view.file_names.issuperset(missing := {*names} - self._gone):
+            return
+        self.hold_changes(deadline)
+        self._gone |= missing - self._view.file_names
 
     def discard_commit(self) -> None:
         """Discard the damaged commit: the next update makes a new one; until then only files held in memory are searched."""
@@ -252,24 +271,26 @@ class Index:
         least: float = 0.0,
         share: float = 0.0,
         deadline: Deadline = NEVER,
+        unfiled: Overlay = NOTHING,
     ) -> list[Hit]:
         """
         Return the hits, best first; equal scores in the order of tiers of 003, then the newest first.
 
-        Each group of *tiers* (None: all) follows the one before, with at most *limit* hits. Hits below the score *least*, or
+        The messages *unfiled* are searched with the files, as one memory. Each group of *tiers* (None: all) follows the one
+        before, with at most *limit* hits. Hits below the score *least*, or
         below this *share* of the best, are dropped, and so are those whose file has changed. BadFile if the index is damaged.
         """
         with contextlib.suppress(OSError):
             self._opened()
         if self._view.engine is None:
             self.hold_changes(deadline)
-        view = self._view
+        view = self._with_unfiled(unfiled)
         try:
             refuse_truncated(self._files.disk, view)
             found = view.found(query, tiers, limit, least, share)
             if changed := self._changed(view, found):
                 self._hold(rescan(self._files, self._paths, view.manifest.files, changed), deadline)
-                view = self._view
+                view = self._with_unfiled(unfiled)
                 found = view.found(query, tiers, limit, least, share)
                 changed = self._changed(view, found)
             return [view.hit(query, one, path) for one, path in found if path not in changed]
@@ -281,7 +302,15 @@ class Index:
         """Return how many passages contain the word; BadFile if the index is damaged."""
         return self._view.corpora[0].frequency(word)
 
+    def _with_unfiled(self, unfiled: Overlay) -> View:
+        """Return the view with the unfiled messages; the same while neither has changed, since it caches frequencies."""
+        before, joined = self._joined
+        if before is not self._view or joined.unfiled is not unfiled:
+            joined = replace(self._view, unfiled=unfiled) if unfiled.groups else self._view
+            self._joined = (self._view, joined)
+        return joined
+
     def _changed(self, view: View, found: Iterable[tuple[object, str]]) -> set[str]:
         """Return the files among *found* that have changed since the view."""
-        paths = dict.fromkeys(path for _, path in found)
+        paths = dict.fromkeys(path for _, path in found if path in view.manifest.files)
         return {path for path in paths if has_changed(self._files.disk, self._paths.root, view, path)}

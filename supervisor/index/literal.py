@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import tzinfo
 
-    from supervisor.index.chunking import Chunk
-    from supervisor.index.hit import Tier
+    from supervisor.index.hit import Passage
     from supervisor.index.manifest import Record
     from supervisor.protocol.clock import Deadline
     from supervisor.protocol.files import Files
@@ -81,13 +80,14 @@ def search_files(
         with contextlib.suppress(OSError, SupervisorError):
             if held is None and not _may_hold(files.disk.read(paths.root / path), wanted):
                 continue
-            found += _hits(chunk_file(files, paths, path, records[path], zone), records[path].tier, wanted)
+            chunks = chunk_file(files, paths, path, records[path], zone)
+            found += hits_of([replace(chunk.passage, tier=records[path].tier) for chunk in chunks], wanted)
     return sorted(found[:limit], key=lambda hit: (hit.unit.path, hit.unit.start))
 
 
-def _hits(chunks: Iterable[Chunk], tier: Tier, wanted: Sequence[str]) -> list[Hit]:
-    found = [chunk.passage for chunk in chunks if any(part in chunk.passage.text.casefold() for part in wanted)]
-    return [Hit(replace(passage, tier=tier), 0.0, ("literal",)) for passage in found]
+def hits_of(passages: Iterable[Passage], wanted: Sequence[str]) -> list[Hit]:
+    """Return the passages that contain one of *wanted*, ignoring case."""
+    return [Hit(one, 0.0, ("literal",)) for one in passages if any(part in one.text.casefold() for part in wanted)]
 
 
 def _may_hold(data: bytes, wanted: Sequence[str]) -> bool:

@@ -2,7 +2,7 @@
 Files that have changed since the last commit of the index, held in memory and searched like the committed ones.
 
 An overlay is made while another process has the lock of the index, when a cited file has just changed, and while the index
-can't be read; then it is all that is searched.
+can't be read; then it is all that is searched. Messages that no file holds yet are an overlay of their own (`recall/unfiled`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from supervisor.index.bm25 import CONTEXT_WIDTHS
 from supervisor.index.documents import candidate
@@ -90,3 +90,6 @@ class Overlay:
             for number, one in enumerate(held.candidates)
             if one.day is not None
         ]
+
+
+NOTHING: Final = Overlay()

@@ -49,7 +49,7 @@ _KNOWN: Final = 10_000
 #: The weight of the characters of a two-character word that no passage has (拔牙, where 智齿要拔 was said), times their rarity.
 _PAIR: Final = 2
 _CHARACTER: Final = 0.5
-_ORDER: Final[Mapping[Tier, int]] = {"long_term": 0, "dated": 1, "original": 2, "summary": 3}  # 003
+_ORDER: Final[Mapping[Tier, int]] = {"long_term": 0, "unfiled": 1, "dated": 1, "original": 2, "summary": 3}  # 003
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,14 @@ class View:
     """
     An immutable state of the index: an open commit, and the overlay of changes since.
 
-    *manifest* has the files of the last scan and the groups of the commit. *commit* is the stat of the commit's list of files,
-    *segments* are the stats of these files.
+    *manifest* has the files of the last scan and the groups of the commit; *unfiled* are messages that no file holds yet.
+    *commit* is the stat of the commit's list of files, *segments* are the stats of these files.
     """
 
     engine: Engine | None = None
     manifest: Manifest = field(default_factory=Manifest)
     overlay: Overlay = field(default_factory=Overlay)
+    unfiled: Overlay = field(default_factory=Overlay)
     commit: Stat | None = None
     segments: Mapping[Path, Stat] = field(default_factory=dict)
     #: Whether the files of the manifest are newer than the commit.
@@ -78,8 +79,13 @@ class View:
 
     @cached_property
     def paths(self) -> Mapping[str, str]:
-        """The path of each content, by key."""
-        return self.manifest.paths()
+        """The path of each content, by key; the key of an unfiled message is its path."""
+        return self.manifest.paths() | {key: key for group in self.unfiled.groups.values() for key in group.keys}
+
+    @cached_property
+    def file_names(self) -> frozenset[str]:
+        """The names of all files, without their folders."""
+        return frozenset(path.rpartition("/")[2] for path in self.manifest.files)
 
     @cached_property
     def corpora(self) -> list[Corpus]:
@@ -91,8 +97,13 @@ class View:
         """The keys of the contents of each tier."""
         found: dict[Tier, set[str]] = defaultdict(set)
         for key, path in self.paths.items():
-            found[self.manifest.files[path].tier].add(key)
+            found[self._tier(path)].add(key)
         return {tier: frozenset(keys) for tier, keys in found.items()}
+
+    def _tier(self, path: str) -> Tier:
+        """Return the tier of the passages at *path*."""
+        record = self.manifest.files.get(path)
+        return record.tier if record else "unfiled"
 
     @cached_property
     def _places(self) -> dict[str, Path]:
@@ -123,14 +134,14 @@ class View:
         Equal scores are in the order of tiers of 003, then the newest first. Passages below the score *least*, or below this
         *share* of the best, are dropped.
         """
-        files, paths, held = self.manifest.files, self.paths, self._of_tier
+        paths, held = self.paths, self._of_tier
         keys = frozenset().union(*(held.get(tier, frozenset()) for tier in tiers)) if tiers is not None else paths.keys()
         if not keys:
             return []
         query = self._in_characters(query)
         offered = self._offered(query, None if len(keys) == len(paths) else keys)
         known = [(one, paths[one.source[0]]) for one in offered if one.source[0] in keys]
-        known.sort(key=lambda one: (_ORDER[files[one[1]].tier], -(one[0].day.toordinal() if one[0].day else 0)))
+        known.sort(key=lambda one: (_ORDER[self._tier(one[1])], -(one[0].day.toordinal() if one[0].day else 0)))
         best = rank(query, [one for one, _ in known], self.corpora, self.k1, self.b)
         floor = max(least, share * best[0].score) if best else 0.0
         return [(one, paths[one.candidate.source[0]]) for one in best[:limit] if one.score >= floor]
@@ -139,7 +150,7 @@ class View:
         """Return the passage as a hit, with the reasons of its score."""
         words = own_words(query.words, one.candidate)
         why = f"words: {', '.join(words)}" if words else "window"
-        passage = decode_passage(one.candidate.source[1], path, self.manifest.files[path].tier)
+        passage = decode_passage(one.candidate.source[1], path, self._tier(path))
         return Hit(passage, round(one.score, 4), (why, *one.because))
 
     def _offered(self, query: Query, keys: Collection[str] | None) -> list[Candidate]:
@@ -174,22 +185,23 @@ class View:
         return replace(query, words={**query.words, **more}) if more else query
 
     def _found(self, words: Mapping[str, float], days: Sequence[Days], keys: Collection[str] | None) -> list[Candidate]:
-        """Return the candidates of the engine, except for groups of the overlay, and those of the overlay."""
+        """Return the candidates of the engine, except for groups of the overlay, those of the overlay, and the unfiled ones."""
         offered = self.engine.candidates(list(words), days, keys, CANDIDATES) if self.engine else []
         if self.overlay.groups:
             offered = [one for one in offered if one.group not in self.overlay.groups]
             offered += self.overlay.candidates(words, days, CANDIDATES)
-        return offered
+        return offered + self.unfiled.candidates(words, days, CANDIDATES)
 
     def _corpus(self, reach: int) -> Corpus:
-        overlay, engine = self.overlay, self.engine
+        overlay, unfiled, engine = self.overlay, self.unfiled, self.engine
         groups = [group for name, group in self.manifest.groups.items() if name not in overlay.groups]
-        size = sum(group.units for group in groups) + overlay.units
-        words = sum(group.words[reach] for group in groups) + overlay.words(reach)
+        size = sum(group.units for group in groups) + overlay.units + unfiled.units
+        words = sum(group.words[reach] for group in groups) + overlay.words(reach) + unfiled.words(reach)
 
         @lru_cache(maxsize=_KNOWN)
         def frequency(word: str) -> int:
-            return (engine.frequency(reach, word) if engine else 0) + overlay.frequency(reach, word)
+            committed = engine.frequency(reach, word) if engine else 0
+            return committed + overlay.frequency(reach, word) + unfiled.frequency(reach, word)
 
         return Corpus(size, words / size if size else 0.0, frequency)
 

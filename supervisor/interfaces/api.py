@@ -13,16 +13,20 @@ time; any number of objects and processes may use a workspace.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from supervisor.protocol.clock import utc_now
 from supervisor.protocol.errors import BadRequest, SupervisorError, as_supervisor_error
 from supervisor.protocol.inbox import chat_of
+from supervisor.protocol.lenient_json import parse_json, render_json
 from supervisor.workspace import Workspace, open_workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection
     from datetime import datetime
 
     from supervisor.context.build import Injection, Replay
@@ -58,16 +62,19 @@ class Memory:
 
     # ── a turn ───────────────────────────────────────────────────────────────
 
-    def inject(self, question: str | None = None, *, session: str = "", chat: str = "") -> Injection:
+    def inject(
+        self, question: str | None = None, *, session: str = "", chat: str = "", known: Collection[str] = ()
+    ) -> Injection:
         """
         Return the turn for *question* (None: for the inputs in inbox.json): `memory` is the block, "" if nothing fits.
 
-        For a client that sends the history itself. *chat* says where the question was asked ("direct", "group", "channel"; "":
-        as the key of the *session* says); in a group only the group's own memories are shown. A receipt is written to turns/.
+        For a client that sends the history itself: *known* are the ids of the messages that it sends, they are not shown again.
+        *chat* says where the question was asked ("direct", "group", "channel"; "": as the key of the *session* says); in a
+        group only the group's own memories are shown. A receipt is written to turns/.
         """
         from supervisor.context.build import inject
 
-        asked, now, result = self._ask(question, session, chat)
+        asked, now, result = self._ask(question, session, chat, known)
         ws = self.workspace
         return self._saved(inject(asked, now, result, config=ws.config, paths=ws.paths, events=ws.events))
 
@@ -75,6 +82,7 @@ class Memory:
         """Return the turn with the recent history: `messages` are chat-completions messages, *system* first, as given."""
         from supervisor.context.build import context
 
+        _refuse_no_text("system", system)
         asked, now, result = self._ask(question, session, chat)
         ws = self.workspace
         return self._saved(context(asked, now, result, system, config=ws.config, paths=ws.paths, events=ws.events))
@@ -83,6 +91,7 @@ class Memory:
         """Return the receipt of the turn (its id, or the beginning of it; None: of the newest): what was shown, and why."""
         from supervisor.context.receipts import ReceiptStore
 
+        _refuse_no_text("turn", "" if turn is None else turn)
         return ReceiptStore(self.workspace.files, self.workspace.paths).read(turn)
 
     def replay(self, turn: str | None = None) -> Replay:
@@ -90,42 +99,60 @@ class Memory:
         from supervisor.context.build import replay
 
         self._refresh()
-        return replay(self.why(turn), self.workspace.searcher.search, config=self.workspace.config)
+        recall = partial(self.workspace.searcher.search, is_input=True)
+        return replay(self.why(turn), recall, config=self.workspace.config)
 
     # ── looking things up ────────────────────────────────────────────────────
 
     def search(self, query: str, limit: int = 10) -> tuple[Hit, ...]:
         """Return at most *limit* hits for the words, the sentence or the date, best first."""
+        return self.find(query, limit).hits
+
+    def find(self, query: str, limit: int = 10) -> SearchResult:
+        """Return the hits of `search` with how they were found, and without any why there are none."""
         _refuse_no_text("query", query)
+        _refuse_no_number("limit", limit)
         if limit < 1:
             raise BadRequest("limit", f"{limit} is not allowed, give 1 or more")
         self._refresh()
-        return self.workspace.searcher.search(query, self._clock()).hits[:limit]
+        found = self.workspace.searcher.search(query, self._clock())
+        return replace(found, hits=found.hits[:limit])
 
     def get(self, path: str, start: int = 1, lines: int | None = None) -> Lines:
-        """Return *lines* lines of a memory file from line *start* on, or those of a citation: "memory/….md#L4-L6"."""
+        """
+        Return *lines* lines of a memory file from line *start* on, or those of a citation: "memory/….md#L4-L6".
+
+        The lines of "history.json#<id>" are those of the message with this id, whether a dated file holds it by now or not.
+        """
         from supervisor.recall.lines import read_lines
 
         _refuse_no_text("path", path)
+        _refuse_no_number("start", start)
+        _refuse_no_number("lines", 1 if lines is None else lines)
         ws = self.workspace
-        return read_lines(path, start, lines, files=ws.files, paths=ws.paths, memory=ws.memory)
+
+        def of_message(identity: str) -> str | None:
+            return ws.unfiled.text_of(identity, self._clock(), ws.journal, ws.memory)
+
+        return read_lines(path, start, lines, of_message, files=ws.files, paths=ws.paths, memory=ws.memory)
 
     # ── adding, and the index ────────────────────────────────────────────────
 
-    def append(self, messages: Sequence[Mapping[str, Any]]) -> list[str]:
+    def append(self, messages: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> list[str]:
         """
-        Add messages (role, text, and the other fields of protocol.md, 2.1) and return their ids; they are durable then.
+        Add one message or many (role, text, the other fields of protocol.md, 2.1) and return their ids; they are durable then.
 
         BadRequest if one is no message; then none was added.
         """
         from supervisor.archive.append import append
 
+        raws = _raws(messages)
         ws = self.workspace
         ws.files.make_folder(ws.paths.state)
         return append(
-            [dict(one) for one in messages],
+            raws,
             self._clock(),
-            os.urandom(10 * len(messages)),
+            os.urandom(10 * len(raws)),
             history=ws.history,
             journal=ws.journal,
             drop_box=ws.drop_box,
@@ -140,7 +167,9 @@ class Memory:
         """
         return self.workspace.searcher.refresh(wait_s, rebuild=True)
 
-    def _ask(self, question: str | None, session: str, chat: str) -> tuple[Asked, datetime, SearchResult]:
+    def _ask(
+        self, question: str | None, session: str, chat: str, known: Collection[str] = ()
+    ) -> tuple[Asked, datetime, SearchResult]:
         """Return what is asked, the moment, and the result of recall."""
         from supervisor.context.build import read_input
 
@@ -149,7 +178,8 @@ class Memory:
         now, ws = self._clock(), self.workspace
         where = _chat(session, chat)
         asked = read_input(question, where, history=ws.history, files=ws.files, paths=ws.paths, zone=ws.zone, events=ws.events)
-        return asked, now, self.workspace.searcher.search(asked.question, now, asked.before)
+        asked = replace(asked, known=frozenset(known))
+        return asked, now, ws.searcher.search(asked.question, now, asked.before, is_input=True)
 
     def _saved(self, turn: Injection) -> Injection:
         """Write the receipt of the turn and return the turn."""
@@ -177,7 +207,31 @@ def _refuse_no_text(field: str, value: object) -> None:
         raise BadRequest(field, f"it must be text, not {type(value).__name__}")
 
 
+def _refuse_no_number(field: str, value: object) -> None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise BadRequest(field, f"it must be a whole number, not {type(value).__name__}")
+
+
+def _raws(messages: object) -> list[dict[str, Any]]:
+    """Return one message, or many, as the JSON objects that are stored; BadRequest for anything else."""
+    if isinstance(messages, Mapping):
+        messages = [messages]
+    if isinstance(messages, (str, bytes)) or not isinstance(messages, Iterable):
+        raise BadRequest("messages", f"it must be a message, or a list of messages, not {type(messages).__name__}")
+    raws = []
+    for one in messages:
+        if not isinstance(one, Mapping):
+            raise BadRequest("message", f"it must be an object with role and text, not {type(one).__name__}")
+        try:
+            raws.append(parse_json(render_json(dict(one))))
+        except (TypeError, ValueError, RecursionError):
+            why = "it has a value that JSON can't hold; give text, numbers, truth values, lists and objects"
+            raise BadRequest("message", why) from None
+    return raws
+
+
 def _chat(session: str, chat: str) -> Chat:
+    _refuse_no_text("session", session)
     if chat not in {"", "direct", "group", "channel"}:
         raise BadRequest("chat", f"{chat!r} is not direct, group or channel")
     return chat_of({"session": session, "chat": chat or None})

@@ -1,11 +1,13 @@
 """
-The command `recalld`: a command of a turn is sent to the running supervisor, every other one is run in this process.
+The command `recalld`: what hooks and turns call is sent to the running supervisor, every other command is run in this process.
 
-A turn waits for this module, so it imports almost nothing, not even `typing`: each import costs a millisecond, Python's own
-start ten. The request is one JSON line over the supervisor's Unix socket: the arguments, the RECALLD_* variables, and which
-folder is meant. The supervisor acknowledges it at once with an empty line, then sends output, errors and exit code in another
-JSON line. Without a supervisor, or if it refuses the request or does not respond, the command is run here, by the same parser
-(cli.md).
+They wait for this module, so it imports almost nothing, not even `typing`: each import costs a millisecond, Python's own start
+ten. The request is one JSON line over the supervisor's Unix socket: the arguments, the variables of recalld and of the locale,
+and which folder is meant. The supervisor acknowledges it at once with an empty line, then sends output, errors and exit code in
+another JSON line. Without a supervisor, or if it refuses the request or does not respond, the command is run here (cli.md).
+
+A supervisor that was asked to add a message may have added it and ended before it answered. So the request says what the
+message's id is made from; the message that is then added here has the same id, and is there once.
 """
 
 from __future__ import annotations
@@ -14,20 +16,22 @@ import io
 import os
 import sys
 
-from supervisor.interfaces.locate import folder_id, socket_path, workspace_of
+from supervisor.interfaces.locate import MAX_REQUEST, PROTOCOL, folder_id, socket_path, version, workspace_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Final
+    from typing import Any, Final
 
-#: Commands that a running supervisor answers, since it has the index open.
-SERVED_COMMANDS: Final = frozenset({"inject", "context", "search", "get", "why"})
+#: Commands that a running supervisor answers: it has the index open, and its modules loaded.
+SERVED_COMMANDS: Final = frozenset({"inject", "context", "search", "get", "why", "append", "status", "plan"})
 #: Options of every command that take a value.
 _WITH_VALUE: Final = frozenset({"-w", "--workspace", "--now"})
 #: Seconds to wait for the acknowledgement; a supervisor that is stopped or hangs never sends it.
 _ACKNOWLEDGE_S: Final = 0.25
 #: Seconds to wait for the answer after that: the supervisor may have to load a dictionary first.
 _ANSWER_S: Final = 2.0
+#: The exit code of a message whose id can't be printed (protocol.md, 8.2).
+_UNPRINTED: Final = 74
 
 
 def main() -> None:
@@ -37,19 +41,11 @@ def main() -> None:
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - itself
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a memory may hold half an emoji, which UTF-8 can't encode
-    answer, is_mute = _ask_supervisor(sys.argv[1:])
+    argv = sys.argv[1:]
+    once = _once(argv) if _command(argv) == "append" else None
+    answer, is_mute = _ask_supervisor(argv, once)
     if answer is None:
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start a thread for each core, which nothing here needs
-        from supervisor.interfaces.cli.app import run_and_exit
-
-        if _is_served(sys.argv[1:]):
-            import gc
-
-            gc.disable()  # the process ends before a collection would free anything
-            from supervisor.interfaces.cli.turn import commands
-        else:
-            from supervisor.interfaces.cli.main import commands
-        run_and_exit(commands(), is_mute=is_mute)
+        _run_here(argv, once, is_mute=is_mute)
         return
     out, err, code = answer
     if err and sys.stderr:
@@ -59,19 +55,62 @@ def main() -> None:
             sys.stdout.write(out)
             sys.stdout.flush()
     except OSError as error:
-        from supervisor.interfaces.cli.app import unprinted
+        from supervisor.interfaces.cli.call import unprinted
 
-        code = unprinted(error)
+        code = unprinted(error) or (_UNPRINTED if once else 0)
     sys.exit(code)
 
 
-def _ask_supervisor(argv: list[str]) -> tuple[tuple[str, str, int] | None, bool]:
+def _run_here(argv: list[str], once: dict[str, Any] | None, *, is_mute: bool) -> None:
+    """Run the command in this process and end with its exit code."""
+    if argv == ["--version"]:
+        print(version())
+        return
+    import gc
+
+    if _is_served(argv):
+        gc.disable()  # the process ends before a collection would free anything
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start a thread for each core, which nothing here needs
+    from supervisor.interfaces.cli.call import ONCE, Once, run_and_exit
+
+    if _command(argv) == "append":
+        from supervisor.interfaces.cli.append import append, plain_options
+
+        ONCE.set(Once.of(once) if once else None)
+        options = plain_options(argv)
+        if options is not None:
+            run_and_exit(lambda: append(**options), is_mute=is_mute, at_once=True)
+    from supervisor.interfaces.cli.app import run_command
+
+    if _is_served(argv):
+        from supervisor.interfaces.cli.turn import commands
+    else:
+        from supervisor.interfaces.cli.main import commands
+    run_and_exit(lambda: run_command(commands(), None), is_mute=is_mute)
+
+
+def _once(argv: list[str]) -> dict[str, Any] | None:
+    """Return what the id of the message is made from, and its words from standard input; None if no supervisor is asked."""
+    import itertools
+    import time
+
+    if "--jsonl" in argv or not sys.stdout or not socket_path(workspace_of(argv, os.environ)):
+        return None  # standard input is read as it comes, and a full disk behind standard output is told after each line
+    words = None
+    if "--text=-" in argv or ("--text", "-") in itertools.pairwise(argv):
+        if not sys.stdin:
+            return None
+        words = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+    return {"at": time.time(), "entropy": os.urandom(10).hex(), "words": words}
+
+
+def _ask_supervisor(argv: list[str], once: dict[str, Any] | None = None) -> tuple[tuple[str, str, int] | None, bool]:
     """
     Return the supervisor's answer (output, errors, exit code), and whether a supervisor is there but does not respond.
 
     The answer is None if the command has to be run in this process.
     """
-    if not _is_served(argv):
+    if not _is_served(argv) or (_command(argv) == "append" and once is None):
         return None, False
     root = workspace_of(argv, os.environ)
     path = socket_path(root)
@@ -80,13 +119,16 @@ def _ask_supervisor(argv: list[str]) -> tuple[tuple[str, str, int] | None, bool]
     import json
     import socket
 
-    environ = {key: value for key, value in os.environ.items() if key.startswith("RECALLD_")}
-    request = json.dumps({"version": 2, "argv": argv, "env": environ, "folder": folder_id(root)})
+    environ = {key: value for key, value in os.environ.items() if key.startswith(("RECALLD_", "LC_", "LANG"))}
+    asked = {"version": PROTOCOL, "argv": argv, "env": environ, "folder": folder_id(root), "once": once}
+    request = json.dumps(asked).encode() + b"\n"
+    if len(request) > MAX_REQUEST:
+        return None, False
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
             line.settimeout(_ACKNOWLEDGE_S)
             line.connect(path)
-            line.sendall(request.encode() + b"\n")
+            line.sendall(request)
             data = line.recv(1 << 16)
             line.settimeout(_ANSWER_S)
             answer = json.loads(data + b"".join(iter(lambda: line.recv(1 << 16), b"")))

@@ -1,4 +1,8 @@
-"""Find the workspace of a command, and the socket of its supervisor; imports almost nothing, since a turn waits for it."""
+"""
+Find the workspace of a command and the socket of its supervisor; what both ends of the socket agree on; the version.
+
+It imports almost nothing, since a turn waits for it.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,19 @@ import os
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Final
+
+#: The version of the socket's protocol (cli.md); supervisor and client of different ones do not talk to each other.
+PROTOCOL: Final = 3
+#: The most bytes of a request.
+MAX_REQUEST: Final = 1 << 20
+
+
+def version() -> str:
+    """Return what `--version` prints."""
+    from importlib.metadata import version
+
+    return f"recalld {version('recalld')}"
 
 
 def named_workspace(argv: list[str]) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from functools import partial
 from io import StringIO
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.interfaces.cli.app import CALL, GIVEN, Call, run_command
+from supervisor.interfaces.cli.app import run_command
+from supervisor.interfaces.cli.call import CALL, GIVEN, ONCE, Call, Once
 from supervisor.interfaces.cli.output import as_json, as_line
 from supervisor.interfaces.cli.turn import commands
 from supervisor.interfaces.locate import folder_id, named_workspace
@@ -17,6 +19,7 @@ from supervisor.protocol.clock import to_wire, utc_now
 from supervisor.protocol.output import line_printer
 from supervisor.protocol.signals import on_signals
 from supervisor.service.background import BackgroundThreads
+from supervisor.service.config_watch import ConfigWatch
 from supervisor.service.daemon import Supervisor
 from supervisor.service.lock import supervisor_lock
 from supervisor.service.workers import Workers
@@ -48,18 +51,29 @@ def serve(root: Path, clock: Clock, *, json: bool, has_worker: bool) -> None:
 
 
 def _serve(root: Path, clock: Clock, print_event: Callable[[Mapping[str, object]], None], *, has_worker: bool) -> None:
-    ws = open_workspace(root, os.environ, clock, print_event)
-    served = open_workspace(root, os.environ, utc_now, print_event)
-    background = BackgroundThreads(lambda: open_workspace(root, os.environ, clock, print_event), clock)
-    served.index_lost = background.memory_changed
-    supervisor = Supervisor(ws, clock, Workers(ws, clock) if has_worker else None, background=background)
+    def reopen() -> Workspace:
+        return open_workspace(root, os.environ, clock, print_event)
+
+    def parts(ws: Workspace) -> tuple[Workspace, Workers | None, BackgroundThreads]:
+        """Return the served workspace, the workers and the threads, all with the configuration of *ws*."""
+        another = partial(open_workspace, root, os.environ, tell=print_event, config=ws.config)
+        background = BackgroundThreads(partial(another, clock), clock)
+        served = another(utc_now)
+        served.index_lost = background.memory_changed
+        return served, Workers(ws, clock) if has_worker else None, background
+
+    ws = reopen()
+    served, workers, background = parts(ws)
+    supervisor = Supervisor(ws, clock, workers, background=background, config=ConfigWatch(ws, reopen))
     on_signals(supervisor.stop)
 
     def report(why: str) -> None:
         served.events.transition("error", why, what="the socket", why=why)
 
     with supervisor_lock(ws) as lock, serve_socket(ws.paths, ws.files, lambda request: _answer(request, served), report):
-        supervisor.run(lock)
+        while reopened := supervisor.run(lock):
+            served, workers, background = parts(reopened)  # the socket's next request is answered by the new one
+            supervisor.use(reopened, workers, background)
 
 
 def limit_malloc_arenas() -> None:
@@ -79,6 +93,7 @@ def _answer(request: Request, served: Workspace) -> dict[str, Any]:
     if request.folder != folder_id(str(served.paths.root)):
         raise ValueError("another workspace")
     out, err = StringIO(), StringIO()
+    ONCE.set(None if request.once is None else Once.of(request.once))
     token = CALL.set(Call(named_workspace(argv), given, served))
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -90,5 +105,6 @@ def _answer(request: Request, served: Workspace) -> dict[str, Any]:
 
 
 def _settings(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that change the configuration; a clock or a workspace may differ from the supervisor's."""
-    return {key: value for key, value in environ.items() if key not in {"RECALLD_NOW", "RECALLD_WORKSPACE"}}
+    """Return the variables that change the configuration; clock, workspace and locale may differ from the supervisor's."""
+    others = {"RECALLD_NOW", "RECALLD_WORKSPACE"}
+    return {key: value for key, value in environ.items() if key.startswith("RECALLD_") and key not in others}

@@ -1,8 +1,8 @@
 """
 The supervisor's Unix socket, mode 0600 (cli.md): a JSON line in, the command is run, a JSON line out.
 
-A request is {version, argv, env, folder}. A valid one is acknowledged at once by an empty line, before the command runs, so
-that the client knows that the supervisor responds. A request that can't be run here gets no answer, and the client runs the
+A request is {version, argv, env, folder, once}. A valid one is acknowledged at once by an empty line, before the command runs,
+so that the client knows that the supervisor responds. A request that can't be run here gets no answer, and the client runs the
 command itself. No request, whatever it contains, keeps the next one from being served. A socket that can't be made, or that
 somebody has deleted, is made later: the supervisor also works without one.
 """
@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from supervisor.interfaces.locate import MAX_REQUEST, PROTOCOL
 from supervisor.protocol.clock import within
 from supervisor.protocol.errors import InternalError
 
@@ -30,10 +31,8 @@ if TYPE_CHECKING:
     from supervisor.protocol.files import Files
     from supervisor.protocol.paths import WorkspacePaths
 
-_MAX_BYTES: Final = 1 << 20  # of a request
 #: Seconds until a request must have arrived: a client has it ready before it connects.
 _READ_S: Final = 0.1
-_VERSION: Final = 2
 #: The longest path, in bytes, that is bound; the kernel's limit is only a little higher.
 _MAX_PATH: Final = 100
 #: Seconds until a client must have taken the answer.
@@ -49,11 +48,16 @@ _MAX_CONNECTIONS: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A command to run: its arguments, the client's RECALLD_* variables, and the `folder_id` of the workspace it means."""
+    """
+    A command to run: its arguments, the client's RECALLD_* variables, and the `folder_id` of the workspace it means.
+
+    *once* makes the message that it adds the same one if the client adds it as well; None for a command that adds none.
+    """
 
     argv: list[str]
     environ: Mapping[str, str]
     folder: list[int]
+    once: object = None
 
 
 #: Runs the command of a request and returns {out, err, code}.
@@ -80,7 +84,7 @@ def read_request(line: socket.socket) -> bytes:
     """Return the bytes up to the end of the line, of the connection, of _READ_S, or of the allowed size."""
     data, deadline = bytearray(), within(_READ_S)
     with contextlib.suppress(TimeoutError):
-        while not data.endswith(b"\n") and len(data) <= _MAX_BYTES and not deadline.is_over:
+        while not data.endswith(b"\n") and len(data) <= MAX_REQUEST and not deadline.is_over:
             line.settimeout(max(deadline.left_s, 0.001))
             more = line.recv(1 << 16)
             if not more:
@@ -91,7 +95,7 @@ def read_request(line: socket.socket) -> bytes:
 
 def parse_request(data: bytes) -> Request | None:
     """Return the request, None if it is of another version; ValueError if it is invalid."""
-    if len(data) > _MAX_BYTES:
+    if len(data) > MAX_REQUEST:
         raise ValueError("it is too long")
     if not data.endswith(b"\n"):
         raise ValueError("its line has no end")
@@ -101,7 +105,7 @@ def parse_request(data: bytes) -> Request | None:
         raise ValueError("it is no JSON") from None
     if not isinstance(found, dict):
         raise ValueError("it is no JSON object")  # noqa: TRY004 - the client's fault, not a wrong type in this program
-    if found.get("version") != _VERSION:
+    if found.get("version") != PROTOCOL:
         return None
     argv, environ = found.get("argv"), found.get("env")
     if not isinstance(argv, list) or not all(isinstance(word, str) for word in argv):
@@ -111,7 +115,7 @@ def parse_request(data: bytes) -> Request | None:
     folder = found.get("folder")
     if not isinstance(folder, list) or not all(isinstance(number, int) for number in folder):
         raise ValueError("its folder is no list of numbers")
-    return Request(argv, environ, folder)
+    return Request(argv, environ, folder, found.get("once"))
 
 
 @dataclass(frozen=True, slots=True)

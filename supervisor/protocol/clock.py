@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
@@ -28,6 +28,14 @@ _EARLIEST: Final = datetime(2000, 1, 1, tzinfo=UTC)  # docs/reference/protocol.m
 # seconds, any other only milliseconds, and no plausible instant is misread.
 _YEAR_10000: Final = 253_402_300_800
 _LEAP_SECOND: Final = 60
+# "UTC+8", "GMT-03:30" and "+0800", which people write for a time zone; the cities that may be meant by them.
+_OFFSET: Final = re.compile(r"(?:UTC|GMT)?([+-][0-9]{1,2})(?::?([0-9]{2}))?")
+_CITIES: Final = (
+    *("Asia/Shanghai", "Asia/Tokyo", "Asia/Kolkata", "Asia/Dubai", "Australia/Sydney", "Europe/London", "Europe/Berlin"),
+    *("Europe/Athens", "Europe/Moscow", "America/Sao_Paulo", "America/New_York", "America/Chicago", "America/Denver"),
+    *("America/Los_Angeles", "Pacific/Honolulu", "Pacific/Auckland"),
+)
+_HALF_YEARS: Final = (datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 7, 1, tzinfo=UTC))
 _MICROSECOND_DIGITS: Final = 6
 
 _NUMBER: Final = re.compile(r"[0-9]{9,15}(?:\.[0-9]{1,12})?")
@@ -122,6 +130,18 @@ def read_instant(value: object, zone: tzinfo) -> datetime | None:
     leap second as the last moment before it; without an offset the time is in *zone*), and numbers or strings of digits as
     epoch seconds or milliseconds, distinguished by size. A time before 2000 or after 9999 returns None.
     """
+    t = _parse_instant(value, zone)
+    return t if t is not None and t >= _EARLIEST else None
+
+
+def why_no_instant(value: object, zone: tzinfo) -> str:
+    """Return why `read_instant` returns None, as in "'noon' is no time; write it like …"."""
+    if (t := _parse_instant(value, zone)) and t < _EARLIEST:
+        return f"{value!r} is before 2000, and no message is that old"
+    return f"{value!r} is no time; write it like 2026-01-28T09:02:00+08:00"
+
+
+def _parse_instant(value: object, zone: tzinfo) -> datetime | None:
     try:
         if isinstance(value, str):
             text = value.strip()
@@ -132,7 +152,7 @@ def read_instant(value: object, zone: tzinfo) -> datetime | None:
             return None
     except (ValueError, OverflowError):  # day 31 of February, hour 25, offset +24:00, year 9999 west of Greenwich
         return None
-    return t if t is not None and t >= _EARLIEST else None
+    return t
 
 
 def local(t: datetime, zone: tzinfo) -> datetime:
@@ -156,10 +176,29 @@ def find_zone(name: str) -> ZoneInfo:
         known = available_timezones()
     if not known:
         raise BadConfig("archive.timezone", "this machine has no time zone data; install the Python package tzdata")
+    near = " or ".join(map(repr, _near_zones(name, known)))
+    raise BadConfig("archive.timezone", f"{name[:60]!r} is no known time zone; use an IANA name such as {near}")
+
+
+def _near_zones(name: str, known: Collection[str]) -> list[str]:
+    """Return the names that were probably meant: those with that offset or abbreviation, else the one most like it."""
+    offset = _OFFSET.fullmatch(name.strip().upper())
+    wanted = timedelta(hours=int(offset[1]), minutes=int(f"{offset[1][0]}{offset[2] or 0}")) if offset else None
+
+    def is_meant(zone: str) -> bool:
+        moments = [t.astimezone(ZoneInfo(zone)) for t in _HALF_YEARS]
+        return any(t.utcoffset() == wanted or t.tzname() == name.upper() for t in moments)
+
+    # not "Etc/GMT-8", which is UTC+8
+    places = sorted(one for one in known if "/" in one and not one.startswith("Etc/"))
+    for zones in (_CITIES, places):
+        if found := list(filter(is_meant, zones)):
+            return found[:2]
+    if "beijing" in name.lower():  # the database has no such name, and the one most like it is Asia/Brunei
+        return ["Asia/Shanghai"]
     from difflib import get_close_matches
 
-    near = next(iter(get_close_matches(name, known, n=1)), "Asia/Shanghai")
-    raise BadConfig("archive.timezone", f"{name[:60]!r} is no known time zone; use an IANA name such as {near!r}")
+    return get_close_matches(name, places, n=1) or ["Asia/Shanghai"]
 
 
 def machine_zone(environ: Mapping[str, str] = os.environ, etc: Path = Path("/etc")) -> str:

@@ -88,6 +88,27 @@ ORDER: Final = (
     (("log", "rotate_bytes"), ("log", "keep_bytes")),
 )
 
+#: Planned keys, which do nothing yet: a configuration that sets one is refused. Who brings the feature takes its keys out.
+PLANNED: Final = frozenset(
+    (section, name)
+    for section, names in {
+        "turns": ("reply", "overflow", "greeting"),
+        "conversation": ("limit", "max_messages", "keep_turns", "summary_in", "max_history", "overflow_min"),
+        "summarize": (
+            "message_threshold",
+            "char_threshold",
+            "keep_recent",
+            "max_chars",
+            "message_chars",
+            "skip_chars",
+            "char_limit",
+        ),
+        "tools": ("search_results", "dialect"),
+        "serve": ("host", "port", "upstream"),
+    }.items()
+    for name in names
+)
+
 #: Keys that the file written by `init` shows as comments, with an example where the default says little.
 WORTH_KNOWING: Final = {
     ("llm", "base_url"): "http://127.0.0.1:11434/v1",
@@ -104,9 +125,11 @@ def load(toml: bytes | None, environ: Mapping[str, str]) -> Config:
     """
     The configuration from *toml* (the bytes of recalld.toml; None if there is none) and *environ*, whose variables win.
 
-    BadConfig, with one sentence, for the first key or value that is unknown or wrong.
+    BadConfig, with one sentence, for the first key or value that is unknown or wrong, or a key that does nothing yet.
     """
     given = gather(Config(), parse(toml, FILE), environ, PREFIX)
+    for place in filter(PLANNED.__contains__, given):
+        raise BadConfig(dotted(place), "this key is planned and not there yet; take it out, since nothing comes of it")
     for smaller, larger in ORDER:
         less, more = _value(given, smaller), _value(given, larger)
         if less > more and smaller in given:
@@ -166,6 +189,7 @@ The variable wins over the file. `RECALLD_WORKSPACE` and `RECALLD_NOW` choose th
 * In a variable the items of a list are separated by commas (`RECALLD_ARCHIVE_BACKOFF=10m,30m`); an item with a comma in it can
   only be set in the file. In a variable true and false may also be written yes, no, on, off, 1, 0.
 * An unknown section, key or variable, or a value that is not allowed, ends the command with one sentence and exit code 78.
+* A running supervisor uses a changed file within two polls; one that is wrong it tells and does not use (`config_refused`).
 
 The column 003 shows the value of design document 003 where the default differs from it.
 """
@@ -178,10 +202,18 @@ and contradict each other, the configuration is refused.
 """
 
 
+_NOT_THERE_YET: Final = """\
+## Not there yet
+
+These keys are planned. Nothing reads them, and a file or a variable that sets one is refused with exit code 78:
+"""
+
+
 def main() -> None:
     """Print docs/reference/configuration.md."""
     order = "\n".join(f"* `{dotted(smaller)}` ≤ `{dotted(larger)}`" for smaller, larger in ORDER)
-    print(f"{_INTRODUCTION}{_reference(Config())}\n{_BETWEEN}\n{order}")
+    planned = "\n".join(f"* `{dotted(place)}`" for place in keys(Config()) if place in PLANNED)
+    print(f"{_INTRODUCTION}{_reference(Config())}\n{_BETWEEN}\n{order}\n\n{_NOT_THERE_YET}\n{planned}")
 
 
 def literal(value: object) -> str:
@@ -190,10 +222,12 @@ def literal(value: object) -> str:
 
 
 def _reference(defaults: Config) -> str:
-    """Markdown tables of every key, one for each section, from the definitions of the keys."""
+    """Markdown tables of every key that is there, one for each section, from the definitions of the keys."""
     parts: list[str] = []
     last = None
     for (section, name), key in keys(defaults).items():
+        if (section, name) in PLANNED:
+            continue
         if section != last:
             title, table = (f"[{section}]", getattr(defaults, section)) if section else ("Top of the file", defaults)
             parts += [f"\n## {title}\n", f"{_first_line(table)}\n", "| key | default | takes | 003 | meaning |"]

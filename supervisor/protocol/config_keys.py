@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from supervisor.protocol.clock import find_zone
-from supervisor.protocol.settings import choice, duration, durations, flag, patterns, real, size, text, url, whole
+from supervisor.protocol.settings import Section, choice, duration, durations, flag, patterns, real, size, text, url, whole
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 # ruff: noqa: RUF009 - every default is immutable
 
 
-@dataclass(frozen=True, slots=True)
-class History:
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class History(Section):
     """The caps of history.json."""
 
     soft_cap: int = whole(200, "With more messages than this, the oldest that are written and summarised are removed.", least=1)
@@ -29,8 +29,8 @@ class History:
     hard_bytes: int = size("10MB", "The size of history.json that has the same effect as `hard_cap`.", least="1KB")
 
 
-@dataclass(frozen=True, slots=True)
-class Archive:
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Archive(Section):
     """When messages are written to dated files, and when failed summaries are tried again."""
 
     timezone: str = text(
@@ -71,8 +71,8 @@ class Archive:
         return find_zone(self.timezone)
 
 
-@dataclass(frozen=True, slots=True)
-class Llm:
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Llm(Section):
     """The model that writes summaries and answers."""
 
     provider: Literal["auto", "openai", "extractive"] = choice(
@@ -93,7 +93,7 @@ class Llm:
         secret=True,
     )
     temperature: float = real(0.3, "The sampling temperature of the model.", most=2)
-    context_tokens: int = whole(8192, "The model's context window in tokens.", least=512)
+    context_tokens: int = whole(8192, "The context window in tokens of the model that summarises.", least=512)
     material_share: float = real(
         0.8, "Material larger than this share of the context is summarised in pieces.", least=0.1, most=1
     )
@@ -101,8 +101,8 @@ class Llm:
     max_calls_per_day: int = whole(200, "The most calls for summaries a day; 0 allows none.")
 
 
-@dataclass(frozen=True, slots=True)
-class Worker:
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Worker(Section):
     """The processes that write summaries."""
 
     concurrency: int = whole(3, "The number of tasks done at the same time.", least=1, most=64)
@@ -111,15 +111,15 @@ class Worker:
     idle: timedelta = duration("60s", "A worker without work exits after this time.")
 
 
-@dataclass(frozen=True, slots=True)
-class Tokens:
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Tokens(Section):
     """How tokens are estimated."""
 
     cjk_weight: float = real(1.0, "How many tokens one Chinese, Japanese or Korean character counts as.", least=0.1, most=4)
 
 
-@dataclass(frozen=True, slots=True)
-class Privacy:
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Privacy(Section):
     """Which secrets are hidden, and where."""
 
     redact: Literal["llm", "off"] = choice(
@@ -138,8 +138,8 @@ class Privacy:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Log:
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Log(Section):
     """Rotation and retention of log.jsonl."""
 
     rotate_bytes: int = size("10MB", "A new log file is started at this size.", least="1KB")
@@ -148,8 +148,8 @@ class Log:
     keep_bytes: int = size("500MB", "The most bytes of all log files together, compressed.", least="1KB")
 
 
-@dataclass(frozen=True, slots=True)
-class Care:
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Care(Section):
     """How the workspace is watched and protected."""
 
     poll: timedelta = duration("1s", "The time between two checks of history.json and inbox.json.", least="50ms")
@@ -158,8 +158,8 @@ class Care:
     allow_network_fs: bool = flag(False, "Allow a workspace on a network file system, where locks may not work.")
 
 
-@dataclass(frozen=True, slots=True)
-class Recall:
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Recall(Section):
     """Which memories are found for a turn, and how they are shown."""
 
     backend: str = text(
@@ -180,6 +180,11 @@ class Recall:
     )
     line_chars: int = whole(300, "A line of more characters is cut around the words that matched.", least=20)
     memory_tokens: int = whole(2048, "The token budget of the memory block.")
+    pinned_tokens: int = whole(
+        512,
+        "The token budget, beside memory_tokens and at most a quarter of it, of the first lines of memory.md, which a direct "
+        "chat is always given. 0, or hit = line: none.",
+    )
     max_injected_chars: int = whole(0, "The most characters of the memory block (001); 0: no limit.")
     originals: Literal["fallback", "always", "never"] = choice(
         "fallback",
@@ -189,26 +194,41 @@ class Recall:
         seed="never",
     )
     citations: Literal["auto", "on", "off"] = choice(
-        "auto", "Whether line numbers (`#L4-L6`) follow a path. auto: except in groups.", "on", "off"
+        "auto", "Whether line numbers (`#L4-L6`) follow a path. auto: except in groups and with `line`.", "on", "off"
     )
     in_groups: Literal["own", "all", "none"] = choice(
         "own", "Which memories are used in a group. own: its own and shared ones; all; none.", "all", "none"
     )
+    note: bool = flag(
+        True, "Begin the memory block with a line that says that nothing in it is an instruction; not with `line`."
+    )
     honest_miss: bool = flag(False, "If nothing was found, say so in one line.")
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Context(Section):
     """The recent conversation that goes into a turn."""
 
+    window_tokens: int = whole(
+        0, "The context window in tokens of the model that answers: a small one shrinks both budgets. 0: they hold."
+    )
     history_tokens: int = whole(4096, "The token budget of the history block.")
     min_messages: int = whole(5, "The least messages in the block; they are shortened before they are left out.")
     max_messages: int = whole(20, "The most messages in the block.", least=1)
     message_chars: int = whole(500, "A message of more characters is cut, the assistant's messages first.", least=20)
+    memory_in: Literal["question", "system", "message"] = choice(
+        "question",
+        "Where memory stands: before the question in its message, in the system message, or in a user's message of its own.",
+        "system",
+        "message",
+    )
+    alternate: bool = flag(
+        False, "Join messages of one role in a row and begin with the user's, as the templates of Mistral and Gemma demand."
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class Turns:
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Turns(Section):
     """Who answers, and what happens around a turn."""
 
     reply: Literal["off"] = choice("off", "Who answers. off: the assistant; recalld can't yet.")
@@ -218,8 +238,8 @@ class Turns:
     greeting: bool = flag(False, "Greet the user after a long silence (000).")
 
 
-@dataclass(frozen=True, slots=True)
-class Conversation:
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Conversation(Section):
     """The running summary of one conversation (004), and a session's overflow (000)."""
 
     limit: float = real(0.8, "The conversation is summarised when it takes this share of the context.", least=0.1, most=1)
@@ -230,8 +250,8 @@ class Conversation:
     overflow_min: int = whole(3, "Fewer overflowing messages than this are not summarised.")
 
 
-@dataclass(frozen=True, slots=True)
-class Summarize:
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Summarize(Section):
     """How a session is summarised into one long-term line (000)."""
 
     message_threshold: int = whole(20, "A session with more messages than this is summarised.")
@@ -243,8 +263,8 @@ class Summarize:
     char_limit: int = whole(2000, "The most characters of the summary.", least=20)
 
 
-@dataclass(frozen=True, slots=True)
-class Tools:
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Tools(Section):
     """What the tools for the assistant answer."""
 
     search_results: int = whole(15, "How many lines a line search returns.", least=1)
@@ -253,8 +273,8 @@ class Tools:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Embeddings:
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Embeddings(Section):
     """Vectors of passages, for `recall.backend = "hybrid"`."""
 
     base_url: str = url("The address of a server with `/v1/embeddings`.")
@@ -276,8 +296,8 @@ class Embeddings:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Serve:
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Serve(Section):
     """The HTTP service on this machine: REST, page, proxy."""
 
     host: str = text(

@@ -1,9 +1,10 @@
 """
 The format of a dated file, `memory/2026-01-28-deploy.md`: messages of one day, verbatim; parsing returns the same messages.
 
-Each message is a block: a comment line with its other fields as JSON, a line with local time and role, and the text exactly
-as written. A text that Markdown would hide or change is put in a fence longer than any fence in it; a text that Markdown
-can't hold is written as a JSON string. A person who deletes a block deletes that memory.
+Each message is a block: a comment line with its other fields as JSON, a line with local time, role and the speaker's name, the
+text exactly as written, and a line for each picture, file and call of a tool. A text that Markdown would hide or change is put
+in a fence longer than any fence in it; a text that Markdown can't hold is written as a JSON string. Who deletes a block deletes
+that memory.
 Source: docs/reference/protocol.md, 4; 003, 归档流程.
 """
 
@@ -17,8 +18,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.protocol.clock import from_wire, local, to_wire
-from supervisor.protocol.frontmatter import FORMAT, number_in, read_head, render_head
+from supervisor.protocol.frontmatter import DATED_FORMAT, FORMAT, number_in, read_head, render_head
 from supervisor.protocol.message import OUR_FIELDS, ROLES, Key, Message, digest_of_text, fingerprints_of, text_field_of
+from supervisor.protocol.parts import LINE, file_lines, speaker_of, tool_lines
 from supervisor.text.llm_output import after_thoughts
 
 if TYPE_CHECKING:
@@ -37,6 +39,11 @@ _FORGED: Final = re.compile(r"^<!-- \{", re.MULTILINE)
 #: A line that would hide the text after it or imitate another speaker: HTML, a line like those of a block, a fence.
 _UNPLAIN: Final = re.compile(r"^[ \t]{0,3}(?:<[A-Za-z!?/]|\*\*\d\d:\d\d |`{3}|~{3})", re.MULTILINE)
 _FENCE: Final = re.compile(r"^ {0,3}(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
+#: From so many bytes on a dated file may hold base64 that is worth taking out.
+_LARGE_BYTES: Final = 1_000_000
+_COMMENT: Final = re.compile(rb"^<!-- \{[^\n]*", re.MULTILINE)
+#: Behind a quote or a comma, never behind a backslash: what is left is JSON.
+_BASE64: Final = re.compile(rb"(?<=[\",])[A-Za-z0-9+/_-]{1000,}={0,2}")
 _SHOWN_ROLE: Final = re.compile(r"[a-z][a-z_-]{0,31}")
 
 
@@ -67,6 +74,21 @@ class Block:
     def words(self) -> str:
         """What is searched and named of the text: not what a model has thought aloud before it, in tags."""
         return after_thoughts(self.text) if self.role == "assistant" else self.text
+
+    @property
+    def speaker(self) -> str:
+        """The name of who speaks, "" where it is not known."""
+        return speaker_of(self.fields)
+
+    @property
+    def shown(self) -> str:
+        """The words, and a line for each picture and file: what is found and quoted."""
+        return "\n".join(filter(None, (self.words, *file_lines(self.fields))))
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The lines below the text in a dated file: of pictures, files, and of tools that are called or answer."""
+        return (*file_lines(self.fields), *tool_lines(self.fields))
 
     @property
     def fingerprints(self) -> tuple[str, ...]:
@@ -108,11 +130,11 @@ def block_of(message: Message, *, revision: bool = False) -> Block:
 
 
 def render_dated(period: date, zone_name: str, zone: tzinfo, created: datetime, blocks: Sequence[Block]) -> bytes:
-    """Return the bytes of the whole file, in UTF-8."""
+    """Return the bytes of the whole file, in UTF-8; in the first format if that is enough, so that older programs read it."""
     body = "\n" + "\n".join(_render_block(block, zone) for block in blocks)
     head = render_head(
         {
-            "recalld": str(FORMAT),
+            "recalld": str(DATED_FORMAT if any(block.speaker or block.lines for block in blocks) else FORMAT),
             "kind": "dated",
             "period": period.isoformat(),
             "zone": zone_name,
@@ -162,6 +184,17 @@ def parse_dated(data: bytes, path: Path) -> DatedFile | None:
     )
 
 
+def without_base64(data: bytes) -> bytes:
+    """
+    Return a large dated file without the base64 in its comments: older programs left the bytes of pictures there.
+
+    Its lines, and the words of its messages, stay what they are.
+    """
+    if len(data) < _LARGE_BYTES:
+        return data
+    return _COMMENT.sub(lambda line: _BASE64.sub(b"", line[0]), data)
+
+
 def is_broken(data: bytes) -> bool:
     """Tell whether a file that recalld made was damaged, not edited: it holds zero bytes, or its last line has no end."""
     return b"\0" in data or not data.endswith(b"\n")
@@ -175,14 +208,18 @@ def _render_block(block: Block, zone: tzinfo) -> str:
         about["words"] = block.text_field
     if block.fields:
         about["fields"] = dict(block.fields)
+    if lines := block.lines:
+        about["lines"] = len(lines)
     # subtle: `>` is escaped, so that no field can end the comment
     comment = json.dumps(about, ensure_ascii=False, allow_nan=False)
     if _UNWRITABLE.search(comment):
         comment = json.dumps(about, allow_nan=False).replace("\x7f", "\\u007f")
     comment = comment.replace(">", "\\u003e")
     shown = block.role if _SHOWN_ROLE.fullmatch(block.role) else "other"
-    local_time = local(block.created_at, zone)
-    return f"<!-- {comment} -->\n**{local_time:%H:%M} {shown}**\n\n{_render_text(block.text)}"
+    head = f"{local(block.created_at, zone):%H:%M} {' · '.join(filter(None, (shown, block.speaker)))}"
+    paragraphs = [_render_text(block.text)] if block.text or not lines else []
+    paragraphs += ["".join(f"{line}\n" for line in lines)] if lines else []
+    return f"<!-- {comment} -->\n**{head}**\n\n" + "\n".join(paragraphs)
 
 
 def _render_text(text: str) -> str:
@@ -220,11 +257,21 @@ def _parse_block(mark: re.Match[str], markdown: str) -> Block | None:
         created_at = from_wire(about["createdAt"])
         identity, text_field = str(about["id"]), str(about.get("words", "text"))
         revision_of = str(about.get("of", ""))
-        text = _parse_text(markdown)
+        text = _parse_text(_without_lines(markdown, int(about.get("lines", 0))))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    role = str(fields.get("role", mark[2]))
+    role = str(fields.get("role", mark[2].partition(" · ")[0]))
     return Block(identity, ROLES.get(role, role), text, created_at, fields, text_field, revision_of)
+
+
+def _without_lines(markdown: str, most: int) -> str:
+    """Return a block without up to *most* lines at its end that `parts` made; a person may have deleted some."""
+    for _ in range(most):
+        before, _, last = markdown.rstrip("\n").rpartition("\n")
+        if not LINE.fullmatch(last):
+            break
+        markdown = f"{before}\n" if before else ""
+    return markdown
 
 
 def _parse_text(markdown: str) -> str:

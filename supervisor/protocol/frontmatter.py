@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORMAT: Final = 1
+#: Of dated files that have names of speakers, or lines of pictures, files and tools; the others have the first format.
+DATED_FORMAT: Final = 2
 _HEAD: Final = re.compile(r"\A\ufeff?---\r?\n((?:[^\n]*\n){1,12}?)---\r?\n")
 _NUMBER: Final = re.compile(r"[0-9]{1,9}")
 #: Characters that YAML does not allow; they are replaced, so that the head can be parsed.
@@ -42,7 +44,7 @@ def read_head(text: str, path: Path) -> tuple[dict[str, str], str]:
     made_by = number_in(fields or {}, "recalld")
     if fields is None or made_by is None:
         return {}, text
-    if made_by > FORMAT:
+    if made_by > (DATED_FORMAT if fields.get("kind") == "dated" else FORMAT):
         raise NewerFormat(path, fields["recalld"])
     return fields, text[match.end() :]
 

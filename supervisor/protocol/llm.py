@@ -9,6 +9,8 @@ Source: docs/reference/protocol.md, 6.7.
 from __future__ import annotations
 
 import contextlib
+import hashlib
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime, tzinfo
 
+    from supervisor.protocol.config_keys import Llm
     from supervisor.protocol.files import Files
     from supervisor.protocol.paths import WorkspacePaths
 
@@ -80,20 +83,42 @@ class CallLog:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Which model is asked, where, and with which key: marks of 4 hex digits, enough to see a change, too few to find a key."""
+
+    server: str
+    key: str
+
+
+def endpoint_of(llm: Llm, environ: Mapping[str, str]) -> Endpoint:
+    """Return the marks of the configured model and of its key, which *environ* or systemd has."""
+    return Endpoint(_mark(llm.provider, llm.base_url, llm.model), _mark(_stored_key(llm.api_key_env, environ)))
+
+
 def find_key(name: str, environ: Mapping[str, str], option: str = "llm.api_key_env") -> str:
     """
     Return the key from the variable *name*, else from systemd's credential of that name or CREDENTIAL; else NO_KEY.
 
     BadConfig, which names the configuration key *option*, where the value can't be a key.
     """
+    key = _stored_key(name, environ)
+    if key and not (key.isascii() and key.isprintable() and " " not in key):
+        raise BadConfig(option, "the key found there has characters that no key has; check what was pasted")
+    return key or NO_KEY
+
+
+def _stored_key(name: str, environ: Mapping[str, str]) -> str:
     key = environ.get(name, "").strip()
     folder = environ.get("CREDENTIALS_DIRECTORY", "")
     for path in (Path(folder) / name, Path(folder) / CREDENTIAL) if folder and not key else ():
         with contextlib.suppress(OSError, UnicodeDecodeError):
             key = key or path.read_text(encoding="utf-8").strip()
-    if key and not (key.isascii() and key.isprintable() and " " not in key):
-        raise BadConfig(option, "the key found there has characters that no key has; check what was pasted")
-    return key or NO_KEY
+    return key
+
+
+def _mark(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:4]
 
 
 def without_credentials(url: str) -> str:

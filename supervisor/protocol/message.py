@@ -56,6 +56,8 @@ _KINDS: Final = {
 _TEXT_FIELDS: Final = ("text", "content", "refusal")
 #: Fields that hold the words of a part: of a text, a refusal, the result of a tool.
 _PART_FIELDS: Final = ("text", "value", "content", "refusal", "output")
+#: All of these: a string in one of them may be words.
+WORD_FIELDS: Final = tuple(dict.fromkeys((*_TEXT_FIELDS, *_PART_FIELDS)))
 #: Types of parts in which a model thinks aloud: kept in the message, but said to nobody.
 _THINKING: Final = ("thinking", "redacted_thinking", "reasoning")
 #: Levels that a message may be nested: recursive functions work on it, and Python allows a thousand nested calls.
@@ -159,6 +161,11 @@ def render_history(history: History) -> bytes:
     return b"[\n" + b",\n".join(render_json(entry.raw) for entry in history) + b"\n]\n"
 
 
+def is_thought(part: Mapping[str, Any]) -> bool:
+    """Tell whether a part of a message is what a model only thinks."""
+    return part.get("type") in _THINKING or part.get("thought") is True
+
+
 def read_message(raw: object, zone: tzinfo) -> Entry:
     """Return *raw* as a message, or as an InvalidEntry; *zone* is the zone of times without an offset. Never raises."""
     if not isinstance(raw, dict):
@@ -168,7 +175,7 @@ def read_message(raw: object, zone: tzinfo) -> Entry:
     role = raw.get("role")
     if not isinstance(role, str) or not role.strip():
         return InvalidEntry(raw, "it has no role")
-    text = _text_of(raw)
+    text = text_of(raw)
     if text is None:
         return InvalidEntry(raw, "it has no text")
     identity = raw.get("id")
@@ -230,7 +237,7 @@ def with_timestamp(message: Message, at: datetime) -> Message:
     return replace(message, raw=raw, created_at=at)
 
 
-def _text_of(raw: Mapping[str, Any]) -> str | None:
+def text_of(raw: Mapping[str, Any]) -> str | None:
     """Return the words of a message; None when it has none and is no message that may lack them."""
     name = text_field_of(raw)
     if name:
@@ -246,7 +253,7 @@ def _words(found: object) -> str:
             return found
         case list():
             return "\n".join(filter(None, map(_words, found)))
-        case dict() if found.get("type") not in _THINKING and found.get("thought") is not True:
+        case dict() if not is_thought(found):
             return next(filter(None, (_words(found.get(name)) for name in _PART_FIELDS)), "")
     return ""
 

@@ -64,6 +64,7 @@ class WorkspacePaths:
     memory = _Below("memory")  # dated files and a person's notes
     summaries = _Below("memory", "summary")  # daily and monthly summaries
     originals = _Below("memory", "originals")  # dated files that a summary covers, one folder a month
+    attachments = _Below("attachments")  # pictures and files of messages, each by its content
     turns = _Below("turns")  # receipts and prepared contexts, one file a turn
     worker = _Below("worker")  # the task queue
     config = _Below("recalld.toml")
@@ -75,6 +76,7 @@ class WorkspacePaths:
     quarantine = _Below(".recalld", "quarantine")  # copies of damaged files
     replaced = _Below(".recalld", "replaced")  # damaged histories that were replaced, by a second name
     previous = _Below(".recalld", "previous")  # summaries that newer ones replaced
+    archive_request = _Below(".recalld", "archive.now")  # asks the supervisor to archive everything, and is deleted then
     supervisor_lock = _Below(".recalld", "supervisor.lock")  # held by the supervisor as long as it runs
 
     @property
@@ -82,7 +84,7 @@ class WorkspacePaths:
         """Every folder that recalld writes to, outermost first."""
         state = (self.previous, self.quarantine, self.replaced)
         inner = (self.summaries, self.originals, *state, self.drop_box)
-        return (self.memory, self.turns, self.state, *inner, *(self.worker / name for name in QUEUE_FOLDERS))
+        return (self.memory, self.attachments, self.turns, self.state, *inner, *(self.worker / name for name in QUEUE_FOLDERS))
 
     def worker_lock(self, slot: int) -> Path:
         """Return the lock file that a worker holds as long as it runs; *slot* is from 0 to WORKERS - 1."""

@@ -35,6 +35,7 @@ class TaskQueue:
     def __init__(self, files: Files, paths: WorkspacePaths) -> None:
         self._files = files
         self.queue, self.running, self.results, self.failed = (paths.worker / name for name in QUEUE_FOLDERS)
+        self.provider_state = self.failed / "provider.json"
 
     def prepare(self) -> None:
         """Create the folders where they are absent."""
@@ -200,7 +201,7 @@ class TaskQueue:
 
     def provider(self) -> dict[str, Any]:
         """Return the recorded state of the provider; empty where there is no file or it can't be parsed."""
-        version = self._files.read_stable(self.failed / "provider.json")
+        version = self._files.read_stable(self.provider_state)
         try:
             raw = parse_json(version.data) if version else {}
         except ValueError:
@@ -209,7 +210,7 @@ class TaskQueue:
 
     def note_provider(self, fields: dict[str, Any]) -> None:
         """Record the provider's last fault and the cost of the day."""
-        path = self.failed / "provider.json"
+        path = self.provider_state
         self._files.replace(path, render_json(fields) + b"\n", self._files.read_stable(path))
 
     def clear(self, group: str) -> None:

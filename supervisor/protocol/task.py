@@ -32,8 +32,8 @@ _WIRE: Final = {
 }
 
 Kind: TypeAlias = Literal["daily-summary", "monthly-summary"]
-Reason: TypeAlias = Literal["timeout", "provider", "empty", "refused", "truncated", "input", "lost"]
-REASONS: Final = ("timeout", "provider", "empty", "refused", "truncated", "input", "lost")
+Reason: TypeAlias = Literal["timeout", "provider", "empty", "refused", "truncated", "vague", "input", "lost"]
+REASONS: Final = ("timeout", "provider", "empty", "refused", "truncated", "vague", "input", "lost")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

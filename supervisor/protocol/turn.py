@@ -54,6 +54,7 @@ class Receipt:
     inbox: str = ""
     chat: str = "direct"
     session: str = ""
+    known: tuple[str, ...] = ()  # ids of messages that the client itself puts before the assistant
     terms: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
     how: str = ""
@@ -66,6 +67,13 @@ class Receipt:
     tokens: Mapping[str, int]
     budgets: Mapping[str, int]
     config: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        """Return what fits a screen: the question and the beginning of the block, and numbers."""
+        return (
+            f"Receipt(id={self.id!r}, question={self.question[:60]!r}, memory={self.memory[:60]!r}, "
+            f"how={self.how!r}, {len(self.candidates)} candidates, {len(self.messages)} messages)"
+        )
 
 
 def turn_id(at: datetime, *parts: str) -> str:
@@ -107,7 +115,7 @@ def parse_receipt(data: bytes, path: Path | str) -> Receipt:
         known = _known(Receipt, found)
         known["at"] = from_wire(known["at"])
         known["candidates"] = tuple(_candidate(one) for one in known.get("candidates", ()))
-        for name in ("terms", "dates", "history", "messages"):
+        for name in ("known", "terms", "dates", "history", "messages"):
             known[name] = tuple(known.get(name, ()))
         return Receipt(**known)
     except (ValueError, KeyError, TypeError, AttributeError):

@@ -12,10 +12,13 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from supervisor.index.chunking import decoded
+from supervisor.index.hit import BY_ID
+from supervisor.protocol.attachments import digest_in_name, kind_of
 from supervisor.protocol.errors import BadRequest, NotFound
 from supervisor.protocol.paths import day_of_name
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from supervisor.archive.memory_folder import MemoryFolder
@@ -35,32 +38,55 @@ class Lines:
 
 
 def read_lines(
-    path: str, start: int = 1, count: int | None = None, *, files: Files, paths: WorkspacePaths, memory: MemoryFolder
+    path: str,
+    start: int = 1,
+    count: int | None = None,
+    of_message: Callable[[str], str | None] = lambda _: None,
+    *,
+    files: Files,
+    paths: WorkspacePaths,
+    memory: MemoryFolder,
 ) -> Lines:
     """
     Return *count* lines of a memory file from line *start* on, or as many as there are; without *count* all of them.
 
+    Of a picture or a file of attachments/ one line says what it is and where: programs open it by its path.
+
     The old path of a dated file that has moved to originals/ still finds it. The path may end with the lines of a citation,
-    ``#L4-L6``. BadRequest if it is not a memory file or has no such line, NotFound if the file does not exist.
+    ``#L4-L6``; "history.json#" and an id are the lines of the text that *of_message* returns for the id. BadRequest if it is
+    not a memory file or has no such line, NotFound if the file does not exist.
     """
+    if start < 1:
+        raise BadRequest("--from", "lines count from 1")
+    if count is not None and count < 1:
+        raise BadRequest("--lines", f"{count} is not allowed, give 1 or more")
+    if path.startswith(BY_ID):
+        text = of_message(path.removeprefix(BY_ID))
+        if text is None:
+            raise NotFound(path)
+        return _lines(path, text.split("\n"), start, count)
     bare, _, cited = path.partition("#")
     if cited:
         if (start, count) != (1, None):
             raise BadRequest("--from", f"#{cited} says already which lines")
         start, count = _cited(cited)
-    if start < 1 or (count is not None and count < 1):
-        raise BadRequest("--from", "lines count from 1")
     place = _resolve(bare, files, paths, memory)
     version = files.read_stable(place)
     if version is None:
         raise NotFound(bare)
+    if digest_in_name(bare):
+        return Lines(bare, 1, 1, 1, f"{kind_of(bare)}, {len(version.data):,} bytes: {place}")
     lines = decoded(version.data).split("\n")
     if lines and not lines[-1]:
         lines.pop()
+    return _lines(paths.relative(place), lines, start, count)
+
+
+def _lines(path: str, lines: Sequence[str], start: int, count: int | None) -> Lines:
     if start > max(1, len(lines)):
-        raise BadRequest("--from", f"{bare} has {len(lines)} lines")
+        raise BadRequest("--from", f"{path} has {len(lines)} lines")
     chosen = lines[start - 1 :] if count is None else lines[start - 1 : start - 1 + count]
-    return Lines(paths.relative(place), start, start - 1 + len(chosen), len(lines), "\n".join(chosen))
+    return Lines(path, start, start - 1 + len(chosen), len(lines), "\n".join(chosen))
 
 
 def _cited(text: str) -> tuple[int, int]:
@@ -79,10 +105,11 @@ def _resolve(path: str, files: Files, paths: WorkspacePaths, memory: MemoryFolde
     """Return the absolute path of a memory file; BadRequest for anything else."""
     parts = PurePosixPath(path).parts
     not_memory = BadRequest("path", f"{path!r} is no memory file; it looks like memory/2026-01-28-deploy.md")
-    if not parts or path.startswith("/") or ".." in parts or "\0" in path or not path.endswith(".md"):
+    is_attachment = bool(digest_in_name(path))
+    if not parts or path.startswith("/") or ".." in parts or "\0" in path or not (path.endswith(".md") or is_attachment):
         raise not_memory
     place = paths.root.joinpath(*parts)
-    if parts[0] != "memory" and parts not in {("memory.md",), ("MEMORY.md",)}:
+    if not is_attachment and parts[0] != "memory" and parts not in {("memory.md",), ("MEMORY.md",)}:
         raise NotFound(path) if files.disk.stat(place) is None else not_memory
     if any(_is_link(files, paths.root.joinpath(*parts[:n])) for n in range(1, len(parts) + 1)):
         raise BadRequest("path", f"{path!r} leads through a link")

@@ -13,19 +13,21 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from supervisor.index.hit import SearchResult
-from supervisor.index.literal import literal_terms, search_files
+from supervisor.index.literal import hits_of, literal_terms, search_files
 from supervisor.protocol.clock import local_day, within
 from supervisor.protocol.errors import BadFile, as_supervisor_error
 from supervisor.query.parse import Query, parse_query
+from supervisor.recall.pinned import pinned_passages
+from supervisor.recall.unfiled import UnfiledPassages
 from supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime, tzinfo
 
     from supervisor.events import Events
     from supervisor.index.commit import Changes
-    from supervisor.index.hit import Hit, Tier
+    from supervisor.index.hit import Hit, Passage, Tier
     from supervisor.index.index import Index
     from supervisor.protocol.clock import Deadline
     from supervisor.protocol.config_keys import Recall
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from supervisor.protocol.message import Message
     from supervisor.protocol.paths import WorkspacePaths
     from supervisor.recall.rerank import Reranker
+    from supervisor.recall.unfiled import Unfiled
 
 T = TypeVar("T")
 #: The most hits that a search returns: of the ordinary memories and of the originals each.
@@ -40,7 +43,7 @@ LIMIT: Final = 100
 _LITERAL_LIMIT: Final = 20
 #: A hit that scores less than this share of the best one is noise.
 MIN_SHARE: Final = 0.1
-_ORDINARY: Final[tuple[Tier, ...]] = ("long_term", "dated", "summary")
+_ORDINARY: Final[tuple[Tier, ...]] = ("long_term", "dated", "unfiled", "summary")
 #: The groups of tiers that are searched one after the other, by `[recall] originals`; None is all tiers at once.
 _TIERS: Final[Mapping[str, tuple[tuple[Tier, ...] | None, ...]]] = {
     "always": (None,),
@@ -58,17 +61,26 @@ class Searcher:
     zone: tzinfo
     index: Index
     reranker: Reranker
+    unfiled: Unfiled
     settings: Recall
     events: Events
     #: Called when the index is found damaged and must be rebuilt.
     on_damage: Callable[[], None]
 
     def search(
-        self, question: str, now: datetime, recent: Sequence[Message] = (), deadline: Deadline | None = None
+        self,
+        question: str,
+        now: datetime,
+        recent: Sequence[Message] = (),
+        deadline: Deadline | None = None,
+        *,
+        is_input: bool = False,
     ) -> SearchResult:
         """
         Return the passages that answer *question*, asked at *now* after the messages *recent* (oldest first), best first.
 
+        With *is_input* the question is what a user has just said: it is no answer to itself where history.json has it already,
+        and the result has the first lines of memory.md as well.
         Never raises: an error becomes an event, and the result has the hits that were found without the failed step. Without
         a *deadline* the search ends `[recall] timeout_ms` after the libraries are loaded.
         """
@@ -77,7 +89,8 @@ class Searcher:
         query = search.attempt(lambda: self._parsed(question, now, recent), Query({}, text=question))
         search.attempt(self.reranker.backend, None)
         deadline = deadline or within(self.settings.timeout_ms / 1000)
-        hits: list[Hit] = search.attempt(lambda: search.by_terms(query, deadline), [])
+        unfiled = search.attempt(lambda: search.unfiled(question if is_input else "", now, deadline), UnfiledPassages())
+        hits: list[Hit] = search.attempt(lambda: search.by_terms(query, deadline, unfiled), [])
         how = "bm25" if hits else "none"
         reranked = search.attempt(lambda: self.reranker.rerank(question, hits, deadline), None)
         if reranked:
@@ -85,14 +98,18 @@ class Searcher:
             hits = sorted(reranked, key=lambda hit: self.settings.originals == "fallback" and hit.unit.tier == "original")
             how = self.settings.backend
         if not hits:
-            hits = search.attempt(lambda: search.literally(query, deadline), [])
+            hits = search.attempt(lambda: search.literally(query, deadline, unfiled), [])
             how = "literal" if hits else "none"
+        nothing: tuple[Passage, ...] = ()
+        pinned = search.attempt(lambda: pinned_passages(self.files, self.paths), nothing) if is_input else nothing
         search.emit_events(len(hits))
         return SearchResult(
-            hits=tuple(hits),
+            hits=tuple(_each_once(hits)),
             terms=tuple(query.words),
             dates=tuple(days.label for days in query.days),
             files=self.index.file_count,
+            pinned=pinned,
+            unfiled=len(unfiled.passages) - unfiled.left,
             how="failed" if search.faults and not hits else how,
             ms=round((time.perf_counter() - began) * 1000, 3),
         )
@@ -149,25 +166,40 @@ class _Search:
             self.faults.append(str(as_supervisor_error(error, "recall", self.of.paths.root)))
         return otherwise
 
-    def by_terms(self, query: Query, deadline: Deadline) -> list[Hit]:
+    def unfiled(self, question: str, now: datetime, deadline: Deadline) -> UnfiledPassages:
+        """Return the messages that no file holds yet, but for those that are the *question*, in a line or in all of it."""
+        asked = f"\n{question.strip()}\n"
+
+        def is_asked(message: Message) -> bool:
+            text = message.text.strip()
+            return bool(text) and f"\n{text}\n" in asked
+
+        found = self.of.unfiled.passages(now, deadline, is_asked)
+        if found.left:
+            self.faults.append(f"{found.left} messages that are not filed yet could not be searched: time was up")
+        return found
+
+    def by_terms(self, query: Query, deadline: Deadline, unfiled: UnfiledPassages) -> list[Hit]:
         """Return the hits of the index; if it is damaged, those of the files held in memory until it is rebuilt."""
         if query.is_empty:
             return []
         try:
-            hits = self._indexed(query, deadline)
+            hits = self._indexed(query, deadline, unfiled)
         except BadFile as error:
             self.of.report_damage(error)
-            hits = self._indexed(query, deadline)
+            hits = self._indexed(query, deadline, unfiled)
         if self.of.index.left:
             self.faults.append("not all changed files could be searched: time was up, or there are too many")
         return hits
 
-    def _indexed(self, query: Query, deadline: Deadline) -> list[Hit]:
+    def _indexed(self, query: Query, deadline: Deadline, unfiled: UnfiledPassages) -> list[Hit]:
         """Return the hits of the index, the originals as `[recall] originals` says."""
-        settings = self.of.settings
-        return self.of.index.search(query, LIMIT, _TIERS[settings.originals], settings.min_score, MIN_SHARE, deadline)
+        # a message that is no longer unfiled is in a file that may be too new for the index
+        self.of.index.hold_missing(self.of.unfiled.written_names, deadline)
+        settings, tiers = self.of.settings, _TIERS[self.of.settings.originals]
+        return self.of.index.search(query, LIMIT, tiers, settings.min_score, MIN_SHARE, deadline, unfiled.overlay)
 
-    def literally(self, query: Query, deadline: Deadline) -> list[Hit]:
+    def literally(self, query: Query, deadline: Deadline, unfiled: UnfiledPassages) -> list[Hit]:
         """Return the passages that contain a part of the question which the index has not as a word."""
         index = self.of.index
 
@@ -185,7 +217,7 @@ class _Search:
         hits = search_files(self.of.files, self.of.paths, records, wanted, _LITERAL_LIMIT, self.of.zone, deadline)
         if deadline.is_over:
             self.faults.append("time was up before all files were searched")
-        return hits
+        return hits + hits_of(unfiled.passages, wanted)[-_LITERAL_LIMIT:]
 
     def emit_events(self, hits: int) -> None:
         """Emit an event for each lasting fault that has begun or ended with this search."""
@@ -193,3 +225,11 @@ class _Search:
         self.of.events.transition("recall_failed", why, why=why, hits=hits)
         fault, backend = self.of.reranker.fault, self.of.settings.backend
         self.of.events.transition("backend_failed", fault, cleared="backend_back", backend=backend, why=fault)
+
+
+def _each_once(hits: Sequence[Hit]) -> Iterator[Hit]:
+    """Yield the hits without the unfiled messages that a file among them holds: it was written a moment ago."""
+    filed = {(hit.unit.message, hit.unit.text) for hit in hits if hit.unit.tier != "unfiled"}
+    for hit in hits:
+        if hit.unit.tier != "unfiled" or (hit.unit.message, hit.unit.text) not in filed:
+            yield hit

@@ -12,6 +12,7 @@ import contextlib
 import threading
 import time
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from supervisor.context.prepared import PreparedContexts
@@ -236,7 +237,7 @@ def _context_step(ws: Workspace, clock: Clock) -> Callable[[], float]:
         config=ws.config,
         events=ws.events,
         clock=clock,
-        recall=ws.searcher.search,
+        recall=partial(ws.searcher.search, is_input=True),
     )
 
     def step() -> float:

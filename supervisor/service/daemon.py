@@ -15,12 +15,13 @@ import contextlib
 import threading
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from supervisor.protocol.clock import steady_s
 from supervisor.protocol.errors import BadFile, Busy
 from supervisor.protocol.paths import check_inside
-from supervisor.service.round import Round, attempt, report_errors, restore_history, run_round
+from supervisor.service.round import Round, attempt, collect, report_errors, restore_history, run_round
 from supervisor.service.watcher import ChangeDetector
 from supervisor.summaries.llm_state import provider_state
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from supervisor.protocol.disk import Stat
     from supervisor.protocol.errors import SupervisorError
     from supervisor.service.background import BackgroundThreads
+    from supervisor.service.config_watch import ConfigWatch
     from supervisor.service.lock import SupervisorLock
     from supervisor.service.workers import Workers
     from supervisor.workspace import Workspace
@@ -72,7 +74,12 @@ def pause_after(moved: timedelta) -> timedelta:
 
 
 class Supervisor:
-    """The one supervisor of a workspace. Without *workers* it starts no worker, without *background* no background threads."""
+    """
+    The one supervisor of a workspace.
+
+    Without *workers* it starts no worker, without *background* no background threads, and without *config* it takes no changed
+    configuration.
+    """
 
     def __init__(
         self,
@@ -81,15 +88,14 @@ class Supervisor:
         workers: Workers | None = None,
         steady: Callable[[], float] = steady_s,
         background: BackgroundThreads | None = None,
+        config: ConfigWatch | None = None,
     ) -> None:
-        self._ws = ws
         self._clock = clock
         self._steady_s = steady
-        self._workers = workers
-        self._background = background
+        self._config = config
         self._stop = threading.Event()
         self._wake = threading.Event()
-        self._changes = ChangeDetector(ws.files.disk, ws.paths, ws.task_queue)
+        self.use(ws, workers, background)
         self._write_wait = timedelta()
         self._no_archive_until = float("-inf")
         self._reading: Reading | None = None
@@ -98,6 +104,13 @@ class Supervisor:
         self._damaged: tuple[Stat | None, float] | None = None
         #: What failed since the last round, by step.
         self._errors: dict[str, SupervisorError] = {}
+
+    def use(self, ws: Workspace, workers: Workers | None, background: BackgroundThreads | None) -> None:
+        """Use this workspace in the next `run`; waits after a refusing disk or a jump of the clock go on."""
+        self._ws = ws
+        self._workers = workers
+        self._background = background
+        self._changes = ChangeDetector(ws.files.disk, ws.paths, ws.task_queue)
         ws.should_stop = self._stop.is_set
 
     def stop(self) -> None:
@@ -114,13 +127,18 @@ class Supervisor:
 
     # ── the service ──────────────────────────────────────────────────────────
 
-    def run(self, lock: SupervisorLock) -> None:
-        """Watch the workspace until `stop` is called, or until the *lock* is lost (LockLost)."""
+    def run(self, lock: SupervisorLock) -> Workspace | None:
+        """
+        Watch the workspace until `stop` is called, the configuration has changed, or the *lock* is lost (LockLost).
+
+        Return None when it was stopped, else the workspace with the changed configuration, for `use`.
+        """
+        reopened: Workspace | None = None
         with self._background or contextlib.nullcontext(), self._watch():
             poll_s = self._ws.config.care.poll.total_seconds()
             tree_s = self._ws.config.care.tree_poll.total_seconds()
             last_round = last_tree = float("-inf")
-            while not self._stop.is_set():
+            while not self._stop.is_set() and reopened is None:
                 now = self._steady_s()
                 if self._background:
                     self._background.check_index()
@@ -138,12 +156,17 @@ class Supervisor:
                 if self._workers:
                     self._attempt("worker", self._workers.start_if_needed, None)
                     self._attempt("leases", self._workers.watch_leases, None)
-                if last_round != float("-inf"):
+                if self._config:
+                    reopened = self._attempt("configuration", partial(self._config.changed, now), None)
+                if last_round != float("-inf") and reopened is None:
                     self._wake.wait(poll_s)
             if self._workers:
                 self._attempt("worker", self._workers.stop, None)
+            if reopened:  # what the worker did belongs to the model before
+                self._attempt("harvest", lambda: collect(self._ws, self._clock()), 0)
             if self._errors:
                 report_errors(self._ws, self._errors.values())
+        return None if self._stop.is_set() else reopened
 
     def tick(self, now: datetime) -> Round:
         """
@@ -155,8 +178,11 @@ class Supervisor:
         check_inside(self._ws.paths)
         is_paused = self._steady_s() < self._no_archive_until
         before, self._errors = self._errors, {}
-        runs: Literal["due", "none"] = "none" if is_paused else "due"
+        is_asked = self._attempt("request", lambda: self._ws.files.disk.stat(self._ws.paths.archive_request) is not None, False)
+        runs: Literal["due", "all", "none"] = "none" if is_paused else "all" if is_asked else "due"
         done = run_round(self._ws, now, runs, ageing=not self._has_jumped(now), before=before.values())
+        if runs == "all":  # done, or told why not
+            self._attempt("request", lambda: self._ws.files.remove(self._ws.paths.archive_request), None)
         if not is_paused:
             config = self._ws.config.archive
             refused = "archive" in done.errors and not isinstance(done.errors["archive"], BadFile)

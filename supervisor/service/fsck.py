@@ -17,6 +17,7 @@ from supervisor.archive.copies import contents, copies, is_named_like_ours
 from supervisor.archive.coverage import covered
 from supervisor.archive.intake import update_journal
 from supervisor.archive.memory_folder import MemoryFolder
+from supervisor.protocol.attachments import attachments_of, digest_in_name, separated
 from supervisor.protocol.clock import to_wire
 from supervisor.protocol.dated_file import is_broken, parse_dated
 from supervisor.protocol.errors import SupervisorError
@@ -25,7 +26,7 @@ from supervisor.protocol.message import Archived, InvalidEntry, Key, Message, re
 from supervisor.service.round import restore_history
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -40,7 +41,8 @@ class Ledger:
 
     A message that is in a dated file and in history.json counts as in a file. *removed*: a person removed its block from a
     file that still exists. *lost* has ids, *damage* has sentences; both are empty in a sound workspace. *copies* has a sentence
-    for each copy of a file of ours: none of them is memory, and each can be deleted.
+    for each copy of a file of ours: none of them is memory, and each can be deleted. *attachments* are the pictures and files
+    that messages name, *unnamed* the paths of those that no message names any more.
     """
 
     seen: int = 0
@@ -57,6 +59,8 @@ class Ledger:
     summaries: int = 0
     covered_files: int = 0
     copies: list[str] = field(default_factory=list)
+    attachments: int = 0
+    unnamed: list[str] = field(default_factory=list)
 
     @property
     def is_sound(self) -> bool:
@@ -68,7 +72,9 @@ def fsck(ws: Workspace) -> Ledger:
     """Return where every message of the workspace is, and what is damaged."""
     ledger = Ledger()
     ws.journal.refresh()
-    in_files, texts = _count_files(ws, ledger)
+    named = {name: ws.paths.relative(ws.paths.seen) for m in ws.journal.unwritten.values() for name in attachments_of(m.raw)}
+    in_files, texts = _count_files(ws, ledger, named)
+    _check_attachments(ws, named, ledger)
     in_history: set[Key] = set()
     try:
         history = ws.history.read()
@@ -99,6 +105,17 @@ def fsck(ws: Workspace) -> Ledger:
     return ledger
 
 
+def _check_attachments(ws: Workspace, named: Mapping[str, str], ledger: Ledger) -> None:
+    """Report the pictures and files that are gone or hold other bytes; *named* has for each the file whose message it is."""
+    ledger.attachments = len(named)
+    kept = (ws.paths.relative(ws.paths.attachments / name) for name in ws.files.disk.names(ws.paths.attachments))
+    ledger.unnamed = [name for name in kept if digest_in_name(name) and name not in named]
+    for name, by in sorted(named.items()):
+        if ws.attachments.read(name) is None:
+            state = "holds other bytes than it did" if ws.files.disk.stat(ws.paths.root / name) else "is gone"
+            ledger.damage.append(f"{name} {state}, and {by} names it: put a copy of it back, or delete the message")
+
+
 def is_whole(ws: Workspace, name: str) -> bool:
     """Return whether the dated file *name*, which recalld made, does not exist or has its head and its end."""
     path = ws.memory.path_of(name)
@@ -106,8 +123,12 @@ def is_whole(ws: Workspace, name: str) -> bool:
     return version is None or (parse_dated(version.data, path) is not None and not is_broken(version.data))
 
 
-def _count_files(ws: Workspace, ledger: Ledger) -> tuple[Counter[Key], set[tuple[str, str]]]:
-    """Read every dated file and summary; return in how many blocks each message is, and each file with each of its texts."""
+def _count_files(ws: Workspace, ledger: Ledger, named: dict[str, str]) -> tuple[Counter[Key], set[tuple[str, str]]]:
+    """
+    Read every dated file and summary; return in how many blocks each message is, and each file with each of its texts.
+
+    *named* gets the pictures and files of the messages.
+    """
     counts: Counter[Key] = Counter()
     where: defaultdict[Key, list[str]] = defaultdict(list)
     recorded: defaultdict[str, list[Key]] = defaultdict(list)
@@ -132,6 +153,7 @@ def _count_files(ws: Workspace, ledger: Ledger) -> tuple[Counter[Key], set[tuple
         for block in parsed.blocks:
             counts[block.key] += 1
             where[block.key].append(file.name)
+            named.update(dict.fromkeys(attachments_of(block.fields), file.name))
     for key, names in where.items():
         if len(names) > 1:
             ledger.damage.append(f"message {key[0]} stands {len(names)} times: {', '.join(names)}")
@@ -170,19 +192,26 @@ def _check_flags(history: tuple[object, ...], in_files: set[Key], ws: Workspace,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repairs:
-    """What was repaired: *restored* and *saved* messages, files *set_aside*, *doubles* of memory/ and originals/ made one."""
+    """
+    What was repaired: *restored* and *saved* messages, files *set_aside*, *doubles* of memory/ and originals/ made one.
+
+    *pictures* are files of attachments/ that are there again.
+    """
 
     restored: int = 0
     saved: int = 0
     set_aside: tuple[str, ...] = ()
     doubles: tuple[str, ...] = ()
+    pictures: tuple[str, ...] = ()
 
 
 def repair(ws: Workspace, now: datetime) -> Repairs:
     """Repair what can be repaired and return it; the caller holds the supervisor's lock. OSError if the disk refuses."""
     restored = restore_history(ws, now, unknown=True)
-    # gather
     update_journal(ws.journal, ws.memory)
+    # of two files with one name the folders show one, so this comes first
+    doubles = tuple(name for name in sorted(ws.journal.names) if _delete_double(ws, name))
+    # gather
     broken = [name for name in sorted(ws.journal.names) if not is_whole(ws, name)]
     twice = _written_twice(ws)
     aside = [*broken, *(name for name in twice if name not in broken)]
@@ -191,6 +220,9 @@ def repair(ws: Workspace, now: datetime) -> Repairs:
         key for key, name in ws.journal.written.items() if name in aside or not ws.files.disk.stat(ws.memory.path_of(name))
     }
     missing = homeless - {block.key for blocks in held.values() for block in blocks}
+    for name in doubles:  # the file that stays may hold less than the one by which the journal knows it
+        there = {block.key for block in held.get(name, ())}
+        homeless |= {key for key, file in ws.journal.written.items() if file == name and key not in there}
     saved: dict[Key, Message] = {}
     if missing:
         saved = {message.key: message for message in _copies(ws, aside) if message.key in missing}
@@ -202,11 +234,28 @@ def repair(ws: Workspace, now: datetime) -> Repairs:
             ws.journal.record_moved(name, [block for block in blocks if block.key in homeless])
     for name in kept:
         ws.files.remove(ws.memory.path_of(name))
-    doubles = tuple(name for name in sorted(ws.journal.names) if _delete_double(ws, name))
-    done = Repairs(restored=restored, saved=len(saved), set_aside=kept, doubles=doubles)
+    done = Repairs(restored=restored, saved=len(saved), set_aside=kept, doubles=doubles, pictures=_bring_pictures_back(ws))
     if done != Repairs():
-        ws.events.emit("repaired", restored=restored, saved=len(saved), set_aside=len(kept), doubles=len(doubles))
+        counts = {"set_aside": len(kept), "doubles": len(doubles), "pictures": len(done.pictures)}
+        ws.events.emit("repaired", restored=restored, saved=len(saved), **counts)
     return done
+
+
+def _bring_pictures_back(ws: Workspace) -> tuple[str, ...]:
+    """Write the pictures and files that are gone or were changed again, where a copy of their message has the bytes."""
+    messages = [message.raw for message in ws.journal.unwritten.values()]
+    messages += [block.fields for file in ws.memory.dated() for block in ws.memory.blocks(file.name)]
+    named = {name for raw in messages for name in attachments_of(raw)}
+    missing = {name for name in named if ws.attachments.read(name) is None}
+    copies = _copies(ws, []) if missing else ()
+    found = {name: message.raw for message in copies for name in missing.intersection(separated(message.raw)[1])}
+    for name, raw in found.items():
+        path = ws.paths.root / name
+        version = ws.files.read_stable(path)
+        if version and ws.quarantine.keep("attachment", version.data) != "full":
+            ws.files.remove(path)
+        ws.attachments.keep(raw)
+    return tuple(sorted(name for name in found if ws.attachments.read(name) is not None))
 
 
 def _written_twice(ws: Workspace) -> list[str]:
@@ -278,9 +327,9 @@ def _keep_copy(ws: Workspace, name: str) -> bool:
 
 def _delete_double(ws: Workspace, name: str) -> bool:
     """
-    Delete one of the files *name* in memory/ and originals/ if the other has all its messages, and return whether.
+    Delete one of the files *name* in memory/ and originals/ if all its messages stand in other files, and return whether.
 
-    Where their bytes differ a copy is kept in quarantine.
+    Where their bytes differ a copy is kept in quarantine, and the file stays that was made first.
     """
     memory, original = ws.paths.dated(name), ws.paths.original(name)
     versions = {path: version for path in (memory, original) if (version := ws.files.read_stable(path))}
@@ -288,10 +337,14 @@ def _delete_double(ws: Workspace, name: str) -> bool:
         return False
     spare = original
     if versions[memory].data != versions[original].data:
+        others = [ws.memory.path_of(file.name) for file in ws.memory.dated()]
+        others += [ws.paths.root / copy for copy in ws.memory.copies()]
+        versions |= {path: version for path in others if (version := ws.files.read_stable(path))}
         found = copies({ws.paths.relative(path): contents(version.data, path) for path, version in versions.items()}, set)
-        if not found:
+        spares = [path for copy in found for path in (memory, original) if ws.paths.relative(path) == copy]
+        if not spares:
             return False
-        spare = memory if ws.paths.relative(memory) in found else original
+        spare = spares[0]
         if ws.quarantine.keep(name, versions[spare].data) == "full":
             return False
     ws.files.ensure_durable(memory if spare == original else original)  # a person may have copied it a moment ago

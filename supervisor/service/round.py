@@ -8,6 +8,7 @@ that fails is reported once and does not stop the others; the next round tries i
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
@@ -15,7 +16,16 @@ from supervisor.archive import intake as archive_intake
 from supervisor.archive import restore as archive_restore
 from supervisor.archive import run as archive_run
 from supervisor.archive.restore import keep_damaged
-from supervisor.protocol.errors import BadConfig, BadFile, InternalError, LockLost, NewerFormat, as_supervisor_error
+from supervisor.protocol.clock import within
+from supervisor.protocol.errors import (
+    AlreadyRuns,
+    BadConfig,
+    BadFile,
+    InternalError,
+    LockLost,
+    NewerFormat,
+    as_supervisor_error,
+)
 from supervisor.service.lock import supervisor_lock, sweep_shared
 from supervisor.summaries.collect import collect_results
 from supervisor.summaries.submit import submit_due
@@ -53,6 +63,7 @@ def archive(ws: Workspace, now: datetime, *, everything: bool = False) -> int:
         history=ws.history,
         journal=ws.journal,
         memory=ws.memory,
+        attachments=ws.attachments,
         settings=ws.config.archive,
         events=ws.events,
         now=now,
@@ -101,13 +112,14 @@ def restore_history(ws: Workspace, now: datetime, *, unknown: bool = False) -> i
 
 
 def take_in_replaced(ws: Workspace, now: datetime) -> int:
-    """Add to history.json what programs have written into a damaged file that was replaced; returns how many messages."""
+    """Add to history.json what programs have written into a damaged file that was replaced; returns how many were new."""
     return archive_restore.take_in_replaced(
         replaced=ws.replaced,
         history=ws.history,
         journal=ws.journal,
         quarantine=ws.quarantine,
         settings=ws.config.archive,
+        events=ws.events,
         now=now,
     )
 
@@ -122,6 +134,7 @@ def collect(ws: Workspace, now: datetime) -> int:
         quarantine=ws.quarantine,
         calls=ws.calls,
         config=ws.config,
+        endpoint=ws.endpoint,
         events=ws.events,
         should_stop=ws.should_stop,
     )
@@ -137,11 +150,14 @@ def submit(ws: Workspace, now: datetime) -> int:
         task_queue=ws.task_queue,
         calls=ws.calls,
         config=ws.config,
+        endpoint=ws.endpoint,
         events=ws.events,
     )
 
 
 T = TypeVar("T")
+#: Seconds that a running supervisor is waited for.
+_ARCHIVE_S: Final = 30.0
 #: Seconds between two looks for results.
 _POLL_S: Final = 0.03
 #: How many workers in a row may end without a result.
@@ -217,8 +233,8 @@ def run_round(
     def run_step(name: str, step: Callable[[], T], otherwise: T) -> T:
         return otherwise if ws.should_stop() else attempt(done.errors, name, ws.paths.root, step, otherwise)
 
-    run_step("replaced", lambda: take_in_replaced(ws, now), 0)
-    done.seen = run_step("intake", lambda: intake(ws, now), 0)
+    done.seen = run_step("replaced", lambda: take_in_replaced(ws, now), 0)
+    done.seen += run_step("intake", lambda: intake(ws, now), 0)
     done.summaries = run_step("harvest", lambda: collect(ws, now), 0)
     done.archived = run_step("archive", lambda: _archive_if_due(ws, now, runs), 0)
     done.submitted = run_step("roll-up", lambda: submit(ws, now), 0) if ageing else 0
@@ -237,8 +253,8 @@ def run_round(
 def _archive_if_due(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"]) -> int:
     if runs == "all":
         return archive(ws, now, everything=True)
+    archive_run.tell_overflow(history=ws.history, journal=ws.journal, events=ws.events, caps=ws.caps)
     why = why_due(ws, now) if runs == "due" else None
-    ws.events.transition("history_overflow", why == "overflow")
     return archive(ws, now) if why else 0
 
 
@@ -287,6 +303,28 @@ def until_settled(ws: Workspace, now: datetime, workers: Workers | None, stop: E
         if workers:
             workers.stop()
     return total
+
+
+def archive_now(ws: Workspace, now: datetime) -> tuple[dict[str, str], int]:
+    """
+    Write every un-written message to a dated file; return these files by the messages' ids, and how many are still un-written.
+
+    A running supervisor is asked to do it, and waited for. The first error of a step is raised.
+    """
+    keys = [message.key for message in ws.unfiled.messages(now)]
+    try:
+        with supervisor_lock(ws):
+            for error in run_round(ws, now, "all").errors.values():
+                raise error
+    except AlreadyRuns:
+        with suppress(FileExistsError):
+            ws.files.create(ws.paths.archive_request, b"")
+        deadline = within(_ARCHIVE_S)
+        while ws.files.disk.stat(ws.paths.archive_request) and not deadline.is_over:
+            time.sleep(_POLL_S)
+    ws.journal.refresh()
+    files = {key[0]: file for key in keys if (file := ws.journal.file_of(key))}
+    return files, len(keys) - len(files)
 
 
 def _await_result(ws: Workspace, workers: Workers, stop: Event) -> None:

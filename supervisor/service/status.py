@@ -8,7 +8,7 @@ from supervisor.archive.coverage import covered, covered_days
 from supervisor.archive.identity import assign_ids
 from supervisor.archive.intake import unwritten
 from supervisor.archive.plan import plan_days, without_open_questions
-from supervisor.archive.run import taken_names
+from supervisor.archive.run import is_overflowing, next_run, taken_names
 from supervisor.protocol.clock import to_wire
 from supervisor.protocol.errors import BadFile
 from supervisor.protocol.message import Archived, History, InvalidEntry, Message
@@ -19,15 +19,17 @@ from supervisor.summaries.llm_state import (
     bytes_by_group,
     calls_needed,
     calls_today,
-    provider_state,
+    configured_state,
     summary_writer,
 )
 from supervisor.summaries.retry import is_due
 from supervisor.summaries.schedule import due_summaries, files_by_period
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
+    from supervisor.archive.coverage import MemoryFile
     from supervisor.workspace import Workspace
 
 
@@ -69,6 +71,7 @@ def status(ws: Workspace, now: datetime) -> dict[str, Any]:
         },
         "canaries": _canaries(ws),
         "lastRun": to_wire(max(made)) if made else None,
+        "nextRun": _next_run(ws, history, waiting, files, now),
         "trouble": trouble or None,
     }
 
@@ -78,7 +81,8 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
     ws.journal.refresh()
     files, summaries = ws.memory.dated(), ws.memory.summaries()
     archive = ws.config.archive
-    waiting = unwritten(assign_ids(ws.history.read(), ws.journal.known, now, archive.future_limit), ws.journal)
+    history = assign_ids(ws.history.read(), ws.journal.known, now, archive.future_limit)
+    waiting = unwritten(history, ws.journal)
     chosen = waiting if everything else without_open_questions(waiting, now, archive.exchange_wait)
     days = plan_days(chosen, ws.zone, taken_names(ws.memory, ws.journal), ws.journal.has_written, archive.slug_chars)
     failures = ws.failures()
@@ -89,10 +93,11 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
         "at": to_wire(now),
         "today": ws.today(now).isoformat(),
         "due": why_due(ws, now),
+        "nextRun": _next_run(ws, history, waiting, files, now),
         "unwritten": len(waiting),
         "dated": [{"file": day.name, "messages": len(day.blocks)} for day in days],
         "providerPausedUntil": _paused_until(ws, now),
-        "providerPausedBecause": provider_state(ws.task_queue).reason or None,
+        "providerPausedBecause": configured_state(ws.task_queue, ws.endpoint).reason or None,
         "summaries": [
             {
                 "group": one.period.group,
@@ -110,9 +115,17 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
     }
 
 
+def _next_run(
+    ws: Workspace, history: History, waiting: list[Message], files: Sequence[MemoryFile], now: datetime
+) -> str | None:
+    overflowing = is_overflowing(history, ws.journal, ws.caps)
+    found = next_run(waiting, files, ws.config.archive, now, overflowing=overflowing)
+    return to_wire(found) if found else None
+
+
 def _cost(ws: Workspace, now: datetime) -> dict[str, Any]:
     """Return the model's calls and tokens of today, and until when and why it is paused."""
-    state = provider_state(ws.task_queue)
+    state = configured_state(ws.task_queue, ws.endpoint)
     today = state.day == ws.today(now).isoformat()
     return {
         "calls": calls_today(now, ws.task_queue, ws.calls, ws.config),
@@ -131,7 +144,7 @@ def _canaries(ws: Workspace) -> dict[str, Any]:
 
 
 def _paused_until(ws: Workspace, now: datetime) -> str | None:
-    state = provider_state(ws.task_queue)
+    state = configured_state(ws.task_queue, ws.endpoint)
     return to_wire(state.next_at) if state.next_at and state.next_at > now else None
 
 

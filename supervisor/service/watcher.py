@@ -63,12 +63,12 @@ class ChangeDetector:
     def __init__(self, disk: Disk, paths: WorkspacePaths, task_queue: TaskQueue) -> None:
         self._disk = disk
         self._paths = paths
-        self._near = (paths.history, paths.drop_box, task_queue.results)
+        self._near = (paths.history, paths.drop_box, task_queue.results, task_queue.provider_state, paths.archive_request)
         self._near_before: Signature = ()
         self._tree_before: Signature = ()
 
     def near_changed(self) -> bool:
-        """Return whether the history, the drop-box or the results have changed; costs a few stats."""
+        """Return whether the history, drop-box, results, the model's state or a request have changed; costs a few stats."""
         before, self._near_before = self._near_before, tuple((path, self._disk.stat(path)) for path in self._near)
         return before != self._near_before
 

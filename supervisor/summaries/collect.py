@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.archive.memory_folder import MemoryFolder
-    from supervisor.archive.restore import Quarantine
+    from supervisor.archive.quarantine import Quarantine
     from supervisor.events import Events
     from supervisor.protocol.config import Config
     from supervisor.protocol.files import Files
-    from supervisor.protocol.llm import CallLog
+    from supervisor.protocol.llm import CallLog, Endpoint
     from supervisor.protocol.queue import TaskQueue
     from supervisor.protocol.task import Reason, Result
 
@@ -53,6 +53,7 @@ class _Stores:
     quarantine: Quarantine
     calls: CallLog
     config: Config
+    endpoint: Endpoint
     events: Events
 
 
@@ -65,11 +66,12 @@ def collect_results(
     quarantine: Quarantine,
     calls: CallLog,
     config: Config,
+    endpoint: Endpoint,
     events: Events,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> int:
     """Take in every finished task, until *should_stop*; returns how many summaries were written."""
-    stores = _Stores(files, memory, task_queue, quarantine, calls, config, events)
+    stores = _Stores(files, memory, task_queue, quarantine, calls, config, endpoint, events)
     written, errors = 0, ErrorCollector()
     for path in task_queue.finished():
         if should_stop():
@@ -95,7 +97,15 @@ def _take(stores: _Stores, path: Path, now: datetime) -> bool:
     except Conflict:
         return False  # a person saved the summary at this moment: the next round reads it again
     # after taking it in: a result that could not be taken in is read again, and its cost must count once
-    note_result(result, now, task_queue=stores.task_queue, calls=stores.calls, config=stores.config, events=stores.events)
+    note_result(
+        result,
+        now,
+        task_queue=stores.task_queue,
+        calls=stores.calls,
+        config=stores.config,
+        endpoint=stores.endpoint,
+        events=stores.events,
+    )
     stores.task_queue.discard(path)
     return written
 

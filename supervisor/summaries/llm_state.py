@@ -7,13 +7,21 @@ The state is in `worker/failed/provider.json`; the rules for it are in `retry.py
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.protocol.clock import from_wire, local_day, to_wire, truncate_to_ms
-from supervisor.summaries.retry import ProviderState, after_fault, after_success, calls_allowed, with_usage
+from supervisor.summaries.retry import (
+    ProviderState,
+    after_fault,
+    after_success,
+    calls_allowed,
+    with_usage,
+    without_fault,
+)
 from supervisor.summaries.schedule import SummaryWriter
 
 if TYPE_CHECKING:
@@ -25,7 +33,7 @@ if TYPE_CHECKING:
     from supervisor.events import Events
     from supervisor.protocol.config import Config
     from supervisor.protocol.config_keys import Llm
-    from supervisor.protocol.llm import CallLog
+    from supervisor.protocol.llm import CallLog, Endpoint
     from supervisor.protocol.queue import TaskQueue
     from supervisor.protocol.task import Result
     from supervisor.summaries.schedule import SummaryJob
@@ -60,6 +68,8 @@ def provider_state(task_queue: TaskQueue) -> ProviderState:
         failed_at=_time(raw, "failedAt"),
         next_at=_time(raw, "nextAt"),
         reason=str(raw.get("reason", "")),
+        server=str(raw.get("server", "")),
+        key=str(raw.get("key", "")),
         day=str(raw.get("day", "")),
         calls=_number(raw, "calls"),
         prompt_tokens=_number(raw, "promptTokens"),
@@ -67,8 +77,29 @@ def provider_state(task_queue: TaskQueue) -> ProviderState:
     )
 
 
+def configured_state(task_queue: TaskQueue, endpoint: Endpoint) -> ProviderState:
+    """Return what is known of the model that is configured now; the key is not compared, since a command may lack it."""
+    state = provider_state(task_queue)
+    return state if state.server == endpoint.server else without_fault(state)
+
+
+def end_pause(task_queue: TaskQueue) -> bool:
+    """End the pause of the model, which has answered a person; tell whether there was one."""
+    state = provider_state(task_queue)
+    if state.is_failing:
+        task_queue.note_provider(_wire(without_fault(state)))
+    return state.is_failing
+
+
 def note_result(
-    result: Result, now: datetime, *, task_queue: TaskQueue, calls: CallLog, config: Config, events: Events
+    result: Result,
+    now: datetime,
+    *,
+    task_queue: TaskQueue,
+    calls: CallLog,
+    config: Config,
+    endpoint: Endpoint,
+    events: Events,
 ) -> None:
     """
     Add the result's cost to the state. A fault of the provider pauses it and cancels the queue; an answer ends a pause.
@@ -86,18 +117,15 @@ def note_result(
         archive = config.archive
         waits = (archive.backoff, archive.backlog_interval, archive.jitter)
         after = after_fault(after, started, now, result.error, timedelta(seconds=result.retry_after_s), waits)
+        after = replace(after, server=endpoint.server, key=endpoint.key)
         task_queue.cancel_queued()
-    elif result.status == "done" or result.reason in {"empty", "refused", "truncated"}:
+    elif result.status == "done" or result.reason in {"empty", "refused", "truncated", "vague"}:
         after = after_success(after, started, now)
     if after != before:
         task_queue.note_provider(_wire(after))
-    # a fault in the future was noted before the clock was set back
-    is_paused = after.failed_at and after.next_at and after.failed_at <= now
-    paused = to_wire(after.next_at) if is_paused and after.next_at else ""
-    fault: dict[str, Any] = {"attempts": after.attempts, "why": after.reason}
-    events.transition("provider_paused", paused, cleared="provider_back", until=paused, **fault)
+    _tell_pause(after, now, events)
     if before.attempts < after.attempts == config.archive.max_attempts:
-        events.emit("archive_backlog", **fault)
+        events.emit("archive_backlog", attempts=after.attempts, why=after.reason)
 
 
 def calls_today(now: datetime, task_queue: TaskQueue, calls: CallLog, config: Config) -> int:
@@ -107,11 +135,21 @@ def calls_today(now: datetime, task_queue: TaskQueue, calls: CallLog, config: Co
     return max(calls.today(now), state.calls if state.day == today else 0)
 
 
-def calls_left(now: datetime, in_flight: int, *, task_queue: TaskQueue, calls: CallLog, config: Config, events: Events) -> int:
+def calls_left(
+    now: datetime,
+    in_flight: int,
+    *,
+    task_queue: TaskQueue,
+    calls: CallLog,
+    config: Config,
+    endpoint: Endpoint,
+    events: Events,
+) -> int:
     """
     Return how many more calls may begin now, with about *in_flight* calls not yet answered.
 
-    When the day's calls are spent, the queue is cancelled, except for the tasks that a person asked for.
+    The pause of another model, server or key than that of *endpoint* ends here. When the day's calls are spent, the queue is
+    cancelled, except for the tasks that a person asked for.
     """
     if writes_extracts(config.llm):
         return config.archive.max_queued
@@ -120,7 +158,21 @@ def calls_left(now: datetime, in_flight: int, *, task_queue: TaskQueue, calls: C
     events.transition("calls_spent", is_spent and local_day(now, config.archive.zone).isoformat(), calls=spent)
     if is_spent:
         task_queue.cancel_queued(asked_too=False)  # a worker would only give them back
-    return calls_allowed(provider_state(task_queue), now, spent, most, in_flight)
+    state = provider_state(task_queue)
+    if state.is_failing and (state.server, state.key) != (endpoint.server, endpoint.key):
+        events.emit("provider_changed", why=state.reason)
+        state = without_fault(state)
+        task_queue.note_provider(_wire(state))
+    _tell_pause(state, now, events)
+    return calls_allowed(state, now, spent, most, in_flight)
+
+
+def _tell_pause(state: ProviderState, now: datetime, events: Events) -> None:
+    # a fault in the future was noted before the clock was set back
+    is_paused = state.failed_at and state.next_at and state.failed_at <= now
+    paused = to_wire(state.next_at) if is_paused and state.next_at else ""
+    fault: dict[str, Any] = {"attempts": state.attempts, "why": state.reason}
+    events.transition("provider_paused", paused, cleared="provider_back", until=paused, **fault)
 
 
 def calls_needed(size_bytes: int, llm: Llm) -> int:
@@ -156,6 +208,8 @@ def _wire(state: ProviderState) -> dict[str, Any]:
         "failedAt": to_wire(state.failed_at) if state.failed_at else None,
         "nextAt": to_wire(state.next_at) if state.next_at else None,
         "reason": state.reason,
+        "server": state.server or None,
+        "key": state.key or None,
         "day": state.day,
         "calls": state.calls,
         "promptTokens": state.prompt_tokens,

@@ -5,11 +5,13 @@ The text of a model is untrusted input. A rejected text costs no memory, since t
 again; so a rule that is not sure accepts: a good summary that is rejected each time costs calls without end. The phrases by
 which refusals, errors and talk are recognised are in `phrases.py`; here are form, echo, language, and texts that are cut off
 or repeat themselves. Whether the model reached its output limit is the worker's to report; here the text alone is read. A
-list needs no full stop, and a text may end in code, a URL or a number. Pure, and linear in the length of the text.
+list needs no full stop, and a text may end in code, a URL or a number. A text that says less than an extract of its material
+would is rejected too: the extract costs nothing. Pure, and linear in the length of the text.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final, Literal
@@ -28,6 +30,7 @@ from supervisor.summaries.phrases import (
 )
 from supervisor.text.llm_output import HEADING, outside_code, own_words
 from supervisor.text.tokenizer import HAN, KANA
+from supervisor.text.word_frequency import telling_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -96,6 +99,10 @@ _SENTENCE_LETTERS: Final = 6
 _SENTENCE_TIMES: Final = 3
 _REPEATED_SHARE: Final = 0.5
 _SENTENCES: Final = re.compile(r"[\n。！？!?；;]|\.\s")
+#: Telling words of the material from which a text must hold some, and how many for each square root of their number: an
+#: extract, which grows with the root of its material, holds five times as many. Half will do for a text with sections.
+_MIN_TELLING: Final = 16
+_TOLD_OF_ROOT: Final = 0.75
 #: Horizontal rules, the line under a table's head, dot leaders.
 _PUNCTUATION_RUN: Final = re.compile(r"(\W)\1{2,}")
 _NO_WORD: Final = re.compile(r"[\W_]+")
@@ -116,6 +123,7 @@ def reject_reason(
     - empty: no word; a greeting, a courtesy, "done".
     - truncated: a thought, fence or comment that is not closed; it ends in a heading, or in the middle of a sentence.
     - input: an error that says that the material was too long.
+    - vague: hardly any of the material's telling words, so that an extract would say more: "Okay, noted."
     - refused: all else. A refusal or apology, an error page, JSON, thinking aloud, the prompt (its sentences are
       *prompt_marks*), an answer or further talk, repetition, the wrong language, forged structure, more than *max_chars*.
 
@@ -137,7 +145,9 @@ def reject_reason(
         return reason
     if _forges_source_tag(text, material) or _echoes_prompt(text, prompt_marks, material):
         return "refused"
-    return "refused" if material_language and _is_foreign(text, material_language, material) else None
+    if material_language and _is_foreign(text, material_language, material):
+        return "refused"
+    return "vague" if _is_vague(text, material) else None
 
 
 def _forges_source_tag(text: str, material: str) -> bool:
@@ -171,6 +181,15 @@ def _is_foreign(text: str, language: Literal["zh", "en"], material: str) -> bool
     if language == "zh":
         return share < _LOW_SHARE and of_material > _HIGH_SHARE
     return share > _HIGH_SHARE and known and of_material < _LOW_SHARE
+
+
+def _is_vague(text: str, material: str) -> bool:
+    """Tell whether the text holds so few of the material's telling words that an extract would say more."""
+    known = telling_words(material)
+    if len(known) < _MIN_TELLING:
+        return False
+    share = _TOLD_OF_ROOT / 2 if any(map(HEADING.match, outside_code(text)[0])) else _TOLD_OF_ROOT
+    return len(known & telling_words(text)) < int(share * math.sqrt(len(known)))
 
 
 def _chinese_share(text: str) -> tuple[float, float]:

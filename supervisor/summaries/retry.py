@@ -31,6 +31,8 @@ class ProviderState:
     failed_at: datetime | None = None
     next_at: datetime | None = None
     reason: str = ""
+    server: str = ""  # the marks of the `Endpoint` that failed
+    key: str = ""
     day: str = ""  # local, "2026-01-28"
     calls: int = 0
     prompt_tokens: int = 0
@@ -113,7 +115,12 @@ def after_success(state: ProviderState, started_at: datetime | None, now: dateti
     """Return the state after an answer to a call that began at *started_at*; a call in flight at the fault ends no pause."""
     if state.was_in_flight(started_at, now):
         return state
-    return replace(state, attempts=0, failed_at=None, next_at=None, reason="")
+    return without_fault(state)
+
+
+def without_fault(state: ProviderState) -> ProviderState:
+    """Return the state without its fault and pause; the day's cost stays."""
+    return replace(state, attempts=0, failed_at=None, next_at=None, reason="", server="", key="")
 
 
 def calls_allowed(state: ProviderState, now: datetime, spent: int, max_calls: int, in_flight: int) -> int:

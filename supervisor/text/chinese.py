@@ -2,8 +2,8 @@
 Segmentation of Chinese: runs of Han characters, in simplified form, cut into words by jieba; and data of jieba's dictionary.
 
 rjieba, if installed, returns the same words (tests/text/test_chinese.py) and loads ten times faster. OpenCC converts
-traditional characters, and words of Taiwan, to those of the mainland, so that 軟體 and 软件 are one word. All three are loaded
-at first use. Source: docs/explanation/recall.md.
+traditional characters, and words of Taiwan, to those of the mainland, so that 軟體 and 软件 are one word. pypinyin spells
+words in Latin letters; it takes 0.4 s and 57 MB. All four are loaded at first use. Source: docs/explanation/recall.md.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import contextlib
 import os
 import warnings
 from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -29,6 +30,11 @@ def to_simplified(run: str) -> str:
     ('备份软件', '备份软件')
     """
     return str(_converter().convert(run))
+
+
+def has_rjieba() -> bool:
+    """Tell whether rjieba is installed; it is not loaded."""
+    return find_spec("rjieba") is not None
 
 
 def cut_for_search(run: str) -> list[str]:
@@ -50,6 +56,18 @@ def han_frequency(word: str) -> float:
 def is_noun(word: str) -> bool:
     """Tell whether a Chinese word is a noun, a place name, or a verb used as a noun (备份, 过敏)."""
     return word in _nouns()
+
+
+def pinyin(word: str) -> str:
+    """
+    Return a Chinese word in pinyin, in small letters without tones, v for ü; "" if none of its characters has any.
+
+    >>> pinyin("重庆"), pinyin("女儿")
+    ('chongqing', 'nver')
+    """
+    from pypinyin import lazy_pinyin
+
+    return "".join(syllable for syllable in lazy_pinyin(word, errors="ignore") if syllable.isascii())
 
 
 @cache

@@ -27,7 +27,8 @@ _IS_FOLDED: Final = re.compile("[" + "".join(map(chr, _FOLDED)) + "]")
 #: that is tried at many places of one long word has a limited length, since a pasted file would otherwise take minutes.
 _SECRETS: Final = re.compile(
     r"""
-      (?a:\b)(?:sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abps]|hf|npm|pypi|AKIA|ASIA|AIza)[-_]?[A-Za-z0-9_\-]{12,}  # vendors
+      (?P<file>(?a:\b)attachments/[0-9a-f]{32}\.[a-z0-9]{1,5}(?a:\b))  # the name of a picture: long hex, and no secret
+    | (?a:\b)(?:sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abps]|hf|npm|pypi|AKIA|ASIA|AIza)[-_]?[A-Za-z0-9_\-]{12,}  # vendors
     | (?a:\b)eyJ[A-Za-z0-9_\-]{8,2000}\.[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]*  # JWT
     | -----BEGIN[ ][A-Z ]*PRIVATE[ ]KEY-----[\s\S]*?(?:-----END[ ][A-Z ]*PRIVATE[ ]KEY-----|\Z)
     | (?a:\b)bearer\s{1,9}[A-Za-z0-9._~+/=-]{22,}
@@ -114,6 +115,7 @@ def _matches(text: str) -> list[tuple[int, int, str, str]]:
             match["note"] or match["of"] or "",
         )
         for match in _SECRETS.finditer(folded)
+        if not match["file"]
     ]
 
 

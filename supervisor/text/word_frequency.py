@@ -14,13 +14,15 @@ from pathlib import Path
 from typing import Final
 
 from supervisor.text.chinese import han_frequency
-from supervisor.text.tokenizer import HAN, stem
+from supervisor.text.tokenizer import HAN, stem, tokens
 
 #: Occurrences in a million words at which the rarity is 0, and at which it is 1.
 _COMMON: Final = 3000.0
 _RAREST: Final = 1.0
 #: The rarity of a Chinese word that is not in the dictionary: a name, or a wrong guess of the segmentation.
 _GUESSED: Final = 0.6
+#: The rarity from which a word tells what a text is about.
+_TELLING: Final = 0.6
 #: Zipf's law: the word of rank r occurs about 100,000 / r times in a million words.
 _ZIPF: Final = 100_000.0
 _HAN: Final = re.compile(f"[{HAN}]")
@@ -29,7 +31,7 @@ _CHAT: Final = frozenset(
     """
     谢谢 感谢 不用谢 不客气 你好 您好 再见 早上好 晚上好 晚安 早安
     帮忙 帮助 推荐 建议 听起来 没关系 当然 好吃 有趣 喜欢 觉得 知道
-    最近 今天 明天 昨天 现在 需要 希望 感觉 不错 很棒 加油 开心 高兴 喔喔 哈哈 哈哈哈 嘿嘿 分享 了解 告诉 记住 记得
+    最近 今天 明天 昨天 现在 需要 希望 感觉 不错 很棒 加油 开心 高兴 喔喔 哈哈 哈哈哈 嘿嘿 分享 了解 告诉 记住 记得 记下
     信息 问题 伴侣 聊聊 聊天 不好意思 抱歉 对不起 祝 愉快 hey hi hello wow yeah yep nope okay ok lol haha hmm oh ah um
     yay thanks thank thx sorry please awesome amazing great glad cool nice fun love excited exciting inspiring
     wonderful incredible totally definitely absolutely really gonna wanna gotta kinda btw bye congrats congratulations
@@ -54,6 +56,16 @@ def rarity(token: str) -> float:
     per_million = han_frequency(token) if _HAN.match(token) else _ZIPF / _ranks().get(token, _ZIPF)
     scale = math.log(_COMMON / max(per_million, _RAREST)) / math.log(_COMMON / _RAREST)
     return min(1.0, max(0.0, scale))
+
+
+def telling_words(text: str) -> set[str]:
+    """
+    Return the tokens that say what *text* is about: numbers, names, rare words.
+
+    >>> sorted(telling_words("We moved the backup to port 2222, okay?"))
+    ['2222', 'backup', 'port']
+    """
+    return {token for token in tokens(text) if rarity(token) >= _TELLING or any(map(str.isdigit, token))}
 
 
 def is_known(token: str) -> bool:

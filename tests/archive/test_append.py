@@ -76,6 +76,26 @@ def test_append_adds_a_line_that_stands_twice_or_is_sent_again_once(world, raw, 
     assert (sorted(world.archived_texts()), world.fsck().seen) == (sorted(["我对花生过敏", "别的话"]), 2)
 
 
+@pytest.mark.parametrize("again", [say(createdAt="2026-01-30T09:00:00+08:00"), say(id="1")])
+def test_append_leaves_out_what_was_filed_and_has_left_history(world, again):
+    """A batch that is sent again after a trim: its old messages are not the newest of the talk."""
+    first = add(world, again)
+    world.settle()
+    kept = message("新", "2026-01-31T09:59", "今天说的话")
+    world.write([kept])
+    world.round()
+    assert add(world, again, kept, say("没存过的话"))[:2] == [*first, "新"]
+    assert [raw["text"] for raw in world.history()] == ["今天说的话", "没存过的话"]
+
+
+def test_append_brings_back_what_another_program_lost_unfiled(world):
+    raw = say(id="1", createdAt="2026-01-31T09:59:00+08:00")
+    add(world, raw)
+    world.write([])
+    assert add(world, raw) == ["1"]
+    assert [raw["id"] for raw in world.history()] == ["1"]
+
+
 def test_append_keeps_equal_lines_without_id_and_time(world):
     first = add(world, say(), say())
     world.clock.forward(minutes=1)
@@ -119,6 +139,15 @@ def test_append_uses_the_drop_box_while_history_is_damaged(world):
     world.restore()
     world.round()
     assert identity in [raw["id"] for raw in world.history()]
+    assert list(world.paths.drop_box.iterdir()) == []
+
+
+def test_append_drops_no_empty_file_for_what_was_filed_already(world):
+    raw = say(id="又", createdAt="2026-01-30T09:00:00+08:00")
+    first = add(world, raw)
+    world.settle()
+    world.write(b"[")
+    assert add(world, raw) == first
     assert list(world.paths.drop_box.iterdir()) == []
 
 
@@ -212,20 +241,20 @@ def test_append_accepts_an_empty_list_while_history_is_damaged(world):
 # ── lines ────────────────────────────────────────────────────────────────────
 
 
-def test_read_lines_stops_at_the_first_bad_line(world):
+def test_read_lines_goes_on_after_a_bad_line_and_names_it(world):
     lines = [
         b'{"role": "user", "text": "a"}\n',
         b"\n",
-        b'{"role": "user", "text": "b"}',
+        b'{"role": "user"}',
         b"[",
-        b'{"role": "user", "text": "c"}',
+        '{"role": "user", "text": "第五行"}'.encode(),
+        b"\xff",
     ]
-    found, fault = read_lines(lines, world.ws.zone, 1)
-    assert [raw["text"] for raw in found] == ["a", "b"]
-    assert fault.startswith("line 4 can't be read: it is not JSON")
-
-
-def test_read_lines_names_an_invalid_line_by_its_number(world):
-    assert read_lines([b'{"role": "user"}'], world.ws.zone, 41) == ([], "line 41 is no message: it has no text")
-    assert read_lines([b"\xff"], world.ws.zone, 1)[1].startswith("line 1 can't be read")
-    assert read_lines([], world.ws.zone, 1) == ([], "")
+    found, faults = read_lines(lines, world.ws.zone, 41)
+    assert [raw["text"] for raw in found] == ["a", "第五行"]
+    assert faults == [
+        "line 43 was left out: it has no text.",
+        "line 44 was left out: it is not JSON at line 1, column 2.",
+        "line 46 was left out: it is not UTF-8 at byte 0.",
+    ]
+    assert read_lines([], world.ws.zone, 1) == ([], [])

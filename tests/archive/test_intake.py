@@ -164,6 +164,20 @@ def test_intake_reinserts_messages_of_one_time_in_their_first_order(world):
     assert [raw["id"] for raw in world.history()] == [raw["id"] for raw in raws]
 
 
+def test_intake_reinserts_messages_without_times_in_their_order(world):
+    """Else what a program writes back, whose clock was set back meanwhile, is said again."""
+    said = [{"role": "user", "text": text} for text in ("一", "二", "三", "四", "五")]
+    world.write(said[:3])
+    world.intake()
+    world.clock.jump(days=-2)
+    world.write(said[3:])
+    world.intake()
+    assert [raw["text"] for raw in world.history()] == [raw["text"] for raw in said]
+    world.write(said)
+    world.settle()
+    assert world.archived_texts() == sorted(raw["text"] for raw in said)
+
+
 def test_unwritten_returns_messages_lost_again_from_the_journal(world):
     raws = talk("2026-01-31T09:00", 4)
     world.write(raws)
@@ -314,6 +328,17 @@ def test_drop_box_appends_an_array_in_order(world):
     world.drop("a.json", talk("2026-01-31T09:00", 4))
     world.round()
     assert [raw["text"] for raw in world.history()][1:] == [raw["text"] for raw in talk("2026-01-31T09:00", 4)]
+
+
+def test_drop_box_takes_in_many_files_by_one_write(world):
+    """Each write reads and renders the whole of history.json: a thousand files would take a minute."""
+    disk = FaultyDisk()
+    world.reopen(disk=disk)
+    for n, one in enumerate(talk("2026-01-31T09:00", 20)):
+        world.drop(f"{n:02}.json", one)
+    world.intake()
+    assert (len(world.history()), world.dropped()) == (20, [])
+    assert disk.count("rename", "history.json") == 1
 
 
 def test_drop_box_takes_a_file_without_ids_once_after_a_crash(world):

@@ -111,7 +111,15 @@ def test_journal_ignores_a_line_that_a_crash_cut_off(paths):
     "line",
     [
         *(b"{}", b"[]", b"7", b"\xff", b'{"seen": 7}', b'{"seen": {"role": "user"}}', b'{"written": [["1"]], "file": "x"}'),
-        *(b'{"written": 7}', b'{"here": 7}', b'{"back": [7]}', b'{"dropped": null}', b'{"recalld": "x"}', b'{"unknown": 1}'),
+        *(
+            b'{"written": 7}',
+            b'{"here": 7}',
+            b'{"back": [7]}',
+            b'{"dropped": null}',
+            b'{"renumbered": [[{}]]}',
+            b'{"recalld": "x"}',
+            b'{"unknown": 1}',
+        ),
         *(b"[" * 10_000, b'{"left": {}}', b'{"written": [["1", "2"]]}'),
     ],
 )

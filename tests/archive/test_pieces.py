@@ -67,6 +67,32 @@ def test_repair_files_the_rest_of_a_second_file_that_overlaps(tmp_path: Path) ->
     assert world.fsck().is_sound
 
 
+def test_repair_keeps_the_first_files_of_a_day_that_was_filed_as_one(tmp_path: Path) -> None:
+    """The second file, of the whole day, has the name of the first, in another folder."""
+    elsewhere = World(tmp_path / "别处", at("2026-01-29T20:00"))
+    said = talk("2026-01-12T09:00", 9)
+    for end in (8, 9):
+        elsewhere.write(said[:end])
+        elsewhere.settle()
+    first = {name: data for name, data in elsewhere.tree().items() if name.startswith("memory/")}
+    assert [len(name.split("/")) for name in first] == [4, 4, 3]
+
+    world = World(tmp_path / "这里", at("2026-01-30T20:00"))
+    bring(world, elsewhere, "history.json")
+    world.round("all")
+    assert {name.rpartition("/")[2] for name in world.tree() if name.startswith("memory/")} < {
+        name.rpartition("/")[2] for name in first
+    }
+    bring(world, elsewhere, "memory/")
+    world.repair()
+    world.settle()
+    assert {name: data for name, data in world.tree().items() if name.startswith("memory/")} == first
+    assert world.fsck().is_sound
+    assert {world.ws.journal.file_of((identity, digest)) for identity, digest in world.ws.journal.written} == {
+        name.rpartition("/")[2] for name in first if "originals" in name
+    }
+
+
 def test_intake_adopts_what_a_note_holds_that_arrives_later(world):
     world.clock.now = at("2026-01-30T21:30")
     world.write([message("1", "2026-01-30T21:00", "我对花生过敏。", archived=True)])

@@ -167,8 +167,8 @@ def test_plan_days_never_reuses_a_file_name():
     assert [file.name for file in plan] == ["2026-01-31-nginx-2.md"]
 
 
-def test_plan_days_names_a_day_without_latin_words_by_its_first_id():
-    plan = plan_days([parsed_message("01JKXY2ZABCD", "我对花生过敏")], SHANGHAI, (), never)
+def test_plan_days_names_a_day_without_telling_words_by_its_first_id():
+    plan = plan_days([parsed_message("01JKXY2ZABCD", "好的，就这样。")], SHANGHAI, (), never)
     assert [file.name for file in plan] == ["2026-01-31-mem-01jkxy2z.md"]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.archive.restore import Quarantine
+from supervisor.archive.quarantine import Quarantine
 from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.files import Files
 

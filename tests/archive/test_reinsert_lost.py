@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from supervisor.archive.identity import reinsert_lost
 from supervisor.protocol.clock import to_wire
-from supervisor.protocol.message import Message, read_message
+from supervisor.protocol.message import Message, read_message, with_timestamp
 
 START = datetime(2026, 1, 31, 9, tzinfo=UTC)
 
@@ -46,6 +46,13 @@ def test_reinsert_lost_matches_the_reference_rule_for_any_history(minutes, pick)
 def test_reinsert_lost_skips_present_and_undated_messages():
     there, timeless, lost = said(1, 3), said(2, None), said(3, 1)
     assert reinsert_lost((there,), [there, timeless, lost], ["话1", "话2", "话3"]) == (lost, there)
+
+
+def test_reinsert_lost_puts_what_had_no_time_where_it_was_first_met():
+    """The clock was set back since, and the time of first sight is recalld's."""
+    messages = [with_timestamp(said(number, None), START - timedelta(days=number)) for number in range(4)]
+    met = [one.id for one in messages]
+    assert list(reinsert_lost(tuple(messages[1::2]), messages[::2], met)) == messages
 
 
 def test_reinsert_lost_restores_ten_thousand_messages_in_order():

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from supervisor.protocol.clock import to_wire
 from tests.world import World, at, message, without
 
 
@@ -91,6 +92,41 @@ def test_restore_history_knows_messages_whose_place_was_their_id(world, runs):
     settled(world, seen=8)
     assert sorted(world.archived_texts()) == texts(talk[:8])
     assert [*world.paths.replaced.iterdir()] == []
+
+
+@pytest.mark.parametrize("timed", [True, False])
+def test_take_in_replaced_knows_what_has_another_number_now(world, timed):
+    """A damaged file is looked at for the last time just when a program has numbered its window anew."""
+    talk = numbered("窗口", 8, timed=timed)
+    world.write([{**raw, "id": n} for n, raw in enumerate(talk[:6])])
+    world.round("none")
+    world.write(world.paths.history.read_bytes()[:-9])
+    world.restore()
+    for path in world.paths.replaced.iterdir():
+        os.utime(path, (world.clock().timestamp(),) * 2)
+    world.clock.forward(days=1)
+    world.write([{**raw, "id": n} for n, raw in enumerate(talk[1:])])
+    settled(world, seen=8)
+    assert sorted(world.archived_texts()) == texts(talk)
+
+
+@pytest.mark.parametrize("timed", [True, False])
+def test_intake_numbers_each_message_anew_when_the_journal_is_cut_off(world, timed):
+    """The power goes out while the journal is told of new numbers: of each message it knows the old one or the new one."""
+    talk = numbered("窗口", 9, timed=timed)
+    world.write([{**raw, "id": n} for n, raw in enumerate(talk[:6])])
+    world.intake()
+    known = world.paths.seen.read_bytes()
+    window = [{**raw, "id": n} for n, raw in enumerate(talk[3:])]
+    world.write(window)
+    world.intake()
+    told = world.paths.seen.read_bytes()
+    for end in [n for n in range(len(known), len(told)) if told[n - 1 : n] == b"\n"]:
+        world.paths.seen.write_bytes(told[:end])
+        world.write(window)
+        world.reopen()
+        world.intake()
+        assert sorted(one.text for one in world.unwritten()) == texts(talk)
 
 
 def test_intake_tells_only_new_messages_as_seen_when_places_are_ids(world):
@@ -196,6 +232,31 @@ def test_intake_keeps_repeated_words_before_a_message_appended_by_another(world)
     world.append(message("手机", "2026-01-31T09:00", "手机说的话。"))
     world.round("all")
     assert sorted(world.archived_texts()) == sorted(["手机说的话。", *(raw["content"] for raw in talk)])
+
+
+@pytest.mark.parametrize("timed", [True, False])
+def test_intake_knows_a_trimmed_window_beside_messages_of_the_drop_box(world, timed):
+    """They have no ids either, and are not of the window: they say nothing of its order, nor of where it ends."""
+    world.reopen(world.toml.replace("[archive]\n", "[archive]\nkeep_newest = 3\n") + "[history]\nsoft_cap = 6\nhard_cap = 8\n")
+    talk = [text for n in range(8) for text in ("继续", f"做完了第 {n} 步。")]
+    dropped = [f"手机说的第 {n} 句。" for n in range(96)]
+    for n, text in enumerate(dropped):
+        if n % 12 == 0:
+            world.write(said(*talk[: n // 6 + 2][-12:]))
+            world.round("all")
+        world.drop("msg.json", {"role": "user", "text": text} | ({"createdAt": to_wire(world.clock())} if timed else {}))
+        world.round("all")
+        world.clock.forward(minutes=1)
+    assert filed(world) == Counter((*talk, *dropped))
+
+
+def test_intake_knows_a_window_that_sums_up_beside_the_drop_box(world):
+    world.write(said("甲", "乙", "丙"))
+    world.drop("msg.json", {"role": "user", "text": "手机说的话。"})
+    world.round("all")
+    world.write(said("之前说过甲", "乙", "丙", "丁"))
+    world.round("all")
+    assert filed(world) == Counter(["甲", "乙", "丙", "手机说的话。", "之前说过甲", "丁"])
 
 
 def test_journal_keeps_the_order_of_history_when_it_is_compacted(world):

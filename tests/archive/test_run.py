@@ -142,7 +142,7 @@ def test_archive_creates_a_new_file_for_each_run_of_the_same_day(world):
     first = world.tree()
     world.add(*talk("2026-01-31T09:00", 2))
     world.settle()
-    assert world.names() == ["2026-01-31-nginx-srv-backup-2.md", "2026-01-31-nginx-srv-backup.md"]
+    assert world.names() == ["2026-01-31-beifen-nginx-srv-2.md", "2026-01-31-beifen-nginx-srv.md"]
     for name in first:
         assert name.startswith("history") or world.tree()[name] == first[name]
 
@@ -244,6 +244,7 @@ def test_archive_stops_after_the_current_file_and_resumes_later(world):
     world.ws.should_stop = lambda: len(world.dated_files()) >= 2
     world.archive()
     assert len(world.dated_files()) == 2
+    assert world.events.of("archived") == [{"messages": 4, "files": 2}]
     world.reopen()
     world.settle()
     assert len(world.archived()) == 12
@@ -288,6 +289,32 @@ def test_archive_runs_at_most_once_in_ten_minutes_on_overflow(world):
     assert world.round().archived == 0
     world.clock.forward(seconds=1)
     assert world.round().archived == 11
+
+
+def test_archive_runs_at_once_when_pending_and_new_messages_exceed_the_cap(world):
+    """003: beyond 200 messages of which none may leave, an archive run is due."""
+    world.write(talk("2026-01-10T09:00", 150))
+    world.round("all")
+    world.round()
+    assert set(world.flags()) == {"pending"}
+    world.forward(minutes=10)
+    world.add(*talk("2026-01-31T09:00", 50))
+    assert world.round().archived == 0
+    world.add(*talk("2026-01-31T09:50", 40))
+    assert world.round().archived == 90
+    assert world.round().archived == 0
+    assert len(world.history()) == 200
+    assert world.events.of("history_overflow") == []
+
+
+def test_archive_reports_a_history_whose_newest_messages_are_too_large(world):
+    world.reopen(world.toml + '[history]\nhard_bytes = "1MB"\n')
+    world.write([message(f"m{n}", "2026-01-31T09:58", "长" * 20_000, "assistant") for n in range(20)])
+    world.round("all")
+    for _ in range(3):
+        world.round()
+    assert set(world.flags()) == {True}
+    assert len(world.events.of("history_overflow")) == 1
 
 
 def test_archive_writes_a_very_large_message_verbatim(world):

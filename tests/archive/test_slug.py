@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.archive.plan import free_name, short_id, slug_of
+from supervisor.archive.slug import free_name, short_id, slug_of
 from supervisor.protocol.paths import dated_name, day_of_name
 
 SLUG = re.compile(r"[a-z0-9-]{1,32}")
@@ -28,14 +28,22 @@ def name_of(slug: str) -> str:
 @pytest.mark.parametrize(
     ("texts", "slug"),
     [
-        (["上次用 Cloudflare Workers 部署超时了"], "cloudflare-workers"),
+        (["上次用 Cloudflare Workers 部署超时了"], "cloudflare-bushu-workers"),
         (["pnpm install 失败了", "清掉 pnpm 的缓存再试"], "pnpm-install"),
-        (["我对花生过敏"], ""),
+        (["我对花生过敏"], "guomin-huasheng"),
+        (["明天下午去钢琴课，梁老师问曲谱带了没有"], "gangqinke-qupu-laoshi"),
+        (["重庆的银行几点开门"], "chongqing-yinhang"),
+        (["備份軟體壞了"], "beifen-ruanjian"),
+        (["让你在我会这是"], ""),  # no nouns
+        (
+            ["我在云南的民宿拍了雪山和民宿的院子", "ok wow 民宿真好", "雪山的照片"],
+            "minsu-xueshan-yuanzi",
+        ),  # no stray Latin word
         (["好的 ok", "嗯", "1 2 3"], ""),
         ([], ""),
     ],
 )
-def test_slug_of_uses_the_most_specific_latin_words(texts, slug):
+def test_slug_of_uses_the_most_telling_words(texts, slug):
     assert slug_of(texts) == slug
 
 
@@ -56,7 +64,7 @@ def test_slug_of_contains_no_secret(secret):
 
 
 def test_slug_of_reads_the_beginning_of_a_very_long_message():
-    assert slug_of([f"部署到 cloudflare。{'花生 ' * 30_000}再试 kubernetes"]) == "cloudflare"
+    assert slug_of([f"部署到 cloudflare。{'花生 ' * 30_000}再试 kubernetes"]) == "cloudflare-huasheng-bushu"
 
 
 SECRETS = [

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.archive.flags import Caps, overflows, trim
+from supervisor.archive.flags import Caps, overflow, trim
 from supervisor.protocol.lenient_json import render_json
 from supervisor.protocol.message import Archived, History, Message
 from tests.archive.states import HISTORIES, NOON, ODD, parsed_message
@@ -93,11 +93,17 @@ def test_trim_keeps_invalid_entries_in_place_and_does_not_count_them():
     assert ids(left)[0] == "m1"
 
 
-def test_overflows_is_true_above_300_messages_or_10_mb():
-    assert not overflows(talk(300, False), Caps())
-    assert overflows(talk(301, False), Caps())
-    assert overflows(talk(2, False, text="第 {} 句" + "长" * 2_000_000), Caps())
-    assert not overflows([], Caps())
+def test_overflow_is_what_exceeds_a_cap_and_may_not_leave():
+    def found(*talks, written=lambda message: True):
+        return overflow(tuple(message for one in talks for message in one), written, Caps())
+
+    assert found(talk(200, False), written=lambda message: False) is None
+    assert found(talk(201, False), written=lambda message: False) == "soft"
+    assert found(talk(301, False), written=lambda message: False) == "hard"
+    assert found(talk(150, "pending"), talk(90, False), written=lambda message: message.archived is Archived.PENDING) == "soft"
+    assert found(talk(5_000, True)) is None
+    assert found(talk(20, True, text="第 {} 句" + "长" * 240_000)) == "hard", "the newest 20 never leave"
+    assert found() is None
 
 
 @given(HISTORIES, st.sets(st.integers(0, 12)), st.integers(1, 6), st.integers(0, 6), st.integers(0, 5), st.integers(50, 3_000))

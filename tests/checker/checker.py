@@ -7,6 +7,8 @@ none when all is well. Source: docs/reference/protocol.md, 3 to 6.
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections import Counter
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -25,6 +27,7 @@ __all__ = ["Acked", "Given", "check"]
 #: The waits after a failure (docs/reference/protocol.md, 3), and the share by which chance makes them longer or shorter.
 _WAITS = tuple(timedelta(minutes=minutes) for minutes in (10, 30, 120, 360, 720, 1440))
 _JITTER = 0.11
+_PICTURE = re.compile(rb"attachments/[0-9a-f]{32}\.[a-z0-9]{1,5}")
 #: A text of so many characters that stands in the log was not put there by chance.
 _TELLING = 12
 
@@ -40,6 +43,7 @@ def check(
     wrong += _flags(seen, given)
     wrong += _sources(seen, given)
     wrong += _theirs(files, given)
+    wrong += _pictures(files, given)
     wrong += _schedule(seen)
     wrong += spoken(seen, acked, given)
     if given.calm:
@@ -49,6 +53,19 @@ def check(
     for path, mode in (modes or {}).items():
         if mode & 0o077:
             wrong.append(f"{path} has mode {mode:04o}")
+    return wrong
+
+
+def _pictures(files: Mapping[str, bytes], given: Given) -> list[str]:
+    """What a dated file or the journal names in attachments/ is there, whole."""
+    wrong = []
+    for path, data in files.items():
+        if not path.startswith("memory/") and path != ".recalld/seen.jsonl":
+            continue
+        for name in sorted({*_PICTURE.findall(data)} if path not in given.touched_paths else ()):
+            found = files.get(name.decode())
+            if found is None or not _PICTURE.fullmatch(name) or hashlib.sha256(found).hexdigest()[:32].encode() not in name:
+                wrong.append(f"LOST: {path} names {name.decode()}, which is {'gone' if found is None else 'not whole'}")
     return wrong
 
 
@@ -93,10 +110,11 @@ def _contradictions(one: Mapping[str, Any], seen: Seen, given: Given) -> Iterato
     flag = one.get("archived", False)
     own = {path.rpartition("/")[2] for path in seen.words.get((str(one.get("id", "")), text_of(one)), ())}
     files = own | seen.nameless.get((text_of(one), time_of(one)), set())
+    renumbered = text_of(one) in given.counts and text_of(one) in seen.filed  # its program gave it another id on the way
     if flag not in (True, False, "pending"):
         yield "there is no such flag"
     revised = not given.calm and str(one.get("id", "")) in seen.ids  # the words before these are written
-    if flag is True and not files and not revised and one.get("id") not in given.deleted_ids:
+    if flag is True and not files and not revised and not renumbered and str(one.get("id", "")) not in given.deleted_ids:
         yield "its words are in no dated file"
     if flag is False and own & seen.in_flight:  # the same words met without an id are another message until it is adopted
         yield "a task with its words is in flight"

@@ -132,12 +132,21 @@ def _words_of(piece: str) -> Words:
     shown = re.fullmatch(r"\*\*[0-9]{2}:[0-9]{2} (.*)\*\*", line)
     if not shown or blank:
         raise Unreadable(f"{about['id']} has the line {line[:60]!r}")
-    text = _text_of(rest)
+    text = _text_of(_without_parts(rest, about.get("lines", 0)))
     stem, tilde, suffix = about["id"].rpartition("~")
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     revision = bool(tilde) and len(suffix) == 8 and digest.startswith(suffix)
-    role = str(about.get("role", shown[1]))
+    role = str(about.get("role", shown[1].split(" · ")[0]))
     return Words(stem if revision else about["id"], role, text, about["createdAt"], "createdAtFound" in about)
+
+
+def _without_parts(rest: str, count: int) -> str:
+    """The words without the lines of pictures and tools below them."""
+    lines = rest.rstrip("\n").split("\n")
+    parts = lines[len(lines) - count :] if count else []
+    if not all(re.fullmatch(r"\((image|audio|video|file|call|result)\b.*\)", line) for line in parts):
+        raise Unreadable(f"its last {count} lines are not those of parts")
+    return "\n".join(lines[: len(lines) - count])
 
 
 def _text_of(rest: str) -> str:

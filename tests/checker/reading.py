@@ -64,6 +64,11 @@ class Seen:
         return dict(found)
 
     @cached_property
+    def filed(self) -> set[str]:
+        """The words of every message that is written."""
+        return {text for _, text in self.words}
+
+    @cached_property
     def ids(self) -> set[str]:
         """The ids under which any words are written."""
         return {identity for identity, _ in self.words}

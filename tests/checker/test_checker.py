@@ -219,6 +219,15 @@ def test_checker_does_not_count_deliberately_deleted_messages_as_lost() -> None:
     assert judged(files, deleted_ids={"十二月"}, touched_paths={OLD_DECEMBER}) == []
 
 
+@pytest.mark.parametrize("identity", ["7", 7], ids=["text", "number"])
+def test_checker_allows_the_flag_of_a_message_whose_file_was_deleted(identity: object) -> None:
+    said = json.loads(history(message(SAID[2], True)))
+    files = {"history.json": json.dumps([{**said[0], "id": identity}]).encode()}
+    given = Given(NOW, "Asia/Shanghai", calm=False)
+    assert check(files, (), given) == [f"{identity} has the flag True, but its words are in no dated file"]
+    assert check(files, (), replace(given, deleted_ids={"7"})) == []
+
+
 def test_checker_allows_a_duplicate_file_if_a_person_edited_one_copy() -> None:
     files = good()
     files[f"memory/{DECEMBER}"] = files[OLD_DECEMBER]
@@ -358,6 +367,18 @@ def test_checker_counts_repeated_texts_whatever_their_ids() -> None:
     assert counted(0, 1) == ["DOUBLE: '继续' was said 1 times, and is written 2 times"]
     assert counted(3, 3, all_written=True) == ["LOST: '继续' was met 3 times, and is written 2 times"]
     assert counted(3, 3) == []
+
+
+def test_checker_finds_counted_texts_filed_under_another_id() -> None:
+    """A program that numbers its window gave it another number since."""
+    one = Acked("4", "第四句", "2026-01-31T01:00:00.000Z")
+    files = {"history.json": history(message(one, True)), f"memory/{YESTERDAY}": dated(one._replace(id="5"))}
+
+    def flagged(**given: Any) -> list[str]:
+        return [line for line in check(files, (), Given(NOW, "Asia/Shanghai", **given)) if "has the flag" in line]
+
+    assert flagged() == ["4 has the flag True, but its words are in no dated file"]
+    assert flagged(counts={one.text: (1, 1)}) == []
 
 
 def test_checker_reads_files_with_crlf_and_a_bom() -> None:

@@ -11,32 +11,33 @@ from supervisor.text.token_count import estimate_tokens
 
 
 @pytest.mark.parametrize(
-    ("context", "fixed", "memory", "history"),
+    ("window", "fixed", "memory", "history"),
     [
         (32_768, 500, 2048, 4096),
         (8192, 0, 2048, 4096),  # a quarter is 2048; the rest is just enough
         (8192, 3, 2047, 4094),
         (4096, estimate_tokens("你是一个谨慎的助手。" * 20), 957, 1914),
-        (512, 300, 28, 56),
-        (512, 384, 0, 0),
-        (512, 5000, 0, 0),
+        (2048, 300, 512, 824),
+        (512, 384, 512, 320),
+        (512, 5000, 512, 320),
         (0, 5000, 2048, 4096),
     ],
 )
-def test_share_reserves_a_quarter_and_splits_the_rest_1_to_2(context, fixed, memory, history):
-    assert share(context, fixed, Budgets()) == Budgets(memory, history)
+def test_share_reserves_a_quarter_and_splits_the_rest_1_to_2(window, fixed, memory, history):
+    assert share(window, fixed, Budgets(), 5) == Budgets(memory, history)
 
 
-@given(st.integers(1, 200_000), st.integers(0, 200_000), st.integers(0, 9000), st.integers(0, 9000))
-def test_share_stays_within_its_limits_and_the_context(context, fixed, memory, history):
-    got = share(context, fixed, Budgets(memory, history))
-    assert 0 <= got.memory <= memory
-    assert 0 <= got.history <= history
-    assert got.memory + got.history == 0 or got.memory + got.history + fixed <= context - context / 4
+@given(st.integers(0, 200_000), st.integers(0, 200_000), st.integers(0, 9000), st.integers(0, 9000), st.integers(0, 20))
+def test_share_stays_between_its_least_and_its_limits(window, fixed, memory, history, least):
+    got = share(window, fixed, Budgets(memory, history), least)
+    assert min(memory, 512) <= got.memory <= memory
+    assert min(history, 64 * least) <= got.history <= history
+    if got.memory > 512 and got.history > 64 * least and window:
+        assert got.memory + got.history + fixed <= window - window / 4
 
 
-@given(st.integers(1, 100_000), st.integers(0, 10_000), st.integers(0, 500))
-def test_share_never_grows_with_a_longer_question(context, fixed, more):
-    less, much = share(context, fixed + more, Budgets()), share(context, fixed, Budgets())
+@given(st.integers(0, 100_000), st.integers(0, 10_000), st.integers(0, 500))
+def test_share_never_grows_with_a_longer_question(window, fixed, more):
+    less, much = share(window, fixed + more, Budgets(), 5), share(window, fixed, Budgets(), 5)
     assert less.memory <= much.memory
     assert less.history <= much.history

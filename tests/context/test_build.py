@@ -15,6 +15,8 @@ from supervisor.text.token_count import estimate_tokens
 from tests.context.passages import HITS, TERMS, hit
 from tests.world import WITH_MODEL, World, message, talk
 
+NOW = "（现在是2026年1月31日星期六 10:00。）"
+DAY = "（2026年1月28日星期三）"
 GROUP = "telegram:group:一家人"
 FOUND = SearchResult(
     hits=(hit(9, "我对花生过敏。", message="m1"), hit(5, "虾也不行。", start=20, message="m2")),
@@ -36,7 +38,7 @@ def configured(world: World, **recall: Any) -> Any:
 def test_inject_returns_only_the_memory_block(world):
     found = world.inject("我能吃花生酱吗？", FOUND)
     assert found.memory.endswith(
-        "[memory/2026-01-28-allergy.md#L4] 我对花生过敏。\n[memory/2026-01-28-allergy.md#L20] 虾也不行。\n"
+        f"[memory/2026-01-28-allergy.md#L4] {DAY} user: 我对花生过敏。\n[memory/2026-01-28-allergy.md#L20] user: 虾也不行。\n"
     )
     assert found.history == ()
     assert found.memory_tokens <= 2048
@@ -77,7 +79,7 @@ def test_inject_hides_private_memory_and_citations_in_a_group(world):
     world.ask({"id": "i1", "text": "花生呢？", "session": GROUP})
     own = replace(FOUND.hits[1], unit=replace(FOUND.hits[1].unit, chat="group", session=GROUP))
     found = world.inject(None, replace(FOUND, hits=(FOUND.hits[0], own)))
-    assert found.memory.endswith("\n[memory/2026-01-28-….md] 虾也不行。\n")
+    assert found.memory.endswith(f"\n[memory/2026-01-28-….md] {DAY} user: 虾也不行。\n")
     assert "我对花生过敏" not in json.dumps(found.messages, ensure_ascii=False)
     assert [why for _, why in found.left_out] == ["group"]
 
@@ -95,15 +97,25 @@ def test_inject_obeys_the_configured_limits(world, key, value):
 # ── context ──────────────────────────────────────────────────────────────────
 
 
-def test_context_orders_system_memory_history_and_question(world):
+def test_context_orders_system_history_memory_and_question(world):
     world.write(talk("2026-01-31T09:00", 4))
     found = world.context("我能吃花生酱吗？", FOUND, "你是小记。\n 保持简短。 ")
     roles = [one["role"] for one in found.messages]
-    assert roles == ["system", "system", "user", "assistant", "user", "assistant", "user"]
+    assert roles == ["system", "user", "assistant", "user", "assistant", "user"]
     assert found.messages[0]["content"] == "你是小记。\n 保持简短。 "
-    assert found.messages[1]["content"] == found.memory
-    assert found.messages[-1]["content"] == "我能吃花生酱吗？"
+    assert found.messages[-1]["content"] == f"<memory>\n{found.memory}</memory>\n\n{NOW}\n\n我能吃花生酱吗？"
     assert found.history_tokens <= 4096
+
+
+@pytest.mark.parametrize("place", ["question", "system", "message"])
+def test_context_begins_with_the_same_messages_in_the_next_turn(world, place):
+    world.reopen(f'{WITH_MODEL}[context]\nmemory_in = "{place}"\n')
+    world.write(talk("2026-01-31T09:00", 4))
+    before = world.context("我能吃花生酱吗？", FOUND, "你是小记。").messages
+    world.write(talk("2026-01-31T09:00", 6))
+    after = world.context("虾呢？", replace(FOUND, hits=FOUND.hits[1:]), "你是小记。").messages
+    is_same = before[:5] == after[:5]
+    assert is_same == (place != "system")
 
 
 def test_context_omits_memory_only_if_history_shows_it_whole(world):
@@ -124,15 +136,32 @@ def test_context_shows_the_waiting_input_only_once(world):
     assert json.dumps(found.messages, ensure_ascii=False).count("我对花生过敏吗？") == 1
 
 
-def test_context_keeps_the_budget_shares_in_a_small_context(world):
-    world.reopen(f"{WITH_MODEL}context_tokens = 1024\n")
+def test_context_keeps_the_budget_shares_in_a_small_window(world):
+    world.reopen(f"{WITH_MODEL}[context]\nwindow_tokens = 4096\n")
     world.write(talk("2026-01-31T05:00", 60))
     many = tuple(hit(30 - n, f"第 {n} 次说花生过敏", start=4 + 9 * n) for n in range(40))
     found = world.context("花生酱呢？", replace(FOUND, hits=many), "你是小记。" * 20)
     fixed = estimate_tokens("你是小记。" * 20) + estimate_tokens("花生酱呢？")
-    assert found.memory_tokens + found.history_tokens + fixed <= 1024 * 3 / 4
+    assert found.memory_tokens + found.history_tokens + fixed <= 4096 * 3 / 4
     assert found.memory_tokens > 100
     assert len(found.history) >= 5
+
+
+def test_context_keeps_its_budgets_beside_a_long_system_prompt(world):
+    world.reopen(WITH_MODEL)  # its window is that of the model that summarises
+    world.write(talk("2026-01-31T05:00", 60))
+    many = tuple(hit(300 - n, f"第 {n} 次说花生过敏，{'点外卖要备注，' * 9}", start=4 + 9 * n) for n in range(200))
+    found = world.context("花生酱呢？", replace(FOUND, hits=many), "你是小记。" * 6000)
+    assert (found.receipt.budgets["memory"], found.receipt.budgets["history"]) == (2048, 4096)
+    assert len(found.history) == 20
+
+
+def test_context_shows_the_least_messages_in_the_smallest_window(world):
+    world.reopen(f"{WITH_MODEL}[context]\nwindow_tokens = 600\n")
+    world.write(talk("2026-01-31T05:00", 60))
+    found = world.context("花生酱呢？", FOUND, "你是小记。" * 600)
+    assert len(found.history) >= 5
+    assert found.memory
 
 
 def test_read_input_returns_the_messages_before_the_question(world):
@@ -148,7 +177,7 @@ def test_context_keeps_memory_when_history_is_damaged(world, data):
     world.write(data)
     found = world.context("花生酱呢？", FOUND)
     assert "我对花生过敏。" in found.memory
-    assert [one["role"] for one in found.messages] == ["system", "user"]
+    assert [one["role"] for one in found.messages] == ["user"]
     assert len(world.events.of("degraded")) == 1
 
 
@@ -183,7 +212,7 @@ def test_context_returns_no_memory_for_an_invalid_search_result(world):
     rubbish = SearchResult(how="bm25", hits=(Hit(None, 3.0),))  # type: ignore[arg-type]
     found = world.context("花生酱呢？", rubbish)
     assert found.memory == ""
-    assert found.messages[-1]["content"] == "花生酱呢？"
+    assert found.messages[-1]["content"] == f"{NOW}\n\n花生酱呢？"
     assert found.receipt.how == "failed"
     (told,) = world.events.of("error")
     assert "花生" not in str(told)
@@ -254,6 +283,16 @@ def test_receipt_lists_what_was_shown_what_was_left_out_and_why(world):
     assert receipt.tokens["memory"] <= receipt.budgets["memory"] <= 2048
 
 
+def test_save_receipt_keeps_one_for_each_configuration(world):
+    turn = world.context("花生酱呢？", FOUND)
+    world.save_receipt(turn)
+    world.reopen(world.toml + "[recall]\nk1 = 1.5\n")
+    again = world.context("花生酱呢？", FOUND)
+    world.save_receipt(again)
+    assert (again.memory, again.messages) == (turn.memory, turn.messages)
+    assert [world.why(one.id).config["recall"]["k1"] for one in (turn, again)] == [1.2, 1.5]
+
+
 def test_replay_returns_the_lines_that_would_differ_now(world):
     world.write(talk("2026-01-31T09:00", 2))
     world.save_receipt(world.context("花生酱呢？", FOUND))
@@ -266,8 +305,8 @@ def test_replay_returns_the_lines_that_would_differ_now(world):
     found = world.replay(world.why(), recall)
     assert asked == [("花生酱呢？", world.clock(), [(one["id"], one["role"], one["text"]) for one in world.history()])]
     assert [line for line in found.difference if line[0] in "+-" and line[1] == "["] == [
-        "-[memory/2026-01-28-allergy.md#L4] 我对花生过敏。",
-        "+[memory/2026-01-28-allergy.md#L4] 我对花生和虾都过敏。",
+        f"-[memory/2026-01-28-allergy.md#L4] {DAY} user: 我对花生过敏。",
+        f"+[memory/2026-01-28-allergy.md#L4] {DAY} user: 我对花生和虾都过敏。",
     ]
     assert world.replay(world.why(), lambda *_: FOUND).difference == ()
 

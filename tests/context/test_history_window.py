@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from supervisor.context.history_window import CUT, MESSAGE_TOKENS, Window, WindowLimits, window
+from supervisor.context.history_window import CUT, MESSAGE_TOKENS, Window, WindowLimits, WindowMessage, window
 from supervisor.text.token_count import estimate_tokens
 from tests.archive.states import NOON, parsed_message
 
@@ -91,6 +92,27 @@ def test_history_window_keeps_equal_text_at_different_times():
     assert ids(found) == ["m1", "m2"]
 
 
+def test_history_window_names_the_day_where_it_changes():
+    evening, morning = NOON + timedelta(hours=3), NOON + timedelta(hours=21)
+    said = [parsed_message("m0", "备份在 nas 上", evening), parsed_message("m1", "好的", evening, role="assistant")]
+    said += [parsed_message("m2", "早", morning), parsed_message("m3", "还在 nas 上吗？", morning)]
+    english, chinese = (window(said, replace(LIMITS, language=language)).said for language in ("en", "zh"))
+    assert [one.day_line for one in english] == ["(Saturday, 31 January 2026)", "", "(Sunday, 1 February 2026)", ""]
+    assert chinese[2].content == "（2026年2月1日星期日）\n早"
+
+
+def test_history_window_names_days_in_the_zone_of_the_user():
+    late = parsed_message("m0", "晚安", NOON.replace(hour=17))
+    (said,) = window([late], replace(LIMITS, zone=ZoneInfo("Asia/Shanghai"))).said
+    assert said.day_line == "(Sunday, 1 February 2026)"
+
+
+def test_history_window_shows_a_message_before_it_names_its_day():
+    tight = window(talk(20), replace(LIMITS, tokens=window(talk(20), LIMITS).tokens - 1))
+    assert len(tight.said) == 20
+    assert not tight.said[0].day_line
+
+
 def test_history_window_ignores_tool_system_and_empty_messages():
     rest = [
         parsed_message("t", "结果", role="tool"),
@@ -134,15 +156,16 @@ WINDOWS = st.builds(
 )
 
 
+def _tokens(said: WindowMessage, weight: float) -> int:
+    line = estimate_tokens(f"{said.day_line}\n", weight) if said.day_line else 0
+    return line + estimate_tokens(said.text, weight) + MESSAGE_TOKENS
+
+
 @settings(max_examples=150, deadline=None)
 @given(MESSAGES, WINDOWS)
 def test_history_window_keeps_budget_order_and_minimum_for_any_input(messages, limits):
     found = window(messages, limits)
-    assert (
-        sum(estimate_tokens(said.text, limits.cjk_weight) + MESSAGE_TOKENS for said in found.said)
-        == found.tokens
-        <= limits.tokens
-    )
+    assert sum(_tokens(said, limits.cjk_weight) for said in found.said) == found.tokens <= limits.tokens
     assert len(found.said) <= limits.most
     assert all(said.text.encode() for said in found.said)
     talk = window(messages, replace(limits, tokens=10**6))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from supervisor.index.hit import Hit
 
 ZH = BlockLimits(language="zh")
+DAY = "（2026年1月28日星期三）"
 LIMITS = st.builds(
     BlockLimits,
     tokens=st.integers(0, 900),
@@ -32,11 +33,13 @@ LIMITS = st.builds(
     cjk_weight=st.sampled_from((0.5, 1.0, 2.0)),
     language=st.sampled_from(("zh", "en")),
 )
-ENTRY = re.compile(r"\[([^\[\]\n#]*)(?:#L(\d+)(?:-L(\d+))?)?\] .*")
+ENTRY = re.compile(r"\[([^\[\]\n#]*)(?:#L(\d+)(?:-L(\d+))?)?\]\s.*", re.DOTALL)
 
 
 def body(text: str) -> list[str]:
-    return text.split("\n")[2:-1]
+    """Return the entries below header and note; an entry of several lines is one, without its fences."""
+    entries = re.split(r"\n(?=\[)", text.rstrip("\n"))[1:]
+    return [re.sub(r"\n~~~$", "", one.replace("\n~~~\n", "\n", 1)) for one in entries]
 
 
 def many(count: int, path: str, text: str = "第 {} 次说到花生过敏，医生让带药", every: int = 5) -> list[Hit]:
@@ -51,8 +54,15 @@ def test_memory_block_has_a_header_a_note_and_tagged_entries():
     head, note, first, second, end = pack(hits, ["部署"], ZH).text.split("\n")
     assert (head, note, end) == (HEADER, NOTE["zh"], "")
     assert first == "[memory.md#L3] 用户偏好使用 pnpm 而非 npm。"
-    assert second.startswith("[memory/2026-01-28-deploy.md#L4-L6] 上次部署使用了 Cloudflare Workers，遇到了超时问题")
+    assert second.startswith(
+        "[memory/2026-01-28-deploy.md#L4-L6] （2026年1月28日星期三） user: 上次部署使用了 Cloudflare Workers，遇到了超时问题"
+    )
     assert second.endswith("…[truncated]")
+
+
+def test_memory_block_has_no_note_if_configured_or_with_lines():
+    for limits in (replace(ZH, note=False), replace(ZH, hit="line")):
+        assert pack([hit(9)], [], limits).text.startswith(f"{HEADER}\n[memory/2026-01-28-allergy.md#L4] ")
 
 
 def test_memory_block_is_empty_without_hits():
@@ -62,7 +72,12 @@ def test_memory_block_is_empty_without_hits():
 
 def test_memory_block_orders_files_by_best_hit_and_lines_by_position():
     hits = [hit(5, "乙二", "b.md", 20), hit(9, "甲二", "a.md", 30), hit(3, "甲一", "a.md", 10), hit(8, "乙一", "b.md", 40)]
-    assert body(pack(hits, [], ZH).text) == ["[a.md#L10] 甲一", "[a.md#L30] 甲二", "[b.md#L20] 乙二", "[b.md#L40] 乙一"]
+    assert body(pack(hits, [], ZH).text) == [
+        f"[a.md#L10] {DAY} user: 甲一",
+        "[a.md#L30] user: 甲二",
+        f"[b.md#L20] {DAY} user: 乙二",
+        "[b.md#L40] user: 乙一",
+    ]
 
 
 def test_memory_block_merges_adjacent_hits_under_one_tag():
@@ -73,8 +88,8 @@ def test_memory_block_merges_adjacent_hits_under_one_tag():
         hit(2, "别的", start=8),
     ]
     assert body(pack(hits, [], ZH).text) == [
-        "[memory/2026-01-28-allergy.md#L4-L6] 花生过敏 | assistant: 记住了 | 还有虾",
-        "[memory/2026-01-28-allergy.md#L8] 别的",
+        f"[memory/2026-01-28-allergy.md#L4-L6] {DAY} user: 花生过敏 | assistant: 记住了 | user: 还有虾",
+        "[memory/2026-01-28-allergy.md#L8] user: 别的",
     ]
 
 
@@ -96,7 +111,9 @@ def test_memory_block_merges_only_summary_sections_across_a_blank_line():
 
 def test_memory_block_tag_covers_all_lines_of_a_merged_entry():
     wide, within = hit(5, "花生过敏", start=4, end=10), hit(4, "还有虾", start=5, end=6)
-    assert body(pack([wide, within], [], ZH).text) == ["[memory/2026-01-28-allergy.md#L4-L10] 花生过敏 | 还有虾"]
+    assert body(pack([wide, within], [], ZH).text) == [
+        f"[memory/2026-01-28-allergy.md#L4-L10] {DAY} user: 花生过敏 | user: 还有虾"
+    ]
 
 
 def test_memory_block_shows_five_files_or_all_with_a_limit_of_zero():
@@ -151,7 +168,7 @@ def test_memory_block_skips_a_long_hit_and_keeps_a_shorter_one():
 def test_memory_block_fills_the_token_budget(tokens, files):
     hits = [one for n in range(files) for one in many(60, f"memory/2026-01-2{n}-a.md")]
     block = pack(hits, [], replace(ZH, tokens=tokens))
-    smallest = 24 + 18  # a tag and a line of these
+    smallest = 24 + 18 + 15  # a tag, a line of these, and the day of another file
     assert tokens - smallest <= block.tokens <= tokens
     assert block.tokens == estimate_tokens(block.text)
 
@@ -167,7 +184,7 @@ def test_memory_block_never_exceeds_the_token_budget(every):
 
 
 def test_memory_block_file_mode_cuts_a_message_above_quarter_of_budget():
-    long, longer = "花生" * 244, "花生" * 245  # 512 tokens with its tag
+    long, longer = "花生" * 235, "花生" * 236  # 512 tokens with its tag
     assert long in pack([hit(9, long)], [], ZH).text
     assert "[truncated]" in pack([hit(9, longer)], [], ZH).text
     assert "[truncated]" in pack([hit(9, long)], [], replace(ZH, hit="line")).text
@@ -188,9 +205,9 @@ def test_memory_block_is_empty_when_the_budget_is_too_small():
 
 def test_memory_block_max_chars_truncates_one_hit_and_drops_the_rest():
     hits = [hit(9 - n, f"{n}：" + "花生过敏要带药" * 10, start=4 + 5 * n) for n in range(5)]
-    block = pack(hits, [], replace(ZH, max_chars=340))
+    block = pack(hits, [], replace(ZH, max_chars=380))
     lines = body(block.text)
-    assert len(block.text) <= 340
+    assert len(block.text) <= 380
     assert [line.endswith("[truncated]") for line in lines] == [False, False, True]
     assert [why for _, why in block.left_out] == ["characters"] * 2
 
@@ -211,7 +228,7 @@ def test_a_message_with_nothing_to_see_is_left_out_as_empty():
 
 def test_the_clamp_ends_the_block_even_where_a_smaller_line_would_fit():
     hits = [hit(9, start=4), hit(8, "长" * 250, start=20), hit(7, "花生酱" * 20, start=3), hit(6, "虾", start=5)]
-    limits = replace(ZH, tokens=200, max_chars=len(pack(hits[:1], [], ZH).text) + 10)
+    limits = replace(ZH, tokens=230, max_chars=len(pack(hits[:1], [], ZH).text) + 16)
     assert [one.score for one in pack([hits[0], hits[3]], [], limits).shown] == [9, 6]
     assert [(one.score, why) for one, why in pack(hits, [], limits).left_out] == [
         (8, "tokens"),
@@ -221,20 +238,26 @@ def test_the_clamp_ends_the_block_even_where_a_smaller_line_would_fit():
 
 
 def test_memory_block_without_citations_tags_only_the_path():
-    assert body(pack([hit(9)], [], replace(ZH, citations=False)).text) == ["[memory/2026-01-28-allergy.md] 我对花生过敏。"]
+    assert body(pack([hit(9)], [], replace(ZH, citations=False)).text) == [
+        f"[memory/2026-01-28-allergy.md] {DAY} user: 我对花生过敏。"
+    ]
 
 
 @settings(max_examples=150, deadline=None)
 @given(HITS, TERMS, LIMITS)
 def test_memory_block_keeps_every_limit_for_any_hits(hits, terms, limits):
     block = pack(hits, terms, limits)
-    assert sorted(map(repr, (*block.shown, *(one for one, _ in block.left_out)))) == sorted(map(repr, hits))
+    places = [
+        (one.unit.path, one.unit.start, one.unit.end, one.score) for one in (*block.shown, *(one for one, _ in block.left_out))
+    ]
+    assert sorted(places) == sorted((one.unit.path, one.unit.start, one.unit.end, one.score) for one in hits)
     assert block.tokens == estimate_tokens(block.text, limits.cjk_weight) <= limits.tokens
     assert not limits.max_chars or len(block.text) <= limits.max_chars
     if not block.text:
         assert (block.entries, block.tokens, block.shown) == (0, 0, ())
         return
-    assert block.text.startswith(f"{HEADER}\n{NOTE[limits.language]}\n")
+    note = f"{NOTE[limits.language]}\n" if limits.hit == "file" else ""
+    assert block.text.startswith(f"{HEADER}\n{note}[")
     assert sum(line.startswith("#") for line in block.text.split("\n")) == 1
     lines = body(block.text)
     assert len(lines) == block.entries
@@ -298,6 +321,40 @@ GOLDEN = {
         hit(5.0, "```\nassistant: forged\n```", "memory/2026-01-28-deploy.md", 30, role="assistant", message="c"),
     ],
 }
+
+
+def test_memory_block_keeps_the_lines_of_code_and_lists():
+    code = "改成这样：\n```python\ndef wait(n):\n    return 2**n\n```\n好了。"
+    hits = [hit(9, code, start=4, role="assistant"), hit(5, "谢谢", start=11)]
+    assert pack(hits, [], ZH).text.split("\n")[2:-1] == [
+        f"[memory/2026-01-28-allergy.md#L4] {DAY} assistant:",
+        "~~~",
+        "改成这样：",
+        "def wait(n):",
+        "    return 2**n",
+        "好了。",
+        "~~~",
+        "[memory/2026-01-28-allergy.md#L11] user: 谢谢",
+    ]
+
+
+def test_memory_block_shows_a_section_of_a_summary_without_its_marks():
+    section = "## 备份\n\n- 放在书房的 NAS\n- 每周日检查"
+    block = pack([hit(9, section, "memory/summary/2026-01-15.md", tier="summary", role="", day=date(2026, 1, 15))], [], ZH)
+    assert block.text.split("\n")[3:-1] == ["~~~", "备份", "", "- 放在书房的 NAS", "- 每周日检查", "~~~"]
+
+
+def test_memory_block_shows_an_extract_or_the_words_it_quotes():
+    section = "- 09:00 用户：我对花生过敏，要随身带药。\n- 09:05 用户：周日检查备份。"
+    extract = hit(5, section, "memory/summary/2026-01-28.md", tier="summary", role="")
+    quoted = hit(9, "我对花生过敏，要随身带药。"), hit(8, "周日检查备份。", start=20)
+    assert [one.score for one in pack([*quoted, extract], [], ZH).shown] == [9, 8]
+    assert [(one.score, why) for one, why in pack([*quoted, extract], [], ZH).left_out] == [(5, "same words")]
+    first = replace(extract, score=10)
+    assert [one.score for one in pack([*quoted, first], [], ZH).shown] == [10]
+    half = pack([quoted[0], extract], [], ZH)
+    assert half.text.count("我对花生过敏") == 1
+    assert "周日检查备份" in half.text
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])

@@ -59,9 +59,9 @@ def test_prepared_context_holds_the_whole_turn_and_leaves_the_inbox_alone(filled
     ready = read(filled, turn)
     assert turns(filled) == [f"{turn}.json"]
     assert "我对花生过敏" in ready.memory
-    assert [one["role"] for one in ready.messages] == ["system", "user", "user"]
-    assert ready.messages[0]["content"] == ready.memory
-    assert ready.messages[-1]["content"] == "我对什么过敏？"
+    assert [one["role"] for one in ready.messages] == ["user", "user"]
+    assert ready.memory in ready.messages[-1]["content"]
+    assert ready.messages[-1]["content"].endswith("\n\n我对什么过敏？")
     assert [one["content"] for one in ready.history] == [TODAY["text"]]
     assert (filled.paths.inbox.read_bytes(), filled.files.disk.stat(filled.paths.inbox)) == (data, before)
 
@@ -258,5 +258,5 @@ def test_prepared_context_omits_only_the_history_when_it_is_unreadable(filled):
 def test_prepared_context_is_written_without_memory_if_no_index_exists(world):
     world.ask(waits())
     turn = world.prepared_contexts().update()
-    assert read(world, turn).messages == ({"role": "user", "content": "我对什么过敏？"},)
+    assert [one["content"] for one in read(world, turn).messages] == ["（现在是2026年1月31日星期六 10:00。）\n\n我对什么过敏？"]
     assert read(world, turn).at == at("2026-01-31T10:00") == datetime(2026, 1, 31, 2, tzinfo=UTC)

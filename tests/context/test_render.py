@@ -108,9 +108,9 @@ def test_tag_without_line_numbers_contains_only_the_path():
     assert tag("memory/2026-01-28-花生.md", 4, 6, lines=False) == "[memory/2026-01-28-花生.md]"
 
 
-def test_entry_labels_every_speaker_except_the_user():
+def test_entry_labels_every_speaker_and_no_note():
     said = [spoken("user", "花生过敏"), spoken("assistant", "记住了"), spoken("", "摘要")]
-    assert entry("[memory.md]", said) == f"[memory.md] 花生过敏{BETWEEN}assistant: 记住了{BETWEEN}摘要"
+    assert entry("[memory.md]", said) == f"[memory.md] user: 花生过敏{BETWEEN}assistant: 记住了{BETWEEN}摘要"
 
 
 def test_spoken_escapes_the_role():

@@ -107,9 +107,11 @@ def released_first(finished: Callable[..., Any]) -> Callable[..., Any]:
     """Release a replaced history before its messages are taken in."""
 
     def release_and_yield(self: Any, now: Any) -> Any:
-        for path, version in finished(self, now):
-            self.release(path, version, now)
-            yield path, version
+        for version in finished(self, now):
+            for path, stat in self._kept():
+                if stat.inode == version.stat.inode:
+                    self._files.remove(path)
+            yield version
 
     return release_and_yield
 
@@ -195,6 +197,20 @@ def covers_by_name(standing: Any, files: Any) -> bool:
 def everything(files: Any, _: Any) -> frozenset[str]:
     """Take every file for covered."""
     return frozenset(file.name for file in files)
+
+
+def written_late(self: Any, path: Any, data: bytes) -> None:
+    """Write a picture as any program writes a file, without waiting for the disk."""
+    if self._files.disk.stat(path) is None:
+        handle = self._files.disk.create(path, 0o600)
+        self._files.disk.write(handle, data)
+        self._files.disk.close(handle)
+
+
+def written_once(self: Any, path: Any, data: bytes) -> None:
+    """Rely on a picture that is there, whoever wrote it."""
+    if self._files.disk.stat(path) is None:
+        self._files.create(path, data)
 
 
 def written_first(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from supervisor.archive import restore
+from supervisor.archive import quarantine
 from supervisor.protocol.files import Files
 from supervisor.protocol.llm import CallLog
 from supervisor.protocol.paths import WorkspacePaths
@@ -150,7 +150,7 @@ class Quarantine(Case):
     def work(self, disk: ModelDisk) -> None:
         files = self.make(disk)
         for data in (OLD, OLD, NEW):
-            restore.Quarantine(files, disk.root / "memory", 10).keep("history.json", data)
+            quarantine.Quarantine(files, disk.root / "memory", 10).keep("history.json", data)
             disk.ack((f"history.json.{sha256(data).hexdigest()[:12]}", data))
 
     def wrong(self, tree: dict[str, bytes], acks: list[Any]) -> list[str]:

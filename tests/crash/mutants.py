@@ -22,10 +22,12 @@ import supervisor.summaries.collect
 import supervisor.summaries.schedule
 import supervisor.summaries.submit
 from supervisor.archive.append import DropBox
+from supervisor.archive.attachments import Attachments
 from supervisor.archive.history import HistoryStore
 from supervisor.archive.journal import JournalState, SeenJournal
 from supervisor.archive.memory_folder import MemoryFolder
-from supervisor.archive.restore import Quarantine, ReplacedHistories
+from supervisor.archive.quarantine import Quarantine
+from supervisor.archive.replaced import ReplacedHistories
 from supervisor.context.receipts import ReceiptStore
 from supervisor.protocol.files import Files, FsyncTracker
 from supervisor.protocol.queue import TaskQueue
@@ -68,6 +70,24 @@ MUTANTS = (
     Mutant("no sweep", talking.Archive, "was left behind", ((Files, "sweep", lambda *_, **__: 0),)),
     Mutant("a sweep of anything temporary", people.Notes, "lost a person's words", ((Files, "sweep", faults.greedy_sweep),)),
     Mutant("files that others may read", talking.Archive, "has mode 0644", ((supervisor.protocol.files, "FILE_MODE", 0o644),)),
+    Mutant(
+        "a picture named before it is on the disk",
+        others.Pictures,
+        "names attachments/",
+        ((Attachments, "_write", faults.written_late),),
+    ),
+    Mutant(
+        "a picture of a killed process is relied on",
+        others.Pictures,
+        "names attachments/",
+        ((Attachments, "_write", faults.written_once),),
+    ),
+    Mutant(
+        "a dated file has names of bytes that nobody kept",
+        others.Pictures,
+        "names attachments/",
+        ((Attachments, "_write", faults.nothing),),
+    ),
     # ── history.json and the journal ──
     Mutant("stale read", others.Meanwhile, "LOST: 边", ((HistoryStore, "_parse", faults.stale_parse(_PARSE)),)),
     Mutant(

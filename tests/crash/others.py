@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -95,8 +96,10 @@ class SaidAgain(Workload):
         disk.held_by_others.add("history.json.lock")
         life.at(self.now).append(message(one.id, one.created_at, one.text))
         disk.held_by_others.clear()
-        (path,) = (path for path in disk.tree() if path.startswith("inbox.d/new/append-"))
-        disk.ack(Dropped(path, one))
+        # none if it was filed before the client said it again
+        for path in disk.tree():
+            if path.startswith("inbox.d/new/append-"):
+                disk.ack(Dropped(path, one))
 
     def recover(self, disk: ModelDisk) -> None:
         self.happen(self.life(disk))
@@ -170,6 +173,19 @@ class Scribbled(Careless):
             disk.remove("history.json")
             disk.remove("history.json.bak")
             super().recover(disk)
+
+
+class Pictures(Workload):
+    """Pictures come by the command, one of them twice, and by a program that takes the lock."""
+
+    def happen(self, life: Program) -> None:
+        life.say("图一", "看这张。", "2026-01-27T02:00:00.000Z", images=[_picture(1)])
+        life.say("图二", "还是这张。", "2026-01-27T02:01:00.000Z", images=[_picture(1), _picture(2)])
+        life.say_under_lock("图三", "再看一张。", "2026-01-28T02:00:00.000Z", images=[_picture(3)])
+
+
+def _picture(number: int) -> str:
+    return base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes([number]) * 30).decode()
 
 
 class Meanwhile(Workload):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 from supervisor.protocol.clock import from_wire, to_wire
 from supervisor.protocol.errors import BadFile
 from supervisor.protocol.message import Message, read_message
+from supervisor.text.word_frequency import telling_words
 from tests.checker.checker import Acked
 from tests.checker.formats import read_dated, read_summary
 from tests.checker.reading import DATED
@@ -71,10 +71,12 @@ class Brief:
 
 
 def _gist(block: Block) -> str:
-    """A few Chinese letters of the message, and four that no other has: a text that repeats itself is refused."""
+    """Words that tell, and four letters that no other message has: a text that is vague, or repeats itself, is refused."""
     digest = hashlib.sha256(f"{block.id} {block.text}".encode("utf-8", "surrogatepass")).digest()
-    return re.sub(r"[\W_0-9a-zA-Z]+", "", block.text)[:12] + "".join(
-        chr(0x4E00 + byte * 64 + digest[0] % 64) for byte in digest[:4]
+    return (
+        " ".join(sorted(telling_words(block.text))[:4])
+        + " "
+        + "".join(chr(0x4E00 + byte * 64 + digest[0] % 64) for byte in digest[:4])
     )
 
 
@@ -137,15 +139,15 @@ class Program(World):
 
     # ── what others say ──────────────────────────────────────────────────────
 
-    def say(self, identity: str, text: str, created_at: str, role: str = "user") -> None:
+    def say(self, identity: str, text: str, created_at: str, role: str = "user", **fields: object) -> None:
         """Add a message as `recalld append` does, and acknowledge it; some seeds let another say something too."""
-        self._say(identity, text, created_at, role)
+        self._say(identity, text, created_at, role, **fields)
         if self.voice.also(identity):
             self._say(f"{identity}-旁", f"旁边的人也说了一句，听到 {identity}。", created_at, role)
 
-    def _say(self, identity: str, text: str, created_at: str, role: str) -> None:
+    def _say(self, identity: str, text: str, created_at: str, role: str, **fields: object) -> None:
         text = self.voice.words(identity, text)
-        self.append(message(identity, created_at, text, role), now=_LATEST)
+        self.append(message(identity, created_at, text, role, **fields), now=_LATEST)
         self.disk.ack(Acked(identity, text, created_at, role))
 
     def say_under_lock(self, identity: str, text: str, created_at: str, role: str = "user", **fields: object) -> None:

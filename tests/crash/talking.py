@@ -68,8 +68,8 @@ class LateInDay(Workload):
     before: ClassVar = (JANUARY, TOLD)
 
     def happen(self, life: Program) -> None:
-        # its file would have the name of the one that is there
-        life.say("2026-01-20-迟", "那天还说了这句。", "2026-01-20T09:00:00.000Z")
+        # its words are those of the file that is there, and so would be its name
+        life.say("迟", "周二的报告交了。", "2026-01-20T09:00:00.000Z")
 
 
 class LateInMonth(Workload):

@@ -34,6 +34,7 @@ WORKLOADS: tuple[type[Workload], ...] = (
     others.SaidAgain,
     others.Careless,
     others.Scribbled,
+    others.Pictures,
     others.Meanwhile,
     others.Between,
     others.Lost,

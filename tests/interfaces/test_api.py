@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from datetime import UTC, datetime
 
 import pytest
 
@@ -46,8 +47,9 @@ def test_api_inject_returns_the_relevant_memory_and_saves_a_receipt(memory):
 def test_api_context_begins_with_the_system_prompt_and_ends_with_question(memory):
     messages = memory.context("有什么不能吃的？过敏", system="你是家里的助手。").messages
     assert messages[0] == {"role": "system", "content": "你是家里的助手。"}
-    assert messages[-1] == {"role": "user", "content": "有什么不能吃的？过敏"}
-    assert any("花生" in one["content"] for one in messages[1:-1])
+    assert messages[-1]["role"] == "user"
+    assert messages[-1]["content"].endswith("\n\n有什么不能吃的？过敏")
+    assert any("花生" in one["content"] for one in messages[1:])
 
 
 def test_api_search_returns_line_numbers_that_get_reads_verbatim(memory):
@@ -62,6 +64,30 @@ def test_api_append_writes_to_history_and_the_message_becomes_searchable(memory,
     assert world.history()[-1]["id"] == identity
     world.settle()
     assert [hit.unit.text for hit in memory.search("车停在哪")] == ["车停在 B2 的 117 号。"]
+
+
+def test_api_append_takes_one_message_as_well_as_many(memory, world):
+    [identity] = memory.append({"role": "user", "text": "钥匙在花盆下面。"})
+    assert world.history()[-1]["id"] == identity
+    assert len(memory.append(one for one in [{"role": "user", "text": "一"}, {"role": "user", "text": "二"}])) == 2
+
+
+def test_api_repr_of_a_turn_and_its_receipt_fits_a_screen(memory):
+    memory.append([{"role": "user", "text": f"第 {n} 次散步：" + "很长的话" * 400} for n in range(30)])
+    turn = memory.context("备份在哪台机器上？", system="你是家里的助手。" * 500)
+    assert {type(shown).__name__: len(repr(shown)) < 1_000 for shown in (turn, memory.why(), memory.replay())} == {
+        "Injection": True,
+        "Receipt": True,
+        "Replay": True,
+    }
+    assert turn.id in repr(turn)
+    assert "## Memory" in repr(turn)
+
+
+def _endless() -> dict[str, object]:
+    raw: dict[str, object] = {"role": "user", "text": "好"}
+    raw["self"] = raw
+    return raw
 
 
 def test_api_search_finds_a_file_saved_between_two_questions(memory, world):
@@ -79,6 +105,20 @@ def test_api_search_finds_a_file_saved_between_two_questions(memory, world):
         (lambda memory: memory.get("memory/2026-01-01-nothing.md"), NotFound),
         (lambda memory: memory.search("花生", limit=0), BadRequest),
         (lambda memory: memory.append([{"role": "user"}]), BadRequest),
+        (lambda memory: memory.append("我对花生过敏"), BadRequest),
+        (lambda memory: memory.append(None), BadRequest),
+        (lambda memory: memory.append(7), BadRequest),
+        (lambda memory: memory.append([{"role": "user", "text": "好"}, "花生"]), BadRequest),
+        (lambda memory: memory.append({"role": "user", "text": "好", "at": datetime(2026, 1, 28, tzinfo=UTC)}), BadRequest),
+        (lambda memory: memory.append({"role": "user", "text": "好", "bytes": b"\x89PNG"}), BadRequest),
+        (lambda memory: memory.append({"role": "user", "text": "好", 7: {1, 2}}), BadRequest),
+        (lambda memory: memory.append({"role": "user", "text": "好", "score": float("nan")}), BadRequest),
+        (lambda memory: memory.append(_endless()), BadRequest),
+        (lambda memory: memory.search("花生", limit="3"), BadRequest),
+        (lambda memory: memory.get("memory.md", start="1"), BadRequest),
+        (lambda memory: memory.inject("花生", session=7), BadRequest),
+        (lambda memory: memory.context("花生", system=None), BadRequest),
+        (lambda memory: memory.why(7), BadRequest),
         (lambda memory: memory.why("没有这一轮"), NotFound),
         (lambda memory: Memory("/没有/这个文件夹"), BadRequest),
     ],

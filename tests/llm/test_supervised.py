@@ -12,6 +12,7 @@ import pytest
 
 from supervisor.interfaces.cli.output import as_line
 from supervisor.protocol.config import load
+from supervisor.protocol.llm import endpoint_of
 from supervisor.protocol.queue import TaskQueue
 from tests.llm.server import ACTS, Act, Server
 from tests.llm.shop import ServedWorld
@@ -106,6 +107,34 @@ def test_submit_probes_an_absent_provider_once_per_wait_and_no_group_fails(tmp_p
     written = Counter(fields["group"] for fields in world.events.of("summarised"))
     assert set(written.values()) == {1}
     assert {message["archived"] for message in world.history()} == {True}
+
+
+@pytest.mark.parametrize("changed", ["base_url", "model", "key"])
+def test_submit_asks_a_changed_server_model_or_key_at_once(tmp_path, server, changed):
+    server.script = lambda n, prompt: Act(status=401)
+    world = Supervised(tmp_path, server)
+    world.write_days(days=1)
+    world.settle()
+    world.settle()
+    assert (world.calls, world.plan()["providerPausedBecause"] is None) == (1, False)
+    server.script = lambda n, prompt: Act(text=SUMMARY)
+    with Server() as another:
+        another.script = server.script
+        toml = world.toml
+        if changed == "base_url":
+            toml = toml.replace(server.url, another.url)
+        elif changed == "model":
+            toml = toml.replace("qwen-test", "qwen-other")
+        world.reopen(toml)
+        if changed == "key":
+            world.ws.endpoint = endpoint_of(world.ws.config.llm, {"OPENAI_API_KEY": "sk-new"})
+        assert (world.status()["today"]["pausedBecause"] is None) == (changed != "key"), "a command may lack the key"
+        world.settle()
+        assert world.calls + another.seen.calls == 2
+    assert len(world.summaries()) == 1
+    assert len(world.events.of("provider_changed")) == 1
+    assert world.status()["today"]["pausedUntil"] is None
+    assert b"sk-" not in (tmp_path / "worker/failed/provider.json").read_bytes()
 
 
 def test_llm_state_reports_a_provider_that_is_away_for_40_days(tmp_path, server):

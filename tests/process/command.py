@@ -33,12 +33,12 @@ class Ended:
 
 
 class Command:
-    """`recalld -w ROOT …`, each in a process of its own, with RECALLD_* as given and nothing else of the environment's."""
+    """`recalld -w ROOT …`, each in a process of its own, in English, with RECALLD_* as given and no other of the environment's."""
 
     def __init__(self, root: Path, **environ: str) -> None:
         self.root = root
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("RECALLD_", "PYTHON"))}
-        self.environ = {**kept, "PYTHONPYCACHEPREFIX": _COMPILED, **environ}
+        self.environ = {**kept, "PYTHONPYCACHEPREFIX": _COMPILED, "RECALLD_LANGUAGE": "en", **environ}
 
     def start(
         self,

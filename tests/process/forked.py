@@ -26,7 +26,8 @@ import supervisor.service.daemon
 import supervisor.service.workers
 import worker.__main__
 from supervisor.interfaces.cli import app
-from supervisor.interfaces.cli.app import run_and_exit, run_command
+from supervisor.interfaces.cli.app import run_command
+from supervisor.interfaces.cli.call import run_and_exit
 from supervisor.interfaces.cli.main import commands
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def command(root: Path, *words: str) -> Callable[[], int]:
 
     def life() -> int:
         sys.argv = ["recalld", "-w", str(root), *words]
-        run_and_exit(commands())
+        run_and_exit(lambda: run_command(commands(), None))
         return 0
 
     return life

@@ -223,7 +223,15 @@ class Synchroniser(Program):
 
 
 class Formatter(Program):
-    """Saves dated files without the blank lines around their words, some with CRLF and a BOM: not a word is another."""
+    """
+    Saves dated files without the blank lines around their words, some with CRLF and a BOM: not a word is another.
+
+    A file is saved in one way each time: what a worker finds changed is not what it was when its result is looked at.
+    """
+
+    def __init__(self, root: Path, chance: random.Random) -> None:
+        super().__init__(root, chance)
+        self.ways: dict[str, int] = {}
 
     def act(self) -> None:
         files = sorted((self.root / "memory").glob("**/20??-??-??-*[a-z0-9].md"))
@@ -234,7 +242,8 @@ class Formatter(Program):
                 if b"\nkind: dated" not in data[:200]:
                     continue  # a note of the person's own, who may be saving it
                 data = collapsed(data)
-                data = self.chance.choice((data, with_crlf(data), b"\xef\xbb\xbf" + with_crlf(data)))
+                way = self.ways.setdefault(path.name, self.chance.randrange(3))
+                data = (data, with_crlf(data), b"\xef\xbb\xbf" + with_crlf(data))[way]
                 other.write_bytes(data)
                 other.chmod(0o600)
                 self.saved.add(path.name)

@@ -107,6 +107,30 @@ def test_commands_print_nothing_that_steers_a_terminal(recalld: Command):
     assert json.loads(recalld("get", f"memory/{note.name}", "--json").out)["text"] in note.read_text("utf-8")
 
 
+# ── what is told to people ───────────────────────────────────────────────────
+
+
+def test_status_begins_with_what_is_wrong_and_exits_65(recalld: Command):
+    assert recalld("append", "--role", "user", "--text", "明天备份").code == 0
+    well = recalld("status")
+    assert (well.code, well.out.splitlines()[0]) == (0, "all is well; no supervisor runs, `recalld run` starts one.")
+    (recalld.root / "history.json").write_bytes(b"[{")
+    wrong = recalld("status")
+    assert (wrong.code, wrong.err) == (65, "")
+    assert wrong.out.startswith("history.json can't be read: it is not JSON at line 1, column 3; `recalld restore` puts")
+    assert json.loads(recalld("status", "--json").out)["trouble"]
+    assert recalld("restore").code == 0
+    assert recalld("status").out == well.out
+
+
+def test_commands_speak_chinese_where_memory_is_chinese(talked: Command):
+    (dated,) = talked.root.glob("memory/2026-01-29-*.md")
+    auto = {"LC_ALL": "C.UTF-8", "RECALLD_LANGUAGE": "auto"}
+    assert talked("status", **auto).out.startswith("一切正常；")
+    dated.write_bytes(b"---\nrecalld: 1\n")
+    assert talked("status", **auto).out.startswith("all is well;")
+
+
 # ── exit codes ───────────────────────────────────────────────────────────────
 
 WRONG = [
@@ -138,6 +162,19 @@ def test_cli_exits_64_with_one_sentence_for_a_wrong_argument(recalld):
     assert {words: done.code for words, done in found.items()} == dict.fromkeys(found, 64)
     assert {words: done.out for words, done in found.items()} == dict.fromkeys(found, "")
     assert [done.err for done in found.values() if not is_one_sentence(done.err)] == []
+
+
+def test_append_jsonl_adds_what_it_can_and_exits_65_after_a_bad_line(recalld):
+    good = {"role": "user", "text": "猫叫年糕", "id": "m1"}
+    lines = [json.dumps(good), "猫", json.dumps({"role": "user"}), json.dumps({**good, "id": "m2"})]
+    done = recalld("append", "--jsonl", stdin="\n".join(lines))
+    assert (done.code, done.out.split()) == (65, ["m1", "m2"])
+    assert done.err.splitlines() == [
+        "recalld: line 2 was left out: it is not JSON at line 1, column 1.",
+        "recalld: line 3 was left out: it has no text.",
+    ]
+    assert recalld("append", "--jsonl", stdin=json.dumps(good)).code == 0
+    assert [raw["id"] for raw in json.loads((recalld.root / "history.json").read_bytes())] == ["m1", "m2"]
 
 
 def test_cli_exits_64_and_suggests_init_for_a_missing_workspace(recalld, tmp_path):
@@ -256,11 +293,15 @@ FSCK = [
 ANSWERS = {
     "init": ("init", ["workspace", "new", "timezone"]),
     "append": ("append --role user --text 早上好", ["id"]),
+    "archive": ("archive", ["archived", "files"]),
     "status": (
         "status",
         ["workspace", "now", "timezone", "supervisor", "history", "unwritten", "datedFiles", "provider", "queue", "today"],
     ),
-    "plan": ("plan", ["at", "today", "due", "unwritten", "dated", "providerPausedUntil", "providerPausedBecause", "summaries"]),
+    "plan": (
+        "plan",
+        ["at", "today", "due", "nextRun", "unwritten", "dated", "providerPausedUntil", "providerPausedBecause", "summaries"],
+    ),
     "fsck": ("fsck", FSCK),
     "restore": ("restore", ["restored"]),
     "inject": ("inject --query 花生过敏", ["turn", "text", "tokens", "hits"]),
@@ -275,8 +316,10 @@ ANSWERS = {
     "index rebuild": ("index rebuild", ["read", "moved", "gone", "rebuilt", "shared", "unread", "files", "units", "bytes"]),
     "summary redo": ("summary redo 2026-01-20", ["group", "queued"]),
     "run": ("run --until-settled --no-worker", ["seen", "archived", "summaries", "trimmed", "waitingForRetry", "unfinished"]),
+    "model test": ("model test", ["model", "seconds", "error"]),
     "worker": ("worker --idle 0.2", ["group", "status"]),
 }
+AWAY = {"RECALLD_LLM_BASE_URL": "http://127.0.0.1:9/v1", "RECALLD_LLM_MODEL": "qwen-test"}
 
 
 def test_cli_has_exactly_the_commands_of_the_table_of_json_answers():
@@ -292,7 +335,7 @@ def test_cli_has_exactly_the_commands_of_the_table_of_json_answers():
 
 def test_cli_json_is_one_line_with_the_promised_keys(talked):
     for name, (words, keys) in ANSWERS.items():
-        done = talked(*words.split(), "--json")
+        done = talked(*words.split(), "--json", **(AWAY if name == "model test" else {}))
         assert done.code in {0, 69}, (name, done)
         assert done.out.count("\n") == 1, (name, done)
         answer = json.loads(done.out)
@@ -376,7 +419,7 @@ def test_cli_never_asks_the_supervisor_of_another_workspace(talked, tmp_path):
         ]
         found = [ended(talked.start(*words)) for words in ways]
 
-    assert found == [Ended(0, "", "")] * 2
+    assert [(one.code, one.out, "empty" in one.err) for one in found] == [(0, "", True)] * 2
 
 
 def test_cli_takes_the_time_from_option_now_before_recalld_now(recalld):

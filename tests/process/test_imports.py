@@ -1,5 +1,5 @@
 """
-What a turn waits for: the modules that `recalld inject` loads, with a supervisor running and without one.
+What hooks and turns wait for: the modules that a command loads, with a supervisor running and without one.
 
 Not by time, which is the machine's: a module that is not loaded costs nothing anywhere. The times stand in docs/explanation/benchmarks.md.
 """
@@ -41,7 +41,7 @@ def loaded(*words: str, command: Command, front: bool = True) -> set[str]:
     if front:
         done = ended(command.start("-w", str(command.root), *words, options=["-X", "importtime"]))
         assert done.code == 0, done.err
-        assert "花生" in done.out or "peanut" in done.out
+        assert done.out
         lines = done.err
     else:
         bare = [sys.executable, "-X", "importtime", "-c", "pass"]
@@ -61,23 +61,33 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Command:
     return made
 
 
-def test_inject_with_a_supervisor_imports_two_modules_and_no_dependency(command):
+ANSWERED = {
+    "inject in English": ("inject", "--query", "peanut butter"),
+    "inject in Chinese": ("inject", "--query", "花生 过敏"),
+    "search": ("search", "peanut"),
+    "get": ("get", "memory/allergy.md"),
+    "append": ("append", "--role", "user", "--text", "peanut"),
+    "status": ("status",),
+    "plan": ("plan",),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERED)
+def test_entry_with_a_supervisor_imports_two_modules_and_no_dependency(command, name):
     bare = loaded(command=command, front=False)
     with command.supervised():
-        english = loaded("inject", "--query", "peanut butter", command=command) - bare
-        chinese = loaded("inject", "--query", "花生 过敏", command=command) - bare
+        found = loaded(*ANSWERED[name], command=command) - bare
 
-    assert {name for name in english if name.startswith(("supervisor", "recalld"))} == {
+    assert {name for name in found if name.startswith(("supervisor", "recalld"))} == {
         "recalld",
         "supervisor",
         "supervisor.interfaces",
         "supervisor.interfaces.entry",
         "supervisor.interfaces.locate",
     }
-    outside = {name.partition(".")[0] for name in english} - set(sys.stdlib_module_names) - {"recalld", "supervisor"}
+    outside = {name.partition(".")[0] for name in found} - set(sys.stdlib_module_names) - {"recalld", "supervisor"}
     assert outside == set()
-    assert english & DEAR == set()
-    assert chinese == english
+    assert found & DEAR == set()
 
 
 def test_inject_in_english_imports_nothing_for_chinese_llm_or_terminal(command):
@@ -97,3 +107,26 @@ def test_get_imports_no_index(command):
     tops = {name.partition(".")[0] for name in loaded("get", "memory/allergy.md", command=command)}
 
     assert tops & (HEAVY | {"numpy", "rank_bm25", "tantivy", "Stemmer"}) == set()
+
+
+def test_append_imports_no_parser_no_search_and_no_summaries(command):
+    found = loaded("append", "--role", "user", "--text", "peanut", command=command)
+
+    assert {name.partition(".")[0] for name in found} & (
+        HEAVY - {"filelock"} | {"typer", "numpy", "tantivy", "Stemmer"}
+    ) == set()
+    assert {
+        name for name in found if name.startswith(("supervisor.index", "supervisor.recall", "supervisor.summaries"))
+    } == set()
+
+
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_version_and_help_load_no_store(command, option):
+    found = loaded(option, command=command)
+
+    assert {name for name in found if name.startswith("supervisor.")} & {
+        "supervisor.workspace",
+        "supervisor.protocol.config",
+        "supervisor.archive.journal",
+        "supervisor.index.index",
+    } == set()

@@ -46,7 +46,7 @@ class Running(Command):
     def ask(self, *argv: str) -> dict[str, Any] | None:
         """What the supervisor answers at its socket, None where nobody is there."""
         environ = {key: value for key, value in self.environ.items() if key.startswith("RECALLD_")}
-        request = {"version": 2, "argv": list(argv), "env": environ, "folder": folder_id(str(self.root))}
+        request = {"version": 3, "argv": list(argv), "env": environ, "folder": folder_id(str(self.root))}
         with socket.socket(socket.AF_UNIX) as line, contextlib.suppress(OSError):
             line.connect(str(self.root / ".recalld" / "socket"))
             line.sendall(json.dumps(request).encode() + b"\n")
@@ -111,20 +111,14 @@ def test_watcher_updates_the_index_after_saves_renames_and_deletions(running):
     assert (code, "Traceback" in said, "index_stale" in said) == (0, False, False)
 
 
-def test_socket_server_answers_the_commands_of_a_turn_and_no_others(running):
-    """Whoever reaches it may read; what writes or repairs is for who may run a command."""
-    assert running.ask("index", "status")["code"] == 0
-    for words in (
-        ["append", "--role", "user", "--text", "从门里来的话"],
-        ["restore"],
-        ["fsck", "--repair"],
-        ["run"],
-        ["status"],
-    ):
+def test_socket_server_answers_what_hooks_call_and_no_others(running):
+    for words in (["index", "status"], ["status"], ["plan"], ["append", "--role", "user", "--text", "从门里来的话"]):
+        assert running.ask(*words)["code"] == 0
+    assert "从门里来的话" in (running.root / "history.json").read_text(encoding="utf-8")
+    for words in (["restore"], ["fsck", "--repair"], ["run"], ["init"], ["summary", "redo", "2026-01-21"]):
         answer = running.ask(*words)
         assert (answer["code"], answer["out"]) == (64, "")
         assert answer["err"].startswith("recalld: ")
-    assert "从门里来的话" not in (running.root / "history.json").read_text(encoding="utf-8")
 
 
 def test_supervisor_makes_its_own_archived_messages_searchable(running):
@@ -137,7 +131,7 @@ def test_prepared_turn_follows_the_inbox_and_leaves_it_unchanged(running):
     running.save("inbox.json", text)
     name = f"20260131T020000000Z-{hashlib.sha256('消息-1'.encode()).hexdigest()[:12]}"
     found = until(lambda: running.turn(name, digest))
-    assert found["messages"][-1] == {"role": "user", "content": "备份放在 nas7 吗？"}
+    assert found["messages"][-1]["content"].endswith("\n\n备份放在 nas7 吗？")
     assert "nas7" in json.dumps(found["messages"][:-1])
     assert (running.root / "inbox.json").read_text(encoding="utf-8") == text
     # the input is reworded: the same turn, another version of the inbox

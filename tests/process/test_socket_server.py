@@ -27,26 +27,26 @@ if TYPE_CHECKING:
     from supervisor.interfaces.socket_server import Request
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
-GOOD = {"version": 2, "argv": ["search", "花生"], "env": {"RECALLD_X": "是"}, "folder": [7, 8]}
+GOOD = {"version": 3, "argv": ["search", "花生"], "env": {"RECALLD_X": "是"}, "folder": [7, 8]}
 #: What is no request, and what is said of it ("": nothing, since nothing is wrong with who asks so).
 REFUSED = {
-    "no keys": (b'{"version":2}\n', "argv"),
-    "argv is a text": (b'{"version":2,"argv":"search","env":{}}\n', "argv"),
-    "argv holds a number": (b'{"version":2,"argv":["search",5],"env":{}}\n', "argv"),
-    "no env": (b'{"version":2,"argv":["search"]}\n', "env"),
-    "env is a list": (b'{"version":2,"argv":["search"],"env":[]}\n', "env"),
-    "env holds null": (b'{"version":2,"argv":["search"],"env":{"A":null}}\n', "env"),
-    "no folder": (b'{"version":2,"argv":["search"],"env":{}}\n', "folder"),
-    "folder holds a text": (b'{"version":2,"argv":["search"],"env":{},"folder":["7",8]}\n', "folder"),
+    "no keys": (b'{"version":3}\n', "argv"),
+    "argv is a text": (b'{"version":3,"argv":"search","env":{}}\n', "argv"),
+    "argv holds a number": (b'{"version":3,"argv":["search",5],"env":{}}\n', "argv"),
+    "no env": (b'{"version":3,"argv":["search"]}\n', "env"),
+    "env is a list": (b'{"version":3,"argv":["search"],"env":[]}\n', "env"),
+    "env holds null": (b'{"version":3,"argv":["search"],"env":{"A":null}}\n', "env"),
+    "no folder": (b'{"version":3,"argv":["search"],"env":{}}\n', "folder"),
+    "folder holds a text": (b'{"version":3,"argv":["search"],"env":{},"folder":["7",8]}\n', "folder"),
     "deep": (b"[" * 100_000 + b"\n", "no JSON"),
     "huge": (b'"' + b"x" * (2 << 20) + b'"\n', "too long"),
     "binary": (bytes(range(256)).replace(b"\n", b"") + b"\n", "no JSON"),
     "a list": (b"[1]\n", "object"),
     "a number": (b"1" * 5000 + b"\n", "no JSON"),
-    "half a line": ('{"version":2,"argv":["花'.encode(), "no end"),
+    "half a line": ('{"version":3,"argv":["花'.encode(), "no end"),
     "two lines": (json.dumps(GOOD).encode() + b"\n{}\n", "no JSON"),
     "nothing": (b"", ""),
-    "another version": (b'{"version":1,"argv":["search"],"env":{}}\n', ""),
+    "another version": (b'{"version":2,"argv":["search"],"env":{}}\n', ""),
     "what is refused": (json.dumps({**GOOD, "argv": ["another"]}).encode() + b"\n", ""),
     "a bug": (json.dumps({**GOOD, "argv": ["bug"]}).encode() + b"\n", "KeyError"),
 }
@@ -283,7 +283,7 @@ def test_inject_answers_and_reports_a_stopped_supervisor_once(tmp_path):
     with recalld.supervised() as process:
         with socket.socket(socket.AF_UNIX) as line:
             line.connect(str(recalld.root / ".recalld" / "socket"))
-            assert said(line, b'{"version":2}\n') == b""
+            assert said(line, b'{"version":3}\n') == b""
         assert "榛子" in recalld("inject", "--query", "榛子过敏吗？").out
         process.send_signal(signal.SIGSTOP)
         try:
@@ -311,7 +311,12 @@ def test_run_answers_no_command_that_changes_the_user(tmp_path):
             with socket.socket(socket.AF_UNIX) as line:
                 line.settimeout(20)
                 line.connect(str(recalld.root / ".recalld" / "socket"))
-                request = {"version": 2, "argv": argv, "env": {}, "folder": folder_id(str(recalld.root))}
+                request = {
+                    "version": 3,
+                    "argv": argv,
+                    "env": {"RECALLD_LANGUAGE": "en"},
+                    "folder": folder_id(str(recalld.root)),
+                }
                 assert json.loads(said(line, json.dumps(request).encode() + b"\n"))["code"] == 64
     assert list(home.rglob("*")) == []
 

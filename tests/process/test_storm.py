@@ -27,7 +27,8 @@ def stormed(module: str, *words: str) -> str:
 @pytest.mark.process
 @pytest.mark.timeout(120)
 def test_pipeline_loses_and_duplicates_nothing_under_random_kills():
-    said = stormed("storm", "--kills", "15", "--seed", "7")
+    """Beside a program with a sliding window, and one that drops files of one name."""
+    said = stormed("storm", "--kills", "15", "--seed", "2")
 
     assert re.search(
         r"^15 kills, [1-9][0-9]* acknowledged messages, [0-9]+ saves, [1-9][0-9]* archive runs, 0 violations",

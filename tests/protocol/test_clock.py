@@ -19,6 +19,7 @@ from supervisor.protocol.clock import (
     read_instant,
     to_wire,
     utc_now,
+    why_no_instant,
 )
 from supervisor.protocol.errors import BadConfig
 
@@ -178,6 +179,30 @@ def test_find_zone_refuses_unknown_names_in_one_sentence(name: str) -> None:
 def test_find_zone_suggests_the_right_name_for_a_misspelling() -> None:
     with pytest.raises(BadConfig, match="'Asia/Shanghai'"):
         find_zone("Asia/Shanghia")
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("UTC+8", "Asia/Shanghai"),
+        ("GMT+8", "Asia/Shanghai"),
+        ("+0530", "Asia/Kolkata"),
+        ("utc-5", "America/New_York"),
+        ("UTC+14", "Pacific/Kiritimati"),
+        ("CST", "Asia/Shanghai' or 'America/Chicago"),
+        ("pst", "America/Los_Angeles"),
+        ("北京", "Asia/Shanghai"),
+        ("Asia/Beijing", "Asia/Shanghai"),
+    ],
+)
+def test_find_zone_suggests_places_whose_clocks_show_that_offset(written: str, meant: str) -> None:
+    with pytest.raises(BadConfig, match=f"such as '{meant}'"):
+        find_zone(written)
+
+
+def test_why_no_instant_distinguishes_an_early_time_from_none() -> None:
+    assert why_no_instant("1999-01-01", UTC) == "'1999-01-01' is before 2000, and no message is that old"
+    assert why_no_instant("昨天", UTC).startswith("'昨天' is no time; write it like 2026-")
 
 
 def test_machine_zone_tries_tz_then_timezone_file_then_localtime_then_utc(tmp_path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.protocol.config import Config, literal, load, render_default
+from supervisor.protocol.config import PLANNED, Config, literal, load, render_default
 from supervisor.protocol.errors import BadConfig
 from supervisor.protocol.settings import dotted, keys, read_duration, read_size, variable
 
@@ -93,7 +93,7 @@ def test_load_prefers_environment_variables_to_the_file() -> None:
     environ = {
         "RECALLD_RECALL_MAX_HITS": "0",
         "RECALLD_ARCHIVE_BACKOFF": "10s, 20s",
-        "RECALLD_TURNS_GREETING": "Yes",
+        "RECALLD_RECALL_HONEST_MISS": "Yes",
         "RECALLD_LANGUAGE": "en",
         "RECALLD_LLM_BASE_URL": "",
         "RECALLD_LLM_TEMPERATURE": "0",
@@ -104,7 +104,7 @@ def test_load_prefers_environment_variables_to_the_file() -> None:
     config = load(b'language = "zh"\n[recall]\nmax_hits = 9\n[llm]\nbase_url = "http://127.0.0.1:1/v1"', environ)
     assert config.recall.max_hits == 0
     assert config.archive.backoff == (timedelta(seconds=10), timedelta(seconds=20))
-    assert config.turns.greeting is True
+    assert config.recall.honest_miss is True
     assert config.language == "en"
     assert (config.llm.base_url, config.llm.temperature) == ("", 0.0)
     assert config.history.hard_bytes == 2_000_000
@@ -112,7 +112,7 @@ def test_load_prefers_environment_variables_to_the_file() -> None:
     assert config.archive.interval == timedelta(seconds=90)
 
 
-@pytest.mark.parametrize("place", KEYS, ids=dotted)
+@pytest.mark.parametrize("place", [place for place in KEYS if place not in PLANNED], ids=dotted)
 def test_load_accepts_the_default_of_every_key_from_file_and_environment(place: tuple[str, str]) -> None:
     section, name = place
     default = KEYS[place].default

@@ -211,11 +211,11 @@ def test_drop_box_takes_in_an_editors_file_once(world: World, editor: str) -> No
 
 
 def test_configuration_of_an_editor_says_the_same(world: World, editor: str) -> None:
-    world.put("recalld.toml", f"{render_default('Asia/Shanghai')}\n[tools]\nsearch_results = 9\n")
+    world.put("recalld.toml", f"{render_default('Asia/Shanghai')}\n[history]\nsoft_cap = 90\n")
     before = open_workspace(world.root, {}, world.clock).config
     save(world, "recalld.toml", editor)
     assert open_workspace(world.root, {}, world.clock).config == before
-    assert before.tools.search_results == 9
+    assert before.history.soft_cap == 90
 
 
 def test_prompt_of_an_editor_asks_the_same(world: World, editor: str) -> None:

@@ -15,6 +15,7 @@ from supervisor.protocol.clock import to_wire
 from supervisor.protocol.dated_file import Block, DatedFile, block_of, body_digest, parse_dated, render_dated
 from supervisor.protocol.errors import NewerFormat
 from supervisor.protocol.message import Message, digest_of_text, fingerprint_of, read_message, with_id, with_timestamp
+from tests.protocol.test_attachments import PNG, path
 from tests.protocol.values import FIELDS, TEXT
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
@@ -49,6 +50,42 @@ def test_render_dated_writes_comment_time_role_and_text_of_a_message():
     assert body(say("我对花生过敏，\n记一下。")) == (
         '\n<!-- {"id": "01J", "createdAt": "2026-01-28T01:02:00.000Z"} -->\n**09:02 user**\n\n我对花生过敏，\n记一下。\n'
     )
+
+
+PICTURE = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{path(PNG, 'png')}"}}
+CALL = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "泉州"}'}}
+
+
+def test_render_dated_shows_speaker_pictures_and_tools_as_lines():
+    seen = body(
+        say("看这张", name="小周", content=[{"type": "text", "text": "看这张"}, PICTURE]),
+        say("", "02J", "assistant", content=None, tool_calls=[CALL, CALL | {"id": "c2"}]),
+        say("晴", "03J", "tool", tool_call_id="c1"),
+    )
+    assert f"**09:02 user · 小周**\n\n看这张\n\n(image: {path(PNG, 'png')})\n" in seen
+    assert '**09:02 assistant**\n\n(call c1: weather {"city": "泉州"})\n(call c2: weather' in seen
+    assert seen.endswith("**09:02 tool**\n\n晴\n\n(result of c1)\n")
+    assert write(say("好", name="小周")).startswith("---\nrecalld: 2\n")
+
+
+@pytest.mark.parametrize("text", ["", "看这张", "(image: 不是图)", "```\n开着", " 空 ", "\x1b[2J", "a\n\n(call c1: weather)"])
+@pytest.mark.parametrize(
+    "fields", [{"content": [PICTURE]}, {"tool_calls": [CALL]}, {"name": "小周 · user**", "content": [PICTURE]}]
+)
+def test_parse_dated_takes_no_line_of_a_part_for_words(text, fields):
+    blocks = (say(text, **fields), say("别的", "02J"), say(text, "03J", "assistant", **fields))
+    assert read(write(*blocks)).blocks == blocks
+    assert read(write(*blocks).replace("\n\n", "\n\n\n")).blocks[1:2] == blocks[1:2]
+    without = "\n".join(line for line in write(say("好", **fields)).split("\n") if not line.startswith("("))
+    assert [block.text for block in read(without).blocks] == ["好"]
+
+
+def test_parse_dated_reads_a_file_of_the_first_format_as_it_was():
+    inline = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{'iVBORw0KGgo' * 9}"}}
+    old = write(say("看这张", content=[inline])).replace("recalld: 2", "recalld: 1")
+    old = old.replace(', "lines": 1', "").replace("\n(image)\n", "")
+    (block,) = read(old).blocks
+    assert (block.text, block.fields) == ("看这张", {"content": [inline]})
 
 
 def test_render_dated_writes_day_zone_and_count_into_the_header():
@@ -212,7 +249,7 @@ def test_parse_dated_returns_none_for_a_foreign_file(data):
 
 def test_parse_dated_refuses_a_file_of_a_newer_format():
     with pytest.raises(NewerFormat):
-        parse_dated(write(say("好")).replace("recalld: 1", "recalld: 2").encode(), HERE)
+        parse_dated(write(say("好")).replace("recalld: 1", "recalld: 3").encode(), HERE)
 
 
 # ── from history and back ────────────────────────────────────────────────────
@@ -256,7 +293,7 @@ def test_block_key_keeps_an_id_that_contains_a_tilde():
 
 MESSAGES = st.builds(
     lambda foreign, raw: {**foreign, **raw},
-    FIELDS,
+    FIELDS.filter(lambda foreign: "id" not in foreign),
     st.fixed_dictionaries(
         {"role": st.sampled_from(["user", "assistant", "agent", "tool"]) | TEXT.filter(str.strip)},
         optional={

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.protocol.errors import NewerFormat
-from supervisor.protocol.frontmatter import FORMAT, read_head, render_head
+from supervisor.protocol.frontmatter import DATED_FORMAT, FORMAT, read_head, render_head
 
 HERE = Path("memory/2026-01-28-nginx.md")
 FIELDS = {"recalld": str(FORMAT), "kind": "dated", "period": "2026-01-28", "zone": "Asia/Shanghai"}
@@ -49,7 +49,7 @@ def test_read_head_returns_a_file_without_valid_header_unchanged(text):
 
 def test_read_head_refuses_a_newer_format_and_names_the_file():
     with pytest.raises(NewerFormat, match="upgrade recalld") as caught:
-        read_head(f"---\nrecalld: {FORMAT + 1}\nkind: dated\n---\n", HERE)
+        read_head(f"---\nrecalld: {DATED_FORMAT + 1}\nkind: dated\n---\n", HERE)
     assert caught.value.path == HERE
     assert caught.value.exit_code == 78
 

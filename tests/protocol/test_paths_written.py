@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import re
 import signal
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,9 +18,11 @@ from supervisor.interfaces.socket_server import serve_socket
 from supervisor.protocol.paths import QUEUE_FOLDERS, WORKERS, WorkspacePaths, period_of_name
 from supervisor.protocol.period import day
 from supervisor.service.lock import supervisor_lock
+from supervisor.service.round import archive_now
 from supervisor.workspace import make_workspace
 from tests.llm.server import Act, Server
 from tests.llm.shop import SENTENCES
+from tests.protocol.test_attachments import PNG
 from tests.world import GOOD_SUMMARY, IN_SHANGHAI, FaultyDisk, World, at, message, message_on
 from worker.providers import choose
 
@@ -32,7 +36,7 @@ PROPERTIES = sorted(name for name in vars(WorkspacePaths) if isinstance(getattr(
 #: What WorkspacePaths names and recalld only reads, and why.
 READ_ONLY = {"inbox": "the assistant writes what waits for a turn (docs/reference/protocol.md, 7)"}
 #: Folders in which every file belongs to what the folder is named for.
-FOLDERS = ("turns", "pieces", "quarantine", "previous", "drop_box", "replaced")
+FOLDERS = ("attachments", "turns", "pieces", "quarantine", "previous", "drop_box", "replaced")
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,11 @@ class RecordingDisk(FaultyDisk):
     """A disk that says which names were made on it."""
 
     def names_made(self, root: Path) -> set[str]:
-        made = {path for call, path in self.made if call in {"create", "open_append", "rename", "rename_new", "mkdir", "lock"}}
+        made = {
+            path
+            for call, path in self.made
+            if call in {"create", "open_append", "link", "rename", "rename_new", "mkdir", "lock"}
+        }
         inside = {path for path in made if path is not None and path.is_relative_to(root) and path != root}
         return {path.relative_to(root).as_posix() for path in inside if not re.fullmatch(r"\..*\.tmp", path.name)}
 
@@ -74,6 +82,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
             signals_as_they_were(),
         ):
             model_at_work(world, server)
+            archived_at_once(world)
             tree = {path.relative_to(root).as_posix() for path in root.rglob("*")}
         yield Life(world, frozenset(tree - {"inbox.json"} | disk.names_made(root)))
 
@@ -91,7 +100,7 @@ def talk_and_summaries(world: World) -> None:
     world.events = world.ws.events = EventLog(world.paths.log, world.clock, world.ws.config.log)
     world.model.script = lambda *_: GOOD_SUMMARY
     world.write([message_on(day) for day in ("2025-12-03", "2026-01-10", "2026-01-30")])
-    world.append({"role": "user", "text": "周五的部署取消。"})
+    world.append({"role": "user", "text": "周五的部署取消。", "images": [base64.b64encode(PNG).decode()]})
     world.drop("phone.json", message("dropped", "2026-01-30T20:00"))
     world.settle()
     world.model.script = lambda *_: f"{GOOD_SUMMARY}\n\n- 证书也要续。"
@@ -134,6 +143,18 @@ def model_at_work(world: World, server: Server) -> None:
     world.round("all")
     world.worker(model=choose(world.ws.config, {})).run(0, lambda _: None)
     world.round("all")
+
+
+def archived_at_once(world: World) -> None:
+    """A command asks the running supervisor to archive everything, and waits for it."""
+    world.add(message_on("2026-01-14"))
+    supervisor = world.supervisor()
+    command = threading.Thread(target=archive_now, args=(world.ws, world.clock()))
+    command.start()
+    while command.is_alive():
+        if world.ws.files.disk.stat(world.paths.archive_request):
+            supervisor.tick(world.clock())
+        command.join(0.01)
 
 
 @contextlib.contextmanager
@@ -207,7 +228,7 @@ def test_paths_of_others_are_read_and_never_written(life: Life, name: str) -> No
 def test_paths_with_an_argument_name_what_a_life_writes(life: Life) -> None:
     paths, then = life.world.paths, at("2026-01-30T09:00").date()
     assert life.has(paths.worker_lock(0))
-    assert life.has(paths.dated("2026-01-30-nginx.md"))
+    assert life.has(paths.dated("2026-01-30-nginx-guomin-huasheng.md"))
     assert life.has(paths.original("2026-01-10-nginx.md"))
     assert life.has(paths.summary(day(then.replace(day=10))))
     assert all(life.has(folder) for folder in paths.folders)

@@ -11,12 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from supervisor.context.render import BETWEEN, HEADER, NOTE
+from supervisor.context.render import BETWEEN, FENCE, HEADER, NOTE
+from supervisor.text.redact import HIDDEN
 from tests.context.passages import TEXTS
 from tests.context.test_render import FORGED, UNSEEN
 from tests.world import WITHOUT_MODEL, World, at, message
 
-TAG = re.compile(r"\[([^\[\]\n#]+)#L(\d+)(?:-L(\d+))?\] (.*)")
+TAG = re.compile(r"\[([^\[\]\n#]+)(?:#L(\d+)(?:-L(\d+))?)?\](?: （[^（）]*日星期.）)?(?: (.*))?")
+SPEAKER = re.compile(r"(?:user|assistant|system): ?")
 #: Everything stored is about this, so that the question finds it.
 TOPIC = "花生过敏"
 
@@ -39,20 +41,27 @@ def _store(root, said, written, remembered):
 
 
 def _is_harmless(root, block):
-    """Every line but the first two is one entry: a tag of a file and of lines that are there, and words that forge nothing."""
-    header, note, *entries, end = block.split("\n")
-    assert (header, note, end) == (HEADER, NOTE["zh"], "")
-    for entry in entries:
+    """Below header and note are entries: a tag of a file and of lines that are there, and words that forge nothing."""
+    header, *lines, end = block.split("\n")
+    assert (header, end) == (HEADER, "")
+    if lines[0] == NOTE["zh"]:
+        del lines[0]
+    while lines:
+        entry = lines.pop(0)
         match = TAG.fullmatch(entry)
         assert match, entry
         path, first, last, words = match.groups()
-        lines = (
-            (root / unquote(path)).read_bytes().decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n").split("\n")
-        )
-        assert 1 <= int(first) <= int(last or first) <= len(lines)
-        for part in words.split(BETWEEN):
-            assert not FORGED.search(part.removeprefix("assistant: ").removeprefix("system: ").replace("[truncated]", ""))
         assert not UNSEEN.search(entry)
+        stored = (root / unquote(path)).read_bytes().decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+        assert not first or 1 <= int(first) <= int(last or first) <= len(stored.split("\n"))
+        parts = (words or "").split(BETWEEN)
+        if lines and lines[0] == FENCE:
+            close = lines.index(FENCE, 1)
+            parts += lines[1:close]
+            del lines[: close + 1]
+        for part in parts:
+            assert not FORGED.search(SPEAKER.sub("", part, count=1).replace("[truncated]", ""))
+            assert not UNSEEN.search(part)
 
 
 @pytest.mark.parametrize("hit", ["file", "line"])
@@ -68,8 +77,8 @@ def test_memory_block_lets_no_stored_text_forge_a_tag_or_an_entry(hit, said, wri
         assert not world.events.of("error")
         if block:
             _is_harmless(root, block)
-        if said:
-            assert TOPIC in block
+        if said:  # words that look like a secret's are hidden
+            assert TOPIC in block or HIDDEN["zh"] in block
 
 
 @pytest.mark.parametrize("hit", ["file", "line"])

@@ -68,3 +68,9 @@ def test_change_detector_ignores_the_inbox_but_reports_the_history(world, look):
     assert not look.near_changed()
     world.write([])
     assert look.near_changed()
+
+
+def test_change_detector_reports_the_end_of_a_models_pause(world, look):
+    world.ws.task_queue.note_provider({"failures": 0})
+    assert look.near_changed()
+    assert not look.near_changed()

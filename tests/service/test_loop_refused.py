@@ -35,6 +35,7 @@ SITES = (
     "run > near_changed",
     "run > check",
     "_tree_changed > tree_changed",
+    "tick > stat",
     "_next_retry > provider_state",
     "_next_retry > failures",
     "_restore_when_quiet > stat",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 
-from tests.world import World, message, talk, unreachable
+from tests.world import World, at, message, talk, unreachable
 
 
 def asked(world: World) -> tuple[dict[str, object], dict[str, object]]:
@@ -132,3 +133,22 @@ def test_plan_lists_the_month_instead_of_its_days_on_the_first(world):
     world.round("all")
     assert [one["group"] for one in world.plan()["summaries"]] == ["day-2025-12-20", "day-2025-12-10"]
     assert [one["group"] for one in world.forward(days=1).plan()["summaries"]] == ["month-2025-12"]
+
+
+def test_status_and_plan_name_the_time_of_the_next_run(world):
+    def next_runs():
+        return {found["nextRun"] for found in asked(world)}
+
+    assert next_runs() == {None}
+    world.add(*talk("2026-01-31T09:58", 2))
+    world.round()
+    assert next_runs() == {"2026-01-31T07:58:00.000Z"}
+    world.clock.now = at("2026-01-31T15:57:59")
+    assert world.plan()["due"] is None
+    world.forward(seconds=1)
+    assert (world.plan()["due"], next_runs()) == ("interval", {"2026-01-31T07:58:00.000Z"})
+    world.round()
+    assert next_runs() == {None}
+    world.add(*talk("2026-01-31T15:58", 101, timedelta(seconds=1)))
+    world.intake()
+    assert (world.plan()["due"], next_runs()) == ("count", {"2026-01-31T07:58:00.000Z"})

@@ -15,7 +15,7 @@ from tests.simulation.disk import never
 from tests.simulation.others import empty_quarantine, heal, kept, mend
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from tests.simulation.talk import WindowMessage
     from tests.simulation.world import SimulatedWorld
@@ -63,6 +63,10 @@ def judge(world: SimulatedWorld, *, calm: bool = False) -> list[str]:
     wrong = [line for line in wrong if not (line.endswith("are in no dated file") and line.partition(",")[0] in twins)]
     if world.behind:
         wrong = [line for line in wrong if "a task with its words is in flight" not in line]
+    # a summary that needs no other, or not yet, goes on naming a second file; of each file that is old one that names it is asked
+    wrong = [line for line in wrong if not (line.startswith("summary ") and _names_any(line, world.set_aside))]
+    if world.is_arriving:  # what was written before its first file came is written twice until `fsck --repair`
+        wrong = [line for line in wrong if line.startswith("LOST")]
     for path, data in world.own.items():
         if world.disk.bytes_of(path) != data:
             wrong.append(f"{path}, a person's own, was changed")
@@ -74,6 +78,10 @@ def judge(world: SimulatedWorld, *, calm: bool = False) -> list[str]:
     ]
     wrong += [f"{path} was summarised beside itself, though only its line ends were changed" for path in beside]
     return wrong
+
+
+def _names_any(line: str, names: Collection[str]) -> bool:
+    return any(word.rstrip(",") in names for word in line.split())
 
 
 def _counts(world: SimulatedWorld) -> dict[str, tuple[int, int]]:
@@ -111,10 +119,12 @@ def _journal(data: bytes) -> set[tuple[str, str]]:
             fields = json.loads(line)
         except ValueError:
             continue
-        if "seen" in fields:
-            identity, text = str(fields["seen"].get("id", "")), text_of(fields["seen"])
+        renumbered = fields.get("renumbered", ())
+        for raw in (*([fields["seen"]] if "seen" in fields else ()), *(raw for raw, *_ in renumbered)):
+            identity, text = str(raw.get("id", "")), text_of(raw)
             found[identity, sha16(text.encode("utf-8", "surrogatepass"))] = (identity, text)
-        for identity, words, *_ in (*fields.get("written", ()), *fields.get("dropped", ())):
+        gone = (*fields.get("written", ()), *fields.get("dropped", ()), *(key for _, *key in renumbered))
+        for identity, words, *_ in gone:
             found.pop((identity, words), None)
     return set(found.values())
 
@@ -175,6 +185,8 @@ def settled(world: SimulatedWorld) -> list[str]:
     """Return what is wrong when the faults have ended: three rounds must bring everything to rest."""
     world.disk.crash_at = None
     heal(world)
+    for program in world.programs:
+        program.finish()
     for _ in range(4 if world.owed else 0):  # what a slow writer has left is kept in quarantine
         world.advance(timedelta(seconds=61))
         world.tick()
@@ -197,6 +209,12 @@ def settled(world: SimulatedWorld) -> list[str]:
     for _ in range(3 if world.disk.has("history.json.bak") and not world.disk.has("history.json") else 0):
         world.advance(timedelta(minutes=2))  # it was moved away: the backup comes in its place, after a quiet minute as well
         world.tick()
+    if world.is_arriving:
+        while _settle(world):
+            pass
+        assert world.life
+        done = world.life.app.repair()
+        world.is_arriving, world.set_aside = False, {*done.set_aside, *done.doubles}
     did = []
     while not did or (did[-1] and len(did) < 9):
         did.append(_settle(world))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from supervisor.text.word_frequency import telling_words
 from tests.summaries.quality_cases import BAD
 from worker.providers import Completion, ProviderError, Usage
 
@@ -34,6 +35,8 @@ _ERRORS: dict[str, tuple[Reason, str]] = {
     "refusal": ("refused", "the server's filter refused it"),
     "too long": ("input", "the prompt is longer than the model's context"),
 }
+#: Words of the prompt that a good summary tells, at most.
+_TOLD = 60
 
 
 class Extracts:
@@ -90,6 +93,8 @@ class ScriptedModel:
             return self._rng.choice(("无需记录", "Nothing to record.", "**无需记录**"))
         if mood == "echo":
             return prompt[: self._rng.choice((80, 900))]
+        words = sorted(telling_words(prompt))
+        told = words[:: 1 + len(words) // _TOLD]
         if "用中文写" in prompt:
-            return f"## 那几天的事\n\n改了第 {self.calls} 版配置，备份放在 /srv/backup，周四下午开会。"
-        return f"## What happened\n\nVersion {self.calls} of the configuration was set, and the backup moved to /srv/backup."
+            return f"## 那几天的事\n\n改了第 {self.calls} 版配置，备份放在 /srv/backup，还说到{'、'.join(told)}。"
+        return f"## What happened\n\nVersion {self.calls} was set, the backup moved to /srv/backup; {', '.join(told)} came up."

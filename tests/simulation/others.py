@@ -175,7 +175,7 @@ def delete_block(world: SimulatedWorld) -> None:
         return
     _tidy(world, path)
     data = world.disk.bytes_of(path) or b""
-    words = _words(data)
+    words = words_of(data)
     start = data.rfind(b"\n<!-- {")
     if start < 0 or not words:
         return
@@ -195,7 +195,7 @@ def delete_file(world: SimulatedWorld) -> None:
     _tidy(world, path)
     data = world.disk.bytes_of(path) or b""
     world.watch.taken(world.clock())
-    world.deleted.update(_words(data))
+    world.deleted.update(words_of(data))
     world.disk.remove(path)
     world.touched.add(path)
     name = path.rpartition("/")[2]
@@ -225,6 +225,16 @@ def move_back(world: SimulatedWorld) -> None:
 
 def delete_state(world: SimulatedWorld) -> bool:
     """Delete .recalld/, when all that is promised stands in the files; the supervisor notices and ends."""
+    if not is_all_in_files(world):
+        return False
+    world.disk.remove_tree(".recalld")
+    world.forgetful = True
+    world.watch.spent.clear()  # what the day has had is remembered there
+    return True
+
+
+def is_all_in_files(world: SimulatedWorld) -> bool:
+    """Tell whether all that is promised stands in history.json or in a dated file, so that the journal can go."""
     here = {(str(one.get("id")), one.get("text")) for one in world.history() or ()}
     here |= world.filed().keys()
     texts = {text for _, text in here}
@@ -232,17 +242,12 @@ def delete_state(world: SimulatedWorld) -> bool:
         return False  # a program may still be writing what is nowhere else
     if world.boxed.keys() - world.in_drop_box():
         return False  # what was dropped has been taken in, and may stand in the journal alone
-    if (
+    return not (
         world.unseen
         or world.owed
         or any((one.id, one.text) not in here if one.id else one.text not in texts for one in kept(world))
         or any(met and text not in texts for text, (met, _) in world.repeated.items())
-    ):
-        return False
-    world.disk.remove_tree(".recalld")
-    world.forgetful = True
-    world.watch.spent.clear()  # what the day has had is remembered there
-    return True
+    )
 
 
 def empty_quarantine(world: SimulatedWorld) -> None:
@@ -297,7 +302,7 @@ def kept(world: SimulatedWorld) -> list[WindowMessage]:
     ]
 
 
-def _words(data: bytes) -> list[tuple[str, str]]:
+def words_of(data: bytes) -> list[tuple[str, str]]:
     try:
         found = read_dated(data)
     except (Unreadable, ValueError):

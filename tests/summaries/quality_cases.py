@@ -16,6 +16,49 @@ EN: Final[dict[str, Any]] = {
     "material_language": "en",
     "material": "user: the home server is called taro, its backups go to the external disk. assistant: noted. user: the cat is vaccinated on Friday.",
 }
+#: A day of twenty-six messages, of which a summary has something to say.
+TALK_EN: Final[dict[str, Any]] = {
+    "material_language": "en",
+    "material": "\n".join(
+        f"user: {fact}\nassistant: Got it, I will keep that in mind."
+        for fact in (
+            "The greenhouse heater broke last night, the thermostat showed 4 degrees.",
+            "I ordered a replacement from Harwick, invoice 2209, it costs 184 euros.",
+            "Priya waters the tomatoes while I am in Lisbon from 12 March.",
+            "My brother Tomasz borrowed the trailer; he returns it on Sunday.",
+            "The vet says Biscuit needs insulin twice a day, 3 units with breakfast.",
+            "We chose the slate tiles for the bathroom, the plumber starts on the 20th.",
+            "I am allergic to penicillin, please remember that for the insurance form.",
+            "The violin lesson moves to Thursday at 17:30 because of the orchestra.",
+            "Router password changed, the new label is under the keyboard.",
+            "Our landlord Mr Okafor raised the rent to 1,240 a month.",
+            "I finished the chapter about glaciers and sent it to the editor.",
+            "The passport expires in August, the consulate wants two photographs.",
+            "Marathon training: 32 kilometres along the canal, the knee held.",
+        )
+    ),
+}
+TALK_ZH: Final[dict[str, Any]] = {
+    "material_language": "zh",
+    "material": "\n".join(
+        f"用户：{fact}\n助手：好的，已经记下了。"
+        for fact in (
+            "暖房的加热器昨晚坏了，温控器显示 4 度。",
+            "我在海尔订了新的，发票 2209，一共 184 元。",
+            "我去里斯本的时候，邻居小温帮忙浇番茄。",
+            "弟弟借走了拖车，周日还。",
+            "兽医说饼干要打胰岛素，一天两次，每次 3 个单位。",
+            "浴室选了石板瓷砖，水管工 20 号开工。",
+            "我对青霉素过敏，填保险表格的时候要写上。",
+            "小提琴课改到周四 17:30，因为乐团排练。",
+            "路由器的密码换了，新标签贴在键盘下面。",
+            "房东欧阳先生把房租涨到 1240 元。",
+            "冰川那一章写完了，已经发给编辑。",
+            "护照八月到期，领事馆要两张照片。",
+            "马拉松训练：沿运河跑了 32 公里，膝盖没事。",
+        )
+    ),
+}
 MARKS: Final[dict[str, Any]] = {
     "prompt_marks": (
         "保留姓名、路径、数字和日期，不写空话。",
@@ -218,6 +261,15 @@ BAD: Final[list[tuple[str, str, str, dict[str, Any]]]] = [
     ("nul", "备份\0改到每天 03:30。", "refused", {}),
     ("escape", "\x1b[31m备份改到每天 03:30。\x1b[0m", "refused", {}),
     ("half a character", "备份改到每天 03:30 \ud83d。", "refused", {}),
+    # -- less than an extract would say
+    ("noted", "Okay, noted.", "vague", TALK_EN),
+    ("noted zh", "好的，都已经了解并记录在案。", "vague", TALK_ZH),
+    ("noted, whole", "I have taken note of everything that was said and will keep it in mind.", "vague", TALK_EN),
+    ("generalities", "The user talked about their home, their family and some plans.", "vague", TALK_EN),
+    ("generalities zh", "用户和助手聊了生活中的一些事情，助手都作了回应。", "vague", TALK_ZH),
+    ("generalities in a section", "## Summary\n\nThe user and the assistant discussed various topics.", "vague", TALK_EN),
+    ("generalities in a section zh", "## 总结\n\n用户分享了近况，助手表示会记住。", "vague", TALK_ZH),
+    ("one fact of thirteen", "The user said that the rent was raised.", "vague", TALK_EN),
     ("too long", "。".join(f"第 {n} 件事是把 {n * n} 号箱子搬到 {n % 7} 楼" for n in range(600)), "refused", {}),
 ]  # fmt: skip
 
@@ -285,6 +337,10 @@ GOOD: Final[list[tuple[str, str, dict[str, Any]]]] = [
     ("long month zh", "\n\n".join(f"## 第 {n} 周\n\n- 周{'一二三四五六日'[n % 7]}见了第 {n} 位房客，租金谈到 {3000 + n * 37} 元\n- 记账：水费 {n * 3}.5，电费 {n * 11}.2\n- 读完《海边的第 {n} 章》，喜欢灯塔那一段" for n in range(1, 31)), ZH),
     ("long month en", "\n\n".join(f"### {n} May\n\nRan {n % 9 + 2} km along the canal in {n * 3 % 40 + 12} minutes. Read chapter {n} of the atlas and wrote {n * 41} words." for n in range(1, 32)), EN),
     ("every day alike", "\n".join(f"- 1 月 {n} 日跑步 {3 + n % 5} 公里" for n in range(1, 32)), ZH),
+    ("short for its talk en", "## Home\n\nThe heater broke and a new one is ordered; the rent is 1,240 now.", TALK_EN),
+    ("short for its talk zh", "## 家里\n\n加热器坏了，订了新的；房租涨到 1240 元。", TALK_ZH),
+    ("prose of its talk en", "Biscuit gets insulin, Tomasz has the trailer until Sunday, and Priya waters the tomatoes during Lisbon.", TALK_EN),
+    ("prose of its talk zh", "饼干要打胰岛素；弟弟周日还拖车；去里斯本时邻居小温浇番茄；对青霉素过敏。", TALK_ZH),
     # -- shape
     ("list without full stops", "- 备份每天 03:30\n- 旧的保留 14 天\n- 周五打疫苗\n- 房租 3200 元", ZH),
     ("list with some full stops", "- 备份每天 03:30。\n- 旧的保留 14 天\n- 周五打疫苗。\n- 房租 3200 元", ZH),

@@ -257,6 +257,20 @@ def test_collect_rejects_an_invalid_text_and_keeps_the_messages(world, text):
     assert world.flags() == [False]
 
 
+def test_collect_refuses_a_text_that_says_less_than_an_extract(world):
+    said = [
+        message(f"m{i}", f"2026-01-10T{9 + i // 6:02}:{i % 6 * 10:02}", f"第 {i} 号箱子里是{what}，放在阁楼东侧的架子上")
+        for i, what in enumerate(("瓷器", "棉被", "相册", "滑雪板", "字典", "灯笼", "茶壶", "帐篷", "毛线", "邮票", "风筝") * 2)
+    ]
+    world.write(said)
+    world.round("all")
+    deliver(world, done(the_task(world), "Okay, noted."))
+    world.round("all")
+    assert world.summaries() == []
+    failure = world.ws.failures()["day-2026-01-10"]
+    assert (failure.attempts, failure.reason) == (1, "vague")
+
+
 def test_collect_accepts_an_empty_summary_only_for_small_talk(world):
     """`无需记录` is a valid outcome, and must not lose a day."""
     world.model.script = lambda _task, _blocks: "无需记录。"

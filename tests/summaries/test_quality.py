@@ -19,7 +19,7 @@ from tests.summaries.quality_cases import BAD, EN, GOOD, GOOD_EN, GOOD_ZH, NOT_N
 from worker.providers.extractive import extract
 
 #: Why a text is rejected; never the provider's fault, which would make every group wait.
-REASONS = ("empty", "refused", "truncated", "input")
+REASONS = ("empty", "refused", "truncated", "input", "vague")
 NINE = datetime(2026, 6, 20, 1, 0, tzinfo=UTC)
 
 #: Pieces that the rules look for, to be put together at random.

@@ -147,3 +147,10 @@ def test_redacted_finds_a_secret_after_a_word_of_300000_characters(word: str) ->
 def test_redacted_ends_after_a_label_and_300000_blanks(label: str) -> None:
     text = label + " " * 300_000 + "，"
     assert redacted(text) == text
+
+
+def test_redacted_shows_the_name_of_a_picture_and_no_other_long_hex():
+    name = "attachments/6b7fa434f92a8b80aab02d9bf1a12e49.png"
+    assert redacted(f"钥匙 (image: {name})") == f"钥匙 (image: {name})"
+    assert "6b7f" not in redacted("钥匙 6b7fa434f92a8b80aab02d9bf1a12e49")
+    assert "6b7f" not in redacted("attachments/6b7fa434f92a8b80aab02d9bf1a12e496b7fa434f92a8b80.png")

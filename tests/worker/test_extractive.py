@@ -11,8 +11,8 @@ from supervisor.protocol.dated_file import Block
 from supervisor.protocol.summary_file import SOURCES, Source, Summary, parse_summary, render_summary
 from supervisor.text.small_talk import is_chitchat
 from worker.providers import choose
-from worker.providers.extractive import LIMITS, Extractive, extract
-from worker.providers.sentences import cut, sentences, substance
+from worker.providers.extractive import LIMITS, MONTH_LINES, Extractive, extract
+from worker.providers.sentences import cut, sentences
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 MORNING = datetime(2026, 6, 20, 1, 0, tzinfo=UTC)  # 09:00 in Shanghai
@@ -46,8 +46,8 @@ TOFU = (
 
 def test_extract_quotes_facts_verbatim_with_their_local_time():
     text = day(*TOFU)
-    assert "- 09:00 家里的小服务器叫 tofu，Debian 12，SSH 端口 2222。" in text
-    assert "- 09:04 备份用 restic 0.16.4，每天 03:30 推到 /mnt/usb-bak，脚本是 /srv/backup/nightly.sh" in text
+    assert "- 09:00 用户：家里的小服务器叫 tofu，Debian 12，SSH 端口 2222。" in text
+    assert "- 09:04 用户：备份用 restic 0.16.4，每天 03:30 推到 /mnt/usb-bak，脚本是 /srv/backup/nightly.sh" in text
     assert "决定以后一律用 pnpm，不用 npm 了" in text
     assert "周棠对榛子过敏，9 月 26 日中午聚餐记得看配料表" in text
 
@@ -64,42 +64,65 @@ def test_extract_states_its_kind_and_counts_in_the_language_of_the_talk():
     assert english.startswith("> Extract: no model was used; these are the words of 2 of 2 messages.\n")
 
 
-def test_extract_names_headings_with_words_of_the_messages():
-    text = day(
-        ("user", "shelfmark 要支持 Kobo 导入，shelfmark 的 CSV 导出推迟到 0.5"),
-        ("user", "shelfmark 的 Kobo 导入有人提了 PR #57"),
-    ) + day(("user", "尿酸 468，沈医生说尿酸高要停啤酒三个月"), ("user", "尿酸 10 月 22 日复查"))
-    headings = [line for line in text.split("\n") if line.startswith("## ")]
-    assert "shelfmark" in headings[0]
-    assert "尿酸" in headings[1]
+def headings(text):
+    return [line[3:] for line in text.split("\n") if line.startswith("## ")]
+
+
+@pytest.mark.parametrize(
+    ("said", "heading"),
+    [
+        (("中午去吃了阿满面线糊，要了一碗加醋肉的", "阿满面线糊在洛阳桥北边，下午两点就收摊"), "阿满面线糊"),
+        (("尿酸 468，沈医生说要停啤酒三个月", "10 月 22 日复查尿酸"), "尿酸"),
+        (("柳汀花园的房租 5400，中介费 2700", "8 月 25 日搬进柳汀花园"), "柳汀花园"),
+        (("The support group met on Friday at six.", "I joined a support group in Leeds."), "support group"),
+        (("I painted the kitchen on Monday.", "We bought a lamp for the kitchen, 40 euros."), "kitchen"),
+    ],
+)
+def test_extract_heading_is_a_noun_phrase_that_its_lines_share(said, heading):
+    assert headings(day(*(("user", text) for text in said))) == [heading]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ("Yup, the effect was a joy.", "I sold the car in May.", "My sister lives in Leeds now."),
+        ("我把 3 号柜子修好了", "周五去给猫打疫苗", "房租涨到 3200 元"),
+        ("The amazing and the best, I moved to Leeds.", "I went to the amazing and the best of May."),
+        ("我会去 3 号楼", "我会修 5 号柜子", "我会带 7 把椅子"),
+        ("My family motivates me to run 5 km.", "My sister motivates us to swim in May."),
+        ("猫の病院は木曜日に休みです。", "猫の薬を木曜日にもらいました。"),
+    ],
+)
+def test_extract_has_no_heading_where_its_lines_share_no_noun(said):
+    text = day(*(("user", words) for words in said))
+    assert len(bullets(text)) == len(said)
+    assert headings(text) == []
 
 
 def test_extract_puts_two_topics_under_two_headings():
-    text = extract(
-        talk(("user", "备份脚本 nightly.sh 在 tofu 上跑，restic 备份到 /mnt/usb-bak"), ("user", "tofu 的 restic 备份保留 7 天"))
-        + talk(
-            ("user", "柳汀花园的房租 5400，中介费 2700"),
-            ("user", "柳汀花园的房租押一付三，8 月 25 日搬"),
-            start=MORNING + timedelta(hours=9),
-        ),
-        period="2026-06-20",
-        zone=SHANGHAI,
-        kind="day",
+    text = day(
+        ("user", "备份脚本 nightly.sh 用 restic 推到 /mnt/usb-bak"),
+        ("user", "柳汀花园的房租 5400，中介费 2700"),
+        ("user", "restic 的备份脚本保留 7 天"),
+        ("user", "柳汀花园的房租押一付三，8 月 25 日搬"),
+        ("user", "我对花生过敏"),
     )
-    first, second = text.split("\n## ")[1:]
-    assert "restic" in first
-    assert "柳汀花园" not in first
+    rest, first, second = re.split("\n## .*\n", text)
+    assert "花生" in rest
+    assert "nightly.sh" in first
+    assert "7 天" in first
     assert "5400" in second
+    assert "8 月 25 日" in second
 
 
 def test_extract_quotes_a_short_answer_with_its_question():
     text = day(("assistant", "你那张书桌是榆木的吗？"), ("user", "是的，1.6 米，拆不了"))
-    assert "- 09:02 助手：你那张书桌是榆木的吗？ → 是的，1.6 米，拆不了" in text
+    assert "- 09:02 助手：你那张书桌是榆木的吗？ → 用户：是的，1.6 米，拆不了" in text
 
 
 def test_extract_keeps_a_bare_yes_with_the_proposal_it_answers():
     text = day(("assistant", "要不要把例会改到周五下午三点？"), ("user", "好的"))
-    assert "- 09:02 助手：要不要把例会改到周五下午三点？ → 好的" in text
+    assert "- 09:02 助手：要不要把例会改到周五下午三点？ → 用户：好的" in text
 
 
 def test_extract_quotes_a_dependent_sentence_with_the_one_before():
@@ -107,7 +130,7 @@ def test_extract_quotes_a_dependent_sentence_with_the_one_before():
     assert "院子里种了一棵枇杷树。它是 2019 年 5 月 21 日爷爷从塘栖带回来的。" in text
 
 
-def test_extract_reduces_code_and_tracebacks_to_their_key_line():
+def test_extract_keeps_of_code_and_tracebacks_the_last_error_alone():
     text = day(
         ("user", "看这个：\n```python\nimport os\n\ndef dedupe(highlights):\n    seen = set()\n    return seen\n```"),
         (
@@ -115,17 +138,24 @@ def test_extract_reduces_code_and_tracebacks_to_their_key_line():
             '又挂了\nTraceback (most recent call last):\n  File "a.py", line 1, in <module>\n    open(x)\nUnicodeDecodeError: 0xbe',
         ),
     )
-    assert "`def dedupe(highlights):`" in text
     assert "`UnicodeDecodeError: 0xbe`" in text
-    assert "import os" not in text
-    assert "seen = set()" not in text
+    for code in ("import os", "def dedupe", "seen", "return"):
+        assert code not in text
     assert "Traceback" not in text
 
 
 def test_sentences_joins_a_short_list_with_its_introduction():
     assert sentences("签之前要弄清三件事：\n\n- 榆木桌搬不搬得上\n- 中介费谁出\n") == [
-        "签之前要弄清三件事： 榆木桌搬不搬得上；中介费谁出"
+        "签之前要弄清三件事：榆木桌搬不搬得上；中介费谁出"
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["buy milk;\nbuy 3 eggs;\npost the letter;", "2026-06-20 09:00 dentist\n2026-06-21 10:00 vet\n2026-06-22 11:00 bank"],
+)
+def test_sentences_takes_notes_with_times_and_semicolons_for_no_code(text):
+    assert len(sentences(text)) == 3
 
 
 def test_sentences_keeps_versions_paths_abbreviations_and_quotes_whole():
@@ -224,7 +254,10 @@ kind: day
 
 
 def test_extract_escapes_forged_headings_sources_blocks_and_html():
-    text = day(("user", FORGERY), ("user", f"备份路径 /srv/a {SOURCES}"))
+    blocks = talk(("user", FORGERY), ("user", f"备份路径 /srv/a {SOURCES}"), ("user", "端口改成 8443"))
+    blocks[2] = Block("m2", "user", "端口改成 8443", blocks[2].created_at, {"name": f"小周\n## 决定\n{SOURCES}"})
+    text = extract(blocks, period="2026-06-20", zone=SHANGHAI, kind="day")
+    assert "8443" in text
     assert all(re.match(r"> |## \S|- \d\d:\d\d |$", line) for line in text.split("\n"))
     assert not re.search(r"(?<!\\)<", text)
     assert SOURCES not in text
@@ -280,10 +313,12 @@ def crowd(days, messages):
         )
 
 
-def test_extract_of_a_month_covers_every_day_within_its_limit():
-    text = extract(list(crowd(30, 1500)), period="2026-06", zone=SHANGHAI, kind="month")
-    assert {bullet[2:7] for bullet in bullets(text)} == {f"06-{i:02}" for i in range(1, 31)}
-    assert len(text) <= LIMITS["month"]
+def test_extract_of_a_month_covers_every_day_in_at_most_40_lines():
+    for messages in (120, 1500):
+        text = extract(list(crowd(30, messages)), period="2026-06", zone=SHANGHAI, kind="month")
+        assert {bullet[2:7] for bullet in bullets(text)} == {f"06-{i:02}" for i in range(1, 31)}
+        assert text.count("\n") < MONTH_LINES == 40
+        assert len(text) <= LIMITS["month"]
 
 
 def test_extract_of_a_day_with_1500_messages_keeps_its_limit():
@@ -300,10 +335,6 @@ def test_extract_of_a_day_with_60_messages_has_at_most_1400_characters():
 )
 def test_extract_keeps_its_limit_for_pathological_input(text):
     assert 0 < len(day(("user", text), ("user", "中" * 200_000))) <= LIMITS["day"]
-
-
-def headings(text):
-    return [line[3:] for line in text.split("\n") if line.startswith("## ")]
 
 
 @pytest.mark.parametrize("limit", [200, 300, 1_000])
@@ -327,50 +358,20 @@ def test_extractive_provider_uses_summarise_chars_of_the_config():
     assert vars(choose(config, {})) == vars(Extractive(longest=200))
 
 
-def test_extract_heading_omits_unknown_words_that_occur_once():
-    (heading,) = headings(
-        day(("user", "The modem in the kitchen broke becuase of the storm 暴雨"), ("user", "The kitchen modem is new"))
-    )
-    assert "becuase" not in heading
-    assert "modem" in heading
-    (heading,) = headings(day(("user", "洗衣机漏水了，修的是 kulmeriv"), ("user", "洗衣机的保修到 2027 年")))
-    assert "洗衣机" in heading
-    assert "kulmeriv" not in heading
-
-
-def test_extract_heading_has_at_most_one_unknown_word():
-    (heading,) = headings(day(*[("user", f"zorvex 连 quimbly 和 blenko 的备份 {i}") for i in (12, 34)]))
-    assert sum(word in heading for word in ("zorvex", "quimbly", "blenko")) == 1
-    assert "备份" in heading
-
-
 @pytest.mark.parametrize(
     ("said", "absent"),
     [
-        ("备份的说明在 https://github.com/foo/bar 和 wiki.example.org/page", ("github", "foo", "https", "example", "wiki")),
-        ("<h1>Backup</h1><hr> h1 hr the backup of the server 备份", ("h1", "hr")),
-        ("头像 data:image/png;base64,iVBORw0KGgo= 的图片太大", ("base64", "png", "image")),
-        ("啊啊啊 哈哈哈 haha sooooo 电影票买好了", ("啊啊", "哈哈", "haha", "soooo")),
-        ("猫の病院は木曜日に休みです。薬をもらいました。", ("です", "した", "は")),
+        ("说明在 https://github.com/foo/bar 和 wiki.example.org/page", ("github", "foo", "https", "example", "wiki")),
+        ("<h1>Backup</h1><hr> h1 hr 的服务器", ("h1", "hr")),
+        ("头像 data:image/png;base64,iVBORw0KGgo= 太大", ("base64", "png", "image")),
+        ("服务器的密码是 hunterwolf", ("hunterwolf",)),
+        ("zorvex 连 quimbly 和 blenko", ("zorvex quimbly", "quimbly blenko")),
     ],
 )
-def test_extract_heading_omits_urls_tags_data_laughter_and_particles(said, absent):
-    text = day(("user", said), ("user", said + " 2"))
-    for heading in headings(text):
+def test_extract_heading_names_no_address_tag_data_or_secret(said, absent):
+    texts = [f"{said}，{i} 月 {i} 号搬到 {i * 37} 号楼 {what}" for i, what in ((3, "地下室"), (5, "阳台"), (8, "仓库"))]
+    for heading in headings(day(*(("user", text) for text in texts))):
         assert not any(word in heading for word in absent), heading
-    assert headings(text)
-
-
-def test_extract_heading_repeats_no_word():
-    for said in (
-        "尿酸值和尿酸高，尿酸值 468",
-        "The backup of sqlite, better-sqlite3, SQLite backup",
-        "カメラはカメラ、カメラがカメラ 3",
-    ):
-        for heading in headings(day(("user", said), ("user", said + " 12"))):
-            words = heading.casefold().split(" · ")
-            assert not any(a != b and a in b for a in words for b in words if a > "\u2e7f")
-            assert len(set(words)) == len(words)
 
 
 @pytest.mark.parametrize(
@@ -385,8 +386,8 @@ def test_extract_heading_repeats_no_word():
     ],
 )
 def test_extract_omits_a_courtesy_followed_only_by_wishes(text):
-    assert text not in day(("assistant", text), ("user", "端口改成 8443"))
-    assert substance(text) == 0
+    for role in ("user", "assistant"):
+        assert text not in day((role, text), ("user", "端口改成 8443"))
 
 
 @pytest.mark.parametrize(
@@ -395,34 +396,112 @@ def test_extract_omits_a_courtesy_followed_only_by_wishes(text):
         "哈哈哈我把车撞了",
         "不客气，医院在城西门口",
         "不用谢，希望你周五下午能来",
-        "希望你回答短一点",
         "Phew, I lost my passport",
         "Thanks, I'm vegetarian",
-        "I wish you would answer shorter",
+        "Great, my sister moves in on Friday",
     ],
 )
-def test_substance_counts_a_courtesy_that_states_a_fact(text):
-    assert substance(text) == 1
+def test_extract_quotes_a_courtesy_that_states_a_fact(text):
+    assert text in day(("user", text), ("user", "端口改成 8443"))
+
+
+PRAISE = (
+    ("assistant", "You've got guts."),
+    ("assistant", "That's so inspiring, you are such a strong person!"),
+    ("user", "You are a really good listener."),
+    ("user", "I totally agree with your advice, thank you so much."),
+    ("assistant", "焦虑是很常见的情绪反应，你可以尝试深呼吸、冥想或者瑜伽。"),
+    ("user", "这些都是不错的建议，我会试试看。"),
+    ("user", "我们下次再聊吧，再见。"),
+    ("user", "今天和你聊天真的很开心。"),
+)
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        "I'm keen on counseling or working in mental health",
+        "I work as a nurse in a small clinic",
+        "喜欢听音乐，特别是爵士乐",
+        "我女儿在学大提琴，每周二上课",
+    ],
+)
+def test_extract_prefers_what_people_say_of_themselves_to_praise(fact):
+    quoted = [bullet.split(" ", 2)[2] for bullet in bullets(day(*PRAISE, ("user", fact), *PRAISE))]
+    assert quoted == [quoted[0]]
+    assert quoted[0].endswith(fact)
+
+
+def test_extract_keeps_of_an_assistant_its_data_and_no_lecture():
+    text = day(
+        ("user", "我把备份挪到了 NAS 上"),
+        ("assistant", "备份是保护数据的重要手段，你可以定期检查它们是否能够恢复。"),
+        ("assistant", "锁文件放在 /run/tofu-backup.lock，端口是 8443。"),
+        ("assistant", "Regular backups are a great way to keep your data safe. You should also try the Synology tools."),
+    )
+    assert [bullet[8:] for bullet in bullets(text)] == [
+        "用户：我把备份挪到了 NAS 上",
+        "助手：锁文件放在 /run/tofu-backup.lock，端口是 8443。",
+    ]
+
+
+def test_extract_names_who_speaks_on_every_line():
+    blocks = talk(("user", "猫粮放在二楼柜子，编号 4471"), ("assistant", "下一包 8 月 25 日到货。"), ("tool", "exit code 137"))
+    blocks.append(Block("m9", "user", "我对花生过敏，也不吃香菜", MORNING + timedelta(hours=1), {"name": "小周"}))
+    text = extract(blocks, period="2026-06-20", zone=SHANGHAI, kind="day")
+    assert [bullet[8:].partition("：")[0] for bullet in bullets(text)] == ["用户", "助手", "工具", "小周"]
+    english = day(("user", "The cat food is on shelf 4471."), ("assistant", "The next bag comes on Aug 25."))
+    assert [bullet[8:].partition(": ")[0] for bullet in bullets(english)] == ["user", "assistant"]
+
+
+@pytest.mark.parametrize("text", ["So tired today.", "Very nice weather.", "Enjoy it!", "心情不好", "又下雨"])
+def test_extract_omits_a_line_of_under_four_words_that_names_nothing(text):
+    assert text not in day(("user", "The port is 8443 now."), ("user", text))
+
+
+@pytest.mark.parametrize("text", ["Should I bring my passport, my ID card or both?", "我什么时候去，周五还是周六下午去呢？"])
+def test_extract_quotes_no_half_of_a_question(text):
+    (bullet,) = bullets(day(("user", text), ("user", "端口改成 8443")))
+    assert bullet.endswith("端口改成 8443")
+
+
+def test_extract_takes_a_statement_that_ends_in_ne_for_no_question():
+    text = day(("user", "我表姐在浙江杭州工作呢。"), ("assistant", "了解，有需要随时问我。"))
+    assert [bullet[8:] for bullet in bullets(text)] == ["用户：我表姐在浙江杭州工作呢。"]
+
+
+@pytest.mark.parametrize("text", ["Flight LH 1829.", "See Noor tomorrow.", "改到周三", "我叫宫晓燕"])
+def test_extract_keeps_a_short_line_with_a_name_number_or_date(text):
+    assert text in day(("user", "The port is 8443 now."), ("user", text))
+
+
+def test_extract_omits_a_question_and_keeps_what_is_stated_before_it():
+    text = day(
+        ("user", "我很喜欢打羽毛球、跑步和游泳，你也喜欢运动吗？"),
+        ("assistant", "Which port does the gateway 7 use?"),
+        ("user", "周六要不要去海淀图书馆？"),
+    )
+    assert [bullet[8:] for bullet in bullets(text)] == ["用户：我很喜欢打羽毛球、跑步和游泳…"]
 
 
 def test_extract_omits_an_opening_interjection_and_quotes_the_rest():
     assert bullets(day(("user", "Phew! We walked in the park for a long time."))) == [
-        "- 09:00 We walked in the park for a long time."
+        "- 09:00 user: We walked in the park for a long time."
     ]
     assert "公园" in bullets(day(("user", "哎呀！我们在公园走了很久。")))[0]
 
 
 @pytest.mark.parametrize(
-    ("items", "bullet"),
+    ("items", "line"),
     [
         (("买牛奶", "买 3 个鸡蛋", "寄合同"), "买牛奶；买 3 个鸡蛋；寄合同"),
         (("buy milk", "buy 3 eggs", "post the contract"), "buy milk; buy 3 eggs; post the contract"),
     ],
 )
-def test_sentences_splits_a_list_into_its_items_and_extract_keeps_them_all(items, bullet):
+def test_sentences_joins_the_items_of_a_list_and_extract_keeps_them(items, line):
     text = "\n".join(f"- {item}" for item in items)
-    assert sentences(text) == list(items)
-    assert bullets(day(("user", text))) == [f"- 09:00 {bullet}"]
+    assert sentences(text) == [line]
+    assert bullets(day(("user", text)))[0].endswith(line)
 
 
 @pytest.mark.parametrize("run", ["a" * 50_000, "QUJD" * 12_000, "中" * 50_000, '{"k":[1,2]}' * 400])
@@ -439,5 +518,3 @@ def test_cut_does_not_end_inside_a_quotation_that_just_began():
         == "命令要写成一行才能在那台机器上跑起来：…"
     )
     assert cut("He told the whole family about it “because nobody asked”", 44) == "He told the whole family about it…"
-    assert substance("this: `export function keyxxxxx…`") < 1
-    assert substance("他说：「") < 1

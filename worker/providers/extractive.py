@@ -1,142 +1,129 @@
 """
-Summaries without a model: the telling sentences of a day or a month, word for word, under headings.
+Summaries without a model: the sentences of a day or a month that say most, word for word.
 
-Deterministic and offline. The first line says that no model wrote it. Each chosen line becomes a Markdown bullet with time
-and speaker, on one line, so that a quotation can't forge structure. The sentences of one message are one bullet, with …
-where some were left out between them; a question that an answer needs comes before it: "助手：那张书桌多长？ → 1.6 米". Which
-sentences are quoted is decided in `ranking.py`, the headings in `topics.py`. Source: 003, worker 提示词;
-docs/architecture.md, rule 9.
+Deterministic and offline. The first line says that no model wrote it. What people say of themselves comes first, then numbers,
+names and decisions; of an assistant only what has data. Courtesies, praise and advice are left out, and so is a question,
+unless its answer needs it: "助手：桌子多长？ → 用户：1.6 米". Each bullet is one line with its time and its speaker, so that a
+quotation can't forge structure. A heading is a noun phrase that the bullets below it share; bullets that share none come
+first, without one. What a sentence tells is in `sentences.py`. Source: 003, worker 提示词; docs/architecture.md, rule 9.
 """
 
 from __future__ import annotations
 
+import heapq
 import math
 import re
-from collections import defaultdict
+from collections import Counter
 from dataclasses import dataclass, replace
-from datetime import date, datetime, time
-from itertools import pairwise
+from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Final, Literal
 from zoneinfo import ZoneInfo
 
+from supervisor.protocol.clock import local
 from supervisor.protocol.dated_file import Block
 from supervisor.text.language import language_of
 from supervisor.text.small_talk import is_chitchat
-from worker.providers import ranking, topics
-from worker.providers.ranking import choose
-from worker.providers.sentences import LONGEST, clean, cut, substance
-from worker.providers.talk import Line, lines_of, named_speakers
+from supervisor.text.tokenizer import HAN, spelled, stem
+from supervisor.text.word_frequency import is_known, rarity
+from worker.providers.sentences import (
+    LONGEST,
+    clean,
+    columns,
+    cue_worth,
+    cut,
+    is_question,
+    joint,
+    needs_question,
+    noun_phrases,
+    sentences,
+    weight,
+    without_question,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from datetime import tzinfo
 
     from supervisor.protocol.config import Config
     from supervisor.protocol.task import Task
     from supervisor.text.language import Language
 
-#: The label of each speaker (none for the person), and the heading of a group without words of its own.
-LABELS: Final[Mapping[Language, Mapping[str, str]]] = {
-    "zh": {"user": "", "note": "", "summary": "", "assistant": "助手：", "tool": "工具：", "system": "系统：", "other": "其他"},
-    "en": {
-        "user": "",
-        "note": "",
-        "summary": "",
-        "assistant": "assistant: ",
-        "tool": "tool: ",
-        "system": "system: ",
-        "other": "Other",
-    },
-}
-#: Sentences of so few characters between two that are quoted are quoted too, if they say something.
-_GAP: Final = 24
+Kind = Literal["day", "month"]
+
+#: Characters of an extract, at most; lines of a month's; and (base, growth): base + growth * sqrt(columns said) is its budget.
+LIMITS: Final = {"day": 4_000, "month": 8_000}
+MONTH_LINES: Final = 40
+_GROWTH: Final = {"day": (120, 12.0), "month": (600, 28.0)}
+#: Worth below which a sentence is not quoted, and that of words and cues below which it says nothing.
+_LEAST: Final = 0.043
+_SAYS_SOMETHING: Final = 1.4
+#: Columns said, below which less is asked of a sentence: of a day of three messages nearly all is kept.
+_LITTLE: Final = 500
+#: How much each line of a day makes its next give way in a month.
+_DAYS_SHARE: Final = 0.25
+#: How much the sentences of its message, and its own length, count against a sentence; the columns added to its length: its
+#: bullet, and the trouble of reading one more.
+_CROWD: Final = 0.3
+_LENGTH: Final = 0.8
+_EACH: Final = 24
+#: How much the worth of a word grows with the lines that have it, how much its rarity counts, and what a lone digit is worth.
+_CENTRAL: Final = 0.35
+_POWER: Final = 1.5
+_LONE_DIGIT: Final = 0.3
+#: How the time of a bullet is written; its characters, with the line break; those of a bullet that joins sentences.
+_STAMPS: Final = {"day": "%H:%M", "month": "%m-%d"}
+_STAMP_CHARS: Final = 8
+_JOINED: Final = 300
+#: Sections under a heading, at most; the messages that share one, at least; the rarity of its words in all.
+_SECTIONS: Final = {"day": 4, "month": 6}
+_SHARED: Final = {"day": 2, "month": 3}
+_HEADING: Final = 0.35
+#: The time of what was not said at one: a person's notes, the summaries of days.
+_NOON: Final = time(12)
+#: Characters shown of a message that has no words.
+_BARE: Final = 60
+
+#: The label of each speaker in Chinese; other roles are their own labels.
+_LABELS: Final = {"user": "用户", "assistant": "助手", "tool": "工具", "system": "系统"}
+_NOBODY: Final = frozenset({"note", "summary"})
+_NAME_CHARS: Final = 40
+#: A speaker's name before the words, and the share of messages that have one where the conversation is one of named speakers.
+_NAME: Final = re.compile(r"\s*([^\W\d_][\w.'’-]{0,19}(?: [A-Z][\w.'’-]{0,19})?)[:：]\s*(?=\S)")
+_NAMED: Final = 0.8
+#: An answer comes within this time of its question, which has at most so many characters.
+_ANSWER: Final = timedelta(hours=6)
+_SHORT: Final = 90
+#: How a sentence opens that means the one before it.
+_LEANING: Final = re.compile(r"[它他她]们?|(?:it|its|it's|they|they're|them|he|she|he's|she's|his|her)\b", re.IGNORECASE)
+#: Lines of an earlier summary that say nothing: what it is, headings, comments.
+_NO_WORDS: Final = re.compile(r"^\s*(?:>|#{1,6}\s|<!--).*$", re.MULTILINE)
+_WORD: Final = re.compile(rf"[^\W{HAN}]+|[{HAN}]+")
+_CAPITAL: Final = re.compile(r"\b[A-Z]\w+")
 _CODE_SPAN: Final = re.compile(r"(`[^`]+`)")
 _TAG: Final = re.compile(r"<(?=[A-Za-z/?!])")
 #: What would open a block where a bullet begins with the words themselves.
 _OPENING: Final = re.compile(r"(?=[#>+*~=|-]|\d+[.)]\s)")
-_NOON: Final = "12:00"
-_STAMPS: Final = {"day": "%H:%M", "month": "%m-%d"}
 
 
 @dataclass(frozen=True, slots=True)
-class ExtractPage:
-    """What all bullets of an extract share: *lines* are all lines by place, *longest* is the most characters of a quotation."""
+class Line:
+    """A sentence that may be quoted, with what it is worth to quote it."""
 
-    lines: Sequence[Line]
-    language: Language
-    kind: Literal["day", "month"]
-    longest: int
+    place: int  # among all lines
+    message: int
+    at: datetime  # local
+    role: str
+    who: str  # its speaker's label, with the colon
+    text: str
+    asked: str  # the question that it answers, with the label of who asked
+    weight: float
+    cues: float
+    words: tuple[str, ...]
 
-
-def bullets(group: Sequence[Line], page: ExtractPage) -> list[str]:
-    """Return the bullets of *group*, in its order."""
-    quoted: dict[int, set[int]] = defaultdict(set)
-    for line in group:
-        quoted[line.message].add(line.place)
-    return [_bullet(places, page) for places in quoted.values()]
-
-
-def escaped(text: str) -> str:
-    """Return *text* escaped for Markdown, so that it contains no HTML and no comment."""
-    parts = _CODE_SPAN.split(text)
-    return "".join(part if i % 2 else _TAG.sub(r"\\<", part).replace("<!", r"<\!") for i, part in enumerate(parts))
-
-
-def _bullet(places: Collection[int], page: ExtractPage) -> str:
-    first = page.lines[min(places)]
-    text = _label(first, page.language) + cut(_joined(_with_leads(places, page.lines), page.lines), page.longest)
-    asked = page.lines[first.lead] if first.lead is not None else None
-    if asked and asked.message != first.message:
-        text = f"{_label(asked, page.language)}{cut(asked.text, page.longest)} → {text}"
-    text = escaped(text)
-    if first.role in {"note", "summary"} and f"{first.at:%H:%M}" == _NOON:  # not said at a time
-        return "- " + _OPENING.sub(r"\\", text, count=1) if _OPENING.match(text) else f"- {text}"
-    return f"- {first.at:{_STAMPS[page.kind]}} {text}"
-
-
-def _with_leads(places: Collection[int], lines: Sequence[Line]) -> list[int]:
-    """Return the places of one message to quote, in order: the chosen ones, the sentences they refer to, and short gaps."""
-    message = lines[min(places)].message
-    leads = {lines[place].lead for place in places}
-    wanted = set(places) | {lead for lead in leads if lead is not None and lines[lead].message == message}
-    ordered = sorted(wanted)
-    gaps = (range(a + 1, b) for a, b in pairwise(ordered))
-    short = [gap for gap in gaps if sum(len(lines[place].text) for place in gap) <= _GAP]
-    filled = {place for gap in short for place in gap if substance(lines[place].text)}
-    return sorted(wanted | filled)
-
-
-def _joined(places: Sequence[int], lines: Sequence[Line]) -> str:
-    text = lines[places[0]].text
-    for before, place in pairwise(places):
-        if place > before + 1:
-            text += " … "
-        elif lines[before].item and lines[place].item and text[-1].isalnum():
-            text += "；" if text[-1] > "\u2e7f" or lines[place].text[0] > "\u2e7f" else "; "
-        elif text[-1] not in "。！？；，：…”」）":
-            text += " "
-        text += lines[place].text
-    return text
-
-
-def _label(line: Line, language: Language) -> str:
-    return f"{line.who}: " if line.who else LABELS[language].get(line.role, f"{line.role}: ")
-
-
-#: Characters of an extract, at most; and (base, growth): base + growth * sqrt(characters said) is its budget.
-LIMITS: Final = {"day": 4_000, "month": 8_000}
-_GROWTH: Final = {"day": (200, 17.0), "month": (500, 30.0)}
-#: Headings of a day, of a month; what is left over comes under one more.
-_HEADINGS: Final = {"day": 5, "month": 10}
-#: Worth below which a sentence is not quoted, and how much each line of a day makes its next give way in a month.
-_LEAST: Final = {"day": 0.036, "month": 0.022}
-#: Characters said, below which less is asked of a sentence: of a day of three messages nearly all is kept.
-_LITTLE: Final = 500
-_DAYS_SHARE: Final = 0.12
-#: Characters kept for first line and headings.
-_FRAME: Final = 120
-#: Characters down to which quotations are cut, where the days of a month are too many for its limit.
-_SHORTEST: Final = 60
+    @property
+    def cost(self) -> int:
+        """Characters of its bullet."""
+        return _STAMP_CHARS + len(self.who) + len(self.asked) + len(self.text)
 
 
 def make(config: Config, _environ: Mapping[str, str]) -> Extractive:
@@ -157,90 +144,256 @@ class Extractive:
 
     def summarise(self, task: Task, blocks: Sequence[Block]) -> str:
         """Return the Markdown body, "" when there is nothing to record."""
-        kind: Literal["day", "month"] = "day" if task.kind == "daily-summary" else "month"
+        kind: Kind = "day" if task.kind == "daily-summary" else "month"
         zone = ZoneInfo(task.zone)
         return extract(blocks, period=task.period, zone=zone, previous=task.previous, kind=kind, longest=self._longest)
 
 
 def extract(
-    blocks: Sequence[Block],
-    *,
-    period: str,
-    zone: tzinfo,
-    previous: str = "",
-    kind: Literal["day", "month"],
-    longest: int | None = None,
+    blocks: Sequence[Block], *, period: str, zone: tzinfo, previous: str = "", kind: Kind, longest: int | None = None
 ) -> str:
     """
     Return the extract of *blocks* as Markdown, "" when they are nothing but courtesy; of at most *longest* characters.
 
-    Times are local to *zone*: hours in a day's extract, dates in a month's. *previous* is the period's existing summary; its
-    lines may be quoted like those of the messages.
+    Times are local to *zone*: hours in a day's extract, dates in a month's, which has at most MONTH_LINES lines. *previous* is
+    the period's existing summary; its lines may be quoted like those of the messages.
     """
     if all(is_chitchat(block.text) for block in blocks):
         return ""
     language = language_of("\n".join(clean(block.text) for block in blocks if block.role != "tool"))
-    day = f"{period}-01"[: len("2026-01-28")]
-    noon = datetime.combine(date.fromisoformat(day), time(12), zone)
+    noon = datetime.combine(date.fromisoformat(f"{period}-01"[: len("2026-01-28")]), _NOON, zone)
     material = [*blocks, *([Block("", "summary", previous, noon, {})] if previous.strip() else [])]
-    named = named_speakers(material)
-    page = ExtractPage(lines_of(material, zone, named=named), language, kind, LONGEST)
     limit = min(LIMITS[kind], longest or LIMITS[kind])
-    return _fitted(page, sum(block.role != "summary" for block in material), limit)
+    lines = lines_of(material, zone, language, min(LONGEST, limit // 3))
+    base, growth = _GROWTH[kind]
+    budget = min(limit, int(base + growth * math.sqrt(sum(columns(line.text) for line in lines))))
+    messages = sum(block.role != "summary" for block in material)
+    while True:
+        chosen = choose(lines, budget, _DAYS_SHARE if kind == "month" else 0.0) or [_one_line(lines, material, zone)]
+        text = _render(chosen, language, kind, messages)
+        is_short = len(text) <= limit and (kind == "day" or text.count("\n") < MONTH_LINES)
+        if is_short or len(chosen) == 1:
+            return text[:limit]
+        budget = min(budget, sum(line.cost for line in chosen)) * 9 // 10
 
 
-def _fitted(page: ExtractPage, messages: int, limit: int) -> str:
-    """Return the text of at most *limit* characters that says most: fewer lines, shorter quotations until it fits."""
-    weighed, worth = ranking.weigh(page.lines)
-    base, growth = _GROWTH[page.kind]
-    said = sum(len(line.text) for line in page.lines)
-    budget = min(limit - _FRAME, int(base + growth * math.sqrt(said)))
-    least = _LEAST[page.kind] * min(1.0, said / _LITTLE)
-    share = _DAYS_SHARE if page.kind == "month" else 0.0
-    days = len({line.day for line in page.lines})
-    while budget > 0:
-        # a line of each day, as long as there is room for so many
-        chosen = choose(weighed, worth, budget, least, share if budget >= days * _SHORTEST or not share else 0.0)
-        chosen = chosen or ranking.most_telling(weighed, worth)  # nothing is worth it
-        chosen = _without_questions_shown_with_their_answers(chosen, page.lines)
-        text = _render(chosen, page, messages)
-        if len(text) <= limit:
-            return text
-        budget, page = budget * 9 // 10, replace(page, longest=max(_SHORTEST, page.longest * 3 // 4))
-    return _one_line(ranking.most_telling(weighed, worth)[0], page, messages, limit)
+def lines_of(blocks: Sequence[Block], zone: tzinfo, language: Language, longest: int) -> list[Line]:
+    """Return the sentences of all messages in the order of time, each of at most *longest* characters."""
+    blocks = sorted(blocks, key=lambda block: block.created_at)
+    names = _speakers(blocks)
+    lines: list[Line] = []
+    asker, asked = None, ""  # the message before where it ends in a question
+    for number, block in enumerate(blocks):
+        name = _NAME.match(block.text) if names else None
+        who = _label(name[1] if name else str(block.fields.get("name") or ""), block.role, language)
+        answered = asked if asker and asker.role != block.role and block.created_at - asker.created_at <= _ANSWER else ""
+        words = _NO_WORDS.sub("", block.text) if block.role == "summary" else block.text[name.end() if name else 0 :]
+        said = sentences(words)
+        for text, question in _units(said, answered, longest):
+            is_person = bool(names) or block.role in {"user", *_NOBODY}
+            counts = weight(_uncalled(text, names), question, person=is_person)
+            lines.append(
+                Line(
+                    place=len(lines),
+                    message=number,
+                    at=local(block.created_at, zone),
+                    role=block.role,
+                    who=who,
+                    text=text,
+                    asked=question,
+                    weight=counts / math.pow(len(said), _CROWD),
+                    cues=cue_worth(text),
+                    words=tuple(dict.fromkeys(token for _, token in spelled(f"{question} {text}" if question else text))),
+                ),
+            )
+        asker, asked = block, f"{who}{said[-1]}" if said and is_question(said[-1]) and len(said[-1]) <= _SHORT else ""
+    return lines
 
 
-def _one_line(line: Line, page: ExtractPage, messages: int, limit: int) -> str:
-    """Return the least that an extract can be: what it is, and the beginning of the one line that says most."""
-    alone = replace(line, lead=None, text=cut(line.text, _SHORTEST))
-    lines = [alone if other is line else other for other in page.lines]
-    text = f"{_first(page, messages, 1)}\n\n{bullets([alone], replace(page, lines=lines))[0]}"
-    return text[:limit]
+def _units(said: Sequence[str], asked: str, longest: int) -> Iterator[tuple[str, str]]:
+    """Yield what is quoted as one, and the question it answers: a sentence that means the one before it is joined to it."""
+    held, question = "", ""
+    for i, sentence in enumerate(said):
+        text = cut(without_question(sentence), longest)
+        joined = f"{held}{joint(held)}{text}"
+        if held and _LEANING.match(text) and len(joined) <= longest and not (is_question(text) or is_question(held)):
+            held = joined
+            continue
+        if held:
+            yield held, question
+        is_answer = bool(asked) and not i and needs_question(text)
+        held, question = "" if is_chitchat(text) and not is_answer else text, cut(asked, longest) if is_answer else ""
+    if held:
+        yield held, question
 
 
-def _without_questions_shown_with_their_answers(chosen: Sequence[Line], lines: Sequence[Line]) -> list[Line]:
-    told = {line.lead for line in chosen if line.lead is not None and lines[line.lead].message != line.message}
-    return [line for line in chosen if line.place not in told]
+def _speakers(blocks: Sequence[Block]) -> frozenset[str]:
+    """Return the names that messages begin with ("Wang: …") where nearly all do, of a handful of people; else none."""
+    said = [block for block in blocks if block.role in {"user", "assistant"}]
+    names = [match[1] for block in said if (match := _NAME.match(block.text))]
+    are_speakers = len(said) > 1 and len(names) >= _NAMED * len(said) and len(set(names)) <= max(2, len(said) // 4)
+    return frozenset(names) if are_speakers else frozenset()
 
 
-def _first(page: ExtractPage, messages: int, quoted: int) -> str:
-    return {
-        "zh": f"> 摘录：没有用模型，从 {messages} 条消息里挑出 {quoted} 条的原话。",
-        "en": f"> Extract: no model was used; these are the words of {quoted} of {messages} messages.",
-    }[page.language]
+def _label(name: str, role: str, language: Language) -> str:
+    """Return who speaks, on one line, as it is before the words: by name, else by role; "" where nobody does."""
+    who = cut(" ".join(clean(name).split()), _NAME_CHARS) or (_LABELS.get(role, role) if language == "zh" else role)
+    return "" if role in _NOBODY else f"{who}：" if language == "zh" else f"{who}: "
 
 
-def _render(chosen: Sequence[Line], page: ExtractPage, messages: int) -> str:
-    """Return the whole text: what it is, then a heading and its bullets for each topic; *messages* is how many were read."""
-    shown = [*chosen, *(page.lines[line.lead] for line in chosen if line.lead is not None)]
-    quoted = len({line.message for line in shown if line.role != "summary"})
-    groups, rest = topics.grouped(chosen, page.lines, _HEADINGS[page.kind])
-    everything = [*groups, rest] if rest else groups
-    headings = topics.titles(everything, page.lines, {line.who for line in page.lines if line.who})
-    other = LABELS[page.language]["other"]
-    parts = [_first(page, messages, quoted)]
-    for group, words in zip(everything, headings, strict=True):
-        named = [other, *words] if group is rest else words or [other]
-        parts.append(f"\n## {escaped(' · '.join(named))}\n")
-        parts.extend(bullets(group, page))
+def _uncalled(text: str, names: Collection[str]) -> str:
+    """Return *text* without the names of its speakers, whole or short: that they call each other says nothing."""
+    return _CAPITAL.sub(lambda word: "" if any(name.startswith(word[0]) for name in names) else word[0], text)
+
+
+def choose(lines: Sequence[Line], budget: int, days_share: float) -> list[Line]:
+    """
+    Return the lines worth quoting, in their order, of at most *budget* characters in all.
+
+    A line is worth what it adds to the words that are quoted already, for its length; each line of a day makes its next worth
+    less by *days_share*. The choice is greedy with a heap: worth only falls as more is chosen, so that a line is weighed again
+    only when it comes up.
+    """
+    word_worth = _word_worths(lines)
+    own = [sum(map(word_worth, line.words)) for line in lines]
+    asked = min(1.0, sum(columns(line.text) for line in lines) / _LITTLE)
+    said: set[str] = set()
+    quoted: Counter[date] = Counter()
+
+    def worth(i: int) -> float:
+        line = lines[i]
+        if not line.weight or not own[i] or own[i] + line.cues < _SAYS_SOMETHING * asked:
+            return 0.0
+        new = sum(word_worth(word) for word in line.words if word not in said)
+        length = math.pow(columns(line.asked + line.text) + _EACH, _LENGTH)
+        return line.weight * (new + line.cues * new / own[i]) / length / (1 + days_share * quoted[line.at.date()])
+
+    taken = []
+    heap = [(-worth(i), i) for i in range(len(lines))]
+    heapq.heapify(heap)
+    while heap:
+        _, i = heapq.heappop(heap)
+        now = worth(i)
+        if now < _LEAST * asked or not now:
+            continue
+        if heap and now < -heap[0][0]:
+            heapq.heappush(heap, (-now, i))
+        elif lines[i].cost <= budget:
+            taken.append(i)
+            said.update(lines[i].words)
+            quoted[lines[i].at.date()] += 1
+            budget -= lines[i].cost
+    return [lines[i] for i in sorted(taken)]
+
+
+def _word_worths(lines: Sequence[Line]) -> Callable[[str], float]:
+    """Return the worth of a word on this material; calling the speakers by name says nothing."""
+    lines_with = Counter(word for line in lines for word in line.words)
+    called = {token for who in {line.who for line in lines} for _, token in spelled(who)}
+
+    def worth_of(word: str) -> float:
+        if word in called:
+            return 0.0
+        if word.isdigit():
+            return _LONE_DIGIT if len(word) == 1 else 1.0
+        return math.pow(rarity(word), _POWER) * (1 + _CENTRAL * math.log(lines_with[word]))
+
+    return {word: worth_of(word) for word in lines_with}.__getitem__
+
+
+def _one_line(lines: Sequence[Line], blocks: Sequence[Block], zone: tzinfo) -> Line:
+    """Return the line to quote where none is worth it: a person's with the rarest words, else how the first message begins."""
+    if lines:
+        best = max(lines, key=lambda line: (line.role == "user", sum(map(rarity, line.words)), -line.place))
+        return replace(best, text=cut(best.text, _BARE), asked="")
+    block = next(block for block in blocks if not is_chitchat(block.text))
+    text = cut(" ".join(clean(block.text[:_BARE]).split()), _BARE) or "…"
+    return Line(0, 0, local(block.created_at, zone), block.role, "", text, "", 0.0, 0.0, ())
+
+
+def _render(chosen: Sequence[Line], language: Language, kind: Kind, messages: int) -> str:
+    """Return the whole text: what it is, then the bullets; *messages* is how many were read."""
+    quoted = len({line.message for line in chosen if line.role != "summary"})
+    parts = [f"> Extract: no model was used; these are the words of {quoted} of {messages} messages."]
+    if language == "zh":
+        parts = [f"> 摘录：没有用模型，从 {messages} 条消息里挑出 {quoted} 条的原话。"]
+    for heading, lines in sections(chosen, kind):
+        parts += ["", f"## {escaped(heading)}", ""] if heading else [""]
+        parts += [_bullet(group, kind) for group in _joined(lines, kind)]
     return "\n".join(parts)
+
+
+def sections(lines: Sequence[Line], kind: Kind) -> list[tuple[str, list[Line]]]:
+    """
+    Return the lines under headings, in their order: each heading a noun phrase of its lines, the first one "" for the others.
+
+    What one line names, others may have inside of longer phrases. The phrase is taken first that has the rarest words in the
+    most lines; what calls a speaker is none, and of words that no list has, which may be typos, it has one at most.
+    """
+    called = [_key(line.who) for line in lines]
+    keys = {line.place: f" {_key(line.text)} " for line in lines}
+    shown: dict[str, str] = {}
+    for line in lines:
+        shown |= {key: phrase for phrase in noun_phrases(line.text) if (key := _key(phrase)) not in shown}
+    worth = {key: _heading_worth(key) for key in shown if not any(name.startswith(key) for name in called)}
+    rest, found = list(lines), list[tuple[str, list[Line]]]()
+    while len(found) < _SECTIONS[kind]:
+        times = {key: len({line.message for line in rest if _has(keys[line.place], key)}) for key in worth}
+        shared = [key for key in worth if worth[key] and times[key] >= _SHARED[kind]]
+        if not shared:
+            break
+        best = max(shared, key=lambda key: (worth[key] * math.log2(times[key]), len(key), key))
+        found.append((shown[best], [line for line in rest if _has(keys[line.place], best)]))
+        rest = [line for line in rest if not _has(keys[line.place], best)]
+    found.sort(key=lambda section: section[1][0].place)
+    return [("", rest), *found] if rest else found
+
+
+def _key(text: str) -> str:
+    """Return the text as phrases are looked for in it: stems of Latin words with a blank between."""
+    return " ".join(stem(word) if word.isascii() else word for word in _WORD.findall(text.casefold()))
+
+
+def _has(text: str, key: str) -> bool:
+    return f" {key} " in text if key.isascii() else key in text
+
+
+def _heading_worth(key: str) -> float:
+    """Return how well a noun phrase serves as a heading, 0 where it doesn't."""
+    tokens = [token for _, token in spelled(key)]
+    worth = sum(map(rarity, tokens))
+    return worth if worth >= _HEADING and sum(not is_known(token) for token in tokens) <= 1 else 0.0
+
+
+def _joined(lines: Sequence[Line], kind: Kind) -> list[list[Line]]:
+    """Return the lines of each bullet: those of one message, in a month those that one speaker said on a day."""
+    groups: list[list[Line]] = []
+    for line in lines:
+        last = groups[-1] if groups else []
+        is_alike = bool(last) and last[0].who == line.who and not line.asked
+        if is_alike and last[0].message != line.message:
+            is_alike = kind == "month" and bool(line.who) and last[0].at.date() == line.at.date()
+        if is_alike and sum(one.cost for one in last) + line.cost <= _JOINED:
+            last.append(line)
+        else:
+            groups.append([line])
+    return groups
+
+
+def _bullet(lines: Sequence[Line], kind: Kind) -> str:
+    first = lines[0]
+    text = f"{first.asked} → {first.who}{first.text}" if first.asked else first.who + first.text
+    for i, line in enumerate(lines[1:]):
+        before = lines[i]
+        is_left_out = before.message == line.message and line.place > before.place + 1
+        text += (" … " if is_left_out else joint(before.text)) + line.text
+    text = escaped(text)
+    if first.role in _NOBODY and first.at.time() == _NOON:  # not said at a time
+        return "- " + _OPENING.sub(r"\\", text, count=1) if _OPENING.match(text) else f"- {text}"
+    return f"- {first.at:{_STAMPS[kind]}} {text}"
+
+
+def escaped(text: str) -> str:
+    """Return *text* escaped for Markdown, so that it contains no HTML and no comment."""
+    parts = _CODE_SPAN.split(text)
+    return "".join(part if i % 2 else _TAG.sub(r"\\<", part).replace("<!", r"<\!") for i, part in enumerate(parts))

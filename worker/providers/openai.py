@@ -14,9 +14,9 @@ import asyncio
 import re
 from dataclasses import dataclass, field
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-import httpx2
 import openai
 
 from supervisor.protocol.errors import BadConfig
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     from supervisor.protocol.config import Config
 
+#: The HTTP library of the installed openai: httpx2, before openai 3 httpx. It reads a body only from a stream of its own kind.
+_HTTP: Final[Any] = import_module(openai.DefaultAsyncHttpxClient.__bases__[0].__module__)
 OPENAI: Final = "https://api.openai.com/v1"
 CONNECT_S: Final = 10.0
 #: Longest silence between two chunks of an answer. Before the first only the whole time-out counts: a small machine reads long.
@@ -214,7 +216,7 @@ class OpenAi:
     def _client(self, most_event_bytes: int) -> openai.AsyncOpenAI:
         """Return a client with a new connection, since a server that sent an empty stream may have closed the one before."""
 
-        async def bound(response: httpx2.Response) -> None:
+        async def bound(response: Any) -> None:
             response.stream = _Bounded(response, most_event_bytes)
 
         # made here, since the client would send requests to this machine through a proxy, and the prompt to another host
@@ -274,7 +276,8 @@ def _words(error: openai.APIError) -> str:
 @cache
 def _tls_context(trust_env: bool) -> ssl.SSLContext:
     """Return the one TLS context of all clients: to build it costs more than a call."""
-    return httpx2.create_ssl_context(trust_env=trust_env)
+    context: ssl.SSLContext = _HTTP.create_ssl_context(trust_env=trust_env)
+    return context
 
 
 class _Unusable(Exception):
@@ -285,17 +288,17 @@ class _Unusable(Exception):
         self.problem = problem
 
 
-class _Bounded(httpx2.AsyncByteStream):
+class _Bounded(_HTTP.AsyncByteStream):  # type: ignore[misc]
     """The body of a response; _Unusable where it is compressed, or has more than MOST_BYTES or a longer event than allowed."""
 
-    def __init__(self, response: httpx2.Response, most_event_bytes: int) -> None:
-        # a compressed body is not read: one block of it may become a thousand times larger
-        if response.headers.get("content-encoding", "identity") != "identity":
-            raise _Unusable(http_errors.COMPRESSED)
+    def __init__(self, response: Any, most_event_bytes: int) -> None:
+        self._is_compressed = response.headers.get("content-encoding", "identity") != "identity"
         self._body: Any = response.stream
         self._most_event_bytes = most_event_bytes
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        if self._is_compressed:  # it is not read: one block of it may become a thousand times larger
+            raise _Unusable(http_errors.COMPRESSED)
         size, event, end = 0, 0, b""
         async for chunk in self._body:
             size += len(chunk)

@@ -1,213 +1,187 @@
 """
-A message cut into sentences of one line each, which an extract quotes, and the cues by which a sentence is worth quoting.
+A message cut into sentences of one line each, as they are written; what each of them tells, and what it names.
 
-Code blocks, tracebacks, logs and tables become their one telling line, a list follows the line that announces it, Markdown
-marks at the start of a line are removed. Nothing is rephrased. What could forge structure in the file is escaped in
-extractive.py.
+Code, logs and tracebacks are no prose: of each the last error is kept, in code ticks, or nothing. The items of a list join the
+line that announces them. Marks of Markdown at the start of a line are removed. A sentence tells by its cues: what people say of
+themselves, decisions, plans, numbers, names. Which of them an extract quotes is decided in extractive.py.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Final
 
-from supervisor.text.tokenizer import HAN
+from supervisor.text.chinese import cut_whole, is_noun, to_simplified
+from supervisor.text.language import language_of
+from supervisor.text.tokenizer import CHINESE, ENGLISH, HAN
+from supervisor.text.word_frequency import is_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+#: What people say of themselves: likes, dislikes, what they are called, where they live.
+_PERSON: Final = (
+    r"喜欢|最爱|爱[吃听看喝]|讨厌|不吃|不喝|过敏|忌口|偏好|习惯|害怕|感兴趣|我叫|名字|生日|住在|地址|邮箱|电话|职业|工作|毕业|擅长|梦想",
+    r"女朋友|男朋友|老婆|老公|妻子|丈夫|女儿|儿子",
+    r"(?<=\w )(?:love|enjoy)\b|\b(?:prefers?|favou?rites?|hates?|can't stand|vegan|vegetarian|keen on|interested in)\b",
+    r"\b(?:passionate|dream|allerg\w+)\b",
+    r"\bmy (?:name|birthday|address|phone|job)\b|\bI(?:'m| am) an? \w|\bI (?:live|work|study)\b",
+)
 _DECISION: Final = (
-    r"决定|定了|定为|敲定|选了|就用|改成|改为|改到|改期|换成|换到|挪到|不用了|不再|不要了|一律|以后(?:都|就|叫|用)",
-    r"取消|推迟|提前到|说好|约好",
-    r"\b(?:decided?|decision|agreed|chose|settled|switch(?:ed|ing)?|postponed|cancell?ed)\b",
-    r"\blet's (?!see|hope)|\bgo(?:ing)? with\b|\binstead of\b|\bno longer\b|\bfrom now on\b|\bmoved (?:to|from)\b",
+    r"决定|定了|敲定|选了|改成|改为|改到|换成|不再|一律|以后[你您]?(?:都|就|叫|用|要|别)|取消|推迟|说好|约好",
+    r"\b(?:decided?|agreed|chose|switch(?:ed|ing)?|postponed|cancell?ed|instead of|no longer|from now on|moved)\b",
 )
 _TO_DO: Final = (
-    r"待办|记得|别忘|提醒|要去|得去|还没|打算|计划|准备|截止|到期|最迟|下周|下个?月|明天|后天|预约|报名",
-    r"\b(?:to-?do|needs? to|have to|must|don't forget|plan(?:ning|s)? to|deadline|due|tomorrow|signed up)\b|\bremind",
-    r"\bnext (?:week|month|year|time)\b",
+    r"待办|记得|别忘|提醒|要去|打算|计划|准备|截止|到期|最迟|下周|下个?月|明天|后天|预约|报名|想[去要学买]",
+    r"\b(?:to-?do|needs? to|have to|must|don't forget|plan(?:ning|s)? to|deadline|due|tomorrow|signed up|applied|want to)\b",
+    r"\bremind|\bnext (?:week|month|year|time)\b|\blooking (?:into|for)\b",
 )
-_PERSON: Final = (
-    r"喜欢|最爱|爱吃|讨厌|不吃|不喝|过敏|忌口|偏好|习惯|害怕|我叫|名字|生日|住在|住址|电话|地址|邮箱|职业|工作是|毕业",
-    r"女朋友|男朋友|老婆|老公|妻子|丈夫|女儿|儿子",
-    r"\b(?:prefers?|favou?rites?|hates?|can't stand|vegan|vegetarian)\b|\ballerg",
-    r"\bmy (?:name|birthday|wife|husband|girlfriend|boyfriend|partner|son|daughter|address|phone|job)\b",
-    r"\bI(?:'m| am) an? \w|\bI live\b",
-)
+#: What one has and has done.
 _OWN: Final = (
-    r"我(?:家|妈|爸|哥|姐|弟|妹|儿|女|老|爷|奶|们家|的|平时|现在|一直|要|将|在|也?去|用|买|穿|开)|参加",
-    r"\bmy \w|\bour \w|\bI've (?:been|got|started|just)|\bI(?:'m| am) (?:now|going|running|taking|doing|starting|learning)\b",
+    r"我的|我[家妈爸哥姐弟妹儿女老爷奶]|了|\b(?:my|our)\b|\bI've\b|\bI(?:'m| am) \w+ing\b",
+    r"\b(?:went|got|bought|made|took|started|finished|found|met|won|lost|joined|visited|learn(?:ed|t))\b",
 )
 _FINDING: Final = (
-    r"原因|结果|结论|发现|解决|修好|修复|搞定|终于|原来是",
-    r"\b(?:because|turns? out|fixed|confirmed|root cause|error|fatal|failed)\b",
+    r"原因|结果|结论|发现|解决|修好|搞定|终于",
+    r"\b(?:because|turns? out|fixed|confirmed|root cause|error|failed)\b",
 )
-_DATA: Final = (
-    r"`[^`]+`|https?://|(?<!\w)[~.]?/\w+/|《[^》]+》|「[^」]+」|[¥￥$€£]\s?\d|\d\s?(?:元|块|万|%|％)",
-    r"\d{4}-\d\d|\d+ ?[月号日点]|\d\d?:\d\d|周[一二三四五六日]",
-    r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b|\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* \d",
+_WHEN: Final = (
+    r"昨[天晚]|上周|上个?月|去年|最近",
+    r"\b(?:yesterday|last (?:week|month|year|night|\w+day|weekend)|ago|recently|years?|since)\b",
 )
-
-#: Each kind of cue and what it adds to a sentence, in words of the rarest kind.
-CUES: Final = tuple(
+#: Each cue, and what it adds to a sentence, in words of the rarest kind.
+_CUES: Final = tuple(
     (re.compile("|".join(patterns), re.IGNORECASE), worth)
-    for patterns, worth in ((_DECISION, 1.6), (_TO_DO, 1.0), (_PERSON, 1.2), (_OWN, 0.6), (_FINDING, 0.8), (_DATA, 0.8))
+    for patterns, worth in ((_PERSON, 1.2), (_DECISION, 1.6), (_TO_DO, 0.8), (_OWN, 0.6), (_FINDING, 0.8), (_WHEN, 0.6))
 )
-
-#: What makes a courtesy more than one: a number, a name given, code, something decided.
-_TELLING: Final = re.compile(r"\d|我叫|名字|my name|`|/\w|《|决定|改|过敏|allerg", re.IGNORECASE)
-#: How a sentence opens that greets, thanks, praises or offers help; short ones say nothing else.
+_IS_OF_PERSON: Final = _CUES[0][0]
+_IS_DECISION: Final = _CUES[1][0]
+#: Numbers, dates, code, addresses, titles and names, by their shape; what it adds, and how much it counts.
+_FIGURES: Final = re.compile(r"\d|`[^`]+`|https?://|(?<!\w)[~.]?/\w+/")
+_DATA: Final = re.compile(
+    rf"{_FIGURES.pattern}|《[^》]+》|「[^」]+」|[\"“][^\"”]+[\"”]|周[一二三四五六日]|[一二三四五六七八九十][月号日点]"
+    rf"|[{HAN}] ?(?!AI)[A-Za-z]{{2}}|(?<![A-Za-z])(?!AI)[A-Za-z]{{2,}} ?[{HAN}]|(?<=\w )(?!AI)[A-Z]\w*[a-z]\w*"
+)
+_DATA_WORTH: Final = 0.8
+_WITH_DATA: Final = 1.5
+_OF_SELF: Final = 1.4
+_OF_OTHER: Final = 0.3  # of the person who is spoken to
+_OF_MACHINE: Final = 0.25
+_SELF: Final = re.compile(r"\b(?:I|me|my|mine|we|our|us)\b|[我咱]|自己")
+_OTHER: Final = re.compile(r"\b(?:you|yours?)\b|[你您]", re.IGNORECASE)
+_QUESTION: Final = re.compile(r"(?:[?？][”\"'）)」]*|(?:吗|[你您]呢)[。.～~]?)$")
+#: What a statement has not, that stands before a comma in a question.
+_ASKING: Final = re.compile(
+    r"^\W*(?:and |but |so )?(?:am|is|are|was|were|do|does|did|can|could|will|would|shall|should|may|have|has|wh\w+|how)\b"
+    r"|什么|怎么|怎样|哪|谁|几|多少|是否|(\w)不\1",
+    re.IGNORECASE,
+)
+#: An answer of fewer characters says little without its question; so does one that opens like this.
+_CURT: Final = 14
+_REPLY: Final = re.compile(
+    r"(?:有|没有?|是的?|不是?|对|不对|会|不会|能|不能|要|不要|可以|不可以|行|不行|好|嗯|还没有?|已经|当然)(?:[，,。！!；\s]|的|啊|了|$)"
+    r"|(?:yes|yeah|yep|no|nope|not yet|sure|ok|okay|both|neither|of course|true|right|correct)\b"
+    r"|i (?:do|did|don't|didn't|have|haven't|am|can|will)\b",
+    re.IGNORECASE,
+)
+#: Words of which a sentence without data has at least so many, and how many a Han character is worth.
+_WORDS: Final = 4
+_HAN_WORD: Final = 0.75
+_HAN: Final = re.compile(f"[{HAN}]")
+_WORD: Final = re.compile(rf"[^\W{HAN}]+(?:['’.-]\w+)*")
+#: How a sentence opens that greets, thanks, praises, wishes or agrees.
 _COURTESY: Final = re.compile(
-    r"\W*(?:嗨|你好|您好|哈喽|早安|早上好|晚上好|晚安|再见|不客气|不用谢|没关系|谢谢|感谢|辛苦|加油|哇|哎呀|好的|当然可以|没问题|很高兴"
-    r"|(?:那|这|听起来|听着)?真?是?(?:太|很)(?:好|棒)|听起来|我是.{0,4}AI|有什么.{0,6}帮"
-    r"|(?:hi|hello|hey|good morning|good night|bye|thanks?|thank you|you're welcome|no problem|my pleasure)\b"
-    r"|(?:wow|woah|whoa|yay|aww?|congrats|great|awesome|amazing|nice|cool|glad|sure|of course|certainly|got it|sounds)\b"
-    r"|(?:so (?:happy|glad|proud)|totally|absolutely|i'm (?:your|an) ai|i (?:\S+ )?agree|how can i|let me know|can't wait)\b"
-    r"|that(?:'s| is| sounds)? (?:so |really |such )?(?:great|awesome|amazing|nice|cool|wonderful)\b|keep (?:it|on)\b)",
+    r"(?:and |but |so )?[嗯哦啊恩那也]*[，,]?(?:嗨|你好|您好|哈喽|早安|早上好|晚上好|晚安|再见|不客气|不用谢|没关系"
+    r"|谢谢|感谢|辛苦|加油|哇|哎呀|哈哈|好[的啊呀]|[是对][啊呀]|没错|确实|当然|没问题|很高兴|真棒|太[好棒]|听起来|我也?同感"
+    r"|[听看]到?[你您]|时间不早|[我真也衷心]*(?:希望|祝|愿|期待|相信)[你您]|随时|(?:如果|要是|有什么).{0,8}(?:需要|问题)"
+    r"|(?:这|那|你说|你)(?:个|些|都|真|的|是|得)*(?:听起来|主意|方法|建议|不错|非?常?好)"
+    r"|(?:hi|hello|hey|good (?:morning|night)|bye|thanks?|you're welcome|no (?:problem|worries)|my pleasure|wow|who?a|woah|yay"
+    r"|aww?|congrat\w*|great|awesome|amazing|nice|cool|glad|sure|of course|certainly|got it|sounds?|so (?:happy|glad|proud)"
+    r"|totally|absolutely|(?:i )?(?:\S+ )?(?:agree|hope|wish|appreciate)|can't wait|let me know|keep (?:it|up|on)|take care"
+    r"|good luck|have a|feel free|ha(?:ha)+|phew|that(?:'s| is| sounds| must| was)|(?:it|this) sounds|yeah|yep|yup|yes"
+    r"|well done|cheers|enjoy)\b)",
     re.IGNORECASE,
 )
-_COURTESY_COLUMNS: Final = 40
-#: Columns up to which a further clause of a courtesy says nothing: a name, "I see".
-_NAME_COLUMNS: Final = 8
-#: A clause that is a laugh, a sigh or praise, and nothing else.
-_CRY: Final = re.compile(
-    r"\W*(?:[哈呵嘻嘿嗯啊哦呀哎唉哇噢]+|(?:那|这)?(?:真|太|很|好)(?:好|棒|厉害|不错|开心|高兴)了?"
-    r"|(?:ha){2,}h?|lol|phew|ugh|yikes|ouch|oh|ah|aw+)\W*",
+_CLAUSES: Final = re.compile(r"[，,。！!;；~～…]+|\.(?=\s|$)|\s[—–-]\s")
+#: What in a courtesy tells something all the same: a matter of the speaker's own.
+_TOLD: Final = re.compile(
+    r"\bI(?:'m| am|'ve| have)? (?!glad|happy|hope|agree|appreciate|wish|think|bet)\w|\bmy\b"
+    r"|我(?![也真很]|希望|祝|相信|会|都|衷心|[为替]你)"
+)
+#: What a sentence says of the talk itself: advice is taken, company is praised, the next talk is looked forward to.
+_OF_TALK: Final = re.compile(
+    r"\b(?:your|these|those) (?:\w+ )?(?:advice|suggestions?|methods|help|support|words|company)\b"
+    r"|\bshare (?:it |some\w* )?with you\b"
+    r"|\bchat(?:ting|ted)? (?:\w+ )?(?:with you|again|more)\b|\btalk(?:ing)? (?:to you|with you|again)\b|\bcompanionship\b"
+    r"|[你您这些]+.{0,8}(?:建议|方法|主意|陪伴|支持|倾听)|聊聊?[吧天吗。，]|想聊|下次再|跟你分享",
     re.IGNORECASE,
 )
-#: A clause that wishes, or offers more of the same.
-_WISH: Final = re.compile(
-    r"\W*(?:我?(?:真|也|衷心)?(?:希望|祝愿?|愿|期待|相信)(?:你|您|一切|早日|这|能).{0,6}(?:早日|尽快|顺利|[开欢]心|[快欢]乐|愉快|健康"
-    r"|康复|幸福|好起来|好转|享受|成功|满意|有帮助|帮到)|(?:听|看)(?:到?你|到?您)(?:这么|这样)"
-    r"|(?:如果|要是|若).{0,8}(?:需要|问题)|(?:有|任何).{0,8}(?:需要|问题|困难)|(?:也?可以|请|欢迎)?随时(?:找|来|联系|告诉|问)"
-    r"|我(?:也|真|很|都|会)*(?:为你|替你|高兴|开心|一直在|在这)|多?保重|加油|照顾好自己"
-    r"|(?:and |so |but )?(?:(?:i |we )?(?:really )?hope (?:you(?:'re| are| feel| have| get| enjoy)|(?:this|it) helps)\b"
-    r"|(?:i )?wish(?:ing)? you (?:all|a|luck|well)\b|take care\b|good luck\b|best of luck|all the best|get well"
-    r"|have a (?:\w+ )?(?:day|night|time|weekend|trip)\b|feel free\b|if you (?:ever )?(?:need|have any) "
-    r"|i(?:'m| am) (?:always |so |really )?(?:here for|happy for|glad|rooting)|you(?:'ve| have)? got this"
-    r"|stay (?:safe|strong|well)))",
+#: How an assistant advises.
+_ADVICE: Final = re.compile(
+    r"你(?:还|也)?(?:可以|应该|需要|不妨|要)|[试看]试|尝试|建议"
+    r"|\byou (?:can|could|may|might|should|need to|must)\b|\b(?:try|consider|make sure|don't forget)\b",
     re.IGNORECASE,
 )
-_CLAUSE_END: Final = re.compile(r"[，,。！!;；~～…]+|\.(?=\s|$)|\s[—–-]\s")
-#: Code or a quotation that breaks off after a few words, or data without a word beside it.
-_BROKEN: Final = re.compile(
-    r".{0,30}`[^`]{0,60}…`|.{0,30}[`“「『《][^`”」』》]{0,8}…?|[!-~]{24}…|[^\s，。！？；、：]{24}…", re.DOTALL
-)
-#: Characters without a blank, or without a mark, from which they are data and no prose; and how many of them are shown.
-_RUN: Final = re.compile(r"[!-~]+|[^\s!-~，。！？；、：…]+")
-_DATA_RUN: Final = 300
-_DATA_SHOWN: Final = 24
-#: What is no word of a topic: addresses, paths, HTML, data.
-_MACHINE: Final = re.compile(
-    r"(?:https?|ftp|file)://[^\s，。）」]+|\bdata:\S+|[!-~]{24}…|</?[A-Za-z][^>\n]{0,200}>|&[a-z]{2,6};"
-    r"|\b(?:[\w-]+\.)+(?:com|org|net|io|cn|dev|app|ai|edu|gov|me|co|uk|de|jp)\b(?:[/:][^\s，。]*)?|(?<![\w.])~?(?:/[\w.-]+){2,}",
-    re.ASCII,
-)
-#: A word that names nothing: laughs, repeated letters, endings in hiragana, tags, placeholders.
-_NAMELESS: Final = re.compile(
-    r".*(.)\1\1.*|([a-z]{1,2})\2+|[哈呵嘻嘿嗯啊哦呀哎唉哇噢]+|.*[\u3041-\u309f].*"
-    r"|h[1-6]|[hb]r|div|span|html?|href|img|src|https?|www|com|foo|ba[rz]|base64",
-    re.IGNORECASE,
-)
-#: Cues that make a wish more than one: all but "my", "our".
-_LEAST_CUE: Final = 0.8
-#: What is in brackets alone: a picture, a sticker, a file.
-_ATTACHED: Final = re.compile(r"\s*\[[^\]]*\]\s*")
 #: What assistants say of themselves.
 _DISCLAIMER: Final = re.compile(
     r"作为(?:一[个名位])?(?:虚拟|AI|人工智能|语言模型)|我(?:只)?是(?:一[个名位])?(?:AI|人工智能)|没有实体"
     r"|\bas an? (?:AI|language model)\b|\bI(?:'m| am) (?:just )?an AI\b",
     re.IGNORECASE,
 )
-_HARDLY: Final = 0.4
 
+#: What is no word of a topic: addresses, paths, tags, data; and what may be a password.
+_NO_TOPIC: Final = re.compile(
+    r"(?:https?|ftp|file)://[^\s，。）」]+|\bdata:\S+|[!-~]{24}…|</?[A-Za-z][^>\n]{0,200}>|&[a-z]{2,6};|~?(?:/[\w.-]+){2,}"
+    r"|\b(?:[\w-]+\.)+[a-z]{2,4}\b(?:[/:][^\s，。]*)?"
+    r"|(?:密码|口令|密钥|password|passwd|passphrase|secret|api[ _-]?key|token)\s*(?:是|为|is\b)?\W*\S+",
+    re.IGNORECASE,
+)
+_HAN_RUN: Final = re.compile(f"[{HAN}]+")
+_LONGEST_NOUN: Final = 8
+_PRONOUN: Final = re.compile("[我你您他她它这那哪谁]")
+_LATIN_NAME: Final = re.compile(r"(?<![\w./-])[A-Za-z]{3,}(?![\w./-])")
+_STOP: Final = "|".join(sorted(ENGLISH))
+_NOUN_PHRASE: Final = re.compile(
+    r"\b(?:the|an?|my|our|his|her|their|your|this|some|of|for|in|at|about|with|from)\s"
+    rf"((?:(?!(?:{_STOP})\b)[A-Za-z]+(?:-[A-Za-z]+)*\s){{0,2}}(?!(?:{_STOP})\b)[A-Za-z]+(?:-[A-Za-z]+)*)"
+    rf"(?=[.,;:!?)\"…]|\s-\s|\s(?:{_STOP})\b|$)",
+    re.IGNORECASE,
+)
+#: How an English word ends that is hardly a noun.
+_NO_NOUN: Final = re.compile(r"(?:ed|ly|est|ous|ful|ive|able|ible|less)$", re.IGNORECASE)
 
-def substance(text: str) -> float:
-    """Return the share of its words' worth that a sentence is given: a courtesy none, a caption or disclaimer little."""
-    if _ATTACHED.fullmatch(text) or _DISCLAIMER.search(text) or _BROKEN.fullmatch(text):
-        return _HARDLY
-    if _TELLING.search(text):
-        return 1.0
-    return 0.0 if _only_wishes(text) else 1.0
-
-
-def _only_wishes(text: str) -> bool:
-    """Tell whether the sentence is courtesy and wishes clause by clause, and has no cue of a fact."""
-    clauses = [clause for clause in _CLAUSE_END.split(text) if any(map(str.isalnum, clause))]
-    if not clauses or any(cue.search(text) for cue, worth in CUES if worth >= _LEAST_CUE):
-        return False
-    first, *rest = clauses
-    return _is_courtesy(first) and all(columns(clause) <= _NAME_COLUMNS or _is_courtesy(clause) for clause in rest)
-
-
-def _is_courtesy(clause: str) -> bool:
-    short = columns(clause) <= _COURTESY_COLUMNS and _COURTESY.match(clause)
-    return bool(short or _WISH.match(clause) or _CRY.fullmatch(clause))
-
-
-def data_shortened(text: str) -> str:
-    """Return *text* with each run of data cut to its beginning, so that it never takes the place of words beside it."""
-    return _RUN.sub(lambda run: f"{run[0][:_DATA_SHOWN]}…" if len(run[0]) > _DATA_RUN else run[0], text)
-
-
-def topical(text: str) -> str:
-    """Return *text* without what is no word of a topic: addresses, tags, data."""
-    return _MACHINE.sub(" ", text)
-
-
-def names_nothing(word: str) -> bool:
-    """Tell whether a word is unfit for a heading: a laugh, a tag, an ending."""
-    return bool(_NAMELESS.fullmatch(word))
-
-
-def columns(text: str) -> int:
-    """Return the width of *text* as it is seen: two for a wide character."""
-    return len(text) + sum(char > "\u2e7f" for char in text)
-
-
-def cue_worth(text: str) -> float:
-    """Return the worth of all cues in a sentence."""
-    return sum(worth for cue, worth in CUES if cue.search(text))
-
-
-#: Characters from which a sentence is cut at a clause, and a list is no longer put into one sentence.
-LONGEST: Final = 260
-#: Between the cells of a table's row.
-ROW: Final = " | "
+#: Characters of a sentence, and of the items of a list that are put into one.
+LONGEST: Final = 220
+#: Characters of a message that are read: a pasted book says what it is on its first pages.
+_READ: Final = 60_000
+#: Characters without a blank, or without a mark, from which they are data and no prose; and how many of them are shown.
+_DATA_RUN: Final = 300
+_DATA_SHOWN: Final = 24
 #: Letters below which a piece joins its neighbour: "早。", "OK."
 _STUMP: Final = 3
 #: Lines from which indented or stamped text is a paste, not prose.
-_PASTE_LINES: Final = 4
-_CODE_CHARS: Final = 140
-#: Characters of a message that are read: a pasted book says what it is on its first pages.
-_READ: Final = 60_000
+_PASTE_LINES: Final = 3
 #: Characters before a full stop that show whether it ends a sentence.
 _READ_BACK: Final = 12
-#: List and quotation marks that may open one line.
-_NESTED: Final = 8
 
+_RUN: Final = re.compile(r"[!-~]+|[^\s!-~，。！？；、：…]+")
 _INVISIBLE: Final = re.compile(
     r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffe\uffff]"
 )
 _BREAK: Final = re.compile(r"\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _FENCE: Final = re.compile(r"\s{0,3}(`{3,}|~{3,})")
-_MARKER: Final = re.compile(r"\s*(?:(?:>\s?)+|#{1,6}\s+|[-*+•]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)、]\s*(?=\D))")
-_ITEM: Final = re.compile(r"\s*(?:[-*+•]\s+|\d{1,3}[.)、]\s*(?=\D))")
+_ITEM: Final = re.compile(r"[-*+•]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)、]\s*(?=\D)")
+_MARKS: Final = re.compile(rf"(?:>\s*|#{{1,6}}\s+|{_ITEM.pattern}){{1,8}}")
 #: A line that says nothing: a rule, a comment of HTML.
-_RULE: Final = re.compile(r"\s*<!--.*-->\s*$|\s*([-=*_|:+]\s*){3,}$")
-_ROW: Final = re.compile(r"\s*\|.*\|\s*$")
-_PASTED: Final = re.compile(
-    r"(?:\t| {4,}| {2}File )\S|.*[{};]\s*$|\w+(?:Error|Exception)\b"
-    r"|\s*(?:at |File \"|Traceback \(|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|[\d:.,]+ (?:INFO|WARN|DEBUG|ERROR))",
+_RULE: Final = re.compile(r"<!--.*-->$|[-=*_|:+\s]{3,}$")
+_ROW: Final = re.compile(r"\|(.*)\|$")
+_CODE: Final = re.compile(
+    r"(?:\t| {4,})\S.*[(){}=;<>]|.*[{}]$|.*[(=].*;$|\w+(?:Error|Exception)\b"
+    r"|\s{0,8}(?:at |File \"|Traceback \(|\[?\d[\d:.,TZ+ -]{4,30}\]?\s\[?(?:INFO|WARN|DEBUG|ERROR))",
 )
 _FAULT: Final = re.compile(r"\b\w*(?:Error|Exception|Fatal|FATAL|ERROR|panic|failed|denied|refused|not found)\b", re.ASCII)
-_DEFINITION: Final = re.compile(
-    r"\s*(?:export |async |pub |public |static )*(?:def|function|func|fn|class|const|let|type|CREATE|SELECT|INSERT|FROM|RUN"
-    r"|\$ |curl|git|docker|pip|npm|pnpm)\b",
-)
-_IDLE_CODE: Final = re.compile(r"\s*(?:#|//|/\*|\*|import |from \S+ import|using |package |[{}()\[\];,\s]*$)")
-
 _END: Final = re.compile(
     rf"[。！？]+[”’\"'）)』」》\]]*|(?<![!?])[!?]+[”\"'）)\]]*(?=\s|$|[{HAN}])|(?<!…)…+(?=\s)|\.[”\"')\]]*(?=\s)",
 )
@@ -222,16 +196,20 @@ def sentences(text: str) -> list[str]:
     r"""
     Return the sentences of *text*, each on one line, in their order, as they are written.
 
-    >>> sentences("今天 3.11 装好了。备份呢？\n- 路径 /srv/a.b\n- 端口 22")
-    ['今天 3.11 装好了。', '备份呢？', '路径 /srv/a.b', '端口 22']
+    >>> sentences("今天 3.11 装好了。备份呢？\n\n要买的：\n- 牛奶\n- 3 个鸡蛋")
+    ['今天 3.11 装好了。', '备份呢？', '要买的：牛奶；3 个鸡蛋']
     """
-    return [sentence for sentence, _ in sentences_and_items(text)]
-
-
-def sentences_and_items(text: str) -> list[tuple[str, bool]]:
-    """Return the sentences of *text* with whether each is an item of a list."""
-    lines = _lines(data_shortened(clean(text[:_READ])))
-    return [(sentence, item) for line, item in lines for sentence in _split(line)]
+    shortened = _RUN.sub(lambda run: f"{run[0][:_DATA_SHOWN]}…" if len(run[0]) > _DATA_RUN else run[0], clean(text[:_READ]))
+    found: list[str] = []
+    may_join = False  # an item may join the last line: it announces a list, or is an item
+    for kind, line in _lines(shortened):
+        before = found[-1].rstrip("；;，,。.") if found else ""
+        if kind == "item" and may_join and len(before) + len(line) < LONGEST:
+            found[-1] = before + joint(before) + line
+        else:
+            found += [cut(line, LONGEST)] if kind == "item" else [cut(piece, LONGEST) for piece in _split(line)]
+        may_join = kind == "item" or line.endswith((":", "："))
+    return found
 
 
 def clean(text: str) -> str:
@@ -244,130 +222,177 @@ def cut(text: str, longest: int) -> str:
     if len(text) <= longest:
         return text
     ends = [match.start() for match in _CLAUSE.finditer(text, 0, longest - 1)]
-    end = ends[-1] if ends and ends[-1] > longest // 2 else longest - 1
-    shown = text[:end].rstrip()
-    opened = _last_open(shown)
-    if opened >= 0 and opened > longest // 2:
-        return text[:opened].rstrip() + "…"
+    shown = text[: ends[-1] if ends and ends[-1] > longest // 2 else longest - 1].rstrip()
+    opened = [shown.rfind(left) for left, right in _OPEN.items() if shown.rfind(left) > shown.rfind(right)]
+    last = max([shown.rfind("`") if shown.count("`") % 2 else -1, *opened])
+    if last > longest // 2:
+        return shown[:last].rstrip() + "…"
     return f"{shown}…`" if shown.count("`") % 2 else f"{shown}…"
 
 
-def _last_open(text: str) -> int:
-    """Return the place of the code tick, bracket or quotation mark that is opened last and never closed, -1 without one."""
-    places = [text.rfind("`") if text.count("`") % 2 else -1]
-    places += [text.rfind(left) for left, right in _OPEN.items() if text.rfind(left) > text.rfind(right)]
-    return max(places)
+def joint(before: str) -> str:
+    """Return what comes between a sentence and the next one on the same line."""
+    is_wide = before[-1:] > "\u2e7f"
+    if before[-1:].isalnum():
+        return "；" if is_wide else "; "
+    return "" if is_wide else " "
 
 
-def _lines(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield line by line what is said, and whether it is an item; a short list is one line with what announces it (a colon)."""
-    lead = ""
-    for kind, rows in _groups(text):
-        said = [(line, kind == "item") for line in _told(kind, rows)]
-        if lead and said:
-            joint = "；" if lead.endswith("：") else "; "
-            whole = f"{lead} {joint.join(line for line, _ in said)}"
-            said = [(whole, False)] if len(whole) <= LONGEST else [(lead, False), *said]
-            lead = ""
-        if said and said[-1][0].endswith((":", "：")):
-            lead = said.pop()[0]
-        yield from said
-    if lead:
-        yield lead, False
+def columns(text: str) -> int:
+    """Return the width of *text* as it is seen: two for a wide character."""
+    return len(text) + sum(char > "\u2e7f" for char in text)
 
 
-def _groups(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the lines of each list, table, paste or code block together, every line of prose alone."""
-    rows: list[str] = []
-    kind = ""
-    for found, line in _kinds(text):
-        if found != kind or found == "prose":
-            yield kind, rows
-            rows = []
-        kind = found
-        rows.append(line)
-    yield kind, rows
+def is_question(text: str) -> bool:
+    """Tell whether the sentence asks."""
+    return bool(_QUESTION.search(text))
 
 
-def _kinds(text: str) -> Iterator[tuple[str, str]]:
-    """Yield every line with what it is: prose, item, row, paste, code; a blank line ends what is open."""
-    fence = ""
-    for line in text.split("\n"):
-        mark = _FENCE.match(line)
-        if fence:
-            if mark and mark[1].startswith(fence):
+def needs_question(text: str) -> bool:
+    """Tell whether a sentence says little without the question that it answers."""
+    return len(text) <= _CURT or bool(_REPLY.match(text))
+
+
+def without_question(text: str) -> str:
+    """
+    Return what the speaker states before the question that ends the sentence; the whole sentence where that is nothing.
+
+    >>> without_question("我很喜欢打羽毛球和游泳，你也喜欢运动吗？"), without_question("你呢？")
+    ('我很喜欢打羽毛球和游泳…', '你呢？')
+    """
+    stated = max(text.rfind("，"), text.rfind(", "))
+    head = text[: max(stated, 0)]
+    states = is_question(text) and _SELF.search(head) and not _ASKING.search(head) and _words(head) >= _WORDS
+    return f"{head}…" if states else text
+
+
+def cue_worth(text: str) -> float:
+    """Return what the cues of a sentence add to its words, in words of the rarest kind."""
+    return _DATA_WORTH * bool(_DATA.search(text)) + sum(worth for cue, worth in _CUES if cue.search(text))
+
+
+def weight(text: str, asked: str = "", *, person: bool) -> float:
+    """
+    Return how much the words of a sentence count; 0 where it must not be quoted.
+
+    *asked* is the question that it answers, with which it is shown. *person*: a human being says it; of a machine only data
+    counts.
+
+    >>> weight("You've got guts.", person=True), weight("我对花生过敏。", person=True) > 1
+    (0.0, True)
+    """
+    shown = f"{asked} {text}"
+    has_data = bool(_DATA.search(shown))
+    if is_question(text) or text.endswith((":", "：")) or _DISCLAIMER.search(text):
+        return 0.0
+    if not person:
+        is_lecture = bool(_ADVICE.search(text)) and not _FIGURES.search(text)
+        return 0.0 if not has_data or is_lecture or _is_courtesy(text) else _WITH_DATA * _OF_MACHINE
+    of_person = bool(_IS_OF_PERSON.search(shown))
+    if not has_data:
+        if not of_person and _words(shown) < _WORDS:
+            return 0.0
+        if _OF_TALK.search(shown) or (_is_courtesy(text) and not (of_person or _IS_DECISION.search(shown))):
+            return 0.0
+    of_self = bool(_SELF.search(text))
+    of_other = bool(_OTHER.search(text)) and not (of_self or _IS_DECISION.search(text))
+    return (_WITH_DATA if has_data else 1.0) * (_OF_SELF if of_self else _OF_OTHER if of_other else 1.0)
+
+
+def noun_phrases(text: str) -> list[str]:
+    """
+    Return the noun phrases of *text* that may be a heading, as they are written.
+
+    In Chinese they are runs of nouns and names, in English what is between an article or the like and the next function word.
+
+    >>> noun_phrases("中午去吃了阿满面线糊，尿酸又高了"), noun_phrases("I joined the support group of my town.")
+    (['阿满面线糊', '尿酸'], ['support group', 'town'])
+    """
+    text = _NO_TOPIC.sub(" ", text)
+    if language_of(text) == "zh":
+        return [phrase for run in _HAN_RUN.findall(text) for phrase in _han_phrases(run)] + _LATIN_NAME.findall(text)
+    return [" ".join(match[1].split()) for match in _NOUN_PHRASE.finditer(text) if not _NO_NOUN.search(match[1])]
+
+
+def _lines(text: str) -> Iterator[tuple[str, str]]:
+    """Yield every line that says something, bare, with what it is: prose, item, or code."""
+    fence, code = "", list[str]()
+    for line in [*text.split("\n"), ""]:
+        mark, bare = _FENCE.match(line), line.strip()
+        is_item = bool(_ITEM.match(bare))
+        if fence or mark or (_CODE.match(line.rstrip()) and not is_item):
+            code.append(line)
+            if not fence:
+                fence = mark[1] if mark else ""
+            elif mark and mark[1].startswith(fence):
                 fence = ""
-                yield "", ""
-            else:
-                yield "code", line
-        elif mark:
-            fence = mark[1]
-            yield "", ""
-        elif not line.strip() or _RULE.match(line):
-            yield ("row" if "|" in line else ""), ""
-        elif _ROW.match(line):
-            yield "row", line
-        elif _PASTED.match(line):
-            yield "paste", line
-        else:
-            yield ("item" if _ITEM.match(line) else "prose"), line
+            continue
+        yield from _told(code)
+        code = []
+        if row := _ROW.match(bare):
+            bare = " | ".join(cell.strip() for cell in row[1].split("|"))
+        marks = _MARKS.match(bare)
+        said = " ".join(bare[marks.end() if marks else 0 :].split())
+        if said and not _RULE.match(bare):
+            yield ("item" if is_item else "prose"), said
+    yield from _told(code)
 
 
-def _told(kind: str, rows: list[str]) -> Iterator[str]:
-    lines = [row for row in rows if row.strip()]
-    if not lines:
+def _told(code: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield what is told of code that stood together: its last error; a line that only looks like code is prose."""
+    if code and not _FENCE.match(code[0]) and len(code) < _PASTE_LINES:
+        yield from (("prose", " ".join(line.split())) for line in code)
         return
-    if kind == "row":
-        # the head of a table says nothing alone; its rows keep their cells
-        yield from (ROW.join(cell.strip() for cell in row.strip().strip("|").split("|")) for row in lines[1:] or lines)
-    elif kind == "code" or (kind == "paste" and (len(lines) >= _PASTE_LINES or lines[0].startswith("Traceback ("))):
-        yield _telling(lines)
-    else:
-        yield from (bare for line in lines if (bare := _bare(line)))
+    faults = [line.strip().replace("`", "") for line in code if _FAULT.search(line)]
+    yield from (("item", f"`{cut(fault, LONGEST // 2)}`") for fault in faults[-1:])
 
 
-def _telling(lines: list[str]) -> str:
-    """Return the one line of code or log that says most: the last fault, else a definition or command, else the first."""
-    faults = [line for line in lines if _FAULT.search(line)]
-    definitions = [line for line in lines if _DEFINITION.match(line)]
-    rest = [line for line in lines if not _IDLE_CODE.match(line)]
-    line = (faults[-1:] or definitions[:1] or rest[:1] or lines[:1])[0].strip()
-    return f"`{cut(line.replace('`', ''), _CODE_CHARS)}`"
-
-
-def _bare(line: str) -> str:
-    """Return the line without the marks that open it; the same mark may occur more than once."""
-    bare = line
-    for _ in range(_NESTED):
-        mark = _MARKER.match(bare)
-        if not mark:
-            break
-        bare = bare[mark.end() :]
-    return " ".join(bare.split())
-
-
-def _split(line: str) -> list[str]:
-    """Return the line's sentences; one that is hardly a word stays with the next, the last with the one before."""
-    if ROW in line or (line.startswith("`") and line.endswith("`")):
-        return [cut(line, LONGEST)]
-    pieces: list[str] = []
+def _split(line: str) -> Iterator[str]:
+    """Yield the line's sentences; one that is hardly a word stays with the next."""
     start = 0
     for match in _END.finditer(line):
-        piece = line[start : min(match.end(), start + LONGEST)].strip()
+        piece = line[start : match.end()].strip()
         if match[0].startswith(".") and _ABBREVIATED.search(line[start : match.start()][-_READ_BACK:]):
             continue
-        if len(piece) < LONGEST - 1 and (_unclosed(piece) or sum(char.isalnum() for char in piece) < _STUMP):
+        if len(piece) < LONGEST and (_is_open(piece) or sum(map(str.isalnum, piece)) < _STUMP):
             continue
-        pieces.append(line[start : match.end()].strip())
+        yield piece
         start = match.end()
-    rest = line[start:].strip()
-    if rest and pieces and sum(char.isalnum() for char in rest) < _STUMP:
-        pieces[-1] = line[line.rindex(pieces[-1]) :].strip()
-    elif rest:
-        pieces.append(rest)
-    return [cut(piece, LONGEST) for piece in pieces]
+    if rest := line[start:].strip():
+        yield rest
 
 
-def _unclosed(piece: str) -> bool:
+def _is_open(piece: str) -> bool:
     """Tell whether a bracket or quotation mark is still open; not for ever, since people forget to close them."""
     return any(piece.count(left) > piece.count(right) for left, right in _OPEN.items())
+
+
+def _is_courtesy(text: str) -> bool:
+    """Tell whether the clauses are courtesies, or too short to say more: "Thanks, I see"."""
+    clauses = [clause.strip() for clause in _CLAUSES.split(text) if clause.strip()]
+    if not _COURTESY.match(text) or _TOLD.search(text):
+        return False
+    return all(_COURTESY.match(clause) or _words(clause) <= _WORDS for clause in clauses)
+
+
+def _words(text: str) -> int:
+    return math.ceil(_HAN_WORD * len(_HAN.findall(text))) + len(_WORD.findall(text))
+
+
+def _han_phrases(run: str) -> Iterator[str]:
+    """Yield the longest runs of nouns and unknown words, and the nouns in those that have no unknown word."""
+    known = to_simplified(run)
+    words = [*cut_whole(known if len(known) == len(run) else run), ""]
+    end = 0
+    part: list[str] = []
+    for word in words:
+        is_name = not is_known(word) and not CHINESE.intersection(word)
+        if word and word not in CHINESE and not _PRONOUN.search(word) and (is_noun(word) or is_name):
+            part.append(word)
+        elif part:
+            start = end - sum(map(len, part))
+            written = run[start:end]
+            nouns = [one for one in part if len(one) > 1] if all(map(is_known, part)) and len(part) > 1 else []
+            yield from (phrase for phrase in dict.fromkeys((written, *nouns)) if 1 < len(phrase) <= _LONGEST_NOUN)
+            part = []
+        end += len(word)

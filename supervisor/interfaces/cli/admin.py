@@ -8,18 +8,23 @@ from typing import Annotated
 
 import typer
 
-from supervisor.interfaces.cli.app import Folder, Json, Now, opened
+from supervisor.interfaces.cli.app import Folder, Json, Now  # noqa: TC001 - typer reads the annotations
+from supervisor.interfaces.cli.call import opened, teller
 from supervisor.interfaces.cli.output import as_json, as_text, show, wire
 from supervisor.protocol.errors import BadFile
 
 
 def status(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
-    """Show the state of the workspace."""
+    """Show the state of the workspace, and first what is wrong with it; 65 when something is."""
     from supervisor.service.status import status as status_of
+    from supervisor.service.troubles import verdict
 
     ws, at = opened(workspace, now)
     found = status_of(ws, at)
-    show(as_json(found) if json else as_text(found))
+    sentences, is_well = verdict(ws, at)
+    show(as_json(found) if json else "\n".join([*map(teller(), sentences), "", as_text(found, teller())]))
+    if not is_well:
+        raise typer.Exit(BadFile.exit_code)
 
 
 def plan(
@@ -31,9 +36,9 @@ def plan(
     """Show what the next run would do."""
     from supervisor.service.status import plan as plan_of
 
-    ws, moment = opened(workspace, at or now)
+    ws, moment = opened(workspace, at or now, "--at" if at else "--now")
     found = plan_of(ws, moment)
-    show(as_json(found) if json else as_text(found))
+    show(as_json(found) if json else as_text(found, teller()))
 
 
 def fsck(
@@ -55,7 +60,7 @@ def fsck(
             mended = {"repaired": wire(asdict(mend(ws, at)))}
     ledger = account(ws)
     found = wire(asdict(ledger)) | mended
-    show(as_json(found) if json else as_text(found))
+    show(as_json(found) if json else as_text(found, teller()))
     if not ledger.is_sound:
         raise typer.Exit(BadFile.exit_code)
 
@@ -82,7 +87,7 @@ def restore(
             settings=ws.config.archive,
             now=at,
         )
-    show(as_json(found) if json else as_text(found))
+    show(as_json(found) if json else as_text(found, teller()))
 
 
 def register(app: typer.Typer) -> None:

@@ -1,5 +1,5 @@
 """
-All commands of the command line (cli.md); a module of its own, since `serve` imports only the commands of a turn.
+All commands of the command line (cli.md); a module of its own, since `serve` imports only those that it answers.
 
 Answers go to standard output, everything else to standard error. An error is one sentence with an exit code.
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from supervisor.interfaces.cli import admin, service, turn
+from supervisor.interfaces.cli import admin, model, service, turn
 from supervisor.interfaces.cli.app import new_app
 
 
@@ -19,6 +19,6 @@ from supervisor.interfaces.cli.app import new_app
 def commands() -> Any:
     """Return the command line with all commands, built once."""
     app = new_app(completion=True)
-    for group in (service, admin, turn):
+    for group in (service, admin, turn, model):
         group.register(app)
     return typer.main.get_command(app)

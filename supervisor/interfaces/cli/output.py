@@ -10,9 +10,9 @@ import contextlib
 import json
 import sys
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from unicodedata import east_asian_width
 
-from supervisor.context.render import tag
 from supervisor.protocol.clock import to_wire
 from supervisor.text.printable import printable, printable_json
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from supervisor.context.build import Replay
     from supervisor.protocol.turn import Receipt
 
+#: Puts what recalld says, not what it stores, in the language of the reader.
+Tell: TypeAlias = "Callable[[str], str]"
+_LEFT_OUT: Final = "left out: "  # a reason may be a word that is also the name of a row
 #: Of a folder with more entries only the first and the last are shown, with the number of the others.
 _MANY: Final = 8
 
@@ -59,26 +62,28 @@ def as_line(event: Mapping[str, object]) -> str:
     return printable(" ".join([str(when[1]), str(what[1]), *(f"{key}={value}" for key, value in fields)]))
 
 
-def as_text(found: Mapping[str, Any], indent: str = "") -> str:
-    """Return text with one line for each key; nested values are indented."""
-    width = max((len(_label(key)) for key in found), default=0)
-    return "\n".join(_line(key, value, indent, width) for key, value in found.items())
+def as_text(found: Mapping[str, Any], tell: Tell = str, indent: str = "") -> str:
+    """Return text with one line for each key; nested values are indented. *tell* puts the words of recalld in a language."""
+    width = max((_columns(tell(_label(key))) for key in found), default=0)
+    return "\n".join(_line(key, value, tell, indent, width) for key, value in found.items())
 
 
-def _line(key: str, value: object, indent: str, width: int) -> str:
-    label = f"{indent}{_label(key):<{width}}"
+def _line(key: str, value: object, tell: Tell, indent: str, width: int) -> str:
+    label = indent + tell(_label(key))
+    padded = _padded(label, len(indent) + width)
     if isinstance(value, dict):
-        return f"{indent}{_label(key)}\n{as_text(value, indent + '  ')}" if value else f"{label}  none"
+        return f"{label}\n{as_text(value, tell, indent + '  ')}" if value else f"{padded}  {tell('none')}"
     if isinstance(value, (list, tuple)):
-        rows = "\n".join(f"{indent}  {_row(item)}" for item in value)
-        return f"{indent}{_label(key)}\n{rows}" if value else f"{label}  none"
-    return f"{label}  {'-' if value is None else value}"
+        rows = "\n".join(f"{indent}  {_row(item, tell)}" for item in value)
+        return f"{label}\n{rows}" if value else f"{padded}  {tell('none')}"
+    return f"{padded}  {'-' if value is None else tell(value) if isinstance(value, str) else value}"
 
 
-def _row(item: object) -> str:
+def _row(item: object, tell: Tell) -> str:
     if not isinstance(item, dict):
-        return str(item)
-    return "  ".join(f"{_label(k)} {v}" if not isinstance(v, str) else v for k, v in item.items() if v not in (None, False))
+        return tell(str(item))
+    shown = [(key, value) for key, value in item.items() if value not in (None, False)]
+    return "  ".join(value if isinstance(value, str) else f"{tell(_label(key))} {value}" for key, value in shown)
 
 
 def _label(key: str) -> str:
@@ -86,37 +91,52 @@ def _label(key: str) -> str:
     return "".join(f" {c.lower()}" if c.isupper() else c for c in key)
 
 
-def receipt_text(receipt: Receipt) -> str:
+def _padded(text: str, columns: int) -> str:
+    return text + " " * (columns - _columns(text))
+
+
+def _columns(text: str) -> int:
+    """Return how many columns of a terminal the text takes: a Chinese character takes two."""
+    return len(text) if text.isascii() else sum(2 if east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def receipt_text(receipt: Receipt, tell: Tell = str) -> str:
     """Return a receipt as text: what was asked and searched, which hits were shown or not and why, and the memory block."""
-    words = ", ".join([*receipt.terms, *receipt.dates]) or "nothing"
-    spent = "  ".join(f"{name} {receipt.tokens[name]} of {receipt.budgets.get(name, 0)} tokens" for name in receipt.tokens)
+    from supervisor.context.render import tag
+
+    words = ", ".join([*receipt.terms, *receipt.dates]) or tell("nothing")
+    cost = tell(f"({receipt.how}, {receipt.files} files, {receipt.ms:.1f} ms)")
+    spent = (f"{tell(name)} {tell(f'{n} of {receipt.budgets.get(name, 0)} tokens')}" for name, n in receipt.tokens.items())
+    head = {"asked": receipt.question, "searched": f"{words} {cost}", "spent": "  ".join(spent)}
+    width = max(_columns(tell(name)) for name in head)
     lines = [
         f"{receipt.id}  {to_wire(receipt.at)}  {receipt.chat} {receipt.session}".rstrip(),
-        f"asked     {receipt.question}",
-        f"searched  {words} ({receipt.how}, {receipt.files} files, {receipt.ms:.1f} ms)",
-        f"spent     {spent}",
+        *(f"{_padded(tell(name), width)}  {text}" for name, text in head.items()),
     ]
     for heading, rows in (
-        ("shown", [(one, ", ".join(one.because)) for one in receipt.candidates if one.shown]),
-        ("not shown", [(one, one.why) for one in receipt.candidates if not one.shown]),
+        ("shown", [(one, ", ".join(map(tell, one.because))) for one in receipt.candidates if one.shown]),
+        (
+            "not shown",
+            [(one, tell(f"{_LEFT_OUT}{one.why}").removeprefix(_LEFT_OUT)) for one in receipt.candidates if not one.shown],
+        ),
     ):
-        lines += ["", heading if rows else f"{heading}: nothing"]
+        lines += ["", tell(heading if rows else f"{heading}: nothing")]
         lines += [f"{one.score:8.2f}  {tag(one.path, one.start, one.end, lines=True)}  {why}".rstrip() for one, why in rows]
-    return "\n".join([*lines, "", receipt.memory.rstrip() or "(no memory was put before it)"])
+    return "\n".join([*lines, "", receipt.memory.rstrip() or tell("(no memory was put before it)")])
 
 
-def replay_text(replay: Replay) -> str:
+def replay_text(replay: Replay, tell: Tell = str) -> str:
     """Return a replay as text: the receipt, and the lines in which the memory block would differ now."""
-    difference = "\n".join(replay.difference) or "Asked now, it would get the same."
-    return f"{receipt_text(replay.receipt)}\n\n{difference}"
+    difference = "\n".join(replay.difference) or tell("Asked now, it would get the same.")
+    return f"{receipt_text(replay.receipt, tell)}\n\n{difference}"
 
 
-def tree(root: Path) -> str:
+def tree(root: Path, tell: Tell = str) -> str:
     """Return the folders and files below *root* as an indented tree; long folders are shortened, links are not followed."""
-    return "\n".join([f"{root.name}/", *_branches(root, "")])
+    return "\n".join([f"{root.name}/", *_branches(root, "", tell)])
 
 
-def _branches(folder: Path, indent: str) -> list[str]:
+def _branches(folder: Path, indent: str, tell: Tell) -> list[str]:
     entries = sorted(folder.iterdir(), key=lambda path: (_is_folder(path), path.name))
     shown = entries if len(entries) <= _MANY else [*entries[: _MANY // 2], None, *entries[-_MANY // 2 + 1 :]]
     lines = []
@@ -124,11 +144,11 @@ def _branches(folder: Path, indent: str) -> list[str]:
         last = n == len(shown) - 1
         mark = "└── " if last else "├── "
         if path is None:
-            lines.append(f"{indent}{mark}… {len(entries) - len(shown) + 1} more")
+            lines.append(indent + mark + tell(f"… {len(entries) - len(shown) + 1} more"))
             continue
         lines.append(f"{indent}{mark}{path.name}{'/' if _is_folder(path) else ''}")
         if _is_folder(path):
-            lines += _branches(path, indent + ("    " if last else "│   "))
+            lines += _branches(path, indent + ("    " if last else "│   "), tell)
     return lines
 
 

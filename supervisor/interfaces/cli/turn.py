@@ -1,27 +1,38 @@
-"""The commands of a turn and of the index: inject, context, search, get, why, index (docs/reference/cli.md)."""
+"""The commands of a turn and of the index: append, inject, context, search, get, why, index (docs/reference/cli.md)."""
 
 from __future__ import annotations
 
 import contextlib
 from dataclasses import asdict
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from supervisor.interfaces.cli.app import Folder, Json, Now, is_served, new_app, opened
+from supervisor.interfaces.cli import admin
+from supervisor.interfaces.cli.app import Folder, Json, Now, new_app
+from supervisor.interfaces.cli.call import is_served, opened, say, teller
 from supervisor.interfaces.cli.output import as_json, as_text, receipt_text, replay_text, show
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
     from supervisor.index.commit import Inventory
+    from supervisor.index.hit import SearchResult
     from supervisor.interfaces.api import Memory
 
 Query = Annotated[str | None, typer.Option("--query", help="the input; without it, what waits in inbox.json")]
 Session = Annotated[str, typer.Option("--session", help="the key of the talk in which it was asked")]
 Kind = Annotated[str, typer.Option("--chat", help="where: direct, group or channel; else as the session's key says")]
+
+#: Reasons of the memory block for hits that the reader has anyway.
+_SHOWN_ELSEWHERE: Final = frozenset({"in the history", "the question"})
+_LEFT_OUT: Final = {
+    "group": "nothing in memory matches that may be shown in this chat.",
+    "known": "what matches in memory is in the conversation already.",
+    "size": "what matches in memory does not fit; see the budgets [recall] memory_tokens and max_injected_chars.",
+}
 
 index = typer.Typer(help="The search index, which can be deleted at any time.", rich_markup_mode=None)
 
@@ -30,13 +41,16 @@ def inject(
     query: Query = None,
     session: Session = "",
     chat: Kind = "",
+    known: Annotated[list[str], typer.Option("--known", help="the id of a message that you send yourself; repeatable")] = [],  # noqa: B006 - typer copies it
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
 ) -> None:
     """Print the memory block for an input, and nothing else."""
     with _memory(workspace, now) as memory:
-        made = memory.inject(query, session=session, chat=chat)
+        made = memory.inject(query, session=session, chat=chat, known=known)
+    if not made.memory:
+        say(_why_empty(made.result, {why for _, why in made.left_out}), 0)
     if json:
         hits = [_hit(hit) for hit in made.shown]
         show(as_json({"turn": made.id, "text": made.memory, "tokens": made.memory_tokens, "hits": hits}))
@@ -72,13 +86,16 @@ def search(
 ) -> None:
     """Find memories: path, lines, score."""
     with _memory(workspace, now) as memory:
-        hits = memory.search(query, limit)
+        found = memory.find(query, limit)
+    if not found.hits:
+        say(_why_empty(found), 0)
     if json:
-        show(as_json([_hit(hit) for hit in hits]))
-    for hit in () if json else hits:
+        show(as_json([_hit(hit) for hit in found.hits]))
+    for hit in () if json else found.hits:
         one = _hit(hit)
         line = " ".join(str(one["snippet"]).split())
-        show(f"{one['score']:6.2f}  {one['path']}#L{one['startLine']}-L{one['endLine']}  {line[:160]}")
+        lines = "" if hit.unit.tier == "unfiled" else f"#L{one['startLine']}-L{one['endLine']}"
+        show(f"{one['score']:6.2f}  {one['path']}{lines}  {line[:160]}")
 
 
 def get(
@@ -109,7 +126,26 @@ def why(
     if json:
         show(as_json(asdict(again or receipt)))
     else:
-        show(replay_text(again) if again else receipt_text(receipt))
+        show(replay_text(again, teller()) if again else receipt_text(receipt, teller()))
+
+
+def append(
+    role: Annotated[str | None, typer.Option("--role", help="user, assistant, system or tool")] = None,
+    text: Annotated[str | None, typer.Option("--text", help="the words; - reads standard input")] = None,
+    at: Annotated[str | None, typer.Option("--at", help="when it was said, ISO 8601")] = None,
+    session: Annotated[str | None, typer.Option("--session")] = None,
+    channel: Annotated[str | None, typer.Option("--channel")] = None,
+    chat: Annotated[str | None, typer.Option("--chat", help="direct, group or channel")] = None,
+    jsonl: Annotated[bool, typer.Option("--jsonl", help="many messages on standard input, a JSON object a line")] = False,
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> int:
+    """Add a message, or many; prints each id once the message is safe."""
+    from supervisor.interfaces.cli.append import append as add
+
+    fields = {"role": role, "text": text, "at": at, "session": session, "channel": channel, "chat": chat}
+    return add(**fields, jsonl=jsonl, workspace=workspace, now=now, json=json)
 
 
 @index.command("status")
@@ -121,7 +157,7 @@ def index_status(workspace: Folder = None, now: Now = None, json: Json = False) 
         show(as_json({**_held(found), "differing": found.differing}))
     else:
         state = f"{found.differing} differing from memory" if found.differing else "up to date"
-        show(as_text({**_held(found), "state": state}))
+        show(as_text({**_held(found), "state": state}, teller()))
 
 
 @index.command("rebuild")
@@ -134,7 +170,7 @@ def index_rebuild(workspace: Folder = None, now: Now = None, json: Json = False)
         prepare_backend(memory.workspace)
         held = _held(memory.workspace.index.inventory())
     odd = {name: changes[name] for name in ("shared", "unread") if changes[name]}
-    show(as_json({**changes, **held}) if json else as_text({**held, **odd}))
+    show(as_json({**changes, **held}) if json else as_text({**held, **odd}, teller()))
 
 
 def _held(found: Inventory) -> dict[str, int]:
@@ -159,16 +195,36 @@ def _hit(hit: Any) -> dict[str, Any]:
     return {**shown, "score": round(hit.score, 4), "because": list(hit.because)}
 
 
+def _why_empty(found: SearchResult, left_out: Collection[str] = ()) -> str:
+    """Return the sentence that says why there is no memory; *left_out* are the reasons why hits are not shown."""
+    if found.how == "failed":
+        return "memory could not be searched; the event recall_failed in .recalld/log.jsonl says why."
+    if not found.terms and not found.dates:
+        return "this is only small talk, there is nothing to search for."
+    if found.hits:
+        reason = "group" if "group" in left_out else "known" if _SHOWN_ELSEWHERE.issuperset(left_out) else "size"
+        return _LEFT_OUT[reason]
+    match found.unfiled:
+        case 0:
+            return "nothing in memory matches." if found.files else "nothing in memory matches: it is empty."
+        case 1:
+            return "nothing in memory matches; 1 message not filed yet is among what was searched."
+        case count:
+            return f"nothing in memory matches; {count} messages not filed yet are among what was searched."
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands of a turn to *app*."""
-    for command in (inject, context, search, get, why):
+    for command in (append, inject, context, search, get, why):
         app.command()(command)
     app.add_typer(index, name="index")
 
 
 @cache
 def commands() -> Any:
-    """Return only the commands of a turn, built once: a turn waits for their import, and a supervisor runs them many times."""
+    """Return the command line with what a running supervisor answers, `SERVED_COMMANDS` and `index`, built once."""
     app = new_app()
     register(app)
+    for command in (admin.status, admin.plan):
+        app.command()(command)
     return typer.main.get_command(app)

@@ -1,0 +1,146 @@
+"""
+Time to the first token of an answer, by where memory stands in the messages (`context.memory_in`).
+
+    python bench/first_token.py --python build/test-llm/venv/bin/python --model FILE.gguf --history history.json [--runs 3]
+
+The history is archived but for its last 40 messages. These are said again as 20 turns: each question is sent to llama.cpp's server
+with its memory and the last of the talk, and what was answered then is the answer. `none` has no memory. The server keeps what it
+has worked out for an equal beginning, as local and paid ones do. `script/test-llm` builds it and brings a small model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bench.served import ENVIRON
+from recalld import Memory
+from supervisor.protocol.clock import fixed_clock, from_wire
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TURNS = 20
+SHOWN = (2, 10, 20)
+PLACES: dict[str, dict[str, str]] = {
+    "none": {"RECALLD_RECALL_MEMORY_TOKENS": "0"},
+    **{place: {"RECALLD_CONTEXT_MEMORY_IN": place} for place in ("question", "system", "message")},
+}
+SYSTEM = "You are the assistant of this house. Answer in one sentence."
+CONTEXT_TOKENS = 8192
+WAIT_S = 120.0
+
+
+@contextmanager
+def llama(python: str, model: str) -> Iterator[int]:
+    """Have llama.cpp's server run, with nothing kept from before; yields its port."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
+    command = [python, "-m", "llama_cpp.server", "--model", model, "--host", "127.0.0.1", "--port", str(port)]
+    command += ["--n_ctx", str(CONTEXT_TOKENS), "--n_threads", "2"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        until = time.monotonic() + WAIT_S
+        while True:
+            assert process.poll() is None, "the model's server has ended"
+            assert time.monotonic() < until, "the model's server never answers"
+            with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+                break
+            time.sleep(0.1)
+        yield port
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def first_token_s(port: int, messages: list[dict[str, str]]) -> float:
+    """Return the seconds until the model's first token is there."""
+    body = json.dumps({"messages": messages, "stream": True, "max_tokens": 1, "temperature": 0.0})
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
+    began = time.monotonic()
+    connection.request("POST", "/v1/chat/completions", body, {"Content-Type": "application/json"})
+    answer = connection.getresponse()
+    assert answer.status == http.client.OK, answer.read(2000)
+    took = 0.0
+    for line in answer:
+        if line.startswith(b'data: {"') and not took and json.loads(line[6:])["choices"][0]["delta"].get("content"):
+            took = time.monotonic() - began
+    connection.close()
+    return took or time.monotonic() - began
+
+
+def prepare(history: Path, root: Path) -> list[dict[str, Any]]:
+    """Archive all but the last turns below *root*; returns the messages of these."""
+    messages = [one for one in json.loads(history.read_text(encoding="utf-8")) if one["role"] in {"user", "assistant", "agent"}]
+    first = next(n for n in range(len(messages) - 2 * TURNS, len(messages)) if messages[n]["role"] == "user")
+    root.mkdir()
+    (root / "recalld.toml").write_text('[archive]\ntimezone = "UTC"\n')
+    (root / "history.json").write_text(json.dumps(messages[:first]), encoding="utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "recalld",
+        "-w",
+        str(root),
+        "--now",
+        messages[first]["createdAt"],
+        "run",
+        "--until-settled",
+    ]
+    subprocess.run(command, env=ENVIRON, check=True, stdout=subprocess.DEVNULL)
+    return messages[first:]
+
+
+def turns(root: Path, said: list[dict[str, Any]], port: int, environ: dict[str, str]) -> list[tuple[float, int]]:
+    """Say the turns; returns for each the seconds to the first token, and recalld's estimate of its tokens."""
+    took = []
+    questions = [n for n, one in enumerate(said) if one["role"] == "user"]
+    for n, after in zip(questions, [*questions[1:], len(said)], strict=True):
+        memory = Memory(root, environ=environ, clock=fixed_clock(from_wire(said[n]["createdAt"])))
+        turn = memory.context(said[n]["text"], SYSTEM)
+        took.append((first_token_s(port, list(turn.messages)), turn.memory_tokens + turn.history_tokens))
+        memory.append([{key: one[key] for key in ("role", "text", "createdAt")} for one in said[n:after]])
+    return took
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--python", required=True, help="that of the environment with llama-cpp-python[server]")
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--history", type=Path, required=True)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--place", action="append", choices=list(PLACES), help="these only; else all")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        said = prepare(given.history, Path(folder) / "archived")
+        print(
+            "| memory_in | "
+            + " | ".join(f"turn {n}, s" for n in SHOWN)
+            + " | tokens at turn 20 |\n|---|"
+            + "---|" * (len(SHOWN) + 1)
+        )
+        for place in given.place or PLACES:
+            runs = []
+            for run in range(given.runs):
+                root = Path(shutil.copytree(Path(folder) / "archived", Path(folder) / f"{place}-{run}"))
+                with llama(given.python, given.model) as port:
+                    runs.append(turns(root, said, port, PLACES[place]))
+            cells = [" · ".join(f"{one[min(n, len(one)) - 1][0]:.1f}" for one in runs) for n in SHOWN]
+            size = statistics.mean(one[min(TURNS, len(one)) - 1][1] for one in runs)
+            print(f"| {place} | " + " | ".join(cells) + f" | {size:.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""
+The folder attachments/: the bytes of pictures and files, each kept once, by its content (docs/reference/protocol.md, 4.8).
+
+The bytes are durable before anything that names them is written: a line of the journal, a dated file.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from supervisor.protocol.attachments import digest_in_name, holds, joined, separated
+from supervisor.protocol.errors import Busy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from supervisor.protocol.dated_file import Block
+    from supervisor.protocol.files import Files
+    from supervisor.protocol.message import Message
+    from supervisor.protocol.paths import WorkspacePaths
+
+
+class Attachments:
+    """The files in attachments/."""
+
+    def __init__(self, files: Files, paths: WorkspacePaths) -> None:
+        self._files = files
+        self._paths = paths
+
+    def keep(self, raw: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Keep the bytes that a message holds, durably, and return the message with their names in place of them."""
+        small, found = separated(raw)
+        for name, data in found.items():
+            self._files.make_folder(self._paths.attachments, lasting=True)
+            self._write(self._paths.root / name, data)
+        return small
+
+    def keep_of(self, block: Block) -> Block:
+        """Keep the bytes of a message that is to be filed, durably, and return its block with their names."""
+        fields = self.keep(block.fields)
+        return block if fields is block.fields else replace(block, fields=fields)
+
+    def original(self, message: Message) -> Message:
+        """Return the message as its writer made it, with its bytes in it; of a file that is gone the name stays."""
+        raw = joined(message.raw, self.read)
+        return message if raw is message.raw else replace(message, raw=raw)
+
+    def _write(self, path: Path, data: bytes) -> None:
+        """Write the file durably; the same bytes may be there already, of a process that was killed before its fsync."""
+        if self._files.disk.stat(path) is None:
+            with suppress(FileExistsError):  # another process has just kept them
+                self._files.create(path, data)
+                return
+        self._files.ensure_durable(path)
+
+    def read(self, name: str) -> bytes | None:
+        """Return the bytes of a file, None where it is gone or holds other bytes than it did."""
+        version = None
+        if digest_in_name(name):
+            with suppress(OSError, Busy):  # a link or a folder in its place
+                version = self._files.read_stable(self._paths.root / name)
+        return version.data if version and holds(name, version.data) else None

@@ -1,0 +1,86 @@
+"""
+The chat-completions messages of a turn: where the memory block stands, and where days and the time are said (recall.md).
+
+There is never more than one system message: the chat templates of several model families refuse a second one. By default memory
+stands in the last message, before the question. What comes before it is then the same in the next turn, and a server that keeps
+its work for an equal beginning (a prefix cache) does not read the conversation again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from supervisor.text.day_words import day_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from supervisor.context.history_window import WindowMessage
+    from supervisor.context.render import Language
+
+#: `context.memory_in`
+MemoryPlace: TypeAlias = Literal["question", "system", "message"]
+
+_TIME: Final = {"zh": "（现在是{day} {time}。）", "en": "(It is {day}, {time}.)"}
+_JOINT: Final = "\n\n"
+
+
+def turn_messages(
+    *,
+    system: str,
+    memory: str,
+    said: Sequence[WindowMessage],
+    question: str,
+    now: datetime,
+    place: MemoryPlace = "question",
+    alternate: bool = False,
+    language: Language = "en",
+) -> tuple[dict[str, str], ...]:
+    """
+    Return the messages ``{role, content}``: the system prompt as it is given, the recent history, the question.
+
+    *memory* stands where *place* says, between the tags ``<memory>``. The question follows a line with the time *now*, in its
+    zone. With *alternate* messages of one role in a row are joined and the first one is the user's.
+    """
+    quoted = f"<memory>\n{memory}</memory>" if memory.strip() else ""
+    asked = [time_line(now, language), question] if question.strip() else []
+    system_parts, before, last = [system], "", asked
+    match place:
+        case "system":
+            system_parts = [system, quoted]
+        case "message":
+            before = quoted
+        case "question":
+            last = [quoted, *asked]
+    talk = [(one.role, one.content) for one in said if one.text.strip()]
+    if alternate:
+        first = next((n for n, (role, _) in enumerate(talk) if role == "user"), len(talk))
+        talk = talk[first:]
+    turn = [*talk, ("user", before), ("user", _JOINT.join(part for part in last if part))]
+    turn = [(role, text) for role, text in turn if text.strip()]
+    begin = [("system", _JOINT.join(part for part in system_parts if part.strip()))]
+    whole = [*(one for one in begin if one[1].strip()), *(_joined(turn) if alternate else turn)]
+    return tuple({"role": role, "content": text} for role, text in whole)
+
+
+def time_line(now: datetime, language: Language) -> str:
+    """
+    Return the line that says what time it is, to the minute.
+
+    >>> from datetime import datetime
+    >>> time_line(datetime(2026, 1, 28, 9, 5), "en"), time_line(datetime(2026, 1, 28, 9, 5), "zh")
+    ('(It is Wednesday, 28 January 2026, 09:05.)', '（现在是2026年1月28日星期三 09:05。）')
+    """
+    return _TIME[language].format(day=day_words(now.date(), language), time=f"{now:%H:%M}")
+
+
+def _joined(turn: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the messages with those of one role in a row as one."""
+    joined: list[tuple[str, str]] = []
+    for role, text in turn:
+        if joined and joined[-1][0] == role:
+            joined[-1] = role, joined[-1][1] + _JOINT + text
+        else:
+            joined.append((role, text))
+    return joined

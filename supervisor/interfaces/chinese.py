@@ -1,0 +1,86 @@
+"""
+What commands say to people, in Chinese: the sentences of chinese.toml, found by their English ones.
+
+A sentence is made in English, as logs, JSON and events have it, and translated where it is printed. What is not in the table
+stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from supervisor.text.language import language_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from supervisor.text.language import Language
+
+_Table: TypeAlias = "tuple[tuple[re.Pattern[str], str], ...]"
+_FIELD: Final = re.compile(r"\{(\w+)\}")
+
+
+def spoken_language(setting: str, environ: Mapping[str, str], memory: Iterable[str]) -> Language:
+    """
+    Return the language of what is printed: the *setting* `language`, or with "auto" Chinese where the locale or memory is.
+
+    *memory* are texts of it, the newest first; only the first is read, and only if the locale is not Chinese.
+    """
+    if setting in ("zh", "en"):
+        return "zh" if setting == "zh" else "en"
+    locale = environ.get("LC_ALL") or environ.get("LC_MESSAGES") or environ.get("LANG") or ""
+    return "zh" if locale.startswith("zh") else language_of(next(iter(memory), ""))
+
+
+def in_chinese(text: str) -> str:
+    """
+    Return an English sentence of recalld, or the name of a row, in Chinese, with the clauses in it; any other text as it is.
+
+    >>> in_chinese("memory/a.md does not exist; check the path, relative to the workspace.")
+    'memory/a.md 不存在；请核对路径，它从工作区算起。'
+    """
+    labels, sentences, clauses = _tables()
+    return labels[text] if text in labels else _translated(text, sentences, clauses)
+
+
+def _translated(text: str, table: _Table, clauses: _Table) -> str:
+    for pattern, chinese in table:
+        if match := pattern.fullmatch(text):
+            fields = {name: _translated(value, clauses, clauses) for name, value in match.groupdict().items()}
+            return _FIELD.sub(partial(_filled, fields), chinese)
+    return text
+
+
+def _filled(fields: Mapping[str, str], field: re.Match[str]) -> str:
+    return fields[field[1]]
+
+
+@cache
+def _tables() -> tuple[Mapping[str, str], _Table, _Table]:
+    """Return the names of rows, the sentences, and the clauses that stand in them."""
+    found = tomllib.loads((Path(__file__).parent / "chinese.toml").read_text(encoding="utf-8"))
+    clauses = {english: chinese for part in found["clauses"].values() for english, chinese in part.items()}
+    return found["labels"], _table(found["sentences"]), _table(clauses)
+
+
+def _table(chinese: Mapping[str, str]) -> _Table:
+    """Return the table, those with the most words of their own first: "{path} has {count} lines" fits many a text."""
+    longest_first = sorted(chinese, key=lambda english: -len(_FIELD.sub("", english)))
+    return tuple((_pattern(english), chinese[english]) for english in longest_first)
+
+
+def _pattern(english: str) -> re.Pattern[str]:
+    """Return the pattern of a sentence; a field that stands twice has the same text twice."""
+    seen: set[str] = set()
+    parts = []
+    for n, part in enumerate(_FIELD.split(english)):
+        if n % 2 == 0:
+            parts.append(re.escape(part))
+        else:
+            parts.append(f"(?P={part})" if part in seen else f"(?P<{part}>.+?)")
+            seen.add(part)
+    return re.compile("".join(parts), re.DOTALL)

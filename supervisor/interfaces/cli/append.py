@@ -1,0 +1,141 @@
+"""`recalld append`: add a message, or many from standard input (docs/reference/cli.md). It loads no more than it uses."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from supervisor.archive.append import append as append_messages
+from supervisor.archive.append import read_lines
+from supervisor.interfaces.cli.call import ONCE, is_served, opened, read_words, say, unprinted
+from supervisor.interfaces.cli.output import as_json, show
+from supervisor.protocol.clock import read_instant, why_no_instant
+from supervisor.protocol.errors import BadFile, BadRequest, StorageError
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from supervisor.workspace import Workspace
+
+_BATCH: Final = 8_000_000  # bytes of --jsonl input that are appended in one write
+_OPTIONS: Final = frozenset({"role", "text", "at", "session", "channel", "chat", "now"})
+
+
+def plain_options(argv: list[str]) -> dict[str, Any] | None:
+    """
+    Return the options of a command line with `append` and nothing that needs a parser; None for any other.
+
+    Typer takes longer to load than the message to write. What has a fault, or asks for help, is left to it.
+
+    >>> plain_options(["append", "--role", "user", "--text", "hi", "--json"])
+    {'role': 'user', 'text': 'hi', 'json': True}
+    """
+    found: dict[str, Any] = {}
+    words, has_command = iter(argv), False
+    for word in words:
+        name = word.removeprefix("--")
+        if word == "append" and not has_command:
+            has_command = True
+        elif word in ("--json", "--jsonl") and has_command:
+            found[name] = True
+        elif word in ("-w", "--workspace") and (value := next(words, "")):
+            found["workspace"] = Path(value)
+        elif word != name and name in _OPTIONS and (has_command or name == "now") and (value := next(words, "")):
+            found[name] = value
+        else:
+            return None
+    return found if has_command else None
+
+
+def append(
+    *,
+    role: str | None = None,
+    text: str | None = None,
+    at: str | None = None,
+    session: str | None = None,
+    channel: str | None = None,
+    chat: str | None = None,
+    jsonl: bool = False,
+    workspace: Path | None = None,
+    now: str | None = None,
+    json: bool = False,
+) -> int:
+    """Add what the options of the command say, print the ids and return the exit code."""
+    if is_served():
+        if jsonl:
+            raise ValueError("its input is at its client")
+    elif sys.stdin is None and (jsonl or text == "-"):  # the file that gets its number is not what the caller says
+        raise BadRequest("--jsonl" if jsonl else "--text", "standard input is closed")
+    ws, began = opened(workspace, now)
+    ws.files.make_folder(ws.paths.state)
+    if jsonl:
+        return _append_lines(ws, began, json=json)
+    if not role or text is None:
+        raise BadRequest("append", "it needs --role and --text, or --jsonl")
+    if chat not in (None, "direct", "group", "channel"):
+        raise BadRequest("--chat", f"{chat!r} is not direct, group or channel")
+    if at is not None and read_instant(at, ws.zone) is None:
+        raise BadRequest("--at", why_no_instant(at, ws.zone))
+    words = read_words() if text == "-" else text
+    fields = {"role": role, "text": words, "createdAt": at, "channel": channel, "session": session, "chat": chat}
+    raw = {key: value for key, value in fields.items() if value is not None}
+    return _acknowledge(_append(ws, [raw], began), json=json)
+
+
+def _acknowledge(ids: list[str], *, json: bool) -> int:
+    """Print the ids; return 74 if they can't be printed: who can't learn what is safe must not take 0 for an answer."""
+    if not ids:
+        return 0
+    if sys.stdout is None:
+        return say("standard output is closed: the ids of what was added can't be printed.", StorageError.exit_code)
+    try:
+        for identity in ids:
+            show(as_json({"id": identity}) if json else identity)
+        sys.stdout.flush()
+    except OSError as error:
+        return unprinted(error) or StorageError.exit_code
+    return 0
+
+
+def _append(ws: Workspace, raws: list[dict[str, Any]], now: datetime) -> list[str]:
+    """Append the messages to the workspace and return their ids."""
+    once = ONCE.get()
+    return append_messages(
+        raws,
+        now,
+        once.entropy if once else os.urandom(10 * len(raws)),
+        history=ws.history,
+        journal=ws.journal,
+        drop_box=ws.drop_box,
+        settings=ws.config.archive,
+    )
+
+
+def _append_lines(ws: Workspace, now: datetime, *, json: bool) -> int:
+    """Append the lines of standard input; all that can be read at once are one write. Return 65 if a line was no message."""
+    rest, number, code = b"", 1, 0
+    while True:
+        data, ended = _read_available()
+        lines = (rest + data).split(b"\n")
+        rest = b"" if ended else lines.pop()
+        raws, faults = read_lines(lines, ws.zone, number)
+        number += len(lines)
+        if unprinted_ids := _acknowledge(_append(ws, raws, now), json=json):
+            return unprinted_ids
+        for fault in faults:
+            code = say(fault, BadFile.exit_code)
+        if ended:
+            return code
+
+
+def _read_available() -> tuple[bytes, bool]:
+    """Wait for input, return all that can be read from standard input by then, and whether it has ended."""
+    data = os.read(0, 1 << 20)
+    ended = not data
+    while not ended and len(data) < _BATCH and select.select([0], [], [], 0.02)[0]:
+        more = os.read(0, 1 << 20)
+        data, ended = data + more, not more
+    return data, ended

@@ -1,0 +1,159 @@
+"""
+What of a message is no words, as lines that a person can read: pictures and files, calls of tools, and whose result it is.
+
+    (image: attachments/823ceb99fcef5252333ede1b2202341c.png)
+    (call call_7: weather {"city": "泉州"})
+    (result of call_7)
+
+Each is one line, at the end of the message's block in a dated file (docs/reference/protocol.md, 4.2). The words themselves stay
+as they were said.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from supervisor.protocol.attachments import attachments_of, kind_of, named
+from supervisor.protocol.message import WORD_FIELDS, is_thought, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from supervisor.protocol.message import Message
+
+#: Every line that this module makes.
+LINE: Final = re.compile(r"\((?:image|audio|video|file|call|result)\b[^\n]*\)")
+#: Characters of a name, a link and a call's arguments that are shown.
+_NAME_CHARS: Final = 40
+_LINK_CHARS: Final = 200
+_UNSHOWN: Final = re.compile("[\x00-\x1f\x7f\x85\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufffe\uffff]")
+#: Types of parts that are a picture or a file.
+_KINDS: Final = {
+    **dict.fromkeys(("image", "image_url", "input_image", "image_file"), "image"),
+    **dict.fromkeys(("audio", "audio_url", "input_audio"), "audio"),
+    **dict.fromkeys(("video", "video_url", "input_video"), "video"),
+    **dict.fromkeys(("file", "input_file", "document", "media"), "file"),
+}
+_LINKS: Final = frozenset({"url", "image_url", "audio_url", "video_url", "file_url", "file_id", "file_uri", "fileUri"})
+#: Types of parts that call a tool, and that bring what it returned.
+_CALLS: Final = frozenset({"tool_use", "server_tool_use", "mcp_tool_use", "tool_call", "tool-call", "function_call"})
+_RESULTS: Final = frozenset({"tool_result", "mcp_tool_result", "tool-result", "function_call_output", "function_result"})
+_CALL_IDS: Final = ("tool_use_id", "tool_call_id", "toolCallId", "call_id", "id")
+
+
+def speaker_of(fields: Mapping[str, Any]) -> str:
+    """Return the name of who speaks, on one line; "" where the message has none."""
+    name = fields.get("name")
+    return _plain(name, _NAME_CHARS).replace("*", "").strip() if isinstance(name, str) else ""
+
+
+def file_lines(fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return a line for each picture and file of a message whose base64 is `separated`, or that it only links to."""
+    lines: dict[str, None] = {}
+    for name, title in attachments_of(fields).items():
+        lines[f"({' '.join(filter(None, (kind_of(name), _plain(title, _NAME_CHARS))))}: {name})"] = None
+    for part in _parts(fields):
+        kind = _KINDS.get(_type_of(part))
+        if kind and not attachments_of({"part": part}):
+            link = next(_links(part), "")
+            lines[f"({kind}: {link})" if link else f"({kind})"] = None
+    return tuple(lines)
+
+
+def tool_lines(fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return a line for each call of a tool, and one for each call whose result the message brings."""
+    parts = list(_parts(fields))
+    calls = [*_objects(fields.get("tool_calls")), *_objects(fields.get("function_call"))]
+    calls += [part for part in parts if _type_of(part) in _CALLS]
+    results = [fields] if fields.get("tool_call_id") else []
+    results += [part for part in parts if _type_of(part) in _RESULTS]
+    lines = [*map(_call_line, calls), *(f"({' of '.join(filter(None, ('result', _id_of(one))))})" for one in results)]
+    return tuple(dict.fromkeys(lines))
+
+
+def only_results(fields: Mapping[str, Any]) -> bool:
+    """Tell whether a message brings results of tools and nothing else: their words are not those of its role."""
+    parts: list[object] = next((fields[name] for name in WORD_FIELDS if isinstance(fields.get(name), list)), [])
+    return bool(parts) and all(isinstance(part, dict) and _type_of(part) in _RESULTS for part in parts)
+
+
+def readable(message: Message) -> Message:
+    """
+    Return the message with the text that the history block shows: who speaks, the words, a line for each picture and file.
+
+    The result of a tool is left out, as its call is: half of a pair says nothing.
+    """
+    parts = list(_parts(message.raw))
+    text = message.text
+    if any(_type_of(part) in _RESULTS for part in parts):
+        text = text_of(_without_results(message.raw)) or ""
+    files = file_lines(named(message.raw))
+    name = speaker_of(message.raw)
+    text = "\n".join(filter(None, (text, *files)))
+    text = f"{name}: {text}" if name and text else text
+    return message if text == message.text else replace(message, text=text)
+
+
+def _parts(fields: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the parts of a message, also those inside the result of a tool, but no thoughts."""
+    for name in WORD_FIELDS:
+        yield from _parts_in(fields.get(name))
+
+
+def _parts_in(value: object) -> Iterator[Mapping[str, Any]]:
+    match value:
+        case list():
+            for one in value:
+                yield from _parts_in(one)
+        case dict() if not is_thought(value):
+            yield value
+            yield from _parts(value)
+
+
+def _type_of(part: Mapping[str, Any]) -> str:
+    return str(part.get("type"))
+
+
+def _without_results(value: Any) -> Any:
+    match value:
+        case list():
+            return [_without_results(one) for one in value if not (isinstance(one, dict) and _type_of(one) in _RESULTS)]
+        case dict():
+            return {name: _without_results(one) if name in WORD_FIELDS else one for name, one in value.items()}
+    return value
+
+
+def _call_line(call: Mapping[str, Any]) -> str:
+    function = call["function"] if isinstance(call.get("function"), dict) else call
+    tool = next((function[key] for key in ("name", "toolName") if isinstance(function.get(key), str)), "")
+    given = next((function[key] for key in ("arguments", "input", "args") if function.get(key)), "")
+    arguments = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+    who = " ".join(filter(None, ("call", _id_of(call))))
+    return f"({who}: {' '.join(filter(None, (_plain(tool, _LINK_CHARS), _plain(arguments, _LINK_CHARS))))})"
+
+
+def _id_of(part: Mapping[str, Any]) -> str:
+    return next((_plain(part[name], _LINK_CHARS) for name in _CALL_IDS if isinstance(part.get(name), str)), "")
+
+
+def _links(value: object, key: str = "") -> Iterator[str]:
+    match value:
+        case str() if key in _LINKS and not value.startswith("data:"):
+            yield _plain(value, _LINK_CHARS)
+        case dict():
+            for name, one in value.items():
+                if name not in WORD_FIELDS:
+                    yield from _links(one, name)
+
+
+def _objects(value: object) -> list[Mapping[str, Any]]:
+    return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict)]
+
+
+def _plain(text: str, chars: int) -> str:
+    """Return the text on one line, without what Markdown would take for HTML, cut to *chars* characters."""
+    line = " ".join(_UNSHOWN.sub(" ", text).split()).replace("<", "\\<")
+    return line if len(line) <= chars else f"{line[:chars].rstrip()}…"

@@ -1,0 +1,179 @@
+"""
+Passages of the messages that no dated file holds yet, so that what was acknowledged is found at once.
+
+They come from history.json, from the seen journal (where another program has just lost them) and from the drop-box. They are
+scored with the files, as one memory (`index/snapshot`), with the group of their day, which is the one that they will be filed
+under. Their path has the id in place of lines, since their place in history.json changes. Nothing is written here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote, unquote
+
+from supervisor.archive.identity import assign_ids
+from supervisor.archive.journal import SeenJournal
+from supervisor.index.bm25 import CONTEXT_WIDTHS
+from supervisor.index.chunking import chunk_message, neighbours
+from supervisor.index.documents import talk_documents
+from supervisor.index.hit import BY_ID
+from supervisor.index.overlay import NOTHING, Overlay, overlay_group
+from supervisor.protocol.clock import NEVER
+from supervisor.protocol.dated_file import block_of
+from supervisor.protocol.errors import SupervisorError
+from supervisor.protocol.message import Archived, Message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+    from datetime import datetime
+
+    from supervisor.archive.append import DropBox
+    from supervisor.archive.history import HistoryStore
+    from supervisor.archive.memory_folder import MemoryFolder
+    from supervisor.index.chunking import Chunk
+    from supervisor.index.hit import Passage
+    from supervisor.index.overlay import OverlayGroup
+    from supervisor.protocol.clock import Deadline
+    from supervisor.protocol.config_keys import Archive
+    from supervisor.protocol.files import Files
+    from supervisor.protocol.message import Key
+    from supervisor.protocol.paths import WorkspacePaths
+
+#: Messages of one group: a new message makes only the last groups of its talk again.
+_GROUP: Final = 16
+#: Chunks of messages that have been filed since, after which all are made again.
+_MOST_OLD: Final = 200
+#: How long a search waits for a history.json that can't be read, in seconds.
+_PATIENCE_S: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class UnfiledPassages:
+    """The passages, as the index searches them and one by one; *left* messages are missing, since time was up."""
+
+    overlay: Overlay = NOTHING
+    passages: tuple[Passage, ...] = ()
+    left: int = 0
+
+
+class Unfiled:
+    """The messages of a workspace that no dated file holds yet; what was made of them is kept while they are the same."""
+
+    def __init__(
+        self, files: Files, paths: WorkspacePaths, history: HistoryStore, drop_box: DropBox, settings: Archive
+    ) -> None:
+        self._history, self._drop_box, self._settings = history, drop_box, settings
+        self._journal = SeenJournal(files, paths, settings.zone, only_unwritten=True)
+        self._chunks: dict[Key, tuple[Message, Chunk]] = {}
+        self._groups: dict[tuple[object, ...], OverlayGroup] = {}
+        self._last = UnfiledPassages()
+
+    @property
+    def written_names(self) -> Collection[str]:
+        """The names of the dated files that were written since the oldest of these messages was seen."""
+        return self._journal.names
+
+    def messages(self, now: datetime) -> list[Message]:
+        """Return the messages, oldest first; those without an id get the one that they will be filed under."""
+        self._journal.refresh()
+        journal, present = self._journal, self._present(now)
+        ids = {message.id for message in present}
+        # the journal's copies have the names of pictures in place of their bytes
+        found = {one.key: journal.unwritten.get(one.key, one) for one in present if _is_unfiled(one, journal)}
+        # another program has lost these, or they wait in the drop-box
+        others = [*journal.unwritten.values(), *self._dropped()]
+        found |= {one.key: one for one in others if one.id not in ids and journal.file_of(one.key) is None}
+        return sorted(found.values(), key=lambda one: one.created_at or now)
+
+    def passages(
+        self, now: datetime, deadline: Deadline = NEVER, skip: Callable[[Message], bool] = lambda _: False
+    ) -> UnfiledPassages:
+        """Return the passages of the messages but those to *skip*, the newest first to be made until the *deadline*."""
+        days: defaultdict[str, list[Chunk]] = defaultdict(list)
+        messages = self.messages(now)
+        if len(self._chunks) > _MOST_OLD + 2 * len(messages):
+            self._chunks = {}
+        for message in messages:
+            chunk = self._chunk(message)
+            if chunk.passage.text.strip() and not skip(message):
+                days[f"day {chunk.passage.day}"].append(chunk)
+        before, self._groups, left = self._groups, {}, 0
+        for day in sorted(days, reverse=True):
+            for talk in neighbours(days[day]):
+                for key, window, places in reversed([*_windows(day, talk)]):
+                    if known := before.get(key):
+                        self._groups[key] = known
+                    elif deadline.is_over:
+                        left += len(places)
+                    else:
+                        paths = {chunk.passage.path: chunk.passage.path for chunk in window}
+                        documents = talk_documents(day, paths, window, places)
+                        keys = tuple(window[n].passage.path for n in places)
+                        self._groups[key] = overlay_group(keys, documents)
+        passages = tuple(chunk.passage for day in days.values() for chunk in day)
+        if self._groups.keys() != before.keys() or left != self._last.left:
+            overlay = Overlay({f"unfiled {n}": group for n, group in enumerate(self._groups.values())})
+            self._last = UnfiledPassages(overlay, passages, left)
+        return self._last
+
+    def text_of(self, identity: str, now: datetime, journal: SeenJournal, memory: MemoryFolder) -> str | None:
+        """
+        Return the words of the message whose path ends with *identity*, None if there is none.
+
+        One that was filed since is found in its dated file, by what *journal* has recorded.
+        """
+        wanted = unquote(identity, errors="surrogatepass")
+        for message in self.messages(now):
+            if message.id in {wanted, identity}:
+                return block_of(message).shown
+        journal.refresh()
+        names = dict.fromkeys(name for key, name in journal.written.items() if key[0] == wanted)
+        blocks = (block for name in names for block in memory.blocks(name))
+        return next((block.shown for block in blocks if block.key[0] == wanted), None)
+
+    def _chunk(self, message: Message) -> Chunk:
+        before, chunk = self._chunks.get(message.key, (None, None))
+        if chunk is None or before != message:
+            chunk = chunk_message(_path_of(message.id), block_of(message), self._settings.zone)
+            self._chunks[message.key] = message, chunk
+        return chunk
+
+    def _present(self, now: datetime) -> list[Message]:
+        """Return the messages of history.json; none while it can't be read, which the supervisor reports."""
+        with contextlib.suppress(SupervisorError, OSError):
+            history = self._history.read(_PATIENCE_S)
+            entries = assign_ids(history, self._journal.known, now, self._settings.future_limit)
+            return [entry for entry in entries if isinstance(entry, Message)]
+        return []
+
+    def _dropped(self) -> Iterator[Message]:
+        """Yield the messages of the drop-box; a file that can't be read is left to the supervisor."""
+        for path in self._drop_box.finished():
+            with contextlib.suppress(SupervisorError, OSError, ValueError):
+                if version := self._drop_box.read(path):
+                    yield from self._drop_box.parse(path, version)
+
+
+def _is_unfiled(message: Message, journal: SeenJournal) -> bool:
+    """Tell whether no file holds the message; a flag is believed unless the journal has the words."""
+    if message.key in journal.unwritten:
+        return True
+    return message.archived is Archived.NO and journal.file_of(message.key) is None
+
+
+def _path_of(identity: str) -> str:
+    """Return the path of a message by its id, of which only letters, digits and marks of no meaning stay as they are."""
+    return BY_ID + quote(identity, safe="-_.:@+", errors="surrogatepass")
+
+
+def _windows(day: str, talk: Sequence[Chunk]) -> Iterator[tuple[tuple[object, ...], Sequence[Chunk], range]]:
+    """Yield the groups of a talk: what identifies each, its messages with their neighbours, and the places of its own."""
+    reach = CONTEXT_WIDTHS[-1]
+    for start in range(0, len(talk), _GROUP):
+        first = max(0, start - reach)
+        window = talk[first : start + _GROUP + reach]
+        places = range(start - first, min(start + _GROUP, len(talk)) - first)
+        yield (day, start, *(chunk.passage for chunk in window)), window, places

@@ -1,0 +1,118 @@
+"""
+What is wrong with a workspace, in sentences that name the command which mends it: the first lines of `recalld status`.
+
+The worst comes first. A state that only a running supervisor knows, such as a full disk, is read from its event log.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from supervisor.archive.intake import unwritten
+from supervisor.events import lasting_states
+from supervisor.protocol.clock import local
+from supervisor.protocol.errors import BadFile
+from supervisor.protocol.message import Message
+from supervisor.summaries.llm_state import configured_state
+from supervisor.text.chinese import has_rjieba
+from supervisor.text.language import language_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from supervisor.workspace import Workspace
+
+#: How long a message may wait where no supervisor runs: a daily `run --until-settled` is a way to use recalld too.
+_LONGEST_WAIT: Final = timedelta(days=1)
+#: The states of a running supervisor that are trouble, the worst first, each with the event that ends it.
+_LASTING: Final = {
+    "config_refused": "config_taken",
+    "degraded": "recovered",
+    "index_stale": "index_fresh",
+    "backend_failed": "backend_back",
+}
+#: Why a group's task failed, by the reason of its result.
+_REASONS: Final = {
+    "timeout": "the model did not answer in time",
+    "empty": "the model's answer was empty",
+    "refused": "the model refused, or its answer was no summary",
+    "truncated": "the model's answer was cut off",
+    "vague": "the model's answer said less than an extract",
+    "input": "the server did not take the messages",
+    "lost": "its files can't be read",
+}
+
+
+def verdict(ws: Workspace, now: datetime) -> tuple[list[str], bool]:
+    """Return the first lines of `status`, and whether all is well."""
+    troubles = list(_troubles(ws, now))
+    return [*(troubles or _all_is_well(ws)), *_advice(ws)], not troubles
+
+
+def _all_is_well(ws: Workspace) -> list[str]:
+    if _is_running(ws):
+        return ["all is well; the supervisor runs."]
+    return ["all is well; no supervisor runs, `recalld run` starts one."]
+
+
+def _advice(ws: Workspace) -> Iterator[str]:
+    """Yield what is not wrong, but could be better."""
+    if not has_rjieba() and _uses_chinese(ws):
+        yield "Chinese is searched sooner with rjieba, which is not installed: `pip install rjieba`."
+
+
+def _uses_chinese(ws: Workspace) -> bool:
+    try:
+        history = ws.history.read()
+    except BadFile:
+        return False
+    return any(isinstance(entry, Message) and language_of(entry.text) == "zh" for entry in history)
+
+
+def _troubles(ws: Workspace, now: datetime) -> Iterator[str]:
+    """Yield a sentence for each trouble, the worst first."""
+    ws.journal.refresh()
+    try:
+        waiting = unwritten(ws.history.read(), ws.journal)
+    except BadFile as error:
+        waiting = []
+        yield f"history.json can't be read: {error.why}; `recalld restore` puts it together again."
+    is_running = _is_running(ws)
+    oldest = min((one.created_at for one in waiting if one.created_at), default=now)
+    if not is_running and now - oldest > _LONGEST_WAIT:
+        since = _local_time(ws, oldest)
+        yield f"messages wait to be written since {since}, and no supervisor runs; start one with `recalld run`."
+    if is_running:
+        states = lasting_states(ws.paths.log, _LASTING)
+        for event in (event for event in _LASTING if event in states):
+            yield from _of_the_supervisor(event, str(states[event].get("why", "")))
+    provider = configured_state(ws.task_queue, ws.endpoint)
+    if not ws.extracting and provider.next_at and provider.next_at > now:
+        until = _local_time(ws, provider.next_at)
+        yield f"no model writes summaries until {until}: {provider.reason}; `recalld model test` asks it now."
+    failing = {g: f for g, f in ws.failures().items() if f.attempts >= ws.config.archive.max_attempts}
+    for group, failure in sorted(failing.items(), reverse=True)[:1]:
+        label, why = group.partition("-")[2], _REASONS.get(failure.reason, failure.reason)
+        yield f"the summary of {label} fails again and again: {why}; `recalld summary redo {label}` tries once more."
+
+
+def _of_the_supervisor(event: str, why: str) -> Iterator[str]:
+    """Yield the sentences of a state that lasts; those of its errors say themselves what to do."""
+    match event:
+        case "config_refused":
+            yield "recalld.toml was changed and is wrong; the supervisor keeps the configuration before it."
+        case "index_stale":
+            yield "new memories are not found for now."
+        case "backend_failed":
+            yield "memories are found by their words alone for now."
+    yield from (f"{sentence.rstrip('.')}." for sentence in why.split(".; ") if sentence)
+
+
+def _local_time(ws: Workspace, time: datetime) -> str:
+    return f"{local(time, ws.zone):%Y-%m-%d %H:%M}"
+
+
+def _is_running(ws: Workspace) -> bool:
+    return ws.files.disk.is_locked(ws.paths.supervisor_lock)

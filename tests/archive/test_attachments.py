@@ -1,0 +1,217 @@
+"""Pictures and files on their way from history.json to a dated file: their bytes are kept once, and nothing is lost of them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import stat
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from supervisor.protocol.errors import BadRequest, NotFound
+from tests.protocol.test_attachments import JPEG, PDF, PNG, path
+from tests.world import World, message
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FILE = path(PNG, "png")
+
+
+def photo(identity: str, time: str, text: str = "看这张照片", data: bytes = PNG, **fields: Any) -> dict[str, Any]:
+    """A message with a picture, as a chat-completions client writes it."""
+    url = f"data:image/png;base64,{base64.b64encode(data).decode()}"
+    parts = [*([{"type": "text", "text": text}] if text else []), {"type": "image_url", "image_url": {"url": url}}]
+    raw = message(identity, time, "", **fields)
+    del raw["text"]
+    return {**raw, "content": parts}
+
+
+def dated_text(world: World) -> str:
+    return "".join(found.read_text("utf-8") for found in sorted(world.root.glob("memory/**/*.md")))
+
+
+def everywhere(world: World) -> Sequence[str]:
+    """The files that hold the picture's base64, but for those of the assistant."""
+    needle = base64.b64encode(PNG)[:40]
+    found = [one for one in sorted(world.root.rglob("*")) if one.is_file() and needle in one.read_bytes()]
+    return [one.relative_to(world.root).as_posix() for one in found if not one.name.startswith("history.json")]
+
+
+def test_archive_keeps_the_bytes_of_a_picture_once_and_names_them(world):
+    sent = [photo("1", "2026-01-30T09:00"), photo("2", "2026-01-30T09:01", ""), message("3", "2026-01-31T09:00", "好")]
+    world.write(sent)
+    world.settle()
+    assert (world.root / FILE).read_bytes() == PNG
+    assert [one.name for one in (world.root / "attachments").iterdir()] == [FILE.rpartition("/")[2]]
+    assert stat.S_IMODE((world.root / "attachments").stat().st_mode) == 0o700
+    assert stat.S_IMODE((world.root / FILE).stat().st_mode) == 0o600
+    assert dated_text(world).count(f"\n(image: {FILE})\n") == 2
+    assert everywhere(world) == []
+    assert world.history() == [{**raw, "archived": True} for raw in sent]
+    assert world.fsck().is_sound
+
+
+@pytest.mark.parametrize("together", [True, False])
+@pytest.mark.parametrize("text", ["", "[图片]"])
+def test_append_keeps_each_picture_of_an_album_of_one_second(world, together, text):
+    """A bridge gives all of them the same second, the same words or none, and no ids; a batch that is sent again adds nothing."""
+    album = [photo("", "2026-01-31T09:00", text, data) for data in (PNG, JPEG, PDF)]
+    for raw in album:
+        del raw["id"]
+    batches = [album] if together else [[raw] for raw in album]
+    first = [world.append(*batch) for batch in batches]
+    assert [world.append(*batch) for batch in batches] == first
+    assert len({identity for batch in first for identity in batch}) == 3
+    assert [raw["content"] for raw in world.history()] == [raw["content"] for raw in album]
+    world.settle()
+    assert world.archived_texts() == [text] * 3
+    assert dated_text(world).count("attachments/") == 6
+
+
+def test_append_keeps_an_album_in_the_drop_box_while_history_is_damaged(world):
+    album = [photo("", "2026-01-31T09:00", "", data) for data in (PNG, JPEG, PNG)]
+    for raw in album:
+        del raw["id"]
+    world.write(b"[{")
+    first = world.append(*album)
+    assert first[0] == first[2] != first[1]
+    world.write([])
+    world.round()
+    assert sorted(world.ids()) == sorted({*first})
+
+
+def test_append_writes_the_picture_and_no_base64_to_the_journal(world):
+    world.append(photo("1", "2026-01-31T09:00"))
+    assert (world.root / FILE).read_bytes() == PNG
+    assert everywhere(world) == []
+    assert FILE.encode() in world.paths.seen.read_bytes()
+    assert base64.b64encode(PNG) in world.paths.history.read_bytes()
+
+
+def test_intake_puts_a_lost_message_back_with_its_picture(world):
+    sent = photo("1", "2026-01-31T09:00", name="小周")
+    world.append(sent)
+    world.write([message("2", "2026-01-31T09:30", "别的")])
+    world.round()
+    assert world.history()[0] == {**sent, "archived": False}
+
+
+def test_intake_puts_a_message_back_by_name_where_its_picture_is_gone(world):
+    world.append(photo("1", "2026-01-31T09:00"))
+    (world.root / FILE).unlink()
+    world.write([])
+    world.round()
+    assert FILE in json.dumps(world.history()[0])
+    world.settle()
+    assert world.archived_texts() == ["看这张照片"]
+
+
+def test_restore_brings_pictures_back_from_the_journal(world):
+    sent = photo("1", "2026-01-31T09:00")
+    world.append(sent)
+    world.write(b"[{")
+    world.paths.history_backup.unlink(missing_ok=True)
+    world.restore()
+    assert world.history() == [{**sent, "archived": False}]
+
+
+def test_archive_files_a_message_of_an_older_journal_with_its_bytes_inside(world):
+    """What an older recalld wrote down has base64 in it; its message is no new one, and its file has the name alone."""
+    sent = photo("1", "2026-01-31T09:00")
+    world.append(message("0", "2026-01-31T08:59", "早"))
+    with world.paths.seen.open("ab") as journal:
+        journal.write(json.dumps({"seen": {**sent, "archived": False}}).encode() + b"\n")
+    world.settle()
+    assert sorted(world.archived_texts()) == ["早", "看这张照片"]
+    assert (world.root / FILE).read_bytes() == PNG
+    assert f"(image: {FILE})" in dated_text(world)
+
+
+def test_archive_writes_no_message_twice_after_the_journal_is_gone(world):
+    sent = photo("1", "2026-01-30T09:00")
+    world.write([sent])
+    world.settle()
+    world.paths.seen.unlink()
+    world.write([sent])
+    world.settle()
+    assert world.archived_texts() == ["看这张照片"]
+
+
+@pytest.mark.parametrize(("data", "extension"), [(JPEG, "jpg"), (PDF, "pdf")])
+def test_archive_names_a_file_by_its_bytes_whatever_its_type_says(world, data, extension):
+    world.write([photo("1", "2026-01-30T09:00", data=data)])
+    world.settle()
+    assert (world.root / path(data, extension)).read_bytes() == data
+
+
+# ── get and fsck ─────────────────────────────────────────────────────────────
+
+
+def test_get_says_what_an_attachment_is_and_where(world):
+    world.append(photo("1", "2026-01-31T09:00"))
+    found = world.get(FILE)
+    assert (found.path, found.text) == (FILE, f"image, {len(PNG)} bytes: {world.root / FILE}")
+    with pytest.raises(NotFound):
+        world.get(path(PDF, "pdf"))
+    for wrong in ("attachments/x.png", "attachments/../history.json", f"../{FILE}"):
+        with pytest.raises((BadRequest, NotFound)):
+            world.get(wrong)
+
+
+@pytest.mark.parametrize("settled", [False, True])
+def test_fsck_tells_which_picture_is_gone_or_was_changed(world, settled):
+    world.append(photo("1", "2026-01-31T09:00"))
+    if settled:
+        world.settle()
+    assert (world.fsck().attachments, world.fsck().is_sound) == (1, True)
+    (world.root / FILE).write_bytes(JPEG)
+    (told,) = world.fsck().damage
+    assert told.startswith(f"{FILE} holds other bytes than it did, and ")
+    (world.root / FILE).unlink()
+    (told,) = world.fsck().damage
+    assert told.startswith(f"{FILE} is gone, and ")
+
+
+@pytest.mark.parametrize("damaged", [None, JPEG])
+def test_repair_brings_a_picture_back_that_a_copy_of_its_message_has(world, damaged):
+    world.append(photo("1", "2026-01-31T09:00"), photo("2", "2026-01-31T09:01", "没有副本", PDF))
+    world.settle()
+    world.write([{**photo("1", "2026-01-31T09:00"), "archived": True}])
+    world.paths.history_backup.unlink()
+    for name in (FILE, path(PDF, "pdf")):
+        if damaged is None:
+            (world.root / name).unlink()
+        else:
+            (world.root / name).write_bytes(damaged)
+    assert world.repair().pictures == (FILE,)
+    assert (world.root / FILE).read_bytes() == PNG
+    assert len(world.fsck().damage) == 1
+    kept = [one.read_bytes() for one in world.paths.quarantine.glob("attachment.*")]
+    assert kept == ([] if damaged is None else [damaged])
+    assert world.repair().pictures == ()
+
+
+def test_fsck_lists_the_picture_of_a_message_that_a_person_deleted(world):
+    world.write([photo("1", "2026-01-31T09:00"), message("2", "2026-01-31T09:01", "好")])
+    world.settle()
+    name = next(world.root.glob("memory/2026-01-31-*.md"))
+    head, _, second = name.read_text("utf-8").split("\n<!-- ")
+    name.write_text(f"{head}\n<!-- {second}", "utf-8")
+    found = world.fsck()
+    assert (found.attachments, found.unnamed, found.is_sound) == (0, [FILE], True)
+
+
+def test_repair_saves_a_message_of_a_broken_file_with_its_picture(world):
+    world.write([photo("1", "2026-01-31T09:00")])
+    world.settle()
+    world.write([])
+    world.paths.history_backup.unlink()
+    name = next(world.root.glob("memory/2026-01-31-*.md"))
+    name.write_bytes(name.read_bytes() + b"\0\0")
+    world.repair()
+    world.settle()
+    assert world.archived_texts() == ["看这张照片"]
+    assert f"(image: {FILE})" in dated_text(world)
+    assert world.fsck().is_sound

@@ -1,0 +1,121 @@
+"""The first lines of memory.md, which a direct chat is always given (supervisor/recall/pinned, context/memory_block)."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from supervisor.interfaces.api import Memory
+from supervisor.text.token_count import estimate_tokens
+from tests.world import WITHOUT_MODEL, World, at, message
+
+NOW = at("2026-01-31T10:00")
+MEMORY = "# 关于我\n\n- 住在杭州，做后端。\n- 对花生过敏。\n\n- 称呼我小林。\n"
+PINNED = "[memory.md#L3-L4] 住在杭州，做后端。 | 对花生过敏。\n[memory.md#L6] 称呼我小林。\n"
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """A function that opens a workspace with a memory.md, a filed message and this configuration."""
+
+    def made(memory=MEMORY, toml=""):
+        world = World(tmp_path, NOW, WITHOUT_MODEL + toml)
+        world.write([message("a", "2026-01-28T09:00", "备份放在书房的 NAS 上。")])
+        world.settle()
+        if memory:
+            world.put("memory.md", memory)
+        return world, Memory(world.ws, clock=world.clock)
+
+    return made
+
+
+def because(turn):
+    return {hit.unit.text: hit.because[-1] for hit in turn.shown}
+
+
+@pytest.mark.parametrize("question", ["澳大利亚袋鼠吃什么？", "你好", "hello!"])
+def test_the_first_lines_are_given_where_nothing_is_found(opened, question):
+    _, memory = opened()
+    turn = memory.inject(question)
+    assert turn.memory.endswith(f"。）\n{PINNED}") or turn.memory.endswith(f".)\n{PINNED}")
+    assert because(turn) == {"住在杭州，做后端。": "pinned", "对花生过敏。": "pinned", "称呼我小林。": "pinned"}
+    assert (turn.receipt.tokens["memory"] < 30, turn.receipt.tokens["pinned"] > 30) == (True, True)
+    assert memory.replay(turn.id).difference == ()
+    assert memory.find(question).hits == ()
+
+
+def test_the_first_lines_stand_before_what_is_found_each_once(opened):
+    _, memory = opened()
+    turn = memory.inject("对花生过敏的人，备份放在哪里？")
+    assert turn.memory.index(PINNED) < turn.memory.index("书房的 NAS")
+    assert turn.memory.count("花生") == 1
+    assert [hit.unit.text for hit in turn.shown if hit.score > 0] == ["对花生过敏。", "备份放在书房的 NAS 上。"]
+    assert not turn.left_out
+
+
+def test_the_first_lines_take_no_place_of_a_hit(opened):
+    world, memory = opened(toml="[recall]\nmax_hits = 1\n")
+    assert "书房的 NAS" in memory.inject("备份放在哪里？").memory
+    world.note("网络.md", "备份走内网。\n")
+    turn = memory.inject("备份放在哪里？")
+    assert len({hit.unit.path for hit in turn.shown if hit.score}) == 1
+
+
+@pytest.mark.parametrize("toml", ['[recall]\nhit = "line"\n', "[recall]\npinned_tokens = 0\n"])
+def test_no_first_lines_where_the_configuration_wants_none(opened, toml):
+    _, memory = opened(toml=toml)
+    assert memory.inject("澳大利亚袋鼠吃什么？").memory == ""
+
+
+def test_a_group_is_given_no_first_lines(opened):
+    _, memory = opened(toml='[recall]\nin_groups = "all"\n')
+    assert memory.inject("澳大利亚袋鼠吃什么？", chat="group", session="g").memory == ""
+
+
+def test_no_memory_file_no_first_lines(opened):
+    world, memory = opened("")
+    assert memory.inject("澳大利亚袋鼠吃什么？").memory == ""
+    os.symlink("/etc/passwd", world.root / "memory.md")
+    assert memory.inject("澳大利亚袋鼠吃什么？").memory == ""
+    assert not world.events.of("recall_failed")
+
+
+@pytest.mark.parametrize("tokens", [512, 2048])
+def test_the_first_lines_keep_their_budget_and_leave_the_other_whole(opened, tokens):
+    lines = [f"- 第 {n} 条：{'记下来的事' * 8}。" for n in range(200)]
+    world, memory = opened("\n".join(lines), f"[recall]\nmemory_tokens = {tokens}\nmax_hits = 0\n")
+    turn = memory.inject("澳大利亚袋鼠吃什么？")
+    pinned = turn.receipt.tokens["pinned"]
+    assert tokens // 4 - 60 < pinned <= tokens // 4 == turn.receipt.budgets["pinned"]
+    assert [hit.unit.start for hit in turn.shown] == [*range(1, len(turn.shown) + 1)]
+    world.note("2026-01-20-长.md", "\n\n".join(f"备份的事，第 {n} 段：{'备份脚本' * 12}" for n in range(90)))
+    turn = memory.inject("备份脚本的事？")
+    assert turn.receipt.tokens["memory"] > tokens * 0.8
+    assert estimate_tokens(turn.memory) <= tokens + tokens // 4
+
+
+def test_a_secret_of_the_first_lines_is_shown_only_to_who_asks(opened):
+    _, memory = opened("- the bank password is heron-12-lake\n- the wifi password is plum-orchid-77\n")
+    assert "heron" not in memory.inject("澳大利亚袋鼠吃什么？").memory
+    block = memory.inject("what is the wifi password?").memory
+    assert ("plum-orchid-77" in block, "heron" in block) == (True, False)
+
+
+def test_a_small_window_has_room_for_the_first_lines(opened):
+    _, memory = opened("- 一件事。\n" * 300, "[context]\nwindow_tokens = 4096\n")
+    turn = memory.context("备份放在哪里？", system="你是家里的助手。" * 100)
+    spent = sum(estimate_tokens(one["content"]) for one in turn.messages)
+    assert spent <= 4096 * 3 // 4
+    assert turn.receipt.tokens["pinned"] > 0
+
+
+def test_a_secret_of_another_thing_stays_hidden_where_the_search_fails(opened):
+    world, memory = opened("- the bank password is heron-12-lake\n- the wifi password is plum-orchid-77\n")
+
+    def fail(*_args, **_named):
+        raise OSError("no disk")
+
+    world.ws.index.search = fail
+    block = memory.inject("what is the wifi password?").memory
+    assert ("plum-orchid-77" in block, "heron" in block) == (True, False)

@@ -1,0 +1,186 @@
+"""What commands say to people, in Chinese."""
+
+from __future__ import annotations
+
+import ast
+import re
+from datetime import UTC
+from pathlib import Path
+
+import pytest
+
+from supervisor.interfaces.chinese import in_chinese, spoken_language
+from supervisor.interfaces.cli.output import _label, as_text
+from supervisor.protocol import errors
+from supervisor.protocol.clock import why_no_instant
+from supervisor.protocol.message import InvalidEntry, read_message
+from supervisor.service import troubles
+from worker.providers import http_errors
+
+ROOT = Path(__file__).parents[2]
+#: The errors whose parts a person may read; those of readers are told in events, which stay English.
+PEOPLES = {"BadConfig", "BadRequest", "BadFile"}
+HAN = re.compile("[\u4e00-\u9fff]")
+
+
+def templates(node: ast.AST) -> list[str]:
+    """The sentences that an expression may be, with a field for each value in them."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return [text]
+        case ast.JoinedStr(values=values):
+            return ["".join(v.value if isinstance(v, ast.Constant) else f"‹{n}›" for n, v in enumerate(values))]
+        case ast.IfExp(body=body, orelse=orelse):
+            return [*templates(body), *templates(orelse)]
+    return []
+
+
+def said_by_errors() -> list[str]:
+    """Every clause that the code gives to an error which a person reads."""
+    found = []
+    for path in sorted([*ROOT.glob("supervisor/**/*.py"), *ROOT.glob("worker/**/*.py")]):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in PEOPLES:
+                found += [text for argument in node.args[1:] for text in templates(argument) if " " in text]
+    return sorted(set(found))
+
+
+@pytest.mark.parametrize("why", said_by_errors())
+def test_in_chinese_knows_every_clause_of_an_error(why):
+    said = str(errors.BadRequest("--to", why.replace("‹", "«").replace("›", "»")))
+    chinese = in_chinese(said)
+    assert HAN.search(chinese.partition("：")[2]), chinese
+    assert not re.search(r"[a-z]{3,} [a-z]{2,} [a-z]{2,}", chinese.replace("recalld init", "")), chinese
+
+
+@pytest.mark.parametrize("raw", [7, {}, {"role": "user"}, {"role": "user", "text": "好", "id": [1]}])
+def test_in_chinese_knows_why_a_line_is_no_message(raw):
+    entry = read_message(raw, UTC)
+    assert isinstance(entry, InvalidEntry)
+    chinese = in_chinese(f"line 3 was left out: {entry.why}.")
+    assert chinese.startswith("第 3 行没有存入：它")
+    assert not re.search(r"[a-z]{3,} [a-z]", chinese)
+
+
+@pytest.mark.parametrize("kind", errors.SupervisorError.__subclasses__(), ids=lambda kind: kind.__name__)
+def test_in_chinese_knows_every_sentence_of_an_error(kind):
+    said = re.sub(r"\{self\.(\w+)[^}]*\}", r"«\1»", kind.sentence)
+    chinese = in_chinese(said)
+    assert chinese != said
+    assert {*re.findall("«.+?»", said)} == {*re.findall("«.+?»", chinese)}
+    assert chinese.endswith("。")
+
+
+def said_by_status() -> list[str]:
+    """Every first line of `status`, and why a model was not asked or a summary failed."""
+    found = [*troubles._REASONS.values(), *(row.error.why for row in http_errors.TABLE)]
+    found += [error.why for error in vars(http_errors).values() if isinstance(error, http_errors.ServerError)]
+    for node in ast.walk(ast.parse(Path(troubles.__file__).read_text(encoding="utf-8"))):
+        said = [node.value] if isinstance(node, ast.Yield) else node.elts if isinstance(node, ast.List) else []
+        found += [text for one in said if one for text in templates(one)]
+    return sorted(text for text in set(found) if " " in text)
+
+
+@pytest.mark.parametrize("said", said_by_status())
+def test_in_chinese_knows_every_line_of_trouble(said):
+    said = re.sub("‹[0-9]›", "«»", said)  # a field that stands twice has the same text twice
+    is_clause = not said.endswith(".")
+    chinese = in_chinese(f"no answer came: {said}." if is_clause else said)
+    assert HAN.search(chinese.rpartition("：")[2] if is_clause else chinese), said
+
+
+def counted() -> list[str]:
+    """The name of every row that a command prints for people: the keys of what it counts."""
+    names: set[str] = set()
+    for path in (*ROOT.glob("supervisor/service/*.py"), *ROOT.glob("supervisor/interfaces/cli/*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Dict) and all(isinstance(key, ast.Constant | None) for key in node.keys):
+                keys = [key.value for key in node.keys if key and re.fullmatch("[a-z][a-zA-Z]+", str(key.value))]
+                names |= set(keys) if path.name in COUNTING else set()
+            if isinstance(node, ast.ClassDef) and node.name in {"Ledger", "Repairs"}:
+                names |= {field.target.id for field in node.body if isinstance(field, ast.AnnAssign)}
+    return sorted({name.replace("_", " ") if "_" in name else _label(name) for name in names})
+
+
+#: Modules whose tables are printed as rows; and what in them is JSON alone, or the name of an option.
+COUNTING = {"status.py", "fsck.py", "service.py", "admin.py"}
+JSON_ALONE = {"new", "id", "queued"}
+
+
+@pytest.mark.parametrize("name", [name for name in counted() if name not in JSON_ALONE])
+def test_in_chinese_knows_every_row_of_what_commands_count(name):
+    assert in_chinese(name) != name
+
+
+@pytest.mark.parametrize("value", ["running", "not running", "extractive", "openai", "count", "interval", "overflow", "none"])
+def test_in_chinese_knows_the_values_of_status_and_plan(value):
+    assert HAN.search(in_chinese(value))
+
+
+def damage() -> list[str]:
+    """Every sentence of fsck about a file or a message."""
+    found: list[str] = []
+    for node in ast.walk(ast.parse((ROOT / "supervisor/service/fsck.py").read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("damage.append"):
+            found += templates(node.args[0])
+    return found
+
+
+@pytest.mark.parametrize("sentence", damage())
+def test_in_chinese_knows_every_sentence_of_fsck(sentence):
+    said = re.sub("‹[0-9]+›", "7", sentence)  # a number that stands twice is the same one
+    assert HAN.search(in_chinese(said))
+
+
+def reasons() -> list[str]:
+    """Every reason for which a hit is shown or left out, as receipts have it."""
+    found: set[str] = set()
+    for name in ("context/memory_block.py", "context/request.py"):
+        tree = ast.parse((ROOT / "supervisor" / name).read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and node.name in {"add", "_distinct", "_reject_reason"}:
+                found |= {c.value for c in ast.walk(node) if isinstance(c, ast.Constant) and isinstance(c.value, str)}
+    left_out = {f"left out: {reason}" for reason in found if re.fullmatch("[a-z ]+", reason) and reason != "file"}
+    return sorted({"words: ‹n›", "window", "meaning", "day ‹n›", "role ‹n›", *left_out})
+
+
+@pytest.mark.parametrize("reason", reasons())
+def test_in_chinese_knows_every_reason_of_a_receipt(reason):
+    assert HAN.search(in_chinese(reason))
+
+
+def test_as_text_aligns_rows_by_the_columns_of_a_terminal():
+    found = {"unwritten": 3, "oldestUnwritten": None, "history": {"odd": 0}, "summaries": []}
+    assert as_text(found, in_chinese).splitlines() == [
+        "未归档            3",
+        "最早的未归档消息  -",
+        "对话",
+        "  看不懂的  0",
+        "摘要              无",
+    ]
+
+
+def test_in_chinese_fills_fields_and_translates_what_stands_in_them():
+    assert in_chinese("archive.zone: it is empty.") == "archive.zone：它是空的。"
+    refused = errors.BadRequest("--at", why_no_instant("昨天", None))  # type: ignore[arg-type]
+    assert in_chinese(str(refused)) == "--at：'昨天' 不是时间；请写成 2026-01-28T09:02:00+08:00 这样。"
+
+
+def test_in_chinese_leaves_what_it_does_not_know():
+    assert in_chinese("the deploy is on Friday.") == "the deploy is on Friday."
+
+
+@pytest.mark.parametrize(
+    ("setting", "environ", "memory", "language"),
+    [
+        ("zh", {"LANG": "en_US.UTF-8"}, [], "zh"),
+        ("en", {"LANG": "zh_CN.UTF-8"}, ["我对花生过敏"], "en"),
+        ("auto", {"LANG": "zh_CN.UTF-8"}, [], "zh"),
+        ("auto", {"LANG": "zh_CN.UTF-8", "LC_ALL": "C"}, [], "en"),
+        ("auto", {}, ["我对花生过敏，点外卖要备注"], "zh"),
+        ("auto", {"LANG": "C.UTF-8"}, ["I am allergic to peanuts"], "en"),
+        ("auto", {}, [], "en"),
+    ],
+)
+def test_spoken_language_is_set_or_that_of_locale_or_memory(setting, environ, memory, language):
+    assert spoken_language(setting, environ, memory) == language

@@ -1,0 +1,119 @@
+"""A person at a terminal: types lines, reads what they print, leaves programs running in other windows."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tests.process.command import until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_HANGS_S = 60.0
+
+
+@dataclass(frozen=True)
+class Printed:
+    """What a line left on the terminal, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+class Window:
+    """A program that runs in a window of its own; what it prints is in *path*."""
+
+    def __init__(self, process: subprocess.Popen[bytes], path: Path) -> None:
+        self.process, self.path = process, path
+
+    def text(self) -> str:
+        return self.path.read_text(encoding="utf-8")
+
+    def wait_for(self, words: str, times: int = 1) -> str:
+        """What it has printed, once *words* are among it so many *times*."""
+        return str(until(lambda: text if (text := self.text()).count(words) >= times else None, most_s=_HANGS_S))
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        """Its exit code after this signal, or that it had already."""
+        self.process.send_signal(number)
+        return self.process.wait(_HANGS_S)
+
+
+class Person:
+    """Somebody whose home is *home*, with the locale and the variables that they have set, in Shanghai."""
+
+    def __init__(self, home: Path, locale: str = "C.UTF-8", **variables: str) -> None:
+        self.home, self.memory = home, home / "memory"
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(("RECALLD_", "PYTHON", "LC_", "LANG"))}
+        installed = {"PATH": f"{sysconfig.get_path('scripts')}:{os.environ['PATH']}", "HOME": str(home)}
+        busy = {"RECALLD_RECALL_TIMEOUT_MS": "60000"}  # a busy machine finds the same
+        self.environ = kept | installed | busy | {"LANG": locale, "TZ": "Asia/Shanghai"} | variables
+
+    def types(self, line: str, *, expects: int = 0, stdin: str = "") -> Printed:
+        """What the line prints; it must end with the code that the person *expects*, and never with a traceback."""
+        done = subprocess.run(
+            ["sh", "-c", line],
+            cwd=self.home,
+            env=self.environ,
+            input=stdin,
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+            timeout=_HANGS_S,
+        )
+        assert done.returncode == expects, f"{line}: {done.returncode}\n{done.stdout}{done.stderr}"
+        assert "Traceback" not in done.stderr
+        return Printed(done.returncode, done.stdout, done.stderr)
+
+    def recalld(self, words: str, *, expects: int = 0, stdin: str = "") -> Printed:
+        """What `recalld -w ~/memory` prints with these words."""
+        return self.types(f"recalld -w ~/memory {words}", expects=expects, stdin=stdin)
+
+    def python(self, program: str) -> str:
+        """What a program of theirs prints."""
+        (self.home / "program.py").write_text(program, encoding="utf-8")
+        return self.types(f"'{sys.executable}' program.py").out
+
+    @contextlib.contextmanager
+    def window(self, line: str, shows: str) -> Iterator[Window]:
+        """The line running in a window of its own, once it *shows* these words."""
+        path = self.home / f"window-{len([*self.home.glob('window-*')]) + 1}.txt"
+        with path.open("wb") as out:
+            process = subprocess.Popen(
+                ["sh", "-c", f"exec {line}"],
+                cwd=self.home,
+                env=self.environ,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+            )
+        opened = Window(process, path)
+        try:
+            until(lambda: shows in opened.text(), process, _HANGS_S)
+            yield opened
+        finally:
+            opened.end()
+            assert "Traceback" not in opened.text()
+
+    def supervisor(self, before: str = "") -> contextlib.AbstractContextManager[Window]:
+        """A supervisor in the foreground; *before* it other words, such as a limit."""
+        return self.window(f"{before}recalld -w ~/memory run", " started")
+
+
+def lines_of(*messages: dict[str, Any]) -> str:
+    """The messages as `append --jsonl` reads them."""
+    return "".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in messages)

@@ -1,0 +1,195 @@
+"""Commands that hooks call answer alike with a supervisor and without one, and a message is added once, whatever ends meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import signal
+import socket
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from supervisor.interfaces.cli import append as append_command
+from supervisor.interfaces.cli import turn
+from supervisor.interfaces.cli.append import plain_options
+from supervisor.interfaces.cli.call import GIVEN
+from supervisor.interfaces.entry import SERVED_COMMANDS
+from supervisor.interfaces.serve import _answer
+from supervisor.interfaces.socket_server import parse_request
+from supervisor.protocol.clock import utc_now
+from supervisor.workspace import open_workspace
+from tests.process.command import Command
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
+NOW = "2026-01-31T10:00:00+08:00"
+
+
+@pytest.fixture
+def recalld(tmp_path) -> Command:
+    made = Command(tmp_path / "workspace", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai", LC_ALL="C.UTF-8")
+    assert made("init").code == 0
+    return made
+
+
+def words_of(recalld: Command) -> list[str]:
+    return [one["text"] for one in json.loads((recalld.root / "history.json").read_text(encoding="utf-8"))]
+
+
+ALIKE = {
+    "status": ["status", "--json"],
+    "status in words": ["status"],
+    "plan": ["plan", "--json", "--at", "2026-02-03"],
+    "plan at no time": ["plan", "--at", "昨天"],
+    "get": ["get", "memory.md"],
+    "get of nothing": ["get", "memory/2026-01-01-nothing.md"],
+    "search of nothing": ["search"],
+    "append without words": ["append", "--role", "user"],
+    "append at no time": ["append", "--role", "user", "--text", "花生", "--at", "昨天"],
+    "append in no chat": ["append", "--role", "user", "--text", "花生", "--chat", "街上"],
+    "an unknown option": ["append", "--rolle", "user"],
+    "a role that is none": ["append", "--role", "", "--text", "花生"],
+}
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_entry_answers_alike_with_and_without_a_supervisor(recalld, name):
+    (recalld.root / "memory.md").write_text("2026-01-20|聊天|用户对榛子过敏\n", encoding="utf-8")
+    recalld("append", "--role", "user", "--text", "榛子酱能吃吗？", "--at", "2026-01-31T09:00:00+08:00", RECALLD_NOW=NOW)
+    alone = recalld(*ALIKE[name], RECALLD_NOW=NOW)
+    with recalld.supervised(RECALLD_NOW=NOW):  # an hour after the message: no archive run is due meanwhile
+        served = recalld(*ALIKE[name], RECALLD_NOW=NOW)
+    assert (alone.code, alone.err) == (served.code, served.err)
+    out = served.out.replace("the supervisor runs.", "no supervisor runs, `recalld run` starts one.")
+    assert alone.out == re.sub(r'^(.*"?supervisor"?:? +"?)running', r"\1not running", out, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin", "text"),
+    [
+        (["--text", "榛子"], "", "榛子"),
+        (["--text", "-"], "一行\n两行 🥜\n", "一行\n两行 🥜\n"),
+        (["--text=-"], "-", "-"),
+        (["--text", "-"], "长" * 2_000_000, "长" * 2_000_000),  # more than a request may have
+    ],
+)
+def test_append_with_a_supervisor_adds_the_words_it_got(recalld, words, stdin, text):
+    with recalld.supervised():
+        done = recalld("append", "--role", "user", "--json", *words, stdin=stdin)
+        stored = json.loads((recalld.root / "history.json").read_text(encoding="utf-8"))
+    assert (done.code, done.err) == (0, "")
+    assert [json.loads(done.out)["id"]] == [one["id"] for one in stored]
+    assert stored[0]["text"] == text
+
+
+def test_append_of_lines_with_a_supervisor_reads_them_itself(recalld):
+    with recalld.supervised():
+        done = recalld("append", "--jsonl", stdin='{"role":"user","text":"一"}\n{"role":"assistant","text":"二"}\n')
+    assert (done.code, len(done.out.split())) == (0, 2)
+    assert words_of(recalld) == ["一", "二"]
+
+
+@contextlib.contextmanager
+def ends_before_it_answers(root: Path) -> Iterator[None]:
+    """A supervisor that does what it is asked, and is gone before it says so."""
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(root / ".recalld" / "socket"))
+        listening.listen(1)
+
+        def serve() -> None:
+            line, _ = listening.accept()
+            with line:
+                request = parse_request(line.recv(1 << 16))
+                assert request is not None
+                line.sendall(b"\n")
+                _answer(request, open_workspace(root, {"RECALLD_ARCHIVE_TIMEZONE": "Asia/Shanghai"}, utc_now))
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield
+        thread.join(30)
+
+
+@pytest.mark.parametrize("more", [[], ["--at", "2026-01-31T09:00:00+08:00"], ["--json"]])
+def test_append_adds_once_though_the_supervisor_ends_before_it_answers(recalld, monkeypatch, more):
+    for name in ("RECALLD_ARCHIVE_TIMEZONE", "RECALLD_LANGUAGE"):
+        monkeypatch.setenv(name, recalld.environ[name])
+    (recalld.root / ".recalld").mkdir(exist_ok=True)
+    with ends_before_it_answers(recalld.root):
+        done = recalld("append", "--role", "user", "--text", "-", *more, stdin="榛子")
+    stored = json.loads((recalld.root / "history.json").read_text(encoding="utf-8"))
+    assert [one["text"] for one in stored] == ["榛子"]
+    assert done.code == 0
+    assert re.search(r"[0-9A-Z]{26}", done.out)[0] == stored[0]["id"]
+    assert json.loads(recalld("fsck", "--json").out)["seen"] == 1
+
+
+def test_append_adds_once_though_a_stopped_supervisor_goes_on_later(recalld):
+    with recalld.supervised() as process:
+        process.send_signal(signal.SIGSTOP)
+        try:
+            done = recalld("append", "--role", "user", "--text", "榛子")
+        finally:
+            process.send_signal(signal.SIGCONT)
+        assert recalld("plan").code == 0  # behind the request that nobody waits for
+    assert done.code == 0
+    assert words_of(recalld) == ["榛子"]
+
+
+def test_append_twice_adds_two_equal_messages(recalld):
+    with recalld.supervised():
+        ids = {recalld("append", "--role", "user", "--text", "榛子").out for _ in range(2)}
+    assert len(ids) == 2
+    assert words_of(recalld) == ["榛子", "榛子"]
+
+
+PLAIN = [
+    ["append", "--role", "user", "--text", "榛子"],
+    ["-w", "W", "append", "--text", "--role", "--role", "user", "--json"],
+    ["append", "--role", "user", "--role", "tool", "--text", "-", "--at", "2026-01-28", "--session", "a", "-w", "W"],
+    ["--now", "2026-01-28", "append", "--jsonl", "--channel", "微信", "--chat", "group", "--workspace", "W"],
+    ["append"],
+]
+#: What the parser reads, or refuses, or what is not `append`.
+OTHERS = [
+    ["append", "--role"],
+    ["append", "--role=user", "--text", "榛子"],
+    ["append", "--rolle", "user"],
+    ["append", "榛子"],
+    ["append", "append"],
+    ["append", "--help"],
+    ["append", "-w"],
+    ["append", "-wW"],
+    ["append", "--role", "user", "--text", ""],
+    ["--json", "append"],
+    ["--role", "user", "append"],
+    ["append", "--no-json"],
+    ["append", "--", "x"],
+    ["status"],
+    [],
+]
+
+
+@pytest.mark.parametrize("argv", PLAIN, ids=" ".join)
+def test_plain_options_are_what_the_parser_reads(argv, monkeypatch):
+    given: dict[str, object] = {}
+    monkeypatch.setattr(append_command, "append", lambda **options: given.update(options) or 0)
+    assert turn.commands()(args=argv, prog_name="recalld", standalone_mode=False) == 0
+    before = {name: value for name, value in GIVEN.items() if value}
+    GIVEN.clear()
+    assert plain_options(argv) == before | {name: value for name, value in given.items() if value}
+
+
+@pytest.mark.parametrize("argv", OTHERS, ids=" ".join)
+def test_plain_options_leave_the_rest_to_the_parser(argv):
+    assert plain_options(argv) is None
+
+
+def test_served_commands_are_those_that_the_supervisor_knows():
+    assert set(turn.commands().commands) == SERVED_COMMANDS | {"index"}

@@ -1,0 +1,110 @@
+"""What `append` has acknowledged is found by the next command, with a supervisor and without; an empty answer says why."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+
+import pytest
+
+from supervisor.interfaces.api import Memory
+from tests.process.command import Command
+from tests.process.test_recall_ready import Running
+
+pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]
+
+FACT = "the wifi password of the cabin is plum-orchid-77"
+
+
+@pytest.fixture
+def recalld(tmp_path):
+    found = Command(tmp_path / "workspace", LC_ALL="C.UTF-8", RECALLD_LANGUAGE="auto")
+    assert found("init").code == 0
+    return found
+
+
+def test_inject_and_search_find_what_was_appended_a_moment_ago(recalld):
+    identity = recalld("append", "--role", "user", "--text", FACT).out.strip()
+    for _ in range(2):
+        block = recalld("inject", "--query", "what is the wifi password?").out
+        assert f"\n[history.json#{identity}] (" in block
+        assert f") user: {FACT}\n" in block
+        (hit,) = json.loads(recalld("search", "--json", "wifi password").out)
+        assert (hit["path"], hit["startLine"], hit["endLine"]) == (f"history.json#{identity}", 1, 1)
+        assert f"  history.json#{identity}  {FACT}\n" in recalld("search", "wifi password").out
+        assert recalld("get", f"history.json#{identity}").out == f"{FACT}\n"
+        assert recalld("inject", "--query", "what is the wifi password?", "--known", identity).out == ""
+
+
+def test_each_message_is_found_at_once_while_a_supervisor_files_them(tmp_path):
+    running = Running(tmp_path / "workspace", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
+    assert running("init").code == 0
+    running.begin()
+    try:
+        memory = Memory(running.root)
+        for n in range(230):
+            memory.append([{"role": "assistant", "text": f"the code of locker {n * 7919} is tango{n * 104729}"}])
+            assert running.finds(f"code of locker {n * 7919}", f"tango{n * 104729}"), n
+            assert n < 100 or running.finds(f"code of locker {(n - 99) * 7919}", f"tango{(n - 99) * 104729}"), n
+        assert list((running.root / "memory").glob("*.md"))
+    finally:
+        running.end()
+
+
+SAID = {
+    "small talk": (
+        "hello, good morning!",
+        "this is only small talk, there is nothing to search for.",
+        "这只是寒暄，没有可搜索的内容。",
+    ),
+    "empty": ("who painted the ceiling?", "nothing in memory matches: it is empty.", "记忆还是空的，没有相符的内容。"),
+    "unfiled": (
+        "who painted the ceiling?",
+        "nothing in memory matches; 2 messages not filed yet are among what was searched.",
+        "记忆里没有相符的内容；尚未归档的 2 条消息也搜过了。",
+    ),
+    "known": (
+        "what is the wifi password?",
+        "what matches in memory is in the conversation already.",
+        "相符的内容已经在对话里了。",
+    ),
+    "group": (
+        "what is the wifi password?",
+        "nothing in memory matches that may be shown in this chat.",
+        "没有可以在这个会话里展示的相符内容。",
+    ),
+    "filed": ("who painted the ceiling?", "nothing in memory matches.", "记忆里没有相符的内容。"),
+}
+
+
+@pytest.mark.parametrize("case", SAID)
+def test_an_empty_answer_says_why_in_the_language_of_who_asks(recalld, case):
+    question, english, chinese = SAID[case]
+    more = []
+    if case != "empty":
+        added = recalld(
+            "append", "--jsonl", stdin=f'{{"role": "user", "text": "{FACT}"}}\n{{"role": "user", "text": "rain"}}\n'
+        )
+        known = [word for identity in added.out.split() for word in ("--known", identity)]
+        more = {"known": known, "group": ["--chat", "group"]}.get(case, [])
+    if case == "filed":
+        assert recalld("run", "--until-settled", "--no-worker").code == 0
+    asked = ("inject", "--query", question, *more)
+    for locale, sentence in (("C.UTF-8", english), ("zh_CN.UTF-8", chinese)):
+        done = recalld(*asked, LC_ALL=locale)
+        assert (done.code, done.out, done.err) == (0, "", f"recalld: {sentence}\n")
+    if not more:
+        assert recalld("search", question).err == f"recalld: {english}\n"
+        assert recalld("search", "--json", question).out == "[]\n"
+
+
+@pytest.mark.parametrize("runs", [False, True], ids=["alone", "beside a supervisor"])
+def test_archive_writes_everything_now(recalld, runs):
+    recalld("append", "--jsonl", stdin=f'{{"role": "user", "text": "{FACT}"}}\n{{"role": "user", "text": "rain?"}}\n')
+    with recalld.supervised() if runs else contextlib.nullcontext():
+        done = recalld("archive", "--json")
+        (name,) = [path.name for path in (recalld.root / "memory").glob("*.md")]
+        assert (done.code, json.loads(done.out)) == (0, {"archived": 2, "files": [name]})
+        assert f"[memory/{name}#L" in recalld("inject", "--query", "what is the wifi password?").out
+        assert not (recalld.root / ".recalld" / "archive.now").exists()
+        assert json.loads(recalld("archive", "--json").out) == {"archived": 0, "files": []}

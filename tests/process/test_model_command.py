@@ -1,0 +1,75 @@
+"""`recalld model test`: one question to the configured model, and what came of it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.llm.server import Act, Server
+from tests.process.command import Command
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server() as running:
+        yield running
+
+
+@pytest.fixture
+def recalld(tmp_path: Path, server: Server) -> Command:
+    """An empty workspace whose model is the scripted server."""
+    llm = {"RECALLD_LLM_BASE_URL": server.url, "RECALLD_LLM_MODEL": "qwen-test", "OPENAI_API_KEY": "sk-test-4f9a"}
+    made = Command(tmp_path / "工作区", RECALLD_NOW="2026-01-31T10:00:00+08:00", **llm)
+    assert made("init").code == 0
+    return made
+
+
+def test_model_test_prints_the_answer_and_counts_the_call(recalld: Command, server: Server):
+    server.script = lambda n, prompt: Act(text="ready\n\x1b[2J")
+    done = recalld("model", "test")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("qwen-test answered after ")
+    assert done.out.endswith(" s: ready \\x1b[2J\n")
+    assert server.seen.calls == json.loads(recalld("status", "--json").out)["today"]["calls"] == 1
+    found = json.loads(recalld("model", "test", "--json").out)
+    assert (list(found), found["answer"]) == (["model", "seconds", "answer"], "ready\n\x1b[2J")
+
+
+def test_model_test_says_why_no_answer_came_and_exits_69(recalld: Command, server: Server):
+    server.script = lambda n, prompt: Act(status=401, message="Incorrect API key provided: sk-test-4f9a")
+    done = recalld("model", "test")
+    where = server.url.removesuffix("/v1")
+    assert (done.code, done.out) == (69, "")
+    assert done.err == f"recalld: no answer came: the server refuses the key: qwen-test at {where} (401).\n"
+    assert json.loads(recalld("model", "test", "--json").out)["error"].startswith("the server refuses the key")
+
+
+def test_model_test_ends_the_pause_of_a_model_that_answers(recalld: Command, server: Server):
+    said = {"role": "user", "text": "备份脚本改到凌晨 4:15，端口 8443。", "createdAt": "2026-01-10T10:00:00+08:00"}
+    assert recalld("append", "--jsonl", stdin=json.dumps(said)).code == 0
+    server.script = lambda n, prompt: Act(status=503, message="Loading model")
+    assert recalld("run", "--until-settled").code == 69
+    wrong = recalld("status")
+    assert wrong.code == 65
+    assert wrong.out.startswith("no model writes summaries until 2026-01-31 ")
+    assert "the server is still loading the model" in wrong.out.splitlines()[0]
+    assert recalld("model", "test").code == 69
+    assert recalld("status").code == 65
+    server.script = lambda n, prompt: Act(text="## 备份\n\n备份脚本改到凌晨 4:15，端口 8443。")
+    assert "its pause is over" in recalld("model", "test").out
+    assert recalld("status").code == 0
+    assert recalld("run", "--until-settled").code == 0
+
+
+def test_model_test_without_a_model_exits_78_with_one_sentence(recalld: Command):
+    done = recalld("model", "test", RECALLD_LLM_PROVIDER="extractive")
+    assert (done.code, done.out, done.err.count("\n")) == (78, "", 1)
+    assert done.err.startswith("recalld: llm.model: no model is configured")

@@ -1,0 +1,172 @@
+"""The bytes of pictures and files: found in the messages of every provider, taken out, and put back as they were."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import doctest
+import hashlib
+from datetime import UTC
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.protocol import attachments
+from supervisor.protocol.attachments import attachments_of, digest_in_name, holds, joined, named, separated
+from supervisor.protocol.message import Message, read_message
+from tests.protocol.values import JSON, TEXT
+
+PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+JPEG, WAV, PDF = b"\xff\xd8\xff\xe0" + bytes(range(40)), b"RIFF\x24\0\0\0WAVEfmt " + bytes(20), b"%PDF-1.7\n" + bytes(60)
+TEXTFILE = "花生过敏的人\n".encode()
+
+
+def b64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def url(kind: str, data: bytes) -> str:
+    return f"data:{kind};base64,{b64(data)}"
+
+
+def path(data: bytes, extension: str) -> str:
+    return f"attachments/{hashlib.sha256(data).hexdigest()[:32]}.{extension}"
+
+
+#: What stands in a content array, and the file that is kept of it.
+PARTS: dict[str, tuple[dict[str, Any], bytes, str]] = {
+    "openai image_url": ({"type": "image_url", "image_url": {"url": url("image/png", PNG), "detail": "low"}}, PNG, "png"),
+    "openai input_image": ({"type": "input_image", "image_url": url("image/jpeg", JPEG)}, JPEG, "jpg"),
+    "openai input_audio": ({"type": "input_audio", "input_audio": {"data": b64(WAV), "format": "wav"}}, WAV, "wav"),
+    "openai pcm": ({"type": "input_audio", "input_audio": {"data": b64(TEXTFILE), "format": "opus"}}, TEXTFILE, "opus"),
+    "openai file": ({"type": "file", "file": {"filename": "a.pdf", "file_data": url("application/pdf", PDF)}}, PDF, "pdf"),
+    "openai input_file": ({"type": "input_file", "filename": "a.txt", "file_data": b64(TEXTFILE)}, TEXTFILE, "txt"),
+    "anthropic image": (
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": b64(PNG)}},
+        PNG,
+        "png",
+    ),
+    "anthropic document": (
+        {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": b64(PDF)}},
+        PDF,
+        "pdf",
+    ),
+    "anthropic tool result": (
+        {
+            "type": "tool_result",
+            "tool_use_id": "t1",
+            "content": [{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": b64(PNG)}}],
+        },
+        PNG,
+        "png",
+    ),
+    "gemini": ({"inline_data": {"mime_type": "image/png", "data": base64.urlsafe_b64encode(PNG).decode()}}, PNG, "png"),
+    "mcp": ({"type": "image", "data": b64(JPEG), "mimeType": "image/jpeg"}, JPEG, "jpg"),
+    "langchain": ({"type": "image", "base64": b64(PNG), "mime_type": "image/png"}, PNG, "png"),
+    "a type that lies": ({"type": "image_url", "image_url": {"url": url("image/jpeg", PNG)}}, PNG, "png"),
+    "a type that nobody knows": ({"type": "file", "file_data": url("application/x-own", TEXTFILE)}, TEXTFILE, "bin"),
+}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_separated_names_the_file_in_place_of_its_bytes(part):
+    found, data, extension = PARTS[part]
+    raw = {"role": "user", "content": [{"type": "text", "text": "看这张"}, found]}
+    before = copy.deepcopy(raw)
+    small, files = separated(raw)
+    assert files == {path(data, extension): data}
+    assert list(attachments_of(small)) == [path(data, extension)]
+    assert b64(data)[:20] not in str(small)
+    assert raw == before
+    assert joined(small, files.get) == raw
+    assert joined(small, lambda _: None) == small
+
+
+def test_separated_finds_the_images_of_ollama_and_keeps_equal_bytes_once():
+    raw = {"role": "user", "content": "看", "images": [b64(PNG), b64(JPEG), b64(PNG)]}
+    small, files = separated(raw)
+    assert small["images"] == [path(PNG, "png"), path(JPEG, "jpg"), path(PNG, "png")]
+    assert set(files) == {path(PNG, "png"), path(JPEG, "jpg")}
+    assert joined(small, files.get) == raw
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"role": "user", "text": url("image/png", PNG)},
+        {"role": "user", "content": [url("image/png", PNG), {"type": "text", "text": url("image/png", PNG)}]},
+        {"role": "tool", "content": [{"type": "tool_result", "content": url("image/png", PNG)}]},
+        {"role": "assistant", "content": [{"type": "redacted_thinking", "data": b64(bytes(3000))}]},
+        {
+            "role": "user",
+            "content": [{"type": "document", "source": {"type": "text", "data": "abcd", "media_type": "text/plain"}}],
+        },
+        {"role": "user", "content": [{"type": "file", "file": {"filename": "a.txt", "file_data": "QUJ="}}]},
+        {"role": "user", "content": [{"type": "data", "data": "abcd"}, {"data": hashlib.sha512(b"").hexdigest()}]},
+        {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}]},
+        {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,"}}]},
+        {"role": "user", "content": [{"type": "image_url", "image_url": {"url": url("image/png", PNG) + "\n"}}]},
+        {"role": "user", "content": [{"type": "image_url", "image_url": {"url": path(PNG, "png")}}]},
+    ],
+)
+def test_separated_leaves_words_and_what_is_no_base64_as_they_are(raw):
+    small, files = separated(raw)
+    assert small is raw
+    assert files == {}
+    assert joined(raw, {path(PNG, "png"): PNG}.get) is raw
+
+
+def test_named_decodes_the_same_picture_once_and_says_what_separated_says(monkeypatch):
+    def raw() -> dict[str, Any]:  # parsed again at each turn
+        return {"role": "user", "content": [{"type": "image_url", "image_url": {"url": url("image/png", PNG + bytes(5_000))}}]}
+
+    decoded = []
+    decode = attachments._decoded
+    monkeypatch.setattr(attachments, "_decoded", lambda text: decoded.append(text) or decode(text))
+    assert named(raw()) == named(raw()) == separated(raw())[0]
+    assert len(decoded) == 2
+    words = {"role": "user", "content": [{"type": "blob", "data": "不是" * 3_000}]}
+    assert named(words) is words
+
+
+DATA = st.sampled_from([PNG, JPEG, WAV, PDF, TEXTFILE]).flatmap(
+    lambda data: st.sampled_from([b64(data), url("image/png", data), url("", data), base64.urlsafe_b64encode(data).decode()])
+)
+RAWS = st.fixed_dictionaries(
+    {"role": st.sampled_from(["user", "assistant", "tool"])},
+    optional={
+        "text": TEXT | DATA,
+        "content": st.recursive(
+            JSON | DATA,
+            lambda inner: (
+                st.lists(inner, max_size=3)
+                | st.dictionaries(
+                    st.sampled_from(["type", "text", "content", "data", "url", "image_url", "mime_type", "source", "format"]),
+                    inner | st.sampled_from(["text", "thinking", "image", "image/png"]),
+                    max_size=4,
+                )
+            ),
+            max_leaves=8,
+        ),
+        "images": st.lists(DATA, max_size=2),
+    },
+)
+
+
+@given(RAWS)
+def test_separated_changes_no_word_and_joined_brings_every_byte_back(raw):
+    small, files = separated(raw)
+    before, after = read_message(raw, UTC), read_message(small, UTC)
+    if isinstance(before, Message):
+        assert isinstance(after, Message)
+        assert (before.text, before.key, before.fingerprints) == (after.text, after.key, after.fingerprints)
+    assert joined(small, files.get) == raw
+    assert all(holds(name, data) and len(digest_in_name(name)) == 32 for name, data in files.items())
+    assert separated(small) == (small, {})
+    assert named(raw) == small
+
+
+def test_attachments_examples_are_true():
+    assert doctest.testmod(attachments).failed == 0

@@ -1,0 +1,245 @@
+"""What no dated file holds yet is found at once, once, and by whom it may be (supervisor/recall/unfiled)."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from supervisor.interfaces.api import Memory
+from supervisor.protocol.errors import NotFound
+from tests.world import WITHOUT_MODEL, World, at, message, without
+
+NOW = at("2026-01-28T12:00")
+FACT = "the wifi password of the cabin is plum-orchid-77"
+ASKED = "what is the wifi password of the cabin?"
+TALK = (
+    ("Shall we plant tomatoes this spring?", "Yes, after the last frost."),
+    ("The car makes a noise when it turns left.", "That may be a worn bearing."),
+    ("阳台上的薄荷长得太快了。", "可以剪一些下来泡茶。"),
+)
+
+
+@pytest.fixture
+def world(tmp_path):
+    return World(tmp_path, NOW, WITHOUT_MODEL)
+
+
+def exchanges(count, start=NOW):
+    """So many questions with their answers, two minutes apart."""
+    return [
+        message(f"e{n}-{role}", (start + timedelta(minutes=2 * n)).isoformat(), text, role)
+        for n in range(count)
+        for role, text in zip(("user", "assistant"), TALK[n % 3], strict=True)
+    ]
+
+
+def memory_of(world):
+    return Memory(world.ws, clock=world.clock)
+
+
+def unfiled_in(result):
+    return [hit.unit.message for hit in result.hits if hit.unit.tier == "unfiled"]
+
+
+def test_search_finds_what_was_said_thirty_exchanges_ago(world):
+    world.append({"role": "user", "text": FACT})
+    world.append(*exchanges(30))
+    best = memory_of(world).search(ASKED)[0].unit
+    assert (best.text, best.file, best.path) == (FACT, "history.json", f"history.json#{world.ids()[0]}")
+    block = memory_of(world).inject(ASKED).memory
+    assert f"[history.json#{world.ids()[0]}] (Wednesday, 28 January 2026) user: {FACT}\n" in block
+
+
+def test_search_finds_chinese_that_is_not_filed(world):
+    world.append({"role": "user", "text": "备份放在书房的那台 NAS 上。"})
+    world.append(*exchanges(10))
+    assert memory_of(world).search("备份在哪台机器上？")[0].unit.text == "备份放在书房的那台 NAS 上。"
+
+
+def test_search_finds_each_message_once_before_and_after_it_is_filed(world):
+    memory = memory_of(world)
+    world.append({"role": "user", "text": FACT})
+    for step in (lambda: None, world.intake, lambda: world.archive(everything=True), world.reconcile):
+        step()
+        found = [hit.unit.text for hit in memory.search(ASKED)]
+        assert found.count(FACT) == 1
+    assert not unfiled_in(memory.find(ASKED))
+
+
+def test_search_finds_a_message_once_whose_journal_is_gone(world):
+    world.append({"role": "user", "text": FACT})
+    world.intake()
+    world.archive(everything=True)
+    world.paths.seen.unlink()
+    world.write(without(world.history(), "archived"))
+    (hit,) = world.another().search(ASKED).hits
+    assert hit.unit.tier == "dated"
+
+
+def test_search_joins_what_is_filed_and_what_is_not(world):
+    world.append({"role": "user", "text": "The cabin is by the lake, the key is under the pot."})
+    world.settle()
+    world.append({"role": "user", "text": FACT})
+    found = [hit.unit for hit in memory_of(world).search("wifi password and key of the cabin")]
+    assert {one.tier for one in found} == {"dated", "unfiled"}
+    assert found[0].text == FACT
+
+
+def test_search_finds_a_new_text_under_a_filed_id(world):
+    world.write([message("a", "2026-01-28T09:00", "The cabin is by the lake.")])
+    world.settle()
+    world.write([message("a", "2026-01-28T09:00", "The cabin is by the lake, its wifi is plum-orchid-77.")])
+    assert unfiled_in(memory_of(world).find("wifi of the cabin")) == ["a"]
+
+
+def test_search_finds_what_another_program_has_just_lost(world):
+    world.append({"role": "user", "text": FACT})
+    world.write(exchanges(3))
+    assert memory_of(world).search(ASKED)[0].unit.text == FACT
+
+
+def test_search_finds_what_waits_in_the_drop_box(world):
+    world.drop("a.json", {"role": "user", "text": FACT})
+    assert memory_of(world).search(ASKED)[0].unit.text == FACT
+
+
+@pytest.mark.parametrize("damage", [b"", b"[{", b"{}"])
+def test_search_finds_what_the_journal_has_of_a_damaged_history(world, damage):
+    world.append({"role": "user", "text": FACT})
+    world.write(damage)
+    assert memory_of(world).search(ASKED)[0].unit.text == FACT
+
+
+def test_search_finds_a_message_without_an_id_and_cites_the_one_it_gets(world):
+    world.write(without([message("x", "2026-01-28T09:00", FACT)], "id"))
+    path = memory_of(world).search(ASKED)[0].unit.path
+    world.intake()
+    assert path == f"history.json#{world.ids()[0]}"
+
+
+def test_search_finds_an_identifier_only_by_its_part(world):
+    world.append({"role": "user", "text": "The ticket was RFX99812-beta."})
+    assert memory_of(world).search("X9981")[0].unit.path == f"history.json#{world.ids()[0]}"
+
+
+def test_a_question_in_history_is_no_answer_to_itself(world):
+    world.append({"role": "user", "text": FACT})
+    world.append({"role": "user", "text": ASKED})
+    turn = memory_of(world).inject(ASKED)
+    assert [hit.unit.text for hit in (*turn.shown, *(hit for hit, _ in turn.left_out))] == [FACT]
+    assert not memory_of(world).inject("who painted the ceiling?").memory
+
+
+def test_inject_leaves_out_what_the_client_knows(world):
+    (identity,) = world.append({"role": "user", "text": FACT})
+    turn = memory_of(world).inject(ASKED, known=[identity])
+    assert (turn.memory, [why for _, why in turn.left_out]) == ("", ["in the history"])
+    world.clock.forward(seconds=1)
+    assert FACT in memory_of(world).inject(ASKED, known=["another"]).memory
+    replayed = memory_of(world).replay(turn.id)
+    assert (replayed.receipt.known, replayed.difference) == ((identity,), ())
+
+
+def test_context_shows_a_message_of_its_history_only_there(world):
+    world.append({"role": "user", "text": FACT})
+    turn = memory_of(world).context(ASKED)
+    assert not turn.memory
+    assert sum(FACT in one["content"] for one in turn.messages) == 1
+    world.append(*exchanges(15))
+    world.clock.forward(seconds=1)
+    turn = memory_of(world).context(ASKED)
+    assert FACT in turn.memory
+    assert sum(FACT in one["content"] for one in turn.messages) == 1
+
+
+def test_a_group_sees_only_its_own_unfiled_messages(world):
+    world.append(
+        {"role": "user", "text": FACT}, {"role": "user", "text": "the cabin of the club", "session": "g1", "chat": "group"}
+    )
+    memory = memory_of(world)
+    assert "plum" not in memory.inject("wifi of the cabin?", session="g1", chat="group").memory
+    assert (
+        "[history.json] (Wednesday, 28 January 2026) user: the cabin of the club"
+        in memory.inject("where is the cabin?", session="g1", chat="group").memory
+    )
+    assert "club" not in memory.inject("where is the cabin?", session="g2", chat="group").memory
+
+
+def test_unfiled_secrets_are_shown_only_to_who_asks(world):
+    world.append({"role": "user", "text": "the password of the cabin is plum-orchid-77"})
+    assert "plum-orchid-77" in memory_of(world).inject("what is the password of the cabin?").memory
+    block = memory_of(world).inject("when did we rent the cabin?").memory
+    assert "[hidden]" in block
+    assert "plum-orchid-77" not in block
+
+
+def test_get_reads_an_unfiled_message_and_the_same_once_it_is_filed(world):
+    (identity,) = world.append({"role": "user", "text": f"{FACT}\nsecond line"})
+    memory = memory_of(world)
+    for step in (lambda: None, world.settle):
+        step()
+        found = memory.get(f"history.json#{identity}")
+        assert (found.text, found.start, found.end, found.total) == (f"{FACT}\nsecond line", 1, 2, 2)
+    assert memory.get(f"history.json#{identity}", 2, 1).text == "second line"
+    with pytest.raises(NotFound):
+        memory.get("history.json#nobody")
+
+
+@pytest.mark.parametrize("identity", ["a]b", "1 2", "x\x1fy\nz", "编号", "100%41", "\ud83d", "a#L4"])
+def test_a_citation_of_any_id_is_one_tag_and_can_be_read(world, identity):
+    world.write([message(identity, "2026-01-28T09:00", FACT)])
+    memory = memory_of(world)
+    path = memory.search(ASKED)[0].unit.path
+    assert f"[{path}] (" in memory.inject(ASKED).memory
+    assert path.isascii()
+    assert memory.get(path).text == FACT
+
+
+def test_a_stored_text_can_not_forge_a_citation_of_history(world):
+    world.append({"role": "user", "text": "the cabin [history.json#a] belongs to me"})
+    assert r"the cabin \[history.json#a] belongs" in memory_of(world).inject("whose is the cabin?").memory
+
+
+def test_a_new_message_leaves_older_groups_of_a_talk_as_they_are(world):
+    world.append(*exchanges(40))
+    before = world.ws.unfiled.passages(NOW).overlay.groups.values()
+    world.append({"role": "user", "text": FACT, "createdAt": "2026-01-28T07:00:00Z"})
+    after = world.ws.unfiled.passages(NOW).overlay.groups.values()
+    assert len(after) == 6
+    assert sum(any(one is other for other in before) for one in after) == 4
+    assert world.ws.unfiled.passages(NOW).overlay is world.ws.unfiled.passages(NOW).overlay
+
+
+def test_a_file_that_the_index_lacks_yet_is_searched_at_once(world):
+    """A running supervisor answers without an update of its own: the index follows in another thread."""
+    world.append(*exchanges(3))
+    served = Memory(world.another().ws, clock=world.clock, keep_fresh=False)
+    world.refresh()
+    world.append({"role": "user", "text": FACT})
+    assert served.search(ASKED)[0].unit.tier == "unfiled"
+    world.intake()
+    world.archive(everything=True)
+    world.reconcile()
+    world.write([])
+    best = served.search(ASKED)[0].unit
+    assert (best.tier, best.text) == ("dated", FACT)
+    assert not served.workspace.index.left
+
+
+def test_unfiled_reads_the_journal_from_its_first_message_on(world):
+    world.append(*exchanges(2))
+    world.settle()
+    world.ws.journal.compact()
+    world.append({"role": "user", "text": FACT})
+    lines = (world.paths.seen).read_bytes().splitlines()
+    assert [next(iter(json.loads(line))) for line in lines].index("seen") > 1
+    assert [one.text for one in world.another().ws.unfiled.messages(NOW)] == [FACT]
+
+
+def test_search_finds_a_picture_that_is_not_filed_by_its_line(world):
+    picture = {"type": "image_url", "image_url": {"url": "https://example.com/heron.png"}}
+    world.write([{"id": "p", "role": "user", "content": [picture], "createdAt": "2026-01-28T03:00:00Z"}])
+    (hit,) = memory_of(world).search("the image of the heron")
+    assert (hit.unit.message, hit.unit.text) == ("p", memory_of(world).get("history.json#p").text)
