@@ -3,6 +3,9 @@ Time to the first token of an answer, by where memory stands in the messages (`c
 
     python bench/first_token.py --python build/test-llm/venv/bin/python --model FILE.gguf --history history.json [--runs 3]
 
+Shown are the processor's seconds of the server, which works in one thread: on a machine that does nothing else these pass by the
+clock as well, and on a busy one they stay what they are.
+
 The history is archived but for its last 40 messages. These are said again as 20 turns: each question is sent to llama.cpp's server
 with its memory and the last of the talk, and what was answered then is the answer. `none` has no memory. The server keeps what it
 has worked out for an equal beginning, as local and paid ones do. `script/test-llm` builds it and brings a small model.
@@ -13,6 +16,7 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
+import os
 import shutil
 import socket
 import statistics
@@ -43,13 +47,13 @@ WAIT_S = 120.0
 
 
 @contextmanager
-def llama(python: str, model: str) -> Iterator[int]:
-    """Have llama.cpp's server run, with nothing kept from before; yields its port."""
+def llama(python: str, model: str) -> Iterator[tuple[int, int]]:
+    """Have llama.cpp's server run, with nothing kept from before; yields its port and its process id."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
     command = [python, "-m", "llama_cpp.server", "--model", model, "--host", "127.0.0.1", "--port", str(port)]
-    command += ["--n_ctx", str(CONTEXT_TOKENS), "--n_threads", "2"]
+    command += ["--n_ctx", str(CONTEXT_TOKENS), "--n_threads", "1", "--n_threads_batch", "1"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         until = time.monotonic() + WAIT_S
@@ -59,26 +63,33 @@ def llama(python: str, model: str) -> Iterator[int]:
             with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
                 break
             time.sleep(0.1)
-        yield port
+        yield port, process.pid
     finally:
         process.terminate()
         process.wait()
 
 
-def first_token_s(port: int, messages: list[dict[str, str]]) -> float:
-    """Return the seconds until the model's first token is there."""
+def processor_s(pid: int) -> float:
+    """Return the processor's seconds that the process has taken so far."""
+    used = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return sum(map(int, used)) / os.sysconf("SC_CLK_TCK")
+
+
+def first_token_s(server: tuple[int, int], messages: list[dict[str, str]]) -> float:
+    """Return the processor's seconds until the model's first token is there."""
+    port, pid = server
     body = json.dumps({"messages": messages, "stream": True, "max_tokens": 1, "temperature": 0.0})
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
-    began = time.monotonic()
+    began = processor_s(pid)
     connection.request("POST", "/v1/chat/completions", body, {"Content-Type": "application/json"})
     answer = connection.getresponse()
     assert answer.status == http.client.OK, answer.read(2000)
     took = 0.0
     for line in answer:
         if line.startswith(b'data: {"') and not took and json.loads(line[6:])["choices"][0]["delta"].get("content"):
-            took = time.monotonic() - began
+            took = processor_s(pid) - began
     connection.close()
-    return took or time.monotonic() - began
+    return took or processor_s(pid) - began
 
 
 def prepare(history: Path, root: Path) -> list[dict[str, Any]]:
@@ -103,14 +114,14 @@ def prepare(history: Path, root: Path) -> list[dict[str, Any]]:
     return messages[first:]
 
 
-def turns(root: Path, said: list[dict[str, Any]], port: int, environ: dict[str, str]) -> list[tuple[float, int]]:
+def turns(root: Path, said: list[dict[str, Any]], server: tuple[int, int], environ: dict[str, str]) -> list[tuple[float, int]]:
     """Say the turns; returns for each the seconds to the first token, and recalld's estimate of its tokens."""
     took = []
     questions = [n for n, one in enumerate(said) if one["role"] == "user"]
     for n, after in zip(questions, [*questions[1:], len(said)], strict=True):
         memory = Memory(root, environ=environ, clock=fixed_clock(from_wire(said[n]["createdAt"])))
         turn = memory.context(said[n]["text"], SYSTEM)
-        took.append((first_token_s(port, list(turn.messages)), turn.memory_tokens + turn.history_tokens))
+        took.append((first_token_s(server, list(turn.messages)), turn.memory_tokens + turn.history_tokens))
         memory.append([{key: one[key] for key in ("role", "text", "createdAt")} for one in said[n:after]])
     return took
 
@@ -135,8 +146,8 @@ def main() -> None:
             runs = []
             for run in range(given.runs):
                 root = Path(shutil.copytree(Path(folder) / "archived", Path(folder) / f"{place}-{run}"))
-                with llama(given.python, given.model) as port:
-                    runs.append(turns(root, said, port, PLACES[place]))
+                with llama(given.python, given.model) as server:
+                    runs.append(turns(root, said, server, PLACES[place]))
             cells = [" · ".join(f"{one[min(n, len(one)) - 1][0]:.1f}" for one in runs) for n in SHOWN]
             size = statistics.mean(one[min(TURNS, len(one)) - 1][1] for one in runs)
             print(f"| {place} | " + " | ".join(cells) + f" | {size:.0f} |", flush=True)

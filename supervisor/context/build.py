@@ -148,7 +148,8 @@ def context(
 
     def talk() -> Window:
         shown = replace(asked, before=tuple(readable(one) for one in asked.before[-_LOOKED_AT * limits.most :]))
-        return window(redact_history(shown, limits.most, _language(asked, config), config.privacy).before, limits)
+        redacted = redact_history(shown, limits.most, _language(asked, config), config.privacy)
+        return window(redacted.before, limits, len(asked.before) - len(shown.before))
 
     history = _attempt("history block", talk, Window(), paths, events)
     return _build(asked, history, now, result, system, config, paths, events)

@@ -1,10 +1,12 @@
 """
 The history block: which of the last messages it shows, and how much of each (003, 历史会话; 上下文注入预算).
 
-`share` makes the budgets smaller for a small model. `window` takes the newest messages, at most twenty. Long messages of the
-assistant are always cut. Those of the user are cut, oldest first, only if the block would otherwise exceed its budget or lose a
-message. To show at least five messages all are cut shorter; fewer are shown only if nothing readable would remain of them.
-Where the budget has room left, the first message of each day has a line with the day before it.
+`share` makes the budgets smaller for a small model. `window` takes the newest messages, at most twenty. Its oldest leave in
+steps of a quarter, so that it begins with the same message for some turns, and a server that keeps its work for an equal
+beginning reads only what is new. Long messages of the assistant are always cut. Those of the user are cut, oldest first, only
+if the block would otherwise exceed its budget or lose a message. To show at least five messages all are cut shorter; fewer
+are shown only if nothing readable would remain of them. Where the budget has room left, the first message of each day has a
+line with the day before it.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from supervisor.text.snippet import snippet_span
 from supervisor.text.token_count import estimate_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from supervisor.protocol.message import Message
 
@@ -38,6 +40,8 @@ _SHORT_MESSAGE: Final = 64
 _MIN_CHARS: Final = 20
 #: A text with more characters than this for each token of the budget is not counted: it is too long.
 _CHARS_PER_TOKEN: Final = 8
+#: The oldest messages leave the block by a quarter of the most that it shows.
+_STEPS: Final = 4
 _SPEAKERS: Final = frozenset({"user", "assistant"})
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
@@ -105,9 +109,13 @@ def share(window_tokens: int, fixed_tokens: int, limits: Budgets, least_messages
     return Budgets(min(limits.memory, memory), min(limits.history, history))
 
 
-def window(messages: Sequence[Message], limits: WindowLimits) -> Window:
-    """Return the history block for *messages* (oldest first): those of user and assistant, each once."""
-    talk = _WindowBuilder(_once(messages)[-limits.most :], limits)
+def window(messages: Sequence[Message], limits: WindowLimits, before: int = 0) -> Window:
+    """
+    Return the history block for *messages* (oldest first): those of user and assistant, each once.
+
+    *before* is the number of messages of the talk before them.
+    """
+    talk = _WindowBuilder(_newest(_once(messages, before), limits), limits)
     while talk.count > limits.least and not talk.fits(talk.all_cut()):
         talk.drop_oldest()
     if talk.fits(talk.all_cut()):
@@ -118,6 +126,16 @@ def window(messages: Sequence[Message], limits: WindowLimits) -> Window:
             return talk.with_days(talk.block(caps))
         talk.drop_oldest()
     return Window()
+
+
+def _newest(kept: Mapping[int, Message], limits: WindowLimits) -> list[Message]:
+    """Return the newest messages, as many as may be shown or up to a quarter fewer: the first is that of a step of the talk."""
+    places, step = list(kept), max(1, limits.most // _STEPS)
+    if len(places) <= limits.most:
+        return list(kept.values())
+    begin = -(-places[-limits.most] // step) * step
+    at_least = places[-limits.least] if limits.least else begin
+    return [message for place, message in kept.items() if place >= min(begin, at_least)]
 
 
 def _as_long_as_may_be(talk: _WindowBuilder) -> list[int]:
@@ -144,18 +162,22 @@ def _equally_short(talk: _WindowBuilder) -> list[int]:
     return found
 
 
-def _once(messages: Sequence[Message]) -> list[Message]:
-    """Return the messages that can be shown; of those with one id, or one time, speaker and text, the newest."""
+def _once(messages: Sequence[Message], before: int) -> dict[int, Message]:
+    """
+    Return the messages that can be shown, by their places in the talk.
+
+    Of those with one id, or one time, speaker and text, it is the newest. *before* is the place of the first.
+    """
     seen: set[tuple[object, ...]] = set()
-    kept: list[Message] = []
-    for message in reversed(messages):
+    kept: dict[int, Message] = {}
+    for place, message in reversed([*enumerate(messages, before)]):
         keys: set[tuple[object, ...]] = {("id", message.id)} if message.id else set()
         if message.created_at:
             keys.add((message.created_at, message.role, message.text))
         if message.role in _SPEAKERS and message.text.strip() and not seen & keys:
-            kept.append(message)
+            kept[place] = message
             seen |= keys
-    return kept[::-1]
+    return dict(reversed(kept.items()))
 
 
 class _WindowBuilder:
