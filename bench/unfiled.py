@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -31,6 +32,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench.recall import BLANK, WHOLE, questions_of, share
+from bench.served import ENVIRON
 from bench.talk import talk
 from supervisor.context.build import inject, read_input
 from supervisor.interfaces.api import Memory
@@ -43,6 +45,8 @@ from supervisor.workspace import Workspace, make_workspace, open_workspace
 LATER = (5, 30, 90)
 #: Messages beside which the time is taken.
 BESIDE = 300
+#: The first questions, which load what later ones have.
+WARM = 5
 
 
 # ── the hole ─────────────────────────────────────────────────────────────────
@@ -162,17 +166,31 @@ def each_time(root: Path, times: int, *, served: bool) -> int:
     return count
 
 
-def took(root: Path, questions: list[str], *, served: bool) -> float:
-    """Return the median milliseconds of `inject`, over the socket or as whole commands without a supervisor."""
+def took(root: Path, questions: list[str], *, new: bool) -> float:
+    """
+    Return the median of the processor's milliseconds of `inject`, in this process, which holds memory as a supervisor does.
+
+    *new*: a message is appended before each.
+    """
+    memory, times = Memory(root), []
+    for n, question in enumerate(questions):
+        if new:
+            memory.append({"role": "user", "text": f"note {n}: the locker is {n * 7919}"})
+        began = time.process_time()
+        memory.inject(question)
+        times.append((time.process_time() - began) * 1000)
+    return statistics.median(times[WARM:])
+
+
+def took_alone(root: Path, questions: list[str]) -> float:
+    """Return the median of the processor's milliseconds of the whole command, without a supervisor."""
     times = []
     for question in questions:
-        began = time.perf_counter()
-        if served:
-            ask(root, "inject", "--query", question)
-        else:
-            command = [sys.executable, "-m", "recalld", "-w", str(root), "inject", "--query", question]
-            subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
-        times.append((time.perf_counter() - began) * 1000)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        command = [sys.executable, "-m", "recalld", "-w", str(root), "inject", "--query", question]
+        subprocess.run(command, env=ENVIRON, stdout=subprocess.DEVNULL, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append((after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1000)
     return statistics.median(times)
 
 
@@ -194,7 +212,12 @@ def the_time(times: int, runs: int) -> None:
     said = [{**one, "createdAt": to_wire(now - timedelta(seconds=BESIDE - n))} for n, one in enumerate(talk(BESIDE, 1))]
     words = [str(one["text"]).split()[:3] for one in said if str(one["text"]).isascii()]
     questions = [" ".join(one) for one in words[: 2 * runs]]
-    for served in (True, False):
+    asks = {
+        "inject, memory held": lambda root: took(root, questions, new=False),
+        "inject after a new message, memory held": lambda root: took(root, questions, new=True),
+        "inject, whole command": lambda root: took_alone(root, questions[:runs]),
+    }
+    for what, asked in asks.items():
         medians = []
         for is_filed in (False, True):
             with tempfile.TemporaryDirectory(prefix="once-") as place:
@@ -208,16 +231,9 @@ def the_time(times: int, runs: int) -> None:
                     subprocess.run(
                         [sys.executable, "-m", "recalld", "-w", place, "archive"], stdout=subprocess.DEVNULL, check=True
                     )
-                process = supervisor(root) if served else None
-                took(root, questions[:5], served=served)
-                medians.append(took(root, questions[: runs * (2 if served else 1)], served=served))
-                if process:
-                    process.send_signal(signal.SIGTERM)
-                    process.wait()
-        how = "over the socket" if served else "whole command, no supervisor"
+                medians.append(asked(root))
         print(
-            f"inject, {how}: {medians[0]:.1f} ms beside {BESIDE} unfiled messages, {medians[1]:.1f} ms when they are filed",
-            flush=True,
+            f"{what}: {medians[0]:.1f} ms beside {BESIDE} unfiled messages, {medians[1]:.1f} ms when they are filed", flush=True
         )
 
 
