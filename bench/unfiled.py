@@ -166,32 +166,26 @@ def each_time(root: Path, times: int, *, served: bool) -> int:
     return count
 
 
-def took(root: Path, questions: list[str], *, new: bool) -> float:
-    """
-    Return the median of the processor's milliseconds of `inject`, in this process, which holds memory as a supervisor does.
-
-    *new*: a message is appended before each.
-    """
-    memory, times = Memory(root), []
-    for n, question in enumerate(questions):
-        if new:
-            memory.append({"role": "user", "text": f"note {n}: the locker is {n * 7919}"})
-        began = time.process_time()
-        memory.inject(question)
-        times.append((time.process_time() - began) * 1000)
-    return statistics.median(times[WARM:])
+def took(memory: Memory, question: str) -> float:
+    """Return the processor's milliseconds of `inject` in this process, which holds memory as a supervisor does."""
+    began = time.process_time()
+    memory.inject(question)
+    return (time.process_time() - began) * 1000
 
 
-def took_alone(root: Path, questions: list[str]) -> float:
-    """Return the median of the processor's milliseconds of the whole command, without a supervisor."""
-    times = []
-    for question in questions:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        command = [sys.executable, "-m", "recalld", "-w", str(root), "inject", "--query", question]
-        subprocess.run(command, env=ENVIRON, stdout=subprocess.DEVNULL, check=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        times.append((after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1000)
-    return statistics.median(times)
+def took_after_a_message(memory: Memory, question: str) -> float:
+    """Return those of `inject` just after a message was appended."""
+    memory.append({"role": "user", "text": f"a note on {question}"})
+    return took(memory, question)
+
+
+def took_alone(memory: Memory, question: str) -> float:
+    """Return the processor's milliseconds of the whole command, without a supervisor."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-m", "recalld", "-w", str(memory.workspace.paths.root), "inject", "--query", question]
+    subprocess.run(command, env=ENVIRON, stdout=subprocess.DEVNULL, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1000
 
 
 def the_time(times: int, runs: int) -> None:
@@ -211,30 +205,31 @@ def the_time(times: int, runs: int) -> None:
     now = utc_now()
     said = [{**one, "createdAt": to_wire(now - timedelta(seconds=BESIDE - n))} for n, one in enumerate(talk(BESIDE, 1))]
     words = [str(one["text"]).split()[:3] for one in said if str(one["text"]).isascii()]
-    questions = [" ".join(one) for one in words[: 2 * runs]]
-    asks = {
-        "inject, memory held": lambda root: took(root, questions, new=False),
-        "inject after a new message, memory held": lambda root: took(root, questions, new=True),
-        "inject, whole command": lambda root: took_alone(root, questions[:runs]),
-    }
-    for what, asked in asks.items():
-        medians = []
-        for is_filed in (False, True):
-            with tempfile.TemporaryDirectory(prefix="once-") as place:
-                root = Path(place)
-                make_workspace(root, {})
-                toml = (root / "recalld.toml").read_text(encoding="utf-8")
-                toml = toml.replace("[archive]\n", "[archive]\nunarchived_limit = 100000\n", 1)
-                (root / "recalld.toml").write_text(toml, encoding="utf-8")
-                (root / "history.json").write_text(json.dumps(said, ensure_ascii=False), encoding="utf-8")
-                if is_filed:
-                    subprocess.run(
-                        [sys.executable, "-m", "recalld", "-w", place, "archive"], stdout=subprocess.DEVNULL, check=True
-                    )
-                medians.append(asked(root))
-        print(
-            f"{what}: {medians[0]:.1f} ms beside {BESIDE} unfiled messages, {medians[1]:.1f} ms when they are filed", flush=True
-        )
+    questions = [" ".join(one) for one in words[: WARM + runs]]
+    with tempfile.TemporaryDirectory(prefix="once-") as place:
+        memories = []
+        for name in ("unfiled", "filed"):
+            root = Path(place) / name
+            make_workspace(root, {})
+            toml = (root / "recalld.toml").read_text(encoding="utf-8")
+            toml = toml.replace("[archive]\n", "[archive]\nunarchived_limit = 100000\n", 1)
+            (root / "recalld.toml").write_text(toml, encoding="utf-8")
+            (root / "history.json").write_text(json.dumps(said, ensure_ascii=False), encoding="utf-8")
+            if name == "filed":
+                subprocess.run([sys.executable, "-m", "recalld", "-w", root, "archive"], stdout=subprocess.DEVNULL, check=True)
+            memories.append(Memory(root))
+        for what, one in {
+            "inject, memory held": took,
+            "inject, memory held, a message new": took_after_a_message,
+            "inject, the whole command": took_alone,
+        }.items():
+            # in turn, so that a busy machine is busy for both
+            pairs = [[one(memory, question) for memory in memories] for question in questions][WARM:]
+            unfiled, filed = (statistics.median(column) for column in zip(*pairs, strict=True))
+            more = statistics.median(left - right for left, right in pairs)
+            print(
+                f"{what}: {unfiled:.1f} ms beside {BESIDE} unfiled messages, {filed:.1f} ms beside filed ones; {more:+.1f} ms"
+            )
 
 
 def main() -> None:
