@@ -9,6 +9,7 @@ configuration.md is generated from the keys: `python -m supervisor.protocol.conf
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -39,18 +40,23 @@ from supervisor.protocol.settings import (
     dotted,
     gather,
     keys,
-    parse,
     refuse_unknown_variables,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import timedelta
 
 FILE: Final = "recalld.toml"
 PREFIX: Final = "RECALLD_"
 #: Variables that choose the workspace and the clock; they belong to no key.
 OTHER_VARIABLES: Final = frozenset({"RECALLD_WORKSPACE", "RECALLD_NOW"})
+#: A fault of tomllib, as in "Invalid value (at line 3, column 9)" or "Unclosed array (at end of document)".
+_FAULT: Final = re.compile(r"(?P<what>.+) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)", re.DOTALL)
+_FAULT_CHARS: Final = 120
+#: A line that begins a section, and one that sets a key.
+_SECTION: Final = re.compile(r"\s*(\[+[\w. -]{1,60}\]+)")
+_KEY: Final = re.compile(r"\s*([\w.-]{1,60})\s*=")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +133,7 @@ def load(toml: bytes | None, environ: Mapping[str, str]) -> Config:
 
     BadConfig, with one sentence, for the first key or value that is unknown or wrong, or a key that does nothing yet.
     """
-    given = gather(Config(), parse(toml, FILE), environ, PREFIX)
+    given = gather(Config(), _tables(toml), environ, PREFIX)
     for place in filter(PLANNED.__contains__, given):
         raise BadConfig(dotted(place), "this key is planned and not there yet; take it out, since nothing comes of it")
     for smaller, larger in ORDER:
@@ -143,6 +149,42 @@ def load(toml: bytes | None, environ: Mapping[str, str]) -> Config:
     if ("archive", "timezone") in given:
         find_zone(config.archive.timezone)
     return config
+
+
+def _tables(toml: bytes | None) -> dict[str, object]:
+    """Return the tables of *toml*, {} for None; BadConfig if it is not TOML."""
+    if toml is None:
+        return {}
+    import tomllib
+
+    text = ""
+    try:
+        text = toml.decode("utf-8-sig")  # editors on Windows write a BOM
+        return tomllib.loads(text)
+    except UnicodeDecodeError as error:
+        raise BadConfig(FILE, f"it is not UTF-8, from byte {error.start} on; save it as UTF-8") from error
+    except RecursionError as error:
+        raise BadConfig(FILE, "it is nested too deeply; docs/reference/configuration.md lists the sections and keys") from error
+    except ValueError as error:
+        raise _not_toml(str(error), text.split("\n")) from error
+
+
+def _not_toml(fault: str, lines: Sequence[str]) -> BadConfig:
+    """Return the error for a *fault* of tomllib, which says what is wrong and where, in the file of these *lines*."""
+    found = _FAULT.fullmatch(fault)
+    if not found:
+        return BadConfig(FILE, f"it is not valid TOML ({fault[:_FAULT_CHARS]}); correct it")
+    what, line, column = found["what"][:_FAULT_CHARS], found["line"], found["column"]
+    place = lines[int(line) - 1] if line else next(filter(str.strip, reversed(lines)), "")
+    if what.startswith("Cannot declare ") and (section := _SECTION.match(place)):
+        return BadConfig(
+            FILE, f"{section[1]} in line {line} is there for the second time; put the keys of both below the first"
+        )
+    if what == "Cannot overwrite a value" and (key := _KEY.match(place)):
+        return BadConfig(FILE, f"{key[1]} in line {line or len(lines)} is set for the second time; keep one of the two")
+    if not line:
+        return BadConfig(FILE, f"it is not valid TOML at its end ({what}); correct it there")
+    return BadConfig(FILE, f"it is not valid TOML at line {line}, column {column} ({what}); correct it there")
 
 
 def _value(given: Mapping[Place, object], place: Place) -> Any:

@@ -1,5 +1,5 @@
 """
-The reader of settings: types of keys, a table of defaults, and values from TOML and variables in place of the defaults.
+The reader of settings: types of keys, a table of defaults, and values from tables and variables in place of the defaults.
 
 A section of the configuration is a frozen dataclass; each field is made by one of the functions `whole` to `patterns`, which
 holds the key's type, default, range and meaning. The keys themselves are in config_keys.py. A wrong value raises BadConfig with
@@ -235,22 +235,6 @@ def dotted(place: Place) -> str:
 def variable(prefix: str, place: Place) -> str:
     """The name of a key in the environment: "RECALLD_RECALL_MAX_HITS"."""
     return prefix + "_".join(part for part in place if part).upper()
-
-
-def parse(toml: bytes | None, name: str) -> dict[str, object]:
-    """The tables of *toml*, {} for None; BadConfig(*name*, …) where it is not TOML."""
-    if toml is None:
-        return {}
-    import tomllib
-
-    try:
-        return tomllib.loads(toml.decode("utf-8-sig"))  # editors on Windows write a BOM
-    except UnicodeDecodeError as error:
-        raise BadConfig(name, f"it is not UTF-8, from byte {error.start} on; save it as UTF-8") from error
-    except RecursionError as error:
-        raise BadConfig(name, "it is nested too deeply; docs/reference/configuration.md lists the sections and keys") from error
-    except ValueError as error:
-        raise BadConfig(name, f"it is not valid TOML, correct it: {str(error)[:200]}") from error
 
 
 def gather(

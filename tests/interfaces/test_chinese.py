@@ -13,7 +13,9 @@ from supervisor.interfaces.chinese import in_chinese, spoken_language
 from supervisor.interfaces.cli.output import _label, as_text
 from supervisor.protocol import errors
 from supervisor.protocol.clock import why_no_instant
+from supervisor.protocol.config import Config, load
 from supervisor.protocol.message import InvalidEntry, read_message
+from supervisor.protocol.settings import keys
 from supervisor.service import troubles
 from worker.providers import http_errors
 
@@ -51,6 +53,36 @@ def test_in_chinese_knows_every_clause_of_an_error(why):
     chinese = in_chinese(said)
     assert HAN.search(chinese.partition("：")[2]), chinese
     assert not re.search(r"[a-z]{3,} [a-z]{2,} [a-z]{2,}", chinese.replace("recalld init", "")), chinese
+
+
+@pytest.mark.parametrize("allowed", sorted({key.kind.allowed for key in keys(Config()).values() if " " in key.kind.allowed}))
+def test_in_chinese_knows_what_each_key_allows(allowed):
+    chinese = in_chinese(f"recall.k1: 'x' is not allowed, give {allowed}.")
+    assert chinese.startswith("recall.k1：不能是 'x'，请给 ")
+    assert not re.search("[a-z]{2,} [a-z]", chinese)
+
+
+#: Files as a hurried person leaves them.
+NO_TOML = {
+    'language = "zh"\n[llm]\nmodel = "a"\n[llm]\n': "第 4 行又写了一遍 [llm]；请把两处的键都写到前一个下面。",
+    '[llm]\nmodel = "a"\nmodel = "b"\n': "第 3 行又写了一遍 model；请只留一个。",
+    "language = “zh”\n": "第 1 行第 12 列不是合法的 TOML（值写错了，文字要放在英文引号里）；请改正。",
+    "language = zh\n": "第 1 行第 12 列不是合法的 TOML（值写错了，文字要放在英文引号里）；请改正。",
+    'language = "zh\n': "第 1 行第 15 列不是合法的 TOML（不能有字符 '\\n'，可能是引号没有成对）；请改正。",
+    'language "zh"\n': "第 1 行第 10 列不是合法的 TOML（键后面要有等号）；请改正。",
+    'language = "zh" 中文\n': "第 1 行第 17 列不是合法的 TOML（值后面有多余的内容）；请改正。",
+    "[llm\n": "第 1 行第 5 列不是合法的 TOML（节名后面缺 ]）；请改正。",
+    "【llm】\n": "第 1 行第 1 列不是合法的 TOML（这一行既不是键，也不是节）；请改正。",
+    '[archive]\nbackoff = ["10m"': "末尾不是合法的 TOML（列表缺 ]）；请改正。",
+    '[llm]\nmodel = "C:\\模型"\n': "第 2 行第 14 列不是合法的 TOML（反斜杠要写两个，或改用单引号）；请改正。",
+}
+
+
+@pytest.mark.parametrize(("toml", "said"), NO_TOML.items())
+def test_in_chinese_says_why_a_file_is_no_toml(toml, said):
+    with pytest.raises(errors.BadConfig) as refused:
+        load(toml.encode(), {})
+    assert in_chinese(str(refused.value)) == f"recalld.toml：{said}"
 
 
 @pytest.mark.parametrize("raw", [7, {}, {"role": "user"}, {"role": "user", "text": "好", "id": [1]}])
