@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from supervisor.index.hit import BY_ID
+from supervisor.index.hit import BY_ID, line_marks
 from supervisor.text.snippet import snippet_span
 from supervisor.text.token_count import estimate_tokens
 
@@ -170,8 +170,7 @@ def tag(path: str, start: int, end: int, *, lines: bool) -> str:
     if path.startswith(BY_ID):
         return f"[{path if lines else BY_ID[:-1]}]"
     safe = _NOT_IN_PATH.sub(lambda m: "".join(f"%{byte:02X}" for byte in m[0].encode("utf-8", "surrogatepass")), path)
-    where = f"#L{start}" + (f"-L{end}" if end > start else "")
-    return f"[{safe}{where if lines else ''}]"
+    return f"[{safe}{line_marks(start, end) if lines else ''}]"
 
 
 def nameless(path: str) -> str:

@@ -36,6 +36,21 @@ class Passage:
         """The path of its file."""
         return BY_ID[:-1] if self.tier == "unfiled" else self.path
 
+    @property
+    def citation(self) -> str:
+        """Where it is, as `get` takes it: "memory.md#L3", "memory/2026-01-28-deploy.md#L4-L6", "history.json#<id>"."""
+        return self.path + (line_marks(self.start, self.end) if self.tier != "unfiled" else "")
+
+
+def line_marks(start: int, end: int) -> str:
+    """
+    Return the lines as a citation has them after the path.
+
+    >>> line_marks(3, 3), line_marks(4, 6)
+    ('#L3', '#L4-L6')
+    """
+    return f"#L{start}" + (f"-L{end}" if end > start else "")
+
 
 @dataclass(frozen=True, slots=True)
 class Hit:

@@ -131,6 +131,16 @@ def test_commands_speak_chinese_where_memory_is_chinese(talked: Command):
     assert talked("status", **auto).out.startswith("all is well;")
 
 
+def test_search_cites_each_passage_as_get_takes_it(talked: Command):
+    (one,) = [line.split()[1] for line in talked("search", "备份 上传").out.splitlines() if "上传失败" in line]
+    assert re.fullmatch(r"memory/2026-01-29-\S+\.md#L\d+", one)
+    assert talked("get", one).out == "备份脚本上传失败，the port is 8443\n"
+    assert talked("append", "--role", "user", "--text", "先试试\n上传到新的备份盘").code == 0
+    (new,) = [line.split()[1] for line in talked("search", "备份盘").out.splitlines() if "备份盘" in line]
+    assert re.fullmatch(r"history\.json#\w+", new)
+    assert talked("get", new).out == "先试试\n上传到新的备份盘\n"
+
+
 # ── exit codes ───────────────────────────────────────────────────────────────
 
 WRONG = [

@@ -92,10 +92,8 @@ def search(
     if json:
         show(as_json([_hit(hit) for hit in found.hits]))
     for hit in () if json else found.hits:
-        one = _hit(hit)
-        line = " ".join(str(one["snippet"]).split())
-        lines = "" if hit.unit.tier == "unfiled" else f"#L{one['startLine']}-L{one['endLine']}"
-        show(f"{one['score']:6.2f}  {one['path']}{lines}  {line[:160]}")
+        line = " ".join(hit.unit.text.split())
+        show(f"{hit.score:6.2f}  {hit.unit.citation}  {line[:160]}")
 
 
 def get(
