@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from supervisor.archive.coverage import covered
 from supervisor.archive.flags import Failure, mark_pending
 from supervisor.protocol.clock import local_day, to_wire
-from supervisor.protocol.errors import BadRequest, ErrorCollector, NotFound
+from supervisor.protocol.errors import BadRequest, ErrorCollector
 from supervisor.protocol.message import Message
 from supervisor.protocol.period import day, month, read_period, summary_period
 from supervisor.protocol.task import Task, task_id
@@ -90,15 +90,15 @@ def submit_again(
     """
     Submit the task of the day or month *label*, reading everything again, and return its group; an active task stays as it is.
 
-    BadRequest when *label* is no period, NotFound when it has no dated file, NewerFormat when a newer recalld uses the
-    workspace. *prepare* makes the workspace's folders. A failure is not tried again, and leaves the existing summary as it is.
+    BadRequest when *label* is no period or has no dated file, NewerFormat when a newer recalld uses the workspace. *prepare*
+    makes the workspace's folders. A failure is not tried again, and leaves the existing summary as it is.
     """
     period = read_period(label)
     if period is None:
         raise BadRequest("period", f"{label!r} is no day (2026-01-28) and no month (2026-01)")
     members = [file for file in memory.dated() if period.holds(file.day)]
     if not members:
-        raise NotFound(f"memory/{label}-*.md")
+        raise BadRequest("period", f"memory has no dated file of {label}, so there is nothing to summarise")
     journal.refuse_newer()
     prepare()
     if period.group not in task_queue.active_groups():

@@ -149,6 +149,7 @@ WRONG = [
     ["summary"],
     ["summary", "redo"],
     ["summary", "redo", "昨天"],
+    ["summary", "redo", "2026-10"],
     ["get"],
     ["get", "memory/没有.md"],
     ["get", "../history.json"],
@@ -156,7 +157,9 @@ WRONG = [
     ["search", "花生", "--limit", "两个"],
     ["inject", "--query"],
     ["inject", "--question", "花生"],
+    ["inject", "--query", "花生", "--chat", "朋友"],
     ["append", "--role", "user"],
+    ["append", "--role", "user", "--text", ""],
     ["append", "--role", "user", "--text", "好", "--chat", "朋友"],
     ["append", "--role", "user", "--text", "好", "--at", "昨天"],
     ["plan", "--now", "明天"],
@@ -172,6 +175,23 @@ def test_cli_exits_64_with_one_sentence_for_a_wrong_argument(recalld):
     assert {words: done.code for words, done in found.items()} == dict.fromkeys(found, 64)
     assert {words: done.out for words, done in found.items()} == dict.fromkeys(found, "")
     assert [done.err for done in found.values() if not is_one_sentence(done.err)] == []
+
+
+def test_append_refuses_an_empty_text_but_not_a_picture_alone(recalld):
+    for words, stdin in ((["--text="], ""), (["--text", " \n"], ""), (["--text", "-"], "\n")):
+        done = recalld("append", "--role", "user", *words, stdin=stdin)
+        assert (done.code, done.out) == (64, "")
+        assert done.err == "recalld: --text: it is empty, and nothing was added; give what was said.\n"
+    assert json.loads((recalld.root / "history.json").read_text(encoding="utf-8")) == []
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    assert recalld("append", "--jsonl", stdin=json.dumps({"role": "user", "content": [picture]})).code == 0
+    assert recalld("append", "--jsonl", stdin=json.dumps({"role": "user", "text": "", "attachments": ["a.png"]})).code == 0
+
+
+@pytest.mark.parametrize("command", ["append --role user --text 好", "inject --query 好", "context --query 好"])
+def test_commands_name_the_option_of_a_wrong_chat(recalld, command):
+    done = recalld(*command.split(), "--chat", "群", RECALLD_LANGUAGE="zh")
+    assert (done.code, done.err) == (64, "recalld: --chat：'群' 不是 direct、group 或 channel。\n")
 
 
 def test_append_jsonl_adds_what_it_can_and_exits_65_after_a_bad_line(recalld):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from supervisor.protocol.errors import BadRequest, NewerFormat, NotFound
+from supervisor.protocol.errors import BadRequest, NewerFormat
 from tests.world import message
 
 
@@ -45,7 +45,7 @@ def test_submit_again_keeps_the_old_summary_when_it_fails(filled):
 def test_submit_again_refuses_an_invalid_period_and_one_without_files(filled):
     with pytest.raises(BadRequest, match="昨天"):
         filled.redo("昨天")
-    with pytest.raises(NotFound, match="2025-06"):
+    with pytest.raises(BadRequest, match="memory has no dated file of 2025-06, so there is nothing"):
         filled.redo("2025-06")
 
 

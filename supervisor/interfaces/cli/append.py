@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.archive.append import append as append_messages
 from supervisor.archive.append import read_lines
-from supervisor.interfaces.cli.call import ONCE, is_served, opened, read_words, say, unprinted
+from supervisor.interfaces.cli.call import ONCE, is_served, opened, read_words, refuse_other_chats, say, unprinted
 from supervisor.interfaces.cli.output import as_json, show
 from supervisor.protocol.clock import read_instant, why_no_instant
 from supervisor.protocol.errors import BadFile, BadRequest, StorageError
@@ -75,11 +75,13 @@ def append(
         return _append_lines(ws, began, json=json)
     if not role or text is None:
         raise BadRequest("append", "it needs --role and --text, or --jsonl")
-    if chat not in (None, "direct", "group", "channel"):
-        raise BadRequest("--chat", f"{chat!r} is not direct, group or channel")
+    if chat is not None:
+        refuse_other_chats(chat)
     if at is not None and read_instant(at, ws.zone) is None:
         raise BadRequest("--at", why_no_instant(at, ws.zone))
     words = read_words() if text == "-" else text
+    if not words.strip():
+        raise BadRequest("--text", "it is empty, and nothing was added; give what was said")
     fields = {"role": role, "text": words, "createdAt": at, "channel": channel, "session": session, "chat": chat}
     raw = {key: value for key, value in fields.items() if value is not None}
     return _acknowledge(_append(ws, [raw], began), json=json)

@@ -145,6 +145,12 @@ def opened(workspace: Path | None, now: str | None, option: str = "--now") -> tu
     return ws, clock()
 
 
+def refuse_other_chats(chat: str) -> None:
+    """Raise BadRequest if *chat*, what `--chat` gives, is none of the three kinds."""
+    if chat not in ("direct", "group", "channel"):
+        raise BadRequest("--chat", f"{chat!r} is not direct, group or channel")
+
+
 def exit_code_of(command: Callable[[], int]) -> int:
     """Run the command and return its exit code; an error is a sentence on standard error."""
     try:

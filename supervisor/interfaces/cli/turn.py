@@ -11,7 +11,7 @@ import typer
 
 from supervisor.interfaces.cli import admin
 from supervisor.interfaces.cli.app import Folder, Json, Now, new_app
-from supervisor.interfaces.cli.call import is_served, opened, say, teller
+from supervisor.interfaces.cli.call import is_served, opened, refuse_other_chats, say, teller
 from supervisor.interfaces.cli.output import as_json, as_text, receipt_text, replay_text, show
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ Kind = Annotated[str, typer.Option("--chat", help="where: direct, group or chann
 
 #: Reasons of the memory block for hits that the reader has anyway.
 _SHOWN_ELSEWHERE: Final = frozenset({"in the history", "the question"})
+_NOT_ASKED: Final = "nothing was asked; give the question with `--query`, or put it into inbox.json."
 _LEFT_OUT: Final = {
     "group": "nothing in memory matches that may be shown in this chat.",
     "known": "what matches in memory is in the conversation already.",
@@ -48,9 +49,9 @@ def inject(
 ) -> None:
     """Print the memory block for an input, and nothing else."""
     with _memory(workspace, now) as memory:
-        made = memory.inject(query, session=session, chat=chat, known=known)
+        made = memory.inject(query, session=session, chat=_kind(chat), known=known)
     if not made.memory:
-        say(_why_empty(made.result, {why for _, why in made.left_out}), 0)
+        say(_why_empty(made.result, {why for _, why in made.left_out}) if made.receipt.question.strip() else _NOT_ASKED, 0)
     if json:
         hits = [_hit(hit) for hit in made.shown]
         show(as_json({"turn": made.id, "text": made.memory, "tokens": made.memory_tokens, "hits": hits}))
@@ -70,7 +71,7 @@ def context(
 ) -> None:
     """Print the whole turn, memory and recent history in their budgets, as chat-completions messages."""
     with _memory(workspace, now) as memory:
-        made = memory.context(query, system, session=session, chat=chat)
+        made = memory.context(query, system, session=session, chat=_kind(chat))
     if text and not json:
         show("\n\n".join(f"{message['role']}: {message['content']}" for message in made.messages))
     else:
@@ -184,6 +185,13 @@ def _memory(workspace: Path | None, now: str | None) -> Iterator[Memory]:
     ws, at = opened(workspace, now)
     with progress() as ws.progress:
         yield Memory(ws, clock=lambda: at, keep_fresh=not is_served())
+
+
+def _kind(chat: str) -> str:
+    """Return what `--chat` gives, "" if it is left to the session's key; BadRequest if it is none of the three kinds."""
+    if chat:
+        refuse_other_chats(chat)
+    return chat
 
 
 def _hit(hit: Any) -> dict[str, Any]:
