@@ -93,6 +93,12 @@ def without_open_questions(unwritten: Sequence[Message], now: datetime, wait: ti
     return tuple(message for n, message in enumerate(unwritten) if n not in open_questions)
 
 
+def first_to_take(unwritten: Sequence[Message], at: datetime, wait: timedelta = EXCHANGE_WAIT) -> datetime:
+    """Return the moment from *at* on when a run finds a message to take: later than *at* if all are open questions then."""
+    asked = [message.created_at for message in unwritten if message.created_at]
+    return at if not asked or without_open_questions(unwritten, at, wait) else min(asked) + wait
+
+
 def plan_days(
     messages: Sequence[Message],
     zone: tzinfo,

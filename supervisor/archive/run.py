@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from supervisor.archive.coverage import covered, names_ever
 from supervisor.archive.flags import Evidence, Failure, mark_pending, overflow, reconcile, trim
 from supervisor.archive.intake import unwritten, update_journal
-from supervisor.archive.plan import due, interval_end, plan_days, without_open_questions
+from supervisor.archive.plan import due, first_to_take, interval_end, plan_days, without_open_questions
 from supervisor.protocol.dated_file import render_dated
 
 if TYPE_CHECKING:
@@ -105,14 +105,18 @@ def is_overflowing(history: History, journal: SeenJournal, caps: Caps) -> bool:
 def next_run(
     waiting: Sequence[Message], dated: Iterable[MemoryFile], settings: Archive, now: datetime, *, overflowing: bool
 ) -> datetime | None:
-    """Return when a run is due for the un-written messages *waiting* if nothing more is said; *now* if it is; None without."""
+    """
+    Return when a run takes the first of the un-written messages *waiting* if nothing more is said; None without.
+
+    It is *now* if one is due, and takes some: open questions alone wait for their answers, whatever else is due.
+    """
     last_run = _last_run(dated, now)
     ends = [end for end in (interval_end(waiting, last_run, now, settings.interval),) if end]
     if waiting and overflowing:
         ends.append(last_run + settings.overflow_interval if last_run else now)
     if len(waiting) > settings.unarchived_limit:
         ends.append(now)
-    return max(now, min(ends)) if ends else None
+    return first_to_take(waiting, max(now, min(ends)), settings.exchange_wait) if ends else None
 
 
 def _last_run(dated: Iterable[MemoryFile], now: datetime) -> datetime | None:

@@ -92,7 +92,7 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
     return {
         "at": to_wire(now),
         "today": ws.today(now).isoformat(),
-        "due": why_due(ws, now),
+        "due": why_due(ws, now) if days else None,  # a run that is due takes no open question, and may find no other
         "nextRun": _next_run(ws, history, waiting, files, now),
         "unwritten": len(waiting),
         "dated": [{"file": day.name, "messages": len(day.blocks)} for day in days],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 
-from tests.world import World, at, message, talk, unreachable
+from tests.world import WITHOUT_MODEL, World, at, message, talk, unreachable
 
 
 def asked(world: World) -> tuple[dict[str, object], dict[str, object]]:
@@ -152,3 +152,15 @@ def test_status_and_plan_name_the_time_of_the_next_run(world):
     world.add(*talk("2026-01-31T15:58", 101, timedelta(seconds=1)))
     world.intake()
     assert (world.plan()["due"], next_runs()) == ("count", {"2026-01-31T07:58:00.000Z"})
+
+
+def test_plan_names_the_end_of_the_wait_where_open_questions_alone_are_due(world):
+    world.reopen(f"{WITHOUT_MODEL}interval = '1m'\n")
+    world.add(message("m1", "2026-01-31T09:50", "虾我能吃吗？"), message("m2", "2026-01-31T09:52", "那鱼呢？", session="群"))
+    world.intake()
+    world.clock.now = at("2026-01-31T09:55")
+    assert world.why_due() == "interval"
+    assert (world.archive(), world.plan()["due"], world.plan()["dated"]) == (0, None, [])
+    assert {found["nextRun"] for found in asked(world)} == {"2026-01-31T02:00:00.000Z"}
+    world.clock.now = at("2026-01-31T10:00")
+    assert (world.plan()["due"], world.plan()["dated"][0]["messages"], world.archive()) == ("interval", 1, 1)
