@@ -77,7 +77,7 @@ class PromptTemplate:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A message or a part of one: *head* is its time and role, *part* counts from 1, and is 0 for a whole message."""
+    """A message or a part of one: *head* is its time, role and name; *part* counts from 1, and is 0 for a whole message."""
 
     head: str
     text: str
@@ -125,8 +125,9 @@ def version_of(used: Iterable[PromptTemplate]) -> str:
 
 
 def entries_of(blocks: Sequence[Block], zone: tzinfo, hide: Callable[[str], str], *, dates: bool) -> list[Entry]:
-    """Return the messages that have words as entries, with secrets hidden; *dates* adds the day to the time of each."""
-    return [Entry(_head(block, zone, dates=dates), hide(block.words).strip()) for block in blocks if block.words.strip()]
+    """Return the messages that have words as entries, with names, secrets hidden; *dates* adds the day to the time of each."""
+    said = (block for block in blocks if block.words.strip())
+    return [Entry(_head(block, zone, hide(block.speaker), dates=dates), hide(block.words).strip()) for block in said]
 
 
 def sanitized(text: str) -> str:
@@ -190,9 +191,9 @@ def _cut(entry: Entry, room: int, language: Language, weight: float) -> tuple[En
     return replace(entry, text=first, part=part), replace(entry, text=rest, part=part + 1)
 
 
-def _head(block: Block, zone: tzinfo, *, dates: bool) -> str:
+def _head(block: Block, zone: tzinfo, name: str, *, dates: bool) -> str:
     said_at = local(block.created_at, zone)
     role = block.role if _ROLE.fullmatch(block.role) else "other"
     if role in {"summary", "note"}:  # of a whole day: its time of noon means nothing
         return f"{said_at:%Y-%m-%d} {role}"
-    return f"{said_at:%Y-%m-%d %H:%M} {role}" if dates else f"{said_at:%H:%M} {role}"
+    return (f"{said_at:%Y-%m-%d %H:%M}" if dates else f"{said_at:%H:%M}") + f" {role} {name}".rstrip()
