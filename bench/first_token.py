@@ -21,14 +21,13 @@ import shutil
 import socket
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.served import ENVIRON
+from bench.served import settle
 from recalld import Memory
 from supervisor.protocol.clock import fixed_clock, from_wire
 
@@ -99,18 +98,7 @@ def prepare(history: Path, root: Path) -> list[dict[str, Any]]:
     root.mkdir()
     (root / "recalld.toml").write_text('[archive]\ntimezone = "UTC"\n')
     (root / "history.json").write_text(json.dumps(messages[:first]), encoding="utf-8")
-    command = [
-        sys.executable,
-        "-m",
-        "recalld",
-        "-w",
-        str(root),
-        "--now",
-        messages[first]["createdAt"],
-        "run",
-        "--until-settled",
-    ]
-    subprocess.run(command, env=ENVIRON, check=True, stdout=subprocess.DEVNULL)
+    assert settle(root, messages[first]["createdAt"]) == 0, "the history could not be archived"
     return messages[first:]
 
 

@@ -19,7 +19,6 @@ import json
 import re
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -29,6 +28,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from bench.served import settle
 from supervisor.context.build import inject, read_input
 from supervisor.context.memory_block import pack  # noqa: F401 - a broken packing should fail here, not question by question
 from supervisor.protocol.clock import fixed_clock, from_wire
@@ -73,21 +73,8 @@ def prepare(history: Path, root: Path, layout: str, zone: ZoneInfo, asked_at: st
         for day, lines in days.items():
             (root / "memory" / f"{day}-chat.md").write_text(f"# {day}\n\n{''.join(lines)}", encoding="utf-8")
     (root / "history.json").write_text(json.dumps(messages, ensure_ascii=False), encoding="utf-8")
-    if layout == "history":
-        command = [
-            sys.executable,
-            "-m",
-            "recalld",
-            "-w",
-            str(root),
-            "--now",
-            asked_at,
-            "run",
-            "--until-settled",
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=HERE.parent, check=False)
-        if done.returncode:
-            sys.exit(f"{root}: {done.stderr}")
+    if layout == "history" and settle(root, asked_at):
+        sys.exit(f"{root} could not be prepared")
 
 
 def ask(ws: Workspace, question: dict[str, Any], texts: dict[str, str]) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""A supervisor in a process of its own, for the benchmarks: started, asked over its socket, watched, ended."""
+"""recalld in a process of its own, for the benchmarks: a workspace settled, a supervisor started, asked, watched, ended."""
 
 from __future__ import annotations
 
@@ -15,12 +15,18 @@ from typing import TYPE_CHECKING, Any
 from supervisor.interfaces.locate import folder_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 #: RECALLD_* of whoever runs the benchmark stay out of it; modules are compiled once, as where a package is installed.
 ENVIRON = {key: value for key, value in os.environ.items() if not key.startswith("RECALLD_")}
 ENVIRON.pop("PYTHONDONTWRITEBYTECODE", None)
 WAIT_S = 600.0
+
+
+def settle(root: Path, at: str, environ: Mapping[str, str] = ENVIRON) -> int:
+    """Have recalld archive and summarise in the workspace all that is due at that moment; returns its exit code."""
+    command = [sys.executable, "-P", "-m", "recalld", "-w", str(root), "--now", at, "run", "--until-settled"]
+    return subprocess.run(command, env=environ, stdout=subprocess.DEVNULL, check=False).returncode
 
 
 class Served:

@@ -20,7 +20,6 @@ import argparse
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from dataclasses import asdict, dataclass, field
@@ -33,6 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench.measures import WHOLE, Ground, WindowMessage, covered, says_a_sentence, told
 from bench.pieces import bare, pieces
+from bench.served import settle
 from supervisor.archive.memory_folder import MemoryFolder
 from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.files import Files
@@ -80,14 +80,6 @@ class Tally:
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
-
-
-def archive(root: Path, now: datetime, environ: Mapping[str, str]) -> int:
-    """Let the product archive and summarise all that is due at *now*; returns its exit code."""
-    command = [sys.executable, "-P", "-m", "recalld", "-w", str(root), "run", "--until-settled"]
-    return subprocess.run(
-        command, env={**environ, "RECALLD_NOW": now.isoformat()}, stdout=subprocess.DEVNULL, check=False
-    ).returncode
 
 
 def made(root: Path) -> list[Made]:
@@ -159,7 +151,7 @@ def measured(root: Path, history: Path, asked: list[dict[str, Any]], days: int |
     last = max(datetime.fromisoformat(message["createdAt"]) for message in json.loads(history.read_bytes()))
     times = [datetime.fromisoformat(question["asked_at"]) for question in asked if days is None and "asked_at" in question]
     now = max(times, default=last + timedelta(days=7 if days is None else days)).astimezone(UTC)
-    code = archive(root, now, os.environ)
+    code = settle(root, now.isoformat(), os.environ)
     if code:
         print(f"{root.name}: recalld ended with {code}; what it made is measured", file=sys.stderr)
     facts = list(dict.fromkeys(tuple(ids) for question in asked for ids in question["evidence"]))

@@ -14,7 +14,8 @@ import pytest
 
 from bench.measures import WindowMessage, covered, inventions, says_a_sentence, told
 from bench.pieces import Piece, bare, in_digits, pieces
-from bench.summaries import Made, archive, conversations, made, measured, tally
+from bench.served import settle
+from bench.summaries import Made, conversations, made, measured, tally
 
 HISTORY = Path(__file__).parents[2] / "workspace" / "history.json"
 #: Message, and the words of it that answer a question about it: of three months, and from September on of days too.
@@ -76,7 +77,7 @@ def extracts(tmp_path_factory: pytest.TempPathFactory) -> list[Made]:
     environ = {name: value for name, value in os.environ.items() if not name.startswith("RECALLD_")}
     environ["RECALLD_ARCHIVE_TIMEZONE"] = "Asia/Shanghai"
     for now in ("2026-10-30T10:00:00+08:00", "2026-12-31T10:00:00+08:00"):
-        assert archive(root, datetime.fromisoformat(now), environ) == 0
+        assert settle(root, now, environ) == 0
     return made(root)
 
 
