@@ -83,6 +83,8 @@ def test_demo_fits_two_screens_in_the_language_of_the_terminal():
         assert len(demo.stdout.splitlines()) <= 60
         answers = re.findall(r"^\[memory/\S+#L\d+\]", demo.stdout, re.MULTILINE)
         assert len(answers) == 3
+        days = re.findall(r"^\[memory/\S+\] (.)(?:\w+day, |\d{4}年)", demo.stdout, re.MULTILINE)
+        assert days == ["(", "（", "（"], "each day is told in the language of its question"
         assert "在书柜第二层" in demo.stdout
         assert "WireGuard first" in demo.stdout
     headings = {language: re.findall("^── (.*) ──$", text, re.MULTILINE) for language, text in shown.items()}
