@@ -7,6 +7,8 @@ lock. A file that can't be read is never overwritten: BadFile, until a person or
 
 from __future__ import annotations
 
+import json
+import re
 from typing import TYPE_CHECKING, Final
 
 from supervisor.archive.replaced import keep_open_file
@@ -29,6 +31,9 @@ _WRITE_TRIES: Final = 5
 _PATIENCE_S: Final = 2.0
 #: After how many seconds it is read again; at least three times.
 _READ_AGAIN_S: Final = 0.25
+#: Bytes at the end of the file that `last_words` reads, and the words of a message in them.
+_END_BYTES: Final = 8_000
+_WORDS: Final = r'"(?:text|content)"\s*:\s*("(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")'
 
 
 class HistoryStore:
@@ -54,6 +59,13 @@ class HistoryStore:
         if stat is None or stat != self._stat:
             self._parse(self._read_patiently(stat, patience_s))
         return self._history
+
+    def last_words(self) -> str:
+        """Return what the last messages say, as far as the end of the file tells, which alone is read; "" without a file."""
+        stat = self._files.disk.stat(self._paths.history)
+        end = self._files.disk.read(self._paths.history, max(0, stat.size - _END_BYTES)) if stat else b""
+        said = re.findall(_WORDS, end.decode("utf-8", "ignore"))  # compiled by the few commands that print sentences
+        return "\n".join(json.loads(words) for words in said)
 
     def change(self, step: Callable[[History], History], then: Callable[[History], None] | None = None) -> History:
         """

@@ -192,6 +192,20 @@ def test_as_text_aligns_rows_by_the_columns_of_a_terminal():
     ]
 
 
+def test_as_text_names_what_a_row_has_beside_its_first_word():
+    waits = {
+        "group": "day-2026-01-20",
+        "files": 1,
+        "inFlight": True,
+        "waitsUntil": "2026-01-31 10:10 Asia/Shanghai",
+        "calls": None,
+    }
+    assert as_text({"summaries": [waits]}).splitlines() == [
+        "summaries",
+        "  day-2026-01-20  files 1  in flight  waits until 2026-01-31 10:10 Asia/Shanghai",
+    ]
+
+
 def test_in_chinese_fills_fields_and_translates_what_stands_in_them():
     assert in_chinese("archive.zone: it is empty.") == "archive.zone：它是空的。"
     refused = errors.BadRequest("--at", why_no_instant("昨天", None))  # type: ignore[arg-type]

@@ -68,7 +68,8 @@ def test_chinese_user_reads_chinese_from_question_to_summary(me: Person):
     assert "搜索  小屋, 无线, 密码 （" in why.out
     assert me.recalld("search 过敏").out.count("花生过敏") >= 1
 
-    assert is_chinese(me.recalld("run --until-settled"))
+    assert is_chinese(settled := me.recalld("run --until-settled"))
+    assert settled.out.startswith("新发现的消息       0\n归档               6\n")
     names = {path.name for path in (me.memory / "memory").rglob("2026-01-*-*.md")}
     assert [name for name in names if not re.fullmatch(r"2026-01-\d\d-[a-z]+(-[a-z]+)*\.md", name)] == []
     assert [name for name in names if "zoom" in name] == []
@@ -79,6 +80,9 @@ def test_chinese_user_reads_chinese_from_question_to_summary(me: Person):
     assert well.out.startswith("一切正常；supervisor 没有运行，用 `recalld run` 启动。\n\n工作区")
     for words in ("status", "plan", "why --replay", "fsck", "archive", "index status", "restore", "summary redo 2026-01-07"):
         assert is_chinese(me.recalld(words)), words
+    assert me.recalld("worker --idle 0").out == "day-2026-01-07 完成\n"
+    (me.memory / "memory.md").write_text("- 花生过敏\n", encoding="utf-8")
+    assert "\n--- 当时\n+++ 现在\n@@ " in me.recalld("why --replay").out
     assert is_chinese(me.recalld('inject --query "你好，早上好！"'))
     assert is_chinese(me.recalld("search 屋顶的天线"))
 
@@ -131,8 +135,16 @@ def test_chinese_user_is_known_by_a_chinese_memory_alone(tmp_path: Path):
     me = Person(tmp_path, RECALLD_NOW="2026-01-31T21:00:00+08:00")
     me.recalld("init")
     me.recalld("append --jsonl", stdin=TALK)
+    assert me.recalld("status", expects=65).out.startswith("从 2026-01-07 09:00 起")
+    assert is_chinese(me.recalld("append --role user --text a --at 昨天", expects=64))
     me.recalld("archive")
+    (me.memory / "history.json").write_text("[]", encoding="utf-8")
     assert me.recalld("status").out.startswith("一切正常；")
+    originals = me.memory / "memory" / "originals" / "2026-01"
+    originals.mkdir(parents=True)
+    for path in (me.memory / "memory").glob("*.md"):
+        path.rename(originals / path.name)
+    assert me.recalld("index status").out.startswith("文件 ")
     assert is_chinese(me.recalld("why 没有", expects=64))
 
 

@@ -128,7 +128,20 @@ def test_commands_speak_chinese_where_memory_is_chinese(talked: Command):
     auto = {"LC_ALL": "C.UTF-8", "RECALLD_LANGUAGE": "auto"}
     assert talked("status", **auto).out.startswith("一切正常；")
     dated.write_bytes(b"---\nrecalld: 1\n")
+    assert talked("status", **auto).out.startswith("一切正常；")
+    (talked.root / "history.json").write_bytes(b"[]")
     assert talked("status", **auto).out.startswith("all is well;")
+
+
+def test_status_and_plan_tell_local_times_and_their_json_utc(talked: Command):
+    talked("append", "--role", "user", "--text", "虾也不行。", "--at", "2026-01-31T09:15:30+08:00")
+    told = {command: talked(command).out for command in ("status", "plan")}
+    assert re.search(r"^oldest unwritten +2026-01-31 09:15 Asia/Shanghai$", told["status"], re.MULTILINE)
+    assert re.search(r"^now +2026-01-31 10:00 Asia/Shanghai$", told["status"], re.MULTILINE)
+    for command, text in told.items():
+        assert re.search(r"^next run +2026-01-31 16:00 Asia/Shanghai$", text, re.MULTILINE)
+        assert not re.search(r"\dT\d\d:", text)
+        assert json.loads(talked(command, "--json").out)["nextRun"] == "2026-01-31T08:00:00.000Z"
 
 
 def test_search_cites_each_passage_as_get_takes_it(talked: Command):

@@ -10,7 +10,7 @@ import typer
 
 from supervisor.interfaces.cli.app import Folder, Json, Now  # noqa: TC001 - typer reads the annotations
 from supervisor.interfaces.cli.call import opened, teller
-from supervisor.interfaces.cli.output import as_json, as_text, show, wire
+from supervisor.interfaces.cli.output import as_json, as_text, in_local_times, show, wire
 from supervisor.protocol.errors import BadFile
 
 
@@ -22,7 +22,8 @@ def status(workspace: Folder = None, now: Now = None, json: Json = False) -> Non
     ws, at = opened(workspace, now)
     found = status_of(ws, at)
     sentences, is_well = verdict(ws, at)
-    show(as_json(found) if json else "\n".join([*map(teller(), sentences), "", as_text(found, teller())]))
+    told = as_text(in_local_times(found, ws.zone), teller())
+    show(as_json(found) if json else "\n".join([*map(teller(), sentences), "", told]))
     if not is_well:
         raise typer.Exit(BadFile.exit_code)
 
@@ -38,7 +39,7 @@ def plan(
 
     ws, moment = opened(workspace, at or now, "--at" if at else "--now")
     found = plan_of(ws, moment)
-    show(as_json(found) if json else as_text(found, teller()))
+    show(as_json(found) if json else as_text(in_local_times(found, ws.zone), teller()))
 
 
 def fsck(

@@ -24,6 +24,7 @@ from supervisor.text.printable import printable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from supervisor.text.language import Language
     from supervisor.workspace import Workspace
 
 
@@ -204,21 +205,30 @@ def spoken(sentence: str) -> str:
 
 
 def teller() -> Callable[[str], str]:
-    """Return what puts a sentence in the language of the workspace, or of the locale if none is open."""
-    from supervisor.interfaces.chinese import in_chinese, spoken_language
+    """Return what puts a sentence in the language of who reads it."""
+    from supervisor.interfaces.chinese import in_chinese
+
+    return in_chinese if language() == "zh" else str
+
+
+def language() -> Language:
+    """Return the language of who reads what is printed: that of the workspace, or of the locale if none is open."""
+    from supervisor.interfaces.chinese import spoken_language
 
     ws = OPENED.get()
-    setting, memory = (ws.config.language, _newest_words(ws)) if ws else ("auto", iter(()))
-    return in_chinese if spoken_language(setting, environ(), memory) == "zh" else str
+    return spoken_language(ws.config.language, environ(), _newest_words(ws)) if ws else spoken_language("auto", environ(), ())
 
 
 def _newest_words(ws: Workspace) -> Iterator[str]:
-    """Yield the messages of the newest dated file, as far as they tell its language."""
+    """Yield what tells the language of the memory, the newest first: the end of the conversation, then dated files."""
     from supervisor.protocol.paths import day_of_name
 
     with contextlib.suppress(OSError, SupervisorError):
-        for name in sorted(filter(day_of_name, ws.files.disk.names(ws.paths.memory)), reverse=True)[:1]:
-            yield "\n".join(ws.memory.message_texts(name))[:4_000]
+        if said := ws.history.last_words():
+            yield said
+        for folder in (ws.paths.memory, *reversed(ws.memory.month_folders())):
+            for name in sorted(filter(day_of_name, ws.files.disk.names(folder)), reverse=True)[:1]:
+                yield "\n".join(ws.memory.message_texts(name))[:4_000]
 
 
 def unprinted(error: OSError) -> int:

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import sys
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from unicodedata import east_asian_width
 
-from supervisor.protocol.clock import to_wire
+from supervisor.protocol.clock import from_wire, local, to_wire
 from supervisor.text.printable import printable, printable_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
+    from zoneinfo import ZoneInfo
 
     from rich.progress import Progress, TaskID
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 #: Puts what recalld says, not what it stores, in the language of the reader.
 Tell: TypeAlias = "Callable[[str], str]"
 _LEFT_OUT: Final = "left out: "  # a reason may be a word that is also the name of a row
+_WIRE_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 #: Of a folder with more entries only the first and the last are shown, with the number of the others.
 _MANY: Final = 8
 
@@ -62,6 +65,23 @@ def as_line(event: Mapping[str, object]) -> str:
     return printable(" ".join([str(when[1]), str(what[1]), *(f"{key}={value}" for key, value in fields)]))
 
 
+def in_local_times(found: Any, zone: ZoneInfo) -> Any:
+    """
+    Return what is found with its wire times as people read them; keys, and texts that hold a time, stay.
+
+    >>> from zoneinfo import ZoneInfo
+    >>> in_local_times({"nextRun": "2026-01-31T08:00:00.000Z"}, ZoneInfo("Asia/Shanghai"))
+    {'nextRun': '2026-01-31 16:00 Asia/Shanghai'}
+    """
+    if isinstance(found, dict):
+        return {key: in_local_times(value, zone) for key, value in found.items()}
+    if isinstance(found, list):
+        return [in_local_times(one, zone) for one in found]
+    if isinstance(found, str) and _WIRE_TIME.fullmatch(found):
+        return f"{local(from_wire(found), zone):%Y-%m-%d %H:%M} {zone.key}"
+    return found
+
+
 def as_text(found: Mapping[str, Any], tell: Tell = str, indent: str = "") -> str:
     """Return text with one line for each key; nested values are indented. *tell* puts the words of recalld in a language."""
     width = max((_columns(tell(_label(key))) for key in found), default=0)
@@ -82,8 +102,9 @@ def _line(key: str, value: object, tell: Tell, indent: str, width: int) -> str:
 def _row(item: object, tell: Tell) -> str:
     if not isinstance(item, dict):
         return tell(str(item))
-    shown = [(key, value) for key, value in item.items() if value not in (None, False)]
-    return "  ".join(value if isinstance(value, str) else f"{tell(_label(key))} {value}" for key, value in shown)
+    named, *others = ((key, value) for key, value in item.items() if value not in (None, False))
+    told = (tell(_label(key)) + ("" if value is True else f" {value}") for key, value in others)
+    return "  ".join([str(named[1]), *told])
 
 
 def _label(key: str) -> str:
@@ -127,8 +148,9 @@ def receipt_text(receipt: Receipt, tell: Tell = str) -> str:
 
 def replay_text(replay: Replay, tell: Tell = str) -> str:
     """Return a replay as text: the receipt, and the lines in which the memory block would differ now."""
-    difference = "\n".join(replay.difference) or tell("Asked now, it would get the same.")
-    return f"{receipt_text(replay.receipt, tell)}\n\n{difference}"
+    names, lines = replay.difference[:2], replay.difference[2:]
+    difference = [*map(tell, names), *lines] or [tell("Asked now, it would get the same.")]
+    return "\n".join([receipt_text(replay.receipt, tell), "", *difference])
 
 
 def tree(root: Path, tell: Tell = str) -> str:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from supervisor.interfaces.cli.app import Folder, Json, Now  # noqa: TC001 - typer reads the annotations
-from supervisor.interfaces.cli.call import OPENED, moment, opened, root_of, say, teller
-from supervisor.interfaces.cli.output import as_json, as_text, show, tree
+from supervisor.interfaces.cli.call import OPENED, language, moment, opened, root_of, say, teller
+from supervisor.interfaces.cli.output import as_json, as_text, in_local_times, show, tree
 from supervisor.protocol.clock import clock_from, fixed_clock, to_wire, utc_now
 from supervisor.protocol.errors import Busy
 
@@ -75,19 +75,20 @@ def _print_total(ws: Workspace, total: Round, *, json: bool, has_worker: bool) -
 
     waiting = ws.failures()
     counts = {
-        "seen": total.seen,
         "archived": total.archived,
         "summaries": total.summaries,
         "trimmed": total.trimmed,
         "waitingForRetry": len(waiting),
         "unfinished": total.unfinished,
     }
-    show(as_json(counts) if json else as_text(counts, teller()))
+    # for people not "seen 0": what `append` has added is in the journal already, and nothing is amiss
+    show(as_json({"seen": total.seen, **counts}) if json else as_text({"newlySeen": total.seen, **counts}, teller()))
     if total.errors:
         raise next(iter(total.errors.values()))
     refused = configured_state(ws.task_queue, ws.endpoint)
     if refused.is_failing and refused.next_at and not total.summaries:
-        reason = f"the model refused ({refused.reason}); nothing is asked of it before {to_wire(refused.next_at)}."
+        until = in_local_times(to_wire(refused.next_at), ws.zone)
+        reason = f"the model refused ({refused.reason}); nothing is asked of it before {until}."
         raise typer.Exit(say(reason, 69))
     if total.unfinished and has_worker:
         sentence = (
@@ -105,10 +106,9 @@ def worker(
     """Run a worker alone; any number may run."""
     from supervisor.service.workers import worker_command
 
-    moment(now)
-    command = worker_command(root_of(workspace))
-    options = [*(["--json"] if json else []), *([] if idle is None else ["--idle", str(idle)])]
-    os.execv(sys.executable, [*command, *options])  # noqa: S606 - itself
+    ws, _ = opened(workspace, now)
+    options = [*(["--json"] if json else []), *([] if idle is None else ["--idle", str(idle)]), "--language", language()]
+    os.execv(sys.executable, [*worker_command(ws.paths.root), *options])  # noqa: S606 - itself
 
 
 def archive(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
