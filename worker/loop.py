@@ -201,6 +201,6 @@ class Worker:
         lock = contextlib.ExitStack()
         for slot in range(WORKERS):
             with contextlib.suppress(Busy):
-                lock.enter_context(self.files.lock(self.paths.worker_lock(slot), wait_s=0))
+                lock.enter_context(self.files.lock_for_life(self.paths.worker_lock(slot), wait_s=0))
                 return lock
         raise Busy(self.paths.worker_lock(0), timedelta())

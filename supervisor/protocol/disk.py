@@ -2,8 +2,11 @@
 The few disk operations that recalld uses: the interface `Disk`, and `RealDisk`, which makes the system calls.
 
 The tests use a model file system instead, which forgets whatever was not fsynced and can die at any call. So each method is one
-step after which a crash is possible, and none does two. Locks are flock, through filelock, on lock files that are never deleted
-(docs/reference/protocol.md, 5).
+step after which a crash is possible, and none does two.
+
+Locks are flock, on lock files that are never deleted (docs/reference/protocol.md, 5). A process takes those that it holds for
+life through filelock. One read, change and write takes its lock by the system call: a command would wait longer for the import
+of filelock than for the lock (docs/decisions/0016-two-kinds-of-lock.md).
 """
 
 # ruff: noqa: D102 - what a method of RealDisk does is said in Disk
@@ -15,6 +18,7 @@ import errno
 import fcntl
 import os
 import stat as modes
+import time
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -26,6 +30,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FOLDER_MODE = 0o700
+#: Seconds between two tries of a lock that is held.
+_POLL_S = 0.005
 _RENAME_NOREPLACE = 1
 _AT_FDCWD = -100
 
@@ -99,7 +105,10 @@ class Disk(Protocol):
         """Set the file's times to now."""
 
     def lock(self, path: Path, wait_s: float) -> AbstractContextManager[None]:
-        """Hold the flock on the lock file *path*; Busy after *wait_s* seconds."""
+        """Hold the flock on the lock file *path* for one read, change and write; Busy after *wait_s* seconds."""
+
+    def lock_for_life(self, path: Path, wait_s: float) -> AbstractContextManager[None]:
+        """Hold the same flock for as long as a supervisor or a worker lives; Busy after *wait_s* seconds."""
 
     def is_locked(self, path: Path) -> bool:
         """Return whether somebody holds the flock on the lock file *path*; creates and changes nothing."""
@@ -215,11 +224,24 @@ class RealDisk:
 
     @contextlib.contextmanager
     def lock(self, path: Path, wait_s: float) -> Iterator[None]:
+        deadline = time.monotonic() + wait_s
+        while (handle := _try_lock(path)) is None:
+            if time.monotonic() >= deadline:
+                raise Busy(path, timedelta(seconds=wait_s))
+            time.sleep(_POLL_S)
+        try:
+            yield
+        finally:
+            fcntl.flock(handle, fcntl.LOCK_UN)  # a process that was forked meanwhile has the handle too
+            os.close(handle)
+
+    @contextlib.contextmanager
+    def lock_for_life(self, path: Path, wait_s: float) -> Iterator[None]:
         from filelock import FileLock, Timeout
 
         held = FileLock(path, timeout=wait_s, mode=0o600)
         try:
-            held.acquire(poll_interval=0.005)
+            held.acquire(poll_interval=_POLL_S)
         except Timeout:
             raise Busy(path, timedelta(seconds=wait_s)) from None
         try:
@@ -239,6 +261,21 @@ class RealDisk:
         finally:
             os.close(handle)
         return False
+
+
+def _try_lock(path: Path) -> int | None:
+    """Return a handle that has the flock on the lock file *path*, created if absent; None while somebody else has it."""
+    handle = open_regular(path, os.O_RDWR | os.O_CREAT)
+    is_held = False
+    try:
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # subtle: a program may delete its lock file when it lets go; who then locks that file excludes nobody
+            is_held = os.fstat(handle).st_nlink > 0
+    finally:
+        if not is_held:
+            os.close(handle)
+    return handle if is_held else None
 
 
 def _rename_noreplace(old: Path, new: Path) -> int:

@@ -46,7 +46,7 @@ def supervisor_lock(ws: Workspace) -> Iterator[SupervisorLock]:
     ws.prepare()
     try:
         stack = contextlib.ExitStack()
-        stack.enter_context(ws.files.lock(ws.paths.supervisor_lock, wait_s=_LOCK_WAIT_S))
+        stack.enter_context(ws.files.lock_for_life(ws.paths.supervisor_lock, wait_s=_LOCK_WAIT_S))
     except Busy:
         raise AlreadyRuns(ws.paths.root) from None
     with stack:

@@ -112,9 +112,7 @@ def test_get_imports_no_index(command):
 def test_append_imports_no_parser_no_search_and_no_summaries(command):
     found = loaded("append", "--role", "user", "--text", "peanut", command=command)
 
-    assert {name.partition(".")[0] for name in found} & (
-        HEAVY - {"filelock"} | {"typer", "numpy", "tantivy", "Stemmer"}
-    ) == set()
+    assert {name.partition(".")[0] for name in found} & (HEAVY | {"typer", "numpy", "tantivy", "Stemmer"}) == set()
     assert {
         name for name in found if name.startswith(("supervisor.index", "supervisor.recall", "supervisor.summaries"))
     } == set()

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
+import subprocess
+import sys
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,7 +19,7 @@ from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.errors import Busy
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
 DISK = RealDisk()
 
@@ -175,3 +179,90 @@ def test_disk_lock_is_exclusive_and_keeps_its_file(tmp_path):
     inode = side.stat().st_ino
     with DISK.lock(side, 0):
         assert side.stat().st_ino == inode
+
+
+#: Another process: takes the lock in its way, says so, and holds it until its standard input ends. Busy is its exit code.
+_OTHER = """
+import sys
+from pathlib import Path
+from filelock import FileLock, Timeout
+from supervisor.protocol.disk import RealDisk
+from supervisor.protocol.errors import Busy
+
+way, path, wait_s = sys.argv[1], Path(sys.argv[2]), float(sys.argv[3])
+ways = {"lock": RealDisk().lock, "lock_for_life": RealDisk().lock_for_life, "filelock": lambda path, s: FileLock(path, timeout=s)}
+print("asks", flush=True)
+try:
+    with ways[way](path, wait_s):
+        print("holds", flush=True)
+        sys.stdin.read()
+except (Busy, Timeout):
+    raise SystemExit(Busy.exit_code)
+"""
+WAYS = ["lock", "lock_for_life", "filelock"]
+
+
+@contextlib.contextmanager
+def other(way: str, path: Path, wait_s: float) -> Iterator[subprocess.Popen[str]]:
+    """A process that asks for the lock in this way; it has asked when it is yielded."""
+    command = [sys.executable, "-c", _OTHER, way, str(path), str(wait_s)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "asks\n"
+        yield process
+        process.communicate(timeout=60)
+
+
+@pytest.mark.parametrize("holder", WAYS)
+@pytest.mark.parametrize("taker", WAYS)
+def test_disk_locks_of_each_kind_exclude_and_wait_for_each_other(tmp_path, holder, taker):
+    side = tmp_path / "history.json.lock"
+    with other(holder, side, 0) as first:
+        assert first.stdout
+        assert first.stdout.readline() == "holds\n"
+        with other(taker, side, 0) as refused:
+            pass
+        with other(taker, side, 60) as patient:
+            assert patient.stdout
+            first.communicate(timeout=60)
+            assert patient.stdout.readline() == "holds\n"
+    assert (first.returncode, refused.returncode, patient.returncode) == (0, 75, 0)
+
+
+def test_disk_lock_takes_the_file_that_has_the_name(tmp_path, monkeypatch):
+    side = tmp_path / "history.json.lock"
+    opened = module.open_regular
+
+    def then_deleted(path: Path, flags: int) -> int:
+        handle = opened(path, flags)
+        monkeypatch.setattr(module, "open_regular", opened)
+        path.unlink()  # by a program that deletes its lock file when it lets go
+        return handle
+
+    monkeypatch.setattr(module, "open_regular", then_deleted)
+    with DISK.lock(side, 1):
+        assert DISK.is_locked(side)
+
+
+def test_disk_lock_makes_a_private_file(tmp_path):
+    side = tmp_path / "history.json.lock"
+    with DISK.lock(side, 0):
+        assert stat.S_IMODE(side.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("make_place", [os.mkdir, os.mkfifo, lambda path: os.symlink("/etc/hostname", path)])
+def test_disk_lock_refuses_what_is_no_file(tmp_path, make_place):
+    side = tmp_path / "history.json.lock"
+    make_place(side)
+    with pytest.raises(OSError, match=r"history\.json\.lock"), DISK.lock(side, 0):
+        pass
+
+
+def test_disk_lock_is_let_go_though_a_forked_process_has_its_handle(tmp_path):
+    side = tmp_path / "history.json.lock"
+    with DISK.lock(side, 0):
+        handles = Path("/proc/self/fd")
+        held = next(handle for handle in handles.iterdir() if handle.exists() and handle.samefile(side))
+        forked = os.dup(int(held.name))  # which is what a fork does
+    assert not DISK.is_locked(side)
+    os.close(forked)
