@@ -37,9 +37,8 @@ from supervisor.protocol.dated_file import Block
 from supervisor.query.dates import spans
 from supervisor.service.round import run_round
 from supervisor.summaries.quality import reject_reason
-from supervisor.text.llm_output import cleaned
+from supervisor.text.llm_output import cleaned, says_nothing
 from supervisor.text.redact import redacted
-from supervisor.text.small_talk import says_nothing
 from supervisor.workspace import open_workspace
 from worker.providers import Cancelled, ProviderError
 from worker.providers.extractive import extract

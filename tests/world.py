@@ -398,7 +398,7 @@ class World:
 
     def get(self, path: str, start: int = 1, count: int | None = None) -> Lines:
         """Lines of a file of memory."""
-        return read_lines(path, start, count, files=self.ws.files, paths=self.ws.paths, memory=self.ws.memory)
+        return read_lines(path, start, count, files=self.ws.files, paths=self.ws.paths, path_of=self.ws.memory.path_of)
 
     def redo(self, label: str) -> str:
         ws = self.ws

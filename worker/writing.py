@@ -19,8 +19,9 @@ from supervisor.protocol.errors import Busy
 from supervisor.protocol.llm import CallLog
 from supervisor.protocol.period import period_of_group
 from supervisor.text.language import Language, language_of
+from supervisor.text.llm_output import says_nothing
 from supervisor.text.redact import HIDDEN, redacted
-from supervisor.text.small_talk import is_chitchat, says_nothing
+from supervisor.text.small_talk import is_chitchat
 from supervisor.text.token_count import estimate_tokens
 from worker.prompts import Entry, PromptTemplate, entries_of, load_template, quote, take_entries, version_of
 from worker.providers import NoCall, ProviderError, Usage

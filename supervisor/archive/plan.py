@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
+from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from supervisor.archive.slug import SLUG_CHARS, free_name, short_id, slug_of
 from supervisor.protocol.clock import local_day
 from supervisor.protocol.dated_file import Block, block_of
-from supervisor.protocol.paths import dated_name
+from supervisor.protocol.paths import SLUG_CHARS, dated_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -126,11 +126,18 @@ def plan_days(
             revision = is_written(message.id) or message.id in planned
             planned.add(message.id)
             blocks.append(block_of(message, revision=revision))
-        slug = slug_of([block.words for block in blocks], slug_length) or f"mem-{short_id(blocks[0].id)}"
-        name = free_name(lambda slug: dated_name(day, slug), slug, names)  # noqa: B023 - called at once
+        name = _name_of(day, blocks, names, slug_length)
         names.add(name)
         plan.append(DayFile(name, day, tuple(blocks)))
     return tuple(plan)
+
+
+def _name_of(day: date, blocks: Sequence[Block], taken: Collection[str], slug_length: int) -> str:
+    """Return the name of the dated file with these blocks, none of *taken*."""
+    from supervisor.archive.slug import free_name, short_id, slug_of  # who names no file does not wait for its dictionaries
+
+    slug = slug_of([block.words for block in blocks], slug_length) or f"mem-{short_id(blocks[0].id)}"
+    return free_name(partial(dated_name, day), slug, taken)
 
 
 def _first_of_each(messages: Sequence[Message]) -> list[Message]:

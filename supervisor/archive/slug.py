@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from supervisor.protocol.paths import SLUG_CHARS
 from supervisor.text.chinese import cut_whole, han_frequency, is_noun, pinyin, to_simplified
 from supervisor.text.redact import redacted
 from supervisor.text.tokenizer import HAN, latin_words, stem
@@ -14,7 +15,6 @@ from supervisor.text.word_frequency import rarity
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
-SLUG_CHARS: Final = 32  # 003
 _MOST_WORDS: Final = 3
 #: Characters of a message that its slug is made from, and how many after them show whether they are a secret.
 _SLUG_READS: Final = 20_000

@@ -14,11 +14,12 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.index.bm25 import CONTEXT_WIDTHS, Candidate, term_numbers
-from supervisor.index.chunking import Chunk, chunk_dated, chunk_note, chunk_summary, decoded, neighbours
+from supervisor.index.chunking import Chunk, chunk_dated, chunk_note, chunk_summary, neighbours
 from supervisor.index.hit import Passage
 from supervisor.index.scan import PATIENCE_S
 from supervisor.protocol.clock import from_wire, to_wire
 from supervisor.protocol.dated_file import parse_dated, without_base64
+from supervisor.text.decoding import decoded
 from supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 
 from supervisor.protocol.clock import utc_now
 from supervisor.protocol.errors import BadRequest, SupervisorError, as_supervisor_error
-from supervisor.protocol.inbox import chat_of
 from supervisor.protocol.lenient_json import parse_json, render_json
 from supervisor.workspace import Workspace, open_workspace
 
@@ -134,7 +133,10 @@ class Memory:
         def of_message(identity: str) -> str | None:
             return ws.unfiled.text_of(identity, self._clock(), ws.journal, ws.memory)
 
-        return read_lines(path, start, lines, of_message, files=ws.files, paths=ws.paths, memory=ws.memory)
+        def path_of(name: str) -> Path:
+            return ws.memory.path_of(name)  # memory/ is read only for a file that has moved
+
+        return read_lines(path, start, lines, of_message, files=ws.files, paths=ws.paths, path_of=path_of)
 
     # ── adding, and the index ────────────────────────────────────────────────
 
@@ -234,6 +236,8 @@ def _chat(session: str, chat: str) -> Chat:
     _refuse_no_text("session", session)
     if chat not in {"", "direct", "group", "channel"}:
         raise BadRequest("chat", f"{chat!r} is not direct, group or channel")
+    from supervisor.protocol.inbox import chat_of
+
     return chat_of({"session": session, "chat": chat or None})
 
 

@@ -21,7 +21,7 @@ from supervisor.protocol.clock import from_wire, local, to_wire
 from supervisor.protocol.frontmatter import DATED_FORMAT, FORMAT, number_in, read_head, render_head
 from supervisor.protocol.message import OUR_FIELDS, ROLES, Key, Message, digest_of_text, fingerprints_of, text_field_of
 from supervisor.protocol.parts import LINE, file_lines, speaker_of, tool_lines
-from supervisor.text.llm_output import after_thoughts
+from supervisor.text.thinking import after_thoughts
 
 if TYPE_CHECKING:
     from datetime import date, datetime, tzinfo

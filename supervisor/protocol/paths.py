@@ -30,6 +30,8 @@ _OCTAL: Final = re.compile(r"\\([0-7]{3})")
 _DATED: Final = re.compile(r"(\d{4}-\d{2}-\d{2})-([a-z0-9-]{1,40})\.md")
 _ANY_DATED: Final = re.compile(r"(\d{4}-\d{2}-\d{2})(?:-[^/]+)?\.md")
 #: The most bytes of a file name, on every common file system.
+#: The most characters of the slug in a dated file's name; 003.
+SLUG_CHARS: Final = 32
 _LONGEST_NAME: Final = 255
 #: Names of files that editors, git and synchronisers leave, and of hidden and temporary files.
 _UNFINISHED: Final = re.compile(

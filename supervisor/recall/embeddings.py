@@ -17,7 +17,6 @@ import weakref
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from supervisor.protocol.llm import NO_KEY, find_key, is_local, without_credentials
-from supervisor.text.redact import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -174,6 +173,8 @@ class Embeddings:
 
     def _plain(self, text: str) -> str:
         """Return the text without secrets, shortened; never an empty one, which servers refuse."""
+        from supervisor.text.redact import redacted  # only a search with embeddings needs it
+
         text = text[:MOST_CHARS].encode("utf-8", "replace").decode()
         hidden = text if self._privacy.redact == "off" else redacted(text, _HIDDEN, self._privacy.patterns)
         return hidden.strip() or _HIDDEN

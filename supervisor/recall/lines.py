@@ -11,17 +11,16 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from supervisor.index.chunking import decoded
 from supervisor.index.hit import BY_ID
 from supervisor.protocol.attachments import digest_in_name, kind_of
 from supervisor.protocol.errors import BadRequest, NotFound
 from supervisor.protocol.paths import day_of_name
+from supervisor.text.decoding import decoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from supervisor.archive.memory_folder import MemoryFolder
     from supervisor.protocol.files import Files
     from supervisor.protocol.paths import WorkspacePaths
 
@@ -45,16 +44,16 @@ def read_lines(
     *,
     files: Files,
     paths: WorkspacePaths,
-    memory: MemoryFolder,
+    path_of: Callable[[str], Path],
 ) -> Lines:
     """
     Return *count* lines of a memory file from line *start* on, or as many as there are; without *count* all of them.
 
     Of a picture or a file of attachments/ one line says what it is and where: programs open it by its path.
 
-    The old path of a dated file that has moved to originals/ still finds it. The path may end with the lines of a citation,
-    ``#L4-L6``; "history.json#" and an id are the lines of the text that *of_message* returns for the id. BadRequest if it is
-    not a memory file or has no such line, NotFound if the file does not exist.
+    The old path of a dated file that has moved to originals/ still finds it: *path_of* returns where the file of a name is. The
+    path may end with the lines of a citation, ``#L4-L6``; "history.json#" and an id are the lines of the text that *of_message*
+    returns for the id. BadRequest if it is not a memory file or has no such line, NotFound if the file does not exist.
     """
     if start < 1:
         raise BadRequest("--from", "lines count from 1")
@@ -70,7 +69,7 @@ def read_lines(
         if (start, count) != (1, None):
             raise BadRequest("--from", f"#{cited} says already which lines")
         start, count = _cited(cited)
-    place = _resolve(bare, files, paths, memory)
+    place = _resolve(bare, files, paths, path_of)
     version = files.read_stable(place)
     if version is None:
         raise NotFound(bare)
@@ -101,7 +100,7 @@ def _cited(text: str) -> tuple[int, int]:
     return start, end - start + 1
 
 
-def _resolve(path: str, files: Files, paths: WorkspacePaths, memory: MemoryFolder) -> Path:
+def _resolve(path: str, files: Files, paths: WorkspacePaths, path_of: Callable[[str], Path]) -> Path:
     """Return the absolute path of a memory file; BadRequest for anything else."""
     parts = PurePosixPath(path).parts
     not_memory = BadRequest("path", f"{path!r} is no memory file; it looks like memory/2026-01-28-deploy.md")
@@ -114,7 +113,7 @@ def _resolve(path: str, files: Files, paths: WorkspacePaths, memory: MemoryFolde
     if any(_is_link(files, paths.root.joinpath(*parts[:n])) for n in range(1, len(parts) + 1)):
         raise BadRequest("path", f"{path!r} leads through a link")
     if files.disk.stat(place) is None and day_of_name(parts[-1]):
-        return memory.path_of(parts[-1])
+        return path_of(parts[-1])
     return place
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import stat
 from typing import TYPE_CHECKING, Final
 
-from supervisor.index.chunking import chunk_note, decoded
+from supervisor.index.chunking import chunk_note
 from supervisor.index.scan import PATIENCE_S, long_term_name
+from supervisor.text.decoding import decoded
 
 if TYPE_CHECKING:
     from supervisor.index.hit import Passage

@@ -8,12 +8,11 @@ from supervisor.archive.coverage import covered, covered_days
 from supervisor.archive.identity import assign_ids
 from supervisor.archive.intake import unwritten
 from supervisor.archive.plan import plan_days, without_open_questions
-from supervisor.archive.run import is_overflowing, next_run, taken_names
+from supervisor.archive.run import is_overflowing, next_run, taken_names, why_due
 from supervisor.protocol.clock import to_wire
 from supervisor.protocol.errors import BadFile
 from supervisor.protocol.message import Archived, History, InvalidEntry, Message
 from supervisor.recall.canaries import CanaryStore, rate
-from supervisor.service.round import why_due
 from supervisor.summaries.llm_state import (
     BYTES_PER_TOKEN,
     bytes_by_group,
@@ -92,7 +91,10 @@ def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str,
     return {
         "at": to_wire(now),
         "today": ws.today(now).isoformat(),
-        "due": why_due(ws, now) if days else None,  # a run that is due takes no open question, and may find no other
+        # a run that is due takes no open question, and may find no other
+        "due": why_due(history=ws.history, journal=ws.journal, memory=ws.memory, settings=archive, caps=ws.caps, now=now)
+        if days
+        else None,
         "nextRun": _next_run(ws, history, waiting, files, now),
         "unwritten": len(waiting),
         "dated": [{"file": day.name, "messages": len(day.blocks)} for day in days],

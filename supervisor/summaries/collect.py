@@ -20,8 +20,8 @@ from supervisor.summaries.llm_state import note_result, prompt_marks
 from supervisor.summaries.quality import reject_reason
 from supervisor.summaries.retry import delay_after, jittered
 from supervisor.text.language import language_of
-from supervisor.text.llm_output import cleaned
-from supervisor.text.small_talk import is_chitchat, says_nothing
+from supervisor.text.llm_output import cleaned, says_nothing
+from supervisor.text.small_talk import is_chitchat
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.protocol.clock import from_wire, local_day, to_wire, truncate_to_ms
@@ -190,6 +189,8 @@ def bytes_by_group(jobs: Iterable[SummaryJob], files: Iterable[MemoryFile]) -> d
 @cache
 def prompt_marks() -> tuple[str, ...]:
     """Return the sentences of the shipped prompts: a text that repeats one has echoed its prompt."""
+    from importlib import resources  # only who judges a summary needs it
+
     files = [file for file in resources.files("prompts").iterdir() if file.name.endswith(".md")]
     lines = [
         line.strip(" -*#") for file in sorted(files, key=lambda f: f.name) for line in file.read_text("utf-8").splitlines()

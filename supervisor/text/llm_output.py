@@ -2,14 +2,17 @@
 A model's output without what is not part of the answer: thinking, fences, announcements, offers, stop signs. Pure.
 
 `without_thinking` removes thinking and a Markdown fence; the worker applies it to every answer. `cleaned` removes all wrappings
-that models put around a summary. Only text around the summary is removed; summaries/quality.py judges what remains. `own_words`
-and `outside_code` separate the prose of a text from its code.
+that models put around a summary. Only text around the summary is removed; summaries/quality.py judges what remains.
+`says_nothing` knows a model's many ways to say "nothing to record". `own_words` and `outside_code` separate the prose of a text
+from its code.
 """
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final
+
+from supervisor.text.thinking import after_thoughts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +33,6 @@ _TAGGED: Final = re.compile(r"<(summary|answer|output|response)>(.*)</\1>", re.I
 _STOP_SIGN: Final = re.compile(r"(?:<\|(?:im_end|eot_id|end|endoftext|return)\|>|</s>|<end_of_turn>)\Z")
 _RULE: Final = re.compile(r"(?:-{3,}|\*{3,}|_{3,})[ \t]*\n(?=[ \t]*\n|#)")
 _LAST_RULE: Final = re.compile(r"\n[ \t]*\n(?:-{3,}|\*{3,}|_{3,})\Z")
-_THOUGHT: Final = re.compile(r"\s*<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 #: Where the chat template itself opens the thinking, only its end is in the answer, on a line of its own.
 _END: Final = re.compile(r"\A.*?^[ \t]*</think(?:ing)?>[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE)
 _WRAPPED: Final = re.compile(r"\A(`{3,}|~{3,})(?:markdown|md)?[ \t]*\n(.*)\n\1\Z", re.DOTALL | re.IGNORECASE)
@@ -55,6 +57,35 @@ _CLOSING: Final = re.compile(
     re.IGNORECASE,
 )
 
+_NOTHING_CHARS: Final = 400  # characters of a text that says so, with headings and a reason
+_NOTHING_LINES: Final = 6  # three headings with a line below each
+_WORD: Final = re.compile(r"\w")
+_NOTHING_ZH: Final = (
+    r"(?:(?:今天|今日|当天|当日|本日|本月|当月|这一?天)的?)?(?:(?:对话|聊天|消息)(?:中|里)?)?"
+    r"(?:[無无][需須须]|不需要?|不用|不必|(?:并?[没沒]有?|[无無]|暂无)(?:任何|什么|什麼)?(?:需要|值得|要|可供?|必要)?)"
+    r"(?:被|特别)?(?:[记記][录錄]|归档|总结|總結)的?(?:内容|內容|信息|事项|事項|必要|东西|價值|价值)?"
+)
+_NOTHING_EN: Final = (
+    r"(?:there (?:is|was|are|were) )?nothing "
+    r"(?:(?:new|else|of note|important|significant|notable|here|in particular|substantial|worth|that) ?)*"
+    r"(?:(?:that )?(?:needs?|worth|has|is|was)? ?(?:to be|to|being)? ?(?:record|not|summari[sz]|report|remember|sav)\w*)?"
+    r"(?: (?:today|here|for today))?"
+    r"|no (?:records?|summary|notes?|entry|recording) (?:(?:is|are|was|were) )?(?:needed|required|necessary)"
+    r"|no need (?:to|for a) (?:record|summar|not)\w*(?: anything)?"
+)
+#: A reason that a model may add: there were only courtesies.
+_NOTHING_WHY: Final = (
+    r"\W{1,4}(?:因为)?(?:今天|当天|当日|对话|内容|消息|本日)?(?:中|里)?(?:只有|仅有?|全是|都是|只是|均为)[^。\n]{0,30}"
+    r"(?:问候|寒暄|闲聊|客套|招呼|道谢|测试|礼貌)[^。\n]{0,12}"
+    r"|\W{1,4}(?:because |as |since )?"
+    r"(?:only|just|(?:the |this )?(?:conversation|message|day|exchange|chat)s?\b|it (?:was|is)|there (?:was|were))"
+    r"[^.\n]{0,80}(?:greeting|small talk|pleasantr|courtes|chit-?chat|thanks|test message)[^.\n]{0,30}"
+)
+_NOTHING: Final = re.compile(
+    rf"\W*(?:(?:总结|摘要|结果|summary)\s?[:：]\W*)?(?:{_NOTHING_ZH}|{_NOTHING_EN})(?:\W+(?:{_NOTHING_ZH}|{_NOTHING_EN}))?(?:{_NOTHING_WHY})?\W*",
+    re.IGNORECASE,
+)
+
 
 def cleaned(text: str) -> str:
     r"""
@@ -76,18 +107,6 @@ def cleaned(text: str) -> str:
     return plain
 
 
-def after_thoughts(text: str) -> str:
-    r"""
-    Return the text behind the thinking in tags that it begins with; the text itself where it begins otherwise.
-
-    >>> after_thoughts("<think>用户要摘要……</think>\n周五部署。"), after_thoughts("周五部署。")
-    ('\n周五部署。', '周五部署。')
-    """
-    while match := _THOUGHT.match(text):
-        text = text[match.end() :]
-    return text
-
-
 def without_thinking(text: str) -> str:
     r"""
     Return the answer without thinking and without a fence around it, stripped; "" when it is only thinking.
@@ -100,6 +119,23 @@ def without_thinking(text: str) -> str:
     if wrapped and not re.search(rf"^{wrapped[1]}", wrapped[2], re.MULTILINE):
         text = wrapped[2].strip()
     return text
+
+
+def says_nothing(text: str) -> bool:
+    r"""
+    Tell whether the text only says "nothing to record", in any of the usual ways, with or without headings.
+
+    >>> says_nothing("## 总结\n\n（无需记录）"), says_nothing("无需记录的事很多")
+    (True, False)
+    """
+    bare = cleaned(text)
+    lines = [line for line in bare.split("\n") if _WORD.search(line)] if len(bare) <= _NOTHING_CHARS else []
+    nothing = [bool(_NOTHING.fullmatch(line)) for line in lines]
+    return (
+        len(lines) <= _NOTHING_LINES
+        and any(nothing)
+        and all(n or HEADING.match(t) for n, t in zip(nothing, lines, strict=True))
+    )
 
 
 def outside_code(text: str) -> tuple[list[str], bool]:

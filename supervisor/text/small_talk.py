@@ -1,5 +1,5 @@
 """
-Texts without content: courtesies and small talk of people, and a model's many ways to say "nothing to record".
+Texts without content: courtesies and small talk of people.
 
 Courtesies are archived like all messages, but no summary mentions them (`is_chitchat`). For a question that is only small talk
 nothing is recalled (`is_small_talk`). Source: 000, 无需记录; docs/reference/protocol.md, 6.
@@ -10,8 +10,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from typing import TYPE_CHECKING, Final
-
-from supervisor.text.llm_output import HEADING, cleaned
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,35 +35,6 @@ GREETINGS: Final = (
 SKIP_CHARS: Final = 8
 _MOST_CHARS: Final = 80  # of small talk, after folding
 _PARTICLES: Final = frozenset("的了呢啊呀吧啦哦噢喔哈嘛呵嘻哟耶咯哒滴呐嗷你您")
-
-LONGEST: Final = 400  # characters of a text that says so, with headings and a reason
-_LINES: Final = 6  # three headings with a line below each
-
-_WORD: Final = re.compile(r"\w")
-_ZH: Final = (
-    r"(?:(?:今天|今日|当天|当日|本日|本月|当月|这一?天)的?)?(?:(?:对话|聊天|消息)(?:中|里)?)?"
-    r"(?:[無无][需須须]|不需要?|不用|不必|(?:并?[没沒]有?|[无無]|暂无)(?:任何|什么|什麼)?(?:需要|值得|要|可供?|必要)?)"
-    r"(?:被|特别)?(?:[记記][录錄]|归档|总结|總結)的?(?:内容|內容|信息|事项|事項|必要|东西|價值|价值)?"
-)
-_EN: Final = (
-    r"(?:there (?:is|was|are|were) )?nothing "
-    r"(?:(?:new|else|of note|important|significant|notable|here|in particular|substantial|worth|that) ?)*"
-    r"(?:(?:that )?(?:needs?|worth|has|is|was)? ?(?:to be|to|being)? ?(?:record|not|summari[sz]|report|remember|sav)\w*)?"
-    r"(?: (?:today|here|for today))?"
-    r"|no (?:records?|summary|notes?|entry|recording) (?:(?:is|are|was|were) )?(?:needed|required|necessary)"
-    r"|no need (?:to|for a) (?:record|summar|not)\w*(?: anything)?"
-)
-#: A reason that a model may add: there were only courtesies.
-_WHY: Final = (
-    r"\W{1,4}(?:因为)?(?:今天|当天|当日|对话|内容|消息|本日)?(?:中|里)?(?:只有|仅有?|全是|都是|只是|均为)[^。\n]{0,30}"
-    r"(?:问候|寒暄|闲聊|客套|招呼|道谢|测试|礼貌)[^。\n]{0,12}"
-    r"|\W{1,4}(?:because |as |since )?"
-    r"(?:only|just|(?:the |this )?(?:conversation|message|day|exchange|chat)s?\b|it (?:was|is)|there (?:was|were))"
-    r"[^.\n]{0,80}(?:greeting|small talk|pleasantr|courtes|chit-?chat|thanks|test message)[^.\n]{0,30}"
-)
-_NOTHING: Final = re.compile(
-    rf"\W*(?:(?:总结|摘要|结果|summary)\s?[:：]\W*)?(?:{_ZH}|{_EN})(?:\W+(?:{_ZH}|{_EN}))?(?:{_WHY})?\W*", re.IGNORECASE
-)
 
 
 def is_chitchat(text: str) -> bool:
@@ -93,19 +62,6 @@ def is_small_talk(text: str) -> bool:
     """
     folded = unicodedata.normalize("NFKC", text[: _MOST_CHARS + 1]).casefold().strip()
     return len(folded) <= _MOST_CHARS and not _after_courtesies(folded, _SMALL_TALK)
-
-
-def says_nothing(text: str) -> bool:
-    r"""
-    Tell whether the text only says "nothing to record", in any of the usual ways, with or without headings.
-
-    >>> says_nothing("## 总结\n\n（无需记录）"), says_nothing("无需记录的事很多")
-    (True, False)
-    """
-    bare = cleaned(text)
-    lines = [line for line in bare.split("\n") if _WORD.search(line)] if len(bare) <= LONGEST else []
-    nothing = [bool(_NOTHING.fullmatch(line)) for line in lines]
-    return len(lines) <= _LINES and any(nothing) and all(n or HEADING.match(t) for n, t in zip(nothing, lines, strict=True))
 
 
 def _after_courtesies(folded: str, courtesies: re.Pattern[str]) -> str:

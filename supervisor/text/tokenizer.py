@@ -59,12 +59,6 @@ _PAIRED: Final = KANA + "\u1100-\u11ff\uac00-\ud7a3\u0e01-\u0e3a\u0e40-\u0eff\u1
 #: Signs that belong to a word but that `re` does not count as letters: accents, Hebrew and Arabic points, Indic vowels.
 _MARKS: Final = "\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0966-\u0dff"
 _LETTER: Final = f"(?:[^\\W_{HAN}{_PAIRED}]|[{_MARKS}])"
-_PIECE: Final = re.compile(
-    f"(?P<han>[{HAN}]+)|(?P<paired>[{_PAIRED}]+)"
-    r"|(?P<thousands>(?<![\d.,])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,]))"
-    # gpt-4o-mini, 3.11, node_modules, don't; C++ and C# keep their tail
-    rf"|(?P<word>{_LETTER}+(?:(?:[.'’\-]|_+){_LETTER}+)*(?:\+\+|\#(?!\w))?)",
-)
 _JOINTS: Final = re.compile(r"[.'\-_]+")
 _CAMEL: Final = re.compile(r"[a-z][a-z0-9]*(?:[A-Z][a-z0-9]+)+")
 _HUMP: Final = re.compile(r"[A-Z]?[a-z0-9]+")
@@ -73,6 +67,17 @@ _VERSION_LIKE: Final = re.compile(r"v?\d+(?:[.-]\d+)+")  # its parts alone mean 
 _HYPHENED: Final = re.compile(r"[a-z]{1,8}-[a-z]{1,8}")  # Wi-Fi, e-mail, check-in: also written as one word
 _NUMBERED: Final = re.compile(r"([a-z]{2,})(\d{1,4})")  # iPhone15, PostgreSQL16: also written with a blank
 _CLITIC: Final = re.compile(r"'(?:s|m|re|ve|ll|d)$")
+
+
+@cache
+def _piece() -> re.Pattern[str]:
+    """Return the pattern of a word; commands that import this module for its constants do not wait until it is compiled."""
+    return re.compile(
+        f"(?P<han>[{HAN}]+)|(?P<paired>[{_PAIRED}]+)"
+        r"|(?P<thousands>(?<![\d.,])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,]))"
+        # gpt-4o-mini, 3.11, node_modules, don't; C++ and C# keep their tail
+        rf"|(?P<word>{_LETTER}+(?:(?:[.'’\-]|_+){_LETTER}+)*(?:\+\+|\#(?!\w))?)",
+    )
 
 
 def tokens(text: str) -> list[str]:
@@ -96,7 +101,7 @@ def spelled(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _spelled(text: str, *, whole: bool) -> Iterator[tuple[str, str]]:
-    for match in _PIECE.finditer(unicodedata.normalize("NFKC", text)):
+    for match in _piece().finditer(unicodedata.normalize("NFKC", text)):
         found = match[0]
         match match.lastgroup:
             case "han":
@@ -118,7 +123,7 @@ def latin_words(text: str) -> list[str]:
     >>> latin_words("把 Café 部署到 Cloudflare Workers, the 3.11 way")
     ['cafe', 'cloudflare', 'workers', 'way']
     """
-    pieces = (m for m in _PIECE.finditer(unicodedata.normalize("NFKC", text)) if m.lastgroup == "word")
+    pieces = (m for m in _piece().finditer(unicodedata.normalize("NFKC", text)) if m.lastgroup == "word")
     words = (_CLITIC.sub("", _fold(m[0])) for m in pieces)
     return [word for word in words if word.isascii() and re.search("[a-z]", word) and word not in ENGLISH]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo
 
-from supervisor.archive import plan
+from supervisor.archive import slug
 from supervisor.context import render
 from supervisor.index import chunking
 from supervisor.protocol.config import load, render_default
@@ -31,7 +31,7 @@ from supervisor.query import dates, parse
 from supervisor.summaries import quality
 from supervisor.summaries.llm_state import calls_left, note_result, provider_state, summary_writer
 from supervisor.summaries.retry import BACKLOG_INTERVAL, BACKOFF, delay_after, is_due
-from supervisor.text import language, llm_output, redact, small_talk, token_count, tokenizer
+from supervisor.text import decoding, language, llm_output, redact, small_talk, token_count, tokenizer
 from supervisor.workspace import Workspace
 from tests.crash.model_disk import ModelDisk
 
@@ -79,7 +79,7 @@ def history(data: bytes) -> None:
 def dated(data: bytes) -> None:
     found = parse_dated(data, HERE)
     if found:
-        for chunk in chunking.chunk_dated(str(HERE), found, chunking.decoded(data), ZONE):
+        for chunk in chunking.chunk_dated(str(HERE), found, decoding.decoded(data), ZONE):
             assert 1 <= chunk.passage.start <= chunk.passage.end
 
 
@@ -90,13 +90,13 @@ def summary(data: bytes) -> None:
     kept = found.kept.encode("utf-8", "surrogateescape")
     assert made.startswith(kept)
     assert kept in (data, data + b"\n") or data.startswith(kept)
-    text = chunking.decoded(data)
+    text = decoding.decoded(data)
     for chunk in chunking.chunk_summary("memory/summary/2026-01-28.md", text, date(2026, 1, 28), HERE):
         assert 1 <= chunk.passage.start <= chunk.passage.end <= text.count("\n") + 1
 
 
 def note(data: bytes) -> None:
-    text = chunking.decoded(data)
+    text = decoding.decoded(data)
     for chunk in chunking.chunk_note("memory/笔记.md", text, None):
         assert 1 <= chunk.passage.start <= chunk.passage.end <= text.count("\n") + 1
 
@@ -114,13 +114,13 @@ def said(data: bytes) -> None:
     redact.redacted(text)
     language.language_of(text)
     small_talk.is_chitchat(text)
-    plan.slug_of([text])
+    slug.slug_of([text])
     assert "\n" not in render.shown(text, 300, ["备份"])
 
 
 def answered(data: bytes) -> None:
     text = data.decode("utf-8", "surrogatepass")
-    small_talk.says_nothing(text)
+    llm_output.says_nothing(text)
     quality.reject_reason(llm_output.cleaned(text), material_language="zh", material="上次部署超时，改成 30 秒。")
 
 

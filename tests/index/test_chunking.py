@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.index.chunking import Chunk, chunk_note, chunk_summary, decoded, neighbours
+from supervisor.index.chunking import Chunk, chunk_note, chunk_summary, neighbours
+from supervisor.text.decoding import decoded
 
 DAY = date(2026, 1, 28)
 NOTE = """---

@@ -103,19 +103,48 @@ def test_inject_in_chinese_imports_no_heavy_module_but_the_tokenizer(command):
     assert tops & {"jieba", "rjieba"}
 
 
-def test_get_imports_no_index(command):
-    tops = {name.partition(".")[0] for name in loaded("get", "memory/allergy.md", command=command)}
+#: What searches, what judges a model's summaries, and what names files: no command that hooks call does it without a supervisor.
+UNUSED = {
+    "append": ("typer", "numpy", "tantivy", "Stemmer", "supervisor.index", "supervisor.recall", "supervisor.summaries"),
+    "get": (
+        "numpy",
+        "rank_bm25",
+        "tantivy",
+        "Stemmer",
+        "supervisor.index.chunking",
+        "supervisor.archive",
+        "supervisor.summaries",
+    ),
+    "status": (
+        "numpy",
+        "rank_bm25",
+        "tantivy",
+        "Stemmer",
+        "supervisor.index",
+        "supervisor.archive.slug",
+        "supervisor.service.round",
+        "supervisor.summaries.collect",
+        "supervisor.summaries.quality",
+        "supervisor.text.llm_output",
+        "supervisor.text.redact",
+    ),
+    "search": (
+        "openai",
+        "supervisor.archive.slug",
+        "supervisor.summaries",
+        "supervisor.text.llm_output",
+        "supervisor.text.redact",
+    ),
+}
+UNUSED["plan"] = UNUSED["status"]  # what waits here is a question without its answer, and no file is named for it yet
 
-    assert tops & (HEAVY | {"numpy", "rank_bm25", "tantivy", "Stemmer"}) == set()
 
+@pytest.mark.parametrize("name", UNUSED)
+def test_command_without_a_supervisor_imports_nothing_that_it_does_not_use(command, name):
+    found = loaded(*ANSWERED[name], command=command)
 
-def test_append_imports_no_parser_no_search_and_no_summaries(command):
-    found = loaded("append", "--role", "user", "--text", "peanut", command=command)
-
-    assert {name.partition(".")[0] for name in found} & (HEAVY | {"typer", "numpy", "tantivy", "Stemmer"}) == set()
-    assert {
-        name for name in found if name.startswith(("supervisor.index", "supervisor.recall", "supervisor.summaries"))
-    } == set()
+    assert {module.partition(".")[0] for module in found} & HEAVY == set()
+    assert {module for module in found if f"{module}.".startswith(tuple(f"{one}." for one in UNUSED[name]))} == set()
 
 
 @pytest.mark.parametrize("option", ["--version", "--help"])

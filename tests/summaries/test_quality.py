@@ -12,8 +12,7 @@ from supervisor.protocol.dated_file import Block
 from supervisor.protocol.summary_file import MARKER, SOURCES, Source, Summary, parse_summary, render_summary
 from supervisor.summaries.quality import MAX_CHARS, reject_reason
 from supervisor.text.language import language_of
-from supervisor.text.llm_output import cleaned
-from supervisor.text.small_talk import says_nothing
+from supervisor.text.llm_output import cleaned, says_nothing
 from tests.archive.states import SHANGHAI
 from tests.summaries.quality_cases import BAD, EN, GOOD, GOOD_EN, GOOD_ZH, NOT_NOTHING, NOTHING, WRAPPED, ZH
 from worker.providers.extractive import extract
