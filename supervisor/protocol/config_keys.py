@@ -7,20 +7,72 @@ read and checked is in settings.py. Source: docs/reference/protocol.md, 3, 5, 6 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from dataclasses import FrozenInstanceError, dataclass, fields
+from typing import TYPE_CHECKING, Literal, TypeVar, dataclass_transform
 
 from supervisor.protocol.clock import find_zone
-from supervisor.protocol.settings import Section, choice, duration, durations, flag, patterns, real, size, text, url, whole
+from supervisor.protocol.settings import (
+    choice,
+    duration,
+    durations,
+    flag,
+    patterns,
+    real,
+    size,
+    text,
+    url,
+    whole,
+)
 
 if TYPE_CHECKING:
     from datetime import timedelta
     from zoneinfo import ZoneInfo
 
-# ruff: noqa: RUF009 - every default is immutable
+S = TypeVar("S", bound="Section")
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Section:
+    """
+    A section: immutable, equal to another with the same values, and shown with them.
+
+    Its dataclass makes no such methods, nor `__init__`: to compile them for each section would more than double the time that
+    each command needs for this module.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, **values: object) -> None:
+        for key in fields(self):  # type: ignore[arg-type]
+            object.__setattr__(self, key.name, values.pop(key.name, key.default))
+        if values:
+            raise TypeError(f"{type(self).__name__} has no {', '.join(values)}")
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self._values() == other._values()
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._values().values()))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._values().items())})"
+
+    def _values(self) -> dict[str, object]:
+        return {key.name: getattr(self, key.name) for key in fields(self)}  # type: ignore[arg-type]
+
+
+@dataclass_transform(frozen_default=True)
+def section(cls: type[S]) -> type[S]:
+    """Return the class as a dataclass of keys; its methods are those of `Section`."""
+    return dataclass(init=False, slots=True, repr=False, eq=False)(cls)
+
+
+@section
 class History(Section):
     """The caps of history.json."""
 
@@ -29,7 +81,7 @@ class History(Section):
     hard_bytes: int = size("10MB", "The size of history.json that has the same effect as `hard_cap`.", least="1KB")
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@section
 class Archive(Section):
     """When messages are written to dated files, and when failed summaries are tried again."""
 
@@ -71,7 +123,7 @@ class Archive(Section):
         return find_zone(self.timezone)
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@section
 class Llm(Section):
     """The model that writes summaries and answers."""
 
@@ -101,7 +153,7 @@ class Llm(Section):
     max_calls_per_day: int = whole(200, "The most calls for summaries a day; 0 allows none.")
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@section
 class Worker(Section):
     """The processes that write summaries."""
 
@@ -111,14 +163,14 @@ class Worker(Section):
     idle: timedelta = duration("60s", "A worker without work exits after this time.")
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@section
 class Tokens(Section):
     """How tokens are estimated."""
 
     cjk_weight: float = real(1.0, "How many tokens one Chinese, Japanese or Korean character counts as.", least=0.1, most=4)
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@section
 class Privacy(Section):
     """Which secrets are hidden, and where."""
 
@@ -138,7 +190,7 @@ class Privacy(Section):
     )
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@section
 class Log(Section):
     """Rotation and retention of log.jsonl."""
 
@@ -148,7 +200,7 @@ class Log(Section):
     keep_bytes: int = size("500MB", "The most bytes of all log files together, compressed.", least="1KB")
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@section
 class Care(Section):
     """How the workspace is watched and protected."""
 
@@ -158,7 +210,7 @@ class Care(Section):
     allow_network_fs: bool = flag(False, "Allow a workspace on a network file system, where locks may not work.")
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@section
 class Recall(Section):
     """Which memories are found for a turn, and how they are shown."""
 
@@ -205,7 +257,7 @@ class Recall(Section):
     honest_miss: bool = flag(False, "If nothing was found, say so in one line.")
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@section
 class Context(Section):
     """The recent conversation that goes into a turn."""
 
@@ -227,7 +279,7 @@ class Context(Section):
     )
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@section
 class Turns(Section):
     """Who answers, and what happens around a turn."""
 
@@ -238,7 +290,7 @@ class Turns(Section):
     greeting: bool = flag(False, "Greet the user after a long silence (000).")
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@section
 class Conversation(Section):
     """The running summary of one conversation (004), and a session's overflow (000)."""
 
@@ -250,7 +302,7 @@ class Conversation(Section):
     overflow_min: int = whole(3, "Fewer overflowing messages than this are not summarised.")
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@section
 class Summarize(Section):
     """How a session is summarised into one long-term line (000)."""
 
@@ -263,7 +315,7 @@ class Summarize(Section):
     char_limit: int = whole(2000, "The most characters of the summary.", least=20)
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@section
 class Tools(Section):
     """What the tools for the assistant answer."""
 
@@ -273,7 +325,7 @@ class Tools(Section):
     )
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@section
 class Embeddings(Section):
     """Vectors of passages, for `recall.backend = "hybrid"`."""
 
@@ -296,7 +348,7 @@ class Embeddings(Section):
     )
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@section
 class Serve(Section):
     """The HTTP service on this machine: REST, page, proxy."""
 

@@ -56,28 +56,6 @@ class Key:
     seed: str
 
 
-class Section:
-    """
-    A section: equal to another with the same values, and shown with them.
-
-    Its dataclass makes no such methods: to compile them for each section takes each command four milliseconds.
-    """
-
-    __slots__ = ()
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._values() == other._values()
-
-    def __hash__(self) -> int:
-        return hash(tuple(self._values().values()))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._values().items())})"
-
-    def _values(self) -> dict[str, object]:
-        return {key.name: getattr(self, key.name) for key in fields(self)}  # type: ignore[arg-type]
-
-
 def whole(default: int, meaning: str, *, least: int = 0, most: int = _MOST, seed: str = "") -> int:
     """A key that holds a whole number from *least* to *most*."""
 
