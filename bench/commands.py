@@ -4,11 +4,14 @@ What a turn waits for as a whole command, from its start to its end, beside the 
     python bench/commands.py                        without QMD
     python bench/commands.py --qmd DIR              with it; npm installs it into DIR first where it is not there
     python bench/commands.py --files 10000 --qmd DIR    and what indexing that many files costs both
+    python bench/commands.py --alone --runs 20      only what hooks call, without a supervisor
 
 `recalld inject` is asked with a supervisor running and without one, in English and Chinese, over made-up talk (talk.py) in dated
-files, and what else hooks call, `append`, `status`, `plan`, `get`; `qmd search` (BM25, no model, its own index over the same files) is told the same words. All take turns in one run; figures
-are medians in milliseconds, on the wall and of the processor, and times `python -I -S -c pass`. RECALLD_* and QMD's settings are
-defaults; each has folders of its own for what it keeps. The modules are compiled beforehand, as where a package is installed.
+files, and what else hooks call, `append`, `status`, `plan`, `get`, `search`, with `--version` and `--help`; `qmd search` (BM25, no
+model, its own index over the same files) is told the same words. Beside them is the import of tantivy, numpy and rank-bm25, which no
+search can go below. All take turns in one run; figures are minima and medians in milliseconds, on the wall and of the processor, and
+times those of `python -I -S -c pass`. RECALLD_* and QMD's settings are defaults; each has folders of its own for what it keeps. The
+modules are compiled beforehand, as where a package is installed.
 
 Indexing: plain Markdown notes of ten paragraphs; first time, again with nothing changed, with one file changed. For recalld the
 first is `index rebuild`, the others are `search`, which looks at every file before it answers; for QMD `collection add`, `update`.
@@ -38,12 +41,21 @@ if TYPE_CHECKING:
 PASS = [sys.executable, "-I", "-S", "-c", "pass"]
 RECALLD = str(Path(sys.executable).parent / "recalld")
 ASKED = {"English": "server backup failed because", "Chinese": "服务器 备份 失败"}
-HOOKS = (["append", "--role", "user", "--text", "hi"], ["status"], ["plan"], ["get", "memory.md"])
+HOOKS = (
+    ["append", "--role", "user", "--text", "hi"],
+    ["status"],
+    ["plan"],
+    ["get", "memory.md"],
+    ["search", "backup"],
+    ["--version"],
+    ["--help"],
+)
+ENGINE = [sys.executable, "-c", "import tantivy, numpy, rank_bm25"]
 RUNS = 15
 
 
 class Timed:
-    """Medians of commands that take turns: milliseconds on the wall and of the processor."""
+    """Times of commands that take turns: milliseconds on the wall and of the processor."""
 
     def __init__(self, environ: dict[str, str]) -> None:
         self._environ = environ
@@ -67,17 +79,19 @@ class Timed:
         assert process.returncode == 0, f"{name} ended with {process.returncode}: {out[-300:]!r}"
         self.took.setdefault(name, []).append((wall * 1000, (used.ru_utime + used.ru_stime) * 1000))
 
-    def median(self, name: str) -> tuple[float, float]:
-        wall, cpu = zip(*self.took[name], strict=True)
-        return statistics.median(wall), statistics.median(cpu)
+    def of(self, name: str) -> list[float]:
+        """Return the minimum and the median on the wall, then those of the processor."""
+        return [figure(times) for times in zip(*self.took[name], strict=True) for figure in (min, statistics.median)]
 
     def show(self, beside: str) -> None:
-        """Print every command, and how many times it is as long as the one named *beside*."""
-        base, base_cpu = self.median(beside)
+        """Print every command, minimum and median, and how many times they are those of the one named *beside*."""
+        base = self.of(beside)
         print("| command | wall ms | processor ms | × wall | × processor |\n|---|---|---|---|---|")
         for name in self.took:
-            wall, cpu = self.median(name)
-            print(f"| {name} | {wall:.1f} | {cpu:.1f} | {wall / base:.1f} | {cpu / base_cpu:.1f} |", flush=True)
+            own = self.of(name)
+            times = [one / other for one, other in zip(own, base, strict=True)]
+            pairs = [f"{least:.1f}, {median:.1f}" for least, median in (own[:2], own[2:], times[:2], times[2:])]
+            print(f"| {' | '.join([name, *pairs])} |", flush=True)
 
 
 class Qmd:
@@ -128,8 +142,8 @@ def qmd_in(folder: Path | None) -> Qmd | None:
     return found
 
 
-def answers(root: Path, messages: int, runs: int, qmd: Qmd | None, environ: dict[str, str]) -> None:
-    """Time the answer to a question as a whole command."""
+def answers(root: Path, messages: int, runs: int, qmd: Qmd | None, environ: dict[str, str], *, alone: bool) -> None:
+    """Time the answer to a question as a whole command; *alone*: what hooks call, without a supervisor."""
     root.mkdir()
     write(root, messages)
     (root / "memory.md").write_text("2026-01-28|chat|The backups are on nas2.\n")
@@ -141,23 +155,28 @@ def answers(root: Path, messages: int, runs: int, qmd: Qmd | None, environ: dict
         add = qmd("collection", "add", str(root / "memory"), "--name", "talk")
         subprocess.run(add, env={**environ, **qmd.environ}, check=True, stdout=subprocess.DEVNULL)
 
+    asked = {} if alone else ASKED
+    hooks = [[*command, "-w", str(root)] if command[0].isalpha() else command for command in HOOKS]
+
     def everything(how: str) -> None:
         timed.run("python -I -S -c pass", PASS)
-        for language, words in ASKED.items():
+        for language, words in asked.items():
             timed.run(f"recalld inject, {how}, {language}", [RECALLD, "-w", str(root), "inject", "--query", words])
             if qmd:
                 timed.run(f"qmd search, {language}", qmd("search", words, "-n", "5"), **qmd.environ)
-        for command in HOOKS:
-            timed.run(f"recalld {command[0]}, {how}", [RECALLD, "-w", str(root), *command])
+        for command in hooks:
+            timed.run(f"recalld {command[0]}, {how}", [RECALLD, *command])
+        timed.run("import tantivy, numpy, rank_bm25", ENGINE)
 
     everything("without a supervisor")
     timed.took.clear()
     for _ in range(runs):
         everything("without a supervisor")
-    with served(root) as supervisor:
-        supervisor.ask("inject", "--query", ASKED["Chinese"])  # jieba's dictionary is loaded once, when it is first needed
-        for _ in range(runs):
-            everything("with a supervisor")
+    if not alone:
+        with served(root) as supervisor:
+            supervisor.ask("inject", "--query", ASKED["Chinese"])  # jieba's dictionary is loaded once, when it is first needed
+            for _ in range(runs):
+                everything("with a supervisor")
     timed.show("python -I -S -c pass")
 
 
@@ -194,12 +213,13 @@ def main() -> None:
     options.add_argument("--messages", type=int, default=5_000, help="to ask about (5000)")
     options.add_argument("--files", type=int, default=0, help="to index as well, e.g. 10000 (none)")
     options.add_argument("--runs", type=int, default=RUNS, help=f"of each command ({RUNS})")
+    options.add_argument("--alone", action="store_true", help="only what hooks call, without a supervisor")
     options.add_argument("--qmd", type=Path, metavar="DIR", help="where QMD is, or is to be installed by npm")
     found = options.parse_args()
     qmd = qmd_in(found.qmd)
     with tempfile.TemporaryDirectory(prefix="commands-") as folder:
         environ = {**ENVIRON, "PYTHONPYCACHEPREFIX": f"{folder}/compiled"}
-        answers(Path(folder) / "talk", found.messages, found.runs, qmd, environ)
+        answers(Path(folder) / "talk", found.messages, found.runs, qmd, environ, alone=found.alone)
         if found.files:
             qmd = qmd_in(found.qmd)  # with an empty index again
             indexing(Path(folder) / "notes", found.files, max(3, found.runs // 3), qmd, environ)
