@@ -8,17 +8,20 @@ Source: 003, 检索与注入; docs/explanation/recall.md.
 
 from __future__ import annotations
 
+import stat
 import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from supervisor.index.chunking import chunk_note
 from supervisor.index.hit import SearchResult
 from supervisor.index.literal import hits_of, literal_terms, search_files
+from supervisor.index.scan import PATIENCE_S, long_term_name
 from supervisor.protocol.clock import local_day, within
 from supervisor.protocol.errors import BadFile, as_supervisor_error
 from supervisor.query.parse import Query, parse_query
-from supervisor.recall.pinned import pinned_passages
 from supervisor.recall.unfiled import UnfiledPassages
+from supervisor.text.decoding import decoded
 from supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:
@@ -41,6 +44,8 @@ T = TypeVar("T")
 #: The most hits that a search returns: of the ordinary memories and of the originals each.
 LIMIT: Final = 100
 _LITERAL_LIMIT: Final = 20
+#: Bytes of memory.md that are read as its first lines: more than the largest budget takes.
+_PINNED_BYTES: Final = 64_000
 #: A hit that scores less than this share of the best one is noise.
 MIN_SHARE: Final = 0.1
 _ORDINARY: Final[tuple[Tier, ...]] = ("long_term", "dated", "unfiled", "summary")
@@ -101,7 +106,7 @@ class Searcher:
             hits = search.attempt(lambda: search.literally(query, deadline, unfiled), [])
             how = "literal" if hits else "none"
         nothing: tuple[Passage, ...] = ()
-        pinned = search.attempt(lambda: pinned_passages(self.files, self.paths), nothing) if is_input else nothing
+        pinned = search.attempt(lambda: _first_lines(self.files, self.paths), nothing) if is_input else nothing
         search.emit_events(len(hits))
         return SearchResult(
             hits=tuple(_each_once(hits)),
@@ -233,3 +238,15 @@ def _each_once(hits: Sequence[Hit]) -> Iterator[Hit]:
     for hit in hits:
         if hit.unit.tier != "unfiled" or (hit.unit.message, hit.unit.text) not in filed:
             yield hit
+
+
+def _first_lines(files: Files, paths: WorkspacePaths) -> tuple[Passage, ...]:
+    """Return the first lines of memory.md, which a direct chat is given whatever it asks; none if there is no such file."""
+    name = long_term_name(files, paths)
+    found = files.disk.stat(paths.root / name) if name else None
+    if found is None or not stat.S_ISREG(found.mode):
+        return ()
+    version = files.read_stable(paths.root / name, PATIENCE_S)
+    data = version.data if version else b""
+    whole = data if len(data) <= _PINNED_BYTES else data[: data.rfind(b"\n", 0, _PINNED_BYTES) + 1]
+    return tuple(chunk.passage for chunk in chunk_note(name, decoded(whole), None, "long_term"))

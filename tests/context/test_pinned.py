@@ -1,4 +1,4 @@
-"""The first lines of memory.md, which a direct chat is always given (supervisor/recall/pinned, context/memory_block)."""
+"""The first lines of memory.md, which a direct chat is always given (supervisor/recall/search, context/memory_block)."""
 
 from __future__ import annotations
 
