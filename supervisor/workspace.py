@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from supervisor.recall.rerank import Reranker
     from supervisor.recall.search import Searcher
     from supervisor.recall.unfiled import Unfiled
+    from supervisor.summaries.llm_state import ModelUse
 
 
 class Workspace:
@@ -181,6 +182,15 @@ class Workspace:
 
         history = self.config.history
         return Caps(history.soft_cap, history.hard_cap, history.hard_bytes, self.config.archive.keep_newest)
+
+    @property
+    def model_use(self) -> ModelUse:
+        """What the use of the model is recorded in and limited by."""
+        from supervisor.summaries.llm_state import ModelUse
+
+        return ModelUse(
+            task_queue=self.task_queue, calls=self.calls, config=self.config, endpoint=self.endpoint, events=self.events
+        )
 
     @property
     def extracting(self) -> bool:

@@ -130,29 +130,15 @@ def collect(ws: Workspace, now: datetime) -> int:
         now,
         files=ws.files,
         memory=ws.memory,
-        task_queue=ws.task_queue,
         quarantine=ws.quarantine,
-        calls=ws.calls,
-        config=ws.config,
-        endpoint=ws.endpoint,
-        events=ws.events,
+        use=ws.model_use,
         should_stop=ws.should_stop,
     )
 
 
 def submit(ws: Workspace, now: datetime) -> int:
     """Submit the tasks of the summaries that are due; returns how many."""
-    return submit_due(
-        now,
-        history=ws.history,
-        journal=ws.journal,
-        memory=ws.memory,
-        task_queue=ws.task_queue,
-        calls=ws.calls,
-        config=ws.config,
-        endpoint=ws.endpoint,
-        events=ws.events,
-    )
+    return submit_due(now, history=ws.history, journal=ws.journal, memory=ws.memory, use=ws.model_use)
 
 
 T = TypeVar("T")

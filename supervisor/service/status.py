@@ -130,7 +130,7 @@ def _cost(ws: Workspace, now: datetime) -> dict[str, Any]:
     state = configured_state(ws.task_queue, ws.endpoint)
     today = state.day == ws.today(now).isoformat()
     return {
-        "calls": calls_today(now, ws.task_queue, ws.calls, ws.config),
+        "calls": calls_today(now, ws.model_use),
         "maxCalls": ws.config.llm.max_calls_per_day,
         "promptTokens": state.prompt_tokens if today else 0,
         "completionTokens": state.completion_tokens if today else 0,

@@ -30,12 +30,9 @@ if TYPE_CHECKING:
 
     from supervisor.archive.memory_folder import MemoryFolder
     from supervisor.archive.quarantine import Quarantine
-    from supervisor.events import Events
-    from supervisor.protocol.config import Config
     from supervisor.protocol.files import Files
-    from supervisor.protocol.llm import CallLog, Endpoint
-    from supervisor.protocol.queue import TaskQueue
     from supervisor.protocol.task import Reason, Result
+    from supervisor.summaries.llm_state import ModelUse
 
 #: The text of an empty summary, so that a person who opens it knows why it is empty.
 NOTHING: Final = "> 无需记录 · Nothing to record."
@@ -49,12 +46,8 @@ class _Stores:
 
     files: Files
     memory: MemoryFolder
-    task_queue: TaskQueue
     quarantine: Quarantine
-    calls: CallLog
-    config: Config
-    endpoint: Endpoint
-    events: Events
+    use: ModelUse
 
 
 def collect_results(
@@ -62,18 +55,14 @@ def collect_results(
     *,
     files: Files,
     memory: MemoryFolder,
-    task_queue: TaskQueue,
     quarantine: Quarantine,
-    calls: CallLog,
-    config: Config,
-    endpoint: Endpoint,
-    events: Events,
+    use: ModelUse,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> int:
     """Take in every finished task, until *should_stop*; returns how many summaries were written."""
-    stores = _Stores(files, memory, task_queue, quarantine, calls, config, endpoint, events)
+    stores = _Stores(files, memory, quarantine, use)
     written, errors = 0, ErrorCollector()
-    for path in task_queue.finished():
+    for path in use.task_queue.finished():
         if should_stop():
             break
         with errors:
@@ -85,7 +74,7 @@ def collect_results(
 def _take(stores: _Stores, path: Path, now: datetime) -> bool:
     """Take in one result and delete it; tell whether it became a summary. An unreadable one goes to quarantine."""
     try:
-        result = stores.task_queue.read_result(path)
+        result = stores.use.task_queue.read_result(path)
         period = period_of_group(result.group)
         if period is None:
             raise ValueError("it belongs to no group")
@@ -97,16 +86,8 @@ def _take(stores: _Stores, path: Path, now: datetime) -> bool:
     except Conflict:
         return False  # a person saved the summary at this moment: the next round reads it again
     # after taking it in: a result that could not be taken in is read again, and its cost must count once
-    note_result(
-        result,
-        now,
-        task_queue=stores.task_queue,
-        calls=stores.calls,
-        config=stores.config,
-        endpoint=stores.endpoint,
-        events=stores.events,
-    )
-    stores.task_queue.discard(path)
+    note_result(result, now, stores.use)
+    stores.use.task_queue.discard(path)
     return written
 
 
@@ -124,7 +105,7 @@ def _take_in(stores: _Stores, result: Result, period: Period, now: datetime) -> 
         if continues_nothing or not may_replace(result.sources, existing, files, better=better):
             # the existing summary may be this very result, written by a process that was killed
             stores.memory.ensure_summary_durable(period)
-            stores.events.emit("dropped", group=result.group)
+            stores.use.events.emit("dropped", group=result.group)
             return False
         reason = _reject_reason(stores, result, period) if not empty else None
     if empty and not _all_chitchat(stores.memory, result):
@@ -140,7 +121,7 @@ def _take_in(stores: _Stores, result: Result, period: Period, now: datetime) -> 
             _fail(stores, result, reason, now)
         return False
     _write(stores, result, period, now, empty=empty)
-    stores.task_queue.clear(result.group)
+    stores.use.task_queue.clear(result.group)
     return True
 
 
@@ -154,7 +135,7 @@ def _reject_reason(stores: _Stores, result: Result, period: Period) -> Reason | 
     languages = {language_of(text) for text in material if text.strip()}
     return reject_reason(
         result.text,
-        stores.config.archive.summarise_chars,
+        stores.use.config.archive.summarise_chars,
         material_language=languages.pop() if len(languages) == 1 else None,
         material="".join(material)[:_SAMPLE],
         prompt_marks=() if result.extract else prompt_marks(),
@@ -182,7 +163,7 @@ def _write(stores: _Stores, result: Result, period: Period, now: datetime, *, em
     version, before = stores.memory.read_summary(period)
     summary = Summary(
         period=period.label,
-        zone=stores.config.archive.timezone,
+        zone=stores.use.config.archive.timezone,
         created=to_wire(now),
         text=NOTHING if empty else result.text,
         sources=result.sources,
@@ -194,19 +175,19 @@ def _write(stores: _Stores, result: Result, period: Period, now: datetime, *, em
         kept=before.kept if before else "",
     )
     stores.memory.write_summary(period, summary, version)
-    stores.events.emit("summarised", group=result.group, files=len(result.sources), ms=result.duration_ms)
+    stores.use.events.emit("summarised", group=result.group, files=len(result.sources), ms=result.duration_ms)
 
 
 def _fail(stores: _Stores, result: Result, reason: Reason, now: datetime) -> None:
     """Write the failure down, once per attempt; the group's messages get it in the next reconciliation of flags."""
-    archive, events = stores.config.archive, stores.events
+    archive, events = stores.use.config.archive, stores.use.events
     attempts = result.attempt + 1
-    known_attempts, *_ = stores.task_queue.failures().get(result.group, (0,))
+    known_attempts, *_ = stores.use.task_queue.failures().get(result.group, (0,))
     if known_attempts >= attempts:
         return
     delay = delay_after(attempts, archive.backoff, archive.backlog_interval)
     delay = jittered(delay, archive.jitter, f"{result.group}-{attempts}")
-    stores.task_queue.fail(result.group, attempts, now, now + delay, reason)
+    stores.use.task_queue.fail(result.group, attempts, now, now + delay, reason)
     events.emit("summary_failed", group=result.group, reason=reason, attempts=attempts)
     if attempts == archive.max_attempts:
         events.emit("archive_backlog", group=result.group, attempts=attempts)
@@ -218,5 +199,5 @@ def _set_aside(stores: _Stores, path: Path, why: str) -> None:
     if version:
         kept = stores.quarantine.keep("result", version.data)
         file = f"worker/{path.parent.name}/{path.name}"
-        stores.events.emit("file_quarantined", file=file, why=why, **({"copy": False} if kept == "full" else {}))
-    stores.task_queue.discard(path)
+        stores.use.events.emit("file_quarantined", file=file, why=why, **({"copy": False} if kept == "full" else {}))
+    stores.use.task_queue.discard(path)

@@ -7,7 +7,7 @@ The state is in `worker/failed/provider.json`; the rules for it are in `retry.py
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -41,6 +41,17 @@ if TYPE_CHECKING:
 BYTES_PER_TOKEN: Final = 3
 #: Characters of a prompt's line that no summary has by chance.
 _MARK_MIN_CHARS: Final = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelUse:
+    """What the use of the model is recorded in and limited by; *endpoint* says which model it is."""
+
+    task_queue: TaskQueue
+    calls: CallLog
+    config: Config
+    endpoint: Endpoint
+    events: Events
 
 
 def writes_extracts(llm: Llm) -> bool:
@@ -90,75 +101,59 @@ def end_pause(task_queue: TaskQueue) -> bool:
     return state.is_failing
 
 
-def note_result(
-    result: Result,
-    now: datetime,
-    *,
-    task_queue: TaskQueue,
-    calls: CallLog,
-    config: Config,
-    endpoint: Endpoint,
-    events: Events,
-) -> None:
+def note_result(result: Result, now: datetime, use: ModelUse) -> None:
     """
     Add the result's cost to the state. A fault of the provider pauses it and cancels the queue; an answer ends a pause.
 
     The fault number `archive.max_attempts` in a row is a backlog, as that of a group is.
     """
-    if result.extract or writes_extracts(config.llm):
+    if result.extract or writes_extracts(use.config.llm):
         return
+    config, task_queue = use.config, use.task_queue
     now = truncate_to_ms(now)  # the precision of the times in the state
     before = provider_state(task_queue)
     today = local_day(now, config.archive.zone).isoformat()
-    after = with_usage(before, result.usage, today, calls_today(now, task_queue, calls, config))
+    after = with_usage(before, result.usage, today, calls_today(now, use))
     started = from_wire(result.started_at) if result.started_at else None
     if result.reason == "provider":
         archive = config.archive
         waits = (archive.backoff, archive.backlog_interval, archive.jitter)
         after = after_fault(after, started, now, result.error, timedelta(seconds=result.retry_after_s), waits)
-        after = replace(after, server=endpoint.server, key=endpoint.key)
+        after = replace(after, server=use.endpoint.server, key=use.endpoint.key)
         task_queue.cancel_queued()
     elif result.status == "done" or result.reason in {"empty", "refused", "truncated", "vague"}:
         after = after_success(after, started, now)
     if after != before:
         task_queue.note_provider(_wire(after))
-    _tell_pause(after, now, events)
+    _tell_pause(after, now, use.events)
     if before.attempts < after.attempts == config.archive.max_attempts:
-        events.emit("archive_backlog", attempts=after.attempts, why=after.reason)
+        use.events.emit("archive_backlog", attempts=after.attempts, why=after.reason)
 
 
-def calls_today(now: datetime, task_queue: TaskQueue, calls: CallLog, config: Config) -> int:
+def calls_today(now: datetime, use: ModelUse) -> int:
     """Return how many calls the model has had today."""
-    state = provider_state(task_queue)  # keeps the count where .recalld/, and the call log with it, was deleted
-    today = local_day(now, config.archive.zone).isoformat()
-    return max(calls.today(now), state.calls if state.day == today else 0)
+    state = provider_state(use.task_queue)  # keeps the count where .recalld/, and the call log with it, was deleted
+    today = local_day(now, use.config.archive.zone).isoformat()
+    return max(use.calls.today(now), state.calls if state.day == today else 0)
 
 
-def calls_left(
-    now: datetime,
-    in_flight: int,
-    *,
-    task_queue: TaskQueue,
-    calls: CallLog,
-    config: Config,
-    endpoint: Endpoint,
-    events: Events,
-) -> int:
+def calls_left(now: datetime, in_flight: int, use: ModelUse) -> int:
     """
     Return how many more calls may begin now, with about *in_flight* calls not yet answered.
 
-    The pause of another model, server or key than that of *endpoint* ends here. When the day's calls are spent, the queue is
-    cancelled, except for the tasks that a person asked for.
+    The pause of another model, server or key ends here. When the day's calls are spent, the queue is cancelled, except for
+    the tasks that a person asked for.
     """
+    config, task_queue, events = use.config, use.task_queue, use.events
     if writes_extracts(config.llm):
         return config.archive.max_queued
-    spent, most = calls_today(now, task_queue, calls, config), config.llm.max_calls_per_day
+    spent, most = calls_today(now, use), config.llm.max_calls_per_day
     is_spent = spent >= most
     events.transition("calls_spent", is_spent and local_day(now, config.archive.zone).isoformat(), calls=spent)
     if is_spent:
         task_queue.cancel_queued(asked_too=False)  # a worker would only give them back
     state = provider_state(task_queue)
-    if state.is_failing and (state.server, state.key) != (endpoint.server, endpoint.key):
+    if state.is_failing and (state.server, state.key) != (use.endpoint.server, use.endpoint.key):
         events.emit("provider_changed", why=state.reason)
         state = without_fault(state)
         task_queue.note_provider(_wire(state))

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from supervisor.archive.memory_folder import MemoryFolder
     from supervisor.events import Events
     from supervisor.protocol.config import Config
-    from supervisor.protocol.llm import CallLog, Endpoint
     from supervisor.protocol.queue import TaskQueue
+    from supervisor.summaries.llm_state import ModelUse
 
 
 def submit_due(
@@ -40,13 +40,10 @@ def submit_due(
     history: HistoryStore,
     journal: SeenJournal,
     memory: MemoryFolder,
-    task_queue: TaskQueue,
-    calls: CallLog,
-    config: Config,
-    endpoint: Endpoint,
-    events: Events,
+    use: ModelUse,
 ) -> int:
     """Move covered files to originals/, and submit the tasks of the summaries that are due, newest first; returns how many."""
+    task_queue, config, events = use.task_queue, use.config, use.events
     # gather
     # fsck reports a dated file that lost its head: it is no note; and whose words a file missed by the journal has is not known
     files = [file for file in memory.dated() if file.ours == (file.name in journal.names)]
@@ -63,7 +60,7 @@ def submit_due(
     costs = {group: calls_needed(size, config.llm) for group, size in bytes_by_group(due, files).items()}
     in_flight = sum(costs.get(group, 1) for group in active)  # a person may have asked for a group that is not due
     ready = ready[: max(0, config.archive.max_queued - task_queue.queued_count())]
-    left = calls_left(now, in_flight, task_queue=task_queue, calls=calls, config=config, endpoint=endpoint, events=events)
+    left = calls_left(now, in_flight, use)
     ready = _affordable(ready, costs, left)
     # a day that is recent again, since the clock was set back, keeps the wait of its failure
     kept = waiting & {group for f in files if f.name not in named for group in (day(f.day).group, month(f.day).group)}

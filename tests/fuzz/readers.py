@@ -173,12 +173,12 @@ def paused(data: bytes) -> None:
     ws = _workspace("worker/failed/provider.json", data)
     for known in (_RESULT, _FAILED):
         _note(ws, known)
-    calls_left(NOW, 0, task_queue=ws.task_queue, calls=ws.calls, config=ws.config, endpoint=ws.endpoint, events=ws.events)
+    calls_left(NOW, 0, ws.model_use)
     summary_writer(ws.config, ws.failures())
 
 
 def _note(ws: Workspace, result: Result) -> None:
-    note_result(result, NOW, task_queue=ws.task_queue, calls=ws.calls, config=ws.config, endpoint=ws.endpoint, events=ws.events)
+    note_result(result, NOW, ws.model_use)
 
 
 def failure(data: bytes) -> None:
