@@ -89,7 +89,7 @@ def search(
     with _memory(workspace, now) as memory:
         found = memory.find(query, limit)
     if not found.hits:
-        say(_why_empty(found), 0)
+        say(_why_empty(found) if query.strip() else "nothing was asked; give the words to search for.", 0)
     if json:
         show(as_json([_hit(hit) for hit in found.hits]))
     for hit in () if json else found.hits:
