@@ -38,7 +38,8 @@ class Command:
     def __init__(self, root: Path, **environ: str) -> None:
         self.root = root
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("RECALLD_", "PYTHON"))}
-        self.environ = {**kept, "PYTHONPYCACHEPREFIX": _COMPILED, "RECALLD_LANGUAGE": "en", **environ}
+        patient = {"RECALLD_RECALL_TIMEOUT_MS": "60000"}  # a busy machine finds the same
+        self.environ = {**kept, "PYTHONPYCACHEPREFIX": _COMPILED, "RECALLD_LANGUAGE": "en", **patient, **environ}
 
     def start(
         self,

@@ -24,7 +24,7 @@ from supervisor.workspace import open_workspace
 from tests.process.command import Command
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
@@ -96,7 +96,7 @@ def test_append_of_lines_with_a_supervisor_reads_them_itself(recalld):
 
 
 @contextlib.contextmanager
-def ends_before_it_answers(root: Path) -> Iterator[None]:
+def ends_before_it_answers(root: Path, settings: Mapping[str, str]) -> Iterator[None]:
     """A supervisor that does what it is asked, and is gone before it says so."""
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(root / ".recalld" / "socket"))
@@ -108,7 +108,7 @@ def ends_before_it_answers(root: Path) -> Iterator[None]:
                 request = parse_request(line.recv(1 << 16))
                 assert request is not None
                 line.sendall(b"\n")
-                _answer(request, open_workspace(root, {"RECALLD_ARCHIVE_TIMEZONE": "Asia/Shanghai"}, utc_now))
+                _answer(request, open_workspace(root, settings, utc_now))
 
         thread = threading.Thread(target=serve)
         thread.start()
@@ -118,10 +118,11 @@ def ends_before_it_answers(root: Path) -> Iterator[None]:
 
 @pytest.mark.parametrize("more", [[], ["--at", "2026-01-31T09:00:00+08:00"], ["--json"]])
 def test_append_adds_once_though_the_supervisor_ends_before_it_answers(recalld, monkeypatch, more):
-    for name in ("RECALLD_ARCHIVE_TIMEZONE", "RECALLD_LANGUAGE"):
-        monkeypatch.setenv(name, recalld.environ[name])
+    settings = {name: value for name, value in recalld.environ.items() if name.startswith("RECALLD_")}
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
     (recalld.root / ".recalld").mkdir(exist_ok=True)
-    with ends_before_it_answers(recalld.root):
+    with ends_before_it_answers(recalld.root, settings):
         done = recalld("append", "--role", "user", "--text", "-", *more, stdin="榛子")
     stored = json.loads((recalld.root / "history.json").read_text(encoding="utf-8"))
     assert [one["text"] for one in stored] == ["榛子"]

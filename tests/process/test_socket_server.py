@@ -314,7 +314,7 @@ def test_run_answers_no_command_that_changes_the_user(tmp_path):
                 request = {
                     "version": 3,
                     "argv": argv,
-                    "env": {"RECALLD_LANGUAGE": "en"},
+                    "env": {name: value for name, value in recalld.environ.items() if name.startswith("RECALLD_")},
                     "folder": folder_id(str(recalld.root)),
                 }
                 assert json.loads(said(line, json.dumps(request).encode() + b"\n"))["code"] == 64

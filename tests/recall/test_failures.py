@@ -14,7 +14,7 @@ import pytest
 from supervisor.events import EVENTS
 from supervisor.index.engine import Engine
 from supervisor.index.literal import search_files
-from supervisor.protocol.clock import Deadline, within
+from supervisor.protocol.clock import NEVER, Deadline, within
 from supervisor.protocol.disk import RealDisk
 from tests.world import WITHOUT_MODEL, FaultyDisk, message, talk
 
@@ -402,7 +402,7 @@ def test_recall_without_an_index_prefers_the_newest_day(filled):
     filled.settle()
     shutil.rmtree(index_of(filled))
     filled.reopen()
-    found = asks(filled, "nginx 的配置")
+    found = asks(filled, "nginx 的配置", NEVER)
     assert found.hits
     assert found.hits[0].unit.day == max(hit.unit.day for hit in found.hits if hit.unit.day)
 
