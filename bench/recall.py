@@ -5,11 +5,14 @@ How much of the answer stands in what is put before the assistant.
     python bench/recall.py --data DIR [--layout history]    questions with gold messages, one folder of workspaces
     python bench/recall.py --set recall.max_hits=0 --set recall.hit=line
 
-DIR holds `*.questions.jsonl` (qid, dataset, category, ws, question, evidence: lists of ids of which one is enough, asked_at,
-and where the question refers back, before: what was said just before it) and `workspaces/<ws>/history.json`. Layout `files`
+DIR holds `*.jsonl` (qid, dataset, category, ws, question, evidence: lists of ids of which one is enough, asked_at, and where
+the question refers back, before: what was said just before it) and `workspaces/<ws>/history.json`. Layout `files`
 has a plain Markdown file a day and measures the search alone; `history` has recalld archive and roll up everything first. A
 message counts as found when at least 90 % of its characters stand in the block, by runs of ten, white space ignored. Figures
-are means over questions, in percent.
+are means over questions, in percent; the folds are those of every other workspace.
+
+What is put before the assistant where memory has nothing is noise: "blocks" are the questions in a hundred that get any. Those
+without evidence are of that kind (negatives), and so is every fourth question asked in the next workspace of its kind (foreign).
 """
 
 from __future__ import annotations
@@ -40,6 +43,7 @@ HERE = Path(__file__).parent
 BLANK = re.compile(r"\s+")
 RUN = 10
 WHOLE = 0.9
+FOREIGN = 4
 
 
 def share(message: str, block: str) -> float:
@@ -54,9 +58,27 @@ def share(message: str, block: str) -> float:
 
 def questions_of(data: Path, datasets: list[str]) -> list[dict[str, Any]]:
     found = []
-    for path in sorted(data.glob("*.questions.jsonl")):
+    for path in sorted(data.glob("*.jsonl")):
         found += [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     return [one for one in found if not datasets or one["dataset"] in datasets]
+
+
+def foreign_of(questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return every fourth question as it is asked in the next workspace of its kind, where nothing answers it."""
+    kinds: dict[str, list[str]] = defaultdict(list)
+    for name in sorted({one["ws"] for one in questions}):
+        kinds[_kind(name)].append(name)
+    found = []
+    for one in [one for one in questions if one["evidence"]][::FOREIGN]:
+        names = kinds[_kind(one["ws"])]
+        other = names[(names.index(one["ws"]) + 1) % len(names)]
+        if other != one["ws"]:
+            found.append({**one, "dataset": f"foreign {_kind(one['ws'])}", "ws": other, "evidence": []})
+    return found
+
+
+def _kind(workspace: str) -> str:
+    return workspace.rpartition("-")[0]
 
 
 def prepare(history: Path, root: Path, layout: str, zone: ZoneInfo, asked_at: str) -> None:
@@ -87,25 +109,66 @@ def ask(ws: Workspace, question: dict[str, Any], texts: dict[str, str]) -> dict[
     asked = read_input(question["question"], history=ws.history, files=ws.files, paths=ws.paths, zone=ws.zone, events=ws.events)
     block = inject(asked, now, found, config=ws.config, paths=ws.paths, events=ws.events).memory
     bare = BLANK.sub("", block)
+    noise = {"empty": float(not block), "tokens": estimate_tokens(block), "ms": took}
+    if not question["evidence"]:
+        return noise
     shares = [max(share(texts[one], bare) for one in either) for either in question["evidence"]]
     full = [found >= WHOLE for found in shares]
-    return {
-        "full": statistics.mean(full), "all": float(all(full)), "any": float(any(full)), "empty": float(not block),
-        "tokens": estimate_tokens(block), "over": float(estimate_tokens(block) > ws.config.recall.memory_tokens), "ms": took,
-    }  # fmt: skip
+    over = float(estimate_tokens(block) > ws.config.recall.memory_tokens)
+    return {"full": statistics.mean(full), "all": float(all(full)), "any": float(any(full)), "over": over, **noise}
 
 
-def table(rows: list[tuple[dict[str, Any], dict[str, float]]]) -> str:
-    groups: dict[str, list[dict[str, float]]] = defaultdict(list)
-    for question, figures in rows:
-        groups[question["dataset"]].append(figures)
-        groups[f"{question['dataset']} · {question['category']}"].append(figures)
-    lines = ["| questions | n | full | all | any | empty | over | tokens | ms |", "|---|---|---|---|---|---|---|---|---|"]
-    for name in sorted(groups):
-        mean = {figure: statistics.mean(one[figure] for one in groups[name]) for figure in groups[name][0]}
-        percent = " | ".join(f"{100 * mean[figure]:.1f}" for figure in ("full", "all", "any", "empty", "over"))
-        lines.append(f"| {name} | {len(groups[name])} | {percent} | {mean['tokens']:.0f} | {mean['ms']:.1f} |")
+Rows = list[tuple[dict[str, Any], dict[str, float]]]
+
+
+def table(rows: Rows) -> str:
+    """Return a table of what was found, with both folds of the sets, and one of the noise."""
+    kinds: dict[str, list[str]] = defaultdict(list)
+    for name in sorted({question["ws"] for question, _ in rows}):
+        kinds[_kind(name)].append(name)
+    fold_of = {name: n % 2 for names in kinds.values() for n, name in enumerate(names)}
+    found, noise = (
+        _grouped([row for row in rows if row[0]["evidence"]]),
+        _grouped([row for row in rows if not row[0]["evidence"]]),
+    )
+    lines = [
+        "| questions | n | full | folds | all | any | empty | over | tokens | ms |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for name, group in found.items():
+        percent = [f"{100 * _mean(group, figure):.1f}" for figure in ("full", "all", "any", "empty", "over")]
+        halves = [[row for row in group if fold_of[row[0]["ws"]] == fold] for fold in (0, 1)]
+        folds = " / ".join(f"{100 * _mean(half, 'full'):.1f}" for half in halves if half)
+        line = [
+            name,
+            str(len(group)),
+            percent[0],
+            folds,
+            *percent[1:],
+            f"{_mean(group, 'tokens'):.0f}",
+            f"{_mean(group, 'ms'):.1f}",
+        ]
+        lines.append(f"| {' | '.join(line)} |")
+    lines += ["", "| noise | n | blocks | tokens | ms |", "|---|---|---|---|---|"] if noise else []
+    for name, group in noise.items():
+        blocks = f"{100 - 100 * _mean(group, 'empty'):.1f}"
+        lines.append(f"| {name} | {len(group)} | {blocks} | {_mean(group, 'tokens'):.0f} | {_mean(group, 'ms'):.1f} |")
     return "\n".join(lines)
+
+
+def _grouped(rows: Rows) -> dict[str, Rows]:
+    groups: dict[str, Rows] = defaultdict(list)
+    for question, figures in rows:
+        names = {question["dataset"].partition(" ")[0], question["dataset"]}
+        if question["evidence"]:
+            names.add(f"{question['dataset']} · {question['category']}")
+        for name in names:
+            groups[name].append((question, figures))
+    return dict(sorted(groups.items()))
+
+
+def _mean(rows: Rows, figure: str) -> float:
+    return statistics.mean(figures[figure] for _, figures in rows)
 
 
 def main() -> None:
@@ -126,6 +189,7 @@ def main() -> None:
     home = data / "workspaces" if options.data else None
     questions = questions_of(data, options.dataset)
     asked = {one["ws"]: one["asked_at"] for one in questions}
+    questions += foreign_of(questions)
     for layout in layouts if not options.data or options.layout else ("files",):
         root = (options.root or Path(tempfile.mkdtemp(prefix="recall-"))) / layout
         rows = []

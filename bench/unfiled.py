@@ -108,7 +108,7 @@ def hole(history: Path, questions: list[dict[str, Any]]) -> list[tuple[int, str,
 
 
 def the_hole(data: Path, every: int) -> None:
-    questions = questions_of(data, [])[::every]
+    questions = [one for one in questions_of(data, []) if one["evidence"]][::every]
     rows = []
     for name in dict.fromkeys(one["ws"] for one in questions):
         rows += hole(data / "workspaces" / name / "history.json", [one for one in questions if one["ws"] == name])

@@ -7,7 +7,7 @@ import statistics
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from bench.recall import HERE, ask, prepare, questions_of, share
+from bench.recall import HERE, ask, foreign_of, prepare, questions_of, share, table
 from supervisor.protocol.clock import fixed_clock
 from supervisor.workspace import open_workspace
 
@@ -48,3 +48,31 @@ def test_share_measures_how_much_of_a_message_is_in_the_block():
     assert share(text, f"[memory/a.md]{text}") == 1.0
     assert 0.3 < share(text, text[: len(text) // 2]) < 0.9
     assert share(text, "今天的备份成功了，日志没有错误。") == 0.0
+
+
+def test_foreign_questions_are_asked_where_nothing_answers_them():
+    questions = [
+        {"qid": f"{n}", "dataset": "talk", "category": "fact", "ws": ws, "evidence": [["a"]]}
+        for n, ws in enumerate(["anna-0"] * 4 + ["anna-1"] * 4 + ["ben-0"] * 4)
+    ]
+    foreign = foreign_of(questions)
+    assert [(one["qid"], one["ws"], one["dataset"], one["evidence"]) for one in foreign] == [
+        ("0", "anna-1", "foreign anna", []),
+        ("4", "anna-0", "foreign anna", []),  # there is no second ben
+    ]
+
+
+def test_table_shows_both_folds_and_the_noise_beside_recall():
+    found = {"full": 1.0, "all": 1.0, "any": 1.0, "over": 0.0, "empty": 0.0, "tokens": 900, "ms": 3.0}
+    missed = found | {"full": 0.5, "all": 0.0}
+    about = {"dataset": "talk", "category": "fact"}
+    noise = {"dataset": "negatives_zh", "category": "negative", "ws": "talk-0", "evidence": []}
+    rows = [
+        ({**about, "ws": "talk-0", "evidence": [["a"]]}, found),
+        ({**about, "ws": "talk-1", "evidence": [["a"]]}, missed),
+        (noise, {"empty": 1.0, "tokens": 0, "ms": 1.0}),
+        (noise, {"empty": 0.0, "tokens": 700, "ms": 1.0}),
+    ]
+    lines = table(rows).split("\n")
+    assert "| talk | 2 | 75.0 | 100.0 / 50.0 | 50.0 | 100.0 | 0.0 | 0.0 | 900 | 3.0 |" in lines
+    assert lines[-1] == "| negatives_zh | 2 | 50.0 | 350 | 1.0 |"
