@@ -1,10 +1,10 @@
 """
 The memory block: which hits of a search it shows, and how they are written and measured (003, 上下文注入预算).
 
-By default a hit is a source *file* with those of its lines that answer, at most five files, the best first. Within a file lines
-are in the order of time, and a run of neighbours has one tag; the first one names the day. Code and lists are an entry of their
-own, with their lines. `hit = "line"` is 003 to the letter: five lines `[path] text` below `## Memory`. `pack` takes the
-hits once, best first. A line goes in if the whole block, header and tags included, then still has at most the tokens of the
+By default a hit is a source *file* with those of its lines that answer, at most fifteen files, the best first. Within a file
+lines are in the order of time, below one tag that names the day. Code and lists are an entry of their own, with their lines.
+`hit = "line"` with `max_hits = 5` is 003 to the letter: five lines `[path] text` below `## Memory`. `pack` takes the hits
+once, best first. A line goes in if the whole block, header and tags included, then still has at most the tokens of the
 budget; a smaller line may follow a larger one that did not fit. `max_chars` is the clamp of 001: whole snippets while they fit,
 then one cut snippet, then none. `render` writes lines, tags and entries, `text/token_count` says what a text costs.
 """
@@ -58,10 +58,10 @@ _NEXT_SECTION: Final = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockLimits:
-    """What a memory block may hold and how it is written; the defaults are those of 003, except `hit`."""
+    """What a memory block may hold and how it is written; the defaults are those of 003, except `hit` and `max_hits`."""
 
     tokens: int = 2048
-    max_hits: int = 5  # 0: no limit
+    max_hits: int = 15  # 0: no limit
     hit: Literal["file", "line"] = "file"
     line_chars: int = 300  # 0: every message whole, however few then fit
     pinned_tokens: int = 0  # of the first lines of memory.md, beside *tokens*
@@ -221,7 +221,7 @@ class MemoryBlock:
         self._head = f"{HEADER}\n{NOTE[limits.language]}\n" if has_note else f"{HEADER}\n"
         self._size = _Size(token_cost(self._head, limits.cjk_weight), len(self._head))
         self._groups: dict[object, list[_Line]] = {}  # in the order in which they came in
-        self._sources: dict[tuple[str, int, int, date | None], tuple[str, float]] = {}  # with their tokens
+        self._sources: dict[object, tuple[str, float]] = {}  # with their tokens
         self._is_closed = False
         self._pinned_tokens = 0.0
         self._pinned_groups: set[object] = set()  # they have no hit, and count for none
@@ -274,9 +274,9 @@ class MemoryBlock:
         if not self.shown:
             return PackedBlock(left_out=left_out)
         entries = [
-            f"{source}{run[0].text}" if run[0].is_fenced else entry(source, [line.text for line in run]) + "\n"
+            f"{source}{said[0].text}" if said[0].is_fenced else entry(source, [line.text for line in said]) + "\n"
             for lines in self._groups.values()
-            for run, source, _ in self._entries(lines)
+            for said, source, _ in self._entries(lines)
         ]
         hits = sorted(self.shown, key=lambda hit: -hit.score)
         tokens = whole_tokens(self._size.tokens)
@@ -333,28 +333,27 @@ class MemoryBlock:
     def _measure(self, lines: Sequence[_Line]) -> _Size:
         """Return the exact size of the entries of one file."""
         tokens, chars = 0.0, 0
-        for run, source, cost in self._entries(lines):
-            tokens += cost + sum(line.cost.tokens for line in run)
-            chars += len(source) + sum(line.cost.chars for line in run)
-            if not run[0].is_fenced:
-                # subtle: one bar less than lines, but a line break, which costs as many tokens; in characters, a blank more
-                chars += len(" \n") - len(BETWEEN)
+        for said, source, cost in self._entries(lines):
+            tokens += cost + sum(line.cost.tokens for line in said)
+            # subtle: one bar less than lines, but a line break, which costs as many tokens; in characters, a blank more
+            chars += len(source) + sum(line.cost.chars for line in said) + (not said[0].is_fenced) * (len(" \n") - len(BETWEEN))
         return _Size(tokens, chars)
 
     def _entries(self, lines: Sequence[_Line]) -> Iterator[tuple[list[_Line], str, float]]:
-        """Yield the runs of one file, each with what stands before it, the tag and a new day, and the tokens of that."""
+        """Yield the entries of one file: its lines, what stands before them, the tag and a new day, and the tokens of that."""
         before = None
-        for run in _runs(lines):
-            day = run[0].hit.unit.day if self._limits.hit == "file" else None
-            yield run, *self._source(run, None if day == before else day)
+        for runs in _entries_of(lines):
+            day = runs[0][0].hit.unit.day if self._limits.hit == "file" else None
+            yield [line for run in runs for line in run], *self._source(runs, None if day == before else day)
             before = day
 
-    def _source(self, run: Sequence[_Line], day: date | None) -> tuple[str, float]:
-        first = run[0].hit.unit
-        place = first.path, first.start, max(line.hit.unit.end for line in run), day
+    def _source(self, runs: Sequence[Sequence[_Line]], day: date | None) -> tuple[str, float]:
+        first = runs[0][0].hit.unit
+        spans = tuple((run[0].hit.unit.start, max(line.hit.unit.end for line in run)) for run in runs)
+        place = first.path, spans, day
         if place not in self._sources:
             path = first.path if self._limits.names else nameless(first.path)
-            text = tag(path, *place[1:3], lines=self._limits.citations)
+            text = tag(path, spans, lines=self._limits.citations)
             if day:
                 text += f" {day_in_brackets(day, self._limits.language)}"
             self._sources[place] = text, token_cost(text, self._limits.cjk_weight)
@@ -367,17 +366,25 @@ def _min_tokens(text: str, cjk_weight: float) -> float:
     return max(0.0, len(text) - wide) / _CHARS_PER_TOKEN + wide * min(1.0, cjk_weight)
 
 
-def _runs(lines: Sequence[_Line]) -> list[list[_Line]]:
-    """Return the lines of one file in the order of the file, in runs of neighbours."""
-    runs: list[list[_Line]] = []
+def _entries_of(lines: Sequence[_Line]) -> list[list[list[_Line]]]:
+    """Return the entries of one file in the order of the file: of the same day, in runs of neighbours; a fenced line is one."""
+    entries: list[list[list[_Line]]] = []
+    before: _Line | None = None
     for line in sorted(lines, key=lambda line: _place(line.hit.unit)):
-        before = runs[-1][-1] if runs else line
-        is_prose = not (line.is_fenced or before.is_fenced) and line.hit.unit.day == before.hit.unit.day
-        if runs and is_prose and _are_neighbours(before.hit.unit, line.hit.unit):
-            runs[-1].append(line)
+        if not before or not _share_an_entry(before, line):
+            entries.append([[line]])
+        elif _are_neighbours(before.hit.unit, line.hit.unit):
+            entries[-1][-1].append(line)
         else:
-            runs.append([line])
-    return runs
+            entries[-1].append([line])
+        before = line
+    return entries
+
+
+def _share_an_entry(one: _Line, other: _Line) -> bool:
+    """Return whether one tag names both: each unfiled message has its own, which is its id."""
+    is_alone = one.is_fenced or other.is_fenced or one.hit.unit.tier == "unfiled"
+    return not is_alone and one.hit.unit.day == other.hit.unit.day
 
 
 def _place(unit: Passage) -> tuple[float, int, int]:
@@ -386,9 +393,7 @@ def _place(unit: Passage) -> tuple[float, int, int]:
 
 
 def _are_neighbours(one: Passage, other: Passage) -> bool:
-    """Return whether no other message, section or line is between two units of a file; each unfiled message is named alone."""
-    if one.tier == "unfiled":
-        return False
+    """Return whether no other message, section or line is between two units of a file."""
     between = other.start - one.end
     if one.message and other.message:
         return between <= _NEXT_MESSAGE

@@ -156,21 +156,22 @@ def escaped(line: str) -> str:
     return line
 
 
-def tag(path: str, start: int, end: int, *, lines: bool) -> str:
+def tag(path: str, spans: Sequence[tuple[int, int]], *, lines: bool) -> str:
     """
-    Return the source tag, with line numbers or without; a character that would end the tag early is percent-encoded.
+    Return the source tag of these *spans* of lines, with their numbers or without.
 
-    A message that no dated file holds yet has its id, which is encoded already, in place of lines.
+    A character that would end the tag early is percent-encoded. A message that no dated file holds yet has its id, which is
+    encoded already, in place of lines.
 
-    >>> tag("memory/2026-01-28-deploy.md", 4, 6, lines=True), tag("memory.md", 3, 3, lines=True)
-    ('[memory/2026-01-28-deploy.md#L4-L6]', '[memory.md#L3]')
-    >>> tag("history.json#01KB", 1, 1, lines=True)
+    >>> tag("memory/2026-01-28-deploy.md", [(4, 6), (9, 9)], lines=True), tag("memory.md", [(3, 3)], lines=True)
+    ('[memory/2026-01-28-deploy.md#L4-L6,L9]', '[memory.md#L3]')
+    >>> tag("history.json#01KB", [(1, 1)], lines=True)
     '[history.json#01KB]'
     """
     if path.startswith(BY_ID):
         return f"[{path if lines else BY_ID[:-1]}]"
     safe = _NOT_IN_PATH.sub(lambda m: "".join(f"%{byte:02X}" for byte in m[0].encode("utf-8", "surrogatepass")), path)
-    return f"[{safe}{line_marks(start, end) if lines else ''}]"
+    return f"[{safe}{line_marks(spans) if lines else ''}]"
 
 
 def nameless(path: str) -> str:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, datetime  # noqa: TC003 - dataclass fields
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 #: memory.md; a dated file without a covering summary; a message that no dated file holds yet; a summary without a wider one;
 #: a covered file in originals/.
@@ -39,17 +42,17 @@ class Passage:
     @property
     def citation(self) -> str:
         """Where it is, as `get` takes it: "memory.md#L3", "memory/2026-01-28-deploy.md#L4-L6", "history.json#<id>"."""
-        return self.path + (line_marks(self.start, self.end) if self.tier != "unfiled" else "")
+        return self.path + (line_marks([(self.start, self.end)]) if self.tier != "unfiled" else "")
 
 
-def line_marks(start: int, end: int) -> str:
+def line_marks(spans: Sequence[tuple[int, int]]) -> str:
     """
-    Return the lines as a citation has them after the path.
+    Return the lines as a citation has them after the path, in stretches.
 
-    >>> line_marks(3, 3), line_marks(4, 6)
-    ('#L3', '#L4-L6')
+    >>> line_marks([(3, 3)]), line_marks([(4, 6), (9, 9)])
+    ('#L3', '#L4-L6,L9')
     """
-    return f"#L{start}" + (f"-L{end}" if end > start else "")
+    return "#" + ",".join(f"L{start}" + (f"-L{end}" if end > start else "") for start, end in spans)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,9 +41,11 @@ if TYPE_CHECKING:
     from supervisor.query.calendar import Days
     from supervisor.query.parse import Query
 
-#: The most candidates that are scored, and the most words of a question that they are found by: its rarest.
-CANDIDATES: Final = 80
+#: The most candidates that are scored, and the most words that they are found by: the rarest of an input, and of each question
+#: in it.
+CANDIDATES: Final = 200
 _MOST_WORDS: Final = 10
+_WORDS_EACH: Final = 4
 #: Words whose frequencies are cached.
 _KNOWN: Final = 10_000
 #: The weight of the characters of a two-character word that no passage has (拔牙, where 智齿要拔 was said), times their rarity.
@@ -161,7 +163,9 @@ class View:
         """
         weights = {word: query.words[word] * self.corpora[0].idf(word) for word in query.words}
         telling = sorted(query.words, key=lambda word: -weights[word])
-        found = [word for word in telling if self.corpora[-1].frequency(word)][:_MOST_WORDS]
+        found = [word for word in telling if self.corpora[-1].frequency(word)]
+        of_each = [word for asked in query.asked for word in [word for word in found if word in asked][:_WORDS_EACH]]
+        found = list(dict.fromkeys((*found[:_MOST_WORDS], *of_each)))
         words = {word: weights[word] or 1.0 for word in found}
         if query.only_days:
             of_days = self._found({}, query.days, keys)

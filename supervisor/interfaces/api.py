@@ -119,7 +119,7 @@ class Memory:
 
     def get(self, path: str, start: int = 1, lines: int | None = None) -> Lines:
         """
-        Return *lines* lines of a memory file from line *start* on, or those of a citation: "memory/….md#L4-L6".
+        Return *lines* lines of a memory file from line *start* on, or those of a citation: "memory/….md#L4-L6,L9".
 
         The lines of "history.json#<id>" are those of the message with this id, whether a dated file holds it by now or not.
         """

@@ -226,7 +226,7 @@ class Recall(Section):
     min_score: float = real(0.2, "Hits with a lower score are dropped.")
     max_keywords: int = whole(0, "How many words of the input are searched for; 0: all.", seed="6")
     recent_messages: int = whole(5, "How many earlier messages add their words when the input refers back to them.")
-    max_hits: int = whole(5, "The most hits in the memory block; 0: no limit.")
+    max_hits: int = whole(15, "The most hits in the memory block; 0: no limit.", seed="5")
     hit: Literal["file", "line"] = choice(
         "file", "What a hit is: a file with the lines that matter, or one line.", "line", seed="line"
     )
@@ -246,7 +246,7 @@ class Recall(Section):
         seed="never",
     )
     citations: Literal["auto", "on", "off"] = choice(
-        "auto", "Whether line numbers (`#L4-L6`) follow a path. auto: except in groups and with `line`.", "on", "off"
+        "auto", "Whether line numbers (`#L4-L6,L9`) follow a path. auto: except in groups and with `line`.", "on", "off"
     )
     in_groups: Literal["own", "all", "none"] = choice(
         "own", "Which memories are used in a group. own: its own and shared ones; all; none.", "all", "none"

@@ -6,6 +6,7 @@ Only files of memory are read, never through a link and never outside the worksp
 
 from __future__ import annotations
 
+import itertools
 import stat
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -27,7 +28,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """*text* is lines *start* to *end* (1-based, inclusive) of the *total* that the file at *path* has."""
+    """
+    *text* is lines *start* to *end* (1-based, inclusive) of the *total* that the file at *path* has.
+
+    Of a citation with several stretches it is those alone.
+    """
 
     path: str
     start: int
@@ -52,7 +57,7 @@ def read_lines(
     Of a picture or a file of attachments/ one line says what it is and where: programs open it by its path.
 
     The old path of a dated file that has moved to originals/ still finds it: *path_of* returns where the file of a name is. The
-    path may end with the lines of a citation, ``#L4-L6``; "history.json#" and an id are the lines of the text that *of_message*
+    path may end with the lines of a citation, ``#L4-L6,L9``; "history.json#" and an id are the lines of the text that *of_message*
     returns for the id. BadRequest if it is not a memory file or has no such line, NotFound if the file does not exist.
     """
     if start < 1:
@@ -63,12 +68,14 @@ def read_lines(
         text = of_message(path.removeprefix(BY_ID))
         if text is None:
             raise NotFound(path)
-        return _lines(path, text.split("\n"), start, count)
+        return _lines(path, text.split("\n"), [(start, None if count is None else start + count - 1)])
     bare, _, cited = path.partition("#")
     if cited:
         if (start, count) != (1, None):
             raise BadRequest("--from", f"#{cited} says already which lines")
-        start, count = _cited(cited)
+        spans = _cited(cited)
+    else:
+        spans = [(start, None if count is None else start + count - 1)]
     place = _resolve(bare, files, paths, path_of)
     version = files.read_stable(place)
     if version is None:
@@ -78,26 +85,34 @@ def read_lines(
     lines = decoded(version.data).split("\n")
     if lines and not lines[-1]:
         lines.pop()
-    return _lines(paths.relative(place), lines, start, count)
+    return _lines(paths.relative(place), lines, spans)
 
 
-def _lines(path: str, lines: Sequence[str], start: int, count: int | None) -> Lines:
-    if start > max(1, len(lines)):
+def _lines(path: str, lines: Sequence[str], spans: Sequence[tuple[int, int | None]]) -> Lines:
+    """Return the lines of these spans; the last one may end after the file, or (None) with it."""
+    if spans[-1][0] > max(1, len(lines)):
         raise BadRequest("--from", f"{path} has {len(lines)} lines")
-    chosen = lines[start - 1 :] if count is None else lines[start - 1 : start - 1 + count]
-    return Lines(path, start, start - 1 + len(chosen), len(lines), "\n".join(chosen))
+    chosen = [lines[start - 1 : end] for start, end in spans]
+    return Lines(path, spans[0][0], spans[-1][0] - 1 + len(chosen[-1]), len(lines), "\n".join(itertools.chain(*chosen)))
 
 
-def _cited(text: str) -> tuple[int, int]:
-    """Return start and count of "L4-L6" or "L4"."""
-    first, _, last = text.replace("L", "").partition("-")
-    try:
-        start, end = int(first), int(last or first)
-    except ValueError:
-        raise BadRequest("path", f"#{text} is no citation; it looks like #L4-L6") from None
-    if end < start:
-        raise BadRequest("path", f"#{text} ends before it begins; it looks like #L4-L6")
-    return start, end - start + 1
+def _cited(text: str) -> list[tuple[int, int | None]]:
+    """Return the spans of "L4-L6,L9" or "L4", which follow one another."""
+    spans: list[tuple[int, int | None]] = []
+    before = 0
+    for part in text.replace("L", "").split(","):
+        first, _, last = part.partition("-")
+        try:
+            start, end = int(first), int(last or first)
+        except ValueError:
+            raise BadRequest("path", f"#{text} is no citation; it looks like #L4-L6,L9") from None
+        if end < start:
+            raise BadRequest("path", f"#{text} ends before it begins; it looks like #L4-L6,L9")
+        if start <= before:
+            raise BadRequest("path", f"#{text} goes back; it looks like #L4-L6,L9")
+        spans.append((start, end))
+        before = end
+    return spans
 
 
 def _resolve(path: str, files: Files, paths: WorkspacePaths, path_of: Callable[[str], Path]) -> Path:

@@ -33,7 +33,7 @@ LIMITS = st.builds(
     cjk_weight=st.sampled_from((0.5, 1.0, 2.0)),
     language=st.sampled_from(("zh", "en")),
 )
-ENTRY = re.compile(r"\[([^\[\]\n#]*)(?:#L(\d+)(?:-L(\d+))?)?\]\s.*", re.DOTALL)
+ENTRY = re.compile(r"\[([^\[\]\n#]*)(?:#(L\d+(?:-L\d+)?(?:,L\d+(?:-L\d+)?)*))?\]\s.*", re.DOTALL)
 
 
 def body(text: str) -> list[str]:
@@ -73,14 +73,12 @@ def test_memory_block_is_empty_without_hits():
 def test_memory_block_orders_files_by_best_hit_and_lines_by_position():
     hits = [hit(5, "乙二", "b.md", 20), hit(9, "甲二", "a.md", 30), hit(3, "甲一", "a.md", 10), hit(8, "乙一", "b.md", 40)]
     assert body(pack(hits, [], ZH).text) == [
-        f"[a.md#L10] {DAY} user: 甲一",
-        "[a.md#L30] user: 甲二",
-        f"[b.md#L20] {DAY} user: 乙二",
-        "[b.md#L40] user: 乙一",
+        f"[a.md#L10,L30] {DAY} user: 甲一 | user: 甲二",
+        f"[b.md#L20,L40] {DAY} user: 乙二 | user: 乙一",
     ]
 
 
-def test_memory_block_merges_adjacent_hits_under_one_tag():
+def test_memory_block_has_one_tag_a_file_with_its_stretches_of_lines():
     hits = [
         hit(5, "花生过敏", start=4),
         hit(9, "记住了", start=5, role="assistant"),
@@ -88,16 +86,15 @@ def test_memory_block_merges_adjacent_hits_under_one_tag():
         hit(2, "别的", start=8),
     ]
     assert body(pack(hits, [], ZH).text) == [
-        f"[memory/2026-01-28-allergy.md#L4-L6] {DAY} user: 花生过敏 | assistant: 记住了 | user: 还有虾",
-        "[memory/2026-01-28-allergy.md#L8] user: 别的",
+        f"[memory/2026-01-28-allergy.md#L4-L6,L8] {DAY} user: 花生过敏 | assistant: 记住了 | user: 还有虾 | user: 别的",
     ]
 
 
-@pytest.mark.parametrize(("start", "entries"), [(9, 1), (10, 1), (14, 2)])
-def test_memory_block_merges_messages_across_their_metadata_lines(start, entries):
+@pytest.mark.parametrize(("start", "lines"), [(9, "L4-L9"), (10, "L4-L10"), (14, "L4,L14")])
+def test_memory_block_merges_messages_across_their_metadata_lines(start, lines):
     """Words, blank, comment, time, blank, words; one message left out makes it ten lines."""
     hits = [hit(5, "花生过敏", start=4, message="m1"), hit(4, "还有虾", start=start, message="m2")]
-    assert pack(hits, [], ZH).entries == entries
+    assert f"#{lines}]" in pack(hits, [], ZH).text
 
 
 def test_memory_block_merges_only_summary_sections_across_a_blank_line():
@@ -105,8 +102,8 @@ def test_memory_block_merges_only_summary_sections_across_a_blank_line():
         hit(5, "## 饮食 花生过敏", start=4, end=6, tier="summary"),
         hit(4, "## 部署 超时", start=8, end=9, tier="summary"),
     ]
-    assert pack(sections, [], ZH).entries == 1
-    assert pack([hit(5, "花生过敏", start=4), hit(4, "还有虾", start=6)], [], ZH).entries == 2
+    assert "#L4-L9]" in pack(sections, [], ZH).text
+    assert "#L4,L6]" in pack([hit(5, "花生过敏", start=4), hit(4, "还有虾", start=6)], [], ZH).text
 
 
 def test_memory_block_tag_covers_all_lines_of_a_merged_entry():
@@ -116,17 +113,17 @@ def test_memory_block_tag_covers_all_lines_of_a_merged_entry():
     ]
 
 
-def test_memory_block_shows_five_files_or_all_with_a_limit_of_zero():
-    hits = [hit(20 - n, f"第 {n} 个文件里的花生", f"memory/{n}.md") for n in range(8)]
-    block = pack(hits, [], ZH)
-    assert [one.unit.path for one in block.shown] == [f"memory/{n}.md" for n in range(5)]
-    assert [(one.unit.path, why) for one, why in block.left_out] == [(f"memory/{n}.md", "files") for n in (5, 6, 7)]
-    assert len(pack(hits, [], replace(ZH, max_hits=0)).shown) == 8
+def test_memory_block_shows_fifteen_files_five_by_003_or_all_by_zero():
+    hits = [hit(20 - n, f"第 {n} 个文件里的花生", f"memory/{n}.md") for n in range(18)]
+    for limits, count in ((ZH, 15), (replace(ZH, max_hits=5), 5), (replace(ZH, max_hits=0), 18)):
+        block = pack(hits, [], limits)
+        assert [one.unit.path for one in block.shown] == [f"memory/{n}.md" for n in range(count)]
+        assert [(one.unit.path, why) for one, why in block.left_out] == [(f"memory/{n}.md", "files") for n in range(count, 18)]
 
 
 def test_memory_block_adds_hits_of_shown_files_after_the_file_limit():
     hits = [*(hit(20 - n, f"文件 {n}", f"memory/{n}.md") for n in range(6)), hit(1, "第一个文件的另一行", "memory/0.md", 50)]
-    assert "第一个文件的另一行" in pack(hits, [], ZH).text
+    assert "第一个文件的另一行" in pack(hits, [], replace(ZH, max_hits=5)).text
 
 
 def test_memory_block_prefers_a_file_with_several_good_hits():
@@ -150,7 +147,7 @@ def test_memory_block_uses_another_file_if_no_hit_of_the_best_fits():
 
 def test_memory_block_line_mode_shows_five_lines_of_300_characters():
     hits = many(8, "memory/2026-01-28-a.md", "花生" * 400 + "{}", every=1)
-    block = pack(hits[::-1], [], replace(ZH, hit="line"))
+    block = pack(hits[::-1], [], replace(ZH, hit="line", max_hits=5))
     assert block.entries == len(block.shown) == 5
     assert [one.unit.start for one in block.shown] == [4, 5, 6, 7, 8]
     assert all(line.count("花生") == 150 and line.endswith("…[truncated]") for line in body(block.text))
@@ -164,9 +161,11 @@ def test_memory_block_skips_a_long_hit_and_keeps_a_shorter_one():
     assert [(one.unit.start, why) for one, why in block.left_out] == [(10, "tokens")]
 
 
-@pytest.mark.parametrize(("tokens", "files"), [(2048, 1), (2048, 5), (1000, 3), (500, 1)])
+@pytest.mark.parametrize(("tokens", "files"), [(2048, 2), (2048, 5), (1000, 3), (500, 1)])
 def test_memory_block_fills_the_token_budget(tokens, files):
-    hits = [one for n in range(files) for one in many(60, f"memory/2026-01-2{n}-a.md")]
+    hits = [
+        one for n in range(files) for one in many(60, f"memory/2026-01-2{n}-a.md", f"{n}" + "第 {} 次说到花生过敏，医生让带药")
+    ]
     block = pack(hits, [], replace(ZH, tokens=tokens))
     smallest = 24 + 18 + 15  # a tag, a line of these, and the day of another file
     assert tokens - smallest <= block.tokens <= tokens
@@ -205,10 +204,10 @@ def test_memory_block_is_empty_when_the_budget_is_too_small():
 
 def test_memory_block_max_chars_truncates_one_hit_and_drops_the_rest():
     hits = [hit(9 - n, f"{n}：" + "花生过敏要带药" * 10, start=4 + 5 * n) for n in range(5)]
-    block = pack(hits, [], replace(ZH, max_chars=380))
+    block = pack(hits, [], replace(ZH, max_chars=320))
     lines = body(block.text)
-    assert len(block.text) <= 380
-    assert [line.endswith("[truncated]") for line in lines] == [False, False, True]
+    assert len(block.text) <= 320
+    assert [line.endswith("[truncated]") for line in lines[0].split(" | ")] == [False, False, True]
     assert [why for _, why in block.left_out] == ["characters"] * 2
 
 
@@ -269,8 +268,9 @@ def test_memory_block_keeps_every_limit_for_any_hits(hits, terms, limits):
         path = unquote(found[1], errors="surrogatepass")
         assert path in {one.unit.path for one in hits}
         if limits.citations:
-            assert (path, int(found[2])) in places
-            assert (path, int(found[3] or found[2])) in ends
+            for first, _, last in (span.partition("-") for span in found[2].replace("L", "").split(",")):
+                assert (path, int(first)) in places
+                assert (path, int(last or first)) in ends
     groups = {one.unit.path if limits.hit == "file" else (one.unit.path, one.unit.start, one.unit.end) for one in block.shown}
     assert not limits.max_hits or len(groups) <= limits.max_hits
 

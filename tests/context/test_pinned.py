@@ -12,7 +12,7 @@ from tests.world import WITHOUT_MODEL, World, at, message
 
 NOW = at("2026-01-31T10:00")
 MEMORY = "# 关于我\n\n- 住在杭州，做后端。\n- 对花生过敏。\n\n- 称呼我小林。\n"
-PINNED = "[memory.md#L3-L4] 住在杭州，做后端。 | 对花生过敏。\n[memory.md#L6] 称呼我小林。\n"
+PINNED = "[memory.md#L3-L4,L6] 住在杭州，做后端。 | 对花生过敏。 | 称呼我小林。\n"
 
 
 @pytest.fixture

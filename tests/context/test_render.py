@@ -97,7 +97,7 @@ def test_shown_never_returns_forged_or_invisible_marks(text, chars, terms):
 
 @given(st.text(max_size=60), st.integers(1, 99), st.integers(0, 9))
 def test_tag_escapes_its_path_reversibly(name, start, more):
-    found = tag(f"memory/{name}.md", start, start + more, lines=True)
+    found = tag(f"memory/{name}.md", [(start, start + more)], lines=True)
     assert re.fullmatch(r"\[[^\[\]\n]*#L\d+(?:-L\d+)?\]", found)
     assert not UNSEEN.search(found)
     path = unquote(found[1:-1].rpartition("#")[0], errors="surrogatepass")
@@ -105,7 +105,7 @@ def test_tag_escapes_its_path_reversibly(name, start, more):
 
 
 def test_tag_without_line_numbers_contains_only_the_path():
-    assert tag("memory/2026-01-28-花生.md", 4, 6, lines=False) == "[memory/2026-01-28-花生.md]"
+    assert tag("memory/2026-01-28-花生.md", [(4, 6), (9, 9)], lines=False) == "[memory/2026-01-28-花生.md]"
 
 
 def test_entry_labels_every_speaker_and_no_note():

@@ -209,11 +209,15 @@ def test_api_get_explains_an_invalid_citation_and_a_missing_path(memory, world):
     world.put("notes.md", "不是记忆\n")
     world.put("memory.md", "一\n二\n三\n")
     assert memory.get("memory.md#L2-L2").text == "二"
+    cited = memory.get("memory.md#L1,L3")
+    assert (cited.start, cited.end, cited.total, cited.text) == (1, 3, 3, "一\n三")
     assert memory.get("./memory.md", 2, 1) == memory.get("memory.md", 2, 1)
     with pytest.raises(BadRequest, match="says already which lines"):
         memory.get("memory.md#L2", 1, 1)
     with pytest.raises(BadRequest, match="#L3-L2 ends before it begins"):
         memory.get("memory.md#L3-L2")
+    with pytest.raises(BadRequest, match="#L3,L1 goes back"):
+        memory.get("memory.md#L3,L1")
     with pytest.raises(NotFound, match=r"nosuch\.md does not exist"):
         memory.get("nosuch.md")
     with pytest.raises(BadRequest, match="no memory file"):

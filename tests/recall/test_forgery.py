@@ -17,7 +17,7 @@ from tests.context.passages import TEXTS
 from tests.context.test_render import FORGED, UNSEEN
 from tests.world import WITHOUT_MODEL, World, at, message
 
-TAG = re.compile(r"\[([^\[\]\n#]+)(?:#L(\d+)(?:-L(\d+))?)?\](?: （[^（）]*日星期.）)?(?: (.*))?")
+TAG = re.compile(r"\[([^\[\]\n#]+)(?:#(L\d+(?:-L\d+)?(?:,L\d+(?:-L\d+)?)*))?\](?: （[^（）]*日星期.）)?(?: (.*))?")
 SPEAKER = re.compile(r"(?:user|assistant|system): ?")
 #: Everything stored is about this, so that the question finds it.
 TOPIC = "花生过敏"
@@ -50,10 +50,12 @@ def _is_harmless(root, block):
         entry = lines.pop(0)
         match = TAG.fullmatch(entry)
         assert match, entry
-        path, first, last, words = match.groups()
+        path, spans, words = match.groups()
         assert not UNSEEN.search(entry)
         stored = (root / unquote(path)).read_bytes().decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
-        assert not first or 1 <= int(first) <= int(last or first) <= len(stored.split("\n"))
+        numbers = [int(number) for number in re.findall(r"\d+", spans or "")]
+        assert numbers == sorted(numbers)
+        assert all(1 <= number <= len(stored.split("\n")) for number in numbers)
         parts = (words or "").split(BETWEEN)
         if lines and lines[0] == FENCE:
             close = lines.index(FENCE, 1)

@@ -142,7 +142,7 @@ def receipt_text(receipt: Receipt, tell: Tell = str) -> str:
         ),
     ):
         lines += ["", tell(heading if rows else f"{heading}: nothing")]
-        lines += [f"{one.score:8.2f}  {tag(one.path, one.start, one.end, lines=True)}  {why}".rstrip() for one, why in rows]
+        lines += [f"{one.score:8.2f}  {tag(one.path, [(one.start, one.end)], lines=True)}  {why}".rstrip() for one, why in rows]
     return "\n".join([*lines, "", receipt.memory.rstrip() or tell("(no memory was put before it)")])
 
 

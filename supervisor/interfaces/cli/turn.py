@@ -98,7 +98,7 @@ def search(
 
 
 def get(
-    path: Annotated[str, typer.Argument(help="memory/2026-01-28-deploy.md, with or without #L4-L6")],
+    path: Annotated[str, typer.Argument(help="memory/2026-01-28-deploy.md, with or without #L4-L6,L9")],
     start: Annotated[int, typer.Option("--from", help="first line, from 1")] = 1,
     lines: Annotated[int | None, typer.Option("--lines", help="how many")] = None,
     workspace: Folder = None,
