@@ -12,7 +12,7 @@ import json
 import math
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from supervisor.context.history_window import MESSAGE_TOKENS, Budgets, Window, WindowLimits, WindowMessage, share, window
 from supervisor.context.memory_block import BlockLimits, PackedBlock, pack
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from supervisor.context.receipts import ReceiptStore
     from supervisor.context.render import Language
     from supervisor.events import Events
-    from supervisor.index.hit import Passage
+    from supervisor.index.hit import Miss, Passage
     from supervisor.protocol.config import Config
     from supervisor.protocol.files import Files
     from supervisor.protocol.message import History
@@ -297,6 +297,7 @@ def _receipt(
         how=result.how,
         files=result.files,
         ms=_finite(result.ms),
+        miss=_miss(result.miss) if result.miss else {},
         candidates=tuple(sorted(candidates, key=lambda one: (not one.shown, -one.score))),
         memory=memory.text,
         history=tuple({"id": o.id, "role": o.role, "content": o.text, "whole": o.is_whole} for o in history.said),
@@ -318,6 +319,12 @@ def _candidate(hit: Hit, why: str) -> Candidate:
         shown=not why,
         why=why,
     )
+
+
+def _miss(miss: Miss) -> dict[str, Any]:
+    """Return why nothing was found, as the receipt has it."""
+    nearest = miss.nearest.unit.citation if miss.nearest else ""
+    return {"nearest": nearest, "share": _finite(miss.share), "lacks": list(miss.lacks), "nowhere": list(miss.nowhere)}
 
 
 def _finite(number: float) -> float:

@@ -31,8 +31,8 @@ class Candidate:
     """
     A passage to be scored: the term numbers of its *words* and of those that each wider field adds; its words as *text*.
 
-    *lengths* are the numbers of words of the fields, narrower ones included; *group* is its day or file; *source* identifies
-    the passage.
+    *lengths* are the numbers of words of the fields, narrower ones included; *group* is its day or file; *asks*: it ends
+    in a question; *source* identifies the passage.
     """
 
     words: tuple[bytes, ...]
@@ -41,6 +41,7 @@ class Candidate:
     group: str
     day: date | None
     role: str
+    asks: bool
     source: Any
 
 

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 #: Characters of one passage that are searched: a message of megabytes must not delay the others.
 _MOST_CHARS: Final = 50_000
+#: The end of a message that asks.
+_ASKS: Final = ("?", "？")
 #: Roles that a question may ask for.
 _ROLES: Final = frozenset({"user", "assistant"})
 
@@ -66,14 +68,15 @@ class Document:
         """The document as bytes, which `candidate` reads: a line of plain fields, term numbers, words, the passage."""
         text = " ".join(self.words[0]).encode("utf-8", "surrogatepass")
         role = self.passage.role if self.passage.role in _ROLES else ""
-        head = "\x1f".join((self.group, self.key, str(self.day), role, str(len(text)), *map(str, self.lengths)))
+        asks = str(int(self.passage.text.rstrip().endswith(_ASKS)))
+        head = "\x1f".join((self.group, self.key, str(self.day), role, asks, str(len(text)), *map(str, self.lengths)))
         return b"".join((head.encode(), b"\n", *map(term_numbers, self.words), text, encode_passage(self.passage)))
 
 
 def candidate(stored: bytes) -> Candidate:
     """Return what scoring needs of a stored document; its source is (key, bytes for `decode_passage`)."""
     head, _, rest = stored.partition(b"\n")
-    group, key, day, role, size, *counts = head.decode().split("\x1f")
+    group, key, day, role, asks, size, *counts = head.decode().split("\x1f")
     lengths = [int(count) for count in counts]
     ends = [0, *(4 * length for length in lengths)]
     text = ends[-1] + int(size)
@@ -84,6 +87,7 @@ def candidate(stored: bytes) -> Candidate:
         group=group,
         day=date.fromordinal(int(day)) if day != "0" else None,
         role=role,
+        asks=asks == "1",
         source=(key, rest[text:]),
     )
 

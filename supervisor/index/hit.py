@@ -64,6 +64,25 @@ class Hit:
     because: tuple[str, ...] = ()  # "words: 备份, nas", "day 2026-01-28", "role assistant", "window", "literal"
 
 
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """Why memory has nothing to say to a request: what came nearest (None: nothing did), and what of its words is where."""
+
+    nearest: Hit | None = None
+    share: float = 0.0  # of the rarity that a passage needs: with 1.0 it is let through (index/gate)
+    lacks: tuple[str, ...] = ()  # the words that the nearest passage does not have, but another one has
+    nowhere: tuple[str, ...] = ()  # the words that no passage has
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the index answers: the hits; without hits, the words that passed the gate but are everywhere, or why none did."""
+
+    hits: tuple[Hit, ...] = ()  # best first
+    passed: tuple[str, ...] = ()
+    miss: Miss | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
     """The hits for a question, and how they were found; without hits, *how* is the reason."""
@@ -74,5 +93,6 @@ class SearchResult:
     files: int = 0  # that were searched
     pinned: tuple[Passage, ...] = ()  # the first lines of memory.md, for the turn of an input, whatever was found
     unfiled: int = 0  # messages that were searched beside them, which no file holds yet
+    miss: Miss | None = None  # why nothing was found, where the gate stopped it
     how: str = "none"  # the backend that scored, or "literal"; "none": nothing was found, "failed": nothing could be
     ms: float = 0.0  # milliseconds that it took

@@ -18,6 +18,7 @@ from supervisor.index.commit import Changes, Inventory, commit, difference, diff
 from supervisor.index.documents import documents
 from supervisor.index.engine import VERSION as SCHEMA
 from supervisor.index.engine import Engine
+from supervisor.index.hit import Answer
 from supervisor.index.manifest import Manifest
 from supervisor.index.overlay import NOTHING
 from supervisor.index.scan import rescan, scan
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from supervisor.archive.coverage import ExistingSummary
     from supervisor.archive.memory_folder import MemoryFolder
     from supervisor.index.documents import Document
-    from supervisor.index.hit import Hit, Tier
+    from supervisor.index.hit import Tier
     from supervisor.index.manifest import Record
     from supervisor.index.overlay import Overlay
     from supervisor.index.scan import Scan
@@ -272,9 +273,9 @@ class Index:
         share: float = 0.0,
         deadline: Deadline = NEVER,
         unfiled: Overlay = NOTHING,
-    ) -> list[Hit]:
+    ) -> Answer:
         """
-        Return the hits, best first; equal scores in the order of tiers of 003, then the newest first.
+        Return the hits, best first, or why there are none; equal scores in the order of tiers of 003, then the newest first.
 
         The messages *unfiled* are searched with the files, as one memory. Each group of *tiers* (None: all) follows the one
         before, with at most *limit* hits. Hits below the score *least*, or
@@ -287,13 +288,14 @@ class Index:
         view = self._with_unfiled(unfiled)
         try:
             refuse_truncated(self._files.disk, view)
-            found = view.found(query, tiers, limit, least, share)
+            found, verdict = view.answer(query, tiers, limit, least, share)
             if changed := self._changed(view, found):
                 self._hold(rescan(self._files, self._paths, view.manifest.files, changed), deadline)
                 view = self._with_unfiled(unfiled)
-                found = view.found(query, tiers, limit, least, share)
+                found, verdict = view.answer(query, tiers, limit, least, share)
                 changed = self._changed(view, found)
-            return [view.hit(query, one, path) for one, path in found if path not in changed]
+            hits = tuple(view.hit(query, one, path) for one, path in found if path not in changed)
+            return Answer(hits) if hits else view.without_hits(query, verdict)
         except BadFile:
             self._damaged = view.commit
             raise

@@ -13,6 +13,7 @@ import os
 import re
 import subprocess
 from dataclasses import replace
+from datetime import date
 from typing import TYPE_CHECKING, Final
 
 from supervisor.index.documents import chunk_file
@@ -88,6 +89,16 @@ def search_files(
 def hits_of(passages: Iterable[Passage], wanted: Sequence[str]) -> list[Hit]:
     """Return the passages that contain one of *wanted*, ignoring case."""
     return [Hit(one, 0.0, ("literal",)) for one in passages if any(part in one.text.casefold() for part in wanted)]
+
+
+def newest_and_fullest(hits: Iterable[Hit], wanted: Sequence[str]) -> list[Hit]:
+    """Return the hits with most of the words *wanted* first, and of equal ones the newest; what has no day holds today."""
+
+    def key(hit: Hit) -> tuple[int, int, int]:
+        text, day = hit.unit.text.casefold(), hit.unit.day or date.max
+        return (-sum(word in text for word in wanted), -day.toordinal(), -hit.unit.start)
+
+    return sorted(hits, key=key)
 
 
 def _may_hold(data: bytes, wanted: Sequence[str]) -> bool:

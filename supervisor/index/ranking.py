@@ -9,14 +9,15 @@ the day, the first words of a message, the days that the question names, and the
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import TYPE_CHECKING, Final
 
 from supervisor.index.bm25 import TermCounts
+from supervisor.index.gate import gate_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from datetime import date
 
     from supervisor.index.bm25 import Candidate, Corpus
     from supervisor.query.calendar import Days
@@ -35,10 +36,16 @@ _FIRST_WORTH: Final = 0.2
 _DAY_WORTH: Final = 0.2
 _NAMED_WORTH: Final = 0.8
 _ROLE_WORTH: Final = 0.3
-#: One of the best answers, of so many, must have this share of the weight of the question's heaviest words, of so many, in
-#: its own words: an everyday word beside six that nobody ever used is no answer. No measured answer is lost.
-_HEAVIEST: Final = 6
-_MIN_ANSWERED: Final = 0.14
+#: What an everyday word of the language loses of its weight; a message that ends in a question, of its score; and an answer of
+#: the assistant, where a question about the user asks for nobody's words.
+_EVERYDAY_LOSS: Final = 0.5
+_ASKS_LOSS: Final = 0.2
+_NOT_OWN_LOSS: Final = 0.3
+#: What a passage of another day is worth that names the day that is asked for; and the share of the best score from which
+#: answers with the same words may contradict one another: the newest goes first.
+_ABOUT_A_DAY: Final = 0.5
+_ALIKE: Final = 0.8
+#: How many of the best answers are looked at, whether one of them has enough of what the request is about.
 _LOOKED_AT: Final = 20
 #: The bonus of a named span by its length in days: a day says more than a year. All passages of a short span are candidates,
 #: of a longer one those with the words; the longest are no answer by themselves: 写一首关于秋天的诗.
@@ -47,6 +54,18 @@ _LONG: Final = 45
 _STRETCHES: Final = ((SHORT, 1.0), (_LONG, 0.5), (10**6, 0.25))
 #: A message shortly after a named day is often about it: days after, share of the bonus.
 AFTER: Final = ((2, 0.5), (6, 0.3))
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the gate says of the best answers: the one that comes nearest to the request, and its share of what it needs."""
+
+    nearest: Scored | None = None
+    share: float = 0.0
+    words: tuple[str, ...] = ()  # of the request, in the nearest
+    lacks: tuple[str, ...] = ()  # the others that memory has, and those that it has not
+    nowhere: tuple[str, ...] = ()
+    is_open: bool = False
 
 
 @dataclass(slots=True)
@@ -65,12 +84,14 @@ def own_words(words: Iterable[str], candidate: Candidate) -> list[str]:
 
 
 def rank(query: Query, candidates: Sequence[Candidate], corpora: Sequence[Corpus], k1: float, b: float) -> list[Scored]:
-    """Return the candidates that answer, best first, equal ones in the given order; all if only days are asked for."""
+    """Return the candidates with a score, best first, equal ones in the given order; all if only days are asked for."""
     if not candidates:
         return []
     if query.only_days:
-        return [Scored(candidate, 1.0, [f"day {candidate.day}"]) for candidate in candidates]
+        found = [Scored(one, 1.0 if _is_of(query, one) else _ABOUT_A_DAY, [f"day {one.day}"]) for one in candidates]
+        return sorted(found, key=lambda one: -one.score)
     counted = TermCounts(candidates, corpora, k1, b)
+    query = replace(query, words=_weighed(query))
     best = max(counted.scores(query.words)) or 1.0
     scores = _scores(query, candidates, counted, corpora[0], best)
     of_day: dict[str, float] = {}
@@ -83,15 +104,55 @@ def rank(query: Query, candidates: Sequence[Candidate], corpora: Sequence[Corpus
         if one.score > 0:
             found.append(one)
     found.sort(key=lambda one: -one.score)
-    is_dated = any(days.length <= _LONG for days in query.days) and not query.is_now
-    return found if is_dated or _is_answered(query, found[:_LOOKED_AT], corpora[0]) else []
+    return _newest_first(query, found) if query.is_own else found
 
 
-def _is_answered(query: Query, best: Sequence[Scored], corpus: Corpus) -> bool:
-    """Tell whether one of the best answers has enough of the question's words to be about it."""
-    weights = {word: counts * corpus.weight(word) for word, counts in query.words.items()}
-    asked = sum(sorted(weights.values(), reverse=True)[:_HEAVIEST])
-    return any(sum(weights[word] for word in own_words(weights, one.candidate)) >= _MIN_ANSWERED * asked for one in best)
+def _is_of(query: Query, candidate: Candidate) -> bool:
+    return candidate.day is not None and any(candidate.day in days for days in query.days)
+
+
+def _newest_first(query: Query, found: list[Scored]) -> list[Scored]:
+    """Return the answers with those that say the same of the question, and nearly as much, in turn from the newest on."""
+    alike: dict[tuple[str, ...], list[int]] = {}
+    for n, one in enumerate(found):
+        if one.score < _ALIKE * found[0].score:
+            break
+        if one.candidate.day and (words := tuple(own_words(query.words, one.candidate))):
+            alike.setdefault(words, []).append(n)
+    for places in alike.values():
+        scores = [found[n].score for n in places]
+        newest = sorted((found[n] for n in places), key=lambda one: one.candidate.day or date.min, reverse=True)
+        for n, one, score in zip(places, newest, scores, strict=True):
+            one.score = score
+            found[n] = one
+    return found
+
+
+def _weighed(query: Query) -> dict[str, float]:
+    """Return the words with their weights, an everyday word of the language with half of it."""
+    return {word: counts * (1 - _EVERYDAY_LOSS * (1 - query.rarity.get(word, 1.0))) for word, counts in query.words.items()}
+
+
+def verdict(query: Query, best: Sequence[Scored], corpus: Corpus) -> Verdict:
+    """Return what the gate says of the *best* answers; who names a day of memory needs no word of it."""
+
+    def is_there(word: str) -> bool:
+        return bool(corpus.frequency(word))
+
+    gate = gate_of(query, is_there)
+    shares = [(gate.share(own_words(gate.worth, one.candidate)), one) for one in best[:_LOOKED_AT]]
+    share, nearest = max(shares, key=lambda found: found[0], default=(0.0, None))
+    words = own_words(gate.worth, nearest.candidate) if nearest else []
+    others = [word for word in gate.worth if word not in words]
+    is_dated = any(days.length <= SHORT for days in query.days) and not query.is_now
+    return Verdict(
+        nearest,
+        share,
+        tuple(words),
+        tuple(filter(is_there, others)),
+        tuple(word for word in others if not is_there(word)),
+        nearest is not None and (query.only_days or is_dated or share >= 1.0),
+    )
 
 
 def _add_bonuses(one: Scored, query: Query, best: float) -> None:
@@ -107,6 +168,10 @@ def _add_bonuses(one: Scored, query: Query, best: float) -> None:
     if one.score and query.role and query.role == candidate.role:
         one.score += _ROLE_WORTH * best
         one.because.append(f"role {query.role}")
+    if candidate.asks:
+        one.score *= 1 - _ASKS_LOSS
+    if query.is_own and not query.role and candidate.role == "assistant":
+        one.score *= 1 - _NOT_OWN_LOSS
 
 
 def _nearness(days: Days, day: date) -> float:

@@ -20,13 +20,15 @@ from supervisor.index.bm25 import CONTEXT_WIDTHS, Corpus
 from supervisor.index.commit import differing
 from supervisor.index.documents import decode_passage
 from supervisor.index.engine import Engine
-from supervisor.index.hit import Hit
+from supervisor.index.hit import Answer, Hit, Miss
 from supervisor.index.manifest import Manifest, parse_manifest
 from supervisor.index.overlay import Overlay, OverlayGroup, overlay_group
-from supervisor.index.ranking import Scored, own_words, rank
+from supervisor.index.ranking import Scored, Verdict, own_words, rank, verdict
 from supervisor.protocol.errors import BadFile, SupervisorError
 from supervisor.protocol.lenient_json import parse_json
+from supervisor.query.dates import spans
 from supervisor.text.tokenizer import tokens
+from supervisor.text.word_frequency import rarity_asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -117,21 +119,28 @@ class View:
             self._places[path] = root / path
         return self._places[path]
 
-    def found(
+    def answer(
         self, query: Query, tiers: Sequence[Collection[Tier] | None], limit: int, least: float, share: float
-    ) -> list[tuple[Scored, str]]:
-        """Return the ranked passages of each group of *tiers* in turn; *share* refers to the best passage of all."""
+    ) -> tuple[list[tuple[Scored, str]], Verdict]:
+        """
+        Return the ranked passages of each group of *tiers* in turn, each with its path, and what the gate says of the best.
+
+        *share* refers to the best passage of all.
+        """
         found: list[tuple[Scored, str]] = []
+        said = Verdict()
         for some in tiers:
             floor = max(least, share * found[0][0].score) if found else least
-            found += self.ranked(query, some, limit, floor, share)
-        return found
+            more, of_tiers = self.ranked(query, some, limit, floor, share)
+            found += more
+            said = max(said, of_tiers, key=lambda one: (one.is_open, one.share))
+        return found, said
 
     def ranked(
         self, query: Query, tiers: Collection[Tier] | None, limit: int, least: float, share: float
-    ) -> list[tuple[Scored, str]]:
+    ) -> tuple[list[tuple[Scored, str]], Verdict]:
         """
-        Return at most *limit* passages of *tiers* (None: all), each with its path, best first.
+        Return at most *limit* passages of *tiers* (None: all), each with its path, best first; none if the gate stops them.
 
         Equal scores are in the order of tiers of 003, then the newest first. Passages below the score *least*, or below this
         *share* of the best, are dropped.
@@ -139,14 +148,17 @@ class View:
         paths, held = self.paths, self._of_tier
         keys = frozenset().union(*(held.get(tier, frozenset()) for tier in tiers)) if tiers is not None else paths.keys()
         if not keys:
-            return []
+            return [], Verdict()
         query = self._in_characters(query)
         offered = self._offered(query, None if len(keys) == len(paths) else keys)
         known = [(one, paths[one.source[0]]) for one in offered if one.source[0] in keys]
         known.sort(key=lambda one: (_ORDER[self._tier(one[1])], -(one[0].day.toordinal() if one[0].day else 0)))
         best = rank(query, [one for one, _ in known], self.corpora, self.k1, self.b)
-        floor = max(least, share * best[0].score) if best else 0.0
-        return [(one, paths[one.candidate.source[0]]) for one in best[:limit] if one.score >= floor]
+        said = verdict(query, best, self.corpora[0])
+        if not said.is_open:
+            return [], said
+        floor = max(least, share * best[0].score)
+        return [(one, paths[one.candidate.source[0]]) for one in best[:limit] if one.score >= floor], said
 
     def hit(self, query: Query, one: Scored, path: str) -> Hit:
         """Return the passage as a hit, with the reasons of its score."""
@@ -155,11 +167,20 @@ class View:
         passage = decode_passage(one.candidate.source[1], path, self._tier(path))
         return Hit(passage, round(one.score, 4), (why, *one.because))
 
+    def without_hits(self, query: Query, said: Verdict) -> Answer:
+        """Return the answer without hits: the words that are everywhere, or why the gate stopped what came nearest."""
+        if said.is_open:
+            corpus = self.corpora[0]
+            return Answer(passed=tuple(word for word in said.words if 2 * corpus.frequency(word) > corpus.size))
+        one = said.nearest
+        nearest = self.hit(query, one, self.paths[one.candidate.source[0]]) if one else None
+        return Answer(miss=Miss(nearest, round(said.share, 2), said.lacks, said.nowhere))
+
     def _offered(self, query: Query, keys: Collection[str] | None) -> list[Candidate]:
         """
-        Return the candidates; if the question asks only for days, the passages of those days.
+        Return the candidates.
 
-        If there are none, the passages that name the day themselves: 12月24日 may be in the future.
+        If the question asks only for days, they are the passages of those days, then others that name such a day.
         """
         weights = {word: query.words[word] * self.corpora[0].idf(word) for word in query.words}
         telling = sorted(query.words, key=lambda word: -weights[word])
@@ -170,10 +191,20 @@ class View:
         if query.only_days:
             of_days = self._found({}, query.days, keys)
             there = [one for one in of_days if one.day and any(one.day in days for days in query.days)]
-            return there or [
-                one for one in self._found(words, (), keys) if len(own_words(query.words, one)) == len(query.words) > 1
+            numbers = [word for word in query.words if word.isdigit()]
+            return there + [
+                one
+                for one in (self._found(words, (), keys) if numbers else ())
+                if one not in there and len(own_words(numbers, one)) == len(numbers) and self._names_a_day_of(query, one)
             ]
         return self._found(words, query.days, keys)
+
+    def _names_a_day_of(self, query: Query, one: Candidate) -> bool:
+        """Tell whether the words of the passage name a day of the question, in whatever year: it may have been ahead then."""
+        text = decode_passage(one.source[1], "", "dated").text
+        asked = {(days.first.month, days.first.day) for days in query.days if days.length == 1}
+        named = spans(text, one.day) if one.day else ()
+        return any((span.days.first.month, span.days.first.day) in asked and span.days.length == 1 for span in named)
 
     def _in_characters(self, query: Query) -> Query:
         """Return the query with the single characters of its two-character Chinese words that no passage has."""
@@ -186,7 +217,8 @@ class View:
             for char in tokens(" ".join(word))
             if char not in query.words and corpus.frequency(char)
         }
-        return replace(query, words={**query.words, **more}) if more else query
+        rarity = {char: rarity_asked(char) for char in more}
+        return replace(query, words={**query.words, **more}, rarity={**query.rarity, **rarity}) if more else query
 
     def _found(self, words: Mapping[str, float], days: Sequence[Days], keys: Collection[str] | None) -> list[Candidate]:
         """Return the candidates of the engine, except for groups of the overlay, those of the overlay, and the unfiled ones."""

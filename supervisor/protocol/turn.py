@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.protocol.clock import from_wire, to_wire
@@ -61,6 +61,7 @@ class Receipt:
     files: int = 0
     ms: float = 0.0
     candidates: tuple[Candidate, ...] = ()
+    miss: Mapping[str, Any] = field(default_factory=dict)  # why nothing was found: {nearest, share, lacks, nowhere}
     memory: str = ""
     history: tuple[Mapping[str, Any], ...] = ()  # {id, role, content, whole}
     messages: tuple[Mapping[str, str], ...] = ()  # chat-completions
@@ -137,10 +138,10 @@ def _candidate(found: Mapping[str, Any]) -> Candidate:
 
 
 def _known(kind: type, found: Mapping[str, Any]) -> dict[str, Any]:
-    known = {field.name: found[field.name] for field in fields(kind) if field.name in found}
-    for field in fields(kind):
-        if field.name in known and not _CHECKS.get(str(field.type), lambda _: True)(known[field.name]):
-            raise TypeError(field.name)
+    known = {one.name: found[one.name] for one in fields(kind) if one.name in found}
+    for one in fields(kind):
+        if one.name in known and not _CHECKS.get(str(one.type), lambda _: True)(known[one.name]):
+            raise TypeError(one.name)
     return known
 
 

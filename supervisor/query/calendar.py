@@ -33,7 +33,10 @@ class Days:
 
 
 #: Parts of a month by their first and last day; 31 means the last day of the month.
-PARTS: Final = {"early": (1, 10), "mid": (11, 20), "late": (21, 31), "begin": (1, 7), "end": (25, 31), "whole": (1, 31)}
+PARTS: Final = {
+    "early": (1, 10), "mid": (11, 20), "late": (21, 31), "begin": (1, 7), "end": (25, 31), "whole": (1, 31),
+    "second week": (8, 14), "third week": (15, 21), "fourth week": (22, 28),
+}  # fmt: skip
 #: Seasons by their first month, on the northern hemisphere.
 SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "winter": 12}
 #: Holidays of the solar calendar by first and last day. Those of the lunar one (春节, 中秋) are only found as words.

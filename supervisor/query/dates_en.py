@@ -61,6 +61,9 @@ _PART: Final = {
     "middle": "mid",
     "end": "end",
     "first week": "begin",
+    "second week": "second week",
+    "third week": "third week",
+    "fourth week": "fourth week",
     "last week": "end",
     "whole": "whole",
 }
@@ -74,7 +77,9 @@ _DAY: Final = r"(?P<day>[0-3]?[0-9])(?:st|nd|rd|th)?\b(?![:.]?[0-9])"
 _YEAR: Final = r"(?:,?\s*(?:of\s+)?(?P<year>(?:19|20)[0-9]{2}))?\b"
 _WEEKDAY: Final = r"(?P<weekday>mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?\b"
 _SEASON: Final = "(?P<season>spring|summer|autumn|fall|winter)"
-_OF: Final = r"(?:(?P<part>early|mid|late|beginning|start|middle|end|first week|last week)(?:[\s-]+(?:of|in))?[\s-]+)"
+_OF: Final = (
+    r"(?:(?P<part>early|mid|late|beginning|start|middle|end|(?:first|second|third|fourth|last) week)(?:[\s-]+(?:of|in))?[\s-]+)"
+)
 
 
 def _month(text: str) -> int:

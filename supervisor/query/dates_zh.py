@@ -38,6 +38,7 @@ _N: Final = "(?:[0-9]{1,2}|[一二两三四五六七八九十廿]{1,3})"
 _YEAR: Final = "(?P<year>(?:[0-9]{4}|[〇零一二三四五六七八九]{4})年|今年|去年|前年|大前年)的?"
 _YEARS_BACK: Final = {"今年": 0, "去年": 1, "前年": 2, "大前年": 3}
 _PART: Final = {"初": "begin", "上旬": "early", "中旬": "mid", "中": "mid", "下旬": "late", "底": "end", "末": "end"}
+_WEEK_PART: Final = {"一": "begin", "二": "second week", "三": "third week", "四": "fourth week", "最后": "end"}
 _SEASON: Final = {"春": "spring", "夏": "summer", "秋": "autumn", "冬": "winter"}
 _DAY: Final = {"今": 0, "昨": 1, "前": 2, "大前": 3}
 _WEEKS: Final = {"上上": 2, "上": 1, "这": 0, "本": 0, "": None}
@@ -97,6 +98,11 @@ def _none(_match: re.Match[str], _today: date) -> Days | None:
 def _month(match: re.Match[str], today: date) -> Days | None:
     year, month = _year(match, today), number(match["month"])
     part = _PART.get(match["part"] or "", "whole")
+    return month_of(year, month, part) if year is not None else latest_month(month, today, part)
+
+
+def _week_of_month(match: re.Match[str], today: date) -> Days | None:
+    year, month, part = _year(match, today), number(match["month"]), _WEEK_PART[match["part"]]
     return month_of(year, month, part) if year is not None else latest_month(month, today, part)
 
 
@@ -187,6 +193,12 @@ RULES: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Days |
     (re.compile(f"(?:{_YEAR})?(?P<month>{_N})月份?(?P<day>{_N})[日号]?(?:到|至|[-~—]+)(?P<to>{_N})[日号](?!线)"), _day),
     (re.compile(f"(?:{_YEAR})?(?P<month>{_N})月份?(?P<day>{_N})[日号](?!线)"), _day),
     (re.compile(f"(?:{_YEAR})?(?P<month>{_N})月(?P<day>[0-9]{{1,2}})(?![0-9.:个多几万元块次点斤%]|[a-z])"), _day),
+    (
+        re.compile(
+            f"(?:{_YEAR})?(?<![0-9个])(?P<month>{_N})月份?的?(?:第(?=[一二三四])|(?=最后))(?P<part>[一二三四]|最后)一?{_WEEK}"
+        ),
+        _week_of_month,
+    ),
     (
         re.compile(f"(?:{_YEAR})?(?<![0-9个])(?P<month>{_N})月(?:份|(?P<part>初|上旬|中旬|下旬|底|末|中(?!国)))?(?!饼|亮|球)"),
         _month,

@@ -20,7 +20,7 @@ from supervisor.query.calendar import Days
 from supervisor.query.dates import spans
 from supervisor.text.small_talk import is_chitchat, is_small_talk
 from supervisor.text.tokenizer import tokens
-from supervisor.text.word_frequency import rarity
+from supervisor.text.word_frequency import rarity_asked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -54,9 +54,9 @@ _ENGLISH: Final = re.compile(
     rf"(?:{_ORDER}{_WHAT})?|^{_ORDER}{_WHAT}|\b(?:please|thanks|thank you)\W*$",
     re.IGNORECASE,
 )
-#: The words that ask which day or time it is, or was.
+#: The words that ask what was on a day, or which day or time it is.
 _WHICH: Final = re.compile(
-    r"几月几[号日]|几[号点月]|多少号|(?:星期|礼拜|周)几|哪一?[天日]|什么日子|日期"
+    r"发生|\bhappen\w*|几月几[号日]|几[号点月]|多少号|(?:星期|礼拜|周)几|哪一?[天日]|什么日子|日期"
     r"|\b(?:what|which)(?:'s| is)? (?:the )?(?:day|date|time)\b|\bthe date\b",
     re.IGNORECASE,
 )
@@ -92,7 +92,7 @@ def weight_terms(sentence: str, dates: Sequence[Span]) -> dict[str, float]:
 
 def asks_which_day(text: str) -> bool:
     """Tell whether the text asks for a date or time: 今天几号, "what day is it"."""
-    return bool(_WHICH.search(text))
+    return bool(_WHICH.search(text)) and not asks_what_happened(text)
 
 
 def asks_what_happened(text: str) -> bool:
@@ -123,6 +123,9 @@ _FEW: Final = 3
 _MOST_ASKED: Final = 6
 #: Only this many characters of an input are read: a longer one is a document.
 _MOST_CHARS: Final = 4_000
+#: A clause with the mark that ends it; the rarity from which a word says what a text is about.
+_CLAUSE: Final = re.compile(r"[^,，、。.！!？?;；~～…\n]+[,，、。.！!？?;；~～…\n]*")
+_TELLING: Final = 0.5
 _SENTENCE: Final = re.compile(r"[^。！？!?\n]+[。！？!?\n]*")
 _ASKS: Final = re.compile(r"[?？][\s!！」』”\"')）]*$")
 _BACK: Final = re.compile(
@@ -131,8 +134,8 @@ _BACK: Final = re.compile(
     re.IGNORECASE,
 )
 _PERSON: Final = re.compile(r"\b(?:he|she|him|her|them|they)\b", re.IGNORECASE)
-#: A capitalised word inside the question is probably the name of "she".
-_NAMED: Final = re.compile(r"(?<=\s)(?!I\b)[A-Z]\w+")
+#: A capitalised word inside a sentence is probably a name: of "she", or of what the question is about.
+_NAMED: Final = re.compile(r"(?<=[\w,;:]\s)(?!I\b)[A-Z][\w'’-]+")
 _THEIRS: Final = r"推荐|建议|告诉|提到|提过|介绍|教|提供|回答|说"
 _YOU: Final = re.compile(
     rf"你.{{0,12}}(?:{_THEIRS})|\byou\b.{{0,25}}\b(?:recommend|suggest|others|tell|said|say|mention|advise|give|gave|offer|propose)"
@@ -143,6 +146,22 @@ _I: Final = re.compile(
     rf"我.{{0,12}}(?:向|和|给|跟|对)你.{{0,4}}(?:{_THEIRS}|分享)|\bI\b.{{0,20}}\b(?:recommend|mention|others|suggest|said)\w*",
     re.IGNORECASE,
 )
+#: Who says my, 我 or 来着 asks about what has been: of themselves, of us. Who wants something, 帮我 or "I'd like", does not;
+#: nor who asks for advice, "what should I do" or 怎么办: it is about what nobody has said yet.
+_OWN: Final = re.compile(
+    r"\b(?:my|mine|our|ours|I|we|remember|remind)\b|我们?的|(?<![帮给替让教为请叫])我(?!想(?!起|不)|要|需|该|应|能|可|怎|如|来|先|问)"
+    r"|来着|记得|上次|[说提聊讲]过",
+    re.IGNORECASE,
+)
+_WANTS: Final = re.compile(
+    r"\b(?:I|we)(?:'d\b| (?:need|want|would|wish|wonder|could|can|can't|should|must|have to|know|think|mean)\b)", re.IGNORECASE
+)
+_ADVICE: Final = re.compile(
+    r"\b(?:how|what|where|which|who|whom) (?:else )?(?:can|could|should|would|to|must|may)\b|\bhow do (?:I|we)\b"
+    r"|\b(?:should|may|can|could|am) (?:I|we)\b|\b(?:tips|advice|ideas|suggestions)\b|\bwhat (?:helps|happens|now)\b"
+    r"|怎么办|[怎如][么何样](?:救|弄|处理|解决|才能|选|治|修)|能[^，。？?]{0,6}吗|[有啥么][好]?(?:办法|建议|主意)|点子|该(?:怎|打|找|选|去|不该)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,18 +169,21 @@ class Query:
     """
     What a question asks for.
 
-    *words* have their weights (at most 1), in the order of the input; *days* are those that it names; *role* is "assistant" or
-    "user" if it asks for the words of one of them; *text* is the input itself; *asked* are the words of each sentence that
-    asks. *only_days*: it asks for what happened on its days and nothing else; *is_now*: today is the only day it names, and
-    it does not ask what happened ("what's the weather today").
+    *words* have their weights (at most 1), in the order of the input; *rarity* is that of each in the language, of a name 1.0;
+    *days* are those that it names; *role* is "assistant" or "user" if it asks for the words of one of them; *text* is the input
+    itself; *asked* are the words of each sentence that asks. *is_own*: it is about the user, or about what was said.
+    *only_days*: it asks for what happened on its days and nothing else; *is_now*: today is the only day it names, and it does
+    not ask what happened ("what's the weather today").
     """
 
     words: Mapping[str, float]
+    rarity: Mapping[str, float] = field(default_factory=dict)
     days: tuple[Days, ...] = ()
     role: str = ""
     text: str = ""
     refers_back: bool = field(default=False)
     asked: tuple[tuple[str, ...], ...] = ()
+    is_own: bool = False
     only_days: bool = False
     is_now: bool = False
 
@@ -178,7 +200,7 @@ def parse_query(question: str, today: date, recent: Sequence[str] = (), most: in
     If there are more words, the rarest are kept. A greeting or thanks asks for nothing.
     """
     question = question[:_MOST_CHARS]
-    if is_small_talk(question):
+    if is_small_talk(question) or _is_chatter(question):
         return Query({})
     asking, others = _parts(unicodedata.normalize("NFKC", question))
     text = " ".join(asking)
@@ -187,7 +209,7 @@ def parse_query(question: str, today: date, recent: Sequence[str] = (), most: in
     asked = [weight_terms(sentence, dates) for sentence, dates in zip(asking, named, strict=True)]
     words = {word: max(weights.get(word, 0.0) for weights in asked) for weights in asked for word in weights}
     only_days = bool(days) and max(words.values(), default=0.0) < 1.0
-    if only_days and asks_which_day(text) and not asks_what_happened(text):
+    if only_days and asks_which_day(text):
         return Query({})
     for sentence in others:
         words |= {word: _OTHER_WEIGHT for word in tokens(sentence) if word not in words}
@@ -199,11 +221,29 @@ def parse_query(question: str, today: date, recent: Sequence[str] = (), most: in
     only_days = only_days and not before
     words |= before
     if 0 < most < len(words):
-        rarest = set(sorted(words, key=lambda word: (-words[word], -rarity(word)))[:most])
+        rarest = set(sorted(words, key=lambda word: (-words[word], -rarity_asked(word)))[:most])
         words = {word: counts for word, counts in words.items() if word in rarest}
     each = tuple(filter(None, (tuple(word for word in sentence if word in words) for sentence in asked[-_MOST_ASKED:])))
     is_now = bool(days) and all(span == Days(today, today) for span in days) and not asks_what_happened(text)
-    return Query(words, days, _role(text), question, back, each, only_days, is_now and not only_days)
+    names = {token for name in _NAMED.findall(question) for token in tokens(name)}
+    rarity = {word: 1.0 if word in names else rarity_asked(word) for word in words}
+    role = _role(text)
+    is_own = bool(role or (_OWN.search(_WANTS.sub(" ", question)) and not _ADVICE.search(question)))
+    return Query(words, rarity, days, role, question, back, each, is_own, only_days, is_now and not only_days)
+
+
+def _is_chatter(question: str) -> bool:
+    """
+    Tell whether a courtesy has only everyday words beside it, and asks nothing with them.
+
+    >>> [_is_chatter(text) for text in ("thanks, that's all for now", "晚安，明天见", "thanks! where do I live?")]
+    [True, True, False]
+    """
+    clauses = [clause for clause in _CLAUSE.findall(question) if clause.strip()]
+    rest = [clause for clause in clauses if not is_small_talk(clause)]
+    if len(rest) == len(clauses):
+        return False
+    return all(rarity_asked(word) < _TELLING and not _ASKS.search(clause) for clause in rest for word in tokens(clause))
 
 
 def refers_back(question: str, words: int) -> bool:
@@ -230,7 +270,7 @@ def _parts(question: str) -> tuple[list[str], list[str]]:
 def _telling(recent: Sequence[str]) -> list[str]:
     """Return the rarest words of the messages before; of equal ones the latest first."""
     found = dict.fromkeys(word for text in reversed(recent) if not is_chitchat(text) for word in tokens(text[:_MOST_CHARS]))
-    return sorted(found, key=lambda word: -rarity(word))[:_MAX_BEFORE]
+    return sorted(found, key=lambda word: -rarity_asked(word))[:_MAX_BEFORE]
 
 
 def _role(question: str) -> str:

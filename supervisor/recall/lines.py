@@ -57,8 +57,9 @@ def read_lines(
     Of a picture or a file of attachments/ one line says what it is and where: programs open it by its path.
 
     The old path of a dated file that has moved to originals/ still finds it: *path_of* returns where the file of a name is. The
-    path may end with the lines of a citation, ``#L4-L6,L9``; "history.json#" and an id are the lines of the text that *of_message*
-    returns for the id. BadRequest if it is not a memory file or has no such line, NotFound if the file does not exist.
+    path may end with the lines of a citation, ``#L4-L6,L9``; "history.json#" and an id are the lines of the text that
+    *of_message* returns for the id. BadRequest if it is not a memory file or has no such line, NotFound if the file does not
+    exist.
     """
     if start < 1:
         raise BadRequest("--from", "lines count from 1")

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from supervisor.index.chunking import chunk_note
-from supervisor.index.hit import SearchResult
-from supervisor.index.literal import hits_of, literal_terms, search_files
+from supervisor.index.gate import gate_of
+from supervisor.index.hit import Answer, SearchResult
+from supervisor.index.literal import hits_of, literal_terms, newest_and_fullest, search_files
 from supervisor.index.scan import PATIENCE_S, long_term_name
 from supervisor.protocol.clock import local_day, within
 from supervisor.protocol.errors import BadFile, as_supervisor_error
@@ -47,7 +48,7 @@ _LITERAL_LIMIT: Final = 20
 #: Bytes of memory.md that are read as its first lines: more than the largest budget takes.
 _PINNED_BYTES: Final = 64_000
 #: A hit that scores less than this share of the best one is noise.
-MIN_SHARE: Final = 0.1
+MIN_SHARE: Final = 0.2
 _ORDINARY: Final[tuple[Tier, ...]] = ("long_term", "dated", "unfiled", "summary")
 #: The groups of tiers that are searched one after the other, by `[recall] originals`; None is all tiers at once.
 _TIERS: Final[Mapping[str, tuple[tuple[Tier, ...] | None, ...]]] = {
@@ -95,7 +96,8 @@ class Searcher:
         search.attempt(self.reranker.backend, None)
         deadline = deadline or within(self.settings.timeout_ms / 1000)
         unfiled = search.attempt(lambda: search.unfiled(question if is_input else "", now, deadline), UnfiledPassages())
-        hits: list[Hit] = search.attempt(lambda: search.by_terms(query, deadline, unfiled), [])
+        answer = search.attempt(lambda: search.by_terms(query, deadline, unfiled), Answer())
+        hits = list(answer.hits)
         how = "bm25" if hits else "none"
         reranked = search.attempt(lambda: self.reranker.rerank(question, hits, deadline), None)
         if reranked:
@@ -103,7 +105,7 @@ class Searcher:
             hits = sorted(reranked, key=lambda hit: self.settings.originals == "fallback" and hit.unit.tier == "original")
             how = self.settings.backend
         if not hits:
-            hits = search.attempt(lambda: search.literally(query, deadline, unfiled), [])
+            hits = search.attempt(lambda: search.literally(query, answer.passed, deadline, unfiled), [])
             how = "literal" if hits else "none"
         nothing: tuple[Passage, ...] = ()
         pinned = search.attempt(lambda: _first_lines(self.files, self.paths), nothing) if is_input else nothing
@@ -114,6 +116,7 @@ class Searcher:
             dates=tuple(days.label for days in query.days),
             files=self.index.file_count,
             pinned=pinned,
+            miss=None if hits else answer.miss,
             unfiled=len(unfiled.passages) - unfiled.left,
             how="failed" if search.faults and not hits else how,
             ms=round((time.perf_counter() - began) * 1000, 3),
@@ -184,45 +187,58 @@ class _Search:
             self.faults.append(f"{found.left} messages that are not filed yet could not be searched: time was up")
         return found
 
-    def by_terms(self, query: Query, deadline: Deadline, unfiled: UnfiledPassages) -> list[Hit]:
-        """Return the hits of the index; if it is damaged, those of the files held in memory until it is rebuilt."""
+    def by_terms(self, query: Query, deadline: Deadline, unfiled: UnfiledPassages) -> Answer:
+        """Return what the index answers; if it is damaged, what the files held in memory do until it is rebuilt."""
         if query.is_empty:
-            return []
+            return Answer()
         try:
-            hits = self._indexed(query, deadline, unfiled)
+            answer = self._indexed(query, deadline, unfiled)
         except BadFile as error:
             self.of.report_damage(error)
-            hits = self._indexed(query, deadline, unfiled)
+            answer = self._indexed(query, deadline, unfiled)
         if self.of.index.left:
             self.faults.append("not all changed files could be searched: time was up, or there are too many")
-        return hits
+        return answer
 
-    def _indexed(self, query: Query, deadline: Deadline, unfiled: UnfiledPassages) -> list[Hit]:
-        """Return the hits of the index, the originals as `[recall] originals` says."""
+    def _indexed(self, query: Query, deadline: Deadline, unfiled: UnfiledPassages) -> Answer:
+        """Return what the index answers, with the originals as `[recall] originals` says."""
         # a message that is no longer unfiled is in a file that may be too new for the index
         self.of.index.hold_missing(self.of.unfiled.written_names, deadline)
         settings, tiers = self.of.settings, _TIERS[self.of.settings.originals]
         return self.of.index.search(query, LIMIT, tiers, settings.min_score, MIN_SHARE, deadline, unfiled.overlay)
 
-    def literally(self, query: Query, deadline: Deadline, unfiled: UnfiledPassages) -> list[Hit]:
-        """Return the passages that contain a part of the question which the index has not as a word."""
+    def literally(self, query: Query, passed: Sequence[str], deadline: Deadline, unfiled: UnfiledPassages) -> list[Hit]:
+        """
+        Return the newest passages with the words that *passed* the gate but are everywhere, so that no score tells them apart.
+
+        Without such words, those that contain a part of the question which the index has not as a word. What the gate stops is
+        not found in this way either.
+        """
         index = self.of.index
 
         def is_known(run: str) -> bool:
             return index.is_readable and any(index.frequency(word) for word in tokens(run))
 
-        wanted = literal_terms(query.text, is_known)
+        wanted = list(passed) or literal_terms(query.text, is_known)
         if all(len(word) == 1 and not word.isascii() for word in query.words):
             wanted += [word for word in query.words if not is_known(word)]  # a part of another word there: 猫 of 猫叫
         if not index.is_readable:
             wanted += [part for word in query.words for part in literal_terms(word, is_known) if part not in wanted]
         if not wanted:
             return []
+        gate = gate_of(query, is_known)
+
+        def is_answer(hit: Hit) -> bool:
+            there = {*tokens(hit.unit.text)}
+            text = hit.unit.text.casefold()
+            return gate.share(word for word in gate.worth if word in there or word in text) >= 1.0
+
         records = index.records()
         hits = search_files(self.of.files, self.of.paths, records, wanted, _LITERAL_LIMIT, self.of.zone, deadline)
         if deadline.is_over:
             self.faults.append("time was up before all files were searched")
-        return hits + hits_of(unfiled.passages, wanted)[-_LITERAL_LIMIT:]
+        hits = [*filter(is_answer, hits + hits_of(unfiled.passages, wanted)[-_LITERAL_LIMIT:])]
+        return newest_and_fullest(hits, wanted) if passed else hits
 
     def emit_events(self, hits: int) -> None:
         """Emit an event for each lasting fault that has begun or ended with this search."""

@@ -29,6 +29,9 @@ GREETINGS: Final = (
     "你好", "您好", "你们好", "大家好", "早安", "早上好", "上午好", "中午好", "下午好", "晚上好", "晚安", "早", "再见",
     "拜拜", "在吗", "在不在", "嗨", "哈喽", "hello", "hi", "hey", "good morning", "good afternoon", "good evening",
     "good night", "bye", "goodbye", "see you", "thank you", "there", "so much", "very much", "a lot", "everyone",
+    "no worries", "no problem", "never mind", "sounds good", "take care", "have a great day", "have a nice day", "haha", "lol",
+    "you're welcome", "well done", "good job", "great", "perfect",
+    "辛苦", "辛苦了", "不客气", "没事", "没关系", "不着急", "太好了", "太棒了",
 )  # fmt: skip
 
 #: The most characters of chit-chat, after folding; document 000.

@@ -29,7 +29,7 @@ CHINESE: Final[frozenset[str]] = frozenset(
     嘿 呵 么 没 没有 不 不是 会 能 能够 可以 可能 应该 要 想 想要 请 请问 一下 一个 一些 一点 一种 有点 有些 所 等 等等
     已 已经 曾 曾经 正在 正 将 刚 刚刚 刚才 仍 仍然 就是 还是 还有 也是 只是 而是 于是 然后 接着 其实 比如 例如 只 仅
     仅仅 真 真的 非常 特别 十分 一样 一直 一定 起来 下来 出来 上 下 里 时候 时 之后 以后 之前 以前 个 们 罢 哎 呗 咯 嘞
-    喽 一 说 好 来 去 做 看 多
+    喽 一 说 好 来 去 做 看 多 月 日
     """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
 )
 
@@ -48,7 +48,7 @@ ENGLISH: Final[frozenset[str]] = frozenset(
 
 
 #: Stored in every index; an index with another version of the tokens has to be rebuilt.
-VERSION: Final = 4
+VERSION: Final = 5
 
 #: Han characters with 々 and 〇, for use in a character class.
 HAN: Final = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"

@@ -2,7 +2,8 @@
 How rare a word is in general text: a rare word in a day's messages tells what the day was about.
 
 Chinese words are rated by jieba's dictionary, English words by their rank among the 6,000 most common (data/english.txt, most
-common first; its source and licence are in THIRD_PARTY.md). Everyday words of chat count as common in any case.
+common first). Everyday words of chat count as common in any case. A search must not wait for jieba's dictionary: for the words
+of a question data/chinese.txt says how rare each is, to a hundredth. THIRD_PARTY.md has source and licence of both files.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ _TELLING: Final = 0.6
 #: Zipf's law: the word of rank r occurs about 100,000 / r times in a million words.
 _ZIPF: Final = 100_000.0
 _HAN: Final = re.compile(f"[{HAN}]")
+#: A number of so many digits is as rare as a name; of Latin letters so few are no name, but part of one, or an abbreviation.
+_DIGITS: Final = 4
+_SHORT: Final = 3
 #: Words that are more common in conversation than in the texts behind the two lists.
 _CHAT: Final = frozenset(
     """
@@ -51,11 +55,30 @@ def rarity(token: str) -> float:
     """
     if token in _chat():
         return 0.0
-    if len(token) > 1 and _HAN.match(token) and not han_frequency(token):
+    if not _HAN.match(token):
+        return _scaled(_ZIPF / _ranks().get(token, _ZIPF))
+    if len(token) > 1 and not han_frequency(token):
         return _GUESSED
-    per_million = han_frequency(token) if _HAN.match(token) else _ZIPF / _ranks().get(token, _ZIPF)
-    scale = math.log(_COMMON / max(per_million, _RAREST)) / math.log(_COMMON / _RAREST)
-    return min(1.0, max(0.0, scale))
+    return _scaled(han_frequency(token))
+
+
+def rarity_asked(token: str) -> float:
+    """
+    Return the rarity of a token of a question, without jieba's dictionary; of a number, by its digits.
+
+    >>> rarity_asked("喜欢") < rarity_asked("家电") < rarity_asked("青霉素")
+    True
+    >>> rarity_asked("7"), rarity_asked("4386"), rarity_asked("gpt")
+    (0.25, 1.0, 1.0)
+    """
+    if not _HAN.match(token):
+        is_code = token.isascii() and (token.isdigit() or len(token) < _SHORT)
+        return min(rarity(token), len(token) / _DIGITS) if is_code else rarity(token)
+    return 0.0 if token in _chat() else _of_chinese().get(token, 1.0)
+
+
+def _scaled(per_million: float) -> float:
+    return min(1.0, max(0.0, math.log(_COMMON / max(per_million, _RAREST)) / math.log(_COMMON / _RAREST)))
 
 
 def telling_words(text: str) -> set[str]:
@@ -86,6 +109,13 @@ def _ranks() -> dict[str, int]:
     for rank, word in enumerate(words, 1):
         ranks.setdefault(stem(word), rank)
     return ranks
+
+
+@cache
+def _of_chinese() -> dict[str, float]:
+    """Return the rarity of each Chinese word that occurs once in a million."""
+    lines = (Path(__file__).parent / "data/chinese.txt").read_text(encoding="utf-8").splitlines()
+    return {word: float(value) for value, *words in map(str.split, lines) for word in words}
 
 
 @cache

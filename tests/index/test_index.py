@@ -22,6 +22,7 @@ import supervisor.index.index
 import supervisor.index.snapshot
 from supervisor.index.commit import Changes
 from supervisor.index.engine import Engine
+from supervisor.index.ranking import Verdict
 from supervisor.index.snapshot import View
 from supervisor.protocol.clock import within
 from supervisor.protocol.disk import RealDisk
@@ -190,9 +191,9 @@ def test_index_equals_a_rebuilt_one_after_any_changes(tmp_path_factory, seed):
                 world.search("花生 部署")
         world.refresh()
     query = parse_query("花生 电钢琴 backup", date(2026, 1, 31))
-    followed = {(hit.unit.path, hit.unit.start, hit.unit.text) for hit in world.ws.index.search(query, 100)}
+    followed = {(hit.unit.path, hit.unit.start, hit.unit.text) for hit in world.ws.index.search(query, 100).hits}
     world.reopen().refresh(rebuild=True)
-    assert {(hit.unit.path, hit.unit.start, hit.unit.text) for hit in world.ws.index.search(query, 100)} == followed
+    assert {(hit.unit.path, hit.unit.start, hit.unit.text) for hit in world.ws.index.search(query, 100).hits} == followed
 
 
 # ── several ──────────────────────────────────────────────────────────────────
@@ -354,9 +355,10 @@ def test_snapshot_limits_the_second_search_by_the_best_of_the_first():
     class Ranking(View):
         def ranked(self, query, tiers, limit, least, share):
             asked.append((tiers, least))
-            return [(SimpleNamespace(score=8.0 if tiers == ("dated",) else 1.0), f"memory/{tiers[0]}.md")]
+            found = SimpleNamespace(score=8.0 if tiers == ("dated",) else 1.0)
+            return [(found, f"memory/{tiers[0]}.md")], Verdict()
 
-    found = Ranking().found(Query({}), (("dated",), ("original",)), 100, 0.2, 0.25)
+    found, _ = Ranking().answer(Query({}), (("dated",), ("original",)), 100, 0.2, 0.25)
     assert asked == [(("dated",), 0.2), (("original",), 2.0)]
     assert [path for _, path in found] == ["memory/dated.md", "memory/original.md"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from supervisor.index.bm25 import Candidate, Corpus, term_numbers
-from supervisor.index.ranking import rank
+from supervisor.index.ranking import rank, verdict
 from supervisor.query.parse import parse_query
 from supervisor.text.tokenizer import tokens
 
@@ -22,7 +22,7 @@ TODAY = date(2026, 1, 31)
 def candidate(text: str, n: int) -> Candidate:
     words = tokens(text)
     size = len(words)
-    return Candidate((term_numbers(words), b"", b""), " ".join(words), (size, size, size), str(n), TODAY, "user", text)
+    return Candidate((term_numbers(words), b"", b""), " ".join(words), (size, size, size), str(n), TODAY, "user", False, text)
 
 
 def ranked(query: Query, texts: list[str]) -> dict[str, float]:
@@ -31,6 +31,8 @@ def ranked(query: Query, texts: list[str]) -> dict[str, float]:
     average = sum(map(len, documents)) / len(documents)
     corpus = Corpus(len(texts), average, lambda word: sum(word in words for words in documents))
     found = rank(query, [candidate(text, n) for n, text in enumerate(texts)], [corpus] * 3, 1.2, 0.75)
+    if not verdict(query, found, corpus).is_open:
+        return {}
     return {one.candidate.source: one.score / found[0].score for one in found}
 
 

@@ -68,7 +68,7 @@ class Bare:
 
 @pytest.fixture
 def talk(tmp_path, monkeypatch):
-    for name in [name for name in vars(ranking) if name.endswith("_WORTH")]:
+    for name in [name for name in vars(ranking) if name.endswith(("_WORTH", "_LOSS"))]:
         monkeypatch.setattr(ranking, name, 0.0)
     rng = random.Random(20260131)
     world = World(tmp_path, at("2026-01-31T10:00"))
@@ -85,7 +85,7 @@ def talk(tmp_path, monkeypatch):
 
 
 def _ours(world, query):
-    return [((hit.unit.day, hit.unit.text), hit.score) for hit in world.ws.index.search(query, 1000)]
+    return [((hit.unit.day, hit.unit.text), hit.score) for hit in world.ws.index.search(query, 1000).hits]
 
 
 def test_index_search_equals_rank_bm25_on_a_fresh_index(talk):

@@ -129,6 +129,8 @@ def receipt_text(receipt: Receipt, tell: Tell = str) -> str:
     cost = tell(f"({receipt.how}, {receipt.files} files, {receipt.ms:.1f} ms)")
     spent = (f"{tell(name)} {tell(f'{n} of {receipt.budgets.get(name, 0)} tokens')}" for name, n in receipt.tokens.items())
     head = {"asked": receipt.question, "searched": f"{words} {cost}", "spent": "  ".join(spent)}
+    if receipt.miss:
+        head["found nothing"] = _miss_text(receipt.miss, tell)
     width = max(_columns(tell(name)) for name in head)
     lines = [
         f"{receipt.id}  {to_wire(receipt.at)}  {receipt.chat} {receipt.session}".rstrip(),
@@ -144,6 +146,17 @@ def receipt_text(receipt: Receipt, tell: Tell = str) -> str:
         lines += ["", tell(heading if rows else f"{heading}: nothing")]
         lines += [f"{one.score:8.2f}  {tag(one.path, [(one.start, one.end)], lines=True)}  {why}".rstrip() for one, why in rows]
     return "\n".join([*lines, "", receipt.memory.rstrip() or tell("(no memory was put before it)")])
+
+
+def _miss_text(miss: Mapping[str, Any], tell: Tell) -> str:
+    """Return in one line what came nearest, what it lacks, and which words are nowhere."""
+    near, lacks, nowhere = miss["nearest"], ", ".join(miss["lacks"]), ", ".join(miss["nowhere"])
+    parts = [tell(f"nearest is {near}, with {miss['share']:.0%} of what it needs")] if near and miss["share"] else []
+    if lacks:
+        parts.append(tell(f"elsewhere in memory: {lacks}"))
+    if nowhere:
+        parts.append(tell(f"nowhere in memory: {nowhere} (words of one language do not find those of another)"))
+    return "; ".join(parts) or tell("nothing")
 
 
 def replay_text(replay: Replay, tell: Tell = str) -> str:

@@ -1,0 +1,66 @@
+"""
+Decide whether memory has anything to say to a request: most of what people type has nothing to do with it.
+
+A request is about what is rare in it, by the language and not by memory: in a memory of travels "difference" is rare, but who
+asks for the difference between a mutex and a semaphore does not mean that. So the gate asks how much of the rarity of the
+request's words one passage has. Three tenths are enough, and so is one decisive name, however long the request; one word that
+is nowhere, a typo or another word for it, stops nothing. Who asks about themselves asks memory, in everyday words too. Each
+number was measured (docs/explanation/recall.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from supervisor.query.parse import REQUEST_WEIGHT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from supervisor.query.parse import Query
+
+#: The share of the request's rarity that a passage must have; the rarity that is enough of any request; and that without which
+#: it asks nothing: "ok great, thank you!".
+_SHARE: Final = 0.3
+_ENOUGH: Final = 0.6
+_LEAST: Final = 0.1
+#: What an everyday word is worth beside a name; above it the worth grows with the square of the rarity. And what it is worth to
+#: ask about oneself, as if one more word were there.
+_EVERYDAY: Final = 0.03
+_OWN: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What a request is about: the worth of each of its words, by rarity; *is_own* if it is about the user."""
+
+    worth: Mapping[str, float]
+    is_own: bool = False
+
+    @property
+    def needed(self) -> float:
+        """The worth that a passage must have in its words."""
+        return max(_LEAST, min(_ENOUGH, _SHARE * self._with_own(self.worth)))
+
+    def share(self, words: Iterable[str]) -> float:
+        """Return what a passage with these of the request's words has of what it needs: with 1.0 or more it is let through."""
+        return self._with_own(words) / self.needed
+
+    def _with_own(self, words: Iterable[str]) -> float:
+        return sum(self.worth.get(word, 0.0) for word in words) + _OWN * self.is_own
+
+
+def gate_of(query: Query, is_there: Callable[[str], bool]) -> Gate:
+    """Return the gate of the request; *is_there* tells whether memory has a word."""
+    words = [word for word, counts in query.words.items() if counts > REQUEST_WEIGHT]
+
+    def counts(word: str) -> bool:
+        """A compound that memory does not have counts by its parts, which are words of the request too."""
+        return is_there(word) or not any(part != word and part in word for part in words)
+
+    rarity = query.rarity
+    worth = {
+        word: query.words[word] * (_EVERYDAY + (1 - _EVERYDAY) * rarity.get(word, 1.0) ** 2) for word in words if counts(word)
+    }
+    return Gate(worth, query.is_own)

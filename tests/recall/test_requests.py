@@ -1,0 +1,228 @@
+"""
+Requests as people type them: nothing is missed for politeness, and nothing is said for noise (docs/explanation/recall.md).
+
+One memory of a year of everyday talk, in which most common words stand somewhere.
+"""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+import pytest
+
+from tests.world import WITHOUT_MODEL, World, at
+
+ENGLISH = """
+Had lunch with Kowalski, he is the new landlord
+Kowalski says the boiler will be repaired before winter
+Kowalski's office is on Mill Street, second floor
+I moved in March, I live in Leith now, near the harbour
+My sister Agnes plays the cello
+Booked the dentist for Tuesday, they asked about my insurance
+That makes a big difference to my sleep, thank you
+It was great, thanks for asking, I feel good
+We talked about the capital of my savings plan
+I work as a nurse on the night shift
+Writing a letter to the council about parking took an hour
+The function of the new valve is still unclear to me
+Please keep the reports short
+I explained the two options to Agnes, she likes the second
+The printer at work is out of paper again
+The quick lunch place has closed
+I renamed getUserById and the tests pass again
+Ran usermod -aG docker deploy on the old server
+The backup took 612 GB, room 402 was too warm
+Write to agnes.muir@example.org about the tickets
+We are on version 4.12.3 since Monday, 4,386 users
+The report lies in quarter-3_final.xlsx
+""".strip().splitlines()
+LONG = (
+    "hi, hope you had a nice weekend! when you find a minute, could you please put together a short and friendly note "
+    "in plain words, no more than five sentences, to Kowalski, who ought to hear from us before the holidays begin"
+)
+CHINESE = """
+我搬到了杭州西湖区文三路，住在三楼
+房东科瓦尔斯基先生说冬天之前修锅炉
+科瓦尔斯基的办公室在磨坊街二楼
+科瓦尔斯基喜欢喝龙井
+月供每月六千二，二十号扣款
+10 月 18 日去看牙，下午两点
+我妈妈的生日在九月
+谢谢，这个解释得很清楚，区别很大
+我喜欢安静的咖啡馆
+今天真好，早上跑了步
+同事小林写了一封邮件给客户
+函数写错了，改了一下午
+机场太远了
+我的猫叫年糕
+""".strip().splitlines()
+
+
+def world_of(root, lines, first=date(2025, 9, 1), days=3):
+    world = World(root, at("2026-01-31T10:00"))
+    world.reopen(WITHOUT_MODEL)
+    for n, line in enumerate(lines):
+        world.note(f"{first + timedelta(days=days * n)}-talk.md", f"- 09:15 user: {line}\n")
+    world.refresh()
+    return world
+
+
+@pytest.fixture(scope="module")
+def english(tmp_path_factory):
+    return world_of(tmp_path_factory.mktemp("english"), ENGLISH)
+
+
+@pytest.fixture(scope="module")
+def chinese(tmp_path_factory):
+    return world_of(tmp_path_factory.mktemp("chinese"), CHINESE)
+
+
+@pytest.mark.parametrize(
+    ("request_", "part"),
+    [
+        ("polite email to Kowalski", "Kowalski"),
+        ("polite email to Kowalski asking about an appointment", "Kowalski"),
+        (LONG, "Kowalski"),
+        ("draft a letter to kowalsky about the boiler", "boiler"),  # a typo is nowhere, and stops nothing
+        ("where do I live", "Leith"),
+        ("What do I do for work?", "nurse"),
+        ("get user by id", "getUserById"),
+        ("getUserById", "getUserById"),
+        ("what was that usermod -aG line", "usermod"),
+        ("612 GB", "612 GB"),
+        ("402", "402"),
+        ("4,386", "4,386"),
+        ("4386", "4,386"),
+        ("version 4.12.3", "4.12.3"),
+        ("quarter-3_final.xlsx", "quarter-3_final.xlsx"),
+        ("agnes.muir@example.org", "agnes.muir@example.org"),
+    ],
+)
+def test_recall_finds_what_a_request_is_about(english, request_, part):
+    found = english.search(request_)
+    assert part in "".join(hit.unit.text for hit in found.hits[:3])
+    assert english.inject(request_, found).memory
+
+
+@pytest.mark.parametrize(
+    ("request_", "part"),
+    [
+        ("帮我给科瓦尔斯基写一封客气的邮件", "科瓦尔斯基"),
+        ("帮我给科瓦尔斯基写一封客气的邮件，问问预约的事", "科瓦尔斯基"),
+        ("麻烦你帮忙给科瓦尔斯基先生写一封客气一点的邮件呗，问问他预约的事情怎么样了", "科瓦尔斯基"),
+        ("我住在哪里", "文三路"),
+        ("我住哪儿呀", "文三路"),
+        ("月供多少", "月供"),
+        ("猫", "年糕"),
+    ],
+)
+def test_recall_finds_what_a_chinese_request_is_about(chinese, request_, part):
+    assert part in chinese.search(request_).hits[0].unit.text
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "ok great, thank you!",
+        "hi! are you there?",
+        "thanks, that's all for now",
+        "hey, good morning :)",
+        "lol ok",
+        "great work, thanks so much",
+        "Explain the difference between a mutex and a semaphore",
+        "What is the capital of Mongolia?",
+        "Write a Python function that reverses a linked list, with type hints.",
+        'Translate "the invoice is overdue" into German and French.',
+        "explain quantum tunnelling in two sentences please",
+    ],
+)
+def test_memory_block_is_empty_for_what_has_nothing_to_do_with_memory(english, request_):
+    found = english.search(request_)
+    assert found.hits == ()
+    assert english.inject(request_, found).memory == ""
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "好的，谢谢，先这样。",
+        "早上好呀～",
+        "在吗？",
+        "解释一下互斥锁和信号量的区别",
+        "蒙古的首都是哪里",
+        "写一个反转链表的函数",
+    ],
+)
+def test_memory_block_is_empty_for_chinese_that_has_nothing_to_do_with_it(chinese, request_):
+    assert chinese.search(request_).hits == ()
+
+
+def test_recall_does_not_search_for_month_and_day(chinese):
+    assert [hit.unit.text for hit in chinese.search("月供多少").hits] == ["月供每月六千二，二十号扣款"]
+
+
+@pytest.mark.parametrize("count", [10, 20, 40])
+def test_recall_returns_the_newest_of_what_stands_everywhere(tmp_path, count):
+    world = world_of(tmp_path, [f"recalld, part {n}, is deployed" for n in range(count)], days=1)
+    for question in ("what do you know about recalld?", "recalld", "deploy"):
+        hits = world.search(question).hits
+        assert hits[0].unit.text == f"recalld, part {count - 1}, is deployed"
+        assert [hit.unit.day for hit in hits] == sorted((hit.unit.day for hit in hits), reverse=True)
+
+
+def test_recall_finds_what_stands_in_each_line_of_memory_md(tmp_path):
+    world = World(tmp_path, at("2026-01-31T10:00"))
+    world.reopen(WITHOUT_MODEL)
+    world.put("memory.md", "".join(f"deploy number {n}\n" for n in range(15)))
+    world.refresh()
+    assert world.search("deploy").hits
+
+
+def test_recall_does_not_find_by_a_part_what_the_gate_has_stopped(english):
+    assert english.search("explain how ports of a valv work in thermodynamics and entropy").hits == ()
+
+
+def day_texts(world, question):
+    return [(hit.unit.day.isoformat()[5:], hit.unit.text) for hit in world.search(question).hits]
+
+
+@pytest.fixture(scope="module")
+def september(tmp_path_factory):
+    world = World(tmp_path_factory.mktemp("september"), at("2026-01-31T10:00"))
+    world.reopen(WITHOUT_MODEL)
+    for day in (1, 3, 7, 8, 10, 12, 14, 15, 20):
+        world.note(f"2025-09-{day:02d}-talk.md", f"- 09:15 user: on day {day} we talked about plan {day}\n")
+    world.note("2025-08-20-talk.md", "- 09:15 user: the surveyor comes on September 7\n- 09:16 user: 9月7号验房\n")
+    world.note("2025-10-02-talk.md", "- 09:15 user: pay 9 bills of 7 pounds\n")
+    world.refresh()
+    return world
+
+
+@pytest.mark.parametrize("question", ["September 7", "9月7号", "what happened on September 7?", "9月7日发生了什么"])
+def test_recall_finds_a_day_first_and_then_what_other_days_say_of_it(september, question):
+    days = [day for day, _ in day_texts(september, question)]
+    assert days[0] == "09-07"
+    assert set(days) == {"09-07", "08-20"}
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["what happened in the second week of September", "in the second week of September", "九月第二周", "9月的第二个星期"],
+)
+def test_recall_finds_a_week_of_a_month_in_order(september, question):
+    days = [day for day, _ in day_texts(september, question)]
+    assert days == ["09-14", "09-12", "09-10", "09-08"]
+
+
+@pytest.mark.parametrize(
+    ("said", "question"),
+    [
+        (["I live in Leith now", "I live in Cramond now"], "where do I live"),
+        (["我住在杭州", "我住在宁波"], "我住在哪里"),
+    ],
+)
+def test_recall_returns_the_newest_of_what_contradicts_first(tmp_path, said, question):
+    world = world_of(tmp_path, [said[0], "walked the dog", "早上跑步", said[1], "cooked soup", "晚饭吃面"])
+    hits = world.search(question).hits
+    assert [hit.unit.text for hit in hits[:2]] == said[::-1]
+    assert world.inject(question, world.search(question)).memory.index(said[1]) > 0
