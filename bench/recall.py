@@ -1,7 +1,7 @@
 """
 How much of the answer stands in what is put before the assistant.
 
-    python bench/recall.py                                  our own questions over workspace/, both layouts
+    python bench/recall.py                                  our own questions, both sets (questions/), both layouts
     python bench/recall.py --data DIR [--layout history]    questions with gold messages, one folder of workspaces
     python bench/recall.py --set recall.max_hits=0 --set recall.hit=line
 
@@ -73,7 +73,7 @@ def foreign_of(questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
         names = kinds[_kind(one["ws"])]
         other = names[(names.index(one["ws"]) + 1) % len(names)]
         if other != one["ws"]:
-            found.append({**one, "dataset": f"foreign {_kind(one['ws'])}", "ws": other, "evidence": []})
+            found.append({**one, "dataset": f"foreign {_kind(one['ws'])}".strip(), "ws": other, "evidence": []})
     return found
 
 
@@ -185,16 +185,16 @@ def main() -> None:
     settings = {
         f"RECALLD_{key.replace('.', '_').upper()}": value for key, _, value in (one.partition("=") for one in options.set)
     }
-    data = options.data or HERE / "questions"
-    home = data / "workspaces" if options.data else None
-    questions = questions_of(data, options.dataset)
+    data = [options.data] if options.data else [HERE / "questions", HERE / "questions/second"]
+    home = data[-1] / "workspaces"
+    questions = [one for folder in data for one in questions_of(folder, options.dataset)]
     asked = {one["ws"]: one["asked_at"] for one in questions}
     questions += foreign_of(questions)
     for layout in layouts if not options.data or options.layout else ("files",):
         root = (options.root or Path(tempfile.mkdtemp(prefix="recall-"))) / layout
         rows = []
         for name, at in asked.items():
-            history = (home / name if home else HERE.parent / "workspace") / "history.json"
+            history = home / name / "history.json"
             if not (root / name).is_dir():
                 prepare(history, root / name, layout, zone, at)
             texts = {one["id"]: one["text"] for one in json.loads(history.read_text(encoding="utf-8"))}
