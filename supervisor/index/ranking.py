@@ -144,7 +144,8 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus) -> Verdict:
     share, nearest = max(shares, key=lambda found: found[0], default=(0.0, None))
     words = own_words(gate.worth, nearest.candidate) if nearest else []
     others = [word for word in gate.worth if word not in words]
-    is_dated = any(days.length <= SHORT for days in query.days) and not query.is_now
+    short = [days for days in query.days if days.length <= SHORT]
+    is_dated = not query.is_now and any(one.candidate.day in days for days in short for one in best if one.candidate.day)
     return Verdict(
         nearest,
         share,

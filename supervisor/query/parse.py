@@ -123,9 +123,23 @@ _FEW: Final = 3
 _MOST_ASKED: Final = 6
 #: Only this many characters of an input are read: a longer one is a document.
 _MOST_CHARS: Final = 4_000
+#: What asks; what exclaims; and a question to the assistant about itself.
+_QUESTION: Final = re.compile(
+    r"[?？]|\b(?:what(?! an?\b)|when|where|who|whom|whose|which|why|how)\b|什么|[哪谁几怎咋啥吗呢]|多少|为何", re.IGNORECASE
+)
+_EXCLAIMS: Final = re.compile(
+    r"^\W*(?:I'm|I am|it's|it is|that's|what an?|just|so|such|can't believe|finally|well|oh|wow|omg|ugh|yeah|honestly)\b|!\s*$"
+    r"|(?:[啊呀哦啦哇呐嘛]|了)[!！。~～…\s]*$|^(?:唉|哎|哇|终于|又|太|真是?|今天好|好[累困热冷饿烦])",
+    re.IGNORECASE,
+)
+_TO_YOU: Final = re.compile(
+    r"^\W*(?:(?:are|do|can|have|did|were) you|how(?:'s| is| are) (?:you|your|it|things)|what's up)\b"
+    r"|^(?:那|所以)?你(?:还好|今天|是|会|有没有|喜欢|觉得|在干|在做|累|困|能听|叫什么)",
+    re.IGNORECASE,
+)
 #: A clause with the mark that ends it; the rarity from which a word says what a text is about.
 _CLAUSE: Final = re.compile(r"[^,，、。.！!？?;；~～…\n]+[,，、。.！!？?;；~～…\n]*")
-_TELLING: Final = 0.5
+_TELLING: Final = 0.65
 _SENTENCE: Final = re.compile(r"[^。！？!?\n]+[。！？!?\n]*")
 _ASKS: Final = re.compile(r"[?？][\s!！」』”\"')）]*$")
 _BACK: Final = re.compile(
@@ -149,7 +163,7 @@ _I: Final = re.compile(
 #: Who says my, 我 or 来着 asks about what has been: of themselves, of us. Who wants something, 帮我 or "I'd like", does not;
 #: nor who asks for advice, "what should I do" or 怎么办: it is about what nobody has said yet.
 _OWN: Final = re.compile(
-    r"\b(?:my|mine|our|ours|I|we|remember|remind)\b|我们?的|(?<![帮给替让教为请叫])我(?!想(?!起|不)|要|需|该|应|能|可|怎|如|来|先|问)"
+    r"\b(?:my|mine|our|ours|I|im|ive|we|remember|remind)\b|我们?的|(?<![帮给替让教为请叫])我(?!想(?!起|不)|要|需|该|应|能|可|怎|如|来|先|问)"
     r"|来着|记得|上次|[说提聊讲]过",
     re.IGNORECASE,
 )
@@ -234,16 +248,21 @@ def parse_query(question: str, today: date, recent: Sequence[str] = (), most: in
 
 def _is_chatter(question: str) -> bool:
     """
-    Tell whether a courtesy has only everyday words beside it, and asks nothing with them.
+    Tell whether the text has everyday words alone, and a courtesy, an exclamation or a word to the assistant; it asks nothing.
 
-    >>> [_is_chatter(text) for text in ("thanks, that's all for now", "晚安，明天见", "thanks! where do I live?")]
-    [True, True, False]
+    >>> [_is_chatter(text) for text in ("thanks, that's all for now", "今天好累啊", "what a long day", "你今天怎么样")]
+    [True, True, True, True]
+    >>> [_is_chatter(text) for text in ("thanks! where do I live?", "煤球好累啊", "long day", "do you remember my name?")]
+    [False, False, False, False]
     """
     clauses = [clause for clause in _CLAUSE.findall(question) if clause.strip()]
     rest = [clause for clause in clauses if not is_small_talk(clause)]
-    if len(rest) == len(clauses):
+    if any(rarity_asked(word) >= _TELLING for clause in rest for word in tokens(clause)):
         return False
-    return all(rarity_asked(word) < _TELLING and not _ASKS.search(clause) for clause in rest for word in tokens(clause))
+    if _TO_YOU.search(question):
+        return not _OWN.search(question)
+    asks = any(_QUESTION.search(clause) for clause in rest)
+    return not asks and (len(rest) < len(clauses) or bool(_EXCLAIMS.search(question)))
 
 
 def refers_back(question: str, words: int) -> bool:

@@ -229,9 +229,9 @@ class _Search:
         gate = gate_of(query, is_known)
 
         def is_answer(hit: Hit) -> bool:
-            there = {*tokens(hit.unit.text)}
-            text = hit.unit.text.casefold()
-            return gate.share(word for word in gate.worth if word in there or word in text) >= 1.0
+            there, text = {*tokens(hit.unit.text)}, hit.unit.text.casefold()
+            parts = {*wanted} | {word for word in query.words if not word.isascii()}
+            return gate.share(word for word in gate.worth if word in there or (word in parts and word in text)) >= 1.0
 
         records = index.records()
         hits = search_files(self.of.files, self.of.paths, records, wanted, _LITERAL_LIMIT, self.of.zone, deadline)
