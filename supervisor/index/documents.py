@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import struct
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
@@ -36,7 +37,11 @@ _MOST_CHARS: Final = 50_000
 #: The end of a message that asks.
 _ASKS: Final = ("?", "？")
 #: Roles that a question may ask for.
-_ROLES: Final = frozenset({"user", "assistant"})
+_ROLES: Final = ("", "user", "assistant")
+#: Before the stored words: day, role, whether it asks, the bytes of group, key and words, and the length of each field.
+_HEAD: Final = struct.Struct("<IB?HHI3I")
+#: Bytes of a term's number.
+_BYTES: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,30 +70,30 @@ class Document:
 
     @property
     def stored(self) -> bytes:
-        """The document as bytes, which `candidate` reads: a line of plain fields, term numbers, words, the passage."""
+        """The document as bytes, which `candidate` reads: numbers, group and key, term numbers, words, the passage."""
         text = " ".join(self.words[0]).encode("utf-8", "surrogatepass")
-        role = self.passage.role if self.passage.role in _ROLES else ""
-        asks = str(int(self.passage.text.rstrip().endswith(_ASKS)))
-        head = "\x1f".join((self.group, self.key, str(self.day), role, asks, str(len(text)), *map(str, self.lengths)))
-        return b"".join((head.encode(), b"\n", *map(term_numbers, self.words), text, encode_passage(self.passage)))
+        group, key, role = self.group.encode(), self.key.encode(), self.passage.role
+        role_number = _ROLES.index(role) if role in _ROLES else 0
+        asks = self.passage.text.rstrip().endswith(_ASKS)
+        head = _HEAD.pack(self.day, role_number, asks, len(group), len(key), len(text), *self.lengths)
+        return b"".join((head, group, key, *map(term_numbers, self.words), text, encode_passage(self.passage)))
 
 
 def candidate(stored: bytes) -> Candidate:
     """Return what scoring needs of a stored document; its source is (key, bytes for `decode_passage`)."""
-    head, _, rest = stored.partition(b"\n")
-    group, key, day, role, asks, size, *counts = head.decode().split("\x1f")
-    lengths = [int(count) for count in counts]
-    ends = [0, *(4 * length for length in lengths)]
-    text = ends[-1] + int(size)
+    day, role, asks, group, key, size, *lengths = _HEAD.unpack_from(stored)
+    group += _HEAD.size
+    key += group
+    near, far, text = (key + _BYTES * length for length in lengths)
     return Candidate(
-        words=tuple(rest[start:end] for start, end in itertools.pairwise(ends)),
-        text=rest[ends[-1] : text].decode("utf-8", "surrogatepass"),
+        words=(stored[key:near], stored[near:far], stored[far:text]),
+        text=stored[text : text + size].decode("utf-8", "surrogatepass"),
         lengths=tuple(lengths),
-        group=group,
-        day=date.fromordinal(int(day)) if day != "0" else None,
-        role=role,
-        asks=asks == "1",
-        source=(key, rest[text:]),
+        group=stored[_HEAD.size : group].decode(),
+        day=date.fromordinal(day) if day else None,
+        role=_ROLES[role],
+        asks=bool(asks),
+        source=(stored[group:key].decode(), stored[text + size :]),
     )
 
 

@@ -12,6 +12,7 @@ import errno
 import os
 import re
 import resource
+import struct
 from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.index.bm25 import CONTEXT_WIDTHS
@@ -116,7 +117,7 @@ class Engine:
             self._find(found, words, days, keys, most)
         try:
             return [candidate(stored) for stored in found.values()]
-        except (ValueError, IndexError) as error:
+        except (ValueError, IndexError, struct.error) as error:
             raise BadFile(self._folder, f"a stored document is invalid ({type(error).__name__})") from None
 
     def _find(

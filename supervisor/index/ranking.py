@@ -159,7 +159,7 @@ def verdict(query: Query, best: Sequence[Scored], corpus: Corpus) -> Verdict:
 def _add_bonuses(one: Scored, query: Query, best: float) -> None:
     """Add the bonus for a named day, for the first words, and for the role."""
     candidate = one.candidate
-    if candidate.day:
+    if candidate.day and query.days:
         worth, days = max(((_nearness(days, candidate.day), n) for n, days in enumerate(query.days)), default=(0.0, 0))
         if worth:
             one.score += _NAMED_WORTH * best * worth
