@@ -81,7 +81,7 @@ def test_demo_fits_two_screens_in_the_language_of_the_terminal():
         demo = subprocess.run([ROOT / "script/demo"], env=environ, capture_output=True, text=True, check=True)
         shown[locale[:2]] = demo.stdout
         assert len(demo.stdout.splitlines()) <= 60
-        answers = re.findall(r"^\[memory/\S+#L\d+\]", demo.stdout, re.MULTILINE)
+        answers = re.findall(r"^\[memory/\S+#L[\dL,-]+\]", demo.stdout, re.MULTILINE)
         assert len(answers) == 3
         days = re.findall(r"^\[memory/\S+\] (.)(?:\w+day, |\d{4}年)", demo.stdout, re.MULTILINE)
         assert days == ["(", "（", "（"], "each day is told in the language of its question"

@@ -173,7 +173,7 @@ _WANTS: Final = re.compile(
 _ADVICE: Final = re.compile(
     r"\b(?:how|what|where|which|who|whom) (?:else )?(?:can|could|should|would|to|must|may)\b|\bhow do (?:I|we)\b"
     r"|\b(?:should|may|can|could|am) (?:I|we)\b|\b(?:tips|advice|ideas|suggestions)\b|\bwhat (?:helps|happens|now)\b"
-    r"|怎么办|[怎如][么何样](?:救|弄|处理|解决|才能|选|治|修)|能[^，。？?]{0,6}吗|[有啥么][好]?(?:办法|建议|主意)|点子|该(?:怎|打|找|选|去|不该)",
+    r"|怎么办|[怎如][么何样](?:救|弄|处理|解决|才能|选|治|修)|[有啥么][好]?(?:办法|建议|主意)|点子|该(?:怎|打|找|选|去|不该)",
     re.IGNORECASE,
 )
 

@@ -22,7 +22,7 @@ def lines(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (SET / name).read_text(encoding="utf-8").splitlines()]
 
 
-TASKS = questions_of(SET, [])
+TASKS = [one for one in questions_of(SET, []) if one["evidence"]]
 NEGATIVES = lines("negatives_en.jsonl") + lines("negatives_zh.jsonl")
 HISTORIES = {
     folder.name: json.loads((folder / "history.json").read_text(encoding="utf-8"))
