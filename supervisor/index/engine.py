@@ -115,10 +115,21 @@ class Engine:
         found: dict[tuple[int, int], bytes] = {}
         with self._faults():
             self._find(found, words, days, keys, most)
+        return self._candidates(found.values())
+
+    def _candidates(self, found: Iterable[bytes]) -> list[Candidate]:
         try:
-            return [candidate(stored) for stored in found.values()]
+            return [candidate(stored) for stored in found]
         except (ValueError, IndexError, struct.error) as error:
             raise BadFile(self._folder, f"a stored document is invalid ({type(error).__name__})") from None
+
+    def same(self, units: Collection[str], keys: Collection[str] | None, most: int) -> list[Candidate]:
+        """Return at most *most* passages with these words (`Passage.unit`), of the contents *keys* (None: all), in no order."""
+        found: dict[tuple[int, int], bytes] = {}
+        with self._faults():
+            named = self._library.Query.term_set_query(self._schema, "unit", list(units))
+            self._collect(self._searcher, found, [(self._must, named)], keys, most)
+        return self._candidates(found.values())
 
     def _find(
         self,
@@ -193,6 +204,7 @@ class Engine:
             made.add_text(name, " ".join(words))
         made.add_text("group", document.group)
         made.add_text("key", document.key)
+        made.add_text("unit", document.passage.unit)
         made.add_integer("day", document.day)
         made.add_bytes("stored", document.stored)
         return made
@@ -220,6 +232,7 @@ def _schema() -> Any:
         builder.add_text_field(name, tokenizer_name="whitespace", index_option="freq")
     builder.add_text_field("group", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("key", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("unit", tokenizer_name="raw", index_option="basic")
     builder.add_integer_field("day", indexed=True, fast=True)
     builder.add_bytes_field("stored", stored=True)
     return builder.build()

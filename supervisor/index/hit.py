@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import dataclass, field
 from datetime import date, datetime  # noqa: TC003 - dataclass fields
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 #: memory.md; a dated file without a covering summary; a message that no dated file holds yet; a summary without a wider one;
 #: a covered file in originals/.
@@ -43,6 +44,11 @@ class Passage:
     def citation(self) -> str:
         """Where it is, as `get` takes it: "memory.md#L3", "memory/2026-01-28-deploy.md#L4-L6", "history.json#<id>"."""
         return self.path + (line_marks([(self.start, self.end)]) if self.tier != "unfiled" else "")
+
+    @property
+    def unit(self) -> str:
+        """A name of its words, in 16 hex digits: the same words have the same name wherever they are."""
+        return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def line_marks(spans: Sequence[tuple[int, int]]) -> str:
@@ -81,6 +87,18 @@ class Answer:
     hits: tuple[Hit, ...] = ()  # best first
     passed: tuple[str, ...] = ()
     miss: Miss | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """
+    What a backend finds: a score for each passage that it was given, above 0 if it speaks for it, None if it has none.
+
+    *near* are texts that it has found by itself, by `Passage.unit`, with their scores, above 0.
+    """
+
+    scores: Sequence[float | None]
+    near: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from supervisor.archive.coverage import ExistingSummary
     from supervisor.archive.memory_folder import MemoryFolder
     from supervisor.index.documents import Document
-    from supervisor.index.hit import Tier
+    from supervisor.index.hit import Passage, Tier
     from supervisor.index.manifest import Record
     from supervisor.index.overlay import Overlay
     from supervisor.index.scan import Scan
@@ -299,6 +299,20 @@ class Index:
         except BadFile:
             self._damaged = view.commit
             raise
+
+    def same(
+        self, units: Collection[str], tiers: Sequence[Collection[Tier] | None], most: int, unfiled: Overlay = NOTHING
+    ) -> list[Passage]:
+        """
+        Return at most *most* passages of *tiers* that have these words (`Passage.unit`), *unfiled* among them, in no order.
+
+        Those whose file has changed since the last search are left out. BadFile if the index is damaged.
+        """
+        view = self._with_unfiled(unfiled)
+        refuse_truncated(self._files.disk, view)
+        found = view.same(units, tiers, most)
+        changed = self._changed(view, ((None, passage.path) for passage in found))
+        return [passage for passage in found if passage.path not in changed]
 
     def frequency(self, word: str) -> int:
         """Return how many passages contain the word; BadFile if the index is damaged."""

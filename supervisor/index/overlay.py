@@ -13,11 +13,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from supervisor.index.bm25 import CONTEXT_WIDTHS
-from supervisor.index.documents import candidate
+from supervisor.index.documents import candidate, decode_passage
 from supervisor.index.ranking import AFTER, SHORT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import date
 
     from supervisor.index.bm25 import Candidate
@@ -80,6 +80,19 @@ class Overlay:
             best = sorted(near, key=lambda place: (-weights.get(place, 0.0), -near[place].toordinal()))
             found |= dict.fromkeys(best[:most])
         return [self.groups[group].candidates[number] for group, number in found]
+
+    def same(self, units: Collection[str]) -> list[Candidate]:
+        """Return the passages with these words (`Passage.unit`)."""
+        return [one for unit in units for one in self._units.get(unit, ())]
+
+    @cached_property
+    def _units(self) -> Mapping[str, Sequence[Candidate]]:
+        """The passages by the name of their words."""
+        found: dict[str, list[Candidate]] = defaultdict(list)
+        for held in self.groups.values():
+            for one in held.candidates:
+                found[decode_passage(one.source[1], "", "dated").unit].append(one)
+        return dict(found)
 
     @cached_property
     def _days(self) -> list[tuple[tuple[str, int], date]]:

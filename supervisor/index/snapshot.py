@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from supervisor.index.bm25 import Candidate
     from supervisor.index.documents import Document
-    from supervisor.index.hit import Tier
+    from supervisor.index.hit import Passage, Tier
     from supervisor.index.manifest import Record
     from supervisor.protocol.clock import Deadline
     from supervisor.protocol.disk import Disk, Stat
@@ -159,6 +159,17 @@ class View:
             return [], said
         floor = max(least, share * best[0].score)
         return [(one, paths[one.candidate.source[0]]) for one in best[:limit] if one.score >= floor], said
+
+    def same(self, units: Collection[str], tiers: Sequence[Collection[Tier] | None], most: int) -> list[Passage]:
+        """Return at most *most* passages of the *tiers* that have these words (`Passage.unit`), in no order."""
+        paths, held = self.paths, self._of_tier
+        wanted = {tier for some in tiers for tier in (held if some is None else some)}
+        keys = frozenset().union(*(held.get(tier, frozenset()) for tier in wanted))
+        offered = self.engine.same(units, None if len(keys) == len(paths) else keys, most) if self.engine and keys else []
+        offered = [one for one in offered if one.group not in self.overlay.groups]
+        offered += self.overlay.same(units) + self.unfiled.same(units)
+        known = [(one, paths[one.source[0]]) for one in offered if one.source[0] in keys]
+        return [decode_passage(one.source[1], path, self._tier(path)) for one, path in known]
 
     def hit(self, query: Query, one: Scored, path: str) -> Hit:
         """Return the passage as a hit, with the reasons of its score."""
