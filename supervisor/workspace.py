@@ -134,7 +134,7 @@ class Workspace:
     def reranker(self) -> Reranker:
         from supervisor.recall.rerank import Reranker, backend_of
 
-        return Reranker(lambda: backend_of(self.config, self._environ, self.files))
+        return Reranker(lambda: backend_of(self.config, self._environ, self.files, self.paths))
 
     @cached_property
     def unfiled(self) -> Unfiled:

@@ -44,8 +44,11 @@ HOMES: Final = {
     "regex": {"supervisor.text.snippet"},
     "tantivy": {"supervisor.index.engine"},
     "rank_bm25": {"supervisor.index.bm25"},
-    "numpy": {"supervisor.index.bm25", "supervisor.recall.embeddings", "supervisor.recall.rerank"},
-    "platformdirs": {"supervisor.text.chinese", "supervisor.interfaces.locate", "supervisor.recall.rerank"},
+    "numpy": {
+        "supervisor.index.bm25",
+        *(f"supervisor.recall.{name}" for name in ("embeddings", "hybrid", "meaning", "vectors")),
+    },
+    "platformdirs": {"supervisor.text.chinese", "supervisor.interfaces.locate"},
     "watchdog": {"supervisor.service.watcher"},
     "typer": {f"supervisor.interfaces.cli.{name}" for name in ("main", "app", "admin", "model", "service", "turn")},
     "rich": {"supervisor.interfaces.cli.output"},

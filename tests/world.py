@@ -431,7 +431,7 @@ class World:
         return [hit.unit.path for hit in self.search(question).hits]
 
     def precompute_vectors(self) -> int:
-        return prepare_backend(self.ws)
+        return prepare_backend(self.ws, self.clock)[0]
 
     def read_input(self, question: str | None, **more: Any) -> Asked:
         stores = {"history": self.ws.history, "files": self.files, "zone": self.ws.zone}

@@ -216,7 +216,7 @@ class Recall(Section):
 
     backend: str = text(
         "bm25",
-        "What scores passages: `bm25`, `hybrid` (with [embeddings]), or the name of an installed backend.",
+        "What finds passages: `bm25` (words), `hybrid` (words and meaning, with [embeddings]), or an installed backend.",
         pattern=r"[a-z][a-z0-9_-]{0,63}",
         allowed='"bm25", "hybrid" or the name of an installed backend',
     )
@@ -343,8 +343,20 @@ class Embeddings(Section):
         allowed="the name of an environment variable, never the key itself",
         secret=True,
     )
+    question_prefix: str = text(
+        "",
+        'What the model wants before a question: "query: " for E5, "search_query: " for Nomic.',
+        pattern=r"[^\x00-\x1f\x7f\ud800-\udfff]{0,200}",
+        allowed="a text on one line",
+    )
+    text_prefix: str = text(
+        "",
+        'What the model wants before a text that is searched: "passage: " for E5, "search_document: " for Nomic.',
+        pattern=r"[^\x00-\x1f\x7f\ud800-\udfff]{0,200}",
+        allowed="a text on one line",
+    )
     cache_bytes: int = size(
-        "500MB", "The most bytes of vectors in the user's cache folder; the oldest are removed.", least="1MB"
+        "500MB", "The most bytes of vectors in the workspace; the newest memories get theirs first.", least="1MB"
     )
 
 

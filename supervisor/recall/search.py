@@ -99,7 +99,7 @@ class Searcher:
         answer = search.attempt(lambda: search.by_terms(query, deadline, unfiled), Answer())
         hits = list(answer.hits)
         how = "bm25" if hits else "none"
-        reranked = search.attempt(lambda: self.reranker.rerank(question, hits, deadline), None)
+        reranked = search.attempt(lambda: search.reranked(query, hits, deadline, unfiled), None)
         if reranked:
             # where originals are a fallback they stay behind the others
             hits = sorted(reranked, key=lambda hit: self.settings.originals == "fallback" and hit.unit.tier == "original")
@@ -206,6 +206,15 @@ class _Search:
         self.of.index.hold_missing(self.of.unfiled.written_names, deadline)
         settings, tiers = self.of.settings, _TIERS[self.of.settings.originals]
         return self.of.index.search(query, LIMIT, tiers, settings.min_score, MIN_SHARE, deadline, unfiled.overlay)
+
+    def reranked(self, query: Query, hits: list[Hit], deadline: Deadline, unfiled: UnfiledPassages) -> list[Hit] | None:
+        """Return the hits with those of the backend; None if it has none, or the question has no words but of days."""
+        if query.only_days or not any(word.isalpha() for word in query.words):
+            return None
+        index, tiers = self.of.index, _TIERS[self.of.settings.originals]
+        return self.of.reranker.rerank(
+            query.text, hits, deadline, lambda units: index.same(units, tiers, LIMIT, unfiled.overlay)
+        )
 
     def literally(self, query: Query, passed: Sequence[str], deadline: Deadline, unfiled: UnfiledPassages) -> list[Hit]:
         """

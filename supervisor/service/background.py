@@ -109,8 +109,8 @@ class BackgroundThreads:
 
     def __init__(self, open_another: Callable[[], Workspace], clock: Clock) -> None:
         vectors_ws, index_ws, contexts_ws = open_another(), open_another(), open_another()
-        self._inbox = contexts_ws.paths.inbox.name
-        self._vectors = PeriodicThread(vectors_ws, "vectors", lambda: _add_vectors(vectors_ws))
+        self._inbox, self._history = contexts_ws.paths.inbox.name, contexts_ws.paths.history.name
+        self._vectors = PeriodicThread(vectors_ws, "vectors", _vectors_step(vectors_ws, clock), _GATHER_S)
         self._index, self._commits = index_ws.index, (index_ws.index.current_commit, index_ws.index.current_commit)
         self._indexing = PeriodicThread(index_ws, "index", IndexUpdater(index_ws, clock, self._vectors.wake).step, _GATHER_S)
         self._contexts = PeriodicThread(contexts_ws, "ready context", _context_step(contexts_ws, clock))
@@ -121,6 +121,8 @@ class BackgroundThreads:
             self._contexts.wake()
         if name.endswith(".md"):
             self._indexing.wake()
+        if name == self._history:
+            self._vectors.wake()
 
     def memory_changed(self) -> None:
         """Update the index: files of memory have changed, or the index is damaged."""
@@ -148,8 +150,8 @@ class BackgroundThreads:
             thread.join(deadline.left_s)
 
 
-def prepare_backend(ws: Workspace) -> int:
-    """Have the backend of recall prepare the files that it has not prepared yet, and return how many."""
+def prepare_backend(ws: Workspace, clock: Clock) -> tuple[int, str]:
+    """Have the backend of recall prepare what it has not prepared yet; return how many files, and why it failed, or ""."""
     return precompute_vectors(
         reranker=ws.reranker,
         name=ws.config.recall.backend,
@@ -157,6 +159,7 @@ def prepare_backend(ws: Workspace) -> int:
         files=ws.files,
         paths=ws.paths,
         zone=ws.zone,
+        unfiled=lambda: ws.unfiled.passages(clock()).passages,
         events=ws.events,
         should_stop=ws.should_stop,
         progress=ws.progress,
@@ -224,9 +227,16 @@ class IndexUpdater:
         return ""
 
 
-def _add_vectors(ws: Workspace) -> float:
-    prepare_backend(ws)
-    return _VECTORS_EVERY_S
+def _vectors_step(ws: Workspace, clock: Clock) -> Callable[[], float]:
+    retry_s = _RETRY_S[0]
+
+    def step() -> float:
+        nonlocal retry_s
+        _, why = prepare_backend(ws, clock)
+        wait_s, retry_s = (retry_s, min(2 * retry_s, _VECTORS_EVERY_S)) if why else (_VECTORS_EVERY_S, _RETRY_S[0])
+        return wait_s
+
+    return step
 
 
 def _context_step(ws: Workspace, clock: Clock) -> Callable[[], float]:

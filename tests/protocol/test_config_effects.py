@@ -21,6 +21,7 @@ from supervisor.protocol.inbox import Chat
 from supervisor.protocol.message import read_message
 from supervisor.protocol.paths import check_filesystem
 from supervisor.protocol.settings import dotted, keys, variable
+from supervisor.recall.meaning import FOREIGN
 from supervisor.recall.rerank import Reranker
 from supervisor.service.workers import Workers
 from tests.llm import server as llm
@@ -498,8 +499,7 @@ def does_what_comes_a_minute_later(world: World) -> bool:
 def embedded(world: World) -> vectors.Server:
     """A server of embeddings that was shown memory; it takes the place of NOWHERE."""
     remember(world, PEANUT)
-    with vectors.Server() as server, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(world.root / "cache"))
+    with vectors.Server() as server:
         world.reopen(world.toml.replace(NOWHERE, server.url))
         world.ws = type(world.ws)(
             world.root, world.ws.config, world.files, world.events, {"OPENAI_API_KEY": "sk-one", "OTHER_KEY": "sk-two"}
@@ -523,15 +523,23 @@ def backend_that_can_be_had(world: World) -> int:
     return len(world.events.of("backend_failed"))
 
 
-def cache_in_megabytes(world: World) -> bool:
-    """Whether the vectors' cache takes more than a megabyte after 5,000 texts."""
-    with vectors.Server() as server, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(world.root / "cache"))
+def first_text_embedded(world: World) -> str:
+    return embedded(world).asked[0][0]
+
+
+def last_text_embedded(world: World) -> str:
+    return embedded(world).asked[-1][-1]
+
+
+def vectors_in_megabytes(world: World) -> bool:
+    """Whether the vectors of 2,500 texts take more than 1.2 MB."""
+    with vectors.Server() as server:
         world.reopen(world.toml.replace(NOWHERE, server.url))
-        store = world.ws.reranker.backend()._vectors
-        for n in range(5):
-            store.put({f"{n}-{m}".encode(): bytes(1024) for m in range(1000)})
-        return sum(path.stat().st_size for path in (world.root / "cache").rglob("*.sqlite")) > 3_000_000
+        for n in range(50):
+            world.note(f"2025-01-{1 + n % 28:02}-note-{n}.md", "".join(f"- 第 {n} 家店的第 {m} 样东西\n" for m in range(50)))
+        world.refresh()
+        world.precompute_vectors()
+    return sum(path.stat().st_size for path in world.paths.vectors.iterdir()) > 1_200_000
 
 
 # ── the service ──────────────────────────────────────────────────────────────
@@ -672,12 +680,14 @@ EFFECTS = {
     "worker.beat": Effect(beats_while_it_works, {"100ms": True, "60s": False}),
     "worker.idle": Effect(does_what_comes_a_minute_later, {"0s": False, "10m": True}, {"llm.provider": "extractive"}),
     "tokens.cjk_weight": Effect(calls_for_a_chinese_day, {0.5: False, 4.0: True}, {**SERVED, "llm.context_tokens": 6000}),
-    "embeddings.base_url": Effect(texts_embedded, {NOWHERE: 1, ELSEWHERE: 0}, VECTORS),
+    "embeddings.base_url": Effect(texts_embedded, {NOWHERE: 4, ELSEWHERE: 0}, VECTORS),
     "embeddings.model": Effect(backend_that_can_be_had, {"bge": 0, "": 1}, VECTORS),
     "embeddings.api_key_env": Effect(
         key_of_the_vectors, {"OPENAI_API_KEY": "Bearer sk-one", "OTHER_KEY": "Bearer sk-two"}, VECTORS
     ),
-    "embeddings.cache_bytes": Effect(cache_in_megabytes, {"1MB": False, "500MB": True}, VECTORS),
+    "embeddings.question_prefix": Effect(first_text_embedded, {"": FOREIGN[0], "query: ": f"query: {FOREIGN[0]}"}, VECTORS),
+    "embeddings.text_prefix": Effect(last_text_embedded, {"": PEANUT, "passage: ": f"passage: {PEANUT}"}, VECTORS),
+    "embeddings.cache_bytes": Effect(vectors_in_megabytes, {"1MB": False, "500MB": True}, VECTORS),
     "privacy.redact": Effect(secret_in_the_prompt, {"llm": False, "off": True}, SERVED),
     "privacy.patterns": Effect(number_in_the_prompt, {(): True, ("工号 [0-9]+",): False}, SERVED),
     "privacy.reveal": Effect(secret_that_was_asked_for, {True: True, False: False}),

@@ -15,14 +15,17 @@ import pytest
 
 from supervisor.events import EventLog
 from supervisor.interfaces.socket_server import serve_socket
+from supervisor.protocol.config import load
 from supervisor.protocol.paths import QUEUE_FOLDERS, WORKERS, WorkspacePaths, period_of_name
 from supervisor.protocol.period import day
+from supervisor.service.background import prepare_backend
 from supervisor.service.lock import supervisor_lock
 from supervisor.service.round import archive_now
-from supervisor.workspace import make_workspace
+from supervisor.workspace import Workspace, make_workspace
 from tests.llm.server import Act, Server
 from tests.llm.shop import SENTENCES
 from tests.protocol.test_attachments import PNG
+from tests.recall import vectors
 from tests.world import GOOD_SUMMARY, IN_SHANGHAI, FaultyDisk, World, at, message, message_on
 from worker.providers import choose
 
@@ -36,7 +39,7 @@ PROPERTIES = sorted(name for name in vars(WorkspacePaths) if isinstance(getattr(
 #: What WorkspacePaths names and recalld only reads, and why.
 READ_ONLY = {"inbox": "the assistant writes what waits for a turn (docs/reference/protocol.md, 7)"}
 #: Folders in which every file belongs to what the folder is named for.
-FOLDERS = ("attachments", "turns", "pieces", "quarantine", "previous", "drop_box", "replaced")
+FOLDERS = ("attachments", "turns", "pieces", "quarantine", "previous", "drop_box", "replaced", "vectors")
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
         world = World(root, at("2026-01-31T10:00"), toml_of(server), disk)
         talk_and_summaries(world)
         questions(world)
+        vectors_of_memory(world)
         damage(world)
         with (
             supervisor_lock(world.ws),
@@ -121,6 +125,14 @@ def questions(world: World) -> None:
     world.refresh()
     world.save_receipt(world.context("nginx 的配置在哪里？"))
     world.probe()
+
+
+def vectors_of_memory(world: World) -> None:
+    """What a model makes of the words of memory, for `recall.backend = "hybrid"`."""
+    with vectors.Server() as server:
+        told = f'[recall]\nbackend = "hybrid"\n[embeddings]\nbase_url = "{server.url}"\nmodel = "bge"\n'
+        ws = Workspace(world.root, load(told.encode(), {}), world.files, world.events)
+        assert prepare_backend(ws, world.clock)[1] == ""
 
 
 def damage(world: World) -> None:

@@ -1,32 +1,37 @@
 """
-A real embeddings server on loopback, for tests: vectors of hashed pairs of characters, with a small thesaurus, so that what
-means the same lies near. It fails in every way that servers do.
+A real embeddings server on loopback, for tests: each word has a direction of its own, and by a small thesaurus words that mean
+the same have the same one, so that what means the same lies near. It fails in every way that servers do.
 """
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
+import random
 import threading
 import time
-import zlib
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
-SIZE = 64
-#: What the model knows to mean the same.
-SAME = {"汽车": "车子", "轿车": "车子", "感冒": "生病", "发烧": "生病", "automobile": "car"}
+from supervisor.text.tokenizer import tokens
+
+SIZE = 256
+#: What the model knows to mean the same, as the tokeniser spells it.
+SAME = {"汽车": "轿车", "感冒": "发烧", "生病": "发烧", "automobil": "car", "vehicl": "car", "怕": "过敏"}
 
 
-def vector(text: str) -> list[float]:
-    """The vector of a text."""
-    for word, same in SAME.items():
-        text = text.replace(word, same)
-    found = [0.0] * SIZE
-    for a, b in itertools.pairwise(text):
-        found[zlib.crc32((a + b).encode()) % SIZE] += 1.0
-    found[0] += 0.01
+@cache
+def direction(word: str, seed: int) -> tuple[float, ...]:
+    """The direction of a word, nearly square to all others."""
+    chance = random.Random(f"{seed} {word}")
+    return tuple(chance.gauss() for _ in range(SIZE))
+
+
+def vector(text: str, seed: int = 0) -> list[float]:
+    """The vector of a text, by the model *seed*."""
+    words = [SAME.get(word, word) for word in tokens(text)]
+    found = [sum(parts) for parts in zip(direction("", seed), *(direction(word, seed) for word in words), strict=True)]
     length = math.sqrt(sum(x * x for x in found))
     return [x / length for x in found]
 
@@ -76,6 +81,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _act(self, act: str, texts: list[str]) -> None:
         rows: Any = [{"index": n, "embedding": vector(text)} for n, text in enumerate(texts)]
         match act:
+            case "another model":
+                rows = [{"index": n, "embedding": vector(text, 1)} for n, text in enumerate(texts)]
             case "hang":
                 self.server.ended.wait(30)
             case "drip":

@@ -162,11 +162,12 @@ def index_status(workspace: Folder = None, now: Now = None, json: Json = False) 
 @index.command("rebuild")
 def index_rebuild(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
     """Rebuild the index from the files, and compute the missing vectors."""
+    from supervisor.protocol.clock import utc_now
     from supervisor.service.background import prepare_backend
 
     with _memory(workspace, now) as memory:
         changes = asdict(memory.rebuild())
-        prepare_backend(memory.workspace)
+        prepare_backend(memory.workspace, utc_now)
         held = _held(memory.workspace.index.inventory())
     odd = {name: changes[name] for name in ("shared", "unread") if changes[name]}
     show(as_json({**changes, **held}) if json else as_text({**held, **odd}, teller()))
