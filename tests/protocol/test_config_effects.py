@@ -638,7 +638,7 @@ EFFECTS = {
     "recall.timeout_ms": Effect(has_a_second_for_the_backend, {100_000: True, 250: False}),
     "recall.k1": Effect(scores, {0.5: DIFFERS, 1.2: DIFFERS}),
     "recall.b": Effect(scores, {0.1: DIFFERS, 0.75: DIFFERS}),
-    "recall.min_score": Effect(how_it_was_found, {0.0: "bm25", 1000.0: "none"}),
+    "recall.min_score": Effect(how_it_was_found, {0.0: "bm25", 1000.0: "literal"}),
     "recall.max_keywords": Effect(terms_of_a_long_question, {0: 4, 2: 2}),
     "recall.recent_messages": Effect(terms_of_a_question_that_refers_back, {0: False, 5: True}),
     "recall.max_hits": Effect(hits_shown, {1: 1, 2: 2}),
