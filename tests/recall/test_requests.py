@@ -10,6 +10,7 @@ from datetime import date, timedelta
 
 import pytest
 
+from supervisor.interfaces.cli.output import receipt_text
 from tests.world import WITHOUT_MODEL, World, at
 
 ENGLISH = """
@@ -226,3 +227,20 @@ def test_recall_returns_the_newest_of_what_contradicts_first(tmp_path, said, que
     hits = world.search(question).hits
     assert [hit.unit.text for hit in hits[:2]] == said[::-1]
     assert world.inject(question, world.search(question)).memory.index(said[1]) > 0
+
+
+def test_receipt_says_why_nothing_was_found(english):
+    request = "explain the difference between a mutex and a semaphore"
+    made = english.inject(request, english.search(request))
+    miss = made.receipt.miss
+    assert made.memory == ""
+    assert miss["nearest"].startswith("memory/2025-09-19-talk.md#L")
+    assert 0 < miss["share"] < 1
+    assert set(miss["nowhere"]) == {"mutex", "semaphor"}
+    said = receipt_text(made.receipt)
+    assert "nearest is memory/2025-09-19-talk.md#L1, with " in said
+    assert "nowhere in memory: mutex, semaphor (words of one language do not find those of another)" in said
+
+
+def test_receipt_says_nothing_of_a_miss_where_something_was_found(english):
+    assert english.inject("Kowalski", english.search("Kowalski")).receipt.miss == {}
