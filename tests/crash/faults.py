@@ -232,7 +232,7 @@ def count_again(original: Callable[..., Any]) -> Callable[..., Any]:
     """Count a failure each time its result is looked at."""
 
     def fail(stores: Any, result: Any, reason: Any, now: Any) -> None:
-        attempts, *_ = stores.task_queue.failures().get(result.group, (result.attempt,))
+        attempts, *_ = stores.use.task_queue.failures().get(result.group, (result.attempt,))
         original(stores, replace(result, attempt=attempts), reason, now)
 
     return fail
@@ -289,7 +289,7 @@ def result_first(original: Callable[..., Any]) -> Callable[..., Any]:
     """Delete the result before it is taken in."""
 
     def take_in(stores: Any, result: Any, period: Any, now: Any) -> Any:
-        stores.task_queue.discard(stores.task_queue.results / f"{result.id}.json")
+        stores.use.task_queue.discard(stores.use.task_queue.results / f"{result.id}.json")
         return original(stores, result, period, now)
 
     return take_in

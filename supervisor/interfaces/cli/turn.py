@@ -205,7 +205,7 @@ def _hit(hit: Any) -> dict[str, Any]:
 def _why_empty(found: SearchResult, left_out: Collection[str] = ()) -> str:
     """Return the sentence that says why there is no memory; *left_out* are the reasons why hits are not shown."""
     if found.how == "failed":
-        return "memory could not be searched; the event recall_failed in .recalld/log.jsonl says why."
+        return "memory could not be searched; the event recall_failed in log.jsonl says why."
     if not found.terms and not found.dates:
         return "this is only small talk, there is nothing to search for."
     if found.hits:
