@@ -150,6 +150,15 @@ _BACK: Final = re.compile(
 _PERSON: Final = re.compile(r"\b(?:he|she|him|her|them|they)\b", re.IGNORECASE)
 #: A capitalised word inside a sentence is probably a name: of "she", or of what the question is about.
 _NAMED: Final = re.compile(r"(?<=[\w,;:]\s)(?!I\b)[A-Z][\w'’-]+")
+#: The surnames that most Chinese people have, and what is said after or before them: 王医生, 小林. Alone they are common words.
+_SURNAMES: Final = (
+    "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔"
+    "白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文"
+)
+_SURNAMED: Final = re.compile(
+    rf"[小老]([{_SURNAMES}])|([{_SURNAMES}])(?:医生|大夫|护士|老师|教授|导师|博士|律师|教练|经理|主任|总监?|老板|师傅|[院校局处科部队班]长|先生|女士"
+    r"|小姐|太太|同学|阿姨|叔叔?|伯伯|大爷|爷爷|奶奶|哥|姐|嫂|工)"
+)
 _THEIRS: Final = r"推荐|建议|告诉|提到|提过|介绍|教|提供|回答|说"
 _YOU: Final = re.compile(
     rf"你.{{0,12}}(?:{_THEIRS})|\byou\b.{{0,25}}\b(?:recommend|suggest|others|tell|said|say|mention|advise|give|gave|offer|propose)"
@@ -240,6 +249,7 @@ def parse_query(question: str, today: date, recent: Sequence[str] = (), most: in
     each = tuple(filter(None, (tuple(word for word in sentence if word in words) for sentence in asked[-_MOST_ASKED:])))
     is_now = bool(days) and all(span == Days(today, today) for span in days) and not asks_what_happened(text)
     names = {token for name in _NAMED.findall(question) for token in tokens(name)}
+    names |= {surname for found in _SURNAMED.findall(question) for surname in found}
     rarity = {word: 1.0 if word in names else rarity_asked(word) for word in words}
     role = _role(text)
     is_own = bool(role or (_OWN.search(_WANTS.sub(" ", question)) and not _ADVICE.search(question)))
