@@ -136,7 +136,8 @@ def follow(path: Path, shell: Shell, *, update: bool) -> None:
                 printed = shell.run("bash", "-c", command)
                 if not agrees(said, printed):
                     wrong.append((command, said, printed))
-                made += f"$ {command}\n{said if agrees(said, printed) else printed}"
+                # an update writes all anew, so that a page tells one run: ids and days of a line are those of the next
+                made += f"$ {command}\n{said if '…' in said.splitlines() and agrees(said, printed) else printed}"
             edits.append((block, made))
         elif block.kind in PROGRAMS and shutil.which(PROGRAMS[block.kind][0]):
             printed = shell.run(*PROGRAMS[block.kind], block.text)

@@ -239,8 +239,8 @@ class _Search:
 
         def is_answer(hit: Hit) -> bool:
             there, text = {*tokens(hit.unit.text)}, hit.unit.text.casefold()
-            parts = {*wanted} | {word for word in query.words if not word.isascii()}
-            return gate.share(word for word in gate.worth if word in there or (word in parts and word in text)) >= 1.0
+            parts = [part for part in (*wanted, *filter(_is_han, query.words)) if part in text]
+            return gate.share(word for word in gate.worth if word in there or any(word in part for part in parts)) >= 1.0
 
         records = index.records()
         hits = search_files(self.of.files, self.of.paths, records, wanted, _LITERAL_LIMIT, self.of.zone, deadline)
@@ -255,6 +255,10 @@ class _Search:
         self.of.events.transition("recall_failed", why, why=why, hits=hits)
         fault, backend = self.of.reranker.fault, self.of.settings.backend
         self.of.events.transition("backend_failed", fault, cleared="backend_back", backend=backend, why=fault)
+
+
+def _is_han(word: str) -> bool:
+    return not word.isascii()
 
 
 def _each_once(hits: Sequence[Hit]) -> Iterator[Hit]:
