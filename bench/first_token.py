@@ -6,9 +6,9 @@ Time to the first token of an answer, by where memory stands in the messages (`c
 Shown are the processor's seconds of the server, which works in one thread: on a machine that does nothing else these pass by the
 clock as well, and on a busy one they stay what they are.
 
-The history is archived but for its last 40 messages. These are said again as 20 turns: each question is sent to llama.cpp's server
-with its memory and the last of the talk, and what was answered then is the answer. `none` has no memory. The server keeps what it
-has worked out for an equal beginning, as local and paid ones do. `script/test-llm` builds it and brings a small model.
+The history is archived but for its last 40 messages. These are said again as 20 turns: each question gets its memory and the last of
+the talk, and what was answered then is the answer. The turns that are shown, and the one before each, are sent to llama.cpp's server,
+which keeps what it has worked out for an equal beginning, as local and paid ones do. `none` has no memory. `script/test-llm` builds it and brings a small model.
 """
 
 from __future__ import annotations
@@ -106,10 +106,12 @@ def turns(root: Path, said: list[dict[str, Any]], server: tuple[int, int], envir
     """Say the turns; returns for each the seconds to the first token, and recalld's estimate of its tokens."""
     took = []
     questions = [n for n, one in enumerate(said) if one["role"] == "user"]
-    for n, after in zip(questions, [*questions[1:], len(said)], strict=True):
+    for count, (n, after) in enumerate(zip(questions, [*questions[1:], len(said)], strict=True), 1):
         memory = Memory(root, environ=environ, clock=fixed_clock(from_wire(said[n]["createdAt"])))
         turn = memory.context(said[n]["text"], SYSTEM)
-        took.append((first_token_s(server, list(turn.messages)), turn.memory_tokens + turn.history_tokens))
+        is_asked = {count, count + 1} & {*SHOWN}
+        seconds = first_token_s(server, list(turn.messages)) if is_asked else 0.0
+        took.append((seconds, turn.memory_tokens + turn.history_tokens))
         memory.append([{key: one[key] for key in ("role", "text", "createdAt")} for one in said[n:after]])
     return took
 
