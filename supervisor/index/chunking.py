@@ -158,7 +158,7 @@ def chunk_note(path: str, text: str, day: date | None, tier: Tier = "dated", fir
 
 
 def neighbours(chunks: Sequence[Chunk]) -> list[list[Chunk]]:
-    """Return the chunks of each talk in the order of time; a chunk without neighbours is a talk of one."""
+    """Return the chunks of each talk in the order of time, then as given; a chunk without neighbours is a talk of one."""
     talks: dict[str, list[Chunk]] = {}
     alone = []
     for chunk in chunks:
@@ -168,13 +168,14 @@ def neighbours(chunks: Sequence[Chunk]) -> list[list[Chunk]]:
             talks.setdefault(chunk.talk, []).append(chunk)
     for talk in talks.values():
         if all(chunk.passage.message for chunk in talk):
+            # stable, since many have one time: an unfiled message's path is its id, which says nothing of the order
             talk.sort(key=_time)
     return [*talks.values(), *alone]
 
 
-def _time(chunk: Chunk) -> tuple[float, str, int]:
+def _time(chunk: Chunk) -> float:
     at = chunk.passage.at
-    return (at.timestamp() if at else 0.0, chunk.passage.path, chunk.passage.start)
+    return at.timestamp() if at else 0.0
 
 
 def split_note(path: str, text: str, day: date | None, tier: Tier) -> Iterator[tuple[Passage, str]]:

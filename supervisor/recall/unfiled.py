@@ -77,7 +77,11 @@ class Unfiled:
         return self._journal.names
 
     def messages(self, now: datetime) -> list[Message]:
-        """Return the messages, oldest first; those without an id get the one that they will be filed under."""
+        """
+        Return the messages, oldest first, those of one time in the order of history.json, in which they will be filed.
+
+        Those without an id get the one that they will be filed under.
+        """
         self._journal.refresh()
         journal, present = self._journal, self._present(now)
         ids = {message.id for message in present}
@@ -98,7 +102,7 @@ class Unfiled:
             self._chunks = {}
         for message in messages:
             chunk = self._chunk(message)
-            if chunk.passage.text.strip() and not skip(message):
+            if not skip(message):
                 days[f"day {chunk.passage.day}"].append(chunk)
         before, self._groups, left = self._groups, {}, 0
         for day in sorted(days, reverse=True):
@@ -113,7 +117,7 @@ class Unfiled:
                         documents = talk_documents(day, paths, window, places)
                         keys = tuple(window[n].passage.path for n in places)
                         self._groups[key] = overlay_group(keys, documents)
-        passages = tuple(chunk.passage for day in days.values() for chunk in day)
+        passages = tuple(chunk.passage for day in days.values() for chunk in day if chunk.passage.text.strip())
         if self._groups.keys() != before.keys() or left != self._last.left:
             overlay = Overlay({f"unfiled {n}": group for n, group in enumerate(self._groups.values())})
             self._last = UnfiledPassages(overlay, passages, left)

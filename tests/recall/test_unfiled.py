@@ -202,6 +202,26 @@ def test_a_stored_text_can_not_forge_a_citation_of_history(world):
     assert r"the cabin \[history.json#a] belongs" in memory_of(world).inject("whose is the cabin?").memory
 
 
+def test_neighbours_of_one_time_are_those_of_history_before_filing_too(world):
+    said = ["栅栏坏了。", *(f"第{n}张收据 receipt{n}" for n in range(1, 96))]
+    world.append(*({"role": "user", "text": text} for text in said))
+    assert len({one["createdAt"] for one in json.loads(world.paths.history.read_bytes())}) == 1
+    assert sorted(world.ids()) != world.ids()
+    memory = memory_of(world)
+    before = {hit.unit.text for hit in memory.search("栅栏坏了吗？")}
+    world.settle()
+    assert before == {hit.unit.text for hit in memory.search("栅栏坏了吗？")} == set(said[:4])
+
+
+def test_a_silent_message_parts_its_neighbours_before_filing_too(world):
+    silent = [{"role": "assistant", "content": [{"type": "thinking", "thinking": "嗯"}]}] * 3
+    world.append({"role": "user", "text": "栅栏坏了。"}, *silent, {"role": "user", "text": "第1张收据"})
+    memory = memory_of(world)
+    for step in (lambda: None, world.settle):
+        step()
+        assert [hit.unit.text for hit in memory.search("栅栏坏了吗？")] == ["栅栏坏了。"]
+
+
 def test_a_new_message_leaves_older_groups_of_a_talk_as_they_are(world):
     world.append(*exchanges(40))
     before = world.ws.unfiled.passages(NOW).overlay.groups.values()
