@@ -167,6 +167,8 @@ class Memory:
 
         Nothing is rebuilt (`shared`) if another process keeps the index locked for longer than *wait_s* seconds.
         """
+        if not isinstance(wait_s, (int, float)):
+            raise BadRequest("wait_s", f"it must be a number, not {type(wait_s).__name__}")
         return self.workspace.searcher.refresh(wait_s, rebuild=True)
 
     def _ask(
@@ -176,11 +178,11 @@ class Memory:
         from supervisor.context.build import read_input
 
         _refuse_no_text("question", "" if question is None else question)
+        ids, where = _ids(known), _chat(session, chat)
         self._refresh()
         now, ws = self._clock(), self.workspace
-        where = _chat(session, chat)
         asked = read_input(question, where, history=ws.history, files=ws.files, paths=ws.paths, zone=ws.zone, events=ws.events)
-        asked = replace(asked, known=frozenset(known))
+        asked = replace(asked, known=ids)
         return asked, now, ws.searcher.search(asked.question, now, asked.before, is_input=True)
 
     def _saved(self, turn: Injection) -> Injection:
@@ -232,8 +234,19 @@ def _raws(messages: object) -> list[dict[str, Any]]:
     return raws
 
 
+def _ids(known: object) -> frozenset[str]:
+    """Return the ids of messages; BadRequest for anything else: a lone text would be an id for each of its letters."""
+    if isinstance(known, str) or not isinstance(known, Iterable):
+        raise BadRequest("known", f"it must be a list of ids, not {type(known).__name__}")
+    ids = list(known)
+    for one in ids:
+        _refuse_no_text("known", one)
+    return frozenset(ids)
+
+
 def _chat(session: str, chat: str) -> Chat:
     _refuse_no_text("session", session)
+    _refuse_no_text("chat", chat)
     if chat not in {"", "direct", "group", "channel"}:
         raise BadRequest("chat", f"{chat!r} is not direct, group or channel")
     from supervisor.protocol.inbox import chat_of
@@ -242,7 +255,14 @@ def _chat(session: str, chat: str) -> Chat:
 
 
 def _open(root: str | os.PathLike[str], environ: Mapping[str, str], clock: Clock) -> Workspace:
-    folder = Path(root).expanduser().absolute()
+    if not isinstance(root, (str, os.PathLike)):
+        raise BadRequest("root", f"it must be the path of a folder, not {type(root).__name__}")
+    if not isinstance(environ, Mapping):
+        raise BadRequest("environ", f"it must be a mapping of variables, not {type(environ).__name__}")
+    if not callable(clock):
+        raise BadRequest("clock", f"it must be a function that returns the present, not {type(clock).__name__}")
+    # subtle: Path.expanduser raises where there is no such user
+    folder = Path(os.path.expanduser(os.fsdecode(root))).absolute()
     if not folder.is_dir():
         raise BadRequest("root", f"{folder} is not there; make it with `recalld init -w {folder}`")
     return open_workspace(folder, environ, clock)

@@ -119,8 +119,18 @@ def test_api_search_finds_a_file_saved_between_two_questions(memory, world):
         (lambda memory: memory.inject("花生", session=7), BadRequest),
         (lambda memory: memory.context("花生", system=None), BadRequest),
         (lambda memory: memory.why(7), BadRequest),
+        (lambda memory: memory.inject("花生", known="01KG"), BadRequest),
+        (lambda memory: memory.inject("花生", known=["01KG", 1]), BadRequest),
+        (lambda memory: memory.inject("花生", known=7), BadRequest),
+        (lambda memory: memory.inject("花生", chat=["group"]), BadRequest),
+        (lambda memory: memory.rebuild(wait_s="long"), BadRequest),
         (lambda memory: memory.why("没有这一轮"), NotFound),
         (lambda memory: Memory("/没有/这个文件夹"), BadRequest),
+        (lambda memory: Memory("~nobody-of-this-name/memory"), BadRequest),
+        (lambda memory: Memory(3), BadRequest),
+        (lambda memory: Memory(b"memory"), BadRequest),
+        (lambda memory: Memory(memory.workspace.paths.root, environ=["RECALLD_LANGUAGE"]), BadRequest),
+        (lambda memory: Memory(memory.workspace.paths.root, clock=7), BadRequest),
     ],
 )
 def test_api_errors_have_one_sentence_and_the_exit_code_of_the_command(memory, world, call, kind):
