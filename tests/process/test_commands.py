@@ -240,11 +240,23 @@ def test_fsck_exits_65_when_a_dated_file_is_lost(talked):
     assert json.loads(done.out)["lost"] != []
 
 
-def test_run_exits_69_when_the_model_is_unreachable(talked):
-    done = talked("run", "--until-settled", RECALLD_LLM_BASE_URL="http://127.0.0.1:9/v1", RECALLD_LLM_MODEL="没有")
+@pytest.mark.parametrize(
+    ("language", "begins"),
+    [
+        (
+            "en",
+            "recalld: no summary was written: the server can't be reached: 没有 at http://127.0.0.1:9; the model is not asked",
+        ),
+        ("zh", "recalld: 没有写出摘要：连不上服务器：http://127.0.0.1:9 上的 没有；"),
+    ],
+    ids=["en", "zh"],
+)
+def test_run_exits_69_and_says_that_the_model_is_unreachable(talked, language, begins):
+    model = {"RECALLD_LLM_BASE_URL": "http://127.0.0.1:9/v1", "RECALLD_LLM_MODEL": "没有"}
+    done = talked("run", "--until-settled", **model, RECALLD_LANGUAGE=language)
 
-    assert done.code == 69
-    assert is_one_sentence(done.err)
+    assert (done.code, done.err.count("\n")) == (69, 1)
+    assert done.err.startswith(begins)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")

@@ -85,11 +85,11 @@ def _print_total(ws: Workspace, total: Round, *, json: bool, has_worker: bool) -
     show(as_json({"seen": total.seen, **counts}) if json else as_text({"newlySeen": total.seen, **counts}, teller()))
     if total.errors:
         raise next(iter(total.errors.values()))
-    refused = configured_state(ws.task_queue, ws.endpoint)
-    if refused.is_failing and refused.next_at and not total.summaries:
-        until = in_local_times(to_wire(refused.next_at), ws.zone)
-        reason = f"the model refused ({refused.reason}); nothing is asked of it before {until}."
-        raise typer.Exit(say(reason, 69))
+    provider = configured_state(ws.task_queue, ws.endpoint)
+    if provider.is_failing and provider.next_at and not total.summaries:
+        until = in_local_times(to_wire(provider.next_at), ws.zone)
+        sentence = f"no summary was written: {provider.reason}; the model is not asked again before {until}."
+        raise typer.Exit(say(sentence, 69))
     if total.unfinished and has_worker:
         sentence = (
             f"{total.unfinished} summaries are unfinished: the worker ended without a result; `recalld worker` shows why."
