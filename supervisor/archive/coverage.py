@@ -31,6 +31,7 @@ class MemoryFile:
     original: bool  # it is in originals/
     created: datetime | None  # of the run that made it; None for a person's own
     contents: str = ""  # what it holds, to recognise copies (`copies.contents`)
+    attachments: frozenset[str] = frozenset()  # what may be names of its pictures and files (`possible_names`)
     source: Source = field(init=False, repr=False, compare=False)  # how a summary made from it names it
 
     def __post_init__(self) -> None:

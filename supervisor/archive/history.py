@@ -148,17 +148,20 @@ class HistoryStore:
         if version is None:
             self._stat, self._digest, self._history = None, "", ()
             if self._files.disk.stat(self._paths.history_backup):
-                raise BadFile(self._paths.history, "it is gone, though its backup is there")
+                raise self._damage("it is gone, though its backup is there")
             return self._history
         if version.digest != self._digest:
             try:
                 self._history = parse_history(version.data, self._zone)
             except ValueError as error:
                 self._stat, self._digest, self._damaged = None, "", version.stat
-                raise BadFile(self._paths.history, str(error)) from None
+                raise self._damage(str(error)) from None
             self._digest = version.digest
         self._stat = version.stat
         return self._history
+
+    def _damage(self, why: str) -> BadFile:
+        return BadFile(self._paths.history, why, "`recalld restore` puts it together again")
 
 
 def _is_json(data: bytes) -> bool:

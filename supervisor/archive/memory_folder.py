@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from supervisor.archive.copies import contents, copies
 from supervisor.archive.coverage import ExistingSummary, MemoryFile, names_ever
+from supervisor.protocol.attachments import possible_names
 from supervisor.protocol.clock import from_wire
 from supervisor.protocol.dated_file import Block, DatedFile, parse_dated
 from supervisor.protocol.errors import Busy
@@ -254,6 +255,7 @@ def _file_of(name: str, *, original: bool) -> Callable[[FileVersion, Path], Memo
             original=original,
             created=created,
             contents=contents(version.data, path),
+            attachments=possible_names(version.data) if ours else frozenset(),
         )
 
     return read

@@ -53,6 +53,9 @@ class Disk(Protocol):
     def stat(self, path: Path) -> Stat | None:
         """Return the properties of the file or folder, not following a link; None when there is none."""
 
+    def is_read_only(self, folder: Path) -> bool:
+        """Tell whether *folder* exists and is on a disk that is mounted read-only."""
+
     def names(self, folder: Path) -> list[str]:
         """Return the names in *folder*, sorted; none when there is no such folder."""
 
@@ -136,6 +139,12 @@ class RealDisk:
         except (FileNotFoundError, NotADirectoryError):
             return None
         return _stat_of(found)
+
+    def is_read_only(self, folder: Path) -> bool:
+        try:
+            return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
 
     def names(self, folder: Path) -> list[str]:
         try:

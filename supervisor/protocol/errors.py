@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: The name of a temporary file, beside the file *name* that it will replace; errors name that file.
 TEMPORARY: Final = re.compile(r"\.(?P<name>.+)\.[0-9a-z]+-[0-9]+\.tmp")
 #: Error numbers for missing permission; any other one is a fault of the disk.
-_FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+_FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM})
 #: Error numbers of the kernel, and of RealDisk.read, for a link, a folder or a pipe in place of a file.
 _NO_FILE: Final = frozenset({errno.ELOOP, errno.EISDIR, errno.EINVAL, errno.ENXIO})
 
@@ -81,12 +81,13 @@ class NotFound(SupervisorError):
 
 @dataclass(eq=False, repr=False)
 class BadFile(SupervisorError):
-    """A file can't be parsed; a copy of it goes to quarantine, and everything else goes on."""
+    """A file can't be parsed; a copy of it goes to quarantine, and everything else goes on. *mend* says what mends it."""
 
     exit_code = 65
-    sentence = "{self.path} can't be read: {self.why}; repair it or move it away; it was not overwritten."
+    sentence = "{self.path} can't be read: {self.why}; {self.mend}; it was not overwritten."
     path: PurePath | str
     why: str
+    mend: str = "repair it or move it away"
 
 
 @dataclass(eq=False, repr=False)
@@ -162,12 +163,13 @@ class NoProcess(SupervisorError):
 
 @dataclass(eq=False, repr=False)
 class NoPermission(SupervisorError):
-    """This user may not access the file, or it is on a read-only disk."""
+    """This user may not access the file, or it is on a read-only disk. *mend* says what mends it."""
 
     exit_code = 77
-    sentence = "{self.path} can't be accessed: {self.why}; check its owner and mode."
+    sentence = "{self.path} can't be accessed: {self.why}; {self.mend}."
     path: PurePath | str
     why: str
+    mend: str = "check its owner and mode"
 
 
 @dataclass(eq=False, repr=False)
@@ -210,6 +212,8 @@ def from_os_error(error: OSError, path: PurePath | str) -> SupervisorError:
         return BadConfig("ulimit -v", f"it leaves too little memory for {path}; raise it, or set it to unlimited")
     if error.errno == errno.ENOTDIR:
         return BadFile(path, "it is a link or a file where recalld needs a folder of its own")
+    if error.errno == errno.EROFS:
+        return NoPermission(path, why, "its disk is mounted read-only, mount it writable (`mount -o remount,rw`)")
     return NoPermission(path, why) if error.errno in _FORBIDDEN else StorageError(path, why)
 
 

@@ -91,6 +91,13 @@ class Endpoint:
     key: str
 
 
+def model_of(llm: Llm) -> str:
+    """Return the name of the configured model; BadConfig where none is named."""
+    if not llm.model:
+        raise BadConfig("llm.model", 'no model is named; give the name that the server knows, such as "qwen3:8b"')
+    return llm.model
+
+
 def endpoint_of(llm: Llm, environ: Mapping[str, str]) -> Endpoint:
     """Return the marks of the configured model and of its key, which *environ* or systemd has."""
     return Endpoint(_mark(llm.provider, llm.base_url, llm.model), _mark(_stored_key(llm.api_key_env, environ)))

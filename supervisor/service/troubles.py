@@ -6,14 +6,18 @@ The worst comes first. A state that only a running supervisor knows, such as a f
 
 from __future__ import annotations
 
+import errno
+import os
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from supervisor.archive.intake import unwritten
 from supervisor.events import lasting_states
+from supervisor.protocol.attachments import attachments_of
 from supervisor.protocol.clock import local
-from supervisor.protocol.errors import BadFile
-from supervisor.protocol.message import Message
+from supervisor.protocol.errors import BadConfig, BadFile, from_os_error
+from supervisor.protocol.llm import model_of
+from supervisor.protocol.message import InvalidEntry, Message
 from supervisor.summaries.llm_state import configured_state
 from supervisor.text.chinese import has_rjieba
 from supervisor.text.language import language_of
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
+    from supervisor.protocol.message import History
     from supervisor.workspace import Workspace
 
 #: How long a message may wait where no supervisor runs: a daily `run --until-settled` is a way to use recalld too.
@@ -74,10 +79,14 @@ def _uses_chinese(ws: Workspace) -> bool:
 def _troubles(ws: Workspace, now: datetime) -> Iterator[str]:
     """Yield a sentence for each trouble, the worst first."""
     ws.journal.refresh()
+    if ws.files.disk.is_read_only(ws.paths.root):
+        yield str(from_os_error(OSError(errno.EROFS, os.strerror(errno.EROFS)), ws.paths.root))
+    history: History = ()
+    waiting: list[Message] = []
     try:
-        waiting = unwritten(ws.history.read(), ws.journal)
+        history = ws.history.read()
+        waiting = unwritten(history, ws.journal)
     except BadFile as error:
-        waiting = []
         yield f"history.json can't be read: {error.why}; `recalld restore` puts it together again."
     is_running = _is_running(ws)
     oldest = min((one.created_at for one in waiting if one.created_at), default=now)
@@ -88,6 +97,43 @@ def _troubles(ws: Workspace, now: datetime) -> Iterator[str]:
         states = lasting_states(ws.paths.log, _LASTING)
         for event in (event for event in _LASTING if event in states):
             yield from _of_the_supervisor(event, str(states[event].get("why", "")))
+    yield from _of_the_files(ws, history)
+    yield from _of_the_model(ws, now)
+
+
+def _of_the_files(ws: Workspace, history: History) -> Iterator[str]:
+    """Yield what is lost or can't be filed, as far as it can be told without reading every file."""
+    if gone := _gone_attachments(ws):
+        yield (
+            f"pictures or files of messages are gone ({len(gone)}), the first is {gone[0]}; "
+            f"`recalld fsck --repair` brings back those of which there is a copy, `recalld fsck` lists the others."
+        )
+    invalid = [(n, entry.why) for n, entry in enumerate(history, 1) if isinstance(entry, InvalidEntry)]
+    if invalid:
+        place, why = invalid[0]
+        yield (
+            f"entries of history.json can't be filed ({len(invalid)}), the first is entry {place}: {why}; "
+            f"correct or delete them, `recalld fsck` counts what is left."
+        )
+
+
+def _gone_attachments(ws: Workspace) -> list[str]:
+    """Return the pictures and files that messages name and that are not there; only files with such a name are parsed."""
+    kept = {ws.paths.relative(ws.paths.attachments / name) for name in ws.files.disk.names(ws.paths.attachments)}
+    named = {name for message in ws.journal.unwritten.values() for name in attachments_of(message.raw)}
+    for file in ws.memory.dated():
+        if not file.attachments <= kept:
+            named.update(name for block in ws.memory.blocks(file.name) for name in attachments_of(block.fields))
+    return sorted(named - kept)
+
+
+def _of_the_model(ws: Workspace, now: datetime) -> Iterator[str]:
+    """Yield why the configured model writes no summaries, or not one of them."""
+    if not ws.extracting:
+        try:
+            model_of(ws.config.llm)
+        except BadConfig as error:
+            yield f"no model writes summaries: {error.why}; `recalld model test` asks it then."
     provider = configured_state(ws.task_queue, ws.endpoint)
     if not ws.extracting and provider.next_at and provider.next_at > now:
         until = _local_time(ws, provider.next_at)

@@ -21,7 +21,7 @@ from worker.providers import http_errors
 
 ROOT = Path(__file__).parents[2]
 #: The errors whose parts a person may read; those of readers are told in events, which stay English.
-PEOPLES = {"BadConfig", "BadRequest", "BadFile"}
+PEOPLES = {"BadConfig", "BadRequest", "BadFile", "NoPermission"}
 HAN = re.compile("[\u4e00-\u9fff]")
 
 

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import base64
 import sys
+from typing import TYPE_CHECKING
+
+import pytest
 
 from supervisor.events import EventLog
 from supervisor.protocol.config_keys import Log
+from supervisor.protocol.disk import RealDisk
 from supervisor.service.troubles import verdict
 from tests.world import World, message_on, talk, unreachable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
 
 
 def told(world: World) -> list[str]:
@@ -38,6 +48,64 @@ def test_verdict_names_a_damaged_history_and_what_restores_it(world):
     assert sentence.endswith("; `recalld restore` puts it together again.")
     world.restore()
     assert told(world) == []
+
+
+def test_verdict_names_entries_that_are_no_messages(world):
+    world.write([{"role": "user"}, *talk("2026-01-31T09:58", 2), {"x": 1}, 5])
+    assert told(world) == [
+        (
+            "entries of history.json can't be filed (3), the first is entry 1: it has no text; correct or delete them, "
+            "`recalld fsck` counts what is left."
+        )
+    ]
+    assert world.fsck().set_aside == 3
+    world.write(talk("2026-01-31T09:58", 2))
+    assert told(world) == []
+
+
+@pytest.mark.parametrize("runs", ["none", "all"], ids=["unfiled", "filed"])
+def test_verdict_names_pictures_that_are_gone_until_they_are_back(world, runs):
+    url = f"data:image/png;base64,{base64.b64encode(PNG).decode()}"
+    words = message_on("2026-01-31", text="It says attachments/00000000000000000000000000000000.png there.", id="w")
+    parts = [{"type": "text", "text": "看这张照片"}, {"type": "image_url", "image_url": {"url": url}}]
+    world.write([words, message_on("2026-01-31", content=parts, id="p") | {"text": None}])
+    world.round(runs)
+    assert told(world) == []
+    (picture,) = (world.root / "attachments").iterdir()
+    picture.unlink()
+    assert told(world) == [
+        (
+            f"pictures or files of messages are gone (1), the first is attachments/{picture.name}; `recalld fsck --repair` brings back "
+            "those of which there is a copy, `recalld fsck` lists the others."
+        )
+    ]
+    assert not world.fsck().is_sound
+    world.repair()
+    assert told(world) == []
+
+
+def test_verdict_names_a_model_server_without_a_model(world):
+    world.reopen('[llm]\nbase_url = "http://127.0.0.1:9/v1"\n')
+    assert told(world) == [
+        (
+            'no model writes summaries: no model is named; give the name that the server knows, such as "qwen3:8b"; '
+            "`recalld model test` asks it then."
+        )
+    ]
+
+
+def test_verdict_names_a_disk_that_is_mounted_read_only(world):
+    class ReadOnly(RealDisk):
+        def is_read_only(self, folder: Path) -> bool:
+            return folder == world.root
+
+    world.reopen(disk=ReadOnly())
+    assert told(world) == [
+        (
+            f"{world.root} can't be accessed: Read-only file system; its disk is mounted read-only, mount it writable "
+            "(`mount -o remount,rw`)."
+        )
+    ]
 
 
 def test_verdict_names_messages_that_wait_a_day_without_a_supervisor(world):

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import openai
 
-from supervisor.protocol.errors import BadConfig
-from supervisor.protocol.llm import NO_KEY, find_key, is_local, without_credentials
+from supervisor.protocol.llm import NO_KEY, find_key, is_local, model_of, without_credentials
 from supervisor.text.llm_output import without_thinking
 from supervisor.text.token_count import estimate_tokens
 from worker.providers import Cancelled, Completion, NoCall, ProviderError, Usage, http_errors
@@ -51,10 +50,8 @@ _MAX_CHARS: Final = 400_000
 def make(config: Config, environ: Mapping[str, str]) -> OpenAi:
     """Return the provider; BadConfig when no model is named, or the key has characters that no key has."""
     llm = config.llm
-    if not llm.model:
-        raise BadConfig("llm.model", 'no model is named; give the name that the server knows, such as "qwen3:8b"')
     return OpenAi(
-        model=llm.model,
+        model=model_of(llm),
         base_url=llm.base_url or OPENAI,
         temperature=llm.temperature,
         timeout_s=llm.timeout.total_seconds(),
