@@ -193,7 +193,7 @@ def read_lines(lines: Iterable[bytes], zone: tzinfo, first: int) -> tuple[list[d
             entry = read_message(raw, zone)
             why = entry.why if isinstance(entry, InvalidEntry) else ""
         except ValueError as error:
-            why = str(error)
+            why = str(error).replace(" at line 1, column ", " at column ")  # it is one line, and has a number of its own
         if why:
             faults.append(f"line {number} was left out: {why}.")
         else:

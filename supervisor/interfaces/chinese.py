@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 _Table: TypeAlias = "tuple[tuple[str, str, str, str], ...]"
 _FIELD: Final = re.compile(r"\{(\w+)\}")
+#: A field with the blank on either side of it, which stands between Chinese and Latin letters only.
+_SPACED_FIELD: Final = re.compile(r"( ?)\{(\w+)\}( ?)")
+_HAN: Final = re.compile("[\u4e00-\u9fff]")
 
 
 def spoken_language(setting: str, environ: Mapping[str, str], memory: Iterable[str]) -> Language:
@@ -51,13 +54,19 @@ def _translated(text: str, table: _Table, clauses: _Table) -> str:
     for begin, end, english, chinese in table:
         # few texts begin and end as a sentence does: the patterns of all would take `status` a quarter of its time
         if text.startswith(begin) and text.endswith(end) and (match := _pattern(english).fullmatch(text)):
-            fields = {name: _translated(value, clauses, clauses) for name, value in match.groupdict().items()}
-            return _FIELD.sub(partial(_filled, fields), chinese)
+            given = match.groupdict()
+            fields = {name: _translated(value, clauses, clauses) for name, value in given.items()}
+            return _SPACED_FIELD.sub(partial(_filled, given, fields), chinese)
     return text
 
 
-def _filled(fields: Mapping[str, str], field: re.Match[str]) -> str:
-    return fields[field[1]]
+def _filled(given: Mapping[str, str], fields: Mapping[str, str], field: re.Match[str]) -> str:
+    """Return the value of a field; one that was translated has no blank between its Chinese and that around it."""
+    before, name, after = field.groups()
+    value = fields[name]
+    if value == given[name]:
+        return f"{before}{value}{after}"
+    return f"{'' if _HAN.match(value) else before}{value}{'' if _HAN.match(value[-1:]) else after}"
 
 
 @cache
@@ -72,10 +81,11 @@ def _table(chinese: Mapping[str, str]) -> _Table:
     """
     Return how each sentence begins and ends, the sentence, and its Chinese.
 
-    Those with the most words of their own are first: "{path} has {count} lines" fits many a text.
+    Those that begin with words of their own are first, then those with the most: "{path} has {count} lines" fits many a text,
+    and "{value} is not in the range {range}" what only ends so.
     """
-    longest_first = sorted(chinese, key=lambda english: -len(_FIELD.sub("", english)))
-    return tuple((one.partition("{")[0], one.rpartition("}")[2], one, chinese[one]) for one in longest_first)
+    surest_first = sorted(chinese, key=lambda english: (english.startswith("{"), -len(_FIELD.sub("", english))))
+    return tuple((one.partition("{")[0], one.rpartition("}")[2], one, chinese[one]) for one in surest_first)
 
 
 @cache

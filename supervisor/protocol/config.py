@@ -57,6 +57,8 @@ _FAULT_CHARS: Final = 120
 #: A line that begins a section, and one that sets a key.
 _SECTION: Final = re.compile(r"\s*(\[+[\w. -]{1,60}\]+)")
 _KEY: Final = re.compile(r"\s*([\w.-]{1,60})\s*=")
+#: The line that sets the language, above the first section.
+_LANGUAGE: Final = re.compile(r"""(?:(?![ \t]*\[)[^\n]*\n)*?[ \t]*language[ \t]*=[ \t]*["'](auto|zh|en)["']""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,10 @@ def load(toml: bytes | None, environ: Mapping[str, str]) -> Config:
 
     BadConfig, with one sentence, for the first key or value that is unknown or wrong, or a key that does nothing yet.
     """
-    given = gather(Config(), _tables(toml), environ, PREFIX)
+    tables = _tables(toml)
+    for section in filter(_planned_sections().__contains__, tables):
+        raise BadConfig(f"[{section}]", "this section is planned and not there yet; take it out, since nothing comes of it")
+    given = gather(Config(), tables, environ, PREFIX, PLANNED)
     for place in filter(PLANNED.__contains__, given):
         raise BadConfig(dotted(place), "this key is planned and not there yet; take it out, since nothing comes of it")
     for smaller, larger in ORDER:
@@ -145,10 +150,27 @@ def load(toml: bytes | None, environ: Mapping[str, str]) -> Config:
             given[smaller] = more
     config = applied(Config(), given)
     # The variable with a model's key may begin with the prefix too; its value is never read here.
-    refuse_unknown_variables(config, environ, PREFIX, OTHER_VARIABLES | {config.llm.api_key_env, config.embeddings.api_key_env})
+    others = OTHER_VARIABLES | {config.llm.api_key_env, config.embeddings.api_key_env}
+    refuse_unknown_variables(config, environ, PREFIX, others, PLANNED)
     if ("archive", "timezone") in given:
         find_zone(config.archive.timezone)
     return config
+
+
+def language_key(toml: bytes | None, environ: Mapping[str, str]) -> str:
+    r"""
+    Return what `language` is set to in a configuration in which anything else may be wrong; "auto" if it is not set.
+
+    >>> language_key(b'language = "zh"\n[recall\n', {})
+    'zh'
+    """
+    found = _LANGUAGE.match(toml.decode("utf-8-sig", "replace")) if toml else None
+    return environ.get(f"{PREFIX}LANGUAGE") or (found[1] if found else "auto")
+
+
+def _planned_sections() -> set[str]:
+    """Return the sections all of whose keys are planned."""
+    return {section for section, _ in PLANNED} - {section for section, _ in keys(Config()).keys() - PLANNED}
 
 
 def _tables(toml: bytes | None) -> dict[str, object]:
@@ -247,7 +269,8 @@ and contradict each other, the configuration is refused.
 _NOT_THERE_YET: Final = """\
 ## Not there yet
 
-These keys are planned. Nothing reads them, and a file or a variable that sets one is refused with exit code 78:
+These keys are planned. Nothing reads them, and a file or a variable that sets one is refused with exit code 78; so is
+a file with a section that has no other keys:
 """
 
 

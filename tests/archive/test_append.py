@@ -254,7 +254,7 @@ def test_read_lines_goes_on_after_a_bad_line_and_names_it(world):
     assert [raw["text"] for raw in found] == ["a", "第五行"]
     assert faults == [
         "line 43 was left out: it has no text.",
-        "line 44 was left out: it is not JSON at line 1, column 2.",
+        "line 44 was left out: it is not JSON at column 2.",
         "line 46 was left out: it is not UTF-8 at byte 0.",
     ]
     assert read_lines([], world.ws.zone, 1) == ([], [])

@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from supervisor.interfaces.chinese import in_chinese, spoken_language
-from supervisor.interfaces.cli.output import _label, as_text
-from supervisor.protocol import errors
+from supervisor.interfaces.cli.app import run_command
+from supervisor.interfaces.cli.call import OPENED
+from supervisor.interfaces.cli.main import commands
+from supervisor.interfaces.cli.output import _HOW, _label, as_text
+from supervisor.protocol import errors, message
 from supervisor.protocol.clock import why_no_instant
 from supervisor.protocol.config import Config, load
 from supervisor.protocol.message import InvalidEntry, read_message
@@ -23,6 +26,7 @@ ROOT = Path(__file__).parents[2]
 #: The errors whose parts a person may read; those of readers are told in events, which stay English.
 PEOPLES = {"BadConfig", "BadRequest", "BadFile", "NoPermission"}
 HAN = re.compile("[\u4e00-\u9fff]")
+BLANK_IN_CHINESE = re.compile("[\u3001-\u9fff\uff01-\uff5e] [\u3001-\u9fff\uff01-\uff5e]")
 
 
 def templates(node: ast.AST) -> list[str]:
@@ -58,8 +62,9 @@ def test_in_chinese_knows_every_clause_of_an_error(why):
 @pytest.mark.parametrize("allowed", sorted({key.kind.allowed for key in keys(Config()).values() if " " in key.kind.allowed}))
 def test_in_chinese_knows_what_each_key_allows(allowed):
     chinese = in_chinese(f"recall.k1: 'x' is not allowed, give {allowed}.")
-    assert chinese.startswith("recall.k1：不能是 'x'，请给 ")
+    assert chinese.startswith("recall.k1：不能是 'x'，请给")
     assert not re.search("[a-z]{2,} [a-z]", chinese)
+    assert not BLANK_IN_CHINESE.search(chinese)
 
 
 #: Files as a hurried person leaves them.
@@ -83,6 +88,64 @@ def test_in_chinese_says_why_a_file_is_no_toml(toml, said):
     with pytest.raises(errors.BadConfig) as refused:
         load(toml.encode(), {})
     assert in_chinese(str(refused.value)) == f"recalld.toml：{said}"
+
+
+def wrong_arguments() -> list[list[str]]:
+    """What the parser refuses: of each command a wrong option, an argument too many or too few, and wrong values of options."""
+    found = [["serach"], ["ap"], ["--nope"], ["-w"], ["--version=3", "status"], ["summary", "re"]]
+    pending = [([], commands())]
+    while pending:
+        words, command = pending.pop()
+        if below := getattr(command, "commands", None):
+            pending += [([*words, name], inner) for name, inner in below.items()]
+            continue
+        needed = ["x" for one in command.params if one.param_type_name == "argument" and one.required]
+        found += [[*words, *needed, "x2", "x3"], [*words, "--jsno"], [*words, "--t"], *([words] if needed else [])]
+        for option in (one for one in command.params if one.param_type_name == "option"):
+            name, values = option.opts[-1], []
+            if option.is_flag:
+                values = [[f"{name}=3"]]
+            elif option.type.name != "text":
+                least, most = getattr(option.type, "min", None), getattr(option.type, "max", None)
+                limits = [str(limit) for limit in (least and least - 1, most and most + 1) if limit is not None]
+                values = [[name, value] for value in (["abc", *limits] if "int" in option.type.name else [])]
+            found += [[*words, *needed, *value] for value in [*values, *([] if option.is_flag else [[name]])]]
+    return found
+
+
+@pytest.mark.parametrize("argv", wrong_arguments(), ids=" ".join)
+def test_in_chinese_knows_what_the_parser_says_of_wrong_arguments(argv, capsys, monkeypatch):
+    OPENED.set(None)
+    monkeypatch.setenv("RECALLD_LANGUAGE", "zh")
+    assert run_command(commands(), argv) == errors.BadRequest.exit_code
+    said = capsys.readouterr().err
+    assert re.fullmatch("recalld: .+[。？]用法见 `recalld --help`。\n", said)
+    assert HAN.search(said.partition("用法见")[0])
+    assert not re.search(r"[A-Za-z]{2,} [a-z]{2,}|吗。|[。？]。", said.replace("recalld --help", "")), said
+    assert not BLANK_IN_CHINESE.search(said)
+    monkeypatch.setenv("RECALLD_LANGUAGE", "en")
+    run_command(commands(), argv)
+    assert re.fullmatch(r"recalld: [A-Z][^\n]*[^.?][.?] See `recalld --help`\.\n", capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("kind", message._KINDS.values())
+def test_in_chinese_knows_what_a_file_holds_in_place_of_an_array(kind):
+    said = in_chinese(str(errors.BadFile("history.json", f"it holds {kind}, not an array")))
+    assert not re.search("[a-z] [a-z]", said.partition("：")[2])
+    assert not BLANK_IN_CHINESE.search(said)
+
+
+@pytest.mark.parametrize("zone", ["CST", "UTC+8", "Asia/Beijing"])
+def test_in_chinese_names_each_time_zone_that_may_be_meant(zone):
+    with pytest.raises(errors.BadConfig) as refused:
+        load(f'[archive]\ntimezone = "{zone}"'.encode(), {})
+    assert " or " in str(refused.value) or zone != "CST"
+    assert " or " not in in_chinese(str(refused.value))
+
+
+@pytest.mark.parametrize("how", _HOW.values())
+def test_in_chinese_knows_how_a_search_ended(how):
+    assert HAN.search(in_chinese(f"({how}, 0 files, 1.0 ms)").partition("，")[0])
 
 
 @pytest.mark.parametrize("raw", [7, {}, {"role": "user"}, {"role": "user", "text": "好", "id": [1]}])

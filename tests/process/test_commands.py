@@ -133,6 +133,22 @@ def test_commands_speak_chinese_where_memory_is_chinese(talked: Command):
     assert talked("status", **auto).out.startswith("all is well;")
 
 
+@pytest.mark.parametrize("words", [["serach"], ["search", "虾", "--limit", "0"], ["--now", "foo", "status"], ["status"]])
+def test_commands_are_refused_in_the_language_of_a_wrong_configuration(recalld: Command, words: list[str]):
+    wrong = 'language = "{}"\n[recall]\nmax_hit = 3\n'
+    for language in ("zh", "en"):
+        (recalld.root / "recalld.toml").write_text(wrong.format(language))
+        said = recalld(*words, LC_ALL="C.UTF-8", RECALLD_LANGUAGE="").err
+        assert bool(re.search("[\u4e00-\u9fff].*。$", said)) == (language == "zh"), said
+
+
+def test_a_workspace_that_is_a_file_is_named_so(recalld: Command, tmp_path: Path):
+    (tmp_path / "notes.md").write_text("笔记")
+    told = recalld("-w", str(tmp_path / "notes.md"), "status")
+    assert told.err == f"recalld: --workspace: {tmp_path}/notes.md is a file, not a folder.\n"
+    assert told.code == 64
+
+
 def test_status_and_plan_tell_local_times_and_their_json_utc(talked: Command):
     talked("append", "--role", "user", "--text", "虾也不行。", "--at", "2026-01-31T09:15:30+08:00")
     told = {command: talked(command).out for command in ("status", "plan")}
@@ -213,7 +229,7 @@ def test_append_jsonl_adds_what_it_can_and_exits_65_after_a_bad_line(recalld):
     done = recalld("append", "--jsonl", stdin="\n".join(lines))
     assert (done.code, done.out.split()) == (65, ["m1", "m2"])
     assert done.err.splitlines() == [
-        "recalld: line 2 was left out: it is not JSON at line 1, column 1.",
+        "recalld: line 2 was left out: it is not JSON at column 1.",
         "recalld: line 3 was left out: it has no text.",
     ]
     assert recalld("append", "--jsonl", stdin=json.dumps(good)).code == 0

@@ -744,9 +744,14 @@ def test_config_refuses_to_redact_what_is_stored(tmp_path: Path) -> None:
 def test_config_refuses_a_key_that_does_nothing_yet(tmp_path: Path, key: str) -> None:
     """Also at its default: who sets it expects something of it."""
     default = KEYS[key].default
-    given = [(toml({key: default}).encode(), {}), (None, {variable("RECALLD_", tuple(key.split("."))): str(default).lower()})]  # type: ignore[arg-type]
-    for data, environ in given:
-        with pytest.raises(BadConfig, match=rf"{key}: this key is planned and not there yet; take it out") as caught:
+    section = key.partition(".")[0]
+    name = variable("RECALLD_", tuple(key.split(".")))  # type: ignore[arg-type]
+    given = [
+        (toml({key: default}).encode(), {}, rf"\[{section}\]: this section"),
+        (None, {name: str(default).lower()}, f"{key}: this key"),
+    ]
+    for data, environ, what in given:
+        with pytest.raises(BadConfig, match=f"{what} is planned and not there yet; take it out") as caught:
             load(data, environ)
         assert caught.value.exit_code == 78
 

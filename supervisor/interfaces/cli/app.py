@@ -61,8 +61,8 @@ def _parsed(commands: Any, argv: list[str] | None) -> int:
     except typer.Abort:
         raise KeyboardInterrupt from None
     except _USAGE as error:
-        sentence = getattr(error, "format_message", error.__str__)().rstrip(".")
-        return say(f"{sentence}. See `recalld --help`.", BadRequest.exit_code)
+        fault = getattr(error, "format_message", error.__str__)().rstrip(".")
+        return say(f"{fault}{'' if fault.endswith('?') else '.'} See `recalld --help`.", BadRequest.exit_code)
     except SystemExit:
         return 0  # typer's exit if the reader of the output has gone
     return ended_with if isinstance(ended_with, int) else 0

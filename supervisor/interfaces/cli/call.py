@@ -135,6 +135,8 @@ def opened(workspace: Path | None, now: str | None, option: str = "--now") -> tu
     if call := CALL.get():
         OPENED.set(call.served)
         return call.served, clock()
+    if root.exists() and not root.is_dir():
+        raise BadRequest("--workspace", f"{root} is a file, not a folder")
     if not root.is_dir():
         raise BadRequest("--workspace", f"{root} is not there; make it with `recalld init -w {root}`")
     from supervisor.workspace import open_workspace
@@ -212,11 +214,28 @@ def teller() -> Callable[[str], str]:
 
 
 def language() -> Language:
-    """Return the language of who reads what is printed: that of the workspace, or of the locale if none is open."""
+    """Return the language of who reads what is printed: that of the workspace, also if it can't be opened."""
     from supervisor.interfaces.chinese import spoken_language
 
-    ws = OPENED.get()
-    return spoken_language(ws.config.language, environ(), _newest_words(ws)) if ws else spoken_language("auto", environ(), ())
+    call = CALL.get()
+    if ws := OPENED.get() or (call.served if call else None):
+        return spoken_language(ws.config.language, environ(), _newest_words(ws))
+    return spoken_language(_language_asked_for(), environ(), ())
+
+
+def _language_asked_for() -> str:
+    """Return the key `language` of a workspace that is not open: arguments or configuration are wrong, or it is not there."""
+    from supervisor.protocol.config import language_key
+    from supervisor.protocol.disk import RealDisk
+    from supervisor.protocol.files import Files
+    from supervisor.protocol.paths import WorkspacePaths
+
+    toml = None
+    with contextlib.suppress(OSError, ValueError, SupervisorError):
+        root = Path(workspace_of(sys.argv[1:], os.environ)).expanduser().absolute()
+        version = Files(RealDisk()).read_stable(WorkspacePaths(root).config)
+        toml = version.data if version else None
+    return language_key(toml, os.environ)
 
 
 def _newest_words(ws: Workspace) -> Iterator[str]:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 #: Puts what recalld says, not what it stores, in the language of the reader.
 Tell: TypeAlias = "Callable[[str], str]"
+#: How a search ended, for people; the other values are names of `recall.backend`.
+_HOW: Final = {"none": "nothing found", "failed": "the search failed", "literal": "found as written"}
 _LEFT_OUT: Final = "left out: "  # a reason may be a word that is also the name of a row
 _WIRE_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 #: Of a folder with more entries only the first and the last are shown, with the number of the others.
@@ -126,7 +128,7 @@ def receipt_text(receipt: Receipt, tell: Tell = str) -> str:
     from supervisor.context.render import tag
 
     words = ", ".join([*receipt.terms, *receipt.dates]) or tell("nothing")
-    cost = tell(f"({receipt.how}, {receipt.files} files, {receipt.ms:.1f} ms)")
+    cost = tell(f"({_HOW.get(receipt.how, receipt.how)}, {receipt.files} files, {receipt.ms:.1f} ms)")
     spent = (f"{tell(name)} {tell(f'{n} of {receipt.budgets.get(name, 0)} tokens')}" for name, n in receipt.tokens.items())
     head = {"asked": receipt.question, "searched": f"{words} {cost}", "spent": "  ".join(spent)}
     if receipt.miss:
