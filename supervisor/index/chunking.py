@@ -4,7 +4,7 @@ Split the files of memory into passages: messages of a dated file, sections of a
 A passage knows its first and last line, so that it can be cited and read there. Only its own words are shown to the assistant;
 the headings above it are its *context*, which is searched too. A heading is a passage of its own only if nothing is below it;
 front matter, rules and comments are none. A line of memory.md, `YYYY-MM-DD|source|item`, knows its day, a line of talk its
-speaker. Source: docs/reference/protocol.md, 4; docs/explanation/recall.md.
+speaker, whose name is searched like the words. Source: docs/reference/protocol.md, 4; docs/explanation/recall.md.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from supervisor.protocol.dated_file import Block, DatedFile
 
 #: The version of these rules, part of every index: a change makes it rebuild.
-VERSION: Final = 6
+VERSION: Final = 7
 #: Sections longer than this many characters are split into paragraphs and items.
 _LONG_SECTION: Final = 600
 _MARK: Final = re.compile(r'<!-- (\{"id": .*\}) -->')
@@ -58,7 +58,7 @@ _MOST_LINES: Final = 12
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """
-    A passage, the headings it stands under or the name of who said it, and the talk it belongs to.
+    A passage, the headings it stands under, and the talk it belongs to.
 
     Units of one talk are one another's neighbours.
 
@@ -109,7 +109,7 @@ def chunk_message(path: str, block: Block, zone: tzinfo, lines: tuple[int, int] 
         chat=chat.kind,
         shared=block.fields.get("shared") is True,
     )
-    return Chunk(passage, context=block.speaker, talk=chat.session)
+    return Chunk(passage, talk=chat.session)
 
 
 def _id_of(line: str) -> str:

@@ -176,11 +176,11 @@ def talk_documents(
         words_of.pop(n - CONTEXT_WIDTHS[-1] - 1, None)
         for i in range(max(0, n - CONTEXT_WIDTHS[-1]), min(n + CONTEXT_WIDTHS[-1] + 1, len(talk))):
             if i not in words_of:
-                words_of[i] = tokens(talk[i].passage.text[:_MOST_CHARS])
+                words_of[i] = tokens(talk[i].passage.speaker) + tokens(talk[i].passage.text[:_MOST_CHARS])
         words = [words_of[n]]
         for before, reach in itertools.pairwise(CONTEXT_WIDTHS):
             around = (*range(n - reach, n - before), *range(n + before + 1, n + reach + 1))
             words.append([word for i in around if 0 <= i < len(talk) for word in words_of[i]])
         words[1] += tokens(talk[n].context)
-        if talk[n].passage.text.strip():  # else nothing could be shown of it: a call of a tool
+        if talk[n].passage.text.strip():  # else nothing could be shown of it: a thought
             yield Document(group, keys[talk[n].passage.path], talk[n].passage, tuple(words))

@@ -44,6 +44,8 @@ _LARGE_BYTES: Final = 1_000_000
 _COMMENT: Final = re.compile(rb"^<!-- \{[^\n]*", re.MULTILINE)
 #: Behind a quote or a comma, never behind a backslash: what is left is JSON.
 _BASE64: Final = re.compile(rb"(?<=[\",])[A-Za-z0-9+/_-]{1000,}={0,2}")
+#: How the line of a call of a tool begins.
+_CALL: Final = "(call"
 _SHOWN_ROLE: Final = re.compile(r"[a-z][a-z_-]{0,31}")
 
 
@@ -82,8 +84,10 @@ class Block:
 
     @property
     def shown(self) -> str:
-        """The words, and a line for each picture and file: what is found and quoted."""
-        return "\n".join(filter(None, (self.words, *file_lines(self.fields))))
+        """The words, and a line for each picture, file and call of a tool: what is found and quoted."""
+        # that of a result says only to which call it belongs
+        calls = (line for line in tool_lines(self.fields) if line.startswith(_CALL))
+        return "\n".join(filter(None, (self.words, *file_lines(self.fields), *calls)))
 
     @property
     def lines(self) -> tuple[str, ...]:

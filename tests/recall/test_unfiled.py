@@ -222,6 +222,34 @@ def test_a_silent_message_parts_its_neighbours_before_filing_too(world):
         assert [hit.unit.text for hit in memory.search("栅栏坏了吗？")] == ["栅栏坏了。"]
 
 
+@pytest.mark.parametrize(
+    ("name", "said", "asked"),
+    [("Roberta", "the boat is green", "what did Roberta say?"), ("王小明", "船是绿色的", "王小明说了什么？")],
+)
+def test_search_finds_a_message_by_its_speaker_filed_or_not(world, name, said, asked):
+    world.append({"role": "user", "name": name, "content": said})
+    world.append(*exchanges(10))
+    memory = memory_of(world)
+    for step in (lambda: None, world.settle):
+        step()
+        best = memory.search(asked)[0]
+        assert (best.unit.text, best.because[0]) == (said, f"words: {name.lower()}")
+        assert f"user {name}: {said}" in memory.inject(asked).memory
+
+
+@pytest.mark.parametrize(("words", "lines"), [("I'll look it up.", "I'll look it up.\n"), (None, "")])
+def test_search_finds_the_call_of_a_tool_by_its_line(world, words, lines):
+    call = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Oslo"}'}}
+    world.append({"role": "assistant", "content": words, "tool_calls": [call]})
+    world.append({"role": "tool", "content": "sunny", "tool_call_id": "c1"}, *exchanges(10))
+    memory = memory_of(world)
+    for step in (lambda: None, world.settle):
+        step()
+        found = [hit.unit.text for hit in memory.search("the weather in Oslo")]
+        assert found[0] == f'{lines}(call c1: weather {{"city": "Oslo"}})'
+        assert "sunny" in found
+
+
 def test_a_new_message_leaves_older_groups_of_a_talk_as_they_are(world):
     world.append(*exchanges(40))
     before = world.ws.unfiled.passages(NOW).overlay.groups.values()
