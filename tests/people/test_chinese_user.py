@@ -77,7 +77,7 @@ def test_chinese_user_reads_chinese_from_question_to_summary(me: Person):
     assert "摘录：没有用模型" in (me.memory / "memory/summary/2026-01-07.md").read_text(encoding="utf-8")
 
     well = me.recalld("status")
-    assert well.out.startswith("一切正常；supervisor 没有运行，用 `recalld run` 启动。\n\n工作区")
+    assert well.out.startswith("一切正常；supervisor 没有运行，用 `recalld -w ~/memory run` 启动。\n\n工作区")
     for words in ("status", "plan", "why --replay", "fsck", "archive", "index status", "restore", "summary redo 2026-01-07"):
         assert is_chinese(me.recalld(words)), words
     assert me.recalld("worker --idle 0").out == "day-2026-01-07 完成\n"

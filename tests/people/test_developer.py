@@ -51,7 +51,7 @@ def test_developer_has_the_first_answer_of_the_readme(tmp_path: Path):
     assert day.endswith("-allergic-penicillin.md")
     assert f"[memory/{day}#L14] (" in me.recalld('inject --query "what am I allergic to?"').out
     assert me.recalld(f"get memory/{day}#L14").out == "I am allergic to penicillin.\n"
-    assert me.recalld("status").out.startswith("all is well; no supervisor runs, `recalld run` starts one.\n")
+    assert me.recalld("status").out.startswith("all is well; no supervisor runs, `recalld -w ~/memory run` starts one.\n")
 
 
 @pytest.mark.parametrize("runs", [False, True], ids=["alone", "beside a supervisor"])

@@ -76,7 +76,7 @@ def test_operator_sees_a_model_fail_and_recover(me: Person, server: Server):
         assert f"attempts=1 why={refused}\n" in service.wait_for(" provider_paused ")
         said = status(me, expects=65)
         assert said.startswith("no model writes summaries until 20")
-        assert said.endswith(f": {refused}; `recalld model test` asks it now.\n")
+        assert said.endswith(f": {refused}; `recalld -w ~/memory model test` asks it now.\n")
         assert me.recalld("model test", expects=69).err == f"recalld: no answer came: {refused}.\n"
         assert me.recalld("status --json", expects=65).json["today"]["pausedBecause"] == refused
 
@@ -90,7 +90,7 @@ def test_operator_sees_a_model_fail_and_recover(me: Person, server: Server):
         assert "sk-test-4f9a" not in service.text() + (me.memory / "log.jsonl").read_text()
         assert service.end() == 0
     assert service.text().endswith(" stopped\n")
-    assert status(me) == "all is well; no supervisor runs, `recalld run` starts one.\n"
+    assert status(me) == "all is well; no supervisor runs, `recalld -w ~/memory run` starts one.\n"
 
 
 def test_operator_changes_the_configuration_of_a_running_service(me: Person, server: Server):
@@ -124,7 +124,7 @@ def test_operator_restores_a_damaged_history(me: Person, runs: bool):
             service.wait_for(" history_invalid ")
         said = status(me, expects=65)
         assert said.startswith("history.json can't be read: it ")
-        assert said.endswith("; `recalld restore` puts it together again.\n")
+        assert said.endswith("; `recalld -w ~/memory restore` puts it together again.\n")
         assert "The spare key" in me.recalld('search "spare key"').out
         assert me.recalld("restore").out.startswith("restored  ")
         assert late in {message["id"] for message in json.loads(history.read_bytes())}

@@ -113,14 +113,36 @@ def test_commands_print_nothing_that_steers_a_terminal(recalld: Command):
 def test_status_begins_with_what_is_wrong_and_exits_65(recalld: Command):
     assert recalld("append", "--role", "user", "--text", "明天备份").code == 0
     well = recalld("status")
-    assert (well.code, well.out.splitlines()[0]) == (0, "all is well; no supervisor runs, `recalld run` starts one.")
+    starts = f"`recalld -w '{recalld.root}' run` starts one."
+    assert (well.code, well.out.splitlines()[0]) == (0, f"all is well; no supervisor runs, {starts}")
     (recalld.root / "history.json").write_bytes(b"[{")
     wrong = recalld("status")
     assert (wrong.code, wrong.err) == (65, "")
-    assert wrong.out.startswith("history.json can't be read: it is not JSON at line 1, column 3; `recalld restore` puts")
+    assert wrong.out.startswith(
+        f"history.json can't be read: it is not JSON at line 1, column 3; `recalld -w '{recalld.root}' restore` puts"
+    )
     assert json.loads(recalld("status", "--json").out)["trouble"]
     assert recalld("restore").code == 0
     assert recalld("status").out == well.out
+
+
+def test_sentences_name_commands_as_they_must_be_typed(recalld: Command, tmp_path: Path):
+    def first(*words: str, **environ: str) -> str:
+        return ended(recalld.start(*words, **environ)).out.splitlines()[0]
+
+    home = {"HOME": str(tmp_path)}
+    mine, quoted = tmp_path / "我的 记忆", "~/'我的 记忆'"
+    assert ended(recalld.start("init", "-w", str(mine))).code == 0
+    for words in (("-w", str(mine), "status"), ("status", "--workspace", str(mine))):
+        assert first(*words, **home) == f"all is well; no supervisor runs, `recalld -w {quoted} run` starts one."
+    assert first("-w", str(mine), "status").endswith(f", `recalld -w '{mine}' run` starts one.")
+    assert first("status", RECALLD_WORKSPACE=str(mine)) == "all is well; no supervisor runs, `recalld run` starts one."
+    assert first("-w", str(mine), "status", **home, RECALLD_LANGUAGE="zh").endswith(f"用 `recalld -w {quoted} run` 启动。")
+    (mine / "history.json").write_bytes(b"[{")
+    archive = ended(recalld.start("-w", str(mine), "archive", **home))
+    assert (archive.code, f"; `recalld -w {quoted} restore` puts it together again; it was not" in archive.err) == (65, True)
+    nowhere = ended(recalld.start("-w", str(tmp_path / "nowhere"), "status"))
+    assert nowhere.err.endswith(f"make it with `recalld init -w {tmp_path}/nowhere`.\n")
 
 
 def test_commands_speak_chinese_where_memory_is_chinese(talked: Command):

@@ -66,7 +66,7 @@ def test_entry_answers_alike_with_and_without_a_supervisor(recalld, name):
     with recalld.supervised(RECALLD_NOW=NOW):  # an hour after the message: no archive run is due meanwhile
         served = recalld(*ALIKE[name], RECALLD_NOW=NOW)
     assert (alone.code, alone.err) == (served.code, served.err)
-    out = served.out.replace("the supervisor runs.", "no supervisor runs, `recalld run` starts one.")
+    out = served.out.replace("the supervisor runs.", f"no supervisor runs, `recalld -w {recalld.root} run` starts one.")
     assert alone.out == re.sub(r'^(.*"?supervisor"?:? +"?)running', r"\1not running", out, flags=re.MULTILINE)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -68,6 +69,10 @@ ONCE: Final[ContextVar[Once | None]] = ContextVar("once", default=None)
 CALL: Final[ContextVar[Call | None]] = ContextVar("call", default=None)
 #: The workspace that the command has opened; None before.
 OPENED: Final[ContextVar[Workspace | None]] = ContextVar("opened", default=None)
+#: The workspace that `-w` names; None where it was found without.
+NAMED: Final[ContextVar[Path | None]] = ContextVar("named", default=None)
+#: How the commands begin that a sentence names; `init` names its workspace itself.
+_COMMAND: Final = re.compile(r"`recalld (?=[a-z])(?!init )")
 #: Whether a supervisor was asked first and did not respond.
 MUTE: Final[ContextVar[bool]] = ContextVar("mute", default=False)
 #: The last year of a clock: waits and limits reach some years ahead, and the calendar ends with 9999.
@@ -104,6 +109,7 @@ def root_of(workspace: Path | None) -> Path:
     ValueError if a client's arguments name another workspace than `named_workspace` found, by which it chose the supervisor.
     """
     chosen = workspace or GIVEN.get("workspace")
+    NAMED.set(chosen)
     if call := CALL.get():
         if chosen != (Path(call.named) if call.named else None):
             raise ValueError("another workspace")
@@ -207,10 +213,25 @@ def spoken(sentence: str) -> str:
 
 
 def teller() -> Callable[[str], str]:
-    """Return what puts a sentence in the language of who reads it."""
+    """Return what puts a sentence in the language of who reads it, and the commands in it as they must be typed."""
     from supervisor.interfaces.chinese import in_chinese
 
-    return in_chinese if language() == "zh" else str
+    tell: Callable[[str], str] = in_chinese if language() == "zh" else str
+    named = NAMED.get()
+    if named is None:
+        return tell
+    command = f"`recalld -w {_typed(named)} "
+    return lambda sentence: _COMMAND.sub(lambda _: command, tell(sentence))
+
+
+def _typed(path: Path) -> str:
+    """Return the path as a shell reads it, short where it is in the user's own folder."""
+    from shlex import quote
+
+    with contextlib.suppress(ValueError, RuntimeError):  # elsewhere, or there is no such folder
+        below = str(path.relative_to(Path.home()))
+        return "~/" + quote(below)
+    return quote(str(path))
 
 
 def language() -> Language:
