@@ -105,7 +105,7 @@ def test_operator_changes_the_configuration_of_a_running_service(me: Person, ser
         server.script = summary
         configure(me, "[recal]", "[recall]")
         configure(me, "qwen-test", "qwen-other")
-        service.wait_for(" config_taken keys=['llm.model']\n")
+        service.wait_for(" config_taken keys=llm.model\n")
         service.wait_for(" summarised ")  # at once: the pause was the other model's
         assert status(me) == WELL
         assert {body["model"] for body in server.seen.bodies} == {"qwen-test", "qwen-other"}

@@ -32,6 +32,8 @@ Tell: TypeAlias = "Callable[[str], str]"
 #: How a search ended, for people; the other values are names of `recall.backend`.
 _HOW: Final = {"none": "nothing found", "failed": "the search failed", "literal": "found as written"}
 _LEFT_OUT: Final = "left out: "  # a reason may be a word that is also the name of a row
+#: What `status` counts by the value of the flag `archived`, which stays in JSON.
+_FLAGS: Final = {"false": "to do", "pending": "summary asked for", "true": "done", "odd": "not understood"}
 _WIRE_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 #: Of a folder with more entries only the first and the last are shown, with the number of the others.
 _MANY: Final = 8
@@ -62,9 +64,17 @@ def _camel(key: str) -> str:
 
 
 def as_line(event: Mapping[str, object]) -> str:
-    """Return an event as a line of text that a terminal may have: time, name, fields."""
+    """
+    Return an event as a line of text that a terminal may have: time, name, fields; nothing of an empty list.
+
+    >>> as_line({"ts": "1", "event": "config_taken", "keys": ["llm.model", "recall.max_hits"]})
+    '1 config_taken keys=llm.model, recall.max_hits'
+    >>> as_line({"ts": "1", "event": "config_taken", "keys": []})
+    '1 config_taken'
+    """
     when, what, *fields = event.items()
-    return printable(" ".join([str(when[1]), str(what[1]), *(f"{key}={value}" for key, value in fields)]))
+    told = (f"{key}={', '.join(map(str, value)) if isinstance(value, list) else value}" for key, value in fields if value != [])
+    return printable(" ".join([str(when[1]), str(what[1]), *told]))
 
 
 def in_local_times(found: Any, zone: ZoneInfo) -> Any:
@@ -110,8 +120,8 @@ def _row(item: object, tell: Tell) -> str:
 
 
 def _label(key: str) -> str:
-    """Return "oldestUnwritten" as "oldest unwritten"."""
-    return "".join(f" {c.lower()}" if c.isupper() else c for c in key)
+    """Return "oldestUnwritten" as "oldest unwritten", and the value of a flag in words."""
+    return _FLAGS.get(key) or "".join(f" {c.lower()}" if c.isupper() else c for c in key)
 
 
 def _padded(text: str, columns: int) -> str:
