@@ -123,7 +123,7 @@ def test_chinese_user_reads_chinese_after_each_mistake(tmp_path: Path):
 
     added = me.recalld("append --jsonl", expects=65, stdin='坏的\n{"role": "user"}\n{"role": "user", "text": "好"}\n')
     assert added.err.splitlines() == [
-        "recalld: 第 1 行没有存入：第 1 行第 1 列处不是 JSON。",
+        "recalld: 第 1 行没有存入：第 1 列处不是 JSON。",
         "recalld: 第 2 行没有存入：它没有文字。",
     ]
     config = me.memory / "recalld.toml"
