@@ -8,7 +8,7 @@ read and checked is in settings.py. Source: docs/reference/protocol.md, 3, 5, 6 
 from __future__ import annotations
 
 from dataclasses import FrozenInstanceError, dataclass, fields
-from typing import TYPE_CHECKING, Literal, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Final, Literal, TypeVar, dataclass_transform
 
 from supervisor.protocol.clock import find_zone
 from supervisor.protocol.settings import (
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
 S = TypeVar("S", bound="Section")
+#: What stands on one line: the name of a model, a prefix.
+_ONE_LINE: Final = r"[^\x00-\x1f\x7f\ud800-\udfff]{0,200}"
 
 
 class Section:
@@ -134,9 +136,7 @@ class Llm(Section):
         "extractive",
     )
     base_url: str = url("The address of an OpenAI-compatible server (Ollama listens on port 11434).")
-    model: str = text(
-        "", "The model's name on that server.", pattern=r"[^\x00-\x1f\x7f\ud800-\udfff]{0,200}", allowed="a name on one line"
-    )
+    model: str = text("", "The model's name on that server.", pattern=_ONE_LINE, allowed="a name on one line")
     api_key_env: str = text(
         "OPENAI_API_KEY",
         "The name of the variable that holds the key; the key itself is never in a file.",
@@ -333,7 +333,7 @@ class Embeddings(Section):
     model: str = text(
         "",
         "The model's name on that server; empty: no embeddings.",
-        pattern=r"[^\x00-\x1f\x7f\ud800-\udfff]{0,200}",
+        pattern=_ONE_LINE,
         allowed="a name on one line",
     )
     api_key_env: str = text(
@@ -346,13 +346,13 @@ class Embeddings(Section):
     question_prefix: str = text(
         "",
         'What the model wants before a question: "query: " for E5, "search_query: " for Nomic.',
-        pattern=r"[^\x00-\x1f\x7f\ud800-\udfff]{0,200}",
+        pattern=_ONE_LINE,
         allowed="a text on one line",
     )
     text_prefix: str = text(
         "",
         'What the model wants before a text that is searched: "passage: " for E5, "search_document: " for Nomic.',
-        pattern=r"[^\x00-\x1f\x7f\ud800-\udfff]{0,200}",
+        pattern=_ONE_LINE,
         allowed="a text on one line",
     )
     cache_bytes: int = size(

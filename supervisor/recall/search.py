@@ -236,10 +236,11 @@ class _Search:
         if not wanted:
             return []
         gate = gate_of(query, is_known)
+        literal = [*wanted, *(word for word in query.words if not word.isascii())]
 
         def is_answer(hit: Hit) -> bool:
             there, text = {*tokens(hit.unit.text)}, hit.unit.text.casefold()
-            parts = [part for part in (*wanted, *filter(_is_han, query.words)) if part in text]
+            parts = [part for part in literal if part in text]
             return gate.share(word for word in gate.worth if word in there or any(word in part for part in parts)) >= 1.0
 
         records = index.records()
@@ -255,10 +256,6 @@ class _Search:
         self.of.events.transition("recall_failed", why, why=why, hits=hits)
         fault, backend = self.of.reranker.fault, self.of.settings.backend
         self.of.events.transition("backend_failed", fault, cleared="backend_back", backend=backend, why=fault)
-
-
-def _is_han(word: str) -> bool:
-    return not word.isascii()
 
 
 def _each_once(hits: Sequence[Hit]) -> Iterator[Hit]:
