@@ -2,7 +2,7 @@
 The history block: which of the last messages it shows, and how much of each (003, 历史会话; 上下文注入预算).
 
 `share` makes the budgets smaller for a small model. `window` takes the newest messages, at most twenty. Its oldest leave in
-steps of a quarter, so that it begins with the same message for some turns, and a server that keeps its work for an equal
+steps of a half, so that it begins with the same message for some turns, and a server that keeps its work for an equal
 beginning reads only what is new. Long messages of the assistant are always cut. Those of the user are cut, oldest first, only
 if the block would otherwise exceed its budget or lose a message. To show at least five messages all are cut shorter; fewer
 are shown only if nothing readable would remain of them. Where the budget has room left, the first message of each day has a
@@ -40,8 +40,8 @@ _SHORT_MESSAGE: Final = 64
 _MIN_CHARS: Final = 20
 #: A text with more characters than this for each token of the budget is not counted: it is too long.
 _CHARS_PER_TOKEN: Final = 8
-#: The oldest messages leave the block by a quarter of the most that it shows.
-_STEPS: Final = 4
+#: The oldest messages leave the block by half of the most that it shows.
+_STEPS: Final = 2
 _SPEAKERS: Final = frozenset({"user", "assistant"})
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
@@ -129,7 +129,7 @@ def window(messages: Sequence[Message], limits: WindowLimits, before: int = 0) -
 
 
 def _newest(kept: Mapping[int, Message], limits: WindowLimits) -> list[Message]:
-    """Return the newest messages, as many as may be shown or up to a quarter fewer: the first is that of a step of the talk."""
+    """Return the newest messages, as many as may be shown or up to half fewer: the first is that of a step of the talk."""
     places, step = list(kept), max(1, limits.most // _STEPS)
     if len(places) <= limits.most:
         return list(kept.values())

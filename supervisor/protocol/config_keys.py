@@ -266,7 +266,7 @@ class Context(Section):
     )
     history_tokens: int = whole(4096, "The token budget of the history block.")
     min_messages: int = whole(5, "The least messages in the block; they are shortened before they are left out.")
-    max_messages: int = whole(20, "The most messages in the block; its oldest leave in steps of a quarter.", least=1)
+    max_messages: int = whole(20, "The most messages in the block; its oldest leave in steps of a half.", least=1)
     message_chars: int = whole(500, "A message of more characters is cut, the assistant's messages first.", least=20)
     memory_in: Literal["question", "system", "message"] = choice(
         "question",
