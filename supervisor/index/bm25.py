@@ -71,6 +71,11 @@ class Corpus:
         return math.log(1 + (max(self.size, count) - count + 0.5) / (count + 0.5))
 
 
+def load_numpy() -> None:
+    """Load numpy, before the time of a search begins."""
+    import numpy as np  # noqa: F401 - for those who import it later
+
+
 def term_number(word: str) -> int:
     """Return the 32-bit number of a term, the same on every machine."""
     return crc32(word.encode("utf-8", "surrogatepass"))

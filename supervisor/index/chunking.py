@@ -93,12 +93,13 @@ def chunk_dated(path: str, file: DatedFile, text: str, zone: tzinfo) -> list[Chu
 def chunk_message(path: str, block: Block, zone: tzinfo, lines: tuple[int, int] | None = None) -> Chunk:
     """Return a message as a chunk; *lines* are its first and last one in a dated file, None for one that no file holds yet."""
     chat = chat_of(block.fields)
-    start, end = lines or (1, block.shown.count("\n") + 1)
+    shown = block.shown
+    start, end = lines or (1, shown.count("\n") + 1)
     passage = Passage(
         path=path,
         start=start,
         end=end,
-        text=block.shown,
+        text=shown,
         tier="dated" if lines else "unfiled",
         day=local_day(block.created_at, zone),
         at=block.created_at,

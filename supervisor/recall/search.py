@@ -13,6 +13,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from supervisor.index.bm25 import load_numpy
 from supervisor.index.chunking import chunk_note
 from supervisor.index.gate import gate_of
 from supervisor.index.hit import Answer, SearchResult
@@ -94,6 +95,7 @@ class Searcher:
         search = _Search(self)
         query = search.attempt(lambda: self._parsed(question, now, recent), Query({}, text=question))
         search.attempt(self.reranker.backend, None)
+        search.attempt(lambda: self._load_libraries(query, now), None)
         deadline = deadline or within(self.settings.timeout_ms / 1000)
         unfiled = search.attempt(lambda: search.unfiled(question if is_input else "", now, deadline), UnfiledPassages())
         answer = search.attempt(lambda: search.by_terms(query, deadline, unfiled), Answer())
@@ -152,6 +154,12 @@ class Searcher:
         self.index.discard_commit()
         self.events.emit("index_damaged", why=error.why)
         self.on_damage()
+
+    def _load_libraries(self, query: Query, now: datetime) -> None:
+        """Load what the search needs, which the first time of a process takes longer than the search itself."""
+        if not query.is_empty:
+            load_numpy()
+            self.unfiled.load_tokenizer(now)
 
     def _parsed(self, question: str, now: datetime, recent: Sequence[Message]) -> Query:
         count = self.settings.recent_messages

@@ -9,6 +9,7 @@ under. Their path has the id in place of lines, since their place in history.jso
 from __future__ import annotations
 
 import contextlib
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -25,6 +26,7 @@ from supervisor.protocol.clock import NEVER
 from supervisor.protocol.dated_file import block_of
 from supervisor.protocol.errors import SupervisorError
 from supervisor.protocol.message import Archived, Message
+from supervisor.text.tokenizer import HAN, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -48,6 +50,7 @@ _GROUP: Final = 16
 _MOST_OLD: Final = 200
 #: How long a search waits for a history.json that can't be read, in seconds.
 _PATIENCE_S: Final = 0.1
+_HAN: Final = re.compile(f"[{HAN}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,7 @@ class Unfiled:
         self._chunks: dict[Key, tuple[Message, Chunk]] = {}
         self._groups: dict[tuple[object, ...], OverlayGroup] = {}
         self._last = UnfiledPassages()
+        self._is_loaded = False
 
     @property
     def written_names(self) -> Collection[str]:
@@ -91,6 +95,13 @@ class Unfiled:
         others = [*journal.unwritten.values(), *self._dropped()]
         found |= {one.key: one for one in others if one.id not in ids and journal.file_of(one.key) is None}
         return sorted(found.values(), key=lambda one: one.created_at or now)
+
+    def load_tokenizer(self, now: datetime) -> None:
+        """Load the libraries that the words of the messages need, once, before the time of a search begins."""
+        if not self._is_loaded:
+            self._is_loaded = True
+            scripts = {bool(_HAN.search(message.text)) for message in self.messages(now)}
+            tokens(" ".join("漢字" if is_chinese else "words" for is_chinese in scripts))
 
     def passages(
         self, now: datetime, deadline: Deadline = NEVER, skip: Callable[[Message], bool] = lambda _: False

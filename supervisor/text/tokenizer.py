@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from supervisor.text.chinese import cut_for_search, cut_whole, to_simplified
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 CHINESE: Final[frozenset[str]] = frozenset(
     """
@@ -130,7 +130,13 @@ def latin_words(text: str) -> list[str]:
 
 def stem(word: str) -> str:
     """Return the stem of a lower-case English word."""
-    return _stem(word)
+    return stems([word])[0]
+
+
+def stems(words: Sequence[str]) -> list[str]:
+    """Return the stems of lower-case English words."""
+    with _stemming:
+        return [str(word) for word in _stemmer().stemWords(words)]
 
 
 def _fold(word: str) -> str:
@@ -142,8 +148,13 @@ def _fold(word: str) -> str:
     return unicodedata.normalize("NFKC", bare)
 
 
-def _latin_tokens(found: str) -> Iterator[str]:
-    """Yield the token of the word, then for a compound the tokens of its parts."""
+@lru_cache(maxsize=50_000)
+def _latin_tokens(found: str) -> tuple[str, ...]:
+    """Return the token of the word, then for a compound the tokens of its parts."""
+    return tuple(_tokens_of(found))
+
+
+def _tokens_of(found: str) -> Iterator[str]:
     word = _CLITIC.sub("", _fold(found))
     if word in ENGLISH:
         return
@@ -166,7 +177,7 @@ def _latin_tokens(found: str) -> Iterator[str]:
 
 
 def _stemmed(word: str) -> str:
-    return _stem(word) if word.isascii() and word.isalpha() else word
+    return stem(word) if word.isascii() and word.isalpha() else word
 
 
 def _pairs(run: str) -> list[str]:
@@ -194,9 +205,3 @@ def _stemmer() -> Any:
     import Stemmer
 
     return Stemmer.Stemmer("english", 0)
-
-
-@lru_cache(maxsize=50_000)
-def _stem(word: str) -> str:
-    with _stemming:
-        return str(_stemmer().stemWord(word))

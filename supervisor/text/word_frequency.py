@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from supervisor.text.chinese import han_frequency
-from supervisor.text.tokenizer import HAN, stem, tokens
+from supervisor.text.tokenizer import HAN, stem, stems, tokens
 
 #: Occurrences in a million words at which the rarity is 0, and at which it is 1.
 _COMMON: Final = 3000.0
@@ -106,8 +106,8 @@ def _ranks() -> dict[str, int]:
     """Return the rank of each common stem; the most common word has rank 1."""
     ranks: dict[str, int] = {}
     words = (Path(__file__).parent / "data/english.txt").read_text(encoding="ascii").split()
-    for rank, word in enumerate(words, 1):
-        ranks.setdefault(stem(word), rank)
+    for rank, word in enumerate(stems(words), 1):
+        ranks.setdefault(word, rank)
     return ranks
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from datetime import timedelta
 
 import pytest
@@ -291,3 +293,22 @@ def test_search_finds_a_picture_that_is_not_filed_by_its_line(world):
     world.write([{"id": "p", "role": "user", "content": [picture], "createdAt": "2026-01-28T03:00:00Z"}])
     (hit,) = memory_of(world).search("the image of the heron")
     assert (hit.unit.message, hit.unit.text) == ("p", memory_of(world).get("history.json#p").text)
+
+
+def test_search_loads_its_libraries_before_its_time_begins(world):
+    world.append({"role": "user", "text": "我对花生过敏"})
+    probe = f"""
+import sys
+from recalld import Memory
+from supervisor.recall import search
+loaded, within = [], search.within
+def begin(seconds):
+    loaded.append({{"numpy", "opencc"}} <= sys.modules.keys() and bool({{"jieba", "rjieba"}} & sys.modules.keys()))
+    return within(60)
+search.within = begin
+Memory({str(world.ws.paths.root)!r}).search("which peanuts?")
+print(loaded)
+"""
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    # the first is the limit of the refresh
+    assert done.stdout == "[False, True]\n"
