@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 
     from supervisor.query.parse import Query
 
-#: The share of the request's rarity that a passage must have; the rarity that is enough of any request; and that without which
-#: it asks nothing: "ok great, thank you!".
+#: The share of the request's rarity that a passage must have, and the rarity that is enough of any request. A plain question
+#: has no other words than those it is about: there it is more, a name and something else.
 _SHARE: Final = 0.3
 _ENOUGH: Final = 0.6
+_SHARE_OF_A_QUESTION: Final = 0.35
+_ENOUGH_OF_A_QUESTION: Final = 1.05
+#: The rarity without which a request asks nothing: "ok great, thank you!".
 _LEAST: Final = 0.1
 #: What an everyday word is worth beside a name; above it the worth grows with the square of the rarity. And what it is worth to
 #: ask about oneself, as if one more word were there.
@@ -33,15 +36,18 @@ _OWN: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What a request is about: the worth of each of its words, by rarity; *is_own* if it is about the user."""
+    """What a request is about: the worth of each of its words, by rarity; *is_own* and *is_question* are those of `Query`."""
 
     worth: Mapping[str, float]
     is_own: bool = False
+    is_question: bool = False
 
     @property
     def needed(self) -> float:
         """The worth that a passage must have in its words."""
-        return max(_LEAST, min(_ENOUGH, _SHARE * self._with_own(self.worth)))
+        is_plain = self.is_question and not self.is_own
+        share, enough = (_SHARE_OF_A_QUESTION, _ENOUGH_OF_A_QUESTION) if is_plain else (_SHARE, _ENOUGH)
+        return max(_LEAST, min(enough, share * self._with_own(self.worth)))
 
     def share(self, words: Iterable[str]) -> float:
         """Return what a passage with these of the request's words has of what it needs: with 1.0 or more it is let through."""
@@ -63,4 +69,4 @@ def gate_of(query: Query, is_there: Callable[[str], bool]) -> Gate:
     worth = {
         word: query.words[word] * (_EVERYDAY + (1 - _EVERYDAY) * rarity.get(word, 1.0) ** 2) for word in words if counts(word)
     }
-    return Gate(worth, query.is_own)
+    return Gate(worth, query.is_own, query.is_question)

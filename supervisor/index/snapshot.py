@@ -27,8 +27,7 @@ from supervisor.index.ranking import Scored, Verdict, own_words, rank, verdict
 from supervisor.protocol.errors import BadFile, SupervisorError
 from supervisor.protocol.lenient_json import parse_json
 from supervisor.query.dates import spans
-from supervisor.text.tokenizer import tokens
-from supervisor.text.word_frequency import rarity_asked
+from supervisor.query.unknown_words import known_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -50,9 +49,6 @@ _MOST_WORDS: Final = 10
 _WORDS_EACH: Final = 4
 #: Words whose frequencies are cached.
 _KNOWN: Final = 10_000
-#: The weight of the characters of a two-character word that no passage has (拔牙, where 智齿要拔 was said), times their rarity.
-_PAIR: Final = 2
-_CHARACTER: Final = 0.5
 _ORDER: Final[Mapping[Tier, int]] = {"long_term": 0, "unfiled": 1, "dated": 1, "original": 2, "summary": 3}  # 003
 
 
@@ -149,7 +145,7 @@ class View:
         keys = frozenset().union(*(held.get(tier, frozenset()) for tier in tiers)) if tiers is not None else paths.keys()
         if not keys:
             return [], Verdict()
-        query = self._in_characters(query)
+        query = known_words(query, self.corpora[0].frequency, self.corpora[0].relative_idf)
         offered = self._offered(query, None if len(keys) == len(paths) else keys)
         known = [(one, paths[one.source[0]]) for one in offered if one.source[0] in keys]
         known.sort(key=lambda one: (_ORDER[self._tier(one[1])], -(one[0].day.toordinal() if one[0].day else 0)))
@@ -216,20 +212,6 @@ class View:
         asked = {(days.first.month, days.first.day) for days in query.days if days.length == 1}
         named = spans(text, one.day) if one.day else ()
         return any((span.days.first.month, span.days.first.day) in asked and span.days.length == 1 for span in named)
-
-    def _in_characters(self, query: Query) -> Query:
-        """Return the query with the single characters of its two-character Chinese words that no passage has."""
-        corpus = self.corpora[0]
-        more = {
-            # the index's own rarity: loading jieba's dictionary for it takes most of a second
-            char: counts * corpus.relative_idf(char) * _CHARACTER
-            for word, counts in query.words.items()
-            if len(word) == _PAIR and not word.isascii() and not corpus.frequency(word)
-            for char in tokens(" ".join(word))
-            if char not in query.words and corpus.frequency(char)
-        }
-        rarity = {char: rarity_asked(char) for char in more}
-        return replace(query, words={**query.words, **more}, rarity={**query.rarity, **rarity}) if more else query
 
     def _found(self, words: Mapping[str, float], days: Sequence[Days], keys: Collection[str] | None) -> list[Candidate]:
         """Return the candidates of the engine, except for groups of the overlay, those of the overlay, and the unfiled ones."""

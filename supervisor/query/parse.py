@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 from supervisor.query.calendar import Days
 from supervisor.query.dates import spans
 from supervisor.text.small_talk import is_chitchat, is_small_talk
-from supervisor.text.tokenizer import tokens
+from supervisor.text.tokenizer import HAN, tokens
 from supervisor.text.word_frequency import rarity_asked
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ _WHICH: Final = re.compile(
 _HAPPENED: Final = re.compile(
     r"做了|干了|发生|有(?:什么|哪些|啥)|安排|日程|待办|计划|聊|说|讨论|提到|记|[了过](?:什么|啥|哪|谁|多少|几)"
     r"|\b(?:did|was|were|had|happen\w*|have (?:i|we)|schedul\w*|plan\w*|agenda|appointments?|meetings?)\b"
-    r"|\b(?:talk\w*|discuss\w*|said|others)\b",
+    r"|\b(?:talk\w*|discuss\w*|said|told)\b",
     re.IGNORECASE,
 )
 
@@ -140,6 +140,8 @@ _TO_YOU: Final = re.compile(
 #: A clause with the mark that ends it; the rarity from which a word says what a text is about.
 _CLAUSE: Final = re.compile(r"[^,，、。.！!？?;；~～…\n]+[,，、。.！!？?;；~～…\n]*")
 _TELLING: Final = 0.65
+#: What no plain question has: another sentence before it, or words that do not stand apart.
+_LEADS_UP: Final = re.compile(rf"\.\s|[{HAN}]")
 _SENTENCE: Final = re.compile(r"[^。！？!?\n]+[。！？!?\n]*")
 _ASKS: Final = re.compile(r"[?？][\s!！」』”\"')）]*$")
 _BACK: Final = re.compile(
@@ -160,24 +162,37 @@ _SURNAMED: Final = re.compile(
     r"|小姐|太太|同学|阿姨|叔叔?|伯伯|大爷|爷爷|奶奶|哥|姐|嫂|工)"
 )
 _THEIRS: Final = r"推荐|建议|告诉|提到|提过|介绍|教|提供|回答|说"
+#: The assistant's words are asked for, not new ones: 你能推荐, 你要说什么, "would you recommend", "how would you say".
 _YOU: Final = re.compile(
-    rf"你.{{0,12}}(?:{_THEIRS})|\byou\b.{{0,25}}\b(?:recommend|suggest|others|tell|said|say|mention|advise|give|gave|offer|propose)"
-    r"|\byour (?:recommendation|suggestion|advice|answer)|\b(?:recommend|suggest)\w* (?:to|for) me\b",
+    rf"你(?!能|可|会|要|想|觉得|再|帮|查|说.{{0,3}}[是这呢吧]).{{0,12}}(?:{_THEIRS})"
+    r"|(?:\bdid you\b|(?<!\bwould )(?<!\bcould )(?<!\bcan )(?<!\bwill )(?<!\bshould )(?<!\bdo )"
+    r"\byou\b(?! (?:say|tell|know|can|could|would)\b))"
+    r".{0,25}\b(?:recommend|suggest|told|tell|said|say|mention|advise|give|gave|offer|propose)"
+    r"|\byour (?:recommendation|suggestion|advice|answer)|\b(?:recommended|suggested) (?:to|for) me\b",
     re.IGNORECASE,
 )
 _I: Final = re.compile(
-    rf"我.{{0,12}}(?:向|和|给|跟|对)你.{{0,4}}(?:{_THEIRS}|分享)|\bI\b.{{0,20}}\b(?:recommend|mention|others|suggest|said)\w*",
+    rf"我.{{0,12}}(?:向|和|给|跟|对)你.{{0,4}}(?:{_THEIRS}|分享)|\bI\b.{{0,20}}\b(?:recommend|mention|told|suggest|said)\w*",
     re.IGNORECASE,
 )
-#: Who says my, 我 or 来着 asks about what has been: of themselves, of us. Who wants something, 帮我 or "I'd like", does not;
-#: nor who asks for advice, "what should I do" or 怎么办: it is about what nobody has said yet.
+#: Who says my, I or 我 in a question asks about themselves; who says 来着 or "I told you", in whatever sentence, about what has
+#: been said; and who names a relative in Chinese names their own. Who wants something, 帮我 or "I'd like", does not, nor who
+#: asks for advice, "what should I do" or 怎么办: it is about what nobody has said yet.
 _OWN: Final = re.compile(
-    r"\b(?:my|mine|our|ours|I|im|ive|we|remember|remind)\b|我们?的|(?<![帮给替让教为请叫])我(?!想(?!起|不)|要|需|该|应|能|可|怎|如|来|先|问)"
-    r"|来着|记得|上次|[说提聊讲]过",
+    r"\b(?:my|mine|our|ours|I|im|ive|we|remember|remind)\b"
+    r"|我们?的|(?<![帮给替让教为请叫])我(?!想(?!起|不)|要|需|该|应|能|可|怎|如|来|先|问)",
+    re.IGNORECASE,
+)
+_SAID: Final = re.compile(
+    r"来着|记得|上次|想起来?我|[说提聊讲]过|我[^，。！？,.!?]{0,2}过(?![来去年节程])"
+    r"|婆婆|公公|老公|老婆|媳妇|岳[父母]|爸|妈|[爷奶]|外[公婆]|姥|女儿|儿子|闺女|娃"
+    r"|\b(?:remember|remind|I (?:\w+ )?(?:told|said|mentioned)|last time)\b",
     re.IGNORECASE,
 )
 _WANTS: Final = re.compile(
-    r"\b(?:I|we)(?:'d\b| (?:need|want|would|wish|wonder|could|can|can't|should|must|have to|know|think|mean)\b)", re.IGNORECASE
+    r"\b(?:I|we)(?:'d\b| (?:need|want|would|wish|wonder|could|can|can't|should|must|have to|(?:do not |don't |didn't )?know"
+    r"|think|mean)\b)",
+    re.IGNORECASE,
 )
 _ADVICE: Final = re.compile(
     r"\b(?:how|what|where|which|who|whom) (?:else )?(?:can|could|should|would|to|must|may)\b|\bhow do (?:I|we)\b"
@@ -195,6 +210,7 @@ class Query:
     *words* have their weights (at most 1), in the order of the input; *rarity* is that of each in the language, of a name 1.0;
     *days* are those that it names; *role* is "assistant" or "user" if it asks for the words of one of them; *text* is the input
     itself; *asked* are the words of each sentence that asks. *is_own*: it is about the user, or about what was said.
+    *is_question*: it is one sentence that asks, and nothing else, in a language whose words stand apart.
     *only_days*: it asks for what happened on its days and nothing else; *is_now*: today is the only day it names, and it does
     not ask what happened ("what's the weather today").
     """
@@ -207,6 +223,7 @@ class Query:
     refers_back: bool = field(default=False)
     asked: tuple[tuple[str, ...], ...] = ()
     is_own: bool = False
+    is_question: bool = False
     only_days: bool = False
     is_now: bool = False
 
@@ -252,8 +269,10 @@ def parse_query(question: str, today: date, recent: Sequence[str] = (), most: in
     names |= {surname for found in _SURNAMED.findall(question) for surname in found}
     rarity = {word: 1.0 if word in names else rarity_asked(word) for word in words}
     role = _role(text)
-    is_own = bool(role or (_OWN.search(_WANTS.sub(" ", question)) and not _ADVICE.search(question)))
-    return Query(words, rarity, days, role, question, back, each, is_own, only_days, is_now and not only_days)
+    is_about = _OWN.search(_WANTS.sub(" ", text)) or _SAID.search(question)
+    is_own = bool(role or (is_about and not _ADVICE.search(question)))
+    is_question = len(asking) == 1 and not others and bool(_ASKS.search(text)) and not _LEADS_UP.search(text)
+    return Query(words, rarity, days, role, question, back, each, is_own, is_question, only_days, is_now and not only_days)
 
 
 def _is_chatter(question: str) -> bool:
@@ -269,7 +288,7 @@ def _is_chatter(question: str) -> bool:
     rest = [clause for clause in clauses if not is_small_talk(clause)]
     if any(rarity_asked(word) >= _TELLING for clause in rest for word in tokens(clause)):
         return False
-    if _TO_YOU.search(question):
+    if any(map(_TO_YOU.search, rest)):
         return not _OWN.search(question)
     asks = any(_QUESTION.search(clause) for clause in rest)
     return not asks and (len(rest) < len(clauses) or bool(_EXCLAIMS.search(question)))

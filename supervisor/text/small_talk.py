@@ -30,7 +30,9 @@ GREETINGS: Final = (
     "拜拜", "在吗", "在不在", "嗨", "哈喽", "hello", "hi", "hey", "good morning", "good afternoon", "good evening",
     "good night", "bye", "goodbye", "see you", "thank you", "there", "so much", "very much", "a lot", "everyone",
     "no worries", "no problem", "never mind", "sounds good", "take care", "have a great day", "have a nice day", "haha", "lol",
-    "you're welcome", "well done", "good job", "great", "perfect",
+    "you're welcome", "well done", "good job", "great", "perfect", "cheers", "cheers for that", "brilliant", "lovely",
+    "fair enough", "my bad", "good point", "makes sense", "how are you", "how's it going", "how are things", "what's up",
+    "that's all", "for now",
     "辛苦", "辛苦了", "不客气", "没事", "没关系", "不着急", "太好了", "太棒了",
 )  # fmt: skip
 

@@ -30,6 +30,11 @@ _HAN: Final = re.compile(f"[{HAN}]")
 #: A number of so many digits is as rare as a name; of Latin letters so few are no name, but part of one, or an abbreviation.
 _DIGITS: Final = 4
 _SHORT: Final = 3
+#: A Chinese number with what it counts, which the dictionary has not as a word (三首, 十岁), and the most that it is worth.
+_COUNTED: Final = re.compile(
+    "[零一二两三四五六七八九十百千万几半]{1,3}[岁个首本次天年月日号点分秒块元斤米句行张条件位名人遍回种层楼间杯]?"
+)
+_COUNT: Final = 0.2
 #: Words that are more common in conversation than in the texts behind the two lists.
 _CHAT: Final = frozenset(
     """
@@ -40,7 +45,7 @@ _CHAT: Final = frozenset(
     yay thanks thank thx sorry please awesome amazing great glad cool nice fun love excited exciting inspiring
     wonderful incredible totally definitely absolutely really gonna wanna gotta kinda btw bye congrats congratulations
     phew cheers sounds sound sure maybe actually pretty super guys guy stuff thing things lot bit appreciate reminder
-    remember tell know think feel good way keep see hear
+    remember tell know think feel good way keep see hear pls plz brilliant lovely reckon
     """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
 )
 
@@ -74,7 +79,9 @@ def rarity_asked(token: str) -> float:
     if not _HAN.match(token):
         is_code = token.isascii() and (token.isdigit() or len(token) < _SHORT)
         return min(rarity(token), len(token) / _DIGITS) if is_code else rarity(token)
-    return 0.0 if token in _chat() else _of_chinese().get(token, 1.0)
+    if token in _chat():
+        return 0.0
+    return min(_COUNT, _of_chinese().get(token, 1.0)) if _COUNTED.fullmatch(token) else _of_chinese().get(token, 1.0)
 
 
 def _scaled(per_million: float) -> float:

@@ -73,12 +73,48 @@ def test_parse_query_is_empty_for_small_talk(said):
         ("我向你推荐过哪本书？", "user"),
         ("我跟你说过我对什么过敏", "user"),
         ("Which song did I mention?", "user"),
+        ("What have you told me about sleep?", "assistant"),
+        ("the song that I told you about", "user"),
+        ("How would you say goodbye in Polish?", ""),
+        ("Would you recommend a book?", ""),
+        ("你能推荐一部电影吗？", ""),
+        ("我知道你要说什么", ""),
         ("我对什么过敏", ""),
         ("Where is the router?", ""),
     ],
 )
 def test_parse_query_detects_whose_words_are_asked_for(question, role):
     assert parse_query(question, TODAY).role == role
+
+
+@pytest.mark.parametrize(
+    ("question", "is_own"),
+    [
+        ("Where do I live?", True),
+        ("I told you about a film once. What was it called?", True),
+        ("给婆婆挑个礼物", True),  # one's own, without 我
+        ("我说过的那部电影叫什么？", True),
+        ("What is an index fund? I nod when people say it.", False),
+        ("What does one wear at a wedding? I had to look it up.", False),
+        ("tell me something I don't know", False),
+        ("帮我写一封信", False),
+    ],
+)
+def test_parse_query_detects_a_question_about_oneself(question, is_own):
+    assert parse_query(question, TODAY).is_own is is_own
+
+
+@pytest.mark.parametrize(
+    ("question", "is_question"),
+    [
+        ("When did Agnes move?", True),
+        ("Agnes has moved. When was that?", False),
+        ("a letter to Agnes", False),
+        ("阿格尼丝什么时候搬的家？", False),  # its words stand together
+    ],
+)
+def test_parse_query_detects_a_plain_question(question, is_question):
+    assert parse_query(question, TODAY).is_question is is_question
 
 
 def test_parse_query_weights_asking_sentences_above_statements():

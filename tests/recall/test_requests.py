@@ -85,7 +85,9 @@ def chinese(tmp_path_factory):
         ("polite email to Kowalski", "Kowalski"),
         ("polite email to Kowalski asking about an appointment", "Kowalski"),
         (LONG, "Kowalski"),
-        ("draft a letter to kowalsky about the boiler", "boiler"),  # a typo is nowhere, and stops nothing
+        ("draft a letter to kowalsky about the boiler", "boiler"),  # a typo
+        ("who is kowalksi?", "Kowalski"),
+        ("what did the denist ask me", "dentist"),
         ("where do I live", "Leith"),
         ("What do I do for work?", "nurse"),
         ("get user by id", "getUserById"),

@@ -1,0 +1,89 @@
+"""
+Words of a question that memory does not have, read as words that it has: a typo, and a Chinese word that was cut otherwise.
+
+A typo is one letter too many, too few or wrong, or two that changed places, in a word of five letters or more that is in no
+list of English words. Its first letter is right: people see that one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from supervisor.query.parse import REQUEST_WEIGHT
+from supervisor.text.tokenizer import latin_words, stem, stems, tokens
+from supervisor.text.word_frequency import is_known, rarity_asked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from supervisor.query.parse import Query
+
+#: The letters of a word that may have a typo, and of how many words of a question typos are looked for: each takes some 500
+#: lookups.
+_TYPED: Final = range(5, 25)
+_MOST: Final = 8
+#: The greatest rarity of a word that is only guessed: it carries no request by itself.
+_GUESSED: Final = 0.5
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
+#: The weight of the characters of a two-character word that no passage has (拔牙, where 智齿要拔 was said), times their rarity.
+_PAIR: Final = 2
+_CHARACTER: Final = 0.5
+
+
+def known_words(query: Query, frequency: Callable[[str], int], relative_idf: Callable[[str], float]) -> Query:
+    """
+    Return the query in words of memory.
+
+    *frequency* returns the number of passages with a word, *relative_idf* its rarity in memory, 1.0 for a word of one passage.
+    """
+    return _in_characters(_respelled(query, frequency), frequency, relative_idf)
+
+
+def respellings(word: str) -> list[str]:
+    """
+    Return the words that differ from a lower-case *word* by one typo after its first letter.
+
+    >>> {"allotment", "daughter"} <= {*respellings("alotment"), *respellings("daugther")}
+    True
+    """
+    cuts = [(word[:n], word[n:]) for n in range(1, len(word) + 1)]
+    return [
+        *(left + right[1:] for left, right in cuts if right),
+        *(left + right[1] + right[0] + right[2:] for left, right in cuts if len(right) > 1),
+        *(left + letter + right[1:] for left, right in cuts if right for letter in _LETTERS),
+        *(left + letter + right for left, right in cuts for letter in _LETTERS),
+    ]
+
+
+def _respelled(query: Query, frequency: Callable[[str], int]) -> Query:
+    """Return the query with the word of memory in place of each typo of it; of several the one that most passages have."""
+    meant: dict[str, str] = {}
+    typed_words = {stem(typed): typed for typed in latin_words(query.text) if len(typed) in _TYPED and typed.isalpha()}
+    content = [word for word in typed_words if query.words.get(word, 0.0) > REQUEST_WEIGHT]
+    unknown = [word for word in content if not frequency(word) and not is_known(word)]
+    for word in unknown[:_MOST]:
+        counted = {one: frequency(one) for one in stems(respellings(typed_words[word]))}
+        likely = max(counted, key=lambda one: counted[one])
+        if counted[likely]:
+            meant[word] = likely
+    if not meant:
+        return query
+    words = {meant.get(word, word): counts for word, counts in query.words.items()}
+    rarity = {word: query.rarity.get(word, min(_GUESSED, rarity_asked(word))) for word in words}
+    asked = tuple(tuple(meant.get(word, word) for word in sentence) for sentence in query.asked)
+    return replace(query, words=words, rarity=rarity, asked=asked)
+
+
+def _in_characters(query: Query, frequency: Callable[[str], int], relative_idf: Callable[[str], float]) -> Query:
+    """Return the query with the single characters of its two-character Chinese words that no passage has."""
+    more = {
+        # the index's own rarity: loading jieba's dictionary for it takes most of a second
+        char: counts * relative_idf(char) * _CHARACTER
+        for word, counts in query.words.items()
+        if len(word) == _PAIR and not word.isascii() and not frequency(word)
+        for char in tokens(" ".join(word))
+        if char not in query.words and frequency(char)
+    }
+    rarity = {char: rarity_asked(char) for char in more}
+    return replace(query, words={**query.words, **more}, rarity={**query.rarity, **rarity}) if more else query
