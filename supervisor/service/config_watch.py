@@ -42,15 +42,16 @@ class ConfigWatch:
             self._seen = stat, steady_s
         if stat == self._taken or steady_s - self._seen[1] < self._ws.config.care.poll.total_seconds():
             return None
-        self._taken = stat
         try:
             reopened = self._reopen()
             names = [dotted(place) for place in keys(Config()) if _value(reopened, place) != _value(self._ws, place)]
             if names and stat is None:  # a program that synchronizes files may put it back in a while
                 raise BadConfig(FILE, "it is gone; put it back, or start the supervisor again to use the defaults")
         except BadConfig as error:
+            self._taken = stat
             self._refuse(str(error))
             return None
+        self._taken = stat  # not before: a file that the disk refused to read is read again at the next poll
         if not names and not self._refused:
             return None
         self._ws.events.emit("config_taken", keys=names)

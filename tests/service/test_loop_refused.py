@@ -13,14 +13,17 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from supervisor.protocol.config import load
 from supervisor.protocol.errors import Busy, NoProcess
+from supervisor.service.config_watch import ConfigWatch
 from supervisor.service.daemon import Supervisor
 from supervisor.service.lock import supervisor_lock
 from supervisor.service.workers import Workers
+from supervisor.workspace import Workspace
 from tests.world import IN_SHANGHAI, FaultyDisk, World, at, message_on
 
 #: The modules whose calls are refused, but for what they do in a round.
-LOOP = ("service/daemon.py", "service/workers.py")
+LOOP = ("service/daemon.py", "service/workers.py", "service/config_watch.py")
 ROUND = "run_round"
 TOML = f'[archive]\n{IN_SHANGHAI}\njitter = 0\ninterval = "1s"\n[llm]\nmodel = "qwen-test"\n'
 #: Passes of the loop in one life, half a minute each: a round each.
@@ -36,6 +39,10 @@ SITES = (
     "run > check",
     "_tree_changed > tree_changed",
     "tick > stat",
+    "tick > remove",
+    "changed > stat",
+    "changed > read_stable",
+    "run > collect",
     "_next_retry > provider_state",
     "_next_retry > failures",
     "_restore_when_quiet > stat",
@@ -131,18 +138,22 @@ class GatedDisk(FaultyDisk):
 
 
 class Life:
-    """A supervisor over half an hour: archive, workers that end, hang and stay, and a history.json that is damaged."""
+    """
+    A supervisor over half an hour: archive, workers that end, hang and stay, a history.json that is damaged, a command that asks
+    it to archive everything, and a changed configuration.
+    """
 
     def __init__(self, root: Path, refused: tuple[Call, str] | None = None) -> None:
         self.gate = Gate(refused)
         self.world = World(root, at("2026-01-31T10:00"), TOML)
+        self.world.put("recalld.toml", TOML)
         self.world.reopen(disk=GatedDisk(self.gate))
         self.children = 0
         self.passes = 0
         self.fault = ""
-        self.supervisor = Supervisor(
-            self.world.ws, self.world.clock, Workers(self.world.ws, self.world.clock), self.world.clock.monotonic, self
-        )
+        ws, clock = self.world.ws, self.world.clock
+        watch = ConfigWatch(ws, self.reopen)
+        self.supervisor = Supervisor(ws, clock, Workers(ws, clock), clock.monotonic, self, watch)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("supervisor.service.workers.time", self.world.clock)
             patch.setattr("supervisor.service.workers.subprocess.Popen", self.fork)
@@ -150,9 +161,15 @@ class Life:
             try:
                 with supervisor_lock(self.world.ws) as held:
                     self.held = held
-                    self.supervisor.run(self)
+                    while reopened := self.supervisor.run(self):
+                        self.supervisor.use(reopened, Workers(reopened, clock), self)
             except (OSError, Busy) as error:
                 self.fault = str(error)
+
+    def reopen(self) -> Workspace:
+        """The workspace with the configuration as it is now."""
+        version = self.world.files.read_stable(self.world.paths.config)
+        return Workspace(self.world.root, load(version.data if version else None, {}), self.world.files, self.world.events)
 
     # ── what the loop holds and keeps; both tell the life that a pass goes by ──
 
@@ -171,10 +188,13 @@ class Life:
         match self.passes:
             case 1:
                 self.world.write([message_on("2026-01-10"), message_on("2026-01-30")])
+                self.world.put("recalld.toml", f"{TOML}max_calls_per_day = 7\n")
             case 4:
                 self.world.add(message_on("2026-01-11"))
             case 12:
                 self.world.put("history.json", b"[{broken")
+            case 15:
+                self.world.put(".recalld/archive.now", b"")
             case _ if self.passes >= PASSES:
                 self.supervisor.stop()
 
@@ -254,7 +274,8 @@ def life(refused: tuple[Call, str] | None = None) -> Outcome:
         world = lived.world
         done: tuple[object, ...] = ()
         if not lived.fault:
-            done = sorted(world.names()), world.summaries(), world.read("history.json")
+            done = sorted(world.names()), world.summaries(), world.read("history.json"), world.events.of("config_taken")
+            assert not world.paths.archive_request.exists()
         told = tuple(event for event, _ in world.events.all if event in TOLD)
         return Outcome(tuple(dict.fromkeys(lived.gate.calls)), not lived.fault, lived.fault, told, done)
 
