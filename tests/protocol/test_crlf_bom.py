@@ -184,6 +184,16 @@ def test_history_of_an_editor_takes_an_appended_message(world: World, editor: st
     assert sorted(world.archived()) == sorted([("m1", PEANUT), (identity, "还有杏仁。")])
 
 
+def test_backup_of_an_editor_restores_the_history(world: World, editor: str) -> None:
+    remembered(world)
+    world.add(message("m2", "2026-01-31T09:00", "还有杏仁。"))
+    world.round("all")
+    save(world, "history.json.bak", editor)
+    world.put("history.json", b"")
+    world.reopen().restore()
+    assert [one["id"] for one in world.history()] == ["m1", "m2"]
+
+
 def test_inbox_of_an_editor_has_its_turn_made_ready(world: World, editor: str) -> None:
     remembered(world)
     world.refresh()
@@ -195,6 +205,17 @@ def test_inbox_of_an_editor_has_its_turn_made_ready(world: World, editor: str) -
     assert receipt.question == "花生过敏吗"
     assert [said["content"] for said in receipt.history] == [PEANUT]
     assert world.events.of("inbox_invalid") == []
+
+
+def test_receipt_of_an_editor_says_the_same(world: World, editor: str) -> None:
+    remembered(world)
+    world.refresh()
+    world.save_receipt(world.context(QUESTION))
+    before = world.why()
+    assert before.messages
+    (name,) = [name for name in world.tree() if name.startswith("turns/")]
+    save(world, name, editor)
+    assert world.why() == before
 
 
 def test_drop_box_takes_in_an_editors_file_once(world: World, editor: str) -> None:

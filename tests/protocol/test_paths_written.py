@@ -232,6 +232,12 @@ def test_paths_names_only_what_a_life_writes(life: Life, name: str) -> None:
     assert life.has(getattr(life.world.paths, name))
 
 
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_paths_are_in_the_table_of_the_protocol(name: str) -> None:
+    path = PATHS.relative(getattr(PATHS, name))
+    assert any(one.fullmatch(path) or one.pattern.startswith(f"{re.escape(path)}/") for one in TABLE)
+
+
 @pytest.mark.parametrize("name", READ_ONLY)
 def test_paths_of_others_are_read_and_never_written(life: Life, name: str) -> None:
     assert not life.has(getattr(life.world.paths, name))
