@@ -304,7 +304,7 @@ def test_decision_docs_are_numbered_without_gaps_and_short():
         assert len(text.split()) < 300
 
 
-def test_the_packages_of_the_architecture_are_the_ones_there_are():
+def test_architecture_docs_name_exactly_the_existing_packages():
     text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
     named = re.findall(r"^\| `supervisor/(\w+)/` \|", text, re.MULTILINE)
     assert sorted(named) == sorted(path.parent.name for path in (ROOT / "supervisor").glob("*/__init__.py"))

@@ -164,7 +164,7 @@ def test_commands_are_refused_in_the_language_of_a_wrong_configuration(recalld: 
         assert bool(re.search("[\u4e00-\u9fff].*。$", said)) == (language == "zh"), said
 
 
-def test_a_workspace_that_is_a_file_is_named_so(recalld: Command, tmp_path: Path):
+def test_cli_names_a_workspace_that_is_a_file(recalld: Command, tmp_path: Path):
     (tmp_path / "notes.md").write_text("笔记")
     told = recalld("-w", str(tmp_path / "notes.md"), "status")
     assert told.err == f"recalld: --workspace: {tmp_path}/notes.md is a file, not a folder.\n"

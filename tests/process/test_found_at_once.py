@@ -78,7 +78,7 @@ SAID = {
 
 
 @pytest.mark.parametrize("case", SAID)
-def test_an_empty_answer_says_why_in_the_language_of_who_asks(recalld, case):
+def test_empty_answer_says_why_in_the_language_of_who_asks(recalld, case):
     question, english, chinese = SAID[case]
     more = []
     if case != "empty":

@@ -53,7 +53,7 @@ def test_errors_have_an_exit_code_and_one_sentence_and_survive_pickling(error: e
 
 
 @pytest.mark.parametrize("error", ONE_OF_EACH, ids=lambda v: type(v).__name__)
-def test_an_error_is_copied_with_its_fields_however_it_was_made(error: e.SupervisorError) -> None:
+def test_error_is_copied_with_its_fields_however_it_was_made(error: e.SupervisorError) -> None:
     named = type(error)(**vars(error))
     assert named.args == error.args == tuple(vars(error).values())
     for copied in (pickle.loads(pickle.dumps(named)), copy.copy(named)):  # noqa: S301
@@ -61,11 +61,11 @@ def test_an_error_is_copied_with_its_fields_however_it_was_made(error: e.Supervi
     assert named != error
 
 
-def test_what_passes_for_a_field_in_the_text_of_a_field_is_left_as_it_is() -> None:
+def test_error_fills_in_no_field_that_stands_in_the_text_of_another() -> None:
     assert str(e.BadRequest("{self.why}", "{0} and {")) == "{self.why}: {0} and {."
 
 
-def test_an_error_passes_through_a_context_manager() -> None:
+def test_error_passes_through_a_context_manager() -> None:
     @contextlib.contextmanager
     def busy() -> Iterator[None]:
         yield

@@ -70,7 +70,7 @@ def test_tool_lines_show_each_call_and_whose_result_it_is(fields, lines):
 
 
 @given(RAWS)
-def test_every_line_is_one_that_a_dated_file_can_be_parsed_by(raw):
+def test_line_pattern_matches_every_line_of_a_file_or_a_tool(raw):
     small, _ = separated({**raw, "tool_calls": raw.get("content"), "tool_call_id": raw.get("text")})
     assert all(LINE.fullmatch(line) for line in (*file_lines(small), *tool_lines(small)))
 

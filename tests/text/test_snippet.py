@@ -51,13 +51,13 @@ def boundaries(clusters):
 
 
 @pytest.mark.parametrize("cluster", CLUSTERS.values(), ids=CLUSTERS)
-def test_a_boundary_is_at_both_ends_of_a_cluster_and_nowhere_inside(cluster):
+def test_grapheme_boundary_is_at_both_ends_of_a_cluster_and_not_inside(cluster):
     for clusters in (["花", cluster, "a"], ["🇺🇸", cluster, "🇺🇸"], [cluster] * 5):
         text = "".join(clusters)
         assert {at for at in range(len(text) + 1) if is_grapheme_boundary(text, at)} == boundaries(clusters)
 
 
-def test_a_boundary_is_between_any_two_clusters():
+def test_grapheme_boundary_is_between_any_two_clusters():
     wrong = [pair for pair in permutations(CLUSTERS, 2) if not _is_between(*pair)]
     assert wrong == []
 
@@ -67,7 +67,7 @@ def _is_between(one, other):
 
 
 @given(MADE_OF_CLUSTERS, st.integers(0, 60), st.lists(st.sampled_from(["花", "a", "1", "e", "👍", "国"]), max_size=3))
-def test_a_cut_is_short_enough_and_never_inside_a_cluster(clusters, chars, terms):
+def test_snippet_is_short_enough_and_cuts_no_cluster(clusters, chars, terms):
     text = "".join(clusters)
     start, end = snippet_span(text, chars, terms)
     assert {start, end} <= boundaries(clusters)
@@ -77,24 +77,24 @@ def test_a_cut_is_short_enough_and_never_inside_a_cluster(clusters, chars, terms
 
 
 @given(MADE_OF_CLUSTERS, MADE_OF_CLUSTERS, st.sampled_from(["花生", "peanut"]), st.integers(0, 40))
-def test_a_cut_holds_the_term_that_is_not_longer_than_it(before, after, term, more):
+def test_snippet_holds_the_term_that_is_not_longer_than_it(before, after, term, more):
     text = "".join((*before, term, *after))
     start, end = snippet_span(text, len(term) + more, [term])
     assert term in text[start:end]
 
 
-def test_a_cluster_longer_than_the_cut_leaves_nothing():
+def test_snippet_is_empty_where_the_first_cluster_is_longer():
     assert snippet_span("e" + "\u0301" * 1000, 100) == (0, 0)
 
 
 @given(st.text(st.characters(), max_size=30), st.integers(0, 30), st.integers(0, 20), st.text(max_size=2))
-def test_any_text_is_cut_somewhere(text, at, chars, term):
+def test_snippet_is_within_any_text(text, at, chars, term):
     start, end = snippet_span(text, chars, [term])
     assert 0 <= start <= end <= len(text)
     assert isinstance(is_grapheme_boundary(text, at), bool)
 
 
-def test_what_is_cut_without_the_library_joins_no_neighbour():
+def test_separate_characters_join_no_neighbour():
     separate = [char for char in map(chr, range(sys.maxunicode + 1)) if _is_separate(char)]
     text = "".join(f"a{char}花{char}{char}" for char in separate if char not in "\r\n")
     assert {"a", "花", "か", "Я", "é", "，", " ", "\n"} < set(separate)
