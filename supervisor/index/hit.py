@@ -90,7 +90,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class BackendResult:
     """
     What a backend finds: a score for each passage that it was given, above 0 if it speaks for it, None if it has none.
 

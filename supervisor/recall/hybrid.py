@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import numpy as np
 
-from supervisor.index.hit import Found
+from supervisor.index.hit import BackendResult
 from supervisor.protocol.errors import BadConfig, Busy, Conflict
 from supervisor.recall.embeddings import Embeddings, Refused
 from supervisor.recall.meaning import FOREIGN, WITNESSES, Calibration, calibrate, parse_calibration
@@ -69,7 +69,7 @@ class Hybrid:
 
     # ── in a turn ────────────────────────────────────────────────────────────
 
-    def find(self, question: str, units: Sequence[Passage], within_s: float) -> Found:
+    def find(self, question: str, units: Sequence[Passage], within_s: float) -> BackendResult:
         """Return how near the question comes to *units* and to the nearest texts of memory (see `Finder.find`)."""
         calibration, segments = self._calibration(), self._store.segments()
         if calibration is None or not segments:
@@ -88,7 +88,7 @@ class Hybrid:
                 scores[n] = float(found[row])
         nearest = sorted(near, key=lambda name: -near[name])[:_MOST]
         passes = statistics.fmean(near[name] for name in nearest[:WITNESSES]) >= 1
-        return Found(scores, {f"{name:016x}": near[name] for name in nearest if passes and near[name] > 0})
+        return BackendResult(scores, {f"{name:016x}": near[name] for name in nearest if passes and near[name] > 0})
 
     def _calibration(self) -> Calibration | None:
         """Return the calibration that is on disk, None for none."""

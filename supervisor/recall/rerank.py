@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 from supervisor.index.documents import chunk_file
-from supervisor.index.hit import Found, Hit
+from supervisor.index.hit import BackendResult, Hit
 from supervisor.protocol.clock import within
 from supervisor.protocol.errors import BadConfig, SupervisorError
 
@@ -57,7 +57,7 @@ class Backend(Protocol):
 class Finder(Protocol):
     """A backend that finds passages by itself."""
 
-    def find(self, question: str, units: Sequence[Passage], within_s: float) -> Found:
+    def find(self, question: str, units: Sequence[Passage], within_s: float) -> BackendResult:
         """Return the scores of *units*, and the texts of memory that answer; raises as `Backend.scores` does."""
         ...
 
@@ -119,7 +119,7 @@ class Reranker:
             return None
         try:
             said = self._ask(backend, question, [hit.unit for hit in hits], deadline)
-            found = add_found(hits, said, passages) if isinstance(said, Found) else add_scores(hits, said)
+            found = add_found(hits, said, passages) if isinstance(said, BackendResult) else add_scores(hits, said)
         except Exception as error:  # noqa: BLE001 - whatever a backend does, the turn goes on; its text may quote a message
             ours = isinstance(error, (OSError, ValueError)) and type(backend).__module__.startswith("supervisor.")
             self.fault = str(error) if ours else f"it failed ({type(error).__name__})"
@@ -133,8 +133,8 @@ class Reranker:
 
     def _ask(
         self, backend: Backend | Finder, question: str, units: Sequence[Passage], deadline: Deadline
-    ) -> Sequence[float | None] | Found:
-        answer: list[Sequence[float | None] | Found] = []
+    ) -> Sequence[float | None] | BackendResult:
+        answer: list[Sequence[float | None] | BackendResult] = []
         faults: list[BaseException] = []
         ask = backend.find if isinstance(backend, Finder) else backend.scores
 
@@ -154,7 +154,9 @@ class Reranker:
         return answer[0]
 
 
-def add_found(hits: Sequence[Hit], found: Found, passages: Callable[[Collection[str]], Sequence[Passage]]) -> list[Hit] | None:
+def add_found(
+    hits: Sequence[Hit], found: BackendResult, passages: Callable[[Collection[str]], Sequence[Passage]]
+) -> list[Hit] | None:
     """
     Return *hits* and the passages that were *found* beside them, in their new order; no hit is lost, and no score is lowered.
 

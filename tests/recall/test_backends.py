@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from supervisor.index.hit import Found, Hit, Passage
+from supervisor.index.hit import BackendResult, Hit, Passage
 from supervisor.protocol.config import load
 from supervisor.recall.rerank import GROUP, add_found, add_scores
 from tests.world import WITHOUT_MODEL, message
@@ -143,7 +143,7 @@ def test_rerank_refuses_invalid_scores(said):
 def test_add_found_loses_no_hit_of_words_and_lowers_none(scores, said, near):
     hits = [Hit(replace(UNIT, start=n + 1), score) for n, score in enumerate(scores)]
     more = {(unit := replace(UNIT, start=99 + n, text=f"第 {n} 条")).unit: (unit, score) for n, score in enumerate(near)}
-    said = Found(said[: len(hits)], {name: score for name, (_, score) in more.items()})
+    said = BackendResult(said[: len(hits)], {name: score for name, (_, score) in more.items()})
     found = add_found(hits, said, lambda names: [more[name][0] for name in names])
     if found is None:
         assert not near
