@@ -1,7 +1,8 @@
-"""The house stays easy to read: sizes of modules, names of tests, no references to documents that a reader does not have."""
+"""The house stays easy to read: sizes of modules and functions, names of tests, no references to documents that a reader does not have."""
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -14,6 +15,17 @@ ABSENT = re.compile(r'"""(4[A-H], ?\d+|[ABCDHS]\d{1,2})\b|\b(holes|features)\.md
 
 def test_modules_are_at_most_400_lines():
     assert [path.name for path in PRODUCT if path.read_text(encoding="utf-8").count("\n") > 400] == []
+
+
+def test_functions_have_at_most_40_lines_below_their_docstring():
+    longer = []
+    for path in PRODUCT:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                own = node.body[1:] if ast.get_docstring(node) else node.body
+                if own and (own[-1].end_lineno or 0) - own[0].lineno >= 40:
+                    longer.append(f"{path.name}: {node.name}")
+    assert longer == []
 
 
 def test_names_of_tests_are_at_most_70_characters():
