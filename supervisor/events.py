@@ -2,8 +2,7 @@
 The event log, log.jsonl: one JSON object a line, for programs and for a person who asks what happened last night.
 
 An event never contains a message's text. A state that lasts is logged once, when it begins (`transition`). A log that can't be
-written stops nothing; that is passed to *tell* once. Source: protocol.md, 8; 003's companion (rotation at 10 MB or daily, gzip,
-30 days, 500 MB).
+written stops nothing; that is passed to *tell* once. Source: protocol.md, 8.
 """
 
 from __future__ import annotations
@@ -44,10 +43,10 @@ EVENTS: Final[Mapping[str, str]] = {
     "provider_back": "the model answers again",
     "provider_changed": "another model, server or key is configured than the one that was paused; it is asked at once",
     "calls_spent": "the calls of the day are used up; summaries go on tomorrow",
-    "archive_backlog": "a group, or the model, has failed five times (003)",
+    "archive_backlog": "a group, or the model, has failed five times",
     "moved": "dated files that a summary covers went to originals/",
     "trimmed": "messages were removed from history.json; they are in dated files",
-    "history_overflow": "history.json exceeds a hard cap, and no message in it may leave (003)",
+    "history_overflow": "history.json exceeds a hard cap, and no message in it may leave",
     "history_invalid": "history.json can't be read; nothing is written to it until it can",
     "quarantine_full": "a damaged file can't be restored, since no more copies can be kept",
     "repaired": "`fsck --repair` repaired something",

@@ -5,8 +5,7 @@ Templates are `daily-summary.zh.md`, … in the package `prompts`, or in the wor
 literally and in one pass, so that braces in a conversation break nothing, and no text of the material counts as a placeholder.
 
 A message is data. It can't forge another message (its lines after the first are indented), can't close the fence (which is
-longer than any in it), and can't use the marks by which chat templates separate turns. Source: protocol.md, 1 and 6;
-003, 汇总 prompt 模板.
+longer than any in it), and can't use the marks by which chat templates separate turns. Source: protocol.md, 1 and 6.
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 What the flags of history.json have to be, and which messages leave it so that it keeps its size.
 
 Flags are derived from the files alone (protocol.md, 3, Settling), in each round and after a crash: no plan has to be
-remembered, and doing it twice is harmless. Only a message that a dated file holds may leave (003, history.json 长度限制,
-容量兜底); an un-written message stays, whatever the cap, and so do the newest messages. An invalid entry stays and counts
-towards no cap.
+remembered, and doing it twice is harmless. Only a message that a dated file holds may leave (3.15); an un-written
+message stays, whatever the cap, and so do the newest messages. An invalid entry stays and counts towards no cap.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
     from datetime import date, datetime
 
-SOFT_CAP: Final = 200  # messages; 003
-HARD_CAP: Final = 300  # messages; 003
-HARD_BYTES: Final = 10_000_000  # 003, 10 MB
+SOFT_CAP: Final = 200  # messages; docs/reference/protocol.md, 3.15
+HARD_CAP: Final = 300  # messages
+HARD_BYTES: Final = 10_000_000
 KEEP_NEWEST: Final = 20  # messages; the history block of a turn shows that many
 
 
@@ -74,7 +73,7 @@ def reconcile(history: History, evidence: Evidence, today: date, recent_days: in
 
 
 def mark_pending(history: History, keys: Collection[Key]) -> History:
-    """Return the history in which the messages of *keys* that were `false` are `pending` (003, 归档流程 1)."""
+    """Return the history in which the messages of *keys* that were `false` are `pending` (docs/reference/protocol.md, 3.3)."""
     return tuple(
         with_archived(entry, Archived.PENDING)
         if isinstance(entry, Message) and entry.archived is Archived.NO and entry.key in keys

@@ -1,5 +1,5 @@
 """
-The files of memory/: dated files, summaries, originals (docs/reference/protocol.md, 1 and 4; 003, 记忆存储结构).
+The files of memory/: dated files, summaries, originals (docs/reference/protocol.md, 1 and 4).
 
 A dated file is created once and moved once; the version of a summary that is replaced is kept. Files are compared by stat, and
 read again only when they have changed. What is a copy of what is decided by `copies`, which summary may replace which by

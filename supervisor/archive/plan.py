@@ -1,5 +1,5 @@
 """
-Decide when an archive run is due, which messages it takes, and to which dated file each goes (003, 触发与归档).
+Decide when an archive run is due, which messages it takes, and to which dated file each goes (docs/reference/protocol.md, 3).
 
 Nothing is written here.
 """
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from supervisor.protocol.message import Key, Message
 
-UNARCHIVED_LIMIT: Final = 100  # messages; 003
-INTERVAL: Final = timedelta(hours=6)  # 003
+UNARCHIVED_LIMIT: Final = 100  # messages; docs/reference/protocol.md, 3.1
+INTERVAL: Final = timedelta(hours=6)
 EXCHANGE_WAIT: Final = timedelta(minutes=10)  # a question younger than this waits for its answer
 _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 

@@ -1,5 +1,5 @@
 """
-The archive run: write each message word for word to the dated file of its day (003, 归档流程; docs/reference/protocol.md, 3).
+The archive run: write each message word for word to the dated file of its day (docs/reference/protocol.md, 3).
 
 Afterwards, and after a crash, the flags of history.json are reconciled with the files, and it is trimmed. What to write, which
 flag and which message leaves is decided by `plan` and `flags`; here the stores are read and written.

@@ -275,7 +275,7 @@ class Index:
         unfiled: Overlay = NOTHING,
     ) -> Answer:
         """
-        Return the hits, best first, or why there are none; equal scores in the order of tiers of 003, then the newest first.
+        Return the hits, best first, or why there are none; equal scores by tier (`snapshot._ORDER`), then the newest first.
 
         The messages *unfiled* are searched with the files, as one memory. Each group of *tiers* (None: all) follows the one
         before, with at most *limit* hits. Hits below the score *least*, or

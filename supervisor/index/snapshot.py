@@ -49,7 +49,8 @@ _MOST_WORDS: Final = 10
 _WORDS_EACH: Final = 4
 #: Words whose frequencies are cached.
 _KNOWN: Final = 10_000
-_ORDER: Final[Mapping[Tier, int]] = {"long_term": 0, "unfiled": 1, "dated": 1, "original": 2, "summary": 3}  # 003
+#: What comes first of equal scores.
+_ORDER: Final[Mapping[Tier, int]] = {"long_term": 0, "unfiled": 1, "dated": 1, "original": 2, "summary": 3}
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ class View:
         """
         Return at most *limit* passages of *tiers* (None: all), each with its path, best first; none if the gate stops them.
 
-        Equal scores are in the order of tiers of 003, then the newest first. Passages below the score *least*, or below this
+        Equal scores are in the order of their tiers, then the newest first. Passages below the score *least*, or below this
         *share* of the best, are dropped.
         """
         paths, held = self.paths, self._of_tier

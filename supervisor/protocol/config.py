@@ -255,7 +255,7 @@ The variable wins over the file. `RECALLD_WORKSPACE` and `RECALLD_NOW` choose th
 * An unknown section, key or variable, or a value that is not allowed, ends the command with one sentence and exit code 78.
 * A running supervisor uses a changed file within two polls; one that is wrong it tells and does not use (`config_refused`).
 
-The column 003 shows the value of design document 003 where the default differs from it.
+The column 003 shows the value of the design document this project began with, where the default differs from it.
 """
 
 _BETWEEN: Final = """\

@@ -2,7 +2,7 @@
 The keys of recalld.toml, by section: each field gives a key's type, default, range and meaning.
 
 The meaning is also the key's line in configuration.md; after a change, generate that page again (config.py). How a key is
-read and checked is in settings.py. Source: docs/reference/protocol.md, 3, 5, 6 and 8; 003, 检索与注入, 上下文注入预算.
+read and checked is in settings.py. Source: docs/reference/protocol.md, 3, 5, 6 and 8.
 """
 
 from __future__ import annotations
@@ -237,7 +237,7 @@ class Recall(Section):
         "The token budget, beside memory_tokens and at most a quarter of it, of the first lines of memory.md, which a direct "
         "chat is always given. 0, or hit = line: none.",
     )
-    max_injected_chars: int = whole(0, "The most characters of the memory block (001); 0: no limit.")
+    max_injected_chars: int = whole(0, "The most characters of the memory block; 0: no limit.")
     originals: Literal["fallback", "always", "never"] = choice(
         "fallback",
         "When the messages behind a summary are searched. fallback: when the budget is not full.",
@@ -285,14 +285,14 @@ class Turns(Section):
 
     reply: Literal["off"] = choice("off", "Who answers. off: the assistant; recalld can't yet.")
     overflow: Literal["off", "memory"] = choice(
-        "off", "memory: messages that leave a session are summarised into memory.md (000).", "memory"
+        "off", "memory: messages that leave a session are summarised into memory.md.", "memory"
     )
-    greeting: bool = flag(False, "Greet the user after a long silence (000).")
+    greeting: bool = flag(False, "Greet the user after a long silence.")
 
 
 @section
 class Conversation(Section):
-    """The running summary of one conversation (004), and a session's overflow (000)."""
+    """The running summary of one conversation, and a session's overflow."""
 
     limit: float = real(0.8, "The conversation is summarised when it takes this share of the context.", least=0.1, most=1)
     max_messages: int = whole(50, "The conversation is summarised when it has this many messages.", least=1)
@@ -304,7 +304,7 @@ class Conversation(Section):
 
 @section
 class Summarize(Section):
-    """How a session is summarised into one long-term line (000)."""
+    """How a session is summarised into one long-term line."""
 
     message_threshold: int = whole(20, "A session with more messages than this is summarised.")
     char_threshold: int = whole(10000, "A session with more characters than this is summarised.")

@@ -5,7 +5,7 @@ Each message is a block: a comment line with its other fields as JSON, a line wi
 text exactly as written, and a line for each picture, file and call of a tool. A text that Markdown would hide or change is put
 in a fence longer than any fence in it; a text that Markdown can't hold is written as a JSON string. Who deletes a block deletes
 that memory.
-Source: docs/reference/protocol.md, 4; 003, 归档流程.
+Source: docs/reference/protocol.md, 4.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 The messages of history.json: read tolerantly, changed in recalld's own fields only, written back as they were found.
 
 This module alone knows the camelCase names of the JSON fields. An element that is not a message becomes an `InvalidEntry`,
-which keeps its place and its value and which every step skips. Source: docs/reference/protocol.md, 2; 003, history.json.
+which keeps its place and its value and which every step skips. Source: docs/reference/protocol.md, 2.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Archived(Enum):
-    """The three states of the flag (003)."""
+    """The three states of the flag (docs/reference/protocol.md, 2.8)."""
 
     NO = False
     PENDING = "pending"
@@ -214,7 +214,7 @@ def with_archived(message: Message, archived: Archived) -> Message:
 
 
 def with_failure(message: Message, attempts: int, failed_at: datetime, next_at: datetime) -> Message:
-    """Return the message with the failure of its group in its own fields (003, 失败与退避)."""
+    """Return the message with the failure of its group in its own fields (docs/reference/protocol.md, 3.12)."""
     raw = {
         **message.raw,
         "archiveAttempts": attempts,

@@ -133,7 +133,7 @@ def day_of_name(name: str) -> date | None:
 
 def dated_name(day: date, slug: str) -> str:
     """
-    Return the name of a dated file (003, slug 规则).
+    Return the name of a dated file (docs/reference/protocol.md, 3.16).
 
     >>> dated_name(date(2026, 1, 28), "deploy")
     '2026-01-28-deploy.md'

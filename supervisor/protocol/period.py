@@ -1,4 +1,4 @@
-"""The periods that are summarised, local days and months: their names, and which period a day belongs to (003, 归档流程 2)."""
+"""The periods that are summarised, local days and months: their names, and which period a day belongs to (protocol.md, 3.4)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final, Literal
 
-RECENT_DAYS: Final = 5  # calendar days; 003, 时间范围
+RECENT_DAYS: Final = 5  # calendar days; docs/reference/protocol.md, 3.4
 _GROUP: Final = re.compile(r"(?:day-(\d{4}-\d{2}-\d{2})|month-(\d{4}-\d{2}))")
 
 

@@ -3,7 +3,7 @@ The task queue of a workspace: ``queue/ → running/ → results/``, one durable
 
 Both processes use it. There is no table of jobs: the folder of a task's file is its state, and its name contains its group.
 The supervisor submits, discards and requeues; a worker claims, sends heartbeats and finishes.
-Source: docs/reference/protocol.md, 6; 003, Worker.
+Source: docs/reference/protocol.md, 6.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class Kind(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key: its kind, its default as written in TOML, its meaning, and *seed*, the value of document 003 if it differs."""
+    """A key: its kind, its default as written in TOML, its meaning, and *seed*, the value of the first design if it differs."""
 
     kind: Kind[Any]
     default: object

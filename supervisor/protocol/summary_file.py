@@ -3,7 +3,7 @@ The format of a summary, `memory/summary/2026-01-15.md` or `2025-12.md`: a text,
 
 A person may edit the file: their bytes are kept as an exact prefix, and new machine text is added below one marker line, with a
 head of its own. The sources are those of all machine parts; the provider is that of the last part. A file without a head of
-recalld is treated as an edited summary. Source: docs/reference/protocol.md, 4 and 5; 003, 归档流程.
+recalld is treated as an edited summary. Source: docs/reference/protocol.md, 4 and 5.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ Words of a request (帮我, "please"), of a date, and those that ask for a date 
 ever used them, so they would weigh most. A request is recognised by its place at the beginning or end of a clause: 谁帮我修的
 asks about help. Messages before the question are used only if it refers back (它, 那个, "that one") or has no words of its
 own, since they hurt a question that is complete by itself (measured). Of a longer input the sentences that ask have full
-weight, the others little. Source: 003, 关键词提取; docs/explanation/recall.md.
+weight, the others little. Source: docs/explanation/recall.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """
 Read exact lines of a memory file, by the path that a search or a citation gave.
 
-Only files of memory are read, never through a link and never outside the workspace. Source: 001, memory_get.
+Only files of memory are read, never through a link and never outside the workspace.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@ Search memory for a question: the query, the index, the reranker, and a literal 
 
 A search never fails a turn: at its deadline it ends with the hits it has so far, and whatever goes wrong becomes an event.
 `query/` decides what a question asks, `index/` finds and scores passages, `context/` chooses what the assistant is shown.
-Source: 003, 检索与注入; docs/explanation/recall.md.
+Source: docs/explanation/recall.md.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-The supervisor: polls the workspace and does a round when something has changed or is due (003, Supervisor).
+The supervisor: polls the workspace and does a round when something has changed or is due.
 
 A call that fails ends nothing: its error is reported with those of the next round, and the next pass tries it again.
 

@@ -48,7 +48,7 @@ _FORGED: Final = re.compile(
     rf"|(?:{re.escape(SOURCES)}|{re.escape(MARKER)})[ \t]*$|^- [^\s/]+\.md · \d+ · [0-9a-f]{{16}}[ \t]*$",
     re.MULTILINE,
 )
-#: The tag before a quoted memory (003, 注入格式); a link is no tag.
+#: The tag before a quoted memory; a link is no tag.
 _SOURCE_TAG: Final = re.compile(r"[ \t>*_+#.\d-]*(\[(?:memory\.md|memory/[^\]\n]*)\])(?!\()", re.IGNORECASE)
 _MARK_MIN_CHARS: Final = 8  # characters of a prompt's sentence that no other text has by chance
 

@@ -3,8 +3,8 @@ How long a group waits after a failure, and how many calls the model may get now
 
 A fault of the provider (server down, wrong key, rate limit) pauses the provider on the same waits as a group's; after the
 pause one call goes out as a probe. It costs no group an attempt. The calls of a day have a cap: without one, a retry loop
-may cost millions of tokens overnight. Pure: what is written to disk is in `llm_state.py`. Source: protocol.md, 3,
-Failure; 003, 失败与退避.
+may cost millions of tokens overnight. Pure: what is written to disk is in `llm_state.py`. Source:
+docs/reference/protocol.md, 3.12 and 3.13.
 """
 
 from __future__ import annotations

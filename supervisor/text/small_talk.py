@@ -2,7 +2,7 @@
 Texts without content: courtesies and small talk of people.
 
 Courtesies are archived like all messages, but no summary mentions them (`is_chitchat`). For a question that is only small talk
-nothing is recalled (`is_small_talk`). Source: 000, 无需记录; docs/reference/protocol.md, 6.
+nothing is recalled (`is_small_talk`). Source: docs/reference/protocol.md, 6.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-#: Document 000, `MessageAnalyzer._SKIP_PREFIXES`, unchanged.
+#: Courtesies, as the design that this project began with lists them, unchanged.
 SKIP_PREFIXES: Final = (
     "好的", "知道了", "明白", "收到", "谢谢", "好", "行",
     "嗯", "哦", "ok", "OK", "Ok", "嗯嗯", "哦哦", "好好",
@@ -36,7 +36,7 @@ GREETINGS: Final = (
     "辛苦", "辛苦了", "不客气", "没事", "没关系", "不着急", "太好了", "太棒了",
 )  # fmt: skip
 
-#: The most characters of chit-chat, after folding; document 000.
+#: The most characters of chit-chat, after folding; of the same design.
 SKIP_CHARS: Final = 8
 _MOST_CHARS: Final = 80  # of small talk, after folding
 _PARTICLES: Final = frozenset("的了呢啊呀吧啦哦噢喔哈嘛呵嘻哟耶咯哒滴呐嗷你您")
@@ -47,7 +47,7 @@ def is_chitchat(text: str) -> bool:
     Tell whether *text* is blank, or courtesies of at most 8 characters and nothing else.
 
     A courtesy is one of SKIP_PREFIXES, in any case or width; punctuation, particles, emoji and further courtesies may follow.
-    (Document 000 tests for the prefix alone, which also drops 对花生过敏 and "no dairy".)
+    (That design tests for the prefix alone, which also drops 对花生过敏 and "no dairy".)
 
     >>> [is_chitchat(t) for t in ("好的呢！", "Thanks!", "谢谢你🙏", "对花生过敏", "no dairy")]
     [True, True, True, False, False]

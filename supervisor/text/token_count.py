@@ -2,7 +2,7 @@
 An estimate of how many tokens a text has, without a model's tokeniser; it is rather too high than too low.
 
 The weights were fitted to Qwen's tokeniser on Chinese and English conversation and code. For a model with cheaper Chinese
-characters, `tokens.cjk_weight` can be lowered by the server's usage figures. Source: recall.md; 003, 上下文预算.
+characters, `tokens.cjk_weight` can be lowered by the server's usage figures. Source: recall.md.
 """
 
 from __future__ import annotations

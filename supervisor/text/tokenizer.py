@@ -3,7 +3,7 @@ The tokeniser, and the stop words of Chinese and English. Index, query, slugs an
 
 Text is normalised (Unicode NFKC, casefold). Runs of Han characters, converted to simplified ones, are cut by jieba's search
 mode; Latin words lose their accents and are stemmed; scripts without spaces, and hangul, become pairs of characters; stop words
-are dropped. jieba and PyStemmer are loaded at first use, jieba only for a Han character. Source: recall.md; 003, 检索.
+are dropped. jieba and PyStemmer are loaded at first use, jieba only for a Han character. Source: recall.md.
 """
 
 from __future__ import annotations

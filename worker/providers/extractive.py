@@ -5,7 +5,7 @@ Deterministic and offline. The first line says that no model wrote it. What peop
 names and decisions; of an assistant only what has data. Courtesies, praise and advice are left out, and so is a question,
 unless its answer needs it: "助手：桌子多长？ → 用户：1.6 米". Each bullet is one line with its time and its speaker, so that a
 quotation can't forge structure. A heading is a noun phrase that the bullets below it share; bullets that share none come
-first, without one. What a sentence tells is in `sentences.py`. Source: 003, worker 提示词; docs/architecture.md, rule 9.
+first, without one. What a sentence tells is in `sentences.py`. Source: docs/architecture.md, rule 9.
 """
 
 from __future__ import annotations

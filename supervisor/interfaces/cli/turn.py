@@ -196,7 +196,7 @@ def _kind(chat: str) -> str:
 
 
 def _hit(hit: Any) -> dict[str, Any]:
-    """Return a hit with the fields of memory_search (001), and the reasons for its score."""
+    """Return a hit with the fields of the tool `memory_search`, and the reasons for its score."""
     unit = hit.unit
     shown = {"path": unit.path, "startLine": unit.start, "endLine": unit.end, "snippet": unit.text}
     return {**shown, "score": round(hit.score, 4), "because": list(hit.because)}
