@@ -41,6 +41,11 @@ class Passage:
         return BY_ID[:-1] if self.tier == "unfiled" else self.path
 
     @property
+    def searched(self) -> str:
+        """What a search looks in: the name of who said it, and the words."""
+        return f"{self.speaker}\n{self.text}" if self.speaker else self.text
+
+    @property
     def citation(self) -> str:
         """Where it is, as `get` takes it: "memory.md#L3", "memory/2026-01-28-deploy.md#L4-L6", "history.json#<id>"."""
         return self.path + (line_marks([(self.start, self.end)]) if self.tier != "unfiled" else "")

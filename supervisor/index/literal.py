@@ -2,8 +2,8 @@
 The literal search, for what the tokeniser can't find: a part of an identifier, of a path, of a word.
 
 ripgrep, where it is installed, selects the files; the result is the same without it. Hits are in the order of path and line; if
-there are more than wanted, or too little time for all files, the newest files win. Source: 003, 检索 (失败或无命中回退 rg);
-docs/explanation/recall.md.
+there are more than wanted, or too little time for all files, the newest files win, and of a file its last lines. Source: 003,
+检索 (失败或无命中回退 rg); docs/explanation/recall.md.
 """
 
 from __future__ import annotations
@@ -82,21 +82,23 @@ def search_files(
             if held is None and not _may_hold(files.disk.read(paths.root / path), wanted):
                 continue
             chunks = chunk_file(files, paths, path, records[path], zone)
-            found += hits_of([replace(chunk.passage, tier=records[path].tier) for chunk in chunks], wanted)
+            passages = [replace(chunk.passage, tier=records[path].tier) for chunk in chunks]
+            found += reversed(hits_of(passages, wanted))  # of a file the last lines are the newest
     return sorted(found[:limit], key=lambda hit: (hit.unit.path, hit.unit.start))
 
 
 def hits_of(passages: Iterable[Passage], wanted: Sequence[str]) -> list[Hit]:
-    """Return the passages that contain one of *wanted*, ignoring case."""
-    return [Hit(one, 0.0, ("literal",)) for one in passages if any(part in one.text.casefold() for part in wanted)]
+    """Return the passages that contain one of *wanted*, ignoring case, or whose speaker's name does."""
+    return [Hit(one, 0.0, ("literal",)) for one in passages if any(part in one.searched.casefold() for part in wanted)]
 
 
 def newest_and_fullest(hits: Iterable[Hit], wanted: Sequence[str]) -> list[Hit]:
     """Return the hits with most of the words *wanted* first, and of equal ones the newest; what has no day holds today."""
 
-    def key(hit: Hit) -> tuple[int, int, int]:
-        text, day = hit.unit.text.casefold(), hit.unit.day or date.max
-        return (-sum(word in text for word in wanted), -day.toordinal(), -hit.unit.start)
+    def key(hit: Hit) -> tuple[int, int, float, int]:
+        text, day = hit.unit.searched.casefold(), hit.unit.day or date.max
+        moment = hit.unit.at.timestamp() if hit.unit.at else 0.0
+        return (-sum(word in text for word in wanted), -day.toordinal(), -moment, -hit.unit.start)
 
     return sorted(hits, key=key)
 

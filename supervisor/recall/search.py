@@ -247,7 +247,7 @@ class _Search:
         literal = [*wanted, *(word for word in query.words if not word.isascii())]
 
         def is_answer(hit: Hit) -> bool:
-            there, text = {*tokens(hit.unit.text)}, hit.unit.text.casefold()
+            there, text = {*tokens(hit.unit.searched)}, hit.unit.searched.casefold()
             parts = [part for part in literal if part in text]
             return gate.share(word for word in gate.worth if word in there or any(word in part for part in parts)) >= 1.0
 

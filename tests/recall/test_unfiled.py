@@ -239,6 +239,18 @@ def test_search_finds_a_message_by_its_speaker_filed_or_not(world, name, said, a
         assert f"user {name}: {said}" in memory.inject(asked).memory
 
 
+@pytest.mark.parametrize(
+    ("name", "asked"), [("Roberta", "what did Roberta say?"), ("小芳", "小芳说过什么？"), ("Anna Ng", "what did Anna say?")]
+)
+def test_search_finds_the_newest_words_of_who_says_everything(world, name, asked):
+    world.append(*({**one, "name": name} for one in exchanges(30)))
+    memory = memory_of(world)
+    for step in (lambda: None, world.settle):
+        step()
+        best = memory.search(asked)[0]
+        assert (best.unit.speaker, best.unit.message[:4], best.because) == (name, "e29-", ("literal",))
+
+
 @pytest.mark.parametrize(("words", "lines"), [("I'll look it up.", "I'll look it up.\n"), (None, "")])
 def test_search_finds_the_call_of_a_tool_by_its_line(world, words, lines):
     call = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Oslo"}'}}
