@@ -53,6 +53,7 @@ EVENTS: Final[Mapping[str, str]] = {
     "history_restored": "history.json was restored from its backup and the seen journal",
     "put_back": "un-written messages that another program's rewrite had removed were inserted again",
     "message_odd": "a message is invalid; it is skipped, and a copy is in quarantine",
+    "time_odd": "the createdAt of messages is no time, or an impossible one; the time of first sight stands in its place",
     "file_quarantined": "a file can't be read; a copy is in quarantine, unless `copy` says that no more are kept",
     "task_put_back": "a task was requeued: its worker died, or its lease is over",
     "index_stale": "the index can't be updated; new memories are not found until it can",

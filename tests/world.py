@@ -393,7 +393,7 @@ class World:
 
     def append(self, *raws: dict[str, Any], now: datetime | None = None) -> list[str]:
         entropy = self.random.randbytes(10 * len(raws))
-        stores = {"history": self.ws.history, "journal": self.ws.journal, "drop_box": self.ws.drop_box}
+        stores = {"history": self.ws.history, "journal": self.ws.journal, "drop_box": self.ws.drop_box, "events": self.events}
         return append(raws, now or self.clock(), entropy, **stores, settings=self.ws.config.archive)
 
     def get(self, path: str, start: int = 1, count: int | None = None) -> Lines:

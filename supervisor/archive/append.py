@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.protocol.attachments import attachments_of, named
-from supervisor.protocol.clock import to_wire
+from supervisor.protocol.clock import to_wire, why_not_said_at
 from supervisor.protocol.errors import BadFile, BadRequest, Busy, Conflict, from_os_error
 from supervisor.protocol.files import digest_of
 from supervisor.protocol.lenient_json import parse_json, render_json
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from supervisor.archive.history import HistoryStore
     from supervisor.archive.journal import SeenJournal
+    from supervisor.events import Events
     from supervisor.protocol.config_keys import Archive
     from supervisor.protocol.files import Files, FileVersion
     from supervisor.protocol.paths import WorkspacePaths
@@ -135,6 +136,7 @@ def append(
     journal: SeenJournal,
     drop_box: DropBox,
     settings: Archive,
+    events: Events,
 ) -> list[str]:
     """
     Add the messages, durably, and return their ids; a message without an id or a time gets one.
@@ -173,18 +175,30 @@ def append(
         if not isinstance(from_os_error(error, "history.json"), BadFile):  # else the lock or the file is a folder or a link
             raise
         drop_box.put(new)
+    tell_odd_times(new, events)
     ids = dict(zip(places, (message.id for message in new), strict=True))
     return [ids.get(n, message.id) for n, message in enumerate(messages)]
 
 
-def read_lines(lines: Iterable[bytes], zone: tzinfo, first: int) -> tuple[list[dict[str, Any]], list[str]]:
-    """
-    Return the messages of *lines*, and a sentence about each line that is none.
+def tell_odd_times(new: Iterable[Message], events: Events) -> None:
+    """Emit an event if the createdAt of one of the *new* messages was not believed."""
+    ids = [message.id for message in new if message.raw.get("createdAtFound") is not None]
+    if ids:
+        events.emit("time_odd", messages=len(ids), ids=ids[:20])
 
-    Each line is a JSON object; *first* is the number of the first line. An empty line is passed over.
+
+def read_lines(
+    lines: Iterable[bytes], zone: tzinfo, first: int, latest: datetime
+) -> tuple[list[dict[str, Any]], list[str], list[str]]:
+    """
+    Return the messages of *lines*, a sentence about each line that is none, and one about each createdAt that is not believed.
+
+    Each line is a JSON object; *first* is the number of the first line, *latest* the last time that is believed. An empty line
+    is passed over.
     """
     raws: list[dict[str, Any]] = []
     faults: list[str] = []
+    odd_times: list[str] = []
     for number, line in enumerate(lines, first):
         if not line.strip():
             continue
@@ -198,7 +212,10 @@ def read_lines(lines: Iterable[bytes], zone: tzinfo, first: int) -> tuple[list[d
             faults.append(f"line {number} was left out: {why}.")
         else:
             raws.append(raw)
-    return raws, faults
+            given = raw.get("createdAt")
+            if given is not None and (why := why_not_said_at(given, zone, latest)):
+                odd_times.append(f"line {number} was added with the present time: {why}.")
+    return raws, faults, odd_times
 
 
 def new_id(now: datetime, entropy: bytes) -> str:

@@ -11,6 +11,7 @@ from collections import defaultdict
 from functools import partial
 from typing import TYPE_CHECKING
 
+from supervisor.archive.append import tell_odd_times
 from supervisor.archive.identity import add_messages, assign_ids, contains_message, continues, reinsert_lost, renumbered
 from supervisor.protocol.clock import local_day
 from supervisor.protocol.errors import ErrorCollector
@@ -73,6 +74,7 @@ def intake(
     filed = [message for message in (*unseen, *journal.unwritten.values()) if message.archived is Archived.YES]
     adopted = _adopt(filed, journal, memory, settings.zone)
     journal.record_seen([message for message in unseen if message.key not in adopted and message.key not in named])
+    tell_odd_times(unseen, events)
     _remove_recorded(dropped, drop_box, journal, errors)
     if should_stop():
         return len(unseen)

@@ -159,6 +159,7 @@ class Memory:
             journal=ws.journal,
             drop_box=ws.drop_box,
             settings=ws.config.archive,
+            events=ws.events,
         )
 
     def rebuild(self, wait_s: float = 10.0) -> Changes:

@@ -141,6 +141,14 @@ def why_no_instant(value: object, zone: tzinfo) -> str:
     return f"{value!r} is no time; write it like 2026-01-28T09:02:00+08:00"
 
 
+def why_not_said_at(value: object, zone: tzinfo, latest: datetime) -> str:
+    """Return why a message can't have been said at *value*, which may be at *latest*; "" if it can."""
+    t = read_instant(value, zone)
+    if t is None:
+        return why_no_instant(value, zone)
+    return f"{value!r} is too far ahead, see archive.future_limit" if t > latest else ""
+
+
 def _parse_instant(value: object, zone: tzinfo) -> datetime | None:
     try:
         if isinstance(value, str):

@@ -21,7 +21,7 @@ NOW = at("2026-01-31T10:00")
 
 def add(world: World, *raws: dict[str, Any]) -> list[str]:
     ws = world.ws
-    stores = {"history": ws.history, "journal": ws.journal, "drop_box": ws.drop_box}
+    stores = {"history": ws.history, "journal": ws.journal, "drop_box": ws.drop_box, "events": world.events}
     return append(raws, world.clock(), bytes(range(10 * len(raws))), **stores, settings=ws.config.archive)
 
 
@@ -209,6 +209,7 @@ def test_append_replaces_an_impossible_time_with_the_current_time(world, time):
     assert [path[7:17] for path in world.dated_files()] == ["2026-01-31"]
     assert world.history()[0]["createdAtFound"] == time
     assert world.flags() == [True]
+    assert world.events.of("time_odd") == [{"messages": 1, "ids": world.ids()}]
 
 
 @pytest.mark.parametrize("identity", ["../../../越界", "/tmp/越界", "a/b", "有\0的", "长" * 200, "\ud800", "."])
@@ -250,11 +251,29 @@ def test_read_lines_goes_on_after_a_bad_line_and_names_it(world):
         '{"role": "user", "text": "第五行"}'.encode(),
         b"\xff",
     ]
-    found, faults = read_lines(lines, world.ws.zone, 41)
+    found, faults, odd_times = read_lines(lines, world.ws.zone, 41, NOW)
     assert [raw["text"] for raw in found] == ["a", "第五行"]
     assert faults == [
         "line 43 was left out: it has no text.",
         "line 44 was left out: it is not JSON at column 2.",
         "line 46 was left out: it is not UTF-8 at byte 0.",
     ]
-    assert read_lines([], world.ws.zone, 1) == ([], [])
+    assert odd_times == []
+    assert read_lines([], world.ws.zone, 1, NOW) == ([], [], [])
+
+
+@pytest.mark.parametrize(
+    ("time", "why"),
+    [
+        ('"nope"', "'nope' is no time; write it like 2026-01-28T09:02:00+08:00"),
+        ("12", "12 is before 2000, and no message is that old"),
+        ('"2099-01-01"', "'2099-01-01' is too far ahead, see archive.future_limit"),
+        ('"2026-01-28"', ""),
+        ("null", ""),
+    ],
+)
+def test_read_lines_tells_of_a_time_that_is_not_believed(world, time, why):
+    line = f'{{"role": "user", "text": "我对花生过敏", "createdAt": {time}}}'.encode()
+    found, faults, odd_times = read_lines([line], world.ws.zone, 7, NOW)
+    assert (len(found), faults) == (1, [])
+    assert odd_times == ([f"line 7 was added with the present time: {why}."] if why else [])

@@ -232,6 +232,23 @@ def test_intake_keeps_an_invalid_entry_and_reports_it_once(world):
     assert sorted(copies) == sorted(json.dumps(raw, ensure_ascii=False) for raw in odd)
 
 
+@pytest.mark.parametrize("time", ["nope", "昨天", 12, "2099-01-01T00:00:00Z", {"at": 9}])
+@pytest.mark.parametrize("identity", [{}, {"id": "m1"}])
+def test_intake_tells_once_of_a_time_that_is_not_believed(world, time, identity):
+    world.write([*talk("2026-01-31T09:00", 2), {**identity, "role": "user", "text": "我对花生过敏", "createdAt": time}])
+    for _ in range(3):
+        world.settle()
+    assert world.events.of("time_odd") == [{"messages": 1, "ids": world.ids()[-1:]}]
+    assert world.history()[-1]["createdAtFound"] == time
+    assert world.events.of("message_odd") == []
+
+
+def test_intake_tells_of_no_time_where_none_was_given(world):
+    world.write([{"role": "user", "text": "我对花生过敏"}])
+    world.settle()
+    assert world.events.of("time_odd") == []
+
+
 @pytest.mark.parametrize(
     "raw",
     [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from datetime import UTC
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from supervisor.interfaces.cli.call import OPENED
 from supervisor.interfaces.cli.main import commands
 from supervisor.interfaces.cli.output import _HOW, _label, as_text
 from supervisor.protocol import errors, message
-from supervisor.protocol.clock import why_no_instant
+from supervisor.protocol.clock import why_no_instant, why_not_said_at
 from supervisor.protocol.config import Config, load
 from supervisor.protocol.message import InvalidEntry, read_message
 from supervisor.protocol.settings import keys
@@ -154,6 +154,14 @@ def test_in_chinese_knows_why_a_line_is_no_message(raw):
     assert isinstance(entry, InvalidEntry)
     chinese = in_chinese(f"line 3 was left out: {entry.why}.")
     assert chinese.startswith("第 3 行没有存入：它")
+    assert not re.search(r"[a-z]{3,} [a-z]", chinese)
+
+
+@pytest.mark.parametrize("time", ["昨天", "1999-01-01", "2099-01-01"])
+def test_in_chinese_knows_why_a_time_is_not_believed(time):
+    why = why_not_said_at(time, UTC, datetime(2026, 1, 28, tzinfo=UTC))
+    chinese = in_chinese(f"line 3 was added with the present time: {why}.")
+    assert chinese.startswith(f"第 3 行已存入，时间记作现在：'{time}' ")
     assert not re.search(r"[a-z]{3,} [a-z]", chinese)
 
 

@@ -245,6 +245,18 @@ def test_commands_name_the_option_of_a_wrong_chat(recalld, command):
     assert (done.code, done.err) == (64, "recalld: --chat：'群' 不是 direct、group 或 channel。\n")
 
 
+def test_append_tells_of_a_time_that_is_not_believed(recalld):
+    for at, why in (("昨天", "is no time; write it like"), ("2099-01-01", "is too far ahead, see archive.future_limit")):
+        done = recalld("append", "--role", "user", "--text", "猫叫年糕", "--at", at)
+        assert (done.code, done.out) == (64, "")
+        assert done.err.startswith(f"recalld: --at: '{at}' {why}")
+    line = json.dumps({"id": "m1", "role": "user", "text": "猫叫年糕", "createdAt": "nope"})
+    done = recalld("append", "--jsonl", stdin=line)
+    assert (done.code, done.out) == (0, "m1\n")
+    assert done.err.startswith("recalld: line 1 was added with the present time: 'nope' is no time; ")
+    assert '"time_odd"' in (recalld.root / "log.jsonl").read_text(encoding="utf-8")
+
+
 def test_append_jsonl_adds_what_it_can_and_exits_65_after_a_bad_line(recalld):
     good = {"role": "user", "text": "猫叫年糕", "id": "m1"}
     lines = [json.dumps(good), "猫", json.dumps({"role": "user"}), json.dumps({**good, "id": "m2"})]

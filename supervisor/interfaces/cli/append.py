@@ -12,7 +12,7 @@ from supervisor.archive.append import append as append_messages
 from supervisor.archive.append import read_lines
 from supervisor.interfaces.cli.call import ONCE, is_served, opened, read_words, refuse_other_chats, say, unprinted
 from supervisor.interfaces.cli.output import as_json, show
-from supervisor.protocol.clock import read_instant, why_no_instant
+from supervisor.protocol.clock import why_not_said_at
 from supervisor.protocol.errors import BadFile, BadRequest, StorageError
 
 if TYPE_CHECKING:
@@ -77,8 +77,8 @@ def append(
         raise BadRequest("append", "it needs --role and --text, or --jsonl")
     if chat is not None:
         refuse_other_chats(chat)
-    if at is not None and read_instant(at, ws.zone) is None:
-        raise BadRequest("--at", why_no_instant(at, ws.zone))
+    if at is not None and (why := why_not_said_at(at, ws.zone, began + ws.config.archive.future_limit)):
+        raise BadRequest("--at", why)
     words = read_words() if text == "-" else text
     if not words.strip():
         raise BadRequest("--text", "it is empty, and nothing was added; give what was said")
@@ -113,6 +113,7 @@ def _append(ws: Workspace, raws: list[dict[str, Any]], now: datetime) -> list[st
         journal=ws.journal,
         drop_box=ws.drop_box,
         settings=ws.config.archive,
+        events=ws.events,
     )
 
 
@@ -123,10 +124,12 @@ def _append_lines(ws: Workspace, now: datetime, *, json: bool) -> int:
         data, ended = _read_available()
         lines = (rest + data).split(b"\n")
         rest = b"" if ended else lines.pop()
-        raws, faults = read_lines(lines, ws.zone, number)
+        raws, faults, odd_times = read_lines(lines, ws.zone, number, now + ws.config.archive.future_limit)
         number += len(lines)
         if unprinted_ids := _acknowledge(_append(ws, raws, now), json=json):
             return unprinted_ids
+        for odd_time in odd_times:
+            say(odd_time, 0)
         for fault in faults:
             code = say(fault, BadFile.exit_code)
         if ended:
