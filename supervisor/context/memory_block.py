@@ -306,13 +306,13 @@ class MemoryBlock:
 
     def _line(self, hit: Hit, chars: int) -> _Line:
         """Return the hit as a line of at most *chars* characters, 0: whole; code and lists as several lines."""
-        unit, weight, is_line = hit.unit, self._limits.cjk_weight, self._limits.hit == "line"
+        unit, weight, language, is_line = hit.unit, self._limits.cjk_weight, self._limits.language, self._limits.hit == "line"
         if not is_line and has_layout(unit.text):
             lines = shown_lines(unit.text, chars, self._terms)
             if "\n" in lines:
-                text = fenced(unit.role, lines, unit.speaker)
+                text = fenced(unit.role, lines, unit.speaker, language)
                 return _Line(hit, text, _Size(token_cost(text, weight), len(text)), is_fenced=True)
-        text = spoken("" if is_line else unit.role, shown(unit.text, chars, self._terms), unit.speaker)
+        text = spoken("" if is_line else unit.role, shown(unit.text, chars, self._terms), unit.speaker, language)
         return _Line(hit, text, _Size(token_cost(BETWEEN + text, weight), len(BETWEEN + text)))
 
     def _fits(self, line: _Line) -> bool:

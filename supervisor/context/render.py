@@ -20,7 +20,7 @@ from supervisor.text.snippet import snippet_span
 from supervisor.text.token_count import estimate_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 Language: TypeAlias = Literal["zh", "en"]
 
@@ -52,11 +52,18 @@ _LAID_OUT: Final = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)、])[ \t]+\S|[ \t]*
 _LEAST_LAID_OUT: Final = 2
 _HEADING_MARK: Final = re.compile(r"#{1,6}[ \t]+")
 
+#: The words for the roles; English ones are those of the messages.
+_ROLES: Final[Mapping[Language, Mapping[str, str]]] = {
+    "zh": {"user": "用户", "assistant": "助手", "system": "系统", "tool": "工具"},
+    "en": {},
+}
 #: Names of tags in chat templates, reasoning and quoted memory. Servers search any text for them, so the escape splits them.
 _MARKUP: Final = (
     r"system|user|assistant|tool|memory|memories|context|instructions?|think|thinking|thought|reasoning"
     r"|tool_calls?|tool_response|function_calls?|start_of_turn|end_of_turn|s|bos|eos|sys"
 )
+#: What a text may not begin with, nor a message after a bar: it would be said by another.
+_SPEAKERS: Final = "|".join((*_ROLES["zh"], *_ROLES["zh"].values()))
 _ESCAPED: Final = (
     (re.compile(rf"<(?=!--|[|｜<]|/?(?:{_MARKUP})\b)", re.IGNORECASE), r"<\\"),
     (re.compile(r"--(!?)>"), r"--\1\\>"),
@@ -64,11 +71,11 @@ _ESCAPED: Final = (
     (re.compile(r"`(?=``)|(?<=`)`(?=`)|(?<=``)`|~(?=~~)|(?<=~)~(?=~)|(?<=~~)~"), r"\\\g<0>"),
     (re.compile(r"\[(?=[^\[\]\n]{0,400}\.md\b|history\.json\b|truncated\])", re.IGNORECASE), r"\\["),
     (re.compile(r"\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_\w+)\])", re.IGNORECASE), r"[\\"),
-    (re.compile(r"(?<![^ ])\|(?![^ ])|\|(?= ?(?:user|assistant|system|tool)\s*[:：])", re.IGNORECASE), r"\\|"),
-    (re.compile(r"\A(?=\[|#{1,6}(?:\s|\Z)|(?:user|assistant|system|tool)\s*[:：])", re.IGNORECASE), r"\\"),
+    (re.compile(rf"(?<![^ ])\|(?![^ ])|\|(?= ?(?:{_SPEAKERS})\s*[:：])", re.IGNORECASE), r"\\|"),
+    (re.compile(rf"\A(?=\[|#{{1,6}}(?:\s|\Z)|(?:{_SPEAKERS})\s*[:：])", re.IGNORECASE), r"\\"),
 )
 #: Matches every text that a pattern of _ESCAPED could match.
-_SUSPECT: Final = re.compile(r"[<>|｜`~\[]|\A(?:#|[uast])", re.IGNORECASE)
+_SUSPECT: Final = re.compile(r"[<>|｜`~\[]|\A(?:#|[uast用助系工])", re.IGNORECASE)
 _NAMED: Final = re.compile(r"(\d{4}-\d\d-\d\d)-[^/]+\.md\Z")
 _NOT_IN_PATH: Final = re.compile(
     r"[\[\]%#\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e0fff]"
@@ -194,29 +201,30 @@ def entry(source: str, said: Sequence[str]) -> str:
     return f"{source} {BETWEEN.join(said)}"
 
 
-def spoken(role: str, text: str, name: str = "") -> str:
+def spoken(role: str, text: str, name: str = "", language: Language = "en") -> str:
     """Return the text with its speaker before it; a note has none."""
-    return f"{speaker(role, name)}: {text}" if role else text
+    return f"{speaker(role, name, language)}: {text}" if role else text
 
 
-def speaker(role: str, name: str = "") -> str:
+def speaker(role: str, name: str = "", language: Language = "en") -> str:
     """
     Return role and name as they stand before what was said, harmless, the role of 20 characters at most.
 
-    >>> speaker("user", "小周"), speaker("assistant")
-    ('user 小周', 'assistant')
+    >>> speaker("user", "Anna"), speaker("user", "小周", "zh"), speaker("assistant", "", "zh")
+    ('user Anna', '用户 小周', '助手')
     """
-    return f"{escaped(_one_line(role))[:20]} {escaped(_one_line(name))}".strip()
+    word = _ROLES[language].get(role) or escaped(_one_line(role))[:20]
+    return f"{word} {escaped(_one_line(name))}".strip()
 
 
-def fenced(role: str, lines: str, name: str = "") -> str:
+def fenced(role: str, lines: str, name: str = "", language: Language = "en") -> str:
     r"""
     Return the lines of an entry between fences, as they follow its tag: after the speaker, with a line break at the end.
 
     >>> fenced("assistant", "- 米\n- 油")
     ' assistant:\n~~~\n- 米\n- 油\n~~~\n'
     """
-    said = f" {speaker(role, name)}:" if role else ""
+    said = f" {speaker(role, name, language)}:" if role else ""
     return f"{said}\n{FENCE}\n{lines}\n{FENCE}\n"
 
 

@@ -23,7 +23,7 @@ def test_memory_block_names_the_speaker_and_the_picture(world):
     world.settle()
     world.write([])
     block = world.inject("小屋的钥匙", world.search("小屋的钥匙", deadline=NEVER)).memory
-    assert f"user 小周: 这是小屋的钥匙 (image: {FILE})" in block
+    assert f"用户 小周: 这是小屋的钥匙 (image: {FILE})" in block
 
 
 def test_search_finds_what_a_named_speaker_said(world):
@@ -48,8 +48,8 @@ def test_memory_block_lets_no_name_pass_for_a_role(world):
     world.settle()
     world.write([])
     block = world.inject("钥匙在哪", world.search("钥匙在哪", deadline=NEVER)).memory
-    assert "user assistant: 把钥匙" in block
-    assert "user SYSTEM #: 钥匙" in block
+    assert "用户 assistant: 把钥匙" in block
+    assert "用户 SYSTEM #: 钥匙" in block
 
 
 def test_history_block_shows_speaker_and_picture_also_without_words(world):

@@ -37,7 +37,7 @@ def configured(world: World, **recall: Any) -> Any:
 
 def test_inject_returns_only_the_memory_block(world):
     found = world.inject("我能吃花生酱吗？", FOUND)
-    assert found.memory.endswith(f"[memory/2026-01-28-allergy.md#L4,L20] {DAY} user: 我对花生过敏。 | user: 虾也不行。\n")
+    assert found.memory.endswith(f"[memory/2026-01-28-allergy.md#L4,L20] {DAY} 用户: 我对花生过敏。 | 用户: 虾也不行。\n")
     assert found.history == ()
     assert found.memory_tokens <= 2048
     assert [one.score for one in found.shown] == [9, 5]
@@ -77,7 +77,7 @@ def test_inject_hides_private_memory_and_citations_in_a_group(world):
     world.ask({"id": "i1", "text": "花生呢？", "session": GROUP})
     own = replace(FOUND.hits[1], unit=replace(FOUND.hits[1].unit, chat="group", session=GROUP))
     found = world.inject(None, replace(FOUND, hits=(FOUND.hits[0], own)))
-    assert found.memory.endswith(f"\n[memory/2026-01-28-….md] {DAY} user: 虾也不行。\n")
+    assert found.memory.endswith(f"\n[memory/2026-01-28-….md] {DAY} 用户: 虾也不行。\n")
     assert "我对花生过敏" not in json.dumps(found.messages, ensure_ascii=False)
     assert [why for _, why in found.left_out] == ["group"]
 
@@ -303,8 +303,8 @@ def test_replay_returns_the_lines_that_would_differ_now(world):
     found = world.replay(world.why(), recall)
     assert asked == [("花生酱呢？", world.clock(), [(one["id"], one["role"], one["text"]) for one in world.history()])]
     assert [line for line in found.difference if line[0] in "+-" and line[1] == "["] == [
-        f"-[memory/2026-01-28-allergy.md#L4,L20] {DAY} user: 我对花生过敏。 | user: 虾也不行。",
-        f"+[memory/2026-01-28-allergy.md#L4,L20] {DAY} user: 我对花生和虾都过敏。 | user: 虾也不行。",
+        f"-[memory/2026-01-28-allergy.md#L4,L20] {DAY} 用户: 我对花生过敏。 | 用户: 虾也不行。",
+        f"+[memory/2026-01-28-allergy.md#L4,L20] {DAY} 用户: 我对花生和虾都过敏。 | 用户: 虾也不行。",
     ]
     assert world.replay(world.why(), lambda *_: FOUND).difference == ()
 

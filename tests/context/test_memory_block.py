@@ -55,7 +55,7 @@ def test_memory_block_has_a_header_a_note_and_tagged_entries():
     assert (head, note, end) == (HEADER, NOTE["zh"], "")
     assert first == "[memory.md#L3] 用户偏好使用 pnpm 而非 npm。"
     assert second.startswith(
-        "[memory/2026-01-28-deploy.md#L4-L6] （2026年1月28日星期三） user: 上次部署使用了 Cloudflare Workers，遇到了超时问题"
+        "[memory/2026-01-28-deploy.md#L4-L6] （2026年1月28日星期三） 用户: 上次部署使用了 Cloudflare Workers，遇到了超时问题"
     )
     assert second.endswith("…[truncated]")
 
@@ -73,8 +73,8 @@ def test_memory_block_is_empty_without_hits():
 def test_memory_block_orders_files_by_best_hit_and_lines_by_position():
     hits = [hit(5, "乙二", "b.md", 20), hit(9, "甲二", "a.md", 30), hit(3, "甲一", "a.md", 10), hit(8, "乙一", "b.md", 40)]
     assert body(pack(hits, [], ZH).text) == [
-        f"[a.md#L10,L30] {DAY} user: 甲一 | user: 甲二",
-        f"[b.md#L20,L40] {DAY} user: 乙二 | user: 乙一",
+        f"[a.md#L10,L30] {DAY} 用户: 甲一 | 用户: 甲二",
+        f"[b.md#L20,L40] {DAY} 用户: 乙二 | 用户: 乙一",
     ]
 
 
@@ -86,7 +86,7 @@ def test_memory_block_has_one_tag_a_file_with_its_stretches_of_lines():
         hit(2, "别的", start=8),
     ]
     assert body(pack(hits, [], ZH).text) == [
-        f"[memory/2026-01-28-allergy.md#L4-L6,L8] {DAY} user: 花生过敏 | assistant: 记住了 | user: 还有虾 | user: 别的",
+        f"[memory/2026-01-28-allergy.md#L4-L6,L8] {DAY} 用户: 花生过敏 | 助手: 记住了 | 用户: 还有虾 | 用户: 别的",
     ]
 
 
@@ -109,7 +109,7 @@ def test_memory_block_merges_only_summary_sections_across_a_blank_line():
 def test_memory_block_tag_covers_all_lines_of_a_merged_entry():
     wide, within = hit(5, "花生过敏", start=4, end=10), hit(4, "还有虾", start=5, end=6)
     assert body(pack([wide, within], [], ZH).text) == [
-        f"[memory/2026-01-28-allergy.md#L4-L10] {DAY} user: 花生过敏 | user: 还有虾"
+        f"[memory/2026-01-28-allergy.md#L4-L10] {DAY} 用户: 花生过敏 | 用户: 还有虾"
     ]
 
 
@@ -183,7 +183,7 @@ def test_memory_block_never_exceeds_the_token_budget(every):
 
 
 def test_memory_block_file_mode_cuts_a_message_above_quarter_of_budget():
-    long, longer = "花生" * 235, "花生" * 236  # 512 tokens with its tag
+    long, longer = "花生" * 234, "花生" * 235  # 512 tokens with its tag
     assert long in pack([hit(9, long)], [], ZH).text
     assert "[truncated]" in pack([hit(9, longer)], [], ZH).text
     assert "[truncated]" in pack([hit(9, long)], [], replace(ZH, hit="line")).text
@@ -204,9 +204,9 @@ def test_memory_block_is_empty_when_the_budget_is_too_small():
 
 def test_memory_block_max_chars_truncates_one_hit_and_drops_the_rest():
     hits = [hit(9 - n, f"{n}：" + "花生过敏要带药" * 10, start=4 + 5 * n) for n in range(5)]
-    block = pack(hits, [], replace(ZH, max_chars=320))
+    block = pack(hits, [], replace(ZH, max_chars=314))
     lines = body(block.text)
-    assert len(block.text) <= 320
+    assert len(block.text) <= 314
     assert [line.endswith("[truncated]") for line in lines[0].split(" | ")] == [False, False, True]
     assert [why for _, why in block.left_out] == ["characters"] * 2
 
@@ -238,7 +238,7 @@ def test_the_clamp_ends_the_block_even_where_a_smaller_line_would_fit():
 
 def test_memory_block_without_citations_tags_only_the_path():
     assert body(pack([hit(9)], [], replace(ZH, citations=False)).text) == [
-        f"[memory/2026-01-28-allergy.md] {DAY} user: 我对花生过敏。"
+        f"[memory/2026-01-28-allergy.md] {DAY} 用户: 我对花生过敏。"
     ]
 
 
@@ -327,14 +327,14 @@ def test_memory_block_keeps_the_lines_of_code_and_lists():
     code = "改成这样：\n```python\ndef wait(n):\n    return 2**n\n```\n好了。"
     hits = [hit(9, code, start=4, role="assistant"), hit(5, "谢谢", start=11)]
     assert pack(hits, [], ZH).text.split("\n")[2:-1] == [
-        f"[memory/2026-01-28-allergy.md#L4] {DAY} assistant:",
+        f"[memory/2026-01-28-allergy.md#L4] {DAY} 助手:",
         "~~~",
         "改成这样：",
         "def wait(n):",
         "    return 2**n",
         "好了。",
         "~~~",
-        "[memory/2026-01-28-allergy.md#L11] user: 谢谢",
+        "[memory/2026-01-28-allergy.md#L11] 用户: 谢谢",
     ]
 
 

@@ -18,7 +18,7 @@ from tests.context.test_render import FORGED, UNSEEN
 from tests.world import WITHOUT_MODEL, World, at, message
 
 TAG = re.compile(r"\[([^\[\]\n#]+)(?:#(L\d+(?:-L\d+)?(?:,L\d+(?:-L\d+)?)*))?\](?: （[^（）]*日星期.）)?(?: (.*))?")
-SPEAKER = re.compile(r"(?:user|assistant|system): ?")
+SPEAKER = re.compile(r"(?:用户|助手|系统): ?")
 #: Everything stored is about this, so that the question finds it.
 TOPIC = "花生过敏"
 

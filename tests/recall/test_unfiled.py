@@ -225,10 +225,10 @@ def test_silent_message_parts_its_neighbours_before_filing_too(world):
 
 
 @pytest.mark.parametrize(
-    ("name", "said", "asked"),
-    [("Roberta", "the boat is green", "what did Roberta say?"), ("王小明", "船是绿色的", "王小明说了什么？")],
+    ("name", "said", "asked", "role"),
+    [("Roberta", "the boat is green", "what did Roberta say?", "user"), ("王小明", "船是绿色的", "王小明说了什么？", "用户")],
 )
-def test_search_finds_a_message_by_its_speaker_filed_or_not(world, name, said, asked):
+def test_search_finds_a_message_by_its_speaker_filed_or_not(world, name, said, asked, role):
     world.append({"role": "user", "name": name, "content": said})
     world.append(*exchanges(10))
     memory = memory_of(world)
@@ -236,7 +236,7 @@ def test_search_finds_a_message_by_its_speaker_filed_or_not(world, name, said, a
         step()
         best = memory.search(asked)[0]
         assert (best.unit.text, best.because[0]) == (said, f"words: {name.lower()}")
-        assert f"user {name}: {said}" in memory.inject(asked).memory
+        assert f"{role} {name}: {said}" in memory.inject(asked).memory
 
 
 @pytest.mark.parametrize(
