@@ -136,7 +136,7 @@ def _name_of(day: date, blocks: Sequence[Block], taken: Collection[str], slug_le
     """Return the name of the dated file with these blocks, none of *taken*."""
     from supervisor.archive.slug import free_name, short_id, slug_of  # who names no file does not wait for its dictionaries
 
-    slug = slug_of([block.words for block in blocks], slug_length) or f"mem-{short_id(blocks[0].id)}"
+    slug = slug_of([(block.role, block.words) for block in blocks], slug_length) or f"mem-{short_id(blocks[0].id)}"
     return free_name(partial(dated_name, day), slug, taken)
 
 

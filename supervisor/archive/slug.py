@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from supervisor.protocol.paths import SLUG_CHARS
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
 _MOST_WORDS: Final = 3
+#: What a Latin word is worth that is said once on a day of Chinese: "用 Zoom 上课".
+_STRAY: Final = 0.75
+_NO_PEOPLE: Final = frozenset({"assistant", "system", "tool"})
 #: Characters of a message that its slug is made from, and how many after them show whether they are a secret.
 _SLUG_READS: Final = 20_000
 _SLUG_MARGIN: Final = 4_000
@@ -25,20 +29,48 @@ _HAN_RUN: Final = re.compile(f"[{HAN}]+")
 _NO_NOUN: Final = frozenset("我你您他她它这那哪谁是让吗呢吧啊呀")
 #: Characters of no name: a word that jieba guessed with one of them is no word, such as 再试 and 想学.
 _NO_NAME: Final = frozenset("在会要想把被和与跟对给找的地得了着过很都也就还不没来去说看听再试有")
-
-
-def slug_of(texts: Sequence[str], length: int = SLUG_CHARS) -> str:
+#: Courtesies, feelings and words for anything: rare enough, and yet no subject of a day.
+_NO_SUBJECT: Final = frozenset(
     """
-    Return up to three of the most telling words of the messages in kebab-case, "" when there are none.
+    保持联系 联系 常联系 尝试 试试 感兴趣 兴趣 听起来 明白 收到 陪伴 陪聊 祝福 祝愿 鼓励 支持 期待 理解 努力 注意 事实 实时
+    精神状态 心态 心情 情绪 压力 幸福感 新鲜感 方法 方面 方式 机会 能力 地方 时候 时间 持续时间 时间段 短时间 东西 事情 情况
+    意思 内容 主题 问题 过程 效果 样子 感受 体验 经历 好办法 好主意 热情 充满热情 认真思考 解决问题 面对现实 朋友 有点 主意
+    无法 太棒了 道理 大家 朋友们 早点休息 助手 别忘
+    companion goodbye farewell favorite favourite suggestion recommendation recommend advice touch contact stay
+    compliment complimented accompany accompanying encounter encountering overcome alleviate relieve relax relaxing relaxed
+    calm calming deserve deserves grateful gratitude motivate motivated motivating motivation empowering rewarding
+    refreshing inspiring frustrating frustrated boring bored upset unsure worried tired helpless lonely gloomy dislike
+    omg yup bother bothering alright persist pursue pursuing profound intriguing shocked stunning homemade
+    all-time energetic persistent tough heartwarming adorable kindness assistant handle decide decided consider difficulty
+    experience understand encouragement encourage support cheerful enjoy enjoyable curious excellent vivid decent welcome
+    try give seem recently lately quite sometimes besides seriously deeply succeed woohoo oops oof woah phew
+    """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
+)
+#: English words that describe: delicious, grateful, overwhelmed.
+_DESCRIBES: Final = re.compile(r"[a-z]{3,}(?:ous|ful)|[a-z]{5,}[^e]ed")
 
-    A word is more telling the more messages contain it and the rarer it is in its language. Of Chinese, nouns and names count,
-    in pinyin. Text that looks like a secret is left out, and so is all but the beginning of a very long message.
+
+def slug_of(said: Sequence[tuple[str, str]], length: int = SLUG_CHARS) -> str:
     """
+    Return up to three of the most telling words of the messages (role, text) in kebab-case, "" when there are none.
+
+    They are those of the people, and the assistant's only where the people have none. A word is more telling the more messages
+    contain it and the rarer it is in its language; courtesies are not. Of Chinese, nouns and names count, in pinyin. Text that
+    looks like a secret is left out, and so is all but the beginning of a very long message.
+    """
+    of_people = [text for role, text in said if role not in _NO_PEOPLE]
+    return _most_telling(of_people, length) or _most_telling([text for role, text in said if role in _NO_PEOPLE], length)
+
+
+def _most_telling(texts: Sequence[str], length: int) -> str:
     counts: Counter[str] = Counter()
     for text in texts:
         plain = _beginning(text)
         counts.update(dict.fromkeys([*_latin(plain, length // 2), *_han(plain)], 1))
-    telling = {word: count**0.5 * _rarity(word) for word, count in counts.items()}  # in the order of the words
+    has_han = not all(map(str.isascii, counts))
+    stray = {word: _STRAY for word, count in counts.items() if has_han and count == 1 and word.isascii()}
+    # in the order of the words
+    telling = {word: count**0.5 * _rarity(word) * stray.get(word, 1.0) for word, count in counts.items()}
     slug = ""
     for word in sorted((word for word in counts if telling[word] > 0), key=lambda word: -telling[word])[:_MOST_WORDS]:
         longer = f"{slug}-{word if word.isascii() else pinyin(word)}".strip("-")
@@ -74,7 +106,8 @@ def _beginning(text: str) -> str:
 def _latin(text: str, longest: int) -> Iterator[str]:
     for found in latin_words(text):
         word = found.strip("-.").replace(".", "-").replace("_", "-")
-        if _LATIN_WORD.fullmatch(word) and len(word) <= longest:
+        is_word = _LATIN_WORD.fullmatch(word) and len(word) <= longest
+        if is_word and stem(word) not in _subjectless() and not _DESCRIBES.fullmatch(word):
             yield word
 
 
@@ -83,8 +116,15 @@ def _han(text: str) -> Iterator[str]:
     for run in _HAN_RUN.findall(text):
         for word in cut_whole(to_simplified(run)):
             is_name = not (han_frequency(word) or _NO_NAME.intersection(word))
-            if len(word) > 1 and (is_name or is_noun(word)) and not _NO_NOUN.intersection(word):
+            is_telling = (is_name or is_noun(word)) and word not in _NO_SUBJECT
+            if len(word) > 1 and is_telling and not _NO_NOUN.intersection(word):
                 yield word
+
+
+@cache
+def _subjectless() -> frozenset[str]:
+    """Return the stems of the English words that are no subject."""
+    return frozenset(stem(word) for word in _NO_SUBJECT if word.isascii())
 
 
 def _rarity(word: str) -> float:

@@ -21,6 +21,10 @@ TEXTS = st.lists(
 )
 
 
+def by_user(texts: list[str]) -> list[tuple[str, str]]:
+    return [("user", text) for text in texts]
+
+
 def name_of(slug: str) -> str:
     return dated_name(DAY, slug)
 
@@ -44,7 +48,22 @@ def name_of(slug: str) -> str:
     ],
 )
 def test_slug_of_uses_the_most_telling_words(texts, slug):
-    assert slug_of(texts) == slug
+    assert slug_of(by_user(texts)) == slug
+
+
+@pytest.mark.parametrize(
+    ("said", "slug"),
+    [
+        ([("user", "我想学钢琴"), ("assistant", "七个习惯，Covey 的书，也讲钢琴，七个习惯")], "gangqin"),
+        ([("user", "好的！"), ("assistant", "孙悦，青岛的八大关很美")], "sunyue-badaguan-qingdao"),
+        ([("assistant", "Covey"), ("护士", "明天去云台山")], "yuntaishan"),
+        ([("user", "我们保持联系！"), ("assistant", "保持联系，谢谢你的陪伴")], ""),
+        ([("user", "That sounds delicious, I am so grateful and overwhelmed!"), ("assistant", "Goodbye!")], ""),
+        ([("user", "My favorite pastries are from Lisbon"), ("assistant", "How profound!")], "pastries-lisbon"),
+    ],
+)
+def test_slug_of_is_named_by_what_people_said_and_by_no_courtesy(said, slug):
+    assert slug_of(said) == slug
 
 
 @pytest.mark.parametrize(
@@ -58,13 +77,13 @@ def test_slug_of_uses_the_most_telling_words(texts, slug):
     ],
 )
 def test_slug_of_contains_no_secret(secret):
-    slug = slug_of([secret, "再说一遍"])
+    slug = slug_of(by_user([secret, "再说一遍"]))
     for piece in ("hunter2", "opensesame", "abcdefgh", "letmein", "xiaowang"):
         assert piece not in slug
 
 
 def test_slug_of_reads_the_beginning_of_a_very_long_message():
-    assert slug_of([f"部署到 cloudflare。{'花生 ' * 30_000}再试 kubernetes"]) == "cloudflare-huasheng-bushu"
+    assert slug_of(by_user([f"部署到 cloudflare。{'花生 ' * 30_000}再试 kubernetes"])) == "cloudflare-huasheng-bushu"
 
 
 SECRETS = [
@@ -78,12 +97,13 @@ SECRETS = [
 @pytest.mark.parametrize("seen", [0, 1, 13, 19, 27, 40])
 def test_slug_of_contains_no_secret_that_its_limit_cuts_in_two(secret, seen):
     """Of the secret *seen* characters are before the limit."""
-    slug = slug_of([f"{'花' * (19_999 - seen)} {secret} 就这些。{'好' * 9_000}"])
+    slug = slug_of(by_user([f"{'花' * (19_999 - seen)} {secret} 就这些。{'好' * 9_000}"]))
     assert not re.search("open|sesame|xiaowang|li", slug)
 
 
 def test_slug_of_does_not_read_on_in_place_of_the_secrets_it_hides():
-    assert slug_of([f"{'a1' * 10_000} {'eyJ' + 'x' * 99}.{'x' * 2_000}.x {'花' * 1_000} kubernetes"]) == ""
+    long = f"{'a1' * 10_000} {'eyJ' + 'x' * 99}.{'x' * 2_000}.x {'花' * 1_000} kubernetes"
+    assert slug_of(by_user([long])) == ""
 
 
 def test_short_id_returns_the_first_eight_letters_and_digits():
@@ -110,7 +130,7 @@ def test_free_name_keeps_a_numbered_slug_within_the_length_limit():
 
 @given(TEXTS, st.integers(12, 32))
 def test_slug_of_returns_short_kebab_case_for_any_text(texts, length):
-    slug = slug_of(texts, length)
+    slug = slug_of(by_user(texts), length)
     assert slug == "" or re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", slug)
     assert len(slug) <= length
 
