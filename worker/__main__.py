@@ -13,7 +13,7 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, get_args
+from typing import TYPE_CHECKING, Final
 
 if __name__ == "__main__":
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -27,7 +27,6 @@ from supervisor.protocol.llm import CallLog
 from supervisor.protocol.output import line_printer
 from supervisor.protocol.paths import WorkspacePaths, check_filesystem
 from supervisor.protocol.queue import TaskQueue
-from supervisor.text.language import Language
 from supervisor.text.printable import printable, printable_json
 from worker.loop import Worker
 from worker.prompts import load_templates
@@ -42,8 +41,6 @@ if TYPE_CHECKING:
 #: What `ask` asks, and the most tokens of the answer: a model that thinks first needs some hundred.
 QUESTION: Final = "This is a test of the connection. Answer with one word: ready."
 MAX_TOKENS: Final = 1024
-#: What a result is, as a person reads it; errors of a model's server stay as they came.
-_IN_CHINESE: Final = {"done": "完成", "failed": "失败"}
 
 
 def main() -> int:
@@ -53,14 +50,12 @@ def main() -> int:
     parser.add_argument("--idle", type=float, help="leave after so many seconds without work")
     parser.add_argument("--ask", action="store_true", help="ask the model one question, say what came, and leave")
     parser.add_argument("--json", action="store_true", help="machine-readable output, an object a line")
-    parser.add_argument("--language", choices=get_args(Language), default="en", help="of what is printed for people")
     options = parser.parse_args()
-    words = _IN_CHINESE if options.language == "zh" else {}
 
     def render(fields: dict[str, str]) -> str:
         if options.json:
             return printable_json(json.dumps(fields, ensure_ascii=False))
-        return printable(" ".join(words.get(value, value) for value in fields.values()))
+        return printable(" ".join(fields.values()))
 
     def lost(lines: int) -> str:
         return render({"error": f"{lines} lines could not be printed"})

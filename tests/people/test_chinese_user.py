@@ -87,6 +87,19 @@ def test_chinese_user_reads_chinese_from_question_to_summary(me: Person):
     assert is_chinese(me.recalld("search 屋顶的天线"))
 
 
+def test_chinese_user_reads_why_a_summary_failed(me: Person):
+    config = me.memory / "recalld.toml"
+    model = '[llm]\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "qwen"\n'
+    config.write_text(config.read_text(encoding="utf-8").replace("[llm]\n", model), encoding="utf-8")
+    me.recalld("run --until-settled --no-worker")
+    why = "连不上服务器：http://127.0.0.1:9 上的 qwen"
+    assert me.recalld("worker --idle 0").out == f"day-2026-01-07 失败：{why}。\n"
+    me.recalld("run --until-settled --no-worker", expects=69)
+    for words, code in {"status": 65, "plan": 0}.items():
+        assert is_chinese(said := me.recalld(words, expects=code))
+        assert re.search(rf"^ *暂停原因 +{why}$", said.out, re.MULTILINE)
+
+
 MISTAKES = {
     "append --role user": 64,
     "append --role user --text a --at 昨天": 64,

@@ -32,6 +32,7 @@ Tell: TypeAlias = "Callable[[str], str]"
 #: How a search ended, for people; the other values are names of `recall.backend`.
 _HOW: Final = {"none": "nothing found", "failed": "the search failed", "literal": "found as written"}
 _LEFT_OUT: Final = "left out: "  # a reason may be a word that is also the name of a row
+_BECAUSE: Final = "because: "  # a clause, which is a sentence with this
 #: What `status` counts by the value of the flag `archived`, which stays in JSON.
 _FLAGS: Final = {"false": "to do", "pending": "summary asked for", "true": "done", "odd": "not understood"}
 _WIRE_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
@@ -108,7 +109,9 @@ def _line(key: str, value: object, tell: Tell, indent: str, width: int) -> str:
     if isinstance(value, (list, tuple)):
         rows = "\n".join(f"{indent}  {_row(item, tell)}" for item in value)
         return f"{label}\n{rows}" if value else f"{padded}  {tell('none')}"
-    return f"{padded}  {'-' if value is None else tell(value) if isinstance(value, str) else value}"
+    if isinstance(value, str):
+        value = tell(f"{_BECAUSE}{value}").removeprefix(_BECAUSE) if key.endswith("ecause") else tell(value)
+    return f"{padded}  {'-' if value is None else value}"
 
 
 def _row(item: object, tell: Tell) -> str:
