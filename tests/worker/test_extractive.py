@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -191,6 +192,50 @@ def test_extract_lists_changes_in_chronological_order():
     places = [text.index(word) for word in ("先用 Postgres", "换成 SQLite", "DuckDB 不考虑")]
     assert places == sorted(places)
     assert [bullet[2:7] for bullet in bullets(text)] == ["06-20", "06-27", "07-04"]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "line"),
+    [
+        ("Do you live in Norway?", "Yes. In Bergen since March.", "Do you live in Norway? → user: Yes. In Bergen since March."),
+        (
+            "Do you live in Norway? I love the fjords.",
+            "Yes, in Bergen since March.",
+            "Norway? → user: Yes, in Bergen since March.",
+        ),
+        (
+            "Where is it? " + "My brother told me a lot about the towns of the north, " * 2 + "is it Bergen?",
+            "Yes.",
+            ", is it Bergen? → user: Yes.",
+        ),
+        ("桌子是多长的？", "哈哈。1.6 米。", "桌子是多长的？ → 用户：哈哈。1.6 米。"),
+    ],
+)
+def test_extract_keeps_an_answer_with_its_question(question, answer, line):
+    text = day(("assistant", question), ("user", answer))
+    assert any(line in bullet for bullet in bullets(text)), text
+
+
+def test_extract_keeps_an_answer_of_another_person_of_the_same_role():
+    asked, answered = talk(("user", "你还住在卑尔根吗？"), ("user", "是的，三月起。"))
+    blocks = [replace(asked, fields={"name": "小周"}), replace(answered, fields={"name": "老王"})]
+    assert "小周：你还住在卑尔根吗？ → 老王：是的，三月起。" in extract(blocks, period="2026-06-20", zone=SHANGHAI, kind="day")
+
+
+def test_extract_keeps_an_answer_of_an_earlier_summary_with_its_question():
+    line = "- 08:15 助手：桌子是多长的？ → 用户：1.6 米。"
+    text = extract(talk(("user", "复查挂号费 50 元")), period="2026-06-20", zone=SHANGHAI, previous=line, kind="day")
+    assert line in text
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["pip install rjieba", "`git push origin main`", "$ docker compose up -d", "import numpy as np", "const x = load(y);"],
+)
+def test_extract_omits_code_of_which_nothing_says_what_it_is_for(code):
+    text = day(("user", "搬家定在 8 月 25 日"), ("assistant", code), ("user", code))
+    assert code not in text
+    assert "rjieba 安装" in day(("user", "rjieba 安装用 pip install rjieba，周五前做完"))
 
 
 def test_extract_keeps_facts_of_named_speakers_and_omits_their_greetings():

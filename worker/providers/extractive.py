@@ -31,17 +31,17 @@ from worker.providers.sentences import (
     columns,
     cue_worth,
     cut,
+    end_of,
     is_question,
     joint,
-    needs_question,
     noun_phrases,
     sentences,
+    units,
     weight,
-    without_question,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from datetime import tzinfo
 
     from supervisor.protocol.config import Config
@@ -90,11 +90,9 @@ _NAME_CHARS: Final = 40
 #: A speaker's name before the words, and the share of messages that have one where the conversation is one of named speakers.
 _NAME: Final = re.compile(r"\s*([^\W\d_][\w.'’-]{0,19}(?: [A-Z][\w.'’-]{0,19})?)[:：]\s*(?=\S)")
 _NAMED: Final = 0.8
-#: An answer comes within this time of its question, which has at most so many characters.
+#: An answer comes within this time of its question, of which at most so many characters are shown.
 _ANSWER: Final = timedelta(hours=6)
 _SHORT: Final = 90
-#: How a sentence opens that means the one before it.
-_LEANING: Final = re.compile(r"[它他她]们?|(?:it|its|it's|they|they're|them|he|she|he's|she's|his|her)\b", re.IGNORECASE)
 #: Lines of an earlier summary that say nothing: what it is, headings, comments.
 _NO_WORDS: Final = re.compile(r"^\s*(?:>|#{1,6}\s|<!--).*$", re.MULTILINE)
 _WORD: Final = re.compile(rf"[^\W{HAN}]+|[{HAN}]+")
@@ -186,10 +184,11 @@ def lines_of(blocks: Sequence[Block], zone: tzinfo, language: Language, longest:
     for number, block in enumerate(blocks):
         name = _NAME.match(block.text) if names else None
         who = _label(name[1] if name else str(block.fields.get("name") or ""), block.role, language)
-        answered = asked if asker and asker.role != block.role and block.created_at - asker.created_at <= _ANSWER else ""
+        is_other = asker is not None and (asker.role != block.role or not asked.startswith(who))
+        answered = asked if asker and is_other and block.created_at - asker.created_at <= _ANSWER else ""
         words = _NO_WORDS.sub("", block.text) if block.role == "summary" else block.text[name.end() if name else 0 :]
         said = sentences(words)
-        for text, question in _units(said, answered, longest):
+        for text, question in units(said, answered, longest):
             is_person = bool(names) or block.role in {"user", *_NOBODY}
             counts = weight(_uncalled(text, names), question, person=is_person)
             lines.append(
@@ -206,25 +205,9 @@ def lines_of(blocks: Sequence[Block], zone: tzinfo, language: Language, longest:
                     words=tuple(dict.fromkeys(token for _, token in spelled(f"{question} {text}" if question else text))),
                 ),
             )
-        asker, asked = block, f"{who}{said[-1]}" if said and is_question(said[-1]) and len(said[-1]) <= _SHORT else ""
+        questions = [sentence for sentence in said if is_question(sentence)]
+        asker, asked = block, who + end_of(questions[-1], _SHORT) if questions else ""
     return lines
-
-
-def _units(said: Sequence[str], asked: str, longest: int) -> Iterator[tuple[str, str]]:
-    """Yield what is quoted as one, and the question it answers: a sentence that means the one before it is joined to it."""
-    held, question = "", ""
-    for i, sentence in enumerate(said):
-        text = cut(without_question(sentence), longest)
-        joined = f"{held}{joint(held)}{text}"
-        if held and _LEANING.match(text) and len(joined) <= longest and not (is_question(text) or is_question(held)):
-            held = joined
-            continue
-        if held:
-            yield held, question
-        is_answer = bool(asked) and not i and needs_question(text)
-        held, question = "" if is_chitchat(text) and not is_answer else text, cut(asked, longest) if is_answer else ""
-    if held:
-        yield held, question
 
 
 def _speakers(blocks: Sequence[Block]) -> frozenset[str]:

@@ -1,9 +1,9 @@
 """
 A message cut into sentences of one line each, as they are written; what each of them tells, and what it names.
 
-Code, logs and tracebacks are no prose: of each the last error is kept, in code ticks, or nothing. The items of a list join the
-line that announces them. Marks of Markdown at the start of a line are removed. A sentence tells by its cues: what people say of
-themselves, decisions, plans, numbers, names. Which of them an extract quotes is decided in extractive.py.
+The lines come from lines.py; the items of a list join the line that announces them, and an answer stays with its question. A
+sentence tells by its cues: what people say of themselves, decisions, plans, numbers, names. Which of them an extract quotes is
+decided in extractive.py.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Final
 
 from supervisor.text.chinese import cut_whole, is_noun, to_simplified
 from supervisor.text.language import language_of
+from supervisor.text.small_talk import is_chitchat
 from supervisor.text.tokenizer import CHINESE, ENGLISH, HAN
 from supervisor.text.word_frequency import is_known
+from worker.providers.lines import is_code, lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 #: What people say of themselves: likes, dislikes, what they are called, where they live.
 _PERSON: Final = (
@@ -137,6 +139,8 @@ _NO_TOPIC: Final = re.compile(
     r"|(?:密码|口令|密钥|password|passwd|passphrase|secret|api[ _-]?key|token)\s*(?:是|为|is\b)?\W*\S+",
     re.IGNORECASE,
 )
+#: How a sentence opens that means the one before it.
+_LEANING: Final = re.compile(r"[它他她]们?|(?:it|its|it's|they|they're|them|he|she|he's|she's|his|her)\b", re.IGNORECASE)
 _HAN_RUN: Final = re.compile(f"[{HAN}]+")
 _LONGEST_NOUN: Final = 8
 _PRONOUN: Final = re.compile("[我你您他她它这那哪谁]")
@@ -160,8 +164,6 @@ _DATA_RUN: Final = 300
 _DATA_SHOWN: Final = 24
 #: Letters below which a piece joins its neighbour: "早。", "OK."
 _STUMP: Final = 3
-#: Lines from which indented or stamped text is a paste, not prose.
-_PASTE_LINES: Final = 3
 #: Characters before a full stop that show whether it ends a sentence.
 _READ_BACK: Final = 12
 
@@ -171,17 +173,6 @@ _INVISIBLE: Final = re.compile(
 )
 _BREAK: Final = re.compile(r"\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-_FENCE: Final = re.compile(r"\s{0,3}(`{3,}|~{3,})")
-_ITEM: Final = re.compile(r"[-*+•]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)、]\s*(?=\D)")
-_MARKS: Final = re.compile(rf"(?:>\s*|#{{1,6}}\s+|{_ITEM.pattern}){{1,8}}")
-#: A line that says nothing: a rule, a comment of HTML.
-_RULE: Final = re.compile(r"<!--.*-->$|[-=*_|:+\s]{3,}$")
-_ROW: Final = re.compile(r"\|(.*)\|$")
-_CODE: Final = re.compile(
-    r"(?:\t| {4,})\S.*[(){}=;<>]|.*[{}]$|.*[(=].*;$|\w+(?:Error|Exception)\b"
-    r"|\s{0,8}(?:at |File \"|Traceback \(|\[?\d[\d:.,TZ+ -]{4,30}\]?\s\[?(?:INFO|WARN|DEBUG|ERROR))",
-)
-_FAULT: Final = re.compile(r"\b\w*(?:Error|Exception|Fatal|FATAL|ERROR|panic|failed|denied|refused|not found)\b", re.ASCII)
 _END: Final = re.compile(
     rf"[。！？]+[”’\"'）)』」》\]]*|(?<![!?])[!?]+[”\"'）)\]]*(?=\s|$|[{HAN}])|(?<!…)…+(?=\s)|\.[”\"')\]]*(?=\s)",
 )
@@ -202,19 +193,40 @@ def sentences(text: str) -> list[str]:
     shortened = _RUN.sub(lambda run: f"{run[0][:_DATA_SHOWN]}…" if len(run[0]) > _DATA_RUN else run[0], clean(text[:_READ]))
     found: list[str] = []
     may_join = False  # an item may join the last line: it announces a list, or is an item
-    for kind, line in _lines(shortened):
+    for kind, said in lines(shortened):
+        line = f"`{cut(said, LONGEST // 2)}`" if kind == "fault" else said
         before = found[-1].rstrip("；;，,。.") if found else ""
-        if kind == "item" and may_join and len(before) + len(line) < LONGEST:
+        if kind != "prose" and may_join and len(before) + len(line) < LONGEST:
             found[-1] = before + joint(before) + line
         else:
-            found += [cut(line, LONGEST)] if kind == "item" else [cut(piece, LONGEST) for piece in _split(line)]
-        may_join = kind == "item" or line.endswith((":", "："))
+            found += [cut(line, LONGEST)] if kind != "prose" else [cut(piece, LONGEST) for piece in _split(line)]
+        may_join = kind != "prose" or line.endswith((":", "："))
     return found
 
 
 def clean(text: str) -> str:
     """Return *text* with plain line breaks and without characters that can't be seen, or can't be written."""
     return _SURROGATE.sub("\ufffd", _INVISIBLE.sub("", _BREAK.sub("\n", text)))
+
+
+def units(said: Sequence[str], asked: str, longest: int) -> Iterator[tuple[str, str]]:
+    """Yield what is quoted as one, and the question it answers: a sentence that means the one before it is joined to it."""
+    held, question, has_answer = "", "", False
+    for sentence in said:
+        text = cut(without_question(sentence), longest)
+        joined = f"{held}{joint(held)}{text}"
+        leans = _LEANING.match(text) or (question and _is_bare_reply(held) and not _SELF.search(text))
+        if held and leans and len(joined) <= longest and not (is_question(text) or is_question(held)):
+            held = joined
+            continue
+        if held:
+            yield held, question
+        is_thanks = _is_courtesy(text) and not (_REPLY.match(text) or _DATA.search(text))
+        is_answer = bool(asked) and not has_answer and not is_thanks and needs_question(text)
+        has_answer = has_answer or not (is_chitchat(text) or is_thanks) or is_answer
+        held, question = "" if is_chitchat(text) and not is_answer else text, cut(asked, longest) if is_answer else ""
+    if held:
+        yield held, question
 
 
 def cut(text: str, longest: int) -> str:
@@ -228,6 +240,19 @@ def cut(text: str, longest: int) -> str:
     if last > longest // 2:
         return shown[:last].rstrip() + "…"
     return f"{shown}…`" if shown.count("`") % 2 else f"{shown}…"
+
+
+def end_of(question: str, longest: int) -> str:
+    """
+    Return the last clauses of a question, of at most *longest* characters, marked with … where more is before them.
+
+    >>> end_of("I have a brother in Norway, and you, do you live there?", 24)
+    '…do you live there?'
+    """
+    if len(question) <= longest:
+        return question
+    starts = [match.end() for match in _CLAUSE.finditer(question, len(question) - longest + 1) if match[0].strip()]
+    return f"…{question[starts[0] :]}" if starts and starts[0] < len(question) else cut(question, longest)
 
 
 def joint(before: str) -> str:
@@ -246,6 +271,12 @@ def columns(text: str) -> int:
 def is_question(text: str) -> bool:
     """Tell whether the sentence asks."""
     return bool(_QUESTION.search(text))
+
+
+def _is_bare_reply(text: str) -> bool:
+    """Tell whether the sentence says yes or no and nothing else, so that the next one goes on with the answer."""
+    reply = _REPLY.match(text)
+    return reply is not None and not any(map(str.isalnum, text[reply.end() :]))
 
 
 def needs_question(text: str) -> bool:
@@ -280,10 +311,12 @@ def weight(text: str, asked: str = "", *, person: bool) -> float:
 
     >>> weight("You've got guts.", person=True), weight("我对花生过敏。", person=True) > 1
     (0.0, True)
+    >>> weight("pip install rjieba", person=True), weight("pip install rjieba makes it faster.", person=True) > 0
+    (0.0, True)
     """
     shown = f"{asked} {text}"
     has_data = bool(_DATA.search(shown))
-    if is_question(text) or text.endswith((":", "：")) or _DISCLAIMER.search(text):
+    if is_question(text) or text.endswith((":", "：")) or _DISCLAIMER.search(text) or is_code(text):
         return 0.0
     if not person:
         is_lecture = bool(_ADVICE.search(text)) and not _FIGURES.search(text)
@@ -314,44 +347,13 @@ def noun_phrases(text: str) -> list[str]:
     return [" ".join(match[1].split()) for match in _NOUN_PHRASE.finditer(text) if not _NO_NOUN.search(match[1])]
 
 
-def _lines(text: str) -> Iterator[tuple[str, str]]:
-    """Yield every line that says something, bare, with what it is: prose, item, or code."""
-    fence, code = "", list[str]()
-    for line in [*text.split("\n"), ""]:
-        mark, bare = _FENCE.match(line), line.strip()
-        is_item = bool(_ITEM.match(bare))
-        if fence or mark or (_CODE.match(line.rstrip()) and not is_item):
-            code.append(line)
-            if not fence:
-                fence = mark[1] if mark else ""
-            elif mark and mark[1].startswith(fence):
-                fence = ""
-            continue
-        yield from _told(code)
-        code = []
-        if row := _ROW.match(bare):
-            bare = " | ".join(cell.strip() for cell in row[1].split("|"))
-        marks = _MARKS.match(bare)
-        said = " ".join(bare[marks.end() if marks else 0 :].split())
-        if said and not _RULE.match(bare):
-            yield ("item" if is_item else "prose"), said
-    yield from _told(code)
-
-
-def _told(code: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield what is told of code that stood together: its last error; a line that only looks like code is prose."""
-    if code and not _FENCE.match(code[0]) and len(code) < _PASTE_LINES:
-        yield from (("prose", " ".join(line.split())) for line in code)
-        return
-    faults = [line.strip().replace("`", "") for line in code if _FAULT.search(line)]
-    yield from (("item", f"`{cut(fault, LONGEST // 2)}`") for fault in faults[-1:])
-
-
 def _split(line: str) -> Iterator[str]:
     """Yield the line's sentences; one that is hardly a word stays with the next."""
     start = 0
     for match in _END.finditer(line):
         piece = line[start : match.end()].strip()
+        if line[match.end() :].lstrip().startswith("→"):  # of an earlier extract: the answer
+            continue
         if match[0].startswith(".") and _ABBREVIATED.search(line[start : match.start()][-_READ_BACK:]):
             continue
         if len(piece) < LONGEST and (_is_open(piece) or sum(map(str.isalnum, piece)) < _STUMP):

@@ -1,0 +1,90 @@
+"""
+The lines of a message that say something: prose, items of lists, and of code no more than its last error.
+
+Code, logs and tracebacks are no prose, and a command or a statement alone says nothing: what it is for is not there.
+Marks of Markdown at the start of a line are removed. Lines are cut into sentences in sentences.py.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from supervisor.text.tokenizer import HAN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Kind: TypeAlias = Literal["prose", "item", "fault"]
+
+#: Lines from which indented or stamped text is a paste, not prose.
+_PASTE_LINES: Final = 3
+
+_HAN: Final = re.compile(f"[{HAN}]")
+_FENCE: Final = re.compile(r"\s{0,3}(`{3,}|~{3,})")
+_ITEM: Final = re.compile(r"[-*+•]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)、]\s*(?=\D)")
+_MARKS: Final = re.compile(rf"(?:>\s*|#{{1,6}}\s+|{_ITEM.pattern}){{1,8}}")
+#: A line that says nothing: a rule, a comment of HTML.
+_RULE: Final = re.compile(r"<!--.*-->$|[-=*_|:+\s]{3,}$")
+_ROW: Final = re.compile(r"\|(.*)\|$")
+_CODE: Final = re.compile(
+    r"(?:\t| {4,})\S.*[(){}=;<>]|.*[{}]$|.*[(=].*;$|\w+(?:Error|Exception)\b"
+    r"|\s{0,8}(?:at |File \"|Traceback \(|\[?\d[\d:.,TZ+ -]{4,30}\]?\s\[?(?:INFO|WARN|DEBUG|ERROR))",
+)
+_FAULT: Final = re.compile(r"\b\w*(?:Error|Exception|Fatal|FATAL|ERROR|panic|failed|denied|refused|not found)\b", re.ASCII)
+#: A command as it is typed, of words that no sentence is made of; and a statement of a program.
+_COMMAND: Final = re.compile(
+    r"(?:[$%] |>>> |sudo )*(?:pip3?|pipx|uv|npm|npx|pnpm|yarn|git|apt(?:-get)?|dnf|brew|docker|kubectl|cargo|conda|poetry|curl"
+    r"|wget|ssh|scp|rsync|systemctl|chmod|chown|mkdir|cd|python3?|node)"
+    r"(?: (?!(?:is|was|are|were|and|but|the|an?|to|for|because|if|that|with|my|I|it|we|you|so|not|on|in)(?: |$))[^\s,;]+)+"
+)
+_STATEMENT: Final = re.compile(
+    r"import [\w.]+(?: as \w+)?|from [\w.]+ import [\w*, ]+|(?:def|class|func|fn|function) \w+\s*\(.*"
+    r"|(?:const|let|var) \w+ = .*|[\w.\[\]]+ ?= ?\w[\w.]*\(.*\);?|[\w.]+\([^()]*\);"
+)
+
+
+def lines(text: str) -> Iterator[tuple[Kind, str]]:
+    """Yield every line of *text* that says something, bare, with what it is; of a paste of code its last error."""
+    fence, code = "", list[str]()
+    for line in [*text.split("\n"), ""]:
+        mark, bare = _FENCE.match(line), line.strip()
+        is_item = bool(_ITEM.match(bare))
+        if fence or mark or (_CODE.match(line.rstrip()) and not is_item):
+            code.append(line)
+            if not fence:
+                fence = mark[1] if mark else ""
+            elif mark and mark[1].startswith(fence):
+                fence = ""
+            continue
+        yield from _told(code)
+        code = []
+        if row := _ROW.match(bare):
+            bare = " | ".join(cell.strip() for cell in row[1].split("|"))
+        marks = _MARKS.match(bare)
+        said = " ".join(bare[marks.end() if marks else 0 :].split())
+        if said and not _RULE.match(bare):
+            yield ("item" if is_item else "prose"), said
+    yield from _told(code)
+
+
+def is_code(text: str) -> bool:
+    """
+    Tell whether *text* is a command or a statement alone.
+
+    >>> is_code("pip install rjieba"), is_code("`import numpy as np`"), is_code("git push failed: the key expired")
+    (True, True, False)
+    """
+    bare = text.replace("`", "").strip()
+    if _HAN.search(bare) or _FAULT.search(bare) or bare.endswith((".", "!")):
+        return False
+    return bool(_STATEMENT.fullmatch(bare) or _COMMAND.fullmatch(bare))
+
+
+def _told(code: list[str]) -> Iterator[tuple[Kind, str]]:
+    """Yield what is told of code that stood together: its last error; a line that only looks like code is prose."""
+    if code and not _FENCE.match(code[0]) and len(code) < _PASTE_LINES:
+        yield from (("prose", " ".join(line.split())) for line in code)
+        return
+    faults = [line.strip().replace("`", "") for line in code if _FAULT.search(line)]
+    yield from (("fault", fault) for fault in faults[-1:])
