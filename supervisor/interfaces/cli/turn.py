@@ -161,16 +161,18 @@ def index_status(workspace: Folder = None, now: Now = None, json: Json = False) 
 
 @index.command("rebuild")
 def index_rebuild(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
-    """Rebuild the index from the files, and compute the missing vectors."""
+    """Rebuild the index from the files, and compute the missing vectors; 69 if their server does not answer."""
     from supervisor.protocol.clock import utc_now
     from supervisor.service.background import prepare_backend
 
     with _memory(workspace, now) as memory:
         changes = asdict(memory.rebuild())
-        prepare_backend(memory.workspace, utc_now)
+        _, fault = prepare_backend(memory.workspace, utc_now)
         held = _held(memory.workspace.index.inventory())
     odd = {name: changes[name] for name in ("shared", "unread") if changes[name]}
     show(as_json({**changes, **held}) if json else as_text({**held, **odd}, teller()))
+    if fault:
+        raise typer.Exit(say(f"no vectors were made: {fault}.", 69))
 
 
 def _held(found: Inventory) -> dict[str, int]:
