@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 #: The letters of a word that may have a typo, and of how many words of a question typos are looked for: each takes some 500
 #: lookups.
 _TYPED: Final = range(5, 25)
-_MOST: Final = 8
+_MOST: Final = 3
 #: The greatest rarity of a word that is only guessed: it carries no request by itself.
 _GUESSED: Final = 0.5
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
