@@ -267,7 +267,8 @@ def parse_query(question: str, today: date, recent: Sequence[str] = (), most: in
     is_now = bool(days) and all(span == Days(today, today) for span in days) and not asks_what_happened(text)
     names = {token for name in _NAMED.findall(question) for token in tokens(name)}
     names |= {surname for found in _SURNAMED.findall(question) for surname in found}
-    rarity = {word: 1.0 if word in names else rarity_asked(word) for word in words}
+    # a month is written like a name and is none: "February"
+    rarity = {word: 1.0 if word in names and counts != _SPAN_WEIGHT else rarity_asked(word) for word, counts in words.items()}
     role = _role(text)
     is_about = _OWN.search(_WANTS.sub(" ", text)) or _SAID.search(question)
     is_own = bool(role or (is_about and not _ADVICE.search(question)))
