@@ -27,7 +27,7 @@ _ENOUGH: Final = 0.6
 _SHARE_OF_A_QUESTION: Final = 0.35
 _ENOUGH_OF_A_QUESTION: Final = 1.05
 #: The rarity without which a request asks nothing: "ok great, thank you!".
-_LEAST: Final = 0.2
+_LEAST: Final = 0.1
 #: What an everyday word is worth beside a name; above it the worth grows with the square of the rarity. And what it is worth to
 #: ask about oneself, as if one more word were there.
 _EVERYDAY: Final = 0.03

@@ -45,7 +45,7 @@ _CHAT: Final = frozenset(
     yay thanks thank thx sorry please awesome amazing great glad cool nice fun love excited exciting inspiring
     wonderful incredible totally definitely absolutely really gonna wanna gotta kinda btw bye congrats congratulations
     phew cheers sounds sound sure maybe actually pretty super guys guy stuff thing things lot bit appreciate reminder
-    remember tell know think feel good way keep see hear pls plz brilliant lovely reckon
+    remember tell know think feel good way keep see hear pls plz brilliant lovely reckon something anything nothing everything
     """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
 )
 
