@@ -63,7 +63,7 @@ PURE: Final = tuple(
         "protocol": "attachments dated_file errors inbox lenient_json message parts period summary_file task turn",
         "archive": "alignment copies coverage flags identity plan slug",
         "summaries": "phrases quality retry schedule",
-        "query": "calendar dates dates_en dates_zh parse unknown_words",
+        "query": "calendar dates dates_en dates_zh intent parse unknown_words",
         "index": "chunking hit",
         "context": "history_window memory_block messages render request",
     }.items()

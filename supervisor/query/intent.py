@@ -1,0 +1,116 @@
+"""
+What a request is by its form: chatter, about oneself, or about what somebody said.
+
+These are closed lists of everyday phrases in Chinese and English; what a request is about, its words, is no matter here.
+Source: docs/explanation/recall.md, the gate.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from supervisor.text.small_talk import is_small_talk
+from supervisor.text.tokenizer import tokens
+from supervisor.text.word_frequency import rarity_asked
+
+#: What asks; what exclaims; and a question to the assistant about itself.
+_QUESTION: Final = re.compile(
+    r"[?？]|\b(?:what(?! an?\b)|when|where|who|whom|whose|which|why|how)\b|什么|[哪谁几怎咋啥吗呢]|多少|为何", re.IGNORECASE
+)
+_EXCLAIMS: Final = re.compile(
+    r"^\W*(?:I'm|I am|it's|it is|that's|what an?|just|so|such|can't believe|finally|well|oh|wow|omg|ugh|yeah|honestly)\b|!\s*$"
+    r"|(?:[啊呀哦啦哇呐嘛]|了)[!！。~～…\s]*$|^(?:唉|哎|哇|终于|又|太|真是?|今天好|好[累困热冷饿烦])",
+    re.IGNORECASE,
+)
+_TO_YOU: Final = re.compile(
+    r"^\W*(?:(?:are|do|can|have|did|were) you|how(?:'s| is| are) (?:you|your|it|things)|what's up)\b"
+    r"|^(?:那|所以)?你(?:还好|今天|是|会|有没有|喜欢|觉得|在干|在做|累|困|能听|叫什么)",
+    re.IGNORECASE,
+)
+#: A clause with the mark that ends it; the rarity from which a word says what a text is about.
+_CLAUSE: Final = re.compile(r"[^,，、。.！!？?;；~～…\n]+[,，、。.！!？?;；~～…\n]*")
+_TELLING: Final = 0.65
+_THEIRS: Final = r"推荐|建议|告诉|提到|提过|介绍|教|提供|回答|说"
+#: The assistant's words are asked for, not new ones: 你能推荐, 你要说什么, "would you recommend", "how would you say".
+_YOU: Final = re.compile(
+    rf"你(?!能|可|会|要|想|觉得|再|帮|查|说.{{0,3}}[是这呢吧]).{{0,12}}(?:{_THEIRS})"
+    r"|(?:\bdid you\b|(?<!\bwould )(?<!\bcould )(?<!\bcan )(?<!\bwill )(?<!\bshould )(?<!\bdo )"
+    r"\byou\b(?! (?:say|tell|know|can|could|would)\b))"
+    r".{0,25}\b(?:recommend|suggest|told|tell|said|say|mention|advise|give|gave|offer|propose)"
+    r"|\byour (?:recommendation|suggestion|advice|answer)|\b(?:recommended|suggested) (?:to|for) me\b",
+    re.IGNORECASE,
+)
+_I: Final = re.compile(
+    rf"我.{{0,12}}(?:向|和|给|跟|对)你.{{0,4}}(?:{_THEIRS}|分享)|\bI\b.{{0,20}}\b(?:recommend|mention|told|suggest|said)\w*",
+    re.IGNORECASE,
+)
+#: Who says my, I or 我 in a question asks about themselves; who says 来着 or "I told you", in whatever sentence, about what has
+#: been said; and who names a relative in Chinese names their own. Who wants something, 帮我 or "I'd like", does not, nor who
+#: asks for advice, "what should I do" or 怎么办: it is about what nobody has said yet.
+_OWN: Final = re.compile(
+    r"\b(?:my|mine|our|ours|I|im|ive|we|remember|remind)\b"
+    r"|我们?的|(?<![帮给替让教为请叫])我(?!想(?!起|不)|要|需|该|应|能|可|怎|如|来|先|问)",
+    re.IGNORECASE,
+)
+_SAID: Final = re.compile(
+    r"来着|记得|上次|想起来?我|[说提聊讲]过|我[^，。！？,.!?]{0,2}过(?![来去年节程])"
+    r"|婆婆|公公|老公|老婆|媳妇|岳[父母]|爸|妈|[爷奶]|外[公婆]|姥|女儿|儿子|闺女|娃"
+    r"|\b(?:remember|remind|I (?:\w+ )?(?:told|said|mentioned)|last time)\b",
+    re.IGNORECASE,
+)
+_WANTS: Final = re.compile(
+    r"\b(?:I|we)(?:'d\b| (?:need|want|would|wish|wonder|could|can|can't|should|must|have to|(?:do not |don't |didn't )?know"
+    r"|think|mean)\b)",
+    re.IGNORECASE,
+)
+_ADVICE: Final = re.compile(
+    r"\b(?:how|what|where|which|who|whom) (?:else )?(?:can|could|should|would|to|must|may)\b|\bhow do (?:I|we)\b"
+    r"|\b(?:should|may|can|could|am) (?:I|we)\b|\b(?:tips|advice|ideas|suggestions)\b|\bwhat (?:helps|happens|now)\b"
+    r"|怎么办|[怎如][么何样](?:救|弄|处理|解决|才能|选|治|修)|[有啥么][好]?(?:办法|建议|主意)|点子|该(?:怎|打|找|选|去|不该)",
+    re.IGNORECASE,
+)
+
+
+def is_chatter(question: str) -> bool:
+    """
+    Tell whether the text has everyday words alone, and a courtesy, an exclamation or a word to the assistant; it asks nothing.
+
+    >>> [is_chatter(text) for text in ("thanks, that's all for now", "今天好累啊", "what a long day", "你今天怎么样")]
+    [True, True, True, True]
+    >>> [is_chatter(text) for text in ("thanks! where do I live?", "煤球好累啊", "long day", "do you remember my name?")]
+    [False, False, False, False]
+    """
+    clauses = [clause for clause in _CLAUSE.findall(question) if clause.strip()]
+    rest = [clause for clause in clauses if not is_small_talk(clause)]
+    if any(rarity_asked(word) >= _TELLING for clause in rest for word in tokens(clause)):
+        return False
+    if any(map(_TO_YOU.search, rest)):
+        return not _OWN.search(question)
+    asks = any(_QUESTION.search(clause) for clause in rest)
+    return not asks and (len(rest) < len(clauses) or bool(_EXCLAIMS.search(question)))
+
+
+def is_about_oneself(asking: str, question: str) -> bool:
+    """
+    Tell whether a request is about the user, or about what was said; *asking* are those sentences of *question* that ask.
+
+    >>> is_about_oneself("Where do I live?", "Where do I live?"), is_about_oneself("它叫什么？", "我说过一部电影。它叫什么？")
+    (True, True)
+    >>> is_about_oneself("How should I begin?", "How should I begin?"), is_about_oneself("帮我写一封信", "帮我写一封信")
+    (False, False)
+    """
+    is_own = _OWN.search(_WANTS.sub(" ", asking)) or _SAID.search(question)
+    return bool(is_own) and not _ADVICE.search(question)
+
+
+def role_asked_for(asking: str) -> str:
+    """
+    Return whose words are asked for: "user", "assistant", or "" for anybody's.
+
+    >>> [role_asked_for(text) for text in ("你给我推荐了哪些电影？", "Which song did I mention?", "你能推荐一部吗？")]
+    ['assistant', 'user', '']
+    """
+    if _I.search(asking):
+        return "user"
+    return "assistant" if _YOU.search(asking) else ""
