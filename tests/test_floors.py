@@ -50,7 +50,9 @@ HOMES: Final = {
     },
     "platformdirs": {"supervisor.text.chinese", "supervisor.interfaces.locate"},
     "watchdog": {"supervisor.service.watcher"},
-    "typer": {f"supervisor.interfaces.cli.{name}" for name in ("main", "app", "admin", "model", "service", "turn")},
+    "typer": {
+        f"supervisor.interfaces.cli.{name}" for name in ("main", "app", "admin", "completion", "model", "service", "turn")
+    },
     "rich": {"supervisor.interfaces.cli.output"},
     "openai": {"worker.providers.openai"},
     "httpx2": {"supervisor.recall.embeddings"},

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -15,12 +16,16 @@ Now = Annotated[str | None, typer.Option("--now", help="the clock, ISO 8601 (REC
 Json = Annotated[bool, typer.Option("--json", help="machine-readable output")]
 
 
-def new_app(*, completion: bool = False) -> typer.Typer:
-    """Return a command line with the common options, but without commands; with *completion* also the options for shells."""
+#: The variable by which the scripts of `recalld completion` ask.
+COMPLETE: Final = "_RECALLD_COMPLETE"
+
+
+def new_app() -> typer.Typer:
+    """Return a command line with the common options, but without commands."""
     app = typer.Typer(
         name="recalld",
         help="The memory of a long-running local assistant, kept in files a person can read.",
-        add_completion=completion,
+        add_completion=False,  # `recalld completion` prints what a shell needs, and changes no file of the user's
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
     )
@@ -63,6 +68,7 @@ def _parsed(commands: Any, argv: list[str] | None) -> int:
     except _USAGE as error:
         fault = getattr(error, "format_message", error.__str__)().rstrip(".")
         return say(f"{fault}{'' if fault.endswith('?') else '.'} See `recalld --help`.", BadRequest.exit_code)
-    except SystemExit:
-        return 0  # typer's exit if the reader of the output has gone
+    except SystemExit as ended:
+        # fish asks by it whether anything completes; else it is typer's exit if the reader of the output has gone
+        return 1 if COMPLETE in os.environ and ended.code else 0
     return ended_with if isinstance(ended_with, int) else 0

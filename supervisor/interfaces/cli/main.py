@@ -11,14 +11,14 @@ from typing import Any
 
 import typer
 
-from supervisor.interfaces.cli import admin, model, service, turn
+from supervisor.interfaces.cli import admin, completion, model, service, turn
 from supervisor.interfaces.cli.app import new_app
 
 
 @cache
 def commands() -> Any:
     """Return the command line with all commands, built once."""
-    app = new_app(completion=True)
-    for group in (service, admin, turn, model):
+    app = new_app()
+    for group in (service, admin, turn, model, completion):
         group.register(app)
     return typer.main.get_command(app)

@@ -1,0 +1,29 @@
+"""The command that prints what a shell needs to complete the others: completion (docs/reference/cli.md)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import typer
+from typer.completion import completion_init, get_completion_script  # type: ignore[attr-defined]
+
+from supervisor.interfaces.cli.app import COMPLETE
+from supervisor.interfaces.cli.output import show
+from supervisor.protocol.errors import BadRequest
+
+_SHELLS: Final = ("bash", "zsh", "fish")
+
+
+def completion(
+    shell: Annotated[str, typer.Argument(help="bash, zsh or fish", autocompletion=lambda: list(_SHELLS))],
+) -> None:
+    """Print a script for the shell, which completes commands and options by their help."""
+    if shell not in _SHELLS:
+        raise BadRequest("shell", f"{shell!r} is not bash, zsh or fish")
+    show(get_completion_script(prog_name="recalld", complete_var=COMPLETE, shell=shell))
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to *app*, and answer what its scripts ask."""
+    completion_init()
+    app.command()(completion)
