@@ -51,7 +51,8 @@ HOMES: Final = {
     "platformdirs": {"supervisor.text.chinese", "supervisor.interfaces.locate"},
     "watchdog": {"supervisor.service.watcher"},
     "typer": {
-        f"supervisor.interfaces.cli.{name}" for name in ("main", "app", "admin", "completion", "model", "service", "turn")
+        f"supervisor.interfaces.cli.{name}"
+        for name in ("main", "app", "admin", "backup", "completion", "model", "service", "turn")
     },
     "rich": {"supervisor.interfaces.cli.output"},
     "openai": {"worker.providers.openai"},
@@ -84,12 +85,14 @@ PURE_MAY_IMPORT: Final = (
 )
 PURE_NAMES: Final = frozenset({"open", "print", "input", "utc_now", "machine_zone"})
 
-#: Who writes files; the one folder that is made outside a workspace, the cache of jieba's dictionary; the socket's own mode; and standard output.
+#: Who writes files; the folders that are made outside a workspace, the cache of jieba's dictionary and where a backup is unpacked;
+#: the socket's own mode; and standard output.
 WRITERS: Final = frozenset({"supervisor.protocol.files", "supervisor.protocol.disk", "supervisor.events"})
 ALLOWED_WRITES: Final = {
     "supervisor.text.chinese": {"os.makedirs"},
     "supervisor.interfaces.socket_server": {"os.fchmod"},
     "supervisor.protocol.output": {"os.write"},
+    "supervisor.service.backup": {"tempfile.TemporaryDirectory"},
 }
 OS_WRITES: Final = frozenset(
     "chmod chown copy_file_range fchmod fchown ftruncate link makedirs mkdir mkfifo mknod remove removedirs rename renames "

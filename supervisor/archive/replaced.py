@@ -67,6 +67,10 @@ class ReplacedHistories:
             if stat.inode == version.stat.inode and path != self._path_of_taken(version.stat):
                 self._files.move(path, self._path_of_taken(version.stat))
 
+    def untaken(self) -> list[Path]:
+        """Return the files of which messages may still have to be taken in."""
+        return [path for path, stat in self._kept() if path != self._path_of_taken(stat)]
+
     def release(self, now: datetime, quarantine: Quarantine) -> None:
         """Remove the files that were taken in, once their writers are done; of a damaged one the quarantine has a copy."""
         for path, stat in self._kept():

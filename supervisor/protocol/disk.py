@@ -104,8 +104,8 @@ class Disk(Protocol):
     def sync_folder(self, folder: Path) -> None:
         """Make the names in *folder* durable."""
 
-    def touch(self, path: Path) -> None:
-        """Set the file's times to now."""
+    def touch(self, path: Path, mtime_ns: int | None = None) -> None:
+        """Set the file's times to now, or to *mtime_ns*."""
 
     def lock(self, path: Path, wait_s: float) -> AbstractContextManager[None]:
         """Hold the flock on the lock file *path* for one read, change and write; Busy after *wait_s* seconds."""
@@ -228,8 +228,11 @@ class RealDisk:
         finally:
             os.close(handle)
 
-    def touch(self, path: Path) -> None:
-        os.utime(path, follow_symlinks=False)
+    def touch(self, path: Path, mtime_ns: int | None = None) -> None:
+        if mtime_ns is None:
+            os.utime(path, follow_symlinks=False)
+        else:
+            os.utime(path, ns=(mtime_ns, mtime_ns), follow_symlinks=False)
 
     @contextlib.contextmanager
     def lock(self, path: Path, wait_s: float) -> Iterator[None]:

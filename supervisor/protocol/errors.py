@@ -91,6 +91,16 @@ class BadFile(SupervisorError):
 
 
 @dataclass(eq=False, repr=False)
+class BadBackup(SupervisorError):
+    """The file is no backup, or not all of it is as it was made; nothing was unpacked."""
+
+    exit_code = 65
+    sentence = "{self.path} is no sound backup: {self.why}; nothing was unpacked, use another one."
+    path: PurePath | str
+    why: str
+
+
+@dataclass(eq=False, repr=False)
 class Busy(SupervisorError):
     """A lock was not obtained within *waited* (REST 503); the next tick tries again."""
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final
 from supervisor.protocol.errors import TEMPORARY, Busy, Conflict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from contextlib import AbstractContextManager
     from datetime import datetime
     from pathlib import Path
@@ -143,7 +143,7 @@ class Files:
         The old version is kept under the name *keep*, if given. Conflict when the file is no longer the version *seen*; then
         nothing is written. An OSError leaves the old file as it was.
         """
-        temporary, stat = self._prepare(path, data, seen.stat if seen else None)
+        temporary, stat = self._prepare(path, (data,), seen.stat if seen else None)
         kept = None
         try:
             if seen and keep:
@@ -167,11 +167,21 @@ class Files:
 
     def create(self, path: Path, data: bytes) -> None:
         """Create the file, durably; FileExistsError when the name is taken."""
-        temporary, _ = self._prepare(path, data, None)
+        temporary, _ = self._prepare(path, (data,), None)
         try:
             self.disk.link(temporary, path)
         finally:
             self._drop(temporary)
+        self.disk.sync_folder(path.parent)
+
+    def create_from(self, path: Path, parts: Iterable[bytes]) -> None:
+        """Create a file of any size from its parts, durably and by one rename; FileExistsError when the name is taken."""
+        temporary, _ = self._prepare(path, parts, None)
+        try:
+            self.disk.rename_new(temporary, path)  # not by a link, which not every file system outside a workspace has
+        except BaseException:
+            self._drop(temporary)
+            raise
         self.disk.sync_folder(path.parent)
 
     def link(self, path: Path, second: Path) -> None:
@@ -276,22 +286,23 @@ class Files:
 
     # ── steps of a write ─────────────────────────────────────────────────────
 
-    def _prepare(self, path: Path, data: bytes, old: Stat | None) -> tuple[Path, Stat]:
+    def _prepare(self, path: Path, parts: Iterable[bytes], old: Stat | None) -> tuple[Path, Stat]:
         """Write a durable temporary file beside *path*, with the mode and owner of *old*; returns its path and properties."""
         temporary = self._temporary_name(path)
         handle = self.disk.create(temporary, FILE_MODE)
+        size = 0
         try:
             try:
                 if old is not None:
                     self.disk.own(handle, modes.S_IMODE(old.mode), old.uid, old.gid)
-                self.disk.write(handle, data)
+                for part in parts:
+                    self.disk.write(handle, part)
+                    size += len(part)
                 self.disk.sync(handle)
             finally:
                 self.disk.close(handle)
             found = self.disk.stat(temporary)
-            if found is None or found.size != len(
-                data
-            ):  # a network disk or a quota: write reported success, but bytes are missing
+            if found is None or found.size != size:  # a network disk or a quota: write reported success, but bytes are missing
                 raise OSError(errno.EIO, "it holds less than was written", str(path))
         except BaseException:
             self._drop(temporary)

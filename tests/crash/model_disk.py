@@ -163,10 +163,10 @@ class ModelDisk(Ledger):
         if own:
             self.settle_through(where, own[-1].number)
 
-    def touch(self, path: Path) -> None:
+    def touch(self, path: Path, mtime_ns: int | None = None) -> None:
         self.operation("touch", path)
         number = self.must(path)
-        self.inodes[number] = self.inodes[number]._replace(mtime_ns=self.tick())
+        self.inodes[number] = self.inodes[number]._replace(mtime_ns=self.tick() if mtime_ns is None else mtime_ns)
 
     @contextlib.contextmanager
     def lock(self, path: Path, wait_s: float) -> Iterator[None]:

@@ -24,7 +24,7 @@ from worker.providers import http_errors
 
 ROOT = Path(__file__).parents[2]
 #: The errors whose parts a person may read; those of readers are told in events, which stay English.
-PEOPLES = {"BadConfig", "BadRequest", "BadFile", "NoPermission"}
+PEOPLES = {"BadBackup", "BadConfig", "BadFile", "BadRequest", "NoPermission"}
 HAN = re.compile("[\u4e00-\u9fff]")
 BLANK_IN_CHINESE = re.compile("[\u3001-\u9fff\uff01-\uff5e] [\u3001-\u9fff\uff01-\uff5e]")
 
@@ -206,8 +206,8 @@ def counted() -> list[str]:
 
 
 #: Modules whose tables are printed as rows; and what in them is JSON alone, or the name of an option.
-COUNTING = {"status.py", "fsck.py", "service.py", "admin.py"}
-JSON_ALONE = {"new", "id", "queued"}
+COUNTING = {"status.py", "fsck.py", "service.py", "admin.py", "backup.py"}
+JSON_ALONE = {"new", "id", "queued", "locked ms"}
 
 
 @pytest.mark.parametrize("name", [name for name in counted() if name not in JSON_ALONE])

@@ -409,6 +409,12 @@ ANSWERS = {
     ),
     "fsck": ("fsck", FSCK),
     "restore": ("restore", ["restored"]),
+    "backup create": ("backup create ../一.tar", ["backup", "createdAt", "madeBy", "files", "bytes", "leftOut", "lockedMs"]),
+    "backup verify": ("backup verify ../一.tar", ["backup", "createdAt", "madeBy", "files", "bytes", "fsck"]),
+    "backup restore": (
+        "backup restore ../一.tar --into ../新的",
+        ["workspace", "backup", "createdAt", "madeBy", "files", "bytes"],
+    ),
     "inject": ("inject --query 花生过敏", ["turn", "text", "tokens", "hits"]),
     "context": ("context --query 花生过敏", ["role", "content"]),
     "search": ("search 花生过敏", HIT),

@@ -22,6 +22,7 @@ ONE_OF_EACH = {
     e.BadRequest("start", "it is after the end"): 64,
     e.NotFound("memory/2026-01-28-部署.md"): 64,
     e.BadFile("history.json", "it stops after 12 bytes"): 65,
+    e.BadBackup("/srv/memory.tar", "memory/2026-01-28-部署.md in it is not what was put in"): 65,
     e.Busy("history.json.lock", timedelta(seconds=5)): 75,
     e.Conflict("history.json"): 75,
     e.NewerFormat("memory/2026-01-28-deploy.md", 9): 78,

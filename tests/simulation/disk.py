@@ -135,9 +135,9 @@ class SimulatedDisk(ModelDisk):
         self._changed(self.handle(handle)[1].rpartition("/")[0])
         super().own(handle, mode, uid, gid)
 
-    def touch(self, path: Path) -> None:
+    def touch(self, path: Path, mtime_ns: int | None = None) -> None:
         self._changed(self.parent(path)[0])
-        super().touch(path)
+        super().touch(path, mtime_ns)
 
     def write(self, handle: int, data: bytes) -> None:
         self._changed(self.handle(handle)[1].rpartition("/")[0])

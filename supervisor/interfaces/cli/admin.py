@@ -72,7 +72,11 @@ def restore(
     now: Now = None,
     json: Json = False,
 ) -> None:
-    """Put a damaged or lost history.json together again, now; with --from, add what a copy of it has that is nowhere else."""
+    """
+    Put a damaged or lost history.json together again, now; with --from, add what a copy of it has that is nowhere else.
+
+    A backup of the whole workspace is taken back by `recalld backup restore`.
+    """
     from supervisor.archive.restore import add_missing
     from supervisor.service.round import restore_history
 

@@ -1,0 +1,94 @@
+"""The commands that copy a workspace into one file and back: backup create, verify, restore (docs/reference/cli.md)."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from supervisor.interfaces.cli.app import Folder, Json, Now  # noqa: TC001 - typer reads the annotations
+from supervisor.interfaces.cli.call import moment, opened, teller
+from supervisor.interfaces.cli.output import as_json, as_text, show, wire
+from supervisor.interfaces.locate import version
+from supervisor.protocol.clock import fixed_clock, utc_now
+from supervisor.protocol.errors import BadFile
+
+if TYPE_CHECKING:
+    from supervisor.protocol.backup_file import Contents
+
+backup = typer.Typer(
+    help="Copies of the whole workspace, each in one file. (`recalld restore` mends a damaged history.json.)",
+    rich_markup_mode=None,
+)
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="a backup, such as memory-2026-01-28.tar")]
+
+
+@backup.command("create")
+def backup_create(file: File, workspace: Folder = None, now: Now = None, json: Json = False) -> None:
+    """Write the workspace into a new file, in one consistent state, while everything runs."""
+    from supervisor.service.backup import create
+
+    # what systemd sends is an interruption like another: nothing is left of an unfinished backup
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    ws, at = opened(workspace, now)
+    made = create(ws, _absolute(file), at, version())
+    found = _described(made.file, made.contents)
+    if json or made.left_out:
+        found["leftOut"] = list(made.left_out)
+    if json:
+        found["lockedMs"] = made.locked_ms
+    _show(found, json=json)
+
+
+@backup.command("verify")
+def backup_verify(file: File, now: Now = None, json: Json = False) -> None:
+    """Unpack the file into a temporary folder and run fsck there; 65 when it is not as it was made, or fsck finds damage."""
+    from supervisor.service.backup import verify
+
+    at = moment(now)
+    contents, ledger = verify(_absolute(file), os.environ, fixed_clock(at) if at else utc_now)
+    _show({**_described(_absolute(file), contents), "fsck": wire(asdict(ledger))}, json=json)
+    if not ledger.is_sound:
+        raise typer.Exit(BadFile.exit_code)
+
+
+@backup.command("restore")
+def backup_restore(
+    file: File,
+    into: Annotated[Path, typer.Option("--into", metavar="DIR", help="a new or empty folder, which becomes a workspace")],
+    json: Json = False,
+) -> None:
+    """Unpack the file into a new or empty folder."""
+    from supervisor.service.backup import restore
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    contents = restore(_absolute(file), _absolute(into))
+    _show({"workspace": str(_absolute(into)), **_described(_absolute(file), contents)}, json=json)
+
+
+def _described(file: Path, contents: Contents) -> dict[str, Any]:
+    return {
+        "backup": str(file),
+        "createdAt": contents.created_at,
+        "madeBy": contents.made_by,
+        "files": len(contents.files),
+        "bytes": contents.size_bytes,
+    }
+
+
+def _absolute(path: Path) -> Path:
+    return path.expanduser().absolute()
+
+
+def _show(found: dict[str, Any], *, json: bool) -> None:
+    show(as_json(found) if json else as_text(found, teller()))
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to *app*."""
+    app.add_typer(backup, name="backup")

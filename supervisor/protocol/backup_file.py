@@ -1,0 +1,174 @@
+"""
+A backup: a tar of the files of a workspace, and a list of them with the digest of each (docs/reference/protocol.md, 9).
+
+The list is the last file in it, so that a backup of which the end is missing is none. What is read here was perhaps made by
+somebody else: each name is checked before anything is unpacked, and tarfile only reads, it creates no file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import stat as modes
+import tarfile
+from dataclasses import asdict, dataclass
+from typing import IO, TYPE_CHECKING, Any, Final, Self
+
+from supervisor.protocol.errors import BadBackup, NewerFormat
+from supervisor.protocol.lenient_json import parse_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from supervisor.protocol.files import FileVersion
+
+#: Of a backup, and of every file in it: a later format of any of them makes it another number.
+FORMAT: Final = 1
+#: The name of the list.
+LIST: Final = "recalld-backup.json"
+_CHUNK: Final = 1 << 20
+#: Times that a file system can hold, in nanoseconds from 1970.
+_LATEST_NS: Final = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file of a backup: its path from the workspace, size and digest, time of last change, and whether it is a program."""
+
+    path: str
+    size: int
+    sha256: str
+    mtime_ns: int
+    executable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a backup says of itself; *created_at* is a wire time, *made_by* a version of recalld."""
+
+    created_at: str
+    made_by: str
+    files: tuple[Entry, ...]
+
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of all its files."""
+        return sum(entry.size for entry in self.files)
+
+
+# ── writing ──────────────────────────────────────────────────────────────────
+
+
+def entry_of(path: str, version: FileVersion) -> Entry:
+    """Return the line of the list for this version of a file."""
+    return Entry(path, len(version.data), version.digest, version.stat.mtime_ns, bool(version.stat.mode & modes.S_IXUSR))
+
+
+def render_file(entry: Entry, data: bytes) -> bytes:
+    """Return the bytes of one file in a backup."""
+    info = tarfile.TarInfo(entry.path)
+    info.size = len(data)
+    info.mode = 0o700 if entry.executable else 0o600
+    info.mtime = entry.mtime_ns // 10**9
+    header = info.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")
+    return header + data + bytes(-len(data) % tarfile.BLOCKSIZE)
+
+
+def render_end(contents: Contents) -> bytes:
+    """Return the end of a backup: the list, and what ends a tar."""
+    head = {"recalld": FORMAT, "createdAt": contents.created_at, "madeBy": contents.made_by}
+    files = ",\n".join(json.dumps(asdict(entry)) for entry in contents.files)
+    data = f'{json.dumps(head)[:-1]}, "files": [\n{files}\n]}}\n'.encode()
+    entry = Entry(LIST, len(data), "", 0)
+    return render_file(entry, data) + bytes(2 * tarfile.BLOCKSIZE)
+
+
+# ── reading ──────────────────────────────────────────────────────────────────
+
+
+class BackupFile:
+    """An open backup, all of whose names were checked; BadBackup where it is none, NewerFormat of a newer recalld."""
+
+    def __init__(self, path: Path, file: IO[bytes]) -> None:
+        self._path = path
+        with self._reading():
+            self._tar = tarfile.open(fileobj=file, mode="r:")  # noqa: SIM115 - who has the file closes it
+            members = self._tar.getmembers()
+            self.contents = self._parse(members)
+        self._members = {member.name: member for member in members}
+        self._check(members)
+
+    @classmethod
+    @contextlib.contextmanager
+    def opened(cls, path: Path) -> Iterator[Self]:
+        """Yield the backup at *path*; an OSError where it can't be read."""
+        with open(path, "rb") as file:
+            yield cls(path, file)
+
+    def check(self) -> None:
+        """Read every file; BadBackup when one is not what was put in."""
+        for entry in self.contents.files:
+            for _ in self.read(entry):
+                pass
+
+    def read(self, entry: Entry) -> Iterator[bytes]:
+        """Yield the parts of a file; BadBackup at its end when they are not what was put in."""
+        digest = hashlib.sha256()
+        with self._reading():
+            source = self._tar.extractfile(self._members[entry.path])
+            while part := source.read(_CHUNK) if source else b"":
+                digest.update(part)
+                yield part
+        if digest.hexdigest() != entry.sha256:
+            raise BadBackup(self._path, f"{entry.path} in it is not what was put in")
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        except (tarfile.TarError, ValueError, OverflowError):  # what tarfile raises for bytes that are no tar
+            raise BadBackup(self._path, "it was not made by recalld, or a part of it is missing") from None
+
+    def _parse(self, members: Sequence[tarfile.TarInfo]) -> Contents:
+        """Return what the list says; ValueError when there is none."""
+        if not members or members[-1].name != LIST or not _is_plain(members[-1]):
+            raise ValueError
+        source = self._tar.extractfile(members[-1])
+        raw = parse_json(source.read() if source else b"")
+        try:
+            if raw["recalld"] > FORMAT:
+                raise NewerFormat(self._path, int(raw["recalld"]))
+            return Contents(str(raw["createdAt"]), str(raw["madeBy"]), tuple(map(_entry, raw["files"])))
+        except (KeyError, TypeError) as error:
+            raise ValueError from error
+
+    def _check(self, members: Sequence[tarfile.TarInfo]) -> None:
+        """Raise BadBackup unless the files are those of the list, each once, regular and inside the folder."""
+        for member in members:
+            if not _is_plain(member):
+                raise BadBackup(self._path, f"{member.name} in it is a link, a folder or a device")
+            if member.name.startswith("/") or not {"", ".", ".."}.isdisjoint(member.name.split("/")):
+                raise BadBackup(self._path, f"{member.name} in it leads out of the folder")
+        listed = {entry.path: entry.size for entry in self.contents.files} | {LIST: members[-1].size}
+        there = {member.name: member.size for member in members}
+        folders = {name[:n] for name in there for n, letter in enumerate(name) if letter == "/"}
+        if (
+            len(members) != len(there)
+            or len(self.contents.files) + 1 != len(listed)
+            or listed != there
+            or folders & there.keys()
+        ):
+            raise BadBackup(self._path, "its files are not those of its list")
+
+
+def _is_plain(member: tarfile.TarInfo) -> bool:
+    return member.type in (tarfile.REGTYPE, tarfile.AREGTYPE) and not member.issparse()
+
+
+def _entry(raw: dict[str, Any]) -> Entry:
+    entry = Entry(**raw)
+    if not (isinstance(entry.path, str) and isinstance(entry.size, int) and abs(entry.mtime_ns) < _LATEST_NS):
+        raise TypeError
+    return entry

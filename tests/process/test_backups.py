@@ -1,0 +1,100 @@
+"""A share of the backups that are taken while everything writes; all of them: python -m tests.process.backups. And the commands."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+
+from supervisor.protocol.disk import RealDisk
+from tests.process.command import Command, ended, until
+from tests.process.test_storm import ROOT, stormed
+from tests.test_examples import Shell
+
+pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
+
+
+@pytest.fixture
+def recalld(tmp_path: Path) -> Command:
+    made = Command(tmp_path / "工作区", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
+    assert made("init").code == 0
+    assert made("append", "--role", "user", "--text", "我对花生过敏").code == 0
+    return made
+
+
+def test_backups_taken_while_everything_writes_hold_what_was_acknowledged():
+    said = stormed("backups", "--backups", "3", "--seed", "3")
+    assert re.search(r"^3 backups, [1-9][0-9]* acknowledged .* 0 violations", said, re.MULTILINE), said
+
+
+def test_backup_commands_answer_in_one_sentence(recalld, tmp_path):
+    file = str(tmp_path / "一.tar")
+    assert recalld("backup", "create", file).out.splitlines()[0] == f"backup      {file}"
+    (tmp_path / "坏.tar").write_bytes(b"x")
+    never_made = "it was not made by recalld, or a part of it is missing; nothing was unpacked, use another one."
+    refused = {
+        ("create", file): (64, f"FILE: {file} exists, and no backup replaces a file; choose another name."),
+        ("verify", str(tmp_path / "没有")): (64, f"FILE: {tmp_path}/没有 is not a file; check the path."),
+        ("restore", file, "--into", str(tmp_path)): (64, f"--into: {tmp_path} is not an empty folder; name a new one."),
+        ("verify", str(tmp_path / "坏.tar")): (65, f"{tmp_path}/坏.tar is no sound backup: {never_made}"),
+    }
+    for words, (code, said) in refused.items():
+        done = recalld("backup", *words)
+        assert (done.code, done.out) == (code, "")
+        assert done.err == f"recalld: {said}\n"
+        chinese = recalld("backup", *words, RECALLD_LANGUAGE="zh").err
+        assert not re.search("[a-z]{3,} [a-z]{2,} [a-z]{3,}", chinese), chinese
+        assert chinese.endswith("。\n")
+
+
+def test_backup_create_leaves_nothing_when_it_is_terminated(recalld, tmp_path):
+    place = tmp_path / "备份"
+    place.mkdir()
+    with RealDisk().lock(recalld.root / "history.json.lock", 10):
+        process = recalld.start("-w", str(recalld.root), "backup", "create", str(place / "一.tar"))
+        until(lambda: _catches(process.pid, signal.SIGTERM), process)
+        process.terminate()
+        done = ended(process)
+    assert (done.code, done.out, list(place.iterdir())) == (130, "", [])
+    assert "Traceback" not in done.err
+
+
+def _catches(process: int, number: int) -> bool:
+    """Whether the process has a handler of its own for the signal."""
+    status = Path(f"/proc/{process}/status").read_text()
+    return bool(int(status.partition("SigCgt:")[2].split()[0], 16) >> (number - 1) & 1)
+
+
+def test_restored_backup_answers_as_the_workspace_did(recalld, tmp_path):
+    made = json.loads(recalld("backup", "create", str(tmp_path / "一.tar"), "--json").out)
+    assert [*made] == ["backup", "createdAt", "madeBy", "files", "bytes", "leftOut", "lockedMs"]
+    assert recalld("backup", "restore", made["backup"], "--into", str(tmp_path / "新的")).code == 0
+    there = Command(tmp_path / "新的")
+    assert there("search", "花生", "--json").out == recalld("search", "花生", "--json").out
+    found = json.loads(there("backup", "verify", made["backup"], "--json").out)
+    assert (found["fsck"]["seen"], found["fsck"]["lost"]) == (1, [])
+
+
+@pytest.mark.parametrize("ending", ["", ".zh-CN"], ids=["en", "zh"])
+@pytest.mark.parametrize("tool", ["restic", "git"])
+def test_how_to_commands_of_other_tools_keep_the_memory(recalld, tmp_path, tool, ending):
+    """The `sh` blocks of the page, which test_examples.py does not run: these tools need not be installed."""
+    if not shutil.which(tool):
+        pytest.skip(f"{tool} is not installed")
+    page = (ROOT / f"docs/how-to/back-up-your-memory{ending}.md").read_text(encoding="utf-8")
+    (block,) = (text for text in re.findall(r"^```sh\n(.*?)^```$", page, re.DOTALL | re.MULTILINE) if f"\n{tool} init" in text)
+    assert recalld("run", "--until-settled").code == 0
+    shell = Shell(tmp_path, ending)
+    recalld.root.rename(tmp_path / "memory")
+    for name in ("AUTHOR", "COMMITTER"):
+        shell.environ |= {f"GIT_{name}_NAME": "我", f"GIT_{name}_EMAIL": "me@localhost"}
+    said = shell.run("bash", "-euo", "pipefail", "-c", block)
+    if tool == "git":
+        tracked = shell.run("git", "-c", "core.quotepath=off", "-C", "memory", "ls-files")
+        assert re.fullmatch(r"\.gitignore\nmemory/\S+\.md\nrecalld\.toml\n", tracked), said
+    else:
+        assert "我对花生过敏" in shell.run("recalld", "-w", "memory-from-restic", "search", "花生"), said
