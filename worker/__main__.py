@@ -12,6 +12,7 @@ import json
 import os
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -30,10 +31,10 @@ from supervisor.protocol.queue import TaskQueue
 from supervisor.text.printable import printable, printable_json
 from worker.loop import Worker
 from worker.prompts import load_templates
-from worker.providers import Model, ProviderError, choose
+from worker.providers import ListingModel, Model, ProviderError, choose
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from supervisor.protocol.clock import Clock
     from supervisor.protocol.config import Config
@@ -49,20 +50,21 @@ def main() -> int:
     parser.add_argument("-w", "--workspace", type=Path, required=True)
     parser.add_argument("--idle", type=float, help="leave after so many seconds without work")
     parser.add_argument("--ask", action="store_true", help="ask the model one question, say what came, and leave")
+    parser.add_argument("--list", action="store_true", help="ask the server which models it has, say what came, and leave")
     parser.add_argument("--json", action="store_true", help="machine-readable output, an object a line")
     options = parser.parse_args()
 
-    def render(fields: dict[str, str]) -> str:
+    def render(fields: Mapping[str, object]) -> str:
         if options.json:
             return printable_json(json.dumps(fields, ensure_ascii=False))
-        return printable(" ".join(fields.values()))
+        return printable(" ".join(map(str, fields.values())))
 
     def lost(lines: int) -> str:
         return render({"error": f"{lines} lines could not be printed"})
 
     try:
         with line_printer(sys.stdout, lost) as print_line:
-            run = ask if options.ask else work
+            run = ask if options.ask else list_models if options.list else work
             run(options.workspace.resolve(), options.idle, lambda fields: print_line(render(fields)))
     except (SupervisorError, OSError) as error:
         refused = as_supervisor_error(error, "the worker", options.workspace)
@@ -72,9 +74,10 @@ def main() -> int:
     return 0
 
 
-def work(root: Path, idle_s: float | None, report: Callable[[dict[str, str]], None]) -> None:
+def work(root: Path, idle_s: float | None, report: Callable[[Mapping[str, object]], None]) -> None:
     """Do the tasks of the workspace at *root* until there was none for *idle_s* seconds; *report* gets each result."""
     files, paths, config, clock = _open(root)
+    files.make_folder(paths.state)
     TaskQueue(files, paths).prepare()
     provider = choose(config, os.environ)
     if isinstance(provider, Model):
@@ -82,16 +85,14 @@ def work(root: Path, idle_s: float | None, report: Callable[[dict[str, str]], No
     Worker(files, paths, config, provider, clock).run(config.worker.idle.total_seconds() if idle_s is None else idle_s, report)
 
 
-def ask(root: Path, _idle_s: float | None, report: Callable[[dict[str, str]], None]) -> None:
+def ask(root: Path, _idle_s: float | None, report: Callable[[Mapping[str, object]], None]) -> None:
     """
     Ask the configured model one small question; *report* gets its answer or its error, the model, and the seconds it took.
 
     The call counts as one of the day's, which may be used up. BadConfig where no model is configured.
     """
     files, paths, config, clock = _open(root)
-    provider = choose(config, os.environ)
-    if not isinstance(provider, Model):
-        raise BadConfig("llm.model", "no model is configured, so summaries are extracts; give llm.base_url and llm.model")
+    provider = _model(config)
     CallLog(files, paths, config.archive.zone).begin(clock(), None)
     began = time.monotonic()
     try:
@@ -99,6 +100,28 @@ def ask(root: Path, _idle_s: float | None, report: Callable[[dict[str, str]], No
     except ProviderError as error:
         said = {"error": error.why}
     report({"model": provider.model, "seconds": f"{time.monotonic() - began:.1f}", **said})
+
+
+def list_models(root: Path, _idle_s: float | None, report: Callable[[Mapping[str, object]], None]) -> None:
+    """
+    Ask the server of the configured model for its list, which costs nothing; *report* gets what it says, or the error.
+
+    Nothing is written. BadConfig where no model is configured.
+    """
+    _, _, config, _ = _open(root)
+    provider = _model(config)
+    try:
+        found: Mapping[str, object] = asdict(provider.listed())
+    except ProviderError as error:
+        found = {"error": error.why}
+    report({"model": provider.model, **found})
+
+
+def _model(config: Config) -> ListingModel:
+    provider = choose(config, os.environ)
+    if not isinstance(provider, ListingModel):
+        raise BadConfig("llm.model", "no model is configured, so summaries are extracts; give llm.base_url and llm.model")
+    return provider
 
 
 def _nothing() -> None:
@@ -118,7 +141,6 @@ def _open(root: Path) -> tuple[Files, WorkspacePaths, Config, Clock]:
     check_filesystem(paths, allow_network_fs=config.care.allow_network_fs)
     now = os.environ.get("RECALLD_NOW")
     clock = clock_from(from_wire(now)) if now else utc_now
-    files.make_folder(paths.state)
     return files, paths, config, clock
 
 

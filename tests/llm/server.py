@@ -127,6 +127,8 @@ class Server(ThreadingHTTPServer):
     def __init__(self, port: int = 0) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
         self.script: Script = lambda _number, _prompt: Act()
+        #: The answer to the question which models there are.
+        self.models = Act(body=json.dumps({"object": "list", "data": [{"id": "qwen-test", "object": "model"}]}).encode())
         self.seen = Seen()
         self.guard = threading.Lock()
         self.ended = threading.Event()
@@ -178,6 +180,9 @@ class _Handler(BaseHTTPRequestHandler):
         finally:
             with self.server.guard:
                 seen.at_once -= 1
+
+    def do_GET(self) -> None:
+        self._act(self.server.models, {})
 
     def _act(self, act: Act, body: dict[str, Any]) -> None:
         self._rest(act.wait_s)

@@ -53,6 +53,24 @@ class Model(Provider, Protocol):
         ...
 
 
+@runtime_checkable
+class ListingModel(Model, Protocol):
+    """A model whose server says which models it has."""
+
+    def listed(self) -> Listed:
+        """Return what the server says of this model, without a completion; ProviderError when it says nothing."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Whether a server has the model, some of those that it has, and its window in tokens; None where it is not told."""
+
+    known: bool | None
+    models: tuple[str, ...]
+    window: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """The cost: the *calls* are requests that were sent, the tokens are the server's figures, else estimated."""

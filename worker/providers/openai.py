@@ -22,7 +22,7 @@ import openai
 from supervisor.protocol.llm import NO_KEY, find_key, is_local, model_of, without_credentials
 from supervisor.text.llm_output import without_thinking
 from supervisor.text.token_count import estimate_tokens
-from worker.providers import Cancelled, Completion, NoCall, ProviderError, Usage, http_errors
+from worker.providers import Cancelled, Completion, Listed, NoCall, ProviderError, Usage, http_errors
 
 if TYPE_CHECKING:
     import ssl
@@ -43,6 +43,11 @@ MOST_BYTES: Final = 16_000_000
 MOST_EVENT_BYTES: Final = 256_000
 _EVENT_END: Final = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 _LONGEST_END: Final = 4
+#: Seconds to wait for the list of models, and how many of it are told.
+LIST_S: Final = 10.0
+_SHOWN_MODELS: Final = 5
+#: The fields of a listed model with its window: LM Studio, vLLM, llama.cpp, OpenRouter, Mistral; what is loaded comes first.
+_WINDOWS: Final = ("loaded_context_length", "max_model_len", "n_ctx", "n_ctx_train", "context_length", "max_context_length")
 #: The most characters of an answer, with thinking, more than fit into any context; an answer that does not end is cut off.
 _MAX_CHARS: Final = 400_000
 
@@ -146,6 +151,19 @@ class OpenAi:
     ) -> Completion:
         """Return what the model wrote (`Model.complete`)."""
         return asyncio.run(self._complete(prompt, max_tokens, calling, cancelled))
+
+    def listed(self) -> Listed:
+        """Return what the server's list says of the model (`ListingModel.listed`)."""
+        return asyncio.run(self._listed())
+
+    async def _listed(self) -> Listed:
+        try:
+            async with asyncio.timeout(min(LIST_S, self.timeout_s)), self._client(MOST_BYTES) as client:
+                return _listed(self.model, await client.get("/models", cast_to=object))
+        except openai.NotFoundError:
+            return Listed(None, (), None)  # a server that has no list
+        except Exception as error:  # noqa: BLE001 - whatever the client raises, it is told as that of a completion
+            raise self._error(error, Answer("", self.cjk_weight), Usage()) from None
 
     async def _complete(
         self, prompt: str, max_tokens: int, calling: Callable[[], None], cancelled: Callable[[], bool]
@@ -261,6 +279,30 @@ class OpenAi:
             overflow=problem.overflow,
             retry_after_s=http_errors.retry_after(headers),
         )
+
+
+def _listed(model: str, answer: Any) -> Listed:
+    """
+    Return what a list of models says of *model*; ValueError when it is no such list.
+
+    A dated or ":latest" name counts as the model's. llama.cpp answers whatever the model is called.
+    """
+    entries = answer.get("data") if isinstance(answer, dict) else None
+    if not isinstance(entries, list) or not all(isinstance(one, dict) and isinstance(one.get("id"), str) for one in entries):
+        raise ValueError("no list of models")
+    same = re.compile(rf"(?:models/)?{re.escape(model)}(?::latest|-\d{{8}}|-\d{{4}}-\d\d-\d\d)?")
+    found = [one for one in entries if same.fullmatch(one["id"])]
+    if not found and len(entries) == 1 and entries[0].get("owned_by") == "llamacpp":
+        found = entries
+    windows = [_window(one) for one in found]
+    return Listed(bool(found), tuple(one["id"] for one in entries[:_SHOWN_MODELS]), next(filter(None, windows), None))
+
+
+def _window(entry: dict[str, Any]) -> int | None:
+    """Return the window of a model by its entry in the list, None where no field tells it."""
+    meta = entry.get("meta")
+    fields = {**entry, **(meta if isinstance(meta, dict) else {})}
+    return next((n for name in _WINDOWS if isinstance(n := fields.get(name), int) and n > 0), None)
 
 
 def _words(error: openai.APIError) -> str:
