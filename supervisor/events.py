@@ -150,7 +150,7 @@ class EventLog:
 
     def _is_logged(self, event: Mapping[str, object], cleared: str) -> bool:
         """Return whether the newest such event in the log is this one, not cleared, and no process began afresh since."""
-        for name, logged in _newest_first(self._path, _TAIL_BYTES):
+        for name, _, logged in _newest_first(self._path, _TAIL_BYTES):
             if name == event["event"]:
                 return {"event": name, **logged} == event
             if name == cleared or name in _FRESH:
@@ -234,7 +234,7 @@ def lasting_states(path: Path, clearing: Mapping[str, str]) -> dict[str, dict[st
     """
     found: dict[str, dict[str, Any]] = {}
     over: set[str] = set()
-    for name, fields in _newest_first(path, _STATES_BYTES):
+    for name, _, fields in _newest_first(path, _STATES_BYTES):
         if name in _FRESH:
             break
         over.add(name)
@@ -243,8 +243,13 @@ def lasting_states(path: Path, clearing: Mapping[str, str]) -> dict[str, dict[st
     return found
 
 
-def _newest_first(path: Path, most_bytes: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the events at the end of the log, each with its fields except the time; skip lines that are cut off or not ours."""
+def newest_time(path: Path, name: str = "") -> str:
+    """Return when the last event of that *name*, or of any, was written to the log at *path*, as it stands there; else ""."""
+    return next((at for event, at, _ in _newest_first(path, _STATES_BYTES) if name in ("", event)), "")
+
+
+def _newest_first(path: Path, most_bytes: int) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield the events at the end of the log, each with its time and fields; skip lines that are cut off or not ours."""
     try:
         with open(open_regular(path, os.O_RDONLY), "rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - most_bytes))
@@ -255,10 +260,10 @@ def _newest_first(path: Path, most_bytes: int) -> Iterator[tuple[str, dict[str, 
         try:
             fields = json.loads(line)
             name = str(fields.pop("event"))
-            fields.pop("ts")
+            at = str(fields.pop("ts"))
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             continue
-        yield name, fields
+        yield name, at, fields
 
 
 def _add_line(handle: int, line: bytes) -> None:

@@ -44,12 +44,17 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """The last commit: searched files, their passages, bytes on disk, and the number of files that differ from it by now."""
+    """
+    The last commit: searched files, their passages, bytes on disk, and the number of files that differ from it by now.
+
+    *damage* says why it can't be read, and is "" if it can, or if there is none.
+    """
 
     files: int
     units: int
     size_bytes: int
     differing: int
+    damage: str = ""
 
 
 def commit(

@@ -110,8 +110,12 @@ class Index:
         return {path: record for path, record in self._view.manifest.files.items() if not record.excluded}
 
     def inventory(self) -> Inventory:
-        """Return the size of the last commit (zeros if it is damaged), and how many files differ from it."""
-        view = self._opened_quietly()
+        """Return the size of the last commit (zeros if it is damaged), how many files differ from it, and its damage."""
+        view, damage = None, ""
+        try:
+            view = self._opened()
+        except BadFile as error:
+            self._damaged, damage = None, error.why  # the next search or update raises the error
         known = view.manifest if view else Manifest()
         stats = self._files.disk.stats(self._folder).values() if view else ()
         return Inventory(
@@ -119,6 +123,7 @@ class Index:
             units=sum(group.units for group in known.groups.values()),
             size_bytes=sum(stat.size for stat in stats),
             differing=differing_files(known.files, self._scan(known).files),
+            damage=damage,
         )
 
     # ── updating ─────────────────────────────────────────────────────────────

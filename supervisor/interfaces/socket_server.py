@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from supervisor.interfaces.locate import MAX_REQUEST, PROTOCOL
+from supervisor.interfaces.locate import MAX_REQUEST, PROTOCOL, socket_path
 from supervisor.protocol.clock import within
 from supervisor.protocol.errors import InternalError
 
@@ -37,6 +37,8 @@ _READ_S: Final = 0.1
 _MAX_PATH: Final = 100
 #: Seconds until a client must have taken the answer.
 _SEND_S: Final = 2.0
+#: Seconds that `is_mute` waits: a supervisor that is stopped or hangs takes no request.
+_RESPOND_S: Final = 2.0
 #: Seconds until a connection that could not be accepted is tried again, and seconds to wait for the thread at the end.
 _RETRY_S: Final = 0.1
 _JOIN_S: Final = 1.0
@@ -91,6 +93,24 @@ def read_request(line: socket.socket) -> bytes:
                 break
             data += more
     return bytes(data)
+
+
+def is_mute(root: str) -> bool:
+    """Return whether a supervisor has the socket of the workspace and takes no request; it is asked for nothing."""
+    path = socket_path(root)
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+            line.settimeout(_RESPOND_S)
+            line.connect(path)
+            line.sendall(b'{"version": 0}\n')  # a request of no version is read, and the connection closed
+            line.recv(1)
+    except TimeoutError:
+        return True
+    except (
+        OSError
+    ):  # there is no socket, or nobody listens: what holds the lock may be `run --until-settled` or `fsck --repair`
+        return False
+    return False
 
 
 def parse_request(data: bytes) -> Request | None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from supervisor.workspace import Workspace
 
 #: How long a message may wait where no supervisor runs: a daily `run --until-settled` is a way to use recalld too.
-_LONGEST_WAIT: Final = timedelta(days=1)
+LONGEST_WAIT: Final = timedelta(days=1)
 #: The states of a running supervisor that are trouble, the worst first, each with the event that ends it.
 _LASTING: Final = {
     "config_refused": "config_taken",
@@ -39,7 +39,7 @@ _LASTING: Final = {
     "backend_failed": "backend_back",
 }
 #: Why a group's task failed, by the reason of its result.
-_REASONS: Final = {
+REASONS: Final = {
     "timeout": "the model did not answer in time",
     "empty": "the model's answer was empty",
     "refused": "the model refused, or its answer was no summary",
@@ -52,12 +52,12 @@ _REASONS: Final = {
 
 def verdict(ws: Workspace, now: datetime) -> tuple[list[str], bool]:
     """Return the first lines of `status`, and whether all is well."""
-    troubles = list(_troubles(ws, now))
-    return [*(troubles or _all_is_well(ws)), *_advice(ws)], not troubles
+    found = list(troubles(ws, now))
+    return [*(found or _all_is_well(ws)), *_advice(ws)], not found
 
 
 def _all_is_well(ws: Workspace) -> list[str]:
-    if _is_running(ws):
+    if is_running(ws):
         return ["all is well; the supervisor runs."]
     return ["all is well; no supervisor runs, `recalld run` starts one."]
 
@@ -76,7 +76,7 @@ def _uses_chinese(ws: Workspace) -> bool:
     return any(isinstance(entry, Message) and language_of(entry.text) == "zh" for entry in history)
 
 
-def _troubles(ws: Workspace, now: datetime) -> Iterator[str]:
+def troubles(ws: Workspace, now: datetime) -> Iterator[str]:
     """Yield a sentence for each trouble, the worst first."""
     ws.journal.refresh()
     if ws.files.disk.is_read_only(ws.paths.root):
@@ -88,12 +88,12 @@ def _troubles(ws: Workspace, now: datetime) -> Iterator[str]:
         waiting = unwritten(history, ws.journal)
     except BadFile as error:
         yield f"history.json can't be read: {error.why}; `recalld restore` puts it together again."
-    is_running = _is_running(ws)
+    has_supervisor = is_running(ws)
     oldest = min((one.created_at for one in waiting if one.created_at), default=now)
-    if not is_running and now - oldest > _LONGEST_WAIT:
-        since = _local_time(ws, oldest)
+    if not has_supervisor and now - oldest > LONGEST_WAIT:
+        since = local_time(ws, oldest)
         yield f"messages wait to be written since {since}, and no supervisor runs; start one with `recalld run`."
-    if is_running:
+    if has_supervisor:
         states = lasting_states(ws.paths.log, _LASTING)
         for event in (event for event in _LASTING if event in states):
             yield from _of_the_supervisor(event, str(states[event].get("why", "")))
@@ -136,11 +136,11 @@ def _of_the_model(ws: Workspace, now: datetime) -> Iterator[str]:
             yield f"no model writes summaries: {error.why}; `recalld model test` asks it then."
     provider = configured_state(ws.task_queue, ws.endpoint)
     if not ws.extracting and provider.next_at and provider.next_at > now:
-        until = _local_time(ws, provider.next_at)
+        until = local_time(ws, provider.next_at)
         yield f"no model writes summaries until {until}: {provider.reason}; `recalld model test` asks it now."
     failing = {g: f for g, f in ws.failures().items() if f.attempts >= ws.config.archive.max_attempts}
     for group, failure in sorted(failing.items(), reverse=True)[:1]:
-        label, why = group.partition("-")[2], _REASONS.get(failure.reason, failure.reason)
+        label, why = group.partition("-")[2], REASONS.get(failure.reason, failure.reason)
         yield f"the summary of {label} fails again and again: {why}; `recalld summary redo {label}` tries once more."
 
 
@@ -156,9 +156,11 @@ def _of_the_supervisor(event: str, why: str) -> Iterator[str]:
     yield from (f"{sentence.rstrip('.')}." for sentence in why.split(".; ") if sentence)
 
 
-def _local_time(ws: Workspace, time: datetime) -> str:
+def local_time(ws: Workspace, time: datetime) -> str:
+    """Return the time as people read it, in the time zone of the workspace."""
     return f"{local(time, ws.zone):%Y-%m-%d %H:%M}"
 
 
-def _is_running(ws: Workspace) -> bool:
+def is_running(ws: Workspace) -> bool:
+    """Return whether a supervisor runs in the workspace."""
     return ws.files.disk.is_locked(ws.paths.supervisor_lock)

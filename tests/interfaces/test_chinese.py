@@ -19,7 +19,7 @@ from supervisor.protocol.clock import why_no_instant, why_not_said_at
 from supervisor.protocol.config import Config, load
 from supervisor.protocol.message import InvalidEntry, read_message
 from supervisor.protocol.settings import keys
-from supervisor.service import troubles
+from supervisor.service import doctor, machine, troubles
 from worker.providers import http_errors
 
 ROOT = Path(__file__).parents[2]
@@ -176,7 +176,7 @@ def test_in_chinese_knows_every_sentence_of_an_error(kind):
 
 def said_by_status() -> list[str]:
     """Every first line of `status`, and why a model was not asked or a summary failed."""
-    found = [*troubles._REASONS.values(), *(row.error.why for row in http_errors.TABLE)]
+    found = [*troubles.REASONS.values(), *(row.error.why for row in http_errors.TABLE)]
     found += [error.why for error in vars(http_errors).values() if isinstance(error, http_errors.ServerError)]
     for node in ast.walk(ast.parse(Path(troubles.__file__).read_text(encoding="utf-8"))):
         said = [node.value] if isinstance(node, ast.Yield) else node.elts if isinstance(node, ast.List) else []
@@ -190,6 +190,32 @@ def test_in_chinese_knows_every_line_of_trouble(said):
     is_clause = not said.endswith(".")
     chinese = in_chinese(f"no answer came: {said}." if is_clause else said)
     assert HAN.search(chinese.rpartition("：")[2] if is_clause else chinese), said
+
+
+def said_by_doctor() -> list[str]:
+    """Every sentence of `doctor`: what is odd, what is bad, what is good."""
+    found = [f"{good}." for _, good, _ in doctor._CHECKS]
+    for module in (doctor, machine):
+        for node in ast.walk(ast.parse(Path(module.__file__).read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"bad", "odd", "found_to_be"}:
+                found += templates(node.args[0])
+            if isinstance(node, ast.Return) and node.value:
+                found += [text for text in templates(node.value) if text.endswith(".")]
+    return sorted(text for text in found if " " in text)
+
+
+@pytest.mark.parametrize("said", said_by_doctor())
+def test_in_chinese_knows_every_finding_of_doctor(said):
+    said = re.sub("‹[0-9]+›", "7", said)  # a name that stands twice is the same one
+    chinese = in_chinese(said)
+    assert HAN.search(chinese), said
+    assert not re.search(r"[a-z]{3,} [a-z]{2,} [a-z]{2,}", re.sub("`.+?`", "", chinese)), chinese
+    assert not BLANK_IN_CHINESE.search(chinese)
+
+
+@pytest.mark.parametrize("name", ["good", "odd", "bad", "socket", *(name for name, _, _ in doctor._CHECKS)])
+def test_in_chinese_knows_every_check_of_doctor(name):
+    assert HAN.search(in_chinese(name))
 
 
 def counted() -> list[str]:
@@ -207,7 +233,7 @@ def counted() -> list[str]:
 
 #: Modules whose tables are printed as rows; and what in them is JSON alone, or the name of an option.
 COUNTING = {"status.py", "fsck.py", "service.py", "admin.py", "backup.py"}
-JSON_ALONE = {"new", "id", "queued", "locked ms"}
+JSON_ALONE = {"new", "id", "queued", "locked ms", "checks", "mend"}
 
 
 @pytest.mark.parametrize("name", [name for name in counted() if name not in JSON_ALONE])

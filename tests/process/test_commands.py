@@ -408,6 +408,7 @@ ANSWERS = {
         ["at", "today", "due", "nextRun", "unwritten", "dated", "providerPausedUntil", "providerPausedBecause", "summaries"],
     ),
     "fsck": ("fsck", FSCK),
+    "doctor": ("doctor", ["good", "odd", "bad", "checks"]),
     "restore": ("restore", ["restored"]),
     "backup create": ("backup create ../一.tar", ["backup", "createdAt", "madeBy", "files", "bytes", "leftOut", "lockedMs"]),
     "backup verify": ("backup verify ../一.tar", ["backup", "createdAt", "madeBy", "files", "bytes", "fsck"]),

@@ -1,7 +1,8 @@
-"""The commands that check and repair a workspace: status, plan, fsck, restore (docs/reference/cli.md)."""
+"""The commands that check and repair a workspace: status, plan, doctor, fsck, restore (docs/reference/cli.md)."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict
 from pathlib import Path  # noqa: TC003 - typer reads the annotations
 from typing import Annotated
@@ -9,9 +10,9 @@ from typing import Annotated
 import typer
 
 from supervisor.interfaces.cli.app import Folder, Json, Now  # noqa: TC001 - typer reads the annotations
-from supervisor.interfaces.cli.call import opened, teller
+from supervisor.interfaces.cli.call import OPENED, moment, opened, root_of, teller
 from supervisor.interfaces.cli.output import as_json, as_text, in_local_times, show, wire
-from supervisor.protocol.errors import BadFile
+from supervisor.protocol.errors import BadFile, BadRequest
 
 
 def status(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
@@ -66,6 +67,41 @@ def fsck(
         raise typer.Exit(BadFile.exit_code)
 
 
+def doctor(
+    verbose: Annotated[bool, typer.Option("--verbose", help="what is good, too")] = False,
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
+    """Check the workspace and the machine, and change nothing; 65 when something is bad."""
+    from supervisor.interfaces.socket_server import is_mute
+    from supervisor.protocol.clock import utc_now
+    from supervisor.service.doctor import examine, opened_anyway
+
+    root = root_of(workspace)
+    if not root.is_dir():
+        raise BadRequest("--workspace", f"{root} is not there; make it with `recalld init -w {root}`")
+    at = moment(now) or utc_now()
+    ws, refused = opened_anyway(root, os.environ, at)
+    OPENED.set(ws)  # it tells the language
+    findings = examine(ws, refused, os.environ, at, lambda: is_mute(str(root)))
+    count = {state: sum(finding.state == state for finding in findings) for state in ("good", "odd", "bad")}
+    if json:
+        show(as_json({**count, "checks": [{**asdict(finding), "mend": finding.mend} for finding in findings]}))
+    else:
+        tell = teller()
+        shown = [finding for finding in findings if verbose or finding.state != "good"]
+        show("\n".join([*(f"{tell(one.state)}  {tell(one.check)}  {tell(one.why)}" for one in shown), tell(_total(count))]))
+    if count["bad"]:
+        raise typer.Exit(BadFile.exit_code)
+
+
+def _total(count: dict[str, int]) -> str:
+    if count["odd"] or count["bad"]:
+        return f"{sum(count.values())} checks: {count['bad']} bad, {count['odd']} odd."
+    return f"{count['good']} checks, all well."
+
+
 def restore(
     source: Annotated[Path | None, typer.Option("--from", help="a copy of history.json, damaged or not")] = None,
     workspace: Folder = None,
@@ -97,5 +133,5 @@ def restore(
 
 def register(app: typer.Typer) -> None:
     """Add the commands to *app*."""
-    for command in (status, plan, fsck, restore):
+    for command in (status, plan, doctor, fsck, restore):
         app.command()(command)

@@ -1,0 +1,494 @@
+"""`recalld doctor`: a table of broken set-ups, made for real; what is broken is found, nothing else, and nothing is changed."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.llm.server import ACTS, Act, Server
+from tests.process.command import Command, ended
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
+
+NOW = "2026-01-31T10:00:00+08:00"
+HERE = {"RECALLD_NOW": NOW, "TZ": "Asia/Shanghai", "LC_ALL": "C.UTF-8"}
+NOBODY = 65534
+KEY = "sk-test-4f9a8b7c6d5e4f3a"
+
+
+@dataclass
+class Broken:
+    """A workspace that a set-up breaks, the variables that doctor gets, and what ends with the test."""
+
+    recalld: Command
+    server: Server
+    ending: contextlib.ExitStack
+    environ: dict[str, str] = field(default_factory=dict)
+    before: tuple[str, ...] = ()  # the program that starts doctor
+
+    @property
+    def root(self) -> Path:
+        return self.recalld.root
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.root / name
+        path.parent.mkdir(exist_ok=True, mode=0o700)
+        path.write_text(text, encoding="utf-8")
+        path.chmod(0o600)
+        return path
+
+    def answer(self, models: object, **act: Any) -> None:
+        """Have a model configured, whose server answers so to the question which models there are."""
+        body = None if models is None else json.dumps({"object": "list", "data": models}).encode()
+        self.server.models = Act(body=body, **act)
+        self.ask()
+
+    def ask(self) -> None:
+        self.environ |= {"RECALLD_LLM_BASE_URL": self.server.url, "RECALLD_LLM_MODEL": "qwen-test", "OPENAI_API_KEY": KEY}
+
+    def supervised(self) -> subprocess.Popen[str]:
+        return self.ending.enter_context(self.recalld.supervised())
+
+    def stopped(self) -> None:
+        """Have a supervisor that hangs."""
+        process = self.supervised()
+        process.send_signal(signal.SIGSTOP)
+        self.ending.callback(process.send_signal, signal.SIGCONT)
+
+    def on_disk(self, options: str) -> None:
+        """Have the workspace on a disk of its own."""
+        needs_root()
+        kept = self.root.with_name("kept")
+        self.root.rename(kept)
+        self.root.mkdir()
+        if subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", f"mode=700,{options}", "recalld-doctor", self.root], check=False
+        ).returncode:
+            pytest.skip("no file system can be mounted here")
+        self.ending.callback(subprocess.run, ["umount", self.root], check=True)
+        shutil.copytree(kept, self.root, dirs_exist_ok=True)
+
+    def program(self, name: str, metadata: str, package: str = "") -> None:
+        """Have another program installed beside recalld."""
+        folder = self.root.parent / "site-packages"
+        info = folder / f"{name}-9.9.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 9.9\n{metadata}", encoding="utf-8")
+        (info / "top_level.txt").write_text(f"{package}\n", encoding="utf-8")
+        self.environ["PYTHONPATH"] = str(folder)
+
+
+def needs_root() -> None:
+    if os.geteuid():
+        pytest.skip("only root can do this")
+
+
+@pytest.fixture(scope="module")
+def talk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A memory of two days, one of them summarised."""
+    made = Command(tmp_path_factory.mktemp("talk") / "工作区", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai", **HERE)
+    lines = [
+        {"role": "user", "text": "我对花生过敏，点外卖要备注。", "createdAt": "2026-01-20T10:00:00+08:00"},
+        {"role": "assistant", "text": "记住了，花生过敏。", "createdAt": "2026-01-20T10:00:05+08:00"},
+        {"role": "user", "text": "备份脚本上传失败，the port is 8443", "createdAt": "2026-01-29T10:00:00+08:00"},
+    ]
+    assert made("init").code == 0
+    assert made("append", "--jsonl", stdin="\n".join(map(json.dumps, lines))).code == 0
+    assert made("run", "--until-settled").code == 0
+    assert made("search", "花生").code == 0
+    return made.root
+
+
+@pytest.fixture
+def broken(talk: Path, tmp_path: Path) -> Iterator[Broken]:
+    shutil.copytree(talk, tmp_path / "工作区")
+    with contextlib.ExitStack() as ending, Server() as server:
+        yield Broken(Command(tmp_path / "工作区", **HERE), server, ending)
+
+
+def examined(broken: Broken, *words: str, **environ: str) -> tuple[int, str]:
+    process = broken.recalld.start(
+        "-w", str(broken.root), "doctor", *words, before=broken.before, **{**broken.environ, **environ}
+    )
+    done = ended(process)
+    assert done.err == ""
+    return done.code, done.out
+
+
+def findings(broken: Broken) -> set[tuple[str, str]]:
+    code, out = examined(broken, "--json")
+    found = json.loads(out)
+    assert code == (65 if found["bad"] else 0)
+    return {(one["check"], one["state"]) for one in found["checks"] if one["state"] != "good"}
+
+
+def tree(root: Path) -> dict[str, tuple[int, int, int, bytes]]:
+    found = {}
+    for folder, folders, names in os.walk(root):
+        for name in [".", *folders, *names]:
+            path = Path(folder) / name
+            stat = path.lstat()
+            data = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
+            found[str(path)] = (stat.st_mtime_ns, stat.st_mode, stat.st_uid, data)
+    return found
+
+
+# ── set-ups ──────────────────────────────────────────────────────────────────
+
+
+def a_program_with_a_package_of_ours(it: Broken) -> None:
+    it.program("supervisor", "", "supervisor")
+
+
+def a_package_that_is_not_installed(it: Broken) -> None:
+    it.program("recalld", "Requires-Dist: no-such-package>=1\n")
+
+
+def a_python_that_is_too_old(it: Broken) -> None:
+    it.program("recalld", "Requires-Python: >=3.99\n")
+
+
+def a_time_zone_that_is_none(it: Broken) -> None:
+    it.write("recalld.toml", '[archive]\ntimezone = "Asia/Beijing"\n')
+
+
+def a_configuration_that_is_no_toml(it: Broken) -> None:
+    it.write("recalld.toml", "[archive\n")
+
+
+def a_variable_of_no_key(it: Broken) -> None:
+    it.environ["RECALLD_LMM_MODEL"] = "qwen-test"
+
+
+def a_file_of_another_user(it: Broken) -> None:
+    needs_root()
+    os.chown(it.root / "history.json", NOBODY, NOBODY)
+
+
+def files_that_all_may_read(it: Broken) -> None:
+    it.root.chmod(0o755)
+    (it.root / "history.json").chmod(0o644)
+
+
+def files_that_their_owner_may_not_read(it: Broken) -> None:
+    needs_root()
+    place = Path(tempfile.mkdtemp(prefix="recalld-doctor-"))
+    it.ending.callback(shutil.rmtree, place)
+    place.chmod(0o755)
+    it.recalld.root = Path(shutil.move(it.root, place / "工作区"))
+    subprocess.run(["chown", "-R", str(NOBODY), it.root], check=True)
+    (it.root / "history.json").chmod(0)
+    it.before = ("setpriv", f"--reuid={NOBODY}", "--clear-groups")
+
+
+def a_queue_outside_the_workspace(it: Broken) -> None:
+    shutil.rmtree(it.root / "worker" / "queue")
+    (it.root / "worker" / "queue").symlink_to(it.root.parent)
+
+
+def notes_outside_the_workspace(it: Broken) -> None:
+    (it.root / "memory" / "笔记").symlink_to(it.root.parent)
+
+
+def a_disk_that_is_full(it: Broken) -> None:
+    it.on_disk("size=2m")
+
+
+def a_disk_with_little_room(it: Broken) -> None:
+    it.on_disk("size=100m")
+
+
+def a_disk_without_inodes(it: Broken) -> None:
+    it.on_disk("size=1g,nr_inodes=90")
+
+
+def a_disk_that_is_read_only(it: Broken) -> None:
+    it.on_disk("size=1g")
+    subprocess.run(["mount", "-o", "remount,ro", it.root], check=True)
+
+
+def a_clock_that_was_set_back(it: Broken) -> None:
+    it.write("log.jsonl", '{"ts": "2026-02-03T10:00:00.000Z", "event": "started"}\n')
+
+
+def a_clock_that_was_set_today(it: Broken) -> None:
+    it.write("log.jsonl", '{"ts": "2026-01-31T01:00:00.000Z", "event": "clock_jump", "seconds": 7200, "waits_s": 60}\n')
+
+
+def days_of_no_chosen_zone(it: Broken) -> None:
+    it.write("recalld.toml", "")
+
+
+def no_watches_left(it: Broken) -> None:
+    limit = "echo 2 > /proc/sys/user/max_inotify_watches"
+    if subprocess.run(["unshare", "-U", "-r", "sh", "-c", limit], check=False, capture_output=True).returncode:
+        pytest.skip("no user namespace can be made here")
+    it.before = ("unshare", "-U", "-r", "sh", "-c", f'{limit}; exec "$@"', "sh")
+
+
+def a_journal_of_a_newer_version(it: Broken) -> None:
+    seen = it.root / ".recalld" / "seen.jsonl"
+    it.write(".recalld/seen.jsonl", '{"recalld": 99}\n' + seen.read_text(encoding="utf-8"))
+
+
+def a_history_that_is_cut_off(it: Broken) -> None:
+    os.truncate(it.root / "history.json", 100)
+
+
+def a_message_that_nobody_writes(it: Broken) -> None:
+    said = {"role": "user", "text": "明天开会", "createdAt": "2026-01-28T10:00:00+08:00"}
+    assert it.recalld("append", "--jsonl", stdin=json.dumps(said)).code == 0
+
+
+def an_entry_that_is_no_message(it: Broken) -> None:
+    history = json.loads((it.root / "history.json").read_text(encoding="utf-8"))
+    it.write("history.json", json.dumps([*history, 7], ensure_ascii=False))
+
+
+def a_message_that_is_lost(it: Broken) -> None:
+    it.write("history.json", "[]")
+    it.write("history.json.bak", "[]")
+    next((it.root / "memory").glob("2026-01-29-*.md")).unlink()
+
+
+def a_dated_file_that_is_damaged(it: Broken) -> None:
+    os.truncate(next((it.root / "memory").glob("2026-01-29-*.md")), 40)
+
+
+def a_quarantine_that_is_full(it: Broken) -> None:
+    for number in range(10):
+        it.write(f".recalld/quarantine/history.json.{number:012x}", "[")
+
+
+def two_long_term_files(it: Broken) -> None:
+    it.write("memory.md", "- 对花生过敏\n")
+    it.write("MEMORY.md", "- 对榛子过敏\n")
+
+
+def an_index_that_is_damaged(it: Broken) -> None:
+    for path in (it.root / ".recalld" / "index").glob("*.store"):
+        os.truncate(path, path.stat().st_size // 2)
+
+
+def an_index_that_nobody_brings_up_to_date(it: Broken) -> None:
+    it.stopped()
+    it.write("memory/想法.md", "- 学骑马\n")
+    it.environ["RECALLD_NOW"] = "2036-01-31T10:00:00+08:00"
+
+
+def a_supervisor_that_hangs(it: Broken) -> None:
+    it.stopped()
+
+
+def a_summary_that_failed(it: Broken) -> None:
+    it.ask()
+    said = {"role": "user", "text": "备份脚本改到凌晨 4:15，端口 8443。", "createdAt": "2026-01-10T10:00:00+08:00"}
+    assert it.recalld("append", "--jsonl", stdin=json.dumps(said)).code == 0
+    it.server.script = lambda _number, _prompt: ACTS["refusal"]
+    it.recalld("run", "--until-settled", **it.environ)
+
+
+def a_task_that_nobody_takes(it: Broken) -> None:
+    os.utime(it.write("worker/results/month-2025-12-0123456789ab.json", "{}"), (1e9, 1e9))
+
+
+def a_model_that_is_away(it: Broken) -> None:
+    it.ask()
+    it.environ["RECALLD_LLM_BASE_URL"] = "http://127.0.0.1:9/v1"
+
+
+def a_model_that_is_unknown(it: Broken) -> None:
+    it.answer([{"id": "qwen3:8b"}, {"id": "gemma3"}])
+
+
+def a_window_that_is_smaller(it: Broken) -> None:
+    it.answer([{"id": "qwen-test", "max_model_len": 4096}])
+
+
+def a_window_that_is_smaller_in_llama_cpp(it: Broken) -> None:
+    it.answer([{"id": "/模型/qwen.gguf", "owned_by": "llamacpp", "meta": {"n_ctx_train": 2048}}])
+
+
+def a_server_that_refuses_the_key(it: Broken) -> None:
+    it.answer(None, status=401, message="Incorrect API key provided")
+
+
+def a_server_without_a_list(it: Broken) -> None:
+    it.answer(None, status=404, message="Not Found")
+
+
+def a_server_that_is_a_web_page(it: Broken) -> None:
+    it.ask()
+    it.server.models = ACTS["page"]
+
+
+def a_key_that_is_missing(it: Broken) -> None:
+    it.environ |= {"RECALLD_LLM_MODEL": "gpt-test", "OPENAI_API_KEY": ""}
+
+
+def a_key_that_is_missing_for_a_server_elsewhere(it: Broken) -> None:
+    it.environ |= {"RECALLD_LLM_MODEL": "gpt-test", "RECALLD_LLM_BASE_URL": "https://llm.invalid/v1", "OPENAI_API_KEY": ""}
+
+
+def a_key_that_is_none(it: Broken) -> None:
+    it.ask()
+    it.environ["OPENAI_API_KEY"] = "sk-test 密钥"
+
+
+def a_model_without_a_name(it: Broken) -> None:
+    it.environ["RECALLD_LLM_BASE_URL"] = it.server.url
+
+
+def a_key_in_the_configuration(it: Broken) -> None:
+    it.ask()
+    it.write("recalld.toml", f'[archive]\ntimezone = "Asia/Shanghai"\n# {KEY}\n')
+
+
+def a_key_in_a_file_of_variables(it: Broken) -> None:
+    it.write(".env", f"export OPENAI_API_KEY={KEY}\n")
+
+
+def a_credential_that_all_may_read(it: Broken) -> None:
+    it.ask()
+    folder = it.root.parent / "credentials"
+    folder.mkdir()
+    (folder / "recalld-api-key").write_text(KEY, encoding="utf-8")
+    (folder / "recalld-api-key").chmod(0o644)
+    it.environ |= {"CREDENTIALS_DIRECTORY": str(folder), "OPENAI_API_KEY": ""}
+
+
+BROKEN: dict[Callable[[Broken], None], set[tuple[str, str]]] = {
+    a_program_with_a_package_of_ours: {("environment", "bad")},
+    a_package_that_is_not_installed: {("environment", "bad")},
+    a_python_that_is_too_old: {("environment", "bad")},
+    a_time_zone_that_is_none: {("configuration", "bad")},
+    a_configuration_that_is_no_toml: {("configuration", "bad")},
+    a_variable_of_no_key: {("configuration", "bad")},
+    a_file_of_another_user: {("rights", "bad")},
+    files_that_all_may_read: {("rights", "odd")},
+    files_that_their_owner_may_not_read: {("rights", "bad")},
+    a_queue_outside_the_workspace: {("links", "bad")},
+    notes_outside_the_workspace: {("links", "odd")},
+    a_disk_that_is_full: {("disk", "bad")},
+    a_disk_with_little_room: {("disk", "odd")},
+    a_disk_without_inodes: {("disk", "bad")},
+    a_disk_that_is_read_only: {("status", "bad")},
+    a_clock_that_was_set_back: {("clock", "bad")},
+    a_clock_that_was_set_today: {("clock", "odd")},
+    days_of_no_chosen_zone: {("clock", "odd")},
+    no_watches_left: {("file events", "odd")},
+    a_journal_of_a_newer_version: {("format", "bad")},
+    a_history_that_is_cut_off: {("status", "bad")},
+    a_message_that_nobody_writes: {("status", "bad")},
+    an_entry_that_is_no_message: {("status", "bad")},
+    a_message_that_is_lost: {("files", "bad")},
+    a_dated_file_that_is_damaged: {("files", "bad")},
+    a_quarantine_that_is_full: {("files", "odd")},
+    two_long_term_files: {("long-term file", "odd")},
+    an_index_that_is_damaged: {("index", "bad")},
+    an_index_that_nobody_brings_up_to_date: {("index", "odd"), ("socket", "bad")},
+    a_supervisor_that_hangs: {("socket", "bad")},
+    a_summary_that_failed: {("tasks", "odd")},
+    a_task_that_nobody_takes: {("tasks", "odd")},
+    a_model_that_is_away: {("model", "bad")},
+    a_model_that_is_unknown: {("model", "bad")},
+    a_window_that_is_smaller: {("model", "bad")},
+    a_window_that_is_smaller_in_llama_cpp: {("model", "bad")},
+    a_server_that_refuses_the_key: {("model", "bad")},
+    a_server_without_a_list: {("model", "odd")},
+    a_server_that_is_a_web_page: {("model", "bad")},
+    a_key_that_is_missing: {("model", "bad")},
+    a_key_that_is_missing_for_a_server_elsewhere: {("model", "odd")},
+    a_key_that_is_none: {("model", "bad")},
+    a_model_without_a_name: {("status", "bad")},
+    a_key_in_the_configuration: {("key", "bad")},
+    a_key_in_a_file_of_variables: {("key", "bad")},
+    a_credential_that_all_may_read: {("key", "bad")},
+}
+
+
+@pytest.mark.parametrize("setup", BROKEN, ids=lambda setup: setup.__name__)
+def test_doctor_finds_what_is_broken_and_nothing_else_and_changes_nothing(setup, broken: Broken):
+    setup(broken)
+    before, calls = tree(broken.root), broken.server.seen.calls
+    assert findings(broken) == BROKEN[setup]
+    assert tree(broken.root) == before
+    assert broken.server.seen.calls == calls, "a completion was asked for"
+
+
+# ── what is well ─────────────────────────────────────────────────────────────
+
+
+def test_doctor_says_one_line_of_a_healthy_workspace(broken: Broken):
+    before = tree(broken.root)
+    assert examined(broken) == (0, "16 checks, all well.\n")
+    assert tree(broken.root) == before
+    broken.answer([{"id": "qwen-test", "max_model_len": 32768}])
+    assert examined(broken) == (0, "16 checks, all well.\n")
+    broken.supervised()
+    assert examined(broken) == (0, "16 checks, all well.\n")
+
+
+def test_doctor_says_nothing_ill_of_who_holds_the_lock_without_a_socket(broken: Broken):
+    with (broken.root / ".recalld" / "supervisor.lock").open("a") as lock:  # as `run --until-settled` does
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert findings(broken) == set()
+
+
+def test_doctor_takes_no_word_for_a_key(broken: Broken):
+    broken.ask()
+    broken.write("memory.md", "- ollama 跑在 11434 端口\n")
+    broken.environ["OPENAI_API_KEY"] = "ollama"
+    assert findings(broken) == set()
+
+
+def test_doctor_says_nothing_ill_of_a_new_workspace(broken: Broken, tmp_path: Path):
+    broken.recalld.root = tmp_path / "新的"
+    assert broken.recalld("init").code == 0
+    assert findings(broken) == set()
+
+
+def test_doctor_lists_with_verbose_what_is_good(broken: Broken):
+    code, out = examined(broken, "--verbose")
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()] == ["good"] * 16 + ["16"]
+
+
+def test_doctor_names_the_command_that_mends(broken: Broken):
+    a_history_that_is_cut_off(broken)
+    code, out = examined(broken, "--json")
+    wrong = [one for one in json.loads(out)["checks"] if one["state"] == "bad"]
+    assert (code, [one["mend"] for one in wrong]) == (65, ["recalld restore"])
+    assert f"`recalld -w {quote(str(broken.root))} restore`" in examined(broken)[1]
+
+
+def test_doctor_speaks_chinese_to_whom_memory_is_chinese(broken: Broken):
+    two_long_term_files(broken)
+    out = examined(broken, RECALLD_LANGUAGE="auto")[1]
+    assert out.splitlines()[-1] == "共检查 16 项：0 项有错，1 项可疑。"
+    assert "合并" in out
+
+
+def test_doctor_never_prints_the_key(broken: Broken):
+    a_key_in_the_configuration(broken)
+    assert KEY not in examined(broken, "--verbose")[1]
+
+
+def test_doctor_without_a_workspace_exits_64_with_one_sentence(tmp_path: Path):
+    done = Command(tmp_path / "没有")("doctor")
+    assert (done.code, done.out, done.err.count("\n")) == (64, "", 1)
