@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from supervisor.query.parse import Query
 
 #: The share of the request's rarity that a passage must have, and the rarity that is enough of any request. A plain question
-#: has no other words than those it is about: there it is more, a name and something else.
+#: has no other words than those it is about: there it is more, a whole name.
 _SHARE: Final = 0.3
 _ENOUGH: Final = 0.6
 _SHARE_OF_A_QUESTION: Final = 0.35
-_ENOUGH_OF_A_QUESTION: Final = 1.05
+_ENOUGH_OF_A_QUESTION: Final = 1.0
 #: The rarity without which a request asks nothing: "ok great, thank you!".
 _LEAST: Final = 0.1
 #: What an everyday word is worth beside a name; above it the worth grows with the square of the rarity. And what it is worth to

@@ -24,20 +24,24 @@ _EXCLAIMS: Final = re.compile(
     re.IGNORECASE,
 )
 _TO_YOU: Final = re.compile(
-    r"^\W*(?:(?:are|do|can|have|did|were) you|how(?:'s| is| are) (?:you|your|it|things)|what's up)\b"
-    r"|^(?:那|所以)?你(?:还好|今天|是|会|有没有|喜欢|觉得|在干|在做|累|困|能听|叫什么)",
+    r"^\W*(?:are you (?:there|ok|okay|sure|serious|kidding|real|awake|listening|busy|tired|still|an?|human|alive|happy|bored)"
+    r"|do you (?:like|love|sleep|dream|feel|exist|hear|understand|ever|even|get|enjoy|want)|can you (?:hear|see|understand)"
+    r"|have you (?:eaten|slept|been)|how(?:'s| is| are) (?:you(?! \w+ to)|your day|it going|things|everything)|what's up)\b"
+    r"|^(?:那|所以)?你(?:还好|今天(?:过得|怎么|好|累|忙|心情|开心)|是(?:谁|人|机器|真人|[Aa][Ii]|什么|不是人)|会(?:累|困|做梦|无聊|难过|想)"
+    r"|有没有(?:感情|意识|名字|心情)|喜欢|觉得(?:累|无聊|开心|我)|在干|在做|累|困|能听|叫什么)",
     re.IGNORECASE,
 )
 #: A clause with the mark that ends it; the rarity from which a word says what a text is about.
 _CLAUSE: Final = re.compile(r"[^,，、。.！!？?;；~～…\n]+[,，、。.！!？?;；~～…\n]*")
 _TELLING: Final = 0.65
-_THEIRS: Final = r"推荐|建议|告诉|提到|提过|介绍|教|提供|回答|说"
-#: The assistant's words are asked for, not new ones: 你能推荐, 你要说什么, "would you recommend", "how would you say".
+_THEIRS: Final = r"推荐|建议|告诉|提到|提过|介绍|教(?![堂室授育练])|提供|回答|(?<![小听])说(?!明|法)"
+#: The assistant's words are asked for, not new ones: 你能推荐, 你给我推荐几本, 你要说什么, "would you recommend".
 _YOU: Final = re.compile(
-    rf"你(?!能|可|会|要|想|觉得|再|帮|查|说.{{0,3}}[是这呢吧]).{{0,12}}(?:{_THEIRS})"
-    r"|(?:\bdid you\b|(?<!\bwould )(?<!\bcould )(?<!\bcan )(?<!\bwill )(?<!\bshould )(?<!\bdo )"
-    r"\byou\b(?! (?:say|tell|know|can|could|would)\b))"
-    r".{0,25}\b(?:recommend|suggest|told|tell|said|say|mention|advise|give|gave|offer|propose)"
+    r"(?<!请)(?<!麻烦)你(?!能|可|会|要|想|好|觉得|认为|知道|再|查|说.{0,3}[是这呢吧]|帮(?!.{0,6}[过了的])"
+    rf"|给我(?!.{{0,8}}(?:[过了的哪]|什么|啥))|告诉我(?![过了的])).{{0,12}}(?:{_THEIRS})"
+    r"|\bdid you\b.{0,25}\b(?:recommend|suggest|tell|say|mention|advise|give|offer|propose)"
+    r"|\byou(?:'ve|'d| have| had| once| just| also| already)*(?: \w+)?"
+    r" (?:recommended|suggested|told|said|mentioned|advised|gave|given|offered|proposed)\b"
     r"|\byour (?:recommendation|suggestion|advice|answer)|\b(?:recommended|suggested) (?:to|for) me\b",
     re.IGNORECASE,
 )
@@ -50,12 +54,13 @@ _I: Final = re.compile(
 #: asks for advice, "what should I do" or 怎么办: it is about what nobody has said yet.
 _OWN: Final = re.compile(
     r"\b(?:my|mine|our|ours|I|im|ive|we|remember|remind)\b"
-    r"|我们?的|(?<![帮给替让教为请叫])我(?!想(?!起|不)|要|需|该|应|能|可|怎|如|来|先|问)",
+    r"|我们?的|(?<![帮给替让教为请叫])我(?!想(?!起|不)|要|需|该|应|能|可|怎|如|来(?!自)|先(?!生)|问)",
     re.IGNORECASE,
 )
 _SAID: Final = re.compile(
-    r"来着|记得|上次|想起来?我|[说提聊讲]过|我[^，。！？,.!?]{0,2}过(?![来去年节程])"
-    r"|婆婆|公公|老公|老婆|媳妇|岳[父母]|爸|妈|[爷奶]|外[公婆]|姥|女儿|儿子|闺女|娃"
+    r"来着|记得|上次|想起来?我|(?:(?<!听)说|[提聊讲])过|(?<!给)我[^，。！？,.!?]{0,2}过(?![来去年节程滤目一])"
+    r"|婆婆|公公|老[公婆](?!饼)|媳妇|岳[父母]|爸爸|妈妈|[我老咱][爸妈]|爷爷|奶奶|(?<![国海])外公(?![司布开告示])|外婆|姥[姥爷]"
+    r"|女儿(?![国红])|儿子|闺女|(?<!娃)娃(?!娃)"
     r"|\b(?:remember|remind|I (?:\w+ )?(?:told|said|mentioned)|last time)\b",
     re.IGNORECASE,
 )
@@ -66,7 +71,7 @@ _WANTS: Final = re.compile(
 )
 _ADVICE: Final = re.compile(
     r"\b(?:how|what|where|which|who|whom) (?:else )?(?:can|could|should|would|to|must|may)\b|\bhow do (?:I|we)\b"
-    r"|\b(?:should|may|can|could|am) (?:I|we)\b|\b(?:tips|advice|ideas|suggestions)\b|\bwhat (?:helps|happens|now)\b"
+    r"|\b(?:should|may|can|could) (?:I|we)\b|\b(?:tips|advice|ideas|suggestions)\b|\bwhat (?:helps|happens|now)\b"
     r"|怎么办|[怎如][么何样](?:救|弄|处理|解决|才能|选|治|修)|[有啥么][好]?(?:办法|建议|主意)|点子|该(?:怎|打|找|选|去|不该)",
     re.IGNORECASE,
 )

@@ -1,8 +1,9 @@
 """
 Words of a question that memory does not have, read as words that it has: a typo, and a Chinese word that was cut otherwise.
 
-A typo is one letter too many, too few or wrong, or two that changed places, in a word of five letters or more that is in no
-list of English words. Its first letter is right: people see that one.
+A typo is one letter too many, too few or wrong, or two that changed places, in a word of five letters or more that is not among
+the common words of English. Its first letter is right: people see that one. Most such words are no typos but rare words (latte,
+stove, Julia), so that one is only read as a word of memory beside what it is, and needs other words to carry the request.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 #: lookups.
 _TYPED: Final = range(5, 25)
 _MOST: Final = 3
-#: The greatest rarity of a word that is only guessed: it carries no request by itself.
-_GUESSED: Final = 0.5
+#: The greatest rarity of a word that is only guessed: it carries no request by itself, not even one of a single word.
+_GUESSED: Final = 0.47
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 #: The weight of the characters of a two-character word that no passage has (拔牙, where 智齿要拔 was said), times their rarity.
 _PAIR: Final = 2
@@ -57,21 +58,20 @@ def respellings(word: str) -> list[str]:
 
 
 def _respelled(query: Query, frequency: Callable[[str], int]) -> Query:
-    """Return the query with the word of memory in place of each typo of it; of several the one that most passages have."""
+    """Return the query with the one word of memory that each typo may mean beside it; what begins with a capital is a name."""
     meant: dict[str, str] = {}
     typed_words = {stem(typed): typed for typed in latin_words(query.text) if len(typed) in _TYPED and typed.isalpha()}
     content = [word for word in typed_words if query.words.get(word, 0.0) > REQUEST_WEIGHT]
-    unknown = [word for word in content if not frequency(word) and not is_known(word)]
+    unknown = [word for word in content if not frequency(word) and not is_known(word) and typed_words[word] in query.text]
     for word in unknown[:_MOST]:
-        counted = {one: frequency(one) for one in stems(respellings(typed_words[word]))}
-        likely = max(counted, key=lambda one: counted[one])
-        if counted[likely]:
-            meant[word] = likely
+        likely = [one for one in dict.fromkeys(stems(respellings(typed_words[word]))) if frequency(one)]
+        if len(likely) == 1:
+            meant[word] = likely[0]
     if not meant:
         return query
-    words = {meant.get(word, word): counts for word, counts in query.words.items()}
+    words = {**query.words, **{guess: query.words[word] for word, guess in meant.items() if guess not in query.words}}
     rarity = {word: query.rarity.get(word, min(_GUESSED, rarity_asked(word))) for word in words}
-    asked = tuple(tuple(meant.get(word, word) for word in sentence) for sentence in query.asked)
+    asked = tuple((*sentence, *(meant[word] for word in sentence if word in meant)) for sentence in query.asked)
     return replace(query, words=words, rarity=rarity, asked=asked)
 
 

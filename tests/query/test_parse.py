@@ -63,6 +63,21 @@ def test_parse_query_is_empty_for_small_talk(said):
 
 
 @pytest.mark.parametrize(
+    "asked",
+    [
+        "Can you tell me when the meeting is?",
+        "Do you have the code for the door?",
+        "Did you recommend a restaurant?",
+        "How are you going to fix the door?",
+        "你今天说了什么",
+        "你觉得孩子该上哪个学校",
+    ],
+)
+def test_parse_query_takes_no_question_to_the_assistant_for_small_talk(asked):
+    assert not parse_query(asked, TODAY).is_empty
+
+
+@pytest.mark.parametrize(
     ("question", "role"),
     [
         ("你给我推荐了哪些电影？", "assistant"),
@@ -97,7 +112,23 @@ def test_parse_query_detects_whose_words_are_asked_for(question, role):
         ("What is an index fund? I nod when people say it.", False),
         ("What does one wear at a wedding? I had to look it up.", False),
         ("tell me something I don't know", False),
+        ("What am I allergic to?", True),
+        ("我先生叫什么名字", True),
+        ("我来自哪里", True),
+        ("你帮我推荐的餐厅是哪家", True),
+        ("我爸的生日是哪天", True),
         ("帮我写一封信", False),
+        ("帮我过滤名单里的空行", False),
+        ("牛奶和豆浆哪个蛋白质高", False),
+        ("国外公司怎么查", False),
+        ("娃娃菜怎么做", False),
+        ("你听说过量子计算吗", False),
+        ("你认为哪部小说好看", False),
+        ("你知道北京有哪些教堂吗", False),
+        ("请你推荐几本书", False),
+        ("麻烦你教我做红烧肉", False),
+        ("Will it hurt if you give aspirin to a dog?", False),
+        ("How should I begin?", False),
     ],
 )
 def test_parse_query_detects_a_question_about_oneself(question, is_own):

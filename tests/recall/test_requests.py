@@ -86,8 +86,10 @@ def chinese(tmp_path_factory):
         ("polite email to Kowalski asking about an appointment", "Kowalski"),
         (LONG, "Kowalski"),
         ("draft a letter to kowalsky about the boiler", "boiler"),  # a typo
-        ("who is kowalksi?", "Kowalski"),
-        ("what did the denist ask me", "dentist"),
+        ("what did the denist ask about my insurance", "dentist"),
+        ("Can you tell me what Kowalski said?", "Kowalski"),
+        ("Did you know that Kowalski has an office on Mill Street?", "Kowalski"),
+        ("Which landlord called Kowalski did Roberta Nowak mention in Ravenna?", "Kowalski"),  # one name carries a question
         ("where do I live", "Leith"),
         ("What do I do for work?", "nurse"),
         ("get user by id", "getUserById"),
