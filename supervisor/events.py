@@ -58,6 +58,9 @@ EVENTS: Final[Mapping[str, str]] = {
     "task_put_back": "a task was requeued: its worker died, or its lease is over",
     "index_stale": "the index can't be updated; new memories are not found until it can",
     "index_fresh": "the index is up to date again",
+    "fsck_failed": "`fsck --report` found messages lost or files damaged",
+    "fsck_passed": "`fsck` finds nothing lost or damaged any more",
+    "on_trouble_failed": "the command of `care.on_trouble` failed, or was killed after 30 s",
     "recall_fell": "less of what was archived is found than before",
     "inbox_invalid": "inbox.json can't be read; no context is prepared until it can",
     "index_made": "the index was built: there was none",
@@ -76,6 +79,17 @@ EVENTS: Final[Mapping[str, str]] = {
     "error": "a step failed with an unexpected exception; the others went on",
 }
 
+#: Events that somebody should act on, and those that say why something works less well; the others are the course of things.
+_ERRORS: Final = frozenset(
+    ["archive_backlog", "error", "fsck_failed", "history_invalid", "history_overflow", "on_trouble_failed", "quarantine_full"]
+)
+_WARNINGS: Final = frozenset(
+    (
+        *("backend_failed", "config_refused", "degraded", "file_quarantined", "file_unread", "inbox_invalid", "index_damaged"),
+        *("index_stale", "message_odd", "output_lost", "provider_paused", "recall_failed", "recall_fell", "summary_failed"),
+        *("supervisor_mute", "task_put_back", "watch_lost"),
+    )
+)
 #: After these events what lasts is told again.
 _FRESH: Final = frozenset({"started", "config_taken"})
 #: Bytes at the end of the log that are searched for an event of another process, and for the states that last.
@@ -85,6 +99,16 @@ _STATES_BYTES: Final = 200_000
 _ROTATED: Final = re.compile(r"log-\d{8}T\d{6}(-\d+)?\.jsonl(\.gz)?")
 #: The longest `keep_days`, a hundred years: a larger number is no date.
 _MAX_DAYS: Final = 36_500
+
+
+def priority(event: str) -> int:
+    """
+    Return the priority of an event as syslog counts it: 3 for an error, 4 for a warning, else 6.
+
+    >>> priority("fsck_failed"), priority("degraded"), priority("archived")
+    (3, 4, 6)
+    """
+    return 3 if event in _ERRORS else 4 if event in _WARNINGS else 6
 
 
 class Events(Protocol):

@@ -38,6 +38,7 @@ from supervisor.service.background import IndexUpdater, ask_canaries, prepare_ba
 from supervisor.service.daemon import Supervisor
 from supervisor.service.fsck import fsck, repair
 from supervisor.service.lock import any_worker, reclaim, sweep
+from supervisor.service.nightly import report
 from supervisor.service.round import (
     Round,
     archive,
@@ -488,6 +489,13 @@ class World:
     def status(self) -> dict[str, Any]:
         return status.status(self.ws, self.clock())
 
+    def status_line(self) -> str:
+        return status.status_line(self.ws, self.clock(), datetime.max.replace(tzinfo=UTC))
+
+    def report(self, **more: Any) -> tuple[Ledger, list[str]]:
+        """What the timer runs each night."""
+        return report(self.ws, self.clock(), **more)
+
     def plan(self, *, everything: bool = False) -> dict[str, Any]:
         return status.plan(self.ws, self.clock(), everything=everything)
 
@@ -502,9 +510,9 @@ class World:
 
     # ── running ──────────────────────────────────────────────────────────────
 
-    def supervisor(self, background: Any = None) -> Supervisor:
+    def supervisor(self, background: Any = None, manager: Any = None) -> Supervisor:
         """The service, without a worker of its own; a test calls `tick`."""
-        return Supervisor(self.ws, self.clock, None, self.clock.monotonic, background)
+        return Supervisor(self.ws, self.clock, None, self.clock.monotonic, background, manager=manager)
 
     def worker(self, files: Files | None = None, model: Any = None) -> Worker:
         return Worker(files or self.files, self.paths, self.ws.config, model or self.provider(), self.clock)

@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.interfaces.cli.app import run_command
 from supervisor.interfaces.cli.call import CALL, GIVEN, ONCE, Call, Once
-from supervisor.interfaces.cli.output import as_json, as_line
+from supervisor.interfaces.cli.output import as_journal_line, as_json, as_line
 from supervisor.interfaces.cli.turn import commands
 from supervisor.interfaces.locate import folder_id, named_workspace
 from supervisor.interfaces.socket_server import serve_socket
 from supervisor.protocol.clock import to_wire, utc_now
-from supervisor.protocol.output import line_printer
+from supervisor.protocol.config import OTHER_VARIABLES
+from supervisor.protocol.output import is_journal, line_printer
 from supervisor.protocol.signals import on_signals
 from supervisor.service.background import BackgroundThreads
 from supervisor.service.config_watch import ConfigWatch
 from supervisor.service.daemon import Supervisor
 from supervisor.service.lock import supervisor_lock
+from supervisor.service.notify import ServiceManager
 from supervisor.service.workers import Workers
 from supervisor.workspace import open_workspace
 
@@ -41,7 +43,7 @@ _ARENAS: Final = 1
 def serve(root: Path, clock: Clock, *, json: bool, has_worker: bool) -> None:
     """Run the supervisor until it is stopped. Rounds, socket and each background thread have a workspace of their own."""
     limit_malloc_arenas()
-    render = as_json if json else as_line
+    render = as_json if json else as_journal_line if is_journal(sys.stdout, os.environ) else as_line
 
     def lost(lines: int) -> str:
         return render({"ts": to_wire(clock()), "event": "output_lost", "lines": lines})
@@ -57,14 +59,15 @@ def _serve(root: Path, clock: Clock, print_event: Callable[[Mapping[str, object]
     def parts(ws: Workspace) -> tuple[Workspace, Workers | None, BackgroundThreads]:
         """Return the served workspace, the workers and the threads, all with the configuration of *ws*."""
         another = partial(open_workspace, root, os.environ, tell=print_event, config=ws.config)
-        background = BackgroundThreads(partial(another, clock), clock)
+        background = BackgroundThreads(partial(another, clock), clock, manager.work_done)
         served = another(utc_now)
         served.index_lost = background.memory_changed
         return served, Workers(ws, clock) if has_worker else None, background
 
+    manager = ServiceManager(os.environ.get("NOTIFY_SOCKET", ""))
     ws = reopen()
     served, workers, background = parts(ws)
-    supervisor = Supervisor(ws, clock, workers, background=background, config=ConfigWatch(ws, reopen))
+    supervisor = Supervisor(ws, clock, workers, background=background, config=ConfigWatch(ws, reopen), manager=manager)
     on_signals(supervisor.stop)
 
     def report(why: str) -> None:
@@ -106,5 +109,4 @@ def _answer(request: Request, served: Workspace) -> dict[str, Any]:
 
 def _settings(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that change the configuration; clock, workspace and locale may differ from the supervisor's."""
-    others = {"RECALLD_NOW", "RECALLD_WORKSPACE"}
-    return {key: value for key, value in environ.items() if key.startswith("RECALLD_") and key not in others}
+    return {key: value for key, value in environ.items() if key.startswith("RECALLD_") and key not in OTHER_VARIABLES}

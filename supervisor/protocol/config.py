@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 
 FILE: Final = "recalld.toml"
 PREFIX: Final = "RECALLD_"
-#: Variables that choose the workspace and the clock; they belong to no key.
-OTHER_VARIABLES: Final = frozenset({"RECALLD_WORKSPACE", "RECALLD_NOW"})
+#: Variables that choose the workspace and the clock, and that of `care.on_trouble`; they belong to no key.
+OTHER_VARIABLES: Final = frozenset({"RECALLD_WORKSPACE", "RECALLD_NOW", "RECALLD_TROUBLE"})
 #: A fault of tomllib, as in "Invalid value (at line 3, column 9)" or "Unclosed array (at end of document)".
 _FAULT: Final = re.compile(r"(?P<what>.+) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)", re.DOTALL)
 _FAULT_CHARS: Final = 120

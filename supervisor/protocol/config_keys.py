@@ -11,6 +11,7 @@ from dataclasses import FrozenInstanceError, dataclass, fields
 from typing import TYPE_CHECKING, Final, Literal, TypeVar, dataclass_transform
 
 from supervisor.protocol.clock import find_zone
+from supervisor.protocol.quiet_hours import QUIET_HOURS
 from supervisor.protocol.settings import (
     choice,
     duration,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 S = TypeVar("S", bound="Section")
 #: What stands on one line: the name of a model, a prefix.
 _ONE_LINE: Final = r"[^\x00-\x1f\x7f\ud800-\udfff]{0,200}"
+#: A command of the user's.
+_COMMAND: Final = r"[^\x00-\x1f\x7f\ud800-\udfff]{0,1000}"
 
 
 class Section:
@@ -208,6 +211,20 @@ class Care(Section):
     tree_poll: timedelta = duration("5s", "The time between two checks of the other files.", least="50ms")
     quarantine_limit: int = whole(10, "How many copies of damaged files are kept.", least=1)
     allow_network_fs: bool = flag(False, "Allow a workspace on a network file system, where locks may not work.")
+    quiet_hours: str = text(
+        "",
+        "Hours of the workspace's time zone in which nothing begins that is not urgent: summaries, canaries, the nightly fsck. "
+        "Messages are archived and found at all times.",
+        pattern=QUIET_HOURS,
+        allowed='hours such as "22:00-07:00", or ""',
+    )
+    on_trouble: str = text(
+        "",
+        "A command for the shell, run by the nightly fsck for what is newly wrong. RECALLD_TROUBLE has the sentences, a line "
+        "each, RECALLD_WORKSPACE the workspace; after 30 s it is killed.",
+        pattern=_COMMAND,
+        allowed="a command on one line",
+    )
 
 
 @section

@@ -183,6 +183,44 @@ class NoPermission(SupervisorError):
 
 
 @dataclass(eq=False, repr=False)
+class NoService(SupervisorError):
+    """The service manager is not there, or did not start the service. *mend* says what mends it."""
+
+    exit_code = 69
+    sentence = "the service can't run: {self.why}; {self.mend}."
+    why: str
+    mend: str
+
+
+@dataclass(eq=False, repr=False)
+class ServiceForbidden(SupervisorError):
+    """This user may not manage the service. *mend* says what mends it."""
+
+    exit_code = 77
+    sentence = "the service may not be managed: {self.why}; {self.mend}."
+    why: str
+    mend: str
+
+
+@dataclass(eq=False, repr=False)
+class NoUnit(SupervisorError):
+    """No service is installed: there is no unit at *path*."""
+
+    exit_code = 64
+    sentence = "no service is installed, {self.path} is not there; `recalld service install` installs one."
+    path: PurePath | str
+
+
+@dataclass(eq=False, repr=False)
+class ForeignUnit(SupervisorError):
+    """A unit of that name is somebody else's, or of another workspace; it was left as it is."""
+
+    exit_code = 65
+    sentence = "{self.path} is not of this workspace's service; move it away, or give `--force`, which keeps a copy of it."
+    path: PurePath | str
+
+
+@dataclass(eq=False, repr=False)
 class InternalError(SupervisorError):
     """A bug: *step* failed with an exception of *kind* at *where*. Its text is left out, since it may quote a message."""
 

@@ -136,14 +136,18 @@ class Files:
 
     # ── writing ──────────────────────────────────────────────────────────────
 
-    def replace(self, path: Path, data: bytes, seen: FileVersion | None, keep: Path | None = None) -> None:
+    def replace(
+        self, path: Path, data: bytes, seen: FileVersion | None, keep: Path | None = None, mode: int = FILE_MODE
+    ) -> None:
         """
         Replace the version *seen* (None: no file) by *data*, durably; mode and owner of the old file are kept.
+
+        A file that was not there gets the *mode*.
 
         The old version is kept under the name *keep*, if given. Conflict when the file is no longer the version *seen*; then
         nothing is written. An OSError leaves the old file as it was.
         """
-        temporary, stat = self._prepare(path, (data,), seen.stat if seen else None)
+        temporary, stat = self._prepare(path, (data,), seen.stat if seen else None, mode)
         kept = None
         try:
             if seen and keep:
@@ -286,8 +290,8 @@ class Files:
 
     # ── steps of a write ─────────────────────────────────────────────────────
 
-    def _prepare(self, path: Path, parts: Iterable[bytes], old: Stat | None) -> tuple[Path, Stat]:
-        """Write a durable temporary file beside *path*, with the mode and owner of *old*; returns its path and properties."""
+    def _prepare(self, path: Path, parts: Iterable[bytes], old: Stat | None, mode: int = FILE_MODE) -> tuple[Path, Stat]:
+        """Write a durable temporary file beside *path*, with mode and owner of *old*, or with *mode*; returns path and stat."""
         temporary = self._temporary_name(path)
         handle = self.disk.create(temporary, FILE_MODE)
         size = 0
@@ -295,6 +299,8 @@ class Files:
             try:
                 if old is not None:
                     self.disk.own(handle, modes.S_IMODE(old.mode), old.uid, old.gid)
+                elif mode != FILE_MODE:  # a mask of the process can only take from it
+                    self.disk.own(handle, mode, os.geteuid(), os.getegid())
                 for part in parts:
                     self.disk.write(handle, part)
                     size += len(part)

@@ -14,13 +14,24 @@ from collections import deque
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from typing import TextIO
 
 #: Lines that wait for a reader, at most.
 _MAX_LINES: Final = 1000
 #: Seconds to wait for the reader at the end.
 _CLOSE_S: Final = 1.0
+
+
+def is_journal(out: TextIO | None, environ: Mapping[str, str]) -> bool:
+    """Return whether *out* goes to systemd's journal, which takes the priority of a line from `<3>` before it."""
+    named = environ.get("JOURNAL_STREAM")
+    if not named or out is None:
+        return False
+    with contextlib.suppress(OSError, ValueError):  # it is closed, or is no file
+        found = os.fstat(out.fileno())
+        return named == f"{found.st_dev}:{found.st_ino}"
+    return False
 
 
 @contextlib.contextmanager

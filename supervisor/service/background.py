@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from supervisor.context.prepared import PreparedContexts
 from supervisor.protocol.clock import within
 from supervisor.protocol.errors import Busy, InternalError, SupervisorError, as_supervisor_error
+from supervisor.protocol.quiet_hours import quiet_until
 from supervisor.recall.canaries import probe
 from supervisor.recall.rerank import precompute_vectors
 
@@ -105,14 +106,18 @@ class PeriodicThread:
 
 
 class BackgroundThreads:
-    """The background threads; *open_another* opens a workspace for each."""
+    """The background threads; *open_another* opens a workspace for each, *work_done* is called while an index is made."""
 
-    def __init__(self, open_another: Callable[[], Workspace], clock: Clock) -> None:
+    def __init__(
+        self, open_another: Callable[[], Workspace], clock: Clock, work_done: Callable[[], None] = lambda: None
+    ) -> None:
         vectors_ws, index_ws, contexts_ws = open_another(), open_another(), open_another()
+        index_ws.progress = lambda _what, _done, _total: work_done()
         self._inbox, self._history = contexts_ws.paths.inbox.name, contexts_ws.paths.history.name
         self._vectors = PeriodicThread(vectors_ws, "vectors", _vectors_step(vectors_ws, clock), _GATHER_S)
         self._index, self._commits = index_ws.index, (index_ws.index.current_commit, index_ws.index.current_commit)
-        self._indexing = PeriodicThread(index_ws, "index", IndexUpdater(index_ws, clock, self._vectors.wake).step, _GATHER_S)
+        self._updater = IndexUpdater(index_ws, clock, self._vectors.wake)
+        self._indexing = PeriodicThread(index_ws, "index", self._updater.step, _GATHER_S)
         self._contexts = PeriodicThread(contexts_ws, "ready context", _context_step(contexts_ws, clock))
 
     def hint(self, name: str) -> None:
@@ -123,6 +128,11 @@ class BackgroundThreads:
             self._indexing.wake()
         if name == self._history:
             self._vectors.wake()
+
+    @property
+    def has_index(self) -> bool:
+        """Whether the index was brought up to date once, or could not be."""
+        return self._updater.has_tried
 
     def memory_changed(self) -> None:
         """Update the index: files of memory have changed, or the index is damaged."""
@@ -192,10 +202,15 @@ class IndexUpdater:
         self._changed = changed
         self._retry_s = _RETRY_S[0]
         self._canaries_at = float("-inf")
+        #: Whether an update is over, with an index or with a reason why there is none.
+        self.has_tried = False
 
     def step(self) -> float:
         """Update the index and, unless interrupted, run some canaries; return the seconds until the next step."""
-        why = self._fault_of(self._update)
+        try:
+            why = self._fault_of(self._update)
+        finally:
+            self.has_tried = True
         if self._ws.index.should_stop():
             return 0.0
         self._ws.events.transition("index_stale", bool(why), cleared="index_fresh", why=why)
@@ -206,6 +221,8 @@ class IndexUpdater:
         left_s = self._canaries_at + _CANARIES_EVERY_S - time.monotonic()
         if left_s > 0 or self._ws.should_stop():
             return max(left_s, 0.0)
+        if quiet_until(self._ws.config.care.quiet_hours, self._clock(), self._ws.zone):
+            return _CANARIES_EVERY_S
         why = self._fault_of(lambda: ask_canaries(self._ws, self._clock()))
         self._ws.events.transition("degraded", bool(why), cleared="recovered", why=why)
         self._canaries_at = time.monotonic()

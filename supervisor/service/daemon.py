@@ -21,12 +21,15 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 from supervisor.protocol.clock import steady_s
 from supervisor.protocol.errors import BadFile, Busy
 from supervisor.protocol.paths import check_inside
+from supervisor.protocol.quiet_hours import quiet_until
+from supervisor.service.notify import ServiceManager
 from supervisor.service.round import Round, attempt, collect, report_errors, restore_history, run_round
+from supervisor.service.status import status_line
 from supervisor.service.watcher import ChangeDetector
 from supervisor.summaries.llm_state import provider_state
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from supervisor.protocol.clock import Clock
     from supervisor.protocol.disk import Stat
@@ -78,7 +81,7 @@ class Supervisor:
     The one supervisor of a workspace.
 
     Without *workers* it starts no worker, without *background* no background threads, and without *config* it takes no changed
-    configuration.
+    configuration. *manager* is told that it is ready, works, and ends.
     """
 
     def __init__(
@@ -89,8 +92,10 @@ class Supervisor:
         steady: Callable[[], float] = steady_s,
         background: BackgroundThreads | None = None,
         config: ConfigWatch | None = None,
+        manager: ServiceManager | None = None,
     ) -> None:
         self._clock = clock
+        self._manager = manager or ServiceManager()
         self._steady_s = steady
         self._config = config
         self._stop = threading.Event()
@@ -112,6 +117,7 @@ class Supervisor:
         self._background = background
         self._changes = ChangeDetector(ws.files.disk, ws.paths, ws.task_queue)
         ws.should_stop = self._stop.is_set
+        ws.progress = lambda _what, _done, _total: self._manager.work_done()
 
     def stop(self) -> None:
         """End after the current step; may be called from a signal handler."""
@@ -151,15 +157,21 @@ class Supervisor:
                 if changed or now - last_round >= ROUND_S or self._clock() >= self._due_at:
                     last_round = now
                     done = self.tick(self._clock())
+                    self._tell_manager(done.errors.values())
                     if done.did and not done.errors:
                         last_round = float("-inf")
+                elif self._manager.awaits_index:
+                    self._tell_manager(())
                 if self._workers:
-                    self._attempt("worker", self._workers.start_if_needed, None)
+                    if self._quiet_until(self._clock()) is None:
+                        self._attempt("worker", self._workers.start_if_needed, None)
                     self._attempt("leases", self._workers.watch_leases, None)
                 if self._config:
                     reopened = self._attempt("configuration", partial(self._config.changed, now), None)
                 if last_round != float("-inf") and reopened is None:
                     self._wake.wait(poll_s)
+            if reopened is None:
+                self._manager.stopping()
             if self._workers:
                 self._attempt("worker", self._workers.stop, None)
             if reopened:  # what the worker did belongs to the model before
@@ -180,7 +192,8 @@ class Supervisor:
         before, self._errors = self._errors, {}
         is_asked = self._attempt("request", lambda: self._ws.files.disk.stat(self._ws.paths.archive_request) is not None, False)
         runs: Literal["due", "all", "none"] = "none" if is_paused else "all" if is_asked else "due"
-        done = run_round(self._ws, now, runs, ageing=not self._has_jumped(now), before=before.values())
+        ageing = not self._has_jumped(now) and self._quiet_until(now) is None
+        done = run_round(self._ws, now, runs, ageing=ageing, before=before.values())
         if runs == "all":  # done, or told why not
             self._attempt("request", lambda: self._ws.files.remove(self._ws.paths.archive_request), None)
         if not is_paused:
@@ -194,8 +207,20 @@ class Supervisor:
         self._due_at = self._attempt("retries", lambda: self._next_retry(now), _NEVER)
         return done
 
+    def _tell_manager(self, errors: Iterable[SupervisorError]) -> None:
+        """Tell the service manager that a round is over, how things are and the first of its *errors*."""
+        if not self._manager.is_there:
+            return
+        has_index = self._background is None or self._background.has_index
+        what = self._attempt("status", lambda: status_line(self._ws, self._clock(), self._due_at), "")
+        troubles = sorted(map(str, errors))
+        self._manager.round_done(" · ".join([*troubles[:1], what]), has_index=has_index)
+
     def _attempt(self, name: str, step: Callable[[], T], otherwise: T) -> T:
         return attempt(self._errors, name, self._ws.paths.root, step, otherwise)
+
+    def _quiet_until(self, now: datetime) -> datetime | None:
+        return quiet_until(self._ws.config.care.quiet_hours, now, self._ws.zone)
 
     def _has_jumped(self, now: datetime) -> bool:
         """Return whether the clock was set a short while ago; each jump is reported once."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 from supervisor.archive.coverage import covered, covered_days
@@ -9,10 +10,12 @@ from supervisor.archive.identity import assign_ids
 from supervisor.archive.intake import unwritten
 from supervisor.archive.plan import plan_days, without_open_questions
 from supervisor.archive.run import is_overflowing, next_run, taken_names, why_due
-from supervisor.protocol.clock import to_wire
+from supervisor.protocol.clock import local, to_wire
 from supervisor.protocol.errors import BadFile
 from supervisor.protocol.message import Archived, History, InvalidEntry, Message
+from supervisor.protocol.quiet_hours import quiet_until
 from supervisor.recall.canaries import CanaryStore, rate
+from supervisor.service.last_fsck import read_last_fsck
 from supervisor.summaries.llm_state import (
     BYTES_PER_TOKEN,
     bytes_by_group,
@@ -26,7 +29,6 @@ from supervisor.summaries.schedule import due_summaries, files_by_period
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
 
     from supervisor.archive.coverage import MemoryFile
     from supervisor.workspace import Workspace
@@ -69,10 +71,47 @@ def status(ws: Workspace, now: datetime) -> dict[str, Any]:
             for group, f in sorted(ws.failures().items())
         },
         "canaries": _canaries(ws),
+        "lastFsck": _last_fsck(ws),
         "lastRun": to_wire(max(made)) if made else None,
         "nextRun": _next_run(ws, history, waiting, files, now),
         "trouble": trouble or None,
     }
+
+
+def status_line(ws: Workspace, now: datetime, retry_at: datetime) -> str:
+    """
+    Return what matters in one line: "3 pending · last archive 12 min ago · 0 lost · next roll-up 03:00".
+
+    Lost is what the last fsck found so. The next roll-up is at *retry_at*, or when the next day begins, after the quiet hours.
+    """
+    made = [file.created for file in ws.memory.dated() if file.created]
+    last = read_last_fsck(ws)
+    tomorrow = datetime.combine(ws.today(now) + timedelta(days=1), time(), ws.zone)
+    roll_up = min(tomorrow, retry_at)
+    roll_up = local(quiet_until(ws.config.care.quiet_hours, roll_up, ws.zone) or roll_up, ws.zone)
+    parts = [
+        f"{len(unwritten(ws.history.read(), ws.journal))} pending",
+        f"last archive {_age(now - max(made))} ago" if made else "nothing archived yet",
+        f"{last.lost} lost" if last else "not checked yet",
+        f"next roll-up {roll_up:%H:%M}",
+    ]
+    return " · ".join(parts)
+
+
+def _age(span: timedelta) -> str:
+    """
+    Return about how long that is.
+
+    >>> _age(timedelta(minutes=12, seconds=50)), _age(timedelta(hours=30)), _age(timedelta(days=9)), _age(timedelta(seconds=-3))
+    ('12 min', '30 h', '9 days', '0 min')
+    """
+    minutes = max(0, int(span.total_seconds() // 60))
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h" if minutes < 48 * 60 else f"{minutes // 1440} days"
+
+
+def _last_fsck(ws: Workspace) -> dict[str, Any] | None:
+    last = read_last_fsck(ws)
+    return {"at": to_wire(last.at), "lost": last.lost, "damage": last.damage} if last else None
 
 
 def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from supervisor.protocol.clock import local
 from supervisor.protocol.errors import BadConfig, BadFile, from_os_error
 from supervisor.protocol.llm import model_of
 from supervisor.protocol.message import InvalidEntry, Message
+from supervisor.service.last_fsck import read_last_fsck
 from supervisor.summaries.llm_state import configured_state
 from supervisor.text.chinese import has_rjieba
 from supervisor.text.language import language_of
@@ -97,8 +98,22 @@ def troubles(ws: Workspace, now: datetime) -> Iterator[str]:
         states = lasting_states(ws.paths.log, _LASTING)
         for event in (event for event in _LASTING if event in states):
             yield from _of_the_supervisor(event, str(states[event].get("why", "")))
+    yield from _of_the_last_fsck(ws)
     yield from _of_the_files(ws, history)
     yield from _of_the_model(ws, now)
+
+
+def _of_the_last_fsck(ws: Workspace) -> Iterator[str]:
+    """Yield what the timer's fsck found, and why the user's command did not tell it."""
+    last = read_last_fsck(ws)
+    if last and not last.is_sound:
+        since = local_time(ws, last.at)
+        yield (
+            f"messages are lost ({last.lost}) or files damaged ({last.damage}), as fsck found on {since}; "
+            f"`recalld fsck` lists them, `recalld fsck --repair` mends what can be mended."
+        )
+    if last and last.failed:
+        yield f"the command of care.on_trouble failed: {last.failed}; correct it in recalld.toml."
 
 
 def _of_the_files(ws: Workspace, history: History) -> Iterator[str]:

@@ -639,3 +639,43 @@ def test_inject_answers_where_memory_is_limited(recalld, kilobytes):
     done = ended(recalld.start("index", "rebuild", "-w", str(recalld.root), before=limited))
     assert (done.code, done.err.count("\n")) == (78, 1)
     assert "ulimit -v: it leaves too little memory for" in done.err
+
+
+# ── the service ──────────────────────────────────────────────────────────────
+
+
+def test_run_tells_the_journal_the_priority_of_each_event(recalld, tmp_path):
+    with (tmp_path / "journal").open("w") as journal:
+        found = os.fstat(journal.fileno())
+        with recalld.supervised(stdout=journal, stderr=journal, JOURNAL_STREAM=f"{found.st_dev}:{found.st_ino}"):
+            recalld("append", "--role", "user", "--text", "我对花生过敏")
+        wrong = recalld.start(
+            "-w",
+            str(recalld.root),
+            "run",
+            stdout=journal,
+            stderr=journal,
+            RECALLD_RECALL_K1="x",
+            JOURNAL_STREAM=f"{found.st_dev}:{found.st_ino}",
+        )
+        assert ended(wrong).code == 78
+    lines = (tmp_path / "journal").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "<6>started"
+    assert {line[:3] for line in lines[:-1]} == {"<6>"}
+    assert lines[-1].startswith("<3>recalld: RECALLD_RECALL_K1")
+    assert "花生" not in "".join(lines)
+
+
+def test_fsck_report_keeps_what_it_found_for_status(talked):
+    done = talked("fsck", "--report")
+    assert (done.code, done.err, done.out) == (0, "", "3 messages are accounted for, and nothing is wrong.\n")
+    assert json.loads(talked("status", "--json").out)["lastFsck"]["lost"] == 0
+    next(talked.root.glob("memory/2026-01-29-*.md")).rename(talked.root / "gone")
+    (talked.root / "history.json").write_text("[]", encoding="utf-8")
+    done = talked("fsck", "--report", RECALLD_CARE_ON_TROUBLE='echo "$RECALLD_TROUBLE" > told')
+    assert (done.code, done.out, is_one_sentence(done.err)) == (65, "", True)
+    assert (talked.root.parent / "told").read_text(encoding="utf-8") == done.err.removeprefix("recalld: ")
+    assert talked("status").code == 65
+    (talked.root / "gone").rename(talked.root / "memory" / "2026-01-29-backup.md")
+    assert talked("fsck", "--report").code == 0
+    assert "all is well" in talked("status").out

@@ -608,6 +608,20 @@ def packed_logs(world: World) -> int:
     return len(list(world.root.glob("log-*.jsonl.gz")))
 
 
+def submitted_at_ten(world: World) -> int:
+    """How many summaries the supervisor asks for at ten in the morning."""
+    world.write([message_on("2026-01-10")])
+    return world.supervisor().tick(world.clock()).submitted
+
+
+def told_of_a_damaged_history(world: World) -> str:
+    """What the user's command has written after a night with a damaged history.json."""
+    world.write(b"[")
+    world.report()
+    told = world.root / "told"
+    return told.read_text(encoding="utf-8") if told.exists() else ""
+
+
 #: By key: what is observed for two values of it, or more.
 EFFECTS = {
     "language": Effect(is_said_in_english, {"zh": False, "en": True}),
@@ -699,6 +713,8 @@ EFFECTS = {
     "care.tree_poll": Effect(looks_at_the_tree, {"1s": True, "5s": False}, {"care.poll": "50ms"}),
     "care.quarantine_limit": Effect(copies_kept, {10: 3, 2: 2}),
     "care.allow_network_fs": Effect(opens_on_a_network_disk, {True: True, False: False}),
+    "care.quiet_hours": Effect(submitted_at_ten, {"": 1, "09:00-11:00": 0}),
+    "care.on_trouble": Effect(told_of_a_damaged_history, {"": "", 'echo 坏了 > "$RECALLD_WORKSPACE/told"': "坏了\n"}),
 }
 
 

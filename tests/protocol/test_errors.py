@@ -31,6 +31,10 @@ ONE_OF_EACH = {
     e.NoProcess("Resource temporarily unavailable"): 71,
     e.AlreadyRuns("/srv/memory"): 75,
     e.LockLost("/srv/memory"): 75,
+    e.NoService("systemd does not run here", "keep `recalld run` going another way"): 69,
+    e.ServiceForbidden("lingering was refused", "have root allow it"): 77,
+    e.NoUnit("/home/me/.config/systemd/user/recalld.service"): 64,
+    e.ForeignUnit("/home/me/.config/systemd/user/recalld.service"): 65,
     e.InternalError("roll-up", "KeyError", "submit.py:42"): 1,
 }
 

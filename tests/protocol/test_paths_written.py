@@ -119,12 +119,13 @@ def talk_and_summaries(world: World) -> None:
 
 
 def questions(world: World) -> None:
-    """Asked, with a receipt; made ready for the inbox; and by a canary."""
+    """Asked, with a receipt; made ready for the inbox; by a canary; and of every message where it is."""
     world.ask(message("q1", "2026-01-31T10:00", "nginx 的配置在哪里？"))
     world.prepared_contexts().update()
     world.refresh()
     world.save_receipt(world.context("nginx 的配置在哪里？"))
     world.probe()
+    world.report()
 
 
 def vectors_of_memory(world: World) -> None:

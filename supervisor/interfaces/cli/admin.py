@@ -10,8 +10,9 @@ from typing import Annotated
 import typer
 
 from supervisor.interfaces.cli.app import Folder, Json, Now  # noqa: TC001 - typer reads the annotations
-from supervisor.interfaces.cli.call import OPENED, moment, opened, root_of, teller
+from supervisor.interfaces.cli.call import OPENED, moment, opened, root_of, say, teller
 from supervisor.interfaces.cli.output import as_json, as_text, in_local_times, show, wire
+from supervisor.protocol.clock import utc_now
 from supervisor.protocol.errors import BadFile, BadRequest
 
 
@@ -45,11 +46,15 @@ def plan(
 
 def fsck(
     repair: Annotated[bool, typer.Option("--repair", help="mend what can be mended; no byte goes without a copy")] = False,
+    report: Annotated[bool, typer.Option("--report", help="tell what is wrong to status, log and care.on_trouble")] = False,
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
 ) -> None:
     """Account for every message; 65 when one is lost or a file is damaged."""
+    from time import sleep
+
+    from supervisor.service import nightly
     from supervisor.service.fsck import fsck as account
 
     ws, at = opened(workspace, now)
@@ -60,10 +65,20 @@ def fsck(
 
         with supervisor_lock(ws):
             mended = {"repaired": wire(asdict(mend(ws, at)))}
-    ledger = account(ws)
+    if report and moment(now) is None:
+        nightly.await_quiet_end(ws, utc_now, sleep)
+        at = utc_now()
+    ledger, wrong = nightly.report(ws, at, teller()) if report else (account(ws), [])
+    if repair and not report:
+        nightly.note(ws, ledger, at)
+    for sentence in wrong:
+        say(sentence, BadFile.exit_code)
     found = wire(asdict(ledger)) | mended
-    show(as_json(found) if json else as_text(found, teller()))
-    if not ledger.is_sound:
+    if json or not report:
+        show(as_json(found) if json else as_text(found, teller()))
+    elif not wrong:
+        show(teller()(f"{ledger.seen} messages are accounted for, and nothing is wrong."))
+    if wrong or not ledger.is_sound:
         raise typer.Exit(BadFile.exit_code)
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from supervisor.interfaces.locate import workspace_of
 from supervisor.protocol.clock import Clock, fixed_clock, read_instant, to_wire, utc_now, why_no_instant
 from supervisor.protocol.errors import BadRequest, SupervisorError, from_os_error
+from supervisor.protocol.output import is_journal
 from supervisor.text.printable import printable
 
 if TYPE_CHECKING:
@@ -71,10 +72,12 @@ CALL: Final[ContextVar[Call | None]] = ContextVar("call", default=None)
 OPENED: Final[ContextVar[Workspace | None]] = ContextVar("opened", default=None)
 #: The workspace that `-w` names; None where it was found without.
 NAMED: Final[ContextVar[Path | None]] = ContextVar("named", default=None)
-#: How the commands begin that a sentence names; `init` names its workspace itself.
-_COMMAND: Final = re.compile(r"`recalld (?=[a-z])(?!init )")
+#: How the commands begin that a sentence names; `init` names its workspace itself, and `service` has that of its unit.
+_COMMAND: Final = re.compile(r"`recalld (?=[a-z])(?!init |service )")
 #: Whether a supervisor was asked first and did not respond.
 MUTE: Final[ContextVar[bool]] = ContextVar("mute", default=False)
+#: What stands before an error in the journal: its priority, as sd-daemon(3) has it.
+ERROR_MARK: Final = "<3>"
 #: The last year of a clock: waits and limits reach some years ahead, and the calendar ends with 9999.
 _LAST_YEAR: Final = 9900
 #: The options before the command.
@@ -203,7 +206,8 @@ def _refused(error: OSError, where: str) -> int:
 def say(sentence: str, code: int) -> int:
     """Print the sentence on standard error, in the language of who reads it, and return the exit code."""
     if sys.stderr:  # None if the caller has closed it: then `print` would choose standard output
-        print(printable(f"recalld: {spoken(sentence)}"), file=sys.stderr)
+        mark = ERROR_MARK if is_journal(sys.stderr, os.environ) else ""
+        print(printable(f"{mark}recalld: {spoken(sentence)}"), file=sys.stderr)
     return code
 
 

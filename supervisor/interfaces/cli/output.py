@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from unicodedata import east_asian_width
 
+from supervisor.events import priority
 from supervisor.protocol.clock import from_wire, local, to_wire
 from supervisor.text.printable import printable, printable_json
 
@@ -76,6 +77,17 @@ def as_line(event: Mapping[str, object]) -> str:
     when, what, *fields = event.items()
     told = (f"{key}={', '.join(map(str, value)) if isinstance(value, list) else value}" for key, value in fields if value != [])
     return printable(" ".join([str(when[1]), str(what[1]), *told]))
+
+
+def as_journal_line(event: Mapping[str, object]) -> str:
+    """
+    Return an event as one line for systemd's journal, which has the time: its priority, name and fields.
+
+    >>> as_journal_line({"ts": "1", "event": "degraded", "why": "the disk is full"})
+    '<4>degraded why=the disk is full'
+    """
+    told = as_line(event).partition(" ")[2].replace("\n", " ")
+    return f"<{priority(str(event['event']))}>{told}"
 
 
 def in_local_times(found: Any, zone: ZoneInfo) -> Any:

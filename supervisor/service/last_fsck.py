@@ -1,0 +1,58 @@
+"""What the last `fsck --report` or `fsck --repair` found, kept in `.recalld/fsck.json` for `status` and for the next night."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from supervisor.protocol.clock import from_wire, to_wire
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from supervisor.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class LastFsck:
+    """
+    How many messages were *lost* and things damaged *at* that time.
+
+    *told* are the troubles that `care.on_trouble` was run for, *failed* says why it could not be run; "" if it could.
+    """
+
+    at: datetime
+    lost: int
+    damage: int
+    told: tuple[str, ...] = ()
+    failed: str = ""
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing was lost and nothing damaged."""
+        return not self.lost and not self.damage
+
+
+def read_last_fsck(ws: Workspace) -> LastFsck | None:
+    """Return what the last one found; None if there was none, or its file can't be read: the next one writes it again."""
+    try:
+        version = ws.files.read_stable(ws.paths.fsck)
+        found: Any = json.loads(version.data) if version else {}
+        told = tuple(str(one) for one in found.get("told", ()))
+        return LastFsck(from_wire(found["at"]), int(found["lost"]), int(found["damage"]), told, str(found.get("failed", "")))
+    except (ValueError, LookupError, TypeError, AttributeError, OSError):
+        return None
+
+
+def write_last_fsck(ws: Workspace, last: LastFsck) -> None:
+    """Keep what was found, in place of what was found before."""
+    fields = {
+        "at": to_wire(last.at),
+        "lost": last.lost,
+        "damage": last.damage,
+        "told": list(last.told),
+        "failed": last.failed,
+    }
+    seen = ws.files.read_stable(ws.paths.fsck)
+    ws.files.replace(ws.paths.fsck, json.dumps(fields, ensure_ascii=False).encode() + b"\n", seen)

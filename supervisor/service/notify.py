@@ -1,0 +1,74 @@
+"""
+What a supervisor tells the service manager that started it: sd_notify(3), a datagram of lines on a Unix socket.
+
+It is ready once the first round is over and the search index was brought up to date, or could not be. From then on a round that
+is over, and a file that a long archive run has written, feed the watchdog: a supervisor that hangs is killed and started again.
+Nothing here feeds it by time alone. A message that can't be sent is dropped, since nothing must wait for its reader.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+#: Seconds that a start, or a stop, may go on for after a sign of work.
+_MORE_S: Final = 60
+#: Seconds between two signs of work: an import writes hundreds of files a second.
+_SIGN_EVERY_S: Final = 1.0
+#: The most characters of STATUS, which is one line of `systemctl status`.
+_STATUS_CHARS: Final = 200
+
+
+class ServiceManager:
+    """
+    The service manager at *address*, the value of NOTIFY_SOCKET: a path, or "@" and an abstract name.
+
+    With "" none started this process, and nothing is sent.
+    """
+
+    def __init__(self, address: str = "", steady_s: Callable[[], float] = time.monotonic) -> None:
+        self._address = f"\0{address[1:]}" if address.startswith("@") else address
+        self._steady_s = steady_s
+        self._is_ready = False
+        self._signed_s = float("-inf")
+
+    @property
+    def is_there(self) -> bool:
+        """Whether somebody is told."""
+        return bool(self._address)
+
+    def work_done(self) -> None:
+        """A long step has come further: give the start more time or, after it, feed the watchdog. At most once a second."""
+        now = self._steady_s()
+        if now - self._signed_s >= _SIGN_EVERY_S:
+            self._signed_s = now
+            self._send("WATCHDOG=1" if self._is_ready else f"EXTEND_TIMEOUT_USEC={_MORE_S * 1_000_000}")
+
+    def round_done(self, status: str, *, has_index: bool) -> None:
+        """A round is over: feed the watchdog and show *status*; ready from the first time that the index is done with."""
+        lines = ["WATCHDOG=1", f"STATUS={' '.join(status.split())[:_STATUS_CHARS]}"]
+        if has_index and not self._is_ready:
+            self._is_ready = True
+            lines.insert(0, "READY=1")
+        self._send(*lines)
+
+    @property
+    def awaits_index(self) -> bool:
+        """Whether only the first index is missing until it is ready."""
+        return self.is_there and not self._is_ready
+
+    def stopping(self) -> None:
+        """The supervisor ends after its current step."""
+        self._send("STOPPING=1", "STATUS=ending after the current step")
+
+    def _send(self, *lines: str) -> None:
+        if not self._address:
+            return
+        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as line:
+            line.setblocking(False)
+            line.sendto("\n".join(lines).encode("utf-8", "replace"), self._address)
