@@ -25,7 +25,10 @@ pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]
 
 ROOT: Final = Path(__file__).parent.parent
 LANGUAGES: Final = {"en": "", "zh": ".zh-CN"}
-HOW_TOS: Final = ("find-by-meaning", "use-a-model", "use-from-your-assistant", "back-up-your-memory", "when-something-is-wrong")
+HOW_TOS: Final = (
+    *("find-by-meaning", "run-as-a-service", "use-a-model", "use-from-your-assistant", "back-up-your-memory"),
+    "when-something-is-wrong",
+)
 #: What differs from run to run, and a word for it. The home folder of the pages is /home/me.
 VOLATILE: Final = (
     (r"\b01[0-9A-HJKMNP-TV-Z]{24}\b", "ID"),

@@ -52,7 +52,7 @@ HOMES: Final = {
     "watchdog": {"supervisor.service.watcher"},
     "typer": {
         f"supervisor.interfaces.cli.{name}"
-        for name in ("main", "app", "admin", "backup", "completion", "model", "service", "turn")
+        for name in ("main", "app", "admin", "backup", "completion", "model", "service", "turn", "unit")
     },
     "rich": {"supervisor.interfaces.cli.output"},
     "openai": {"worker.providers.openai"},

@@ -19,7 +19,7 @@ from supervisor.protocol.clock import why_no_instant, why_not_said_at
 from supervisor.protocol.config import Config, load
 from supervisor.protocol.message import InvalidEntry, read_message
 from supervisor.protocol.settings import keys
-from supervisor.service import doctor, machine, troubles
+from supervisor.service import doctor, machine, systemd, troubles
 from worker.providers import http_errors
 
 ROOT = Path(__file__).parents[2]
@@ -216,6 +216,30 @@ def test_in_chinese_knows_every_finding_of_doctor(said):
 @pytest.mark.parametrize("name", ["good", "odd", "bad", "socket", *(name for name, _, _ in doctor._CHECKS)])
 def test_in_chinese_knows_every_check_of_doctor(name):
     assert HAN.search(in_chinese(name))
+
+
+@pytest.mark.parametrize("why", [*systemd._RESULTS.values(), "it was stopped", "it ended with exit code 78"])
+def test_in_chinese_knows_why_the_service_is_down(why):
+    for said in (
+        f"recalld.service does not run: {why}; `recalld service logs` shows what it said.",
+        str(errors.NoService(why, "nothing was installed")),
+    ):
+        assert not re.search("[a-z]{2,} [a-z]{2,}", re.sub("`[^`]+`", "", in_chinese(said)))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "recalld.service runs now, and whenever the machine starts; `recalld service status` says how it is.",
+        "the service is gone; the memory is still in /home/我/记忆.",
+        "the nightly check found something; `recalld status` says what.",
+        "let it go on while you are not logged in?",
+        "12 messages are accounted for, and nothing is wrong.",
+        "the command of care.on_trouble failed: it was killed after 30 s; correct it in recalld.toml.",
+    ],
+)
+def test_in_chinese_knows_what_the_service_commands_say(said):
+    assert not re.search("[a-z]{2,} [a-z]{2,}", re.sub("`[^`]+`", "", in_chinese(said)))
 
 
 def counted() -> list[str]:

@@ -430,9 +430,12 @@ ANSWERS = {
     "run": ("run --until-settled --no-worker", ["seen", "archived", "summaries", "trimmed", "waitingForRetry", "unfinished"]),
     "model test": ("model test", ["model", "seconds", "error"]),
     "worker": ("worker --idle 0.2", ["group", "status"]),
+    "service install": ("service install --dry-run", ["units", "commands"]),
 }
 #: What prints a script for a shell.
 WITHOUT_JSON = {"completion"}
+#: What needs systemd, and is asked for in script/test-systemd.
+OF_SYSTEMD = {"service uninstall", "service status", "service logs"}
 AWAY = {"RECALLD_LLM_BASE_URL": "http://127.0.0.1:9/v1", "RECALLD_LLM_MODEL": "qwen-test"}
 
 
@@ -444,7 +447,7 @@ def test_cli_has_exactly_the_commands_of_the_table_of_json_answers():
             for leaf in (leaves(one, f"{before}{name} ") if hasattr(one, "commands") else {before + name})
         }
 
-    assert leaves(commands()) - WITHOUT_JSON == set(ANSWERS)
+    assert leaves(commands()) - WITHOUT_JSON == set(ANSWERS) | OF_SYSTEMD
 
 
 def test_cli_json_is_one_line_with_the_promised_keys(talked):
@@ -642,6 +645,33 @@ def test_inject_answers_where_memory_is_limited(recalld, kilobytes):
 
 
 # ── the service ──────────────────────────────────────────────────────────────
+
+
+@pytest.mark.skipif(os.path.isdir("/run/systemd/system"), reason="systemd runs here")
+@pytest.mark.parametrize("words", ["install --no-linger", "uninstall", "status", "install --system root"])
+def test_service_without_systemd_is_one_sentence_and_changes_nothing(recalld, words, tmp_path):
+    before = sorted(tmp_path.rglob("*"))
+    done = recalld("service", *words.split(), HOME=str(tmp_path), XDG_CONFIG_HOME=str(tmp_path / "config"))
+    assert done.code == 69
+    assert is_one_sentence(done.err)
+    assert done.out == ""
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_service_install_refuses_a_name_that_no_unit_can_hold(tmp_path):
+    made = Command(tmp_path / "两\n行", RECALLD_NOW=NOW)
+    assert made("init").code == 0
+    done = made("service", "install", "--dry-run")
+    assert (done.code, is_one_sentence(done.err)) == (64, True)
+
+
+def test_service_install_dry_run_shows_everything_and_changes_nothing(recalld, tmp_path):
+    before = sorted(tmp_path.rglob("*"))
+    done = recalld("service", "install", "--dry-run", "--system", "root")
+    assert done.code == 0
+    assert f'ReadWritePaths="{recalld.root}"' in done.out
+    assert done.out.splitlines()[-1] == "systemctl --no-pager restart recalld@root.service recalld-fsck@root.timer"
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_run_tells_the_journal_the_priority_of_each_event(recalld, tmp_path):

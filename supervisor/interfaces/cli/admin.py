@@ -90,7 +90,6 @@ def doctor(
 ) -> None:
     """Check the workspace and the machine, and change nothing; 65 when something is bad."""
     from supervisor.interfaces.socket_server import is_mute
-    from supervisor.protocol.clock import utc_now
     from supervisor.service.doctor import examine, opened_anyway
 
     root = root_of(workspace)

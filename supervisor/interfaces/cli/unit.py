@@ -1,0 +1,188 @@
+"""The commands about the service of systemd: service install, uninstall, status, logs (docs/how-to/run-as-a-service.md)."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import stat
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from supervisor.interfaces.cli.app import Folder, Json, Now  # noqa: TC001 - typer reads the annotations
+from supervisor.interfaces.cli.call import GIVEN, opened, root_of, say, spoken
+from supervisor.interfaces.cli.output import as_json, as_text, show, wire
+from supervisor.protocol.disk import RealDisk
+from supervisor.protocol.errors import AlreadyRuns, BadConfig, BadFile, BadRequest, NoPermission, NoService
+from supervisor.protocol.files import Files
+from supervisor.service.systemd import Systemd, install, linger, lingers, state_of, uninstall
+from supervisor.service.units import FSCK, SERVICE, STARTED, Installation, key_of
+
+if TYPE_CHECKING:
+    from supervisor.workspace import Workspace
+
+service = typer.Typer(help="recalld as a service of systemd.", rich_markup_mode=None)
+
+System = Annotated[str, typer.Option("--system", metavar="USER", help="a unit of the system, for this user; root's")]
+#: What others must not do with the file of a key.
+_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+
+
+@service.command("install")
+def service_install(
+    system: System = "",
+    key_file: Annotated[Path | None, typer.Option("--key-file", help="a file with the key of the model's server")] = None,
+    lingering: Annotated[
+        bool | None, typer.Option("--linger/--no-linger", help="go on while you are not logged in; else it is asked")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="keep a copy of a unit that is not ours, and replace it")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="show the units and the commands, change nothing")] = False,
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
+    """Run the supervisor of the workspace as a service, now and whenever the machine starts."""
+    systemd, files = Systemd(system), Files(RealDisk())
+    root = Path(os.path.realpath(_root(workspace, system)))
+    wanted = Installation(root, system, Path(os.path.realpath(key_file.expanduser())) if key_file else None)
+    if dry_run:
+        _show_units(wanted, systemd, asks=not system and lingering is not False, json=json)
+        return
+    wanted.units()
+    systemd.check()
+    ws, at = opened(root, now)
+    if key_file is None:
+        _, version = systemd.read(files, SERVICE)
+        wanted = Installation(root, system, key_of(version.data) if version else None)
+    _check(wanted, ws, systemd)
+    if not system:
+        _linger(lingering)
+    install(wanted, systemd, files, at, force=force)
+    unit = wanted.unit(SERVICE)
+    if json:
+        show(as_json({"unit": unit, "workspace": str(root), "lingers": lingers(system or _me())}))
+    else:
+        show(spoken(f"{unit} runs now, and whenever the machine starts; `recalld service status{_of(system)}` says how it is."))
+
+
+@service.command("uninstall")
+def service_uninstall(system: System = "", json: Json = False) -> None:
+    """Stop the service and remove its units; the memory stays where it is."""
+    systemd = Systemd(system)
+    systemd.check()
+    workspace = uninstall(systemd, Files(RealDisk()))
+    if json:
+        show(as_json({"workspace": workspace}))
+    else:
+        show(spoken(f"the service is gone; the memory is still in {workspace}."))
+
+
+@service.command("status")
+def service_status(system: System = "", json: Json = False) -> None:
+    """Say whether the service runs and, if it does not, why; 65 then."""
+    systemd = Systemd(system)
+    if not system:
+        systemd.check()
+    found = state_of(systemd, Files(RealDisk()))
+    if json:
+        show(as_json(wire(asdict(found))))
+    else:
+        show(as_text({key: value for key, value in wire(asdict(found)).items() if key != "down"}, spoken))
+    if found.down:
+        sentence = f"{found.unit} does not run: {found.down}; `recalld service logs{_of(system)}` shows what it said."
+        raise typer.Exit(say(sentence, BadFile.exit_code))
+    if found.nightly_fsck == "failed":
+        raise typer.Exit(say("the nightly check found something; `recalld status` says what.", BadFile.exit_code))
+
+
+@service.command("logs")
+def service_logs(
+    system: System = "",
+    follow: Annotated[bool, typer.Option("--follow", help="go on with what it says from now on")] = False,
+    lines: Annotated[int, typer.Option("--lines", min=1, help="how many of the last lines")] = 100,
+    json: Json = False,
+) -> None:
+    """Show what the service and its nightly check have said, from the journal."""
+    of_user = Installation(Path(), system)
+    option = "--unit" if system else "--user-unit"
+    words = [*(f"{option}={of_user.unit(template)}" for template in (SERVICE, FSCK)), f"--lines={lines}"]
+    words += [*(["--follow"] if follow else []), *(["--output=json"] if json else [])]
+    sys.stdout.flush()
+    try:
+        os.execvp("journalctl", ["journalctl", "--no-pager", "--quiet", *words])  # noqa: S606 - systemd's own
+    except FileNotFoundError:
+        raise NoService("there is no journal of systemd here", "its events are in log.jsonl of the workspace") from None
+
+
+def _root(workspace: Path | None, user: str) -> Path:
+    """Return the workspace: the one that is named, else, for a unit of the system, that in the user's data folder."""
+    if not user or workspace or GIVEN.get("workspace") or os.environ.get("RECALLD_WORKSPACE"):
+        return root_of(workspace)
+    return Path(_account(user).pw_dir) / ".local" / "share" / "recalld"
+
+
+def _of(user: str) -> str:
+    """Return the option of a command in a sentence about a unit of the system."""
+    return f" --system {user}" if user else ""
+
+
+def _account(user: str) -> pwd.struct_passwd:
+    try:
+        return pwd.getpwnam(user)
+    except (KeyError, ValueError):
+        raise BadRequest("--system", f"{user!r} is no user of this machine") from None
+
+
+def _me() -> str:
+    return pwd.getpwuid(os.getuid()).pw_name
+
+
+def _check(wanted: Installation, ws: Workspace, systemd: Systemd) -> None:
+    """Raise what would keep the service from running: not the user's files, a bad key file, another supervisor."""
+    root = wanted.workspace
+    if wanted.user and os.stat(root).st_uid != _account(wanted.user).pw_uid:
+        raise NoPermission(root, f"it does not belong to {wanted.user}", f"give it to them, `chown -R {wanted.user} FOLDER`")
+    if wanted.key:
+        try:
+            found = os.stat(wanted.key)
+        except OSError as error:
+            raise BadConfig("--key-file", f"{wanted.key} can't be read ({error.strerror}); write the key into it") from error
+        if found.st_mode & _OTHERS:
+            raise BadConfig("--key-file", f"others may read {wanted.key}; take that from them with `chmod 600`")
+    runs = systemd.show(wanted.unit(SERVICE)).get("ActiveState") in ("active", "activating", "deactivating", "reloading")
+    if not runs and ws.files.disk.is_locked(ws.paths.supervisor_lock):
+        raise AlreadyRuns(root)
+
+
+def _linger(wanted: bool | None) -> None:
+    """Let the user's services go on when they are not logged in, if they want it; BadRequest if they can't be asked."""
+    if wanted is False or lingers(_me()):
+        return
+    if wanted is None:
+        if not (sys.stdin and sys.stdin.isatty()):
+            raise BadRequest("--linger", "give --linger to let it go on while you are not logged in, or --no-linger")
+        wanted = typer.confirm(spoken("let it go on while you are not logged in?"), default=True, err=True)
+    if wanted:
+        linger(_me())
+
+
+def _show_units(wanted: Installation, systemd: Systemd, *, asks: bool, json: bool) -> None:
+    """Print the units and the commands of an installation."""
+    units = {str(systemd.folder / name): data.decode() for name, data in wanted.units().items()}
+    names = [wanted.unit(template) for template in STARTED]
+    commands = [["loginctl", "enable-linger"]] if asks and not lingers(_me()) else []
+    commands += [systemd.command("daemon-reload"), systemd.command("enable", *names), systemd.command("restart", *names)]
+    if json:
+        show(as_json({"units": units, "commands": commands}))
+        return
+    for path, text in units.items():
+        show(f"# {path}\n{text}")
+    show("\n".join(" ".join(words) for words in commands))
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to *app*."""
+    app.add_typer(service, name="service")

@@ -1,0 +1,136 @@
+"""
+The systemd units of a workspace: their names, what is in them, and whose a unit is that is there already.
+
+A template in `units/` is one unit; `@word@` in it is filled in here. A user's units are in their own folder, `recalld.service`
+beside `recalld-fsck.timer`; on a machine without user sessions root installs them for a user, `recalld@USER.service`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from supervisor.protocol.errors import BadRequest
+from supervisor.protocol.llm import CREDENTIAL
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: The service itself, and the units that run something for it from time to time.
+SERVICE: Final = "recalld.service"
+FSCK: Final = "recalld-fsck.service"
+TIMER: Final = "recalld-fsck.timer"
+TEMPLATES: Final = (SERVICE, FSCK, TIMER)
+#: Those that are started when the machine is; a timer starts its service.
+STARTED: Final = (SERVICE, TIMER)
+SYSTEM_FOLDER: Final = Path("/etc/systemd/system")
+_FOLDER: Final = Path(__file__).resolve().parent / "units"
+#: The first line of a unit of ours, and the second, which has the workspace.
+_MARK: Final = "# Made by `recalld service install`, which makes it again; what you change goes into `systemctl edit`."
+_OF: Final = re.compile(r"# The workspace: (?P<workspace>\".*\")")
+_KEY: Final = re.compile(rf"^LoadCredential={CREDENTIAL}:(.+)$", re.MULTILINE)
+_WORD: Final = re.compile(r"@(\w+)@")
+#: Nothing of a unit may hold them: a line of it would end, or not be shown.
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]")
+#: Names of users that are a part of a unit's name as they are.
+_USER: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """
+    What is installed: the service of *workspace*, for the caller's own service manager or, with *user*, for the system's.
+
+    *key* is the file with the key of the model's server, None where there is none.
+    """
+
+    workspace: Path
+    user: str = ""
+    key: Path | None = None
+
+    def unit(self, template: str) -> str:
+        """Return the name of the unit of that *template*."""
+        stem, _, kind = template.rpartition(".")
+        return f"{stem}@{self.user}.{kind}" if self.user else template
+
+    def units(self) -> dict[str, bytes]:
+        """Return what is in each unit, by its name; BadRequest where workspace, key or user can't be a part of it."""
+        for field, value in (("--workspace", str(self.workspace)), ("--key-file", str(self.key or ""))):
+            # the path of a key is the rest of its line, which a backslash at its end would join with the next
+            if _CONTROL.search(value) or (field == "--key-file" and value != value.strip().rstrip("\\")):
+                raise BadRequest(field, f"{value!r} has a line break or another character that no unit can hold; rename it")
+        if self.user and not _USER.fullmatch(self.user):
+            raise BadRequest("--system", f"{self.user!r} can't be a part of a unit's name; give a user of this machine")
+        return {self.unit(template): self._filled(_template(template)).encode() for template in TEMPLATES}
+
+    def _filled(self, text: str) -> str:
+        kind = "system" if self.user else "user"
+        sandbox = _fill(_template(f"sandbox-{kind}.conf"), {"workspace": in_list(str(self.workspace))})
+        words = {
+            "head": f"{_MARK}\n# The workspace: {json.dumps(str(self.workspace), ensure_ascii=False)}",
+            "name": str(self.workspace).replace("%", "%%"),
+            "recalld": " ".join(map(in_command, (sys.executable, "-P", "-m", "recalld", "-w", str(self.workspace)))),
+            "credential": f"\nLoadCredential={CREDENTIAL}:{str(self.key).replace('%', '%%')}" if self.key else "",
+            "target": "multi-user.target" if self.user else "default.target",
+            # the user's own command may have to send a mail, which a closed box could not
+            "command_sandbox": sandbox if self.user else "UMask=0077",
+            "sandbox": sandbox,
+        }
+        return _fill(text, words) + "\n"
+
+
+def user_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Return where a user's own units are."""
+    return Path(environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "systemd" / "user"
+
+
+def in_command(word: str) -> str:
+    r"""
+    Return a word of ExecStart= as systemd reads it: quoted, without specifiers and variables.
+
+    >>> in_command("/home/我/50% of $HOME"), in_command("-P")
+    ('"/home/我/50%% of $$HOME"', '-P')
+    """
+    return word if re.fullmatch(r"[\w./+-]+", word, re.ASCII) else in_list(word).replace("$", "$$")
+
+
+def in_list(path: str) -> str:
+    r"""
+    Return a path in a list of paths as systemd reads it.
+
+    >>> print(in_list('/home/a b/say "hi" 5% \\o/'))
+    "/home/a b/say \"hi\" 5%% \\o/"
+    """
+    escaped = path.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
+    return f'"{escaped}"'
+
+
+def workspace_of(unit: bytes) -> str | None:
+    """Return the workspace of a unit that `service install` made; None for a unit of somebody else."""
+    first, _, rest = unit.decode("utf-8", "replace").partition("\n")
+    found = _OF.match(rest)
+    if first != _MARK or not found:
+        return None
+    try:
+        return str(json.loads(found["workspace"]))
+    except ValueError:
+        return None
+
+
+def key_of(unit: bytes) -> Path | None:
+    """Return the file with the key that a unit of ours names; None where it names none."""
+    found = _KEY.search(unit.decode("utf-8", "replace"))
+    return Path(found[1].replace("%%", "%")) if found else None
+
+
+def _template(name: str) -> str:
+    return (_FOLDER / name).read_text(encoding="utf-8").rstrip("\n")
+
+
+def _fill(text: str, words: Mapping[str, str]) -> str:
+    return _WORD.sub(lambda found: words[found[1]], text)

@@ -1,0 +1,157 @@
+"""What is in the units, for any path, and whose a unit is; systemd's own tools read them where they are installed."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from supervisor.protocol.errors import BadRequest
+from supervisor.service.units import (
+    FSCK,
+    SERVICE,
+    TEMPLATES,
+    TIMER,
+    Installation,
+    in_command,
+    key_of,
+    user_folder,
+    workspace_of,
+)
+
+ROOT = Path(__file__).parents[2]
+needs_systemd = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed")
+#: Paths as people have them, and as nobody should.
+PATHS = ("/root/memory", "/home/我/我的 记忆", "/srv/100%/$HOME/a\\b", '/home/a/say "hi"', "/x/@workspace@ @name@", "/y/end\\")
+KEY = Path("/home/我/50% key")
+
+
+def text_of(installation: Installation, template: str) -> str:
+    return installation.units()[installation.unit(template)].decode()
+
+
+def values(text: str, name: str) -> list[str]:
+    return re.findall(rf"^{name}=(.*)$", text, re.MULTILINE)
+
+
+def test_units_have_the_names_of_their_templates_and_of_the_user():
+    assert set(Installation(Path("/w")).units()) == {"recalld.service", "recalld-fsck.service", "recalld-fsck.timer"}
+    of_alice = {"recalld@alice.service", "recalld-fsck@alice.service", "recalld-fsck@alice.timer"}
+    assert set(Installation(Path("/w"), "alice").units()) == of_alice
+
+
+def test_templates_are_part_of_the_package():
+    folder = ROOT / "supervisor/service/units"
+    ignored = subprocess.run(["git", "-C", str(ROOT), "check-ignore", *folder.iterdir()], capture_output=True, check=False)
+    assert ignored.stdout == b""
+    assert {path.name for path in folder.iterdir()} >= set(TEMPLATES)
+    assert '"supervisor"' in (ROOT / "pyproject.toml").read_text().partition("wheel]")[2].partition("]\n")[0]
+
+
+@pytest.mark.parametrize("user", ["", "alice"])
+def test_service_says_what_the_supervisor_promises(user):
+    text = text_of(Installation(Path("/w"), user), SERVICE)
+    assert values(text, "Type") == ["notify"]
+    assert values(text, "Restart") == ["on-failure"]
+    assert {"64", "75", "77", "78"} <= set(values(text, "RestartPreventExitStatus")[0].split())
+    assert values(text, "StartLimitBurst") != []
+    assert values(text, "WatchdogSec") == ["120"]
+    assert values(text, "LoadCredential") == []
+    assert values(text, "User") == (["%i"] if user else [])
+    assert "DynamicUser" not in text
+    assert values(text, "WantedBy") == ["multi-user.target" if user else "default.target"]
+
+
+def test_fsck_runs_at_night_when_nothing_else_does():
+    text = text_of(Installation(Path("/w")), FSCK)
+    assert values(text, "ExecStart")[0].endswith(" -w /w fsck --report")
+    assert (values(text, "IOSchedulingClass"), values(text, "CPUSchedulingPolicy")) == (["idle"], ["idle"])
+    assert values(text_of(Installation(Path("/w")), TIMER), "Persistent") == ["yes"]
+
+
+def test_key_is_a_credential_and_never_a_variable():
+    text = text_of(Installation(Path("/w"), "alice", KEY), SERVICE)
+    assert values(text, "LoadCredential") == ["recalld-api-key:/home/我/50%% key"]
+    assert [line for line in values(text, "Environment") if "key" in line.lower()] == []
+    assert key_of(text.encode()) == KEY
+    assert key_of(text_of(Installation(Path("/w")), SERVICE).encode()) is None
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("user", ["", "alice"])
+def test_unit_of_ours_is_known_with_its_workspace(path, user):
+    assert {workspace_of(data) for data in Installation(Path(path), user).units().values()} == {path}
+
+
+@pytest.mark.parametrize("data", [b"", b"[Unit]\nDescription=mine\n", b"\xff", b"# Made by `recalld service install`\n"])
+def test_unit_of_somebody_else_has_no_workspace_of_ours(data):
+    assert workspace_of(data) is None
+
+
+@pytest.mark.parametrize(
+    ("workspace", "user", "key"),
+    [
+        ("/home/a\nExecStart=/bin/sh", "", None),
+        ("/home/a\x7f", "", None),
+        ("/home/\udcff", "", None),
+        ("/w", "a/b", None),
+        ("/w", "a b", None),
+        ("/w", "-x", None),
+        ("/w", "", "/key\n"),
+        ("/w", "", "/key\\"),
+        ("/w", "", "/key "),
+    ],
+)
+def test_units_refuse_what_no_unit_can_hold(workspace, user, key):
+    with pytest.raises(BadRequest):
+        Installation(Path(workspace), user, key and Path(key)).units()
+
+
+def test_user_folder_is_where_systemd_looks():
+    assert user_folder({"XDG_CONFIG_HOME": "/c"}) == Path("/c/systemd/user")
+    assert user_folder({}) == Path.home() / ".config/systemd/user"
+
+
+def test_in_command_leaves_plain_words_and_doubles_what_systemd_reads():
+    assert in_command("/usr/bin/python3.11") == "/usr/bin/python3.11"
+    assert in_command("$HOME") == '"$$HOME"'
+
+
+@needs_systemd
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("user", ["", "root"])
+def test_systemd_reads_every_unit_without_a_complaint(path, user, tmp_path):
+    for name, data in Installation(Path(path), user, KEY).units().items():
+        (tmp_path / name).write_bytes(data)
+    scope = [] if user else ["--user"]
+    environ = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(tmp_path), "LC_ALL": "C.UTF-8"}
+    units = [tmp_path / name for name in Installation(Path(path), user).units()]
+    done = subprocess.run(
+        ["systemd-analyze", *scope, "--man=no", "verify", *units], capture_output=True, text=True, check=False, env=environ
+    )
+    own = [line for line in done.stderr.splitlines() if "recalld" in line]
+    assert (own, done.returncode) == ([], 0), done.stderr
+
+
+@needs_systemd
+@pytest.mark.parametrize("template", [SERVICE, FSCK])
+def test_exposure_of_the_units_of_the_system_is_at_most_2_5(template, tmp_path):
+    installation = Installation(Path("/home/alice/memory"), "alice", KEY)
+    (tmp_path / installation.unit(template)).write_bytes(installation.units()[installation.unit(template)])
+    done = subprocess.run(
+        [
+            "systemd-analyze",
+            "security",
+            "--offline=true",
+            "--threshold=25",
+            "--no-pager",
+            tmp_path / installation.unit(template),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-200:] + done.stderr
