@@ -103,7 +103,7 @@ class Systemd:
                 "systemd does not run here", "keep `recalld run` going another way, such as in a container of its own"
             )
         if self.user and os.geteuid() != 0:
-            raise ServiceForbidden("units of the system are root's", f"use `sudo recalld service install --system {self.user}`")
+            raise ServiceForbidden("units of the system are root's", "give the same command with `sudo`")
         done = self._run(self.command("show", "--property=Version"))
         if done.code and not self.user and not os.path.isdir(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"):
             raise NoService(

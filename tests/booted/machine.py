@@ -1,0 +1,129 @@
+"""A machine that script/test-systemd has booted in a container: what root and its users do there."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import subprocess
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tests.process.command import Ended, until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: Every text that anybody says here begins so; it must be in no journal.
+WORDS = "暗号花生"
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_DEADLINE_S = 240.0
+
+
+@dataclass
+class Machine:
+    """The machine whose first process has the number *pid* here."""
+
+    pid: str
+    _names: Iterator[int] = field(default_factory=itertools.count)
+
+    def run(self, *words: str, stdin: str = "") -> Ended:
+        """Let root run the program to its end."""
+        command = ["nsenter", "--target", self.pid, "--all", "env", "-i", "HOME=/root", "LANG=C.UTF-8", f"PATH={_PATH}", *words]
+        done = subprocess.run(command, input=stdin, capture_output=True, encoding="utf-8", check=False, timeout=_DEADLINE_S)
+        return Ended(done.returncode, done.stdout, done.stderr)
+
+    def do(self, *words: str, stdin: str = "") -> str:
+        """Let root run the program, which has to succeed, and return what it prints."""
+        done = self.run(*words, stdin=stdin)
+        assert done.code == 0, (words, done)
+        return done.out
+
+    def person(self) -> Person:
+        """A new user of the machine."""
+        name = f"user{next(self._names)}"
+        self.do("useradd", "--create-home", "--shell", "/bin/bash", name)
+        return Person(self, name)
+
+    def journal(self, *words: str) -> str:
+        """What recalld has said since the machine was booted."""
+        return self.do("journalctl", "--no-pager", "--quiet", "--boot", "--output=cat", *words)
+
+
+@dataclass
+class Unit:
+    """A unit and who manages it: the system, or a *person* their own."""
+
+    name: str
+    machine: Machine
+    person: Person | None = None
+
+    def systemctl(self, *words: str) -> Ended:
+        run = self.person.run if self.person else self.machine.run
+        return run("systemctl", *(["--user"] if self.person else []), "--no-pager", *words, self.name)
+
+    def show(self, name: str) -> str:
+        """The property of that name."""
+        return self.systemctl("show", f"--property={name}", "--value").out.strip()
+
+    def becomes(self, state: str, most_s: float = 60.0) -> None:
+        """Wait until it is in that state."""
+        until(lambda: self.show("ActiveState") == state, most_s=most_s)
+
+    def restarted(self, times: int, most_s: float) -> None:
+        """Wait until it was started again so often, and is ready."""
+        until(lambda: int(self.show("NRestarts") or 0) >= times and self.show("ActiveState") == "active", most_s=most_s)
+
+
+@dataclass
+class Person:
+    """A user, who logs in for each command, as PAM does it, and out again."""
+
+    machine: Machine
+    name: str
+    root: str = ""
+
+    def __post_init__(self) -> None:
+        self.root = f"/home/{self.name}/我的 100% memory"
+
+    def run(self, *words: str, stdin: str = "") -> Ended:
+        """Run the program in a session of this user."""
+        session = ["--property=PAMName=login", f"--property=User={self.name}", f"--property=WorkingDirectory=/home/{self.name}"]
+        return self.machine.run("systemd-run", "--quiet", "--wait", "--pipe", "--collect", *session, "--", *words, stdin=stdin)
+
+    def recalld(self, *words: str, stdin: str = "") -> Ended:
+        return self.run("recalld", "-w", self.root, *words, stdin=stdin)
+
+    def ok(self, *words: str, stdin: str = "") -> str:
+        """Run recalld, which has to succeed, and return what it prints."""
+        done = self.recalld(*words, stdin=stdin)
+        assert done.code == 0, (words, done)
+        return done.out
+
+    def json(self, *words: str) -> Any:
+        return json.loads(self.recalld(*words, "--json").out)
+
+    def say(self, count: int, days: int = 1) -> None:
+        """Add so many messages, spread over the days of the last month."""
+        lines = [
+            {
+                "role": "user",
+                "text": f"{WORDS} 第 {n} 条",
+                "createdAt": f"2026-01-{1 + n % days:02}T09:{n // 60 % 60:02}:{n % 60:02}+08:00",
+            }
+            for n in range(count)
+        ]
+        self.ok("append", "--jsonl", stdin="\n".join(map(json.dumps, lines)))
+
+    def installed(self, *options: str) -> Unit:
+        """Make a workspace and install the service, which goes on without this user."""
+        self.ok("init")
+        self.ok("service", "install", "--linger", *options)
+        return Unit("recalld.service", self.machine, self)
+
+    def unit(self, name: str) -> Unit:
+        return Unit(name, self.machine, self)
+
+    def write(self, path: str, text: str) -> None:
+        """Write a file of this user's."""
+        done = self.run("tee", path, stdin=text)
+        assert done.code == 0, done

@@ -1,0 +1,329 @@
+"""
+The service on a machine that was really booted: script/test-systemd makes it and starts it, in a container.
+
+Each test has a user of its own. What the machine's clock decides is waited for and never measured.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+
+import pytest
+
+from tests.booted.machine import WORDS, Machine, Person, Unit
+from tests.process.command import until
+
+PID = os.environ.get("RECALLD_TEST_MACHINE", "")
+pytestmark = [
+    pytest.mark.booted,
+    pytest.mark.skipif(not PID, reason="needs a machine: script/test-systemd"),
+    pytest.mark.timeout(600),
+]
+#: The watchdog of the units is patient; a test is not. A round comes every 30 seconds.
+IMPATIENT = "[Service]\nWatchdogSec=45\nRestartSec=1\n"
+
+
+@pytest.fixture(scope="module")
+def machine() -> Machine:
+    return Machine(PID)
+
+
+@pytest.fixture
+def me(machine: Machine) -> Person:
+    return machine.person()
+
+
+def impatient(unit: Unit) -> None:
+    """Let the unit wait less than it would."""
+    assert unit.person
+    unit.person.run("mkdir", "-p", f".config/systemd/user/{unit.name}.d")
+    unit.person.write(f".config/systemd/user/{unit.name}.d/impatient.conf", IMPATIENT)
+    assert unit.person.run("systemctl", "--user", "daemon-reload").code == 0
+    assert unit.systemctl("restart").code == 0
+
+
+# ── installed ────────────────────────────────────────────────────────────────
+
+
+def test_service_is_ready_and_says_how_things_are(me):
+    unit = me.installed()
+    for n in range(3):
+        me.ok("append", "--role", "user", "--text", f"{WORDS} 第 {n} 条")
+    until(lambda: unit.show("StatusText").startswith("3 pending · nothing archived yet · not checked yet"))
+    found = me.json("service", "status")
+    assert (found["state"], found["workspace"], found["down"], found["nightlyFsck"]) == ("active", me.root, "", "active")
+    assert me.recalld("search", "花生").out.count(WORDS) == 3
+
+
+def test_service_goes_on_after_logout_with_lingering(me, machine):
+    unit = me.installed()
+    until(lambda: machine.run("loginctl", "list-sessions", "--no-legend").out.count(me.name) == 0)
+    assert machine.run("pgrep", "-u", me.name, "-f", "recalld -w").code == 0
+    assert unit.show("NRestarts") == "0"
+
+
+def test_service_ends_with_the_session_without_lingering(me, machine):
+    me.ok("init")
+    me.ok("service", "install", "--no-linger")
+    until(lambda: machine.run("pgrep", "-u", me.name, "-f", "recalld -w").code == 1)
+
+
+def test_install_outside_of_a_session_leaves_nothing(me, machine):
+    me.ok("init")
+    until(lambda: machine.run("test", "-e", f"/run/user/{machine.do('id', '-u', me.name).strip()}").code == 1)
+    done = machine.run("setpriv", f"--reuid={me.name}", f"--regid={me.name}", "--init-groups", "env", f"HOME=/home/{me.name}",
+                       "recalld", "-w", me.root, "service", "install", "--no-linger")  # fmt: skip
+    assert done.code == 69
+    assert "no session of systemd" in done.err
+    assert machine.run("test", "-e", f"/home/{me.name}/.config").code == 1
+
+
+def test_install_whose_lingering_is_refused_leaves_nothing(me, machine):
+    rule = "/etc/polkit-1/rules.d/10-no-linger.rules"
+    machine.do("tee", rule, stdin='polkit.addRule(function(a, s) { if (a.id.match("linger")) return polkit.Result.NO; });\n')
+    try:
+        me.ok("init")
+        until(lambda: me.run("loginctl", "enable-linger").code != 0)
+        done = me.recalld("service", "install", "--linger")
+    finally:
+        machine.do("rm", rule)
+    assert (done.code, "loginctl enable-linger" in done.err) == (77, True)
+    assert me.recalld("service", "status").code == 64
+
+
+def test_install_of_a_service_that_cannot_start_leaves_nothing(me):
+    me.ok("init")
+    me.write(f"{me.root}/recalld.toml", "[recall]\nk1 = 'x'\n")
+    done = me.recalld("service", "install", "--linger")
+    assert (done.code, "recall.k1" in done.err) == (78, True)
+    me.write(f"{me.root}/recalld.toml", "")
+    me.run("mkdir", "-p", ".config/systemd/user/recalld.service.d")
+    me.write(".config/systemd/user/recalld.service.d/wrong.conf", "[Service]\nEnvironment=RECALLD_RECALL_K1=x\n")
+    done = me.recalld("service", "install", "--linger")
+    assert (done.code, "RECALLD_RECALL_K1" in done.err, "nothing was installed" in done.err) == (69, True, True)
+    assert me.recalld("service", "status").code == 64
+
+
+def test_uninstall_leaves_the_memory(me):
+    me.installed()
+    me.say(3)
+    assert me.root in me.ok("service", "uninstall")
+    assert me.recalld("service", "status").code == 64
+    assert me.recalld("search", "花生").out.count(WORDS) == 3
+    assert me.run("find", ".config/systemd", "-name", "recalld*").out == ""
+
+
+def test_install_again_starts_the_new_code(me):
+    unit = me.installed()
+    before = unit.show("MainPID")
+    me.ok("service", "install", "--linger")
+    assert unit.show("MainPID") not in (before, "0")
+    assert unit.show("ActiveState") == "active"
+
+
+def test_second_supervisor_ends_and_is_not_started_again(me, machine):
+    unit = me.installed()
+    assert machine.run("recalld", "-w", me.root, "service", "install", "--system", me.name).code == 75
+    assert unit.systemctl("stop").code == 0
+    machine.do("recalld", "-w", me.root, "service", "install", "--system", me.name)
+    unit.systemctl("start")
+    unit.becomes("failed")
+    assert (unit.show("NRestarts"), unit.show("ExecMainStatus")) == ("0", "75")
+    assert "a supervisor already runs" in me.recalld("service", "status").err
+    machine.do("recalld", "service", "uninstall", "--system", me.name)
+
+
+# ── stopped, hanging, killed ─────────────────────────────────────────────────
+
+
+def test_stop_in_the_middle_of_an_archive_run_loses_nothing(me):
+    unit = me.installed()
+    me.say(2500, days=28)
+    until(lambda: me.run("sh", "-c", f"ls '{me.root}'/memory/2026-*.md").out.count("\n") >= 2)
+    assert unit.systemctl("stop").code == 0
+    assert (unit.show("ActiveState"), unit.show("Result")) == ("inactive", "success")
+    ledger = me.json("fsck")
+    assert (ledger["seen"], ledger["lost"], ledger["damage"]) == (2500, [], [])
+    assert unit.systemctl("start").code == 0
+    until(lambda: me.json("status")["unwritten"] == 0)
+    assert me.json("fsck")["inFiles"] == 2500
+
+
+def test_hang_is_ended_by_the_watchdog(me):
+    unit = me.installed()
+    impatient(unit)
+    me.say(3)
+    assert unit.systemctl("kill", "--signal=STOP").code == 0
+    unit.restarted(1, most_s=180)
+    assert "Watchdog timeout" in me.run("journalctl", "--user-unit=recalld.service", "--no-pager").out
+    assert me.recalld("search", "花生").out.count(WORDS) == 3
+
+
+def test_quiet_service_is_not_ended_by_the_watchdog(me):
+    unit = me.installed()
+    impatient(unit)
+    fed = unit.show("WatchdogTimestampMonotonic")
+    until(lambda: unit.show("WatchdogTimestampMonotonic") != fed, most_s=60)
+    assert unit.show("NRestarts") == "0"
+
+
+def test_killed_service_starts_again_and_stays_down_after_the_limit(me):
+    unit = me.installed()
+    impatient(unit)
+    for times in range(1, 4):
+        assert unit.systemctl("kill", "--signal=KILL").code == 0
+        unit.restarted(times, most_s=60)
+    until(lambda: unit.systemctl("kill", "--signal=KILL") and unit.show("ActiveState") == "failed")
+    done = me.recalld("service", "status")
+    assert (done.code, "does not run" in done.err) == (65, True)
+
+
+def test_wrong_configuration_stays_down_with_its_reason(me):
+    unit = me.installed()
+    me.write(f"{me.root}/recalld.toml", "[recall]\nk1 = 'x'\n")
+    assert unit.systemctl("restart").code != 0
+    assert (unit.show("ActiveState"), unit.show("NRestarts"), unit.show("ExecMainStatus")) == ("failed", "0", "78")
+    assert "recall.k1" in me.recalld("service", "status").err
+
+
+def test_full_disk_does_not_end_the_service(me, machine):
+    me.run("mkdir", "-p", me.root)
+    machine.do("mount", "-t", "tmpfs", "-o", f"size=6m,mode=700,uid={me.name},gid={me.name}", "none", me.root)
+    unit = me.installed()
+    machine.run("dd", "if=/dev/zero", f"of={me.root}/full", "bs=64k")
+    me.recalld("append", "--role", "user", "--text", WORDS)
+    me.write(
+        "said.json",
+        json.dumps(
+            [
+                {"role": "user", "text": f"{WORDS} {n}", "createdAt": f"2026-01-28T09:{n // 60:02}:{n % 60:02}Z"}
+                for n in range(150)
+            ]
+        ),
+    )
+    machine.run("sh", "-c", f"cat /home/{me.name}/said.json > '{me.root}/history.json'")
+    until(lambda: "No space left" in unit.show("StatusText") or "disk" in unit.show("StatusText"))
+    machine.do("rm", f"{me.root}/full")
+    machine.do("sh", "-c", f"cat /home/{me.name}/said.json > '{me.root}/history.json'")
+    until(lambda: me.json("status")["unwritten"] == 0, most_s=120)
+    assert (unit.show("NRestarts"), me.json("fsck")["lost"]) == ("0", [])
+
+
+# ── the key ──────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("scope", ["user", "system"])
+def test_key_is_a_credential_and_nowhere_else(me, machine, scope):
+    key = f"sk-{me.name}-secret"
+    path = f"/home/{me.name}/der Schlüssel 100%" if scope == "user" else f"/root/{me.name}.key"
+    machine.do("sh", "-c", f"umask 077; cat > '{path}'; chown {me.name if scope == 'user' else 'root'} '{path}'", stdin=key)
+    if scope == "user":
+        unit = me.installed("--key-file", path)
+    else:
+        me.ok("init")
+        machine.do("recalld", "-w", me.root, "service", "install", "--system", me.name, "--key-file", path)
+        unit = Unit(f"recalld@{me.name}.service", machine)
+    pid = unit.show("MainPID")
+    environ = dict(one.partition("=")[::2] for one in machine.do("cat", f"/proc/{pid}/environ").split("\0"))
+    assert key not in "".join(environ.values())
+    credential = f"{environ['CREDENTIALS_DIRECTORY']}/recalld-api-key"
+    assert machine.do("nsenter", f"--target={pid}", "--mount", "cat", credential) == key
+    machine.do("chmod", "644", path)
+    install = ["service", "install", "--key-file", path]
+    assert (
+        me.recalld(*install, "--linger")
+        if scope == "user"
+        else machine.run("recalld", "-w", me.root, *install, "--system", me.name)
+    ).code == 78
+    machine.do("rm", path)
+    assert unit.systemctl("restart").code != 0
+    status = ["service", "status", *([] if scope == "user" else ["--system", me.name])]
+    done = me.recalld(*status) if scope == "user" else machine.run("recalld", *status)
+    assert (done.code, "its key file is not there" in done.err) == (65, True)
+    assert unit.show("NRestarts") == "0"
+
+
+# ── of the system ────────────────────────────────────────────────────────────
+
+
+def test_unit_of_the_system_runs_as_the_user_and_may_write_little(me, machine):
+    me.ok("init")
+    machine.do("recalld", "-w", me.root, "service", "install", "--system", me.name)
+    unit = Unit(f"recalld@{me.name}.service", machine)
+    pid = unit.show("MainPID")
+    assert machine.do("ps", "-o", "user=", "-p", pid).strip() == me.name
+    for path, may in ((me.root, 0), (f"/home/{me.name}", 1), ("/etc", 1), (f"/var/cache/recalld/{me.name}", 0)):
+        inside = [
+            "nsenter",
+            f"--target={pid}",
+            "--mount",
+            "setpriv",
+            f"--reuid={me.name}",
+            "--clear-groups",
+            "touch",
+            f"{path}/x",
+        ]
+        assert machine.run(*inside).code == may, path
+    assert machine.run("systemd-analyze", "security", "--threshold=25", unit.name).code == 0
+    me.say(150, days=3)
+    until(lambda: me.json("status")["unwritten"] == 0)
+    machine.do("systemctl", "start", f"recalld-fsck@{me.name}.service")
+    until(lambda: "150 pending" not in unit.show("StatusText") and "0 lost" in unit.show("StatusText"))
+    machine.do("recalld", "service", "uninstall", "--system", me.name)
+
+
+def test_unit_of_the_system_serves_a_workspace_of_root(machine):
+    machine.do("recalld", "-w", "/root/记忆 %n", "init")
+    machine.do("recalld", "-w", "/root/记忆 %n", "service", "install", "--system", "root")
+    assert Unit("recalld@root.service", machine).show("ActiveState") == "active"
+    machine.do("recalld", "service", "uninstall", "--system", "root")
+
+
+def test_unit_of_the_system_refuses_the_workspace_of_another_user(me, machine):
+    other = machine.person()
+    me.ok("init")
+    done = machine.run("recalld", "-w", me.root, "service", "install", "--system", other.name)
+    assert (done.code, f"does not belong to {other.name}" in done.err) == (77, True)
+    assert me.recalld("service", "install", "--system", me.name).code == 77
+
+
+# ── the nights ───────────────────────────────────────────────────────────────
+
+
+def test_nightly_check_tells_once_what_is_lost(me):
+    me.installed()
+    fsck, timer = me.unit("recalld-fsck.service"), me.unit("recalld-fsck.timer")
+    assert timer.show("ActiveState") == "active"
+    assert timer.show("NextElapseUSecRealtime") != ""
+    assert fsck.systemctl("start").code == 0
+    me.write(f"{me.root}/recalld.toml", "[care]\non_trouble = 'echo \"$RECALLD_TROUBLE\" >> told'\n")
+    me.say(150, days=3)
+    until(lambda: me.json("status")["unwritten"] == 0)
+    me.run("sh", "-c", f"rm '{me.root}'/memory/2026-01-02-*.md; echo '[]' > '{me.root}/history.json'")
+    for _ in range(2):
+        assert fsck.systemctl("start").code != 0
+    assert me.run("cat", "told").out.count("发现消息丢失（50）") == 1
+    assert "发现消息丢失（50）" in me.recalld("status").out.splitlines()[0]
+    assert "the nightly check found something" in me.recalld("service", "status").err
+    errors = me.run("journalctl", "--user-unit=recalld-fsck.service", "--identifier=recalld", "--priority=err", "--no-pager")
+    assert errors.out.count("发现消息丢失（50）") == 2
+
+
+def test_check_and_service_run_beside_each_other(me):
+    unit, fsck = me.installed(), me.unit("recalld-fsck.service")
+    me.say(1500, days=28)
+    for _ in range(5):
+        assert fsck.systemctl("start").code == 0
+    until(lambda: me.json("status")["unwritten"] == 0)
+    assert unit.show("NRestarts") == "0"
+
+
+def test_journal_has_no_traceback_and_no_words_of_anybody(machine):
+    """The last one: it reads what all the others have left."""
+    said = machine.journal("--identifier=recalld")
+    assert "archived" in said
+    assert re.findall("Traceback.*", said) == []
+    assert WORDS not in said
+    assert "secret" not in said
