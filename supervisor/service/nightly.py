@@ -42,21 +42,21 @@ def await_quiet_end(ws: Workspace, clock: Clock, pause: Callable[[float], None])
 
 
 def report(
-    ws: Workspace, now: datetime, tell: Callable[[str], str] = str, wait_s: float = _COMMAND_S
+    ws: Workspace, now: datetime, tell: Callable[[str], str] = str, wait_s: float = _COMMAND_S, *, service: str = ""
 ) -> tuple[Ledger, list[str]]:
     """
     Account for every message and run `care.on_trouble` for what is newly wrong; return the account and all that is wrong.
 
-    *tell* puts the sentences in the language of the user. The command is killed after *wait_s* seconds.
+    *service* is a sentence about a service that stays down, which is wrong too. *tell* puts what is told in the language of the
+    user. The command is killed after *wait_s* seconds.
     """
     ledger = fsck(ws)
-    if (
-        not ledger.is_sound
-    ):  # a file that was moved meanwhile is found in neither place: what is lost is lost the second time too
+    if not ledger.is_sound:  # a file that is moved meanwhile is found in neither place; what is lost is lost twice
         ledger = fsck(ws)
     failed_before = before.failed if (before := read_last_fsck(ws)) else ""
     last = note(ws, ledger, now)
-    wrong = {sentence: _DIGITS.sub("0", sentence) for sentence in troubles(ws, now)}  # another time or count is no news
+    found = [*filter(None, [service]), *troubles(ws, now)]
+    wrong = {sentence: _DIGITS.sub("0", sentence) for sentence in found}  # another time or count is no news
     new = [sentence for sentence, kind in wrong.items() if kind not in last.told]
     command, failed = ws.config.care.on_trouble, ""
     if command and new:

@@ -6,13 +6,14 @@ An installation ends with a service that is ready, or with everything as it was 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from supervisor.protocol.errors import ForeignUnit, NoService, NoUnit, ServiceForbidden, SupervisorError, from_os_error
+from supervisor.protocol.errors import ForeignUnit, NoService, NoUnit, ServiceForbidden, from_os_error
 from supervisor.service.units import (
     FSCK,
     SERVICE,
@@ -131,7 +132,8 @@ class Systemd:
 
     def last_error(self, unit: str, invocation: str) -> str:
         """Return the last error that the unit has written to the journal in that run; "" if none can be read."""
-        match = [f"_SYSTEMD_INVOCATION_ID={invocation}"] if invocation else [f"--user-unit={unit}"]
+        option = "--unit" if self.user else "--user-unit"
+        match = [f"_SYSTEMD_INVOCATION_ID={invocation}"] if invocation else [f"{option}={unit}"]
         done = self._run(["journalctl", "--no-pager", "--quiet", "--priority=err", "--lines=1", "--output=cat", *match])
         return done.out.strip().removeprefix("recalld: ").rstrip(".")
 
@@ -166,56 +168,69 @@ def install(wanted: Installation, systemd: Systemd, files: Files, now: datetime,
     A unit of somebody else or of another workspace is left alone (ForeignUnit); with *force* it gets another name.
     """
     contents = wanted.units()
-    before: dict[Path, FileVersion | None] = {}
-    moved: dict[Path, Path] = {}
-    for template in TEMPLATES:
-        path = systemd.folder / wanted.unit(template)
-        try:
-            path, before[path] = systemd.read(files, template)
-            version = before[path]
-            if version and workspace_of(version.data) != str(wanted.workspace):
-                raise ForeignUnit(path)
-        except ForeignUnit:
-            if not force:
-                raise
-            before[path], moved[path] = None, path.with_name(f"{path.name}.{now:%Y%m%dT%H%M%S}")
-    try:
+    names = [wanted.unit(template) for template in STARTED]
+    before, foreign = _units_there(wanted, systemd, files)
+    if foreign and not force:
+        raise ForeignUnit(foreign[0])
+    is_new = not any(before.values())
+    with contextlib.ExitStack() as undo:  # the last step is undone first
+        undo.callback(_load_again, systemd, names, start=not is_new)
         files.make_folder(systemd.folder)
-        for path, other in moved.items():
+        for path in foreign:
+            other = path.with_name(f"{path.name}.{now:%Y%m%dT%H%M%S}")
             files.move(path, other)
+            undo.callback(files.move, other, path)
         for path, version in before.items():
             files.replace(path, contents[path.name], version, mode=_UNIT_MODE)
-        names = [wanted.unit(template) for template in STARTED]
+            undo.callback(_put_back, files, path, version)
+        undo.callback(systemd.try_call, *(("disable", "--now") if is_new else ("stop",)), *names)
+        _start(systemd, names)
+        undo.pop_all()
+
+
+def _units_there(wanted: Installation, systemd: Systemd, files: Files) -> tuple[dict[Path, FileVersion | None], list[Path]]:
+    """Return what is in each unit of this workspace's service, None where there is none, and those that are not of it."""
+    before: dict[Path, FileVersion | None] = {}
+    foreign = []
+    for template in TEMPLATES:
+        path = systemd.folder / wanted.unit(template)
+        before[path] = None
+        try:
+            _, version = systemd.read(files, template)
+        except ForeignUnit:
+            foreign.append(path)
+            continue
+        if version and workspace_of(version.data) != str(wanted.workspace):
+            foreign.append(path)
+        else:
+            before[path] = version
+    return before, foreign
+
+
+def _start(systemd: Systemd, names: list[str]) -> None:
+    """Have the units started now and with the machine; NoService, with the reason of the service itself, if it fails."""
+    try:
         systemd.call("daemon-reload")
         systemd.try_call("reset-failed", *names)
         systemd.call("enable", *names)
         systemd.call("restart", *names)
-    except (SupervisorError, OSError, KeyboardInterrupt) as error:
-        has_begun = systemd.show(wanted.unit(SERVICE)).get("ActiveState") in ("failed", "activating")
-        why = _why_down(systemd, wanted.unit(SERVICE)) if has_begun and isinstance(error, NoService) else ""
-        _roll_back(wanted, systemd, files, before, moved)
-        if why:
-            raise NoService(why, "nothing was installed") from error
+    except NoService as error:
+        if systemd.show(names[0]).get("ActiveState") in ("failed", "activating"):
+            raise NoService(_why_down(systemd, names[0]), "nothing was installed") from error
         raise
 
 
-def _roll_back(
-    wanted: Installation, systemd: Systemd, files: Files, before: Mapping[Path, FileVersion | None], moved: Mapping[Path, Path]
-) -> None:
-    """Put everything back as it was before an installation that failed."""
-    names = [wanted.unit(template) for template in STARTED]
-    systemd.try_call(*(["stop"] if any(before.values()) else ["disable", "--now"]), *names)
-    for path, version in before.items():
-        if version is None:
-            files.remove(path)
-        else:
-            files.replace(path, version.data, files.read_stable(path))
-    for path, other in moved.items():
-        if os.path.lexists(other):
-            files.move(other, path)
+def _put_back(files: Files, path: Path, version: FileVersion | None) -> None:
+    if version is None:
+        files.remove(path)
+    else:
+        files.replace(path, version.data, files.read_stable(path))
+
+
+def _load_again(systemd: Systemd, names: list[str], *, start: bool) -> None:
     systemd.try_call("daemon-reload")
     systemd.try_call("reset-failed", *names)
-    if any(before.values()):
+    if start:
         systemd.try_call("restart", *names)
 
 
@@ -279,6 +294,21 @@ def state_of(systemd: Systemd, files: Files) -> ServiceState:
         nightly_fsck=nightly,
         down="" if state in ("active", "activating", "reloading") else _why_down(systemd, path.name),
     )
+
+
+def failed_unit(environ: Mapping[str, str]) -> str:
+    """
+    Return the sentence about the service that stays down, for a check that systemd has started; "" if it does not.
+
+    >>> failed_unit({"MONITOR_UNIT": "recalld.service", "MONITOR_SERVICE_RESULT": "exit-code", "MONITOR_EXIT_STATUS": "75"})
+    'recalld.service does not run: it ended with exit code 75; `recalld service logs` shows what it said.'
+    """
+    unit, result = environ.get("MONITOR_UNIT", ""), environ.get("MONITOR_SERVICE_RESULT", "")
+    if not unit or result in ("", "success"):  # systemd names the service also where the timer has started the check
+        return ""
+    of_user = unit.partition("@")[2].removesuffix(".service")
+    why = _RESULTS.get(result) or f"it ended with exit code {environ.get('MONITOR_EXIT_STATUS', '1')}"
+    return f"{unit} does not run: {why}; `recalld service logs{f' --system {of_user}' if of_user else ''}` shows what it said."
 
 
 def _why_down(systemd: Systemd, unit: str) -> str:

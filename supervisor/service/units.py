@@ -76,6 +76,7 @@ class Installation:
             "name": str(self.workspace).replace("%", "%%"),
             "recalld": " ".join(map(in_command, (sys.executable, "-P", "-m", "recalld", "-w", str(self.workspace)))),
             "credential": f"\nLoadCredential={CREDENTIAL}:{str(self.key).replace('%', '%%')}" if self.key else "",
+            "check": self.unit(FSCK).replace("%", "%%"),
             "target": "multi-user.target" if self.user else "default.target",
             # the user's own command may have to send a mail, which a closed box could not
             "command_sandbox": sandbox if self.user else "UMask=0077",

@@ -55,6 +55,7 @@ def test_service_is_ready_and_says_how_things_are(me):
     found = me.json("service", "status")
     assert (found["state"], found["workspace"], found["down"], found["nightlyFsck"]) == ("active", me.root, "", "active")
     assert me.recalld("search", "花生").out.count(WORDS) == 3
+    assert "started" in me.ok("service", "logs", "--lines=20").split()
 
 
 def test_service_goes_on_after_logout_with_lingering(me, machine):
@@ -147,7 +148,7 @@ def test_stop_in_the_middle_of_an_archive_run_loses_nothing(me):
     ledger = me.json("fsck")
     assert (ledger["seen"], ledger["lost"], ledger["damage"]) == (2500, [], [])
     assert unit.systemctl("start").code == 0
-    until(lambda: me.json("status")["unwritten"] == 0)
+    until(lambda: me.json("status")["unwritten"] == 0, most_s=150)
     assert me.json("fsck")["inFiles"] == 2500
 
 
@@ -169,15 +170,17 @@ def test_quiet_service_is_not_ended_by_the_watchdog(me):
     assert unit.show("NRestarts") == "0"
 
 
-def test_killed_service_starts_again_and_stays_down_after_the_limit(me):
+def test_killed_service_starts_again_and_after_the_limit_it_is_told(me):
     unit = me.installed()
     impatient(unit)
+    me.write(f"{me.root}/recalld.toml", "[care]\non_trouble = 'echo \"$RECALLD_TROUBLE\" >> told'\n")
     for times in range(1, 4):
         assert unit.systemctl("kill", "--signal=KILL").code == 0
         unit.restarted(times, most_s=60)
     until(lambda: unit.systemctl("kill", "--signal=KILL") and unit.show("ActiveState") == "failed")
     done = me.recalld("service", "status")
     assert (done.code, "does not run" in done.err) == (65, True)
+    until(lambda: "recalld.service does not run: a signal killed it" in me.run("cat", "told").out)
 
 
 def test_wrong_configuration_stays_down_with_its_reason(me):

@@ -86,6 +86,13 @@ def test_report_tells_what_status_calls_wrong(world):
     assert any("history.json can't be read" in line for line in told(world))
 
 
+def test_report_tells_that_the_service_stays_down(world):
+    with_command(world, TOLD)
+    down = "recalld.service does not run: it hung, and the watchdog killed it; `recalld service logs` shows what it said."
+    assert world.report(service=down)[1] == [down]
+    assert told(world) == [f"{world.root}|{down}"]
+
+
 def test_report_speaks_the_language_of_the_user(world):
     with_command(world, TOLD)
     lose_a_file(world)

@@ -16,9 +16,9 @@ import pytest
 from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.errors import ForeignUnit, NoService, NoUnit, ServiceForbidden
 from supervisor.protocol.files import Files
-from supervisor.service.systemd import Done, Systemd, install, linger, lingers, run_program, state_of, uninstall
+from supervisor.service.systemd import Done, Systemd, failed_unit, install, linger, lingers, run_program, state_of, uninstall
 from supervisor.service.units import SERVICE, Installation, workspace_of
-from tests.world import at
+from tests.world import FaultyDisk, at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -148,6 +148,18 @@ def test_install_that_fails_puts_back_what_it_had_moved_away(machine):
     assert machine.tree() == {SERVICE: b"[Unit]\n"}
 
 
+@pytest.mark.parametrize("call", ["rename_new", "create"])
+def test_install_that_the_disk_refuses_halfway_puts_everything_back(machine, call):
+    machine.folder.mkdir(parents=True)
+    theirs = {"recalld.service": b"[Unit]\n", "recalld-fsck.timer": b"[Timer]\n"}
+    for name, data in theirs.items():
+        (machine.folder / name).write_bytes(data)
+    disk = FaultyDisk(call, refuses=lambda _call, path: bool(path) and "recalld-fsck.timer" in path.name)
+    with pytest.raises(OSError, match="No space left"):
+        install(HERE, machine.systemd(), Files(disk), NOW, force=True)
+    assert machine.tree() == theirs
+
+
 def test_check_says_that_systemd_does_not_run(machine):
     machine.systemd().check()
     machine.booted.rmdir()
@@ -221,6 +233,23 @@ def test_state_of_says_why_the_service_is_down(machine, properties, journal, dow
     machine.properties, machine.journal = {"Result": "success", **properties}, journal
     found = state_of(machine.systemd(), FILES)
     assert (found.unit, found.workspace, found.down) == (SERVICE, str(HERE.workspace), down)
+
+
+@pytest.mark.parametrize(
+    ("environ", "sentence"),
+    [
+        ({}, ""),
+        ({"MONITOR_UNIT": "recalld.service", "MONITOR_SERVICE_RESULT": "success", "MONITOR_EXIT_STATUS": "0"}, ""),
+        ({"MONITOR_UNIT": "recalld.service", "MONITOR_SERVICE_RESULT": "watchdog"}, "recalld.service does not run: it hung"),
+        (
+            {"MONITOR_UNIT": "recalld@我.service", "MONITOR_SERVICE_RESULT": "oom-kill"},
+            "`recalld service logs --system 我` shows",
+        ),
+    ],
+)
+def test_failed_unit_names_the_service_that_stays_down(environ, sentence):
+    assert sentence in failed_unit(environ)
+    assert bool(sentence) == bool(failed_unit(environ))
 
 
 def test_state_of_nothing_says_that_nothing_is_installed(machine):

@@ -59,6 +59,7 @@ def test_service_says_what_the_supervisor_promises(user):
     assert {"64", "75", "77", "78"} <= set(values(text, "RestartPreventExitStatus")[0].split())
     assert values(text, "StartLimitBurst") != []
     assert values(text, "WatchdogSec") == ["120"]
+    assert values(text, "OnFailure") == ["recalld-fsck@alice.service" if user else "recalld-fsck.service"]
     assert values(text, "LoadCredential") == []
     assert values(text, "User") == (["%i"] if user else [])
     assert "DynamicUser" not in text

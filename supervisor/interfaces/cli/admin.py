@@ -56,6 +56,7 @@ def fsck(
 
     from supervisor.service import nightly
     from supervisor.service.fsck import fsck as account
+    from supervisor.service.systemd import failed_unit
 
     ws, at = opened(workspace, now)
     mended: dict[str, object] = {}
@@ -68,7 +69,7 @@ def fsck(
     if report and moment(now) is None:
         nightly.await_quiet_end(ws, utc_now, sleep)
         at = utc_now()
-    ledger, wrong = nightly.report(ws, at, teller()) if report else (account(ws), [])
+    ledger, wrong = nightly.report(ws, at, teller(), service=failed_unit(os.environ)) if report else (account(ws), [])
     if repair and not report:
         nightly.note(ws, ledger, at)
     for sentence in wrong:
