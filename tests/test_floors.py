@@ -92,7 +92,7 @@ ALLOWED_WRITES: Final = {
     "supervisor.text.chinese": {"os.makedirs"},
     "supervisor.interfaces.socket_server": {"os.fchmod"},
     "supervisor.protocol.output": {"os.write"},
-    "supervisor.service.backup": {"tempfile.TemporaryDirectory"},
+    "supervisor.service.backup": {"tempfile.TemporaryDirectory", "shutil.rmtree"},
 }
 OS_WRITES: Final = frozenset(
     "chmod chown copy_file_range fchmod fchown ftruncate link makedirs mkdir mkfifo mknod remove removedirs rename renames "

@@ -15,6 +15,7 @@ import tarfile
 from dataclasses import asdict, dataclass
 from typing import IO, TYPE_CHECKING, Any, Final, Self
 
+from supervisor.protocol.clock import from_wire
 from supervisor.protocol.errors import BadBackup, NewerFormat
 from supervisor.protocol.lenient_json import parse_json
 
@@ -31,6 +32,8 @@ LIST: Final = "recalld-backup.json"
 _CHUNK: Final = 1 << 20
 #: Times that a file system can hold, in nanoseconds from 1970.
 _LATEST_NS: Final = 1 << 62
+#: Bytes that a file system takes for a name.
+_LONGEST_NAME: Final = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +143,8 @@ class BackupFile:
         try:
             if raw["recalld"] > FORMAT:
                 raise NewerFormat(self._path, int(raw["recalld"]))
-            return Contents(str(raw["createdAt"]), str(raw["madeBy"]), tuple(map(_entry, raw["files"])))
+            from_wire(raw["createdAt"])
+            return Contents(raw["createdAt"], str(raw["madeBy"]), tuple(map(_entry, raw["files"])))
         except (KeyError, TypeError) as error:
             raise ValueError from error
 
@@ -151,6 +155,9 @@ class BackupFile:
                 raise BadBackup(self._path, f"{member.name} in it is a link, a folder or a device")
             if member.name.startswith("/") or not {"", ".", ".."}.isdisjoint(member.name.split("/")):
                 raise BadBackup(self._path, f"{member.name} in it leads out of the folder")
+            longest = max(len(part.encode("utf-8", "surrogateescape")) for part in member.name.split("/"))
+            if "\0" in member.name or longest > _LONGEST_NAME:
+                raise BadBackup(self._path, f"{member.name} in it is not the name of a file")
         listed = {entry.path: entry.size for entry in self.contents.files} | {LIST: members[-1].size}
         there = {member.name: member.size for member in members}
         folders = {name[:n] for name in there for n, letter in enumerate(name) if letter == "/"}
@@ -169,6 +176,7 @@ def _is_plain(member: tarfile.TarInfo) -> bool:
 
 def _entry(raw: dict[str, Any]) -> Entry:
     entry = Entry(**raw)
-    if not (isinstance(entry.path, str) and isinstance(entry.size, int) and abs(entry.mtime_ns) < _LATEST_NS):
+    kinds = tuple(map(type, (entry.path, entry.size, entry.sha256, entry.mtime_ns, entry.executable)))
+    if kinds != (str, int, str, int, bool) or abs(entry.mtime_ns) >= _LATEST_NS:
         raise TypeError
     return entry

@@ -36,8 +36,13 @@ FILE_MODE: Final = 0o600
 LOCK_WAIT_S: Final = 10.0
 #: Pauses between two reads of a file that another program is writing in place, in seconds: about 5 s together.
 RETRY_PAUSES_S: Final = (0.002, 0.004, 0.008, 0.016, 0.03, 0.06, 0.12, *(0.25,) * 19)
-#: No writer takes longer than this between the first byte of a temporary file and its last.
+#: No writer takes longer than this between two changes of what it writes.
 _LONGEST_WRITE_S: Final = 3600.0
+
+
+def is_left_behind(stat: Stat, now: datetime) -> bool:
+    """Return whether nobody writes to this temporary file any more, by its time; a clock may have been set back."""
+    return abs(stat.mtime_ns / 1e9 - now.timestamp()) > _LONGEST_WRITE_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +280,7 @@ class Files:
             if not match or name not in ("", match["name"]):
                 continue
             stat = self.disk.stat(folder / found)
-            if now is None or (stat and abs(stat.mtime_ns / 1e9 - now.timestamp()) > _LONGEST_WRITE_S):
+            if now is None or (stat and is_left_behind(stat, now)):
                 self.disk.unlink(folder / found)
                 swept += 1
         return swept

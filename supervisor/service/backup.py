@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import shutil
 import stat as modes
 import tempfile
 import time
@@ -19,11 +21,11 @@ from typing import TYPE_CHECKING, Final
 
 from supervisor.events import EventLog
 from supervisor.protocol.backup_file import LIST, BackupFile, Contents, Entry, entry_of, render_end, render_file
-from supervisor.protocol.clock import to_wire
+from supervisor.protocol.clock import find_zone, machine_zone, to_wire
 from supervisor.protocol.config import load
 from supervisor.protocol.disk import RealDisk
-from supervisor.protocol.errors import TEMPORARY, BadRequest, Busy, Conflict, from_os_error
-from supervisor.protocol.files import FILE_MODE, Files, FileVersion
+from supervisor.protocol.errors import TEMPORARY, BadConfig, BadRequest, Busy, Conflict, from_os_error
+from supervisor.protocol.files import FILE_MODE, Files, FileVersion, is_left_behind
 from supervisor.protocol.paths import QUEUE_FOLDERS, WorkspacePaths, day_of_name
 from supervisor.service.fsck import fsck
 from supervisor.workspace import Workspace
@@ -31,6 +33,7 @@ from supervisor.workspace import Workspace
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime
+    from zoneinfo import ZoneInfo
 
     from supervisor.protocol.clock import Clock
     from supervisor.protocol.disk import Stat
@@ -43,6 +46,9 @@ _WAIT_S: Final = 5.0
 _WAIT_LOCKED_S: Final = 0.02
 #: What is in `.recalld` for running programs alone, or is made again.
 _NOT_KEPT: Final = frozenset({"index", "vectors", "socket", "socket.path", "archive.now"})
+#: The folder in which a backup is unpacked, and what is in it.
+_UNPACKING: Final = re.compile(r"\.recalld-[0-9a-z_]{8}")
+_WORKSPACE: Final = "workspace"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +69,8 @@ def create(ws: Workspace, file: Path, now: datetime, made_by: str) -> Backup:
     """
     Write a backup of the workspace to the new file, durably, and return it; programs may go on writing meanwhile.
 
-    BadRequest where the file exists or would be in the workspace. After any error there is no such file.
+    BadRequest where the file exists or would be in the workspace. After any error there is no such file. What backups
+    that were killed left in its folder over an hour before *now* is deleted.
     """
     place = Path(os.path.realpath(file.parent))
     root = Path(os.path.realpath(ws.paths.root))
@@ -75,7 +82,7 @@ def create(ws: Workspace, file: Path, now: datetime, made_by: str) -> Backup:
     if os.path.lexists(file):
         raise taken
     try:
-        ws.files.sweep(place, file.name, now)
+        _sweep_temporary(ws.files, place, now)
         for _ in range(_TRIES - 1):
             with contextlib.suppress(Conflict, Busy):
                 return _written(ws, file, now, made_by)
@@ -84,6 +91,15 @@ def create(ws: Workspace, file: Path, now: datetime, made_by: str) -> Backup:
         raise taken from None
     except OSError as error:
         raise from_os_error(error, error.filename or file) from error
+
+
+def _sweep_temporary(files: Files, place: Path, now: datetime) -> None:
+    """Delete what backups of any name that were killed left in the folder."""
+    found = files.disk.stats(place).items()
+    matches = (TEMPORARY.fullmatch(name) for name, stat in found if modes.S_ISREG(stat.mode))
+    for name in {match["name"] for match in matches if match}:
+        with contextlib.suppress(OSError):  # another user's file keeps nobody from a backup
+            files.sweep(place, name, now)
 
 
 def _written(ws: Workspace, file: Path, now: datetime, made_by: str) -> Backup:
@@ -260,24 +276,66 @@ def verify(file: Path, environ: Mapping[str, str], clock: Clock) -> tuple[Conten
         return backup.contents, fsck(Workspace(folder, config, files, events, environ))
 
 
-def restore(file: Path, into: Path) -> Contents:
+def restore(file: Path, into: Path, now: datetime) -> Contents:
     """
-    Unpack the backup into a new or empty folder, durably and by one rename, and return what it says of itself.
+    Unpack the backup into a new or empty folder, durably, and return what it says of itself.
 
-    BadRequest where the folder is not empty; BadBackup where the file is no backup, or not as it was made.
+    BadRequest where the folder is not empty; BadBackup where the file is no backup, or not as it was made. A new folder gets
+    its name by one rename; an empty one, which may be a mount point, gets history.json last. After any error it is empty.
     """
     files, place = Files(RealDisk()), Path(os.path.realpath(into))
+    for folder in (place.parent, place):
+        _sweep_unpacked(files, folder, now)
     if os.path.lexists(place) and (not place.is_dir() or os.listdir(place)):
         raise BadRequest("--into", f"{into} is not an empty folder; name a new one")
+    parent = place if place.is_dir() else place.parent
     with _opened(file) as backup:
         try:
-            files.make_folder(place.parent)
-            with _unpacked(backup, files, place.parent) as folder:
-                files.disk.rename(folder, place)
-                files.disk.sync_folder(place.parent)
+            files.make_folder(parent)
+            with _unpacked(backup, files, parent) as folder:
+                if parent == place:
+                    _moved_up(files, folder, place)
+                else:
+                    files.disk.rename(folder, place)
+            files.disk.sync_folder(parent)
         except OSError as error:
             raise from_os_error(error, error.filename or into) from error
         return backup.contents
+
+
+def _moved_up(files: Files, folder: Path, place: Path) -> None:
+    """Move what is in the folder to *place*, history.json last; after any error all of it is back, and nothing was replaced."""
+    history = WorkspacePaths(folder).history
+    moved: list[str] = []
+    try:
+        for path in sorted(folder.iterdir(), key=lambda path: (path == history, path)):
+            moved.append(path.name)
+            files.disk.rename_new(path, place / path.name)
+    except BaseException:
+        for name in moved:
+            if files.disk.stat(folder / name) is None:
+                files.disk.rename(place / name, folder / name)
+        raise
+
+
+def zone_of(file: Path, environ: Mapping[str, str]) -> ZoneInfo:
+    """Return the time zone of the workspace in the backup; the machine's where its configuration is wrong."""
+    with BackupFile.opened(file) as backup:
+        configs = [entry for entry in backup.contents.files if entry.path == WorkspacePaths(Path()).config.name]
+        toml = b"".join(backup.read(configs[0])) if configs else None
+    try:
+        return load(toml, environ).archive.zone
+    except BadConfig:
+        return find_zone(machine_zone())
+
+
+def _sweep_unpacked(files: Files, place: Path, now: datetime) -> None:
+    """Delete what a restore that was killed left in the folder."""
+    with contextlib.suppress(OSError):
+        for name, stat in files.disk.stats(place).items():
+            is_old = modes.S_ISDIR(stat.mode) and is_left_behind(stat, now)
+            if is_old and _UNPACKING.fullmatch(name) and {*files.disk.names(place / name)} <= {_WORKSPACE}:
+                shutil.rmtree(place / name, ignore_errors=True)
 
 
 @contextlib.contextmanager
@@ -298,7 +356,7 @@ def _unpacked(backup: BackupFile, files: Files, place: Path | None) -> Iterator[
     It is in a folder of its own in *place*, then its files are durable; without one where temporary files are.
     """
     with tempfile.TemporaryDirectory(prefix=".recalld-", dir=place, ignore_cleanup_errors=True) as temporary:
-        root = Path(temporary) / "workspace"
+        root = Path(temporary) / _WORKSPACE
         files.make_folder(root)
         for entry in backup.contents.files:
             path = root / entry.path
@@ -310,6 +368,7 @@ def _unpacked(backup: BackupFile, files: Files, place: Path | None) -> Iterator[
             finally:
                 files.disk.close(handle)
             files.disk.touch(path, entry.mtime_ns)  # a message of the drop-box may have its time from its file
+            files.disk.touch(Path(temporary))  # its time tells other restores that somebody writes here
             if place:
                 files.disk.sync_file(path)
         for folder in {(root / entry.path).parent for entry in backup.contents.files} if place else ():

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import signal
+import tempfile
 from pathlib import Path
 
 import pytest
 
+from supervisor.interfaces.cli.app import run_command
+from supervisor.interfaces.cli.call import OPENED
+from supervisor.interfaces.cli.main import commands
 from supervisor.protocol.disk import RealDisk
 from tests.process.command import Command, ended, until
 from tests.process.test_storm import ROOT, stormed
@@ -51,16 +56,67 @@ def test_backup_commands_answer_in_one_sentence(recalld, tmp_path):
         assert chinese.endswith("。\n")
 
 
-def test_backup_create_leaves_nothing_when_it_is_terminated(recalld, tmp_path):
+def test_backup_commands_tell_people_local_times_and_programs_wire_times(recalld, tmp_path):
+    file, now = str(tmp_path / "一.tar"), {"RECALLD_NOW": "2026-01-31T08:00:00Z"}
+    said = {
+        "create": recalld("backup", "create", file, **now).out,
+        "verify": recalld("backup", "verify", file, RECALLD_ARCHIVE_TIMEZONE="Asia/Tokyo").out,
+        "restore": recalld("backup", "restore", file, "--into", str(tmp_path / "新的")).out,
+    }
+    times = {name: re.search(r"^created at  (.*)$", out, re.MULTILINE)[1] for name, out in said.items()}
+    here = "2026-01-31 16:00 Asia/Shanghai"
+    assert times == {"create": here, "verify": "2026-01-31 17:00 Asia/Tokyo", "restore": here}
+    assert json.loads(recalld("backup", "verify", file, "--json").out)["createdAt"] == "2026-01-31T08:00:00.000Z"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_backup_create_leaves_nothing_when_it_is_terminated(recalld, tmp_path, number):
     place = tmp_path / "备份"
     place.mkdir()
     with RealDisk().lock(recalld.root / "history.json.lock", 10):
         process = recalld.start("-w", str(recalld.root), "backup", "create", str(place / "一.tar"))
-        until(lambda: _catches(process.pid, signal.SIGTERM), process)
-        process.terminate()
+        until(lambda: _catches(process.pid, number), process)
+        process.send_signal(number)
         done = ended(process)
     assert (done.code, done.out, list(place.iterdir())) == (130, "", [])
     assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("command", ["create", "verify", "restore"])
+def test_backup_command_leaves_nothing_when_a_signal_comes_in_the_middle(recalld, tmp_path, monkeypatch, command, number):
+    place, file = tmp_path / "备份", str(tmp_path / "一.tar")
+    place.mkdir()
+    assert recalld("backup", "create", file).code == 0
+    words = {"create": [str(place / "二.tar")], "verify": [file], "restore": [file, "--into", str(place / "新的")]}[command]
+    seen: list[list[str]] = []
+
+    def write(_self: RealDisk, _handle: int, _data: bytes) -> None:
+        seen.append([path.name for path in place.iterdir()])
+        os.kill(os.getpid(), number)
+
+    monkeypatch.setattr(RealDisk, "write", write)
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    OPENED.set(None)
+    before = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        assert run_command(commands(), ["-w", str(recalld.root), "backup", command, *words]) == 130
+        assert {signal.getsignal(one) for one in before} == {signal.SIG_IGN}  # a second one does not end the deleting
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+    assert [len(names) for names in seen] == [1]
+    assert list(place.iterdir()) == []
+
+
+def test_backup_create_under_nohup_goes_on_when_the_terminal_closes(recalld, tmp_path):
+    with RealDisk().lock(recalld.root / "history.json.lock", 10):
+        words = ("-w", str(recalld.root), "backup", "create", str(tmp_path / "一.tar"))
+        process = recalld.start(*words, before=["nohup"])
+        until(lambda: _catches(process.pid, signal.SIGTERM), process)
+        process.send_signal(signal.SIGHUP)
+    assert ended(process).code == 0
+    assert (tmp_path / "一.tar").exists()
 
 
 def _catches(process: int, number: int) -> bool:

@@ -26,6 +26,7 @@ from tests.world import WITHOUT_MODEL, Clock, EventList, World, at, message, mes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from datetime import datetime
 
     from supervisor.service.backup import Backup
 
@@ -59,7 +60,7 @@ def created(world: World, file: Path) -> Backup:
 
 
 def restored(world: World, file: Path, into: Path) -> World:
-    service.restore(file, into)
+    service.restore(file, into, world.clock())
     return World(into, world.clock(), world.toml)
 
 
@@ -70,7 +71,7 @@ def test_backup_restores_every_byte_and_time_of_the_workspace(lived, place):
     lived.put(b".recalld/pieces/\xff.json".decode("utf-8", "surrogateescape"), "名字不是 UTF-8")
     lived.put("脚本/报警.sh", "#!/bin/sh\n").chmod(0o755)
     made = created(lived, place / "一.tar")
-    service.restore(made.file, place / "新的")
+    service.restore(made.file, place / "新的", lived.clock())
     there = {path.relative_to(lived.root): path for path in lived.root.rglob("*") if path.is_file() and path.suffix != ".lock"}
     here = {path.relative_to(place / "新的"): path for path in (place / "新的").rglob("*") if path.is_file()}
     assert there.keys() == here.keys()
@@ -332,17 +333,108 @@ def test_restore_needs_a_new_or_empty_folder(lived, place):
         into = place / name
         if name == "空的":
             into.mkdir()
-        service.restore(made.file, into)
+        service.restore(made.file, into, lived.clock())
         assert (into / "history.json").exists()
         with pytest.raises(BadRequest, match="not an empty folder"):
-            service.restore(made.file, into)
+            service.restore(made.file, into, lived.clock())
     (place / "文件").write_text("x")
     for into in (place / "文件", place):
         with pytest.raises(BadRequest):
-            service.restore(made.file, into)
+            service.restore(made.file, into, lived.clock())
     with pytest.raises(BadRequest, match="is not a file"):
-        service.restore(place / "没有.tar", place / "新的")
+        service.restore(place / "没有.tar", place / "新的", lived.clock())
     assert not any(path.name.startswith(".recalld-") for path in place.iterdir())
+
+
+def test_restore_fills_an_empty_folder_in_its_place_history_last(lived, place, monkeypatch):
+    """It may be a mount point, which can't be renamed."""
+    made = created(lived, place / "一.tar")
+    service.restore(made.file, place / "新的", lived.clock())
+    disk = place / "磁盘"
+    disk.mkdir(mode=0o750)
+    inode, moved = disk.stat().st_ino, []
+
+    def rename_new(_self: RealDisk, old: Path, new: Path) -> None:
+        moved.append(new)
+        os.rename(old, new)
+
+    monkeypatch.setattr(RealDisk, "rename_new", rename_new)
+    service.restore(made.file, disk, lived.clock())
+    assert (disk.stat().st_ino, disk.stat().st_mode & 0o777) == (inode, 0o750)
+    there, here = (sorted(path.relative_to(root) for path in root.rglob("*")) for root in (place / "新的", disk))
+    assert there == here
+    assert moved[-1] == disk / "history.json"
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EIO, "Input/output error"), KeyboardInterrupt()], ids=["disk", "interrupted"])
+def test_restore_into_an_empty_folder_leaves_it_empty_after_any_error(lived, place, monkeypatch, error):
+    made = created(lived, place / "一.tar")
+    disk = place / "磁盘"
+    disk.mkdir()
+    rename_new, moves = RealDisk.rename_new, len({entry.path.partition("/")[0] for entry in made.contents.files})
+    for n in range(2 * moves):
+        steps = iter(range(2 * moves))
+
+        def failing(self: RealDisk, old: Path, new: Path, at: int = n // 2, is_after: int = n % 2, steps: Any = steps) -> None:
+            step = next(steps)
+            if step != at or is_after:
+                rename_new(self, old, new)
+            if step == at:
+                raise error
+
+        monkeypatch.setattr(RealDisk, "rename_new", failing)
+        with pytest.raises((StorageError, KeyboardInterrupt)):
+            service.restore(made.file, disk, lived.clock())
+        assert list(disk.iterdir()) == []
+
+
+def test_restore_replaces_nothing_that_came_into_the_folder_meanwhile(lived, place, monkeypatch):
+    made = created(lived, place / "一.tar")
+    disk = place / "磁盘"
+    disk.mkdir()
+    sync_file = RealDisk.sync_file
+
+    def synced(self: RealDisk, path: Path) -> None:
+        (disk / "history.json").write_text("[]")
+        sync_file(self, path)
+
+    monkeypatch.setattr(RealDisk, "sync_file", synced)
+    with pytest.raises(StorageError):
+        service.restore(made.file, disk, lived.clock())
+    assert [(path.name, path.read_text()) for path in disk.iterdir()] == [("history.json", "[]")]
+
+
+def aged(path: Path, now: datetime, **ago: int) -> Path:
+    """Give the file or folder a time so long before *now*."""
+    then = (now - timedelta(**ago)).timestamp()
+    os.utime(path, (then, then))
+    return path
+
+
+def test_create_deletes_what_killed_backups_of_any_name_left_an_hour_ago(lived, place):
+    left = (".memory-2026-01-02.tar.a1-0.tmp", ".一.tar.a2-0.tmp", ".备份.a3-0.tmp")
+    for name in (*left, ".别人的.tmp", ".memory.tar.a1.tmp", ".现在.a4-0.tmp"):
+        (place / name).write_text("x")
+        aged(place / name, lived.clock(), minutes=59 if "现在" in name else 61)
+    (place / ".文件夹.a1-0.tmp").mkdir()
+    aged(place / ".文件夹.a1-0.tmp", lived.clock(), minutes=61)
+    created(lived, place / "三.tar")
+    kept = {".别人的.tmp", ".memory.tar.a1.tmp", ".文件夹.a1-0.tmp", ".现在.a4-0.tmp"}
+    assert {path.name for path in place.iterdir()} == {"三.tar", *kept}
+
+
+def test_restore_deletes_what_killed_restores_left_an_hour_ago(lived, place):
+    """Beside the target and in it; not what has another name, or other things in it."""
+    made = created(lived, place / "一.tar")
+    left = [place / ".recalld-abc_1234", place / "新的" / ".recalld-00000000"]
+    kept = [place / ".recalld-now_1234", place / ".recalld-abc_1234x", place / ".recalld-others_0"]
+    for folder in (*left, *kept):
+        (folder / ("照片" if folder.name.endswith("others_0") else "workspace") / "memory").mkdir(parents=True)
+        aged(folder, lived.clock(), minutes=59 if "now" in folder.name else 61)
+    service.restore(made.file, place / "新的", lived.clock())
+    assert not any(folder.exists() for folder in left)
+    assert all(folder.exists() for folder in kept)
+    assert (place / "新的" / "history.json").exists()
 
 
 def rewritten(file: Path, change: Callable[[list[tuple[tarfile.TarInfo, bytes]]], object]) -> Path:
@@ -364,6 +456,17 @@ def renamed(name: str) -> Callable[[list[Any]], None]:
         for entry in listed["files"]:
             entry["path"] = name if entry["path"] == members[0][0].name else entry["path"]
         members[0][0].name = name
+        relisted(listed)(members)
+
+    return change
+
+
+def of_first(**fields: Any) -> Callable[[list[Any]], None]:
+    """Say this of the first file in the list."""
+
+    def change(members: list[Any]) -> None:
+        listed = json.loads(members[-1][1])
+        listed["files"][0] |= fields
         relisted(listed)(members)
 
     return change
@@ -416,7 +519,21 @@ BAD: dict[str, tuple[Callable[[list[Any]], object], str]] = {
     "list of nothing": (relisted(b"[]"), "was not made by"),
     "list of rubbish": (relisted(b"{\xff"), "was not made by"),
     "list without files": (relisted({"recalld": 1}), "was not made by"),
-    "list of other things": (relisted({"recalld": 1, "createdAt": "", "madeBy": "", "files": ["a"]}), "was not made by"),
+    "list of other things": (
+        relisted({"recalld": 1, "createdAt": "2026-01-28T04:00:00.000Z", "madeBy": "", "files": ["a"]}),
+        "was not made by",
+    ),
+    "list of no day": (
+        relisted({"recalld": 1, "createdAt": "2026-13-28T04:00:00.000Z", "madeBy": "", "files": []}),
+        "was not made by",
+    ),
+    "time with a fraction": (of_first(mtime_ns=1.5), "was not made by"),
+    "time out of reach": (of_first(mtime_ns=1 << 63), "was not made by"),
+    "size that is a truth": (of_first(size=True), "was not made by"),
+    "digest that is none": (of_first(sha256=None), "was not made by"),
+    "program that is a word": (of_first(executable="no"), "was not made by"),
+    "long name": (renamed(f"memory/{'记' * 86}.md"), "is not the name of a file"),
+    "name with a NUL": (renamed("memory/记\0.md"), "is not the name of a file"),
     "newer": (relisted({"recalld": FORMAT + 1, "files": {}}), f"has format {FORMAT + 1} of a newer recalld"),
 }
 
@@ -426,7 +543,10 @@ def test_restore_refuses_a_bad_archive_before_anything_is_written(lived, place, 
     change, why = BAD[kind]
     file = rewritten(created(lived, place / "一.tar").file, change)
     before = sorted(place.parent.rglob("*"))
-    for attempt in (lambda: service.restore(file, place / "新的"), lambda: service.verify(file, {}, lived.clock)):
+    for attempt in (
+        lambda: service.restore(file, place / "新的", lived.clock()),
+        lambda: service.verify(file, {}, lived.clock),
+    ):
         with pytest.raises(NewerFormat if kind == "newer" else BadBackup, match=why) as refused:
             attempt()
         assert refused.value.exit_code == (78 if kind == "newer" else 65)
@@ -440,7 +560,7 @@ def test_restore_refuses_what_is_no_tar_and_every_part_of_a_backup(lived, place)
     for n, part in enumerate([b"", b"\0" * 10_240, "花生".encode() * 400, data[: end - 1], *cuts]):
         (place / f"{n}").write_bytes(part)
         with pytest.raises(BadBackup):
-            service.restore(place / f"{n}", place / "新的")
+            service.restore(place / f"{n}", place / "新的", lived.clock())
     assert not (place / "新的").exists()
 
 

@@ -12,12 +12,15 @@ import typer
 
 from supervisor.interfaces.cli.app import Folder, Json, Now  # noqa: TC001 - typer reads the annotations
 from supervisor.interfaces.cli.call import moment, opened, teller
-from supervisor.interfaces.cli.output import as_json, as_text, show, wire
+from supervisor.interfaces.cli.output import as_json, as_text, in_local_times, show, wire
 from supervisor.interfaces.locate import version
 from supervisor.protocol.clock import fixed_clock, utc_now
 from supervisor.protocol.errors import BadFile
 
 if TYPE_CHECKING:
+    from types import FrameType
+    from zoneinfo import ZoneInfo
+
     from supervisor.protocol.backup_file import Contents
 
 backup = typer.Typer(
@@ -33,8 +36,7 @@ def backup_create(file: File, workspace: Folder = None, now: Now = None, json: J
     """Write the workspace into a new file, in one consistent state, while everything runs."""
     from supervisor.service.backup import create
 
-    # what systemd sends is an interruption like another: nothing is left of an unfinished backup
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    _leave_nothing_when_ended()
     ws, at = opened(workspace, now)
     made = create(ws, _absolute(file), at, version())
     found = _described(made.file, made.contents)
@@ -42,17 +44,19 @@ def backup_create(file: File, workspace: Folder = None, now: Now = None, json: J
         found["leftOut"] = list(made.left_out)
     if json:
         found["lockedMs"] = made.locked_ms
-    _show(found, json=json)
+    _show(found, None if json else ws.zone)
 
 
 @backup.command("verify")
 def backup_verify(file: File, now: Now = None, json: Json = False) -> None:
     """Unpack the file into a temporary folder and run fsck there; 65 when it is not as it was made, or fsck finds damage."""
-    from supervisor.service.backup import verify
+    from supervisor.service.backup import verify, zone_of
 
+    _leave_nothing_when_ended()
     at = moment(now)
     contents, ledger = verify(_absolute(file), os.environ, fixed_clock(at) if at else utc_now)
-    _show({**_described(_absolute(file), contents), "fsck": wire(asdict(ledger))}, json=json)
+    found = {**_described(_absolute(file), contents), "fsck": wire(asdict(ledger))}
+    _show(found, None if json else zone_of(_absolute(file), os.environ))
     if not ledger.is_sound:
         raise typer.Exit(BadFile.exit_code)
 
@@ -64,11 +68,29 @@ def backup_restore(
     json: Json = False,
 ) -> None:
     """Unpack the file into a new or empty folder."""
-    from supervisor.service.backup import restore
+    from supervisor.service.backup import restore, zone_of
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    contents = restore(_absolute(file), _absolute(into))
-    _show({"workspace": str(_absolute(into)), **_described(_absolute(file), contents)}, json=json)
+    _leave_nothing_when_ended()
+    contents = restore(_absolute(file), _absolute(into), utc_now())
+    found = {"workspace": str(_absolute(into)), **_described(_absolute(file), contents)}
+    _show(found, None if json else zone_of(_absolute(file), os.environ))
+
+
+#: What systemd sends, and a terminal that is closed.
+_ENDS = (signal.SIGTERM, signal.SIGHUP)
+
+
+def _leave_nothing_when_ended() -> None:
+    """Let these signals interrupt the command, so that it deletes what is unfinished; what `nohup` ignores stays ignored."""
+    for number in _ENDS:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    for number in _ENDS:  # systemd and shells send a second one, which must not end the deleting
+        signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 def _described(file: Path, contents: Contents) -> dict[str, Any]:
@@ -85,8 +107,9 @@ def _absolute(path: Path) -> Path:
     return path.expanduser().absolute()
 
 
-def _show(found: dict[str, Any], *, json: bool) -> None:
-    show(as_json(found) if json else as_text(found, teller()))
+def _show(found: dict[str, Any], zone: ZoneInfo | None) -> None:
+    """Print it for people, with times in the zone; as JSON without one."""
+    show(as_text(in_local_times(found, zone), teller()) if zone else as_json(found))
 
 
 def register(app: typer.Typer) -> None:
