@@ -13,6 +13,7 @@ from supervisor.protocol.summary_file import SOURCES, Source, Summary, parse_sum
 from supervisor.text.small_talk import is_chitchat
 from worker.providers import choose
 from worker.providers.extractive import LIMITS, MONTH_LINES, Extractive, extract
+from worker.providers.lines import is_code
 from worker.providers.sentences import cut, sentences
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
@@ -236,6 +237,49 @@ def test_extract_omits_code_of_which_nothing_says_what_it_is_for(code):
     text = day(("user", "搬家定在 8 月 25 日"), ("assistant", code), ("user", code))
     assert code not in text
     assert "rjieba 安装" in day(("user", "rjieba 安装用 pip install rjieba，周五前做完"))
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "poetry reading Thursday 8pm at Blackwell",
+        "ssh keys expire Monday 9am",
+        "cargo ship arrives Tuesday",
+        "node 4 down",
+        "yarn shop closes Saturday",
+        "import taxes",
+        "brew coffee at seven",
+        "brew tea/coffee",
+        "from Rome import olives",
+        "npm talk 2026-01-28",
+        "git push 18:30",
+        "docker run 3 March",
+    ],
+)
+def test_is_code_takes_no_note_for_a_command(note):
+    assert not is_code(note)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git commit -m Monday",
+        "docker run -p 8080:80 nginx",
+        "python main.py",
+        "ssh me@nas",
+        "cd ~/notes",
+        "$ node server",
+        "from pathlib import Path",
+        "`import rjieba`",
+        "poetry add numpy",
+    ],
+)
+def test_is_code_knows_a_command_by_its_option_its_path_or_its_subcommand(command):
+    assert is_code(command)
+
+
+def test_extract_keeps_a_note_that_opens_like_a_command():
+    assert "cargo ship arrives Tuesday" in day(("user", "搬家定在 8 月 25 日"), ("user", "cargo ship arrives Tuesday"))
 
 
 def test_extract_keeps_facts_of_named_speakers_and_omits_their_greetings():

@@ -32,15 +32,46 @@ _CODE: Final = re.compile(
     r"|\s{0,8}(?:at |File \"|Traceback \(|\[?\d[\d:.,TZ+ -]{4,30}\]?\s\[?(?:INFO|WARN|DEBUG|ERROR))",
 )
 _FAULT: Final = re.compile(r"\b\w*(?:Error|Exception|Fatal|FATAL|ERROR|panic|failed|denied|refused|not found)\b", re.ASCII)
-#: A command as it is typed, of words that no sentence is made of; and a statement of a program.
+#: A command as it is typed, and a statement of a program.
 _COMMAND: Final = re.compile(
     r"(?:[$%] |>>> |sudo )*(?:pip3?|pipx|uv|npm|npx|pnpm|yarn|git|apt(?:-get)?|dnf|brew|docker|kubectl|cargo|conda|poetry|curl"
     r"|wget|ssh|scp|rsync|systemctl|chmod|chown|mkdir|cd|python3?|node)"
     r"(?: (?!(?:is|was|are|were|and|but|the|an?|to|for|because|if|that|with|my|I|it|we|you|so|not|on|in)(?: |$))[^\s,;]+)+"
 )
 _STATEMENT: Final = re.compile(
-    r"import [\w.]+(?: as \w+)?|from [\w.]+ import [\w*, ]+|(?:def|class|func|fn|function) \w+\s*\(.*"
-    r"|(?:const|let|var) \w+ = .*|[\w.\[\]]+ ?= ?\w[\w.]*\(.*\);?|[\w.]+\([^()]*\);"
+    r"(?:def|class|func|fn|function) \w+\s*\(.*|(?:const|let|var) \w+ = .*|[\w.\[\]]+ ?= ?\w[\w.]*\(.*\);?|[\w.]+\([^()]*\);"
+)
+_IMPORT: Final = re.compile(r"import [\w.]+(?: as \w+)?|from [\w.]+ import [\w*, ]+")
+_OPTION: Final = re.compile(r"\s--?[A-Za-z]")
+_SUBCOMMANDS: Final = (
+    "pip3? (?:install|uninstall|freeze|list|show)",
+    "uv (?:add|remove|run|sync|lock|pip|tool|venv)",
+    "git (?:add|bisect|branch|checkout|clone|commit|diff|fetch|init|log)",
+    "git (?:merge|pull|push|rebase|remote|reset|stash|status|switch|tag)",
+    "(?:apt|brew|conda) (?:install|remove|update|upgrade|services|activate|create)",
+    "docker (?:build|compose|exec|images|logs|ps|pull|push|run)",
+    "cargo (?:add|bench|build|clippy|fmt|install|run|test)",
+    "poetry (?:add|install|lock|run|shell|update)",
+    "yarn (?:add|build|dev|install|run|start)",
+)
+#: What a command has that opens with an English word: a prompt, a path, a file, an address, an assignment, or a subcommand;
+#: "cargo ship arrives" and "node 4 down" have none. The names of other commands are no words.
+_TYPED: Final = re.compile(
+    r"[`=|]|^(?:[$%]|>>>|sudo|pipx|npm|npx|pnpm|apt-get|dnf|kubectl|wget|scp|rsync|systemctl|chmod|chown|mkdir)\s"
+    r"|(?:\s|@|://)(?:~|\.{1,2})?/|\s~$|\w(?:@|://)\w|\b[A-Za-z_][\w/-]*\.[a-z]{2,4}\b"
+    rf"|^(?:{'|'.join(_SUBCOMMANDS)})\b"
+)
+#: What an import has that is a program's; "import taxes" and "from Rome import olives" have nothing of it.
+_MODULE: Final = re.compile(
+    r"`|\w\.\w|_|\*| as |(?:import|from) (?:os|sys|re|json|math|numpy|pandas|torch|typing|pathlib|asyncio|datetime|itertools)\b"
+)
+_MONTH: Final = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
+#: A day, a date or a time of the clock: a note, and no command, unless there is an option.
+_WHEN: Final = re.compile(
+    r"\b(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?s?|today|tonight|tomorrow|noon)\b"
+    r"|\b\d{1,2}(?:[:.]\d\d)? ?[ap]\.?m\b|(?<![\w:/])\d{1,2}[:/]\d{1,2}(?![\w:/])|\b\d{4}-\d\d-\d\d\b"
+    rf"|\b(?:\d{{1,2}} {_MONTH}|{_MONTH} \d{{1,2}})\b",
+    re.IGNORECASE,
 )
 
 
@@ -74,11 +105,15 @@ def is_code(text: str) -> bool:
 
     >>> is_code("pip install rjieba"), is_code("`import numpy as np`"), is_code("git push failed: the key expired")
     (True, True, False)
+    >>> is_code("cargo ship arrives Tuesday"), is_code("import taxes")
+    (False, False)
     """
     bare = text.replace("`", "").strip()
     if _HAN.search(bare) or _FAULT.search(bare) or bare.endswith((".", "!")):
         return False
-    return bool(_STATEMENT.fullmatch(bare) or _COMMAND.fullmatch(bare))
+    if _COMMAND.fullmatch(bare):
+        return bool(_OPTION.search(bare) or (_TYPED.search(text.strip()) and not _WHEN.search(bare)))
+    return bool(_STATEMENT.fullmatch(bare) or (_IMPORT.fullmatch(bare) and _MODULE.search(text)))
 
 
 def _told(code: list[str]) -> Iterator[tuple[Kind, str]]:
