@@ -11,7 +11,7 @@ from supervisor.protocol.paths import SLUG_CHARS
 from supervisor.text.chinese import cut_whole, han_frequency, is_noun, pinyin, to_simplified
 from supervisor.text.redact import redacted
 from supervisor.text.tokenizer import HAN, latin_words, stem
-from supervisor.text.word_frequency import rarity
+from supervisor.text.word_frequency import is_known, rarity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -43,11 +43,17 @@ _NO_SUBJECT: Final = frozenset(
     omg yup bother bothering alright persist pursue pursuing profound intriguing shocked stunning homemade
     all-time energetic persistent tough heartwarming adorable kindness assistant handle decide decided consider difficulty
     experience understand encouragement encourage support cheerful enjoy enjoyable curious excellent vivid decent welcome
+    nervous mischievous refreshed astonished ate eaten drank drove rode ridden sang sung swam flew flown threw thrown wore worn
+    woke woken slept stuck struck hung fought gotten fallen
     try give seem recently lately quite sometimes besides seriously deeply succeed woohoo oops oof woah phew
     """.split()  # noqa: SIM905 - a list to be read, not a literal of quotes
 )
 #: English words that describe: delicious, grateful, overwhelmed.
-_DESCRIBES: Final = re.compile(r"[a-z]{3,}(?:ous|ful)|[a-z]{5,}[^e]ed")
+_DESCRIBES: Final = re.compile(
+    r"[a-z]{2,}(?:[deimnu]|(?<=[aeul])l|(?<=[aeo])r)ous|[a-z]{3,}ful|[a-z]{5,}(?:[cdgiklnpstuvz]|(?<=e)r|(?<=l)m|(?<=o)w|(?<=is)h)ed"
+)
+#: They describe if they are words of everyday English (scattered); couscous, Mohammed and watershed are not.
+_MAY_DESCRIBE: Final = re.compile(r"[a-z]{3,}ous|[a-z]{5,}[^e]ed")
 
 
 def slug_of(said: Sequence[tuple[str, str]], length: int = SLUG_CHARS) -> str:
@@ -107,8 +113,12 @@ def _latin(text: str, longest: int) -> Iterator[str]:
     for found in latin_words(text):
         word = found.strip("-.").replace(".", "-").replace("_", "-")
         is_word = _LATIN_WORD.fullmatch(word) and len(word) <= longest
-        if is_word and stem(word) not in _subjectless() and not _DESCRIBES.fullmatch(word):
+        if is_word and stem(word) not in _subjectless() and not _describes(word):
             yield word
+
+
+def _describes(word: str) -> bool:
+    return bool(_DESCRIBES.fullmatch(word) or (_MAY_DESCRIBE.fullmatch(word) and is_known(stem(word))))
 
 
 def _han(text: str) -> Iterator[str]:

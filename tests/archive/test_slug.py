@@ -67,6 +67,19 @@ def test_slug_of_is_named_by_what_people_said_and_by_no_courtesy(said, slug):
 
 
 @pytest.mark.parametrize(
+    ("text", "slug"),
+    [
+        ("Mohammed came for dinner", "mohammed-dinner-came"),
+        ("I called Winifred and ate couscous by the riverbed", "winifred-couscous-riverbed"),
+        ("周六和 Mohammed 在 watershed 旁边见面, rendezvous at the bridge", "mohammed-watershed-rendezvous"),
+        ("Winifred was disappointed, and the tremendous garden scattered", "winifred-garden"),
+    ],
+)
+def test_slug_of_takes_a_name_or_a_thing_for_no_word_that_describes(text, slug):
+    assert slug_of(by_user([text])) == slug
+
+
+@pytest.mark.parametrize(
     "secret",
     [
         "我的 password: hunter2-demo-xyz",
