@@ -14,7 +14,7 @@ import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, get_args
 
 if __name__ == "__main__":
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -28,6 +28,7 @@ from supervisor.protocol.llm import CallLog
 from supervisor.protocol.output import line_printer
 from supervisor.protocol.paths import WorkspacePaths, check_filesystem
 from supervisor.protocol.queue import TaskQueue
+from supervisor.text.language import Language
 from supervisor.text.printable import printable, printable_json
 from worker.loop import Worker
 from worker.prompts import load_templates
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 #: What `ask` asks, and the most tokens of the answer: a model that thinks first needs some hundred.
 QUESTION: Final = "This is a test of the connection. Answer with one word: ready."
 MAX_TOKENS: Final = 1024
+#: What a result is, as a person reads it; why a summary failed stays as it came, and `recalld status` says it in Chinese.
+_IN_CHINESE: Final = {"done": "完成", "failed": "失败"}
 
 
 def main() -> int:
@@ -52,12 +55,14 @@ def main() -> int:
     parser.add_argument("--ask", action="store_true", help="ask the model one question, say what came, and leave")
     parser.add_argument("--list", action="store_true", help="ask the server which models it has, say what came, and leave")
     parser.add_argument("--json", action="store_true", help="machine-readable output, an object a line")
+    parser.add_argument("--language", choices=get_args(Language), default="en", help="of what is printed for people")
     options = parser.parse_args()
+    words = _IN_CHINESE if options.language == "zh" else {}
 
     def render(fields: Mapping[str, object]) -> str:
         if options.json:
             return printable_json(json.dumps(fields, ensure_ascii=False))
-        return printable(" ".join(map(str, fields.values())))
+        return printable(" ".join(words.get(str(value), str(value)) for value in fields.values()))
 
     def lost(lines: int) -> str:
         return render({"error": f"{lines} lines could not be printed"})

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from supervisor.protocol import output
+from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.output import line_printer
+from supervisor.protocol.paths import WORKERS, WorkspacePaths
 from tests.process.command import Command, Ended, ended, fill, until
 from tests.world import message
 
@@ -77,6 +79,22 @@ def test_worker_ends_whatever_becomes_of_its_output(recalld, kind):
         until(lambda: list(results.glob("*.json")), process)
         process.send_signal(signal.SIGTERM)
         assert ended(process) == Ended(0, "", "")
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_worker_leaves_nobody_behind_when_it_is_killed(recalld, language):
+    """The process of the command is the worker, in any language."""
+    assert recalld("append", "--role", "user", "--text", "我对花生过敏。", "--at", "2026-01-02T09:00").code == 0
+    assert recalld("run", "--until-settled", "--no-worker").code == 0
+    paths = WorkspacePaths(recalld.root)
+    locks = [paths.worker_lock(slot) for slot in range(WORKERS)]
+    with output_of("a reader who is gone") as stdout:
+        process = recalld.start("-w", str(recalld.root), "worker", "--idle", "60", stdout=stdout, RECALLD_LANGUAGE=language)
+        until(lambda: list((recalld.root / "worker" / "results").glob("*.json")), process)
+        assert any(map(RealDisk().is_locked, locks))
+        process.kill()
+        assert ended(process).code == -signal.SIGKILL
+    assert not any(map(RealDisk().is_locked, locks))
 
 
 @pytest.mark.parametrize("buffered", [{}, {"PYTHONUNBUFFERED": "1"}])

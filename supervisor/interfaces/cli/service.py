@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 import os
-import signal
-import subprocess
 import sys
 import threading
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from supervisor.interfaces.cli.app import Folder, Json, Now  # noqa: TC001 - typer reads the annotations
-from supervisor.interfaces.cli.call import OPENED, language, moment, opened, root_of, say, spoken, teller
+from supervisor.interfaces.cli.call import OPENED, language, moment, opened, root_of, say, teller
 from supervisor.interfaces.cli.output import as_json, as_text, in_local_times, show, tree
 from supervisor.protocol.clock import clock_from, fixed_clock, to_wire, utc_now
 from supervisor.protocol.errors import Busy
@@ -110,31 +107,8 @@ def worker(
     from supervisor.service.workers import worker_command
 
     ws, _ = opened(workspace, now)
-    command = [*worker_command(ws.paths.root), *([] if idle is None else ["--idle", str(idle)])]
-    if language() == "zh" and not json:
-        raise typer.Exit(_told_in_chinese(command))
-    os.execv(sys.executable, [*command, *(["--json"] if json else [])])  # noqa: S606 - itself
-
-
-def _told_in_chinese(command: list[str]) -> int:
-    """Run the worker, which knows no Chinese, print what it says in Chinese, and return its exit code."""
-    with subprocess.Popen([*command, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda signum, _: child.send_signal(signum))
-        for line in child.stdout or ():
-            show(spoken(_of_result(jsonlib.loads(line))))
-            sys.stdout.flush()
-        refused = "".join(child.stderr or ()).strip().removeprefix("recalld worker: ")
-    return say(refused, child.returncode) if refused else child.returncode
-
-
-def _of_result(found: dict[str, str]) -> str:
-    """Return a sentence for what the worker says of a task, or of this machine."""
-    if "group" not in found:
-        return found["error"]
-    if found["status"] == "done":
-        return f"the summary {found['group']} is done."
-    return f"the summary {found['group']} failed: {found.get('error') or found['reason']}."
+    options = [*(["--json"] if json else []), *([] if idle is None else ["--idle", str(idle)]), "--language", language()]
+    os.execv(sys.executable, [*worker_command(ws.paths.root), *options])  # noqa: S606 - itself
 
 
 def archive(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
