@@ -29,7 +29,7 @@ SHELLS = {
 LINES = {
     "recalld arc": ["archive"],
     "recalld index reb": ["rebuild"],
-    "recalld fsck --re": ["--repair"],
+    "recalld fsck --repa": ["--repair"],
     "recalld restore --from Bei": ["Beifen.json"],
 }
 
