@@ -229,7 +229,7 @@ ROWS: Final = (
     Undone(
         "the shell can be changed",
         "supervisor/interfaces/cli/app.py",
-        "add_completion=completion",
+        "add_completion=False",
         "add_completion=True",
         "tests/process/test_socket_server.py::test_run_answers_no_command_that_changes_the_user",
     ),
