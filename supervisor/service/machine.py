@@ -45,7 +45,7 @@ def bad(why: str) -> tuple[State, str]:
     return "bad", why
 
 
-#: Names of our packages that another program may have too; https://pypi.org/project/supervisor/ is one.
+#: Names of our packages that another program may have too; supervisord's `supervisor` is one.
 _PACKAGES: Final = frozenset({"recalld", "supervisor", "worker", "prompts"})
 #: Free bytes and inodes: with less than the first nothing is written soon, with less than the second it is time to make room.
 _FULL_BYTES, _SCARCE_BYTES = 16 << 20, 256 << 20
