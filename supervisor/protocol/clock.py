@@ -38,6 +38,8 @@ _CITIES: Final = (
 _HALF_YEARS: Final = (datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 7, 1, tzinfo=UTC))
 _MICROSECOND_DIGITS: Final = 6
 
+#: Characters of a wrong time that a sentence quotes.
+_MOST_QUOTED: Final = 40
 _NUMBER: Final = re.compile(r"[0-9]{9,15}(?:\.[0-9]{1,12})?")
 _ISO: Final = re.compile(
     r"([0-9]{4})(-?)([0-9]{2})\2([0-9]{2})"  # 2026-01-31 or 20260131
@@ -137,8 +139,8 @@ def read_instant(value: object, zone: tzinfo) -> datetime | None:
 def why_no_instant(value: object, zone: tzinfo) -> str:
     """Return why `read_instant` returns None, as in "'noon' is no time; write it like …"."""
     if (t := _parse_instant(value, zone)) and t < _EARLIEST:
-        return f"{value!r} is before 2000, and no message is that old"
-    return f"{value!r} is no time; write it like 2026-01-28T09:02:00+08:00"
+        return f"{_quoted(value)} is before 2000, and no message is that old"
+    return f"{_quoted(value)} is no time; write it like 2026-01-28T09:02:00+08:00"
 
 
 def why_not_said_at(value: object, zone: tzinfo, latest: datetime) -> str:
@@ -146,7 +148,13 @@ def why_not_said_at(value: object, zone: tzinfo, latest: datetime) -> str:
     t = read_instant(value, zone)
     if t is None:
         return why_no_instant(value, zone)
-    return f"{value!r} is too far ahead, see archive.future_limit" if t > latest else ""
+    return f"{_quoted(value)} is too far ahead, see archive.future_limit" if t > latest else ""
+
+
+def _quoted(value: object) -> str:
+    """Return the value as a sentence quotes it, its beginning where it is long: it may be the text of a message."""
+    text = repr(value)
+    return text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}…"
 
 
 def _parse_instant(value: object, zone: tzinfo) -> datetime | None:

@@ -219,3 +219,9 @@ def test_machine_zone_tries_tz_then_timezone_file_then_localtime_then_utc(tmp_pa
 def test_machine_zone_ignores_a_tz_that_is_not_an_iana_name(tz: str, tmp_path) -> None:
     (tmp_path / "timezone").write_text("Asia/Shanghai\n")
     assert machine_zone({"TZ": tz}, tmp_path) == "Asia/Shanghai"
+
+
+def test_why_no_instant_quotes_the_beginning_of_a_long_value():
+    assert why_no_instant("我对花生过敏" * 9999, UTC) == (
+        f"'{('我对花生过敏' * 9)[:39]}… is no time; write it like 2026-01-28T09:02:00+08:00"
+    )
