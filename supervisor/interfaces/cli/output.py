@@ -33,7 +33,9 @@ Tell: TypeAlias = "Callable[[str], str]"
 #: How a search ended, for people; the other values are names of `recall.backend`.
 _HOW: Final = {"none": "nothing found", "failed": "the search failed", "literal": "found as written"}
 _LEFT_OUT: Final = "left out: "  # a reason may be a word that is also the name of a row
-_BECAUSE: Final = "because: "  # a clause, which is a sentence with this
+#: The values that are clauses of a sentence, and what makes a sentence of them.
+_CLAUSES: Final = frozenset({"pausedBecause", "providerPausedBecause"})
+_BECAUSE: Final = "because: "
 #: What `status` counts by the value of the flag `archived`, which stays in JSON.
 _FLAGS: Final = {"false": "to do", "pending": "summary asked for", "true": "done", "odd": "not understood"}
 _WIRE_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
@@ -122,7 +124,7 @@ def _line(key: str, value: object, tell: Tell, indent: str, width: int) -> str:
         rows = "\n".join(f"{indent}  {_row(item, tell)}" for item in value)
         return f"{label}\n{rows}" if value else f"{padded}  {tell('none')}"
     if isinstance(value, str):
-        value = tell(f"{_BECAUSE}{value}").removeprefix(_BECAUSE) if key.endswith("ecause") else tell(value)
+        value = tell(f"{_BECAUSE}{value}").removeprefix(_BECAUSE) if key in _CLAUSES else tell(value)
     return f"{padded}  {'-' if value is None else value}"
 
 
