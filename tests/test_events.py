@@ -90,6 +90,7 @@ def test_transition_does_not_repeat_what_another_process_logged_last(make, line)
     assert "supervisor_mute" in (make().root / "log.jsonl").read_text(encoding="utf-8")
 
 
+@pytest.mark.feature("003.28")
 def test_event_log_rotates_after_a_day_and_keeps_every_line(make):
     log = make()
     for _ in range(49):
@@ -118,6 +119,7 @@ def test_event_log_rotates_nothing_when_the_clock_is_ahead_of_file_times(make):
     assert log.old() == []
 
 
+@pytest.mark.feature("003.28")
 def test_event_log_deletes_files_older_than_keep_days(make):
     log = make("keep_days = 30")
     for _ in range(40):

@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -164,6 +165,7 @@ ACTS = st.one_of(
 AHEAD = [("say", 1, 0, False), ("round", "all", False), ("drop", 0), ("round", "due", False), ("damage", 0)]
 
 
+@pytest.mark.feature("003.33")
 @settings(max_examples=120, deadline=None)
 @given(st.lists(ACTS, min_size=4, max_size=18))
 @example(AHEAD)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from supervisor.archive.coverage import covered, covered_days, covers, may_replace, names_ever
 from supervisor.protocol.period import Period
 from tests.archive.states import file, standing
@@ -10,6 +12,7 @@ ONE, TWO = file("2025-12-03-nginx.md"), file("2025-12-04-pnpm.md")
 DAY_3, DAY_4, MONTH = Period("2025-12-03"), Period("2025-12-04"), Period("2025-12")
 
 
+@pytest.mark.feature("003.16")
 def test_covered_includes_a_file_that_a_summary_names():
     assert covered([ONE, TWO], standing("2025-12-03", [ONE])) == {ONE.name}
 
@@ -39,6 +42,7 @@ def test_covered_days_is_empty_for_a_month_made_of_one_late_file():
     assert covered_days([ONE, TWO, late], summaries) == frozenset()
 
 
+@pytest.mark.feature("003.14")
 def test_covered_days_includes_a_day_whose_files_are_all_in_the_month():
     summaries = {**standing("2025-12-03", [ONE]), **standing("2025-12-04", [TWO]), **standing("2025-12", [ONE])}
     assert covered_days([ONE, TWO], summaries) == {DAY_3}

@@ -57,6 +57,7 @@ def test_history_returns_the_same_object_while_nothing_changes(world):
     assert world.ws.history.read() is world.ws.history.read()
 
 
+@pytest.mark.feature("003.32")
 def test_history_writes_a_change_and_keeps_the_previous_version(world):
     world.write(talk("2026-01-31T09:00", 3))
     before = world.paths.history.read_bytes()

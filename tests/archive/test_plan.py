@@ -30,11 +30,13 @@ def messages(count: int, when: datetime = NOON) -> list[Message]:
 # ── due ──────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.feature("003.7")
 def test_due_returns_count_above_100_unwritten_messages():
     assert due(messages(100), NOON, NOON) is None
     assert due(messages(101), NOON, NOON) == "count"
 
 
+@pytest.mark.feature("003.7")
 def test_due_returns_interval_six_hours_after_the_last_run():
     old = messages(2, NOON - 30 * HOUR)
     assert due(old, NOON, NOON + 6 * HOUR - MS) is None
@@ -205,6 +207,7 @@ def test_plan_days_keeps_two_texts_under_one_id():
     assert re.fullmatch(r"m0~[0-9a-f]{8}", plan[0].blocks[1].id)
 
 
+@pytest.mark.feature("003.8")
 @given(HISTORIES, st.sampled_from(ZONES), st.sets(st.sampled_from(["m1", "m2", "m3"])))
 def test_plan_days_assigns_each_message_once_to_its_local_day(history, zone_name, written):
     zone = ZoneInfo(zone_name)

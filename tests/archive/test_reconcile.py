@@ -43,6 +43,7 @@ def test_reconcile_sets_true_for_a_written_recent_message(flag):
     assert settled(flag, evidence(YOUNG)).archived is Archived.YES
 
 
+@pytest.mark.feature("003.11")
 @pytest.mark.parametrize("flag", NOT_TRUE)
 @pytest.mark.parametrize("name", [OLD, OLDER])
 def test_reconcile_sets_true_for_an_old_message_covered_by_a_summary(flag, name):
@@ -63,6 +64,7 @@ def test_reconcile_sets_pending_while_the_group_is_active(flag, name, group):
     assert settled(flag, evidence(name, active_groups={group})).archived is Archived.PENDING
 
 
+@pytest.mark.feature("003.6")
 @pytest.mark.parametrize("flag", NOT_TRUE)
 @pytest.mark.parametrize(("name", "group"), [(OLD, "day-2026-01-15"), (OLDER, "month-2025-11")])
 def test_reconcile_sets_false_with_the_failure_of_the_group(flag, name, group):
@@ -124,6 +126,7 @@ NAMES = st.sampled_from([None, YOUNG, OLD, OLDER])
 GROUPS = st.sets(st.sampled_from(["day-2026-01-15", "month-2025-11"]))
 
 
+@pytest.mark.feature("003.4")
 @given(HISTORIES, st.lists(NAMES, min_size=13, max_size=13), st.sets(NAMES), st.sets(NAMES), GROUPS, GROUPS)
 def test_reconcile_is_idempotent_and_makes_only_legal_transitions(history, names, covered, present, flying, failing):
     found = Evidence(

@@ -207,6 +207,7 @@ def test_sweep_shared_deletes_only_temporary_files_of_dead_writers(world):
     assert left == [".正在写.json.98-0.tmp"] * 4
 
 
+@pytest.mark.feature("003.26")
 def test_reclaim_requeues_tasks_of_dead_workers_and_reports_it(world):
     world.write([message_on("2026-01-10")])
     world.round("all")

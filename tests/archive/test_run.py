@@ -98,6 +98,7 @@ def test_archive_writes_every_message_verbatim_though_the_llm_fails(world):
     assert len(world.dated_files()) == 6
 
 
+@pytest.mark.feature("003.9")
 def test_archive_marks_messages_pending_before_it_creates_the_file(world, monkeypatch):
     raws = talk("2026-01-30T09:00", 2)
     world.write(raws)
@@ -269,6 +270,7 @@ def test_archive_skips_a_message_that_intake_has_not_seen(world, late):
     assert all("2026-01-31" in path for path in world.dated_files())
 
 
+@pytest.mark.feature("003.5")
 def test_archive_reports_an_overflow_once_and_runs_once(world):
     world.reopen(world.toml + "[history]\nhard_cap = 10\nsoft_cap = 8\n")
     world.write([message(f"m{n}", "2026-01-31T09:58", f"第 {n} 句", "assistant") for n in range(11)])

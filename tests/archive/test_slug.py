@@ -126,6 +126,7 @@ def test_short_id_returns_the_first_eight_letters_and_digits():
     assert short_id("") == "0"
 
 
+@pytest.mark.feature("003.2")
 def test_free_name_numbers_a_second_file_of_the_day():
     taken = {"2026-01-28-deploy.md"}
     assert free_name(name_of, "deploy", taken) == "2026-01-28-deploy-2.md"
@@ -141,6 +142,7 @@ def test_free_name_keeps_a_numbered_slug_within_the_length_limit():
     assert SLUG.fullmatch(name.removeprefix("2026-01-28-").removesuffix(".md"))
 
 
+@pytest.mark.feature("003.2")
 @given(TEXTS, st.integers(12, 32))
 def test_slug_of_returns_short_kebab_case_for_any_text(texts, length):
     slug = slug_of(by_user(texts), length)

@@ -30,11 +30,13 @@ def ids(history: History) -> list[str]:
     return [entry.id for entry in history if isinstance(entry, Message)]
 
 
+@pytest.mark.feature("003.3")
 def test_trim_removes_the_oldest_above_200_messages():
     assert trim(tuple(talk(200)), everything, Caps()) == tuple(talk(200))
     assert ids(trim(tuple(talk(201)), everything, Caps())) == ids(tuple(talk(200, first=1)))
 
 
+@pytest.mark.feature("003.3")
 @pytest.mark.parametrize("archived", [False, "pending"])
 def test_trim_above_the_soft_limit_removes_only_archived_messages(archived):
     history = (*talk(150, archived), *talk(150, first=150))
@@ -56,6 +58,7 @@ def test_trim_removes_archived_messages_before_older_pending_ones():
     assert len(left) == 270
 
 
+@pytest.mark.feature("003.5")
 @pytest.mark.parametrize("archived", [False, "pending", True])
 def test_trim_never_removes_an_unwritten_message(archived):
     history = tuple(talk(400, archived))

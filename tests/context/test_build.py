@@ -95,6 +95,7 @@ def test_inject_obeys_the_configured_limits(world, key, value):
 # ── context ──────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.feature("001.5")
 def test_context_orders_system_history_memory_and_question(world):
     world.write(talk("2026-01-31T09:00", 4))
     found = world.context("我能吃花生酱吗？", FOUND, "你是小记。\n 保持简短。 ")
@@ -116,6 +117,7 @@ def test_context_begins_with_the_same_messages_in_the_next_turn(world, place):
     assert is_same == (place != "system")
 
 
+@pytest.mark.feature("001.11")
 def test_context_omits_memory_only_if_history_shows_it_whole(world):
     long = "答" * 600 + "我对花生过敏。"
     world.write([message("m1", "2026-01-31T09:00", long, "assistant"), message("m2", "2026-01-31T09:01", "虾也不行。")])

@@ -57,6 +57,7 @@ def test_history_window_keeps_all_of_fewer_than_five_messages():
     assert window([], LIMITS) == Window()
 
 
+@pytest.mark.feature("003.23")
 def test_history_window_cuts_long_assistant_messages_but_not_the_users():
     found = window(talk(2, user="问" * 900, assistant="答" * 501), LIMITS)
     assert [(said.text, said.is_whole) for said in found.said] == [("问" * 900, True), ("答" * 500 + CUT, False)]
@@ -174,6 +175,7 @@ def _tokens(said: WindowMessage, weight: float) -> int:
     return line + estimate_tokens(said.text, weight) + MESSAGE_TOKENS
 
 
+@pytest.mark.feature("003.22")
 @settings(max_examples=150, deadline=None)
 @given(MESSAGES, WINDOWS)
 def test_history_window_keeps_budget_order_and_minimum_for_any_input(messages, limits):

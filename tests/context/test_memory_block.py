@@ -65,6 +65,7 @@ def test_memory_block_has_no_note_if_configured_or_with_lines():
         assert pack([hit(9)], [], limits).text.startswith(f"{HEADER}\n[memory/2026-01-28-allergy.md#L4] ")
 
 
+@pytest.mark.feature("003.19")
 def test_memory_block_is_empty_without_hits():
     assert pack([], ["花生"], ZH) == pack([], [], BlockLimits())
     assert pack([], [], ZH).text == ""
@@ -113,6 +114,7 @@ def test_memory_block_tag_covers_all_lines_of_a_merged_entry():
     ]
 
 
+@pytest.mark.feature("003.22")
 def test_memory_block_shows_fifteen_files_five_by_003_or_all_by_zero():
     hits = [hit(20 - n, f"第 {n} 个文件里的花生", f"memory/{n}.md") for n in range(18)]
     for limits, count in ((ZH, 15), (replace(ZH, max_hits=5), 5), (replace(ZH, max_hits=0), 18)):
@@ -145,6 +147,7 @@ def test_memory_block_uses_another_file_if_no_hit_of_the_best_fits():
     assert [one.unit.path for one in block.shown] == [short]
 
 
+@pytest.mark.feature("003.20")
 def test_memory_block_line_mode_shows_five_lines_of_300_characters():
     hits = many(8, "memory/2026-01-28-a.md", "花生" * 400 + "{}", every=1)
     block = pack(hits[::-1], [], replace(ZH, hit="line", max_hits=5))
@@ -161,6 +164,7 @@ def test_memory_block_skips_a_long_hit_and_keeps_a_shorter_one():
     assert [(one.unit.start, why) for one, why in block.left_out] == [(10, "tokens")]
 
 
+@pytest.mark.feature("003.18")
 @pytest.mark.parametrize(("tokens", "files"), [(2048, 2), (2048, 5), (1000, 3), (500, 1)])
 def test_memory_block_fills_the_token_budget(tokens, files):
     hits = [
@@ -172,6 +176,7 @@ def test_memory_block_fills_the_token_budget(tokens, files):
     assert block.tokens == estimate_tokens(block.text)
 
 
+@pytest.mark.feature("001.6")
 @pytest.mark.parametrize("every", [1, 2, 5])
 def test_memory_block_never_exceeds_the_token_budget(every):
     hits = [
@@ -202,6 +207,7 @@ def test_memory_block_is_empty_when_the_budget_is_too_small():
     assert pack([hit(9)], ["花生"], replace(ZH, tokens=30)).text == ""
 
 
+@pytest.mark.feature("001.10")
 def test_memory_block_max_chars_truncates_one_hit_and_drops_the_rest():
     hits = [hit(9 - n, f"{n}：" + "花生过敏要带药" * 10, start=4 + 5 * n) for n in range(5)]
     block = pack(hits, [], replace(ZH, max_chars=314))

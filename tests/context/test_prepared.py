@@ -52,6 +52,7 @@ def by_hand(stamp: str, words: str) -> str:
 # ── what is written ──────────────────────────────────────────────────────────
 
 
+@pytest.mark.feature("003.24")
 def test_prepared_context_holds_the_whole_turn_and_leaves_the_inbox_alone(filled):
     data = filled.ask(waits())
     before = filled.files.disk.stat(filled.paths.inbox)

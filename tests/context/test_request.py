@@ -21,6 +21,7 @@ def said(identity: str, text: str, minute: int = 0, role: str = "user", **more: 
 # ── the question ─────────────────────────────────────────────────────────────
 
 
+@pytest.mark.feature("003.15")
 def test_resolve_input_joins_waiting_inputs_in_order():
     found = resolve_input(None, [said("i1", "花生呢？"), said("i2", "还有虾？")], (said("m1", "你好"),))
     assert found.question == "花生呢？\n还有虾？"

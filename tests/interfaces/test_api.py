@@ -52,6 +52,7 @@ def test_api_context_begins_with_the_system_prompt_and_ends_with_question(memory
     assert any("花生" in one["content"] for one in messages[1:])
 
 
+@pytest.mark.feature("003.21")
 def test_api_search_returns_line_numbers_that_get_reads_verbatim(memory):
     hit = memory.search("花生", limit=1)[0]
     found = memory.get(f"{hit.unit.path}#L{hit.unit.start}-L{hit.unit.end}")

@@ -50,6 +50,7 @@ def material_of(prompt):
 # ── prompts ──────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.feature("003.13")
 def test_worker_summarizes_a_day_with_the_prompt_of_its_language(shop):
     source = shop.day("2026-01-15", TALK)
     task = shop.submit_task("day-2026-01-15", source)
@@ -88,6 +89,7 @@ def test_prompts_follow_the_language_of_the_material(shop, texts, asked):
     assert asked in shop.server.seen.prompts[0]
 
 
+@pytest.mark.feature("003.13")
 def test_prompts_ask_for_a_month_by_theme_from_summaries_and_dated_files(shop):
     daily = shop.daily("2025-12-03", "## 部署\n\n改到凌晨 4:15。")
     source = shop.day("2025-12-04", TALK[:1])

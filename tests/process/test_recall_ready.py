@@ -125,6 +125,7 @@ def test_supervisor_makes_its_own_archived_messages_searchable(running):
     until(lambda: running.finds("rsync nas7", "nas7"))
 
 
+@pytest.mark.feature("003.25")
 def test_prepared_turn_follows_the_inbox_and_leaves_it_unchanged(running):
     until(lambda: running.finds("rsync nas7", "nas7"))
     text, digest = inbox({"id": "消息-1", "text": "备份放在 nas7 吗？", "createdAt": "2026-01-31T02:00:00.000Z"})

@@ -120,6 +120,7 @@ def test_replace_writes_new_content_and_leaves_no_temporary_file(path):
     assert names(path.parent) == ["history.json"]
 
 
+@pytest.mark.feature("003.27")
 def test_replace_keeps_the_previous_version_as_a_backup(path):
     for data in (NEW, OLD + NEW):
         files().replace(path, data, look(path), keep=path.with_suffix(".json.bak"))

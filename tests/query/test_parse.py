@@ -223,6 +223,7 @@ def test_parse_query_clears_only_days_when_the_question_refers_back():
     assert not query.only_days
 
 
+@pytest.mark.feature("003.15")
 def test_parse_query_keeps_the_rarest_words_in_input_order():
     assert list(parse_query("谢谢你推荐的 rsync 备份 尿酸", TODAY, (), 2).words) == ["rsync", "尿酸"]
 

@@ -80,6 +80,7 @@ class Broken:
     sys.modules.pop("bookish", None)
 
 
+@pytest.mark.feature("001.8")
 def test_rerank_loads_a_backend_by_its_entry_point(filled, package):
     filled.reopen(f'{WITHOUT_MODEL}[recall]\nbackend = "bookish"\n')
     found = filled.search(QUESTION)

@@ -88,6 +88,7 @@ def _ours(world, query):
     return [((hit.unit.day, hit.unit.text), hit.score) for hit in world.ws.index.search(query, 1000).hits]
 
 
+@pytest.mark.feature("003.17")
 def test_index_search_equals_rank_bm25_on_a_fresh_index(talk):
     world, days, questions = talk
     bare = Bare(days)

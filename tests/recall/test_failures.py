@@ -88,6 +88,7 @@ def test_refresh_rebuilds_and_reports_an_index_deleted_while_closed(filled):
     assert filled.events.of("index_damaged") == []
 
 
+@pytest.mark.feature("003.17")
 def test_recall_answers_without_an_index_and_creates_none(filled):
     shutil.rmtree(index_of(filled))
     filled.reopen()

@@ -57,6 +57,7 @@ def test_memory_block_is_empty_when_nothing_answers_the_question(filled, questio
     assert filled.inject(question, found).memory == ""
 
 
+@pytest.mark.feature("001.7")
 def test_refresh_adds_a_saved_file_and_drops_a_deleted_one(filled):
     note = filled.root / "memory/2026-01-29-idea.md"
     note.write_text("买一台电钢琴，预算六千。\n", encoding="utf-8")

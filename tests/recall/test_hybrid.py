@@ -90,6 +90,7 @@ def by_words(world):
 # ── what is found ────────────────────────────────────────────────────────────
 
 
+@pytest.mark.feature("001.8")
 def test_hybrid_finds_what_means_the_same_without_a_word_in_common(ready):
     found = ready.search(OTHER_WORDS)
     assert found.how == "hybrid"

@@ -153,6 +153,7 @@ def test_round_changes_no_byte_when_repeated(lived):
     assert lived.tree() == before
 
 
+@pytest.mark.feature("003.1")
 def test_workspace_equals_the_golden_tree(lived, golden: Callable[[str, bytes], None], request: pytest.FixtureRequest):
     tree = {name: data for name, data in lived.tree().items() if not name.endswith(".bak")}
     if request.config.getoption("--update-golden"):

@@ -81,6 +81,7 @@ def test_collect_deletes_a_result_and_drops_it_when_it_reappears(world):
 # ── failure ──────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.feature("003.12")
 def test_collect_backs_off_exactly_and_reports_the_fifth_failure_once(world):
     """10 min, 30 min, 2 h, 6 h, 12 h; archive_backlog; then one try a day."""
     failing(world)
@@ -183,6 +184,7 @@ def test_submit_keeps_the_backoff_of_a_day_that_is_briefly_too_recent(world):
     assert world.ws.failures() == {}  # the wait is over, and nothing is to be told
 
 
+@pytest.mark.feature("003.26")
 def test_reclaim_counts_no_failure_for_an_interrupted_worker(world):
     """An interrupted restart must not count as a failure."""
     world.write([message_on("2026-01-10")])

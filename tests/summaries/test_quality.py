@@ -162,6 +162,7 @@ def test_cleaned_keeps_text_that_only_resembles_a_wrapping(text):
     assert cleaned(text) == text
 
 
+@pytest.mark.feature("000.20")
 @pytest.mark.parametrize("text", NOTHING)
 def test_says_nothing_recognizes_every_form_of_nothing_to_record(text):
     assert says_nothing(text)

@@ -37,6 +37,7 @@ def ripen(
 # ── the seed ─────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.feature("003.10")
 @pytest.mark.parametrize("zone_name", ["Asia/Shanghai", "America/New_York", "Australia/Lord_Howe"])
 def test_due_summaries_switches_december_to_a_month_on_february_1(zone_name):
     zone = ZoneInfo(zone_name)

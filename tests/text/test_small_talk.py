@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from supervisor.text.small_talk import GREETINGS, SKIP_CHARS, SKIP_PREFIXES, is_chitchat, is_small_talk
 
 
+@pytest.mark.feature("000.21")
 def test_skip_prefixes_contains_the_41_original_entries():
     assert len(SKIP_PREFIXES) == 41
     assert {"好的", "666", "👍", "got it", "确实"} < set(SKIP_PREFIXES)
@@ -37,6 +38,7 @@ def test_is_chitchat_accepts_particles_punctuation_and_emoji(text):
     assert is_chitchat(text)
 
 
+@pytest.mark.feature("000.22")
 @pytest.mark.parametrize(
     "text",
     [
@@ -63,6 +65,7 @@ def test_is_chitchat_rejects_text_with_further_content(text):
     assert not is_chitchat(text)
 
 
+@pytest.mark.feature("000.22")
 @given(st.lists(st.sampled_from(SKIP_PREFIXES), min_size=1, max_size=6).map(" ".join))
 def test_is_chitchat_accepts_courtesies_up_to_eight_characters_only(text):
     assert is_chitchat(text) == (len(text) <= SKIP_CHARS)

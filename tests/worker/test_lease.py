@@ -72,6 +72,7 @@ def test_lease_of_a_requeued_task_is_lost_permanently(task_queue):
     assert second.held()
 
 
+@pytest.mark.feature("003.29")
 def test_lease_is_lost_to_another_claim_and_does_not_requeue_its_task(task_queue):
     first = hold(task_queue)
     task_queue.requeue(f"{first.task.id}.json")
