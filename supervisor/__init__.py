@@ -1,8 +1,8 @@
 """
 recalld: the memory of a long-running local assistant, kept in files a person can read.
 
-`Memory` is the Python API (api.md), `SupervisorError` is what it raises. Both are loaded when they are first used, so that
-a command which needs neither does not wait for them.
+`Memory` is the Python API (api.md), `MemoryStore` the line store of CountBot, `SupervisorError` is what they raise. Each is
+loaded when it is first used, so that a command which needs none does not wait for them.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from __future__ import annotations
 TYPE_CHECKING = False  # `typing` would cost the command more than all its other imports
 if TYPE_CHECKING:
     from supervisor.interfaces.api import Memory as Memory
+    from supervisor.longterm.memory_store import MemoryStore as MemoryStore
     from supervisor.protocol.errors import SupervisorError as SupervisorError
 
-__all__ = ["Memory", "SupervisorError"]
+__all__ = ["Memory", "MemoryStore", "SupervisorError"]
 
 
 def __getattr__(name: str) -> object:
@@ -20,6 +21,10 @@ def __getattr__(name: str) -> object:
         from supervisor.interfaces.api import Memory
 
         return Memory
+    if name == "MemoryStore":
+        from supervisor.longterm.memory_store import MemoryStore
+
+        return MemoryStore
     if name == "SupervisorError":
         from supervisor.protocol.errors import SupervisorError
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from supervisor.archive.replaced import ReplacedHistories
     from supervisor.events import Events
     from supervisor.index.index import Index
+    from supervisor.longterm.long_term_file import LongTermFile
     from supervisor.protocol.clock import Clock
     from supervisor.protocol.config import Config
     from supervisor.protocol.llm import CallLog, Endpoint
@@ -90,6 +91,12 @@ class Workspace:
         from supervisor.archive.memory_folder import MemoryFolder
 
         return MemoryFolder(self.files, self.paths, self.recorded_files)
+
+    @cached_property
+    def long_term(self) -> LongTermFile:
+        from supervisor.longterm.long_term_file import LongTermFile
+
+        return LongTermFile(self.files, self.paths, self.zone)
 
     @cached_property
     def drop_box(self) -> DropBox:

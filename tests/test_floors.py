@@ -22,6 +22,7 @@ FLOORS: Final = (
     "supervisor.query",
     "supervisor.index",
     "supervisor.recall",
+    "supervisor.longterm",
     "supervisor.context",
     "supervisor.workspace",
     "supervisor.service",
@@ -68,6 +69,7 @@ PURE: Final = tuple(
         "summaries": "phrases quality retry schedule",
         "query": "calendar dates dates_en dates_zh intent parse unknown_words",
         "index": "chunking hit",
+        "longterm": "lines",
         "context": "history_window memory_block messages render request",
     }.items()
     for name in names.split()

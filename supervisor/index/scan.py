@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 #: Hex digits of a file's digest, as summaries name it.
 _DIGEST: Final = 16
 #: Notes of no day that are larger than this many bytes are not read.
-_MOST_BYTES: Final = 20_000_000
+MOST_BYTES: Final = 20_000_000
 #: Seconds to wait for a file that is being written; the next scan reads it anyway.
 PATIENCE_S: Final = 0.05
 #: Paths of the long-term file; the first one that exists is used.
-_LONG_TERM: Final = ("memory.md", "MEMORY.md", "memory/MEMORY.md")
+LONG_TERM: Final = ("memory.md", "MEMORY.md", "memory/MEMORY.md")
 
 
 @dataclass(slots=True)
@@ -69,7 +69,7 @@ def scan(
 
 def long_term_name(files: Files, paths: WorkspacePaths) -> str:
     """Return the path of the long-term file from the workspace, "" if there is none."""
-    return next((name for name in _LONG_TERM if files.disk.stat(paths.root / name)), "")
+    return next((name for name in LONG_TERM if files.disk.stat(paths.root / name)), "")
 
 
 def rescan(files: Files, paths: WorkspacePaths, known: Mapping[str, Record], names: Collection[str]) -> Scan:
@@ -105,8 +105,8 @@ def _scan_file(
         if here and here.is_as(stat) and (here.kind == kind or (here.kind == "dated" and kind == "note")):
             found.files[name] = here
             return
-        if stat.size > _MOST_BYTES and not _day_of(path, kind):
-            found.unread[name] = f"it is larger than {_MOST_BYTES:,} bytes"
+        if stat.size > MOST_BYTES and not _day_of(path, kind):
+            found.unread[name] = f"it is larger than {MOST_BYTES:,} bytes"
             return
         record = known[1].get((stat.inode, stat.size, stat.mtime_ns)) or _read(files, path, kind)
     except (OSError, SupervisorError) as error:
@@ -122,7 +122,7 @@ def _scan_file(
 def _listed(files: Files, paths: WorkspacePaths, unread: dict[str, str]) -> Iterator[tuple[str, Path, Kind]]:
     """Yield the files of memory, with the kind that their place tells; an unreadable folder goes to *unread*."""
     long_term = long_term_name(files, paths)
-    for name in _LONG_TERM[:2]:
+    for name in LONG_TERM[:2]:
         if files.disk.stat(paths.root / name):
             yield name, paths.root / name, "long_term" if name == long_term else "note"
     summaries = paths.relative(paths.summaries)

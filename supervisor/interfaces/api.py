@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from supervisor.longterm.lines import DEFAULT_SOURCE
 from supervisor.protocol.clock import utc_now
 from supervisor.protocol.errors import BadRequest, SupervisorError, as_supervisor_error
 from supervisor.protocol.lenient_json import parse_json, render_json
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from supervisor.context.request import Asked
     from supervisor.index.commit import Changes
     from supervisor.index.hit import Hit, SearchResult
+    from supervisor.longterm.long_term_file import Deleted, LongTermFile, LongTermLines, Written
     from supervisor.protocol.clock import Clock
     from supervisor.protocol.inbox import Chat
     from supervisor.protocol.turn import Receipt
@@ -138,7 +140,7 @@ class Memory:
 
         return read_lines(path, start, lines, of_message, files=ws.files, paths=ws.paths, path_of=path_of)
 
-    # ── adding, and the index ────────────────────────────────────────────────
+    # ── adding messages ──────────────────────────────────────────────────────
 
     def append(self, messages: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> list[str]:
         """
@@ -162,6 +164,48 @@ class Memory:
             events=ws.events,
         )
 
+    # ── the long-term lines ──────────────────────────────────────────────────
+
+    def write(self, content: str, source: str = DEFAULT_SOURCE) -> Written:
+        """
+        Add a line to the long-term file and return it, durable; where a line has the same words already, return that one.
+
+        Line breaks and runs of blanks become one blank. BadRequest if *content* is blank, or has more than 20,000 characters.
+        """
+        _refuse_no_text("content", content)
+        _refuse_no_text("source", source)
+        return self.long_term.append(source, content, self._clock())
+
+    def read(self, start: int | None = None, end: int | None = None, recent: int = 10) -> LongTermLines:
+        """Return the lines from *start* to *end* (None: that line), clamped to what there is; without *start* the *recent*."""
+        for field, value in (("start", start), ("end", end), ("recent", recent)):
+            _refuse_no_number(field, 0 if value is None else value)
+        return self.long_term.read().select(start, end, recent)
+
+    def delete(self, lines: Iterable[str]) -> Deleted:
+        """
+        Delete lines of the long-term file, each named with its digest as in "42@1f3a9c0d".
+
+        StaleLine, and nothing is deleted, if one is no longer the line that was seen.
+        """
+        return self.long_term.delete(_texts("lines", [lines] if isinstance(lines, str) else lines))
+
+    def stats(self) -> dict[str, Any]:
+        """Return how many long-term lines there are (`total`), how many entries by source (`sources`), and `date_range`."""
+        return self.long_term.read().stats()
+
+    @property
+    def long_term(self) -> LongTermFile:
+        """The long-term file, for programs that change it in other ways."""
+        return self.workspace.long_term
+
+    @property
+    def clock(self) -> Clock:
+        """What returns the present."""
+        return self._clock
+
+    # ── the index ────────────────────────────────────────────────────────────
+
     def rebuild(self, wait_s: float = 10.0) -> Changes:
         """
         Rebuild the search index from the files and return what was read.
@@ -179,7 +223,7 @@ class Memory:
         from supervisor.context.build import read_input
 
         _refuse_no_text("question", "" if question is None else question)
-        ids, where = _ids(known), _chat(session, chat)
+        ids, where = frozenset(_texts("known", known)), _chat(session, chat)
         self._refresh()
         now, ws = self._clock(), self.workspace
         asked = read_input(question, where, history=ws.history, files=ws.files, paths=ws.paths, zone=ws.zone, events=ws.events)
@@ -235,14 +279,14 @@ def _raws(messages: object) -> list[dict[str, Any]]:
     return raws
 
 
-def _ids(known: object) -> frozenset[str]:
-    """Return the ids of messages; BadRequest for anything else: a lone text would be an id for each of its letters."""
-    if isinstance(known, str) or not isinstance(known, Iterable):
-        raise BadRequest("known", f"it must be a list of ids, not {type(known).__name__}")
-    ids = list(known)
-    for one in ids:
-        _refuse_no_text("known", one)
-    return frozenset(ids)
+def _texts(field: str, values: object) -> list[str]:
+    """Return a list of texts; BadRequest for anything else: a lone text would be one for each of its letters."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise BadRequest(field, f"it must be a list of ids, not {type(values).__name__}")
+    texts = list(values)
+    for one in texts:
+        _refuse_no_text(field, one)
+    return texts
 
 
 def _chat(session: str, chat: str) -> Chat:

@@ -80,6 +80,22 @@ class NotFound(SupervisorError):
 
 
 @dataclass(eq=False, repr=False)
+class StaleLine(SupervisorError):
+    """The line named by *ref* is another one by now, *now* ("" for none) with this *text*; nothing was deleted."""
+
+    exit_code = 64
+    sentence = "{self.ref} is not the line that is there now: {self.found}; nothing was deleted."
+    ref: str
+    now: str
+    text: str
+
+    @property
+    def found(self) -> str:
+        """What is there in its place."""
+        return f"it is {self.now}, {self.text}" if self.now else "there is none"
+
+
+@dataclass(eq=False, repr=False)
 class BadFile(SupervisorError):
     """A file can't be parsed; a copy of it goes to quarantine, and everything else goes on. *mend* says what mends it."""
 
@@ -88,6 +104,17 @@ class BadFile(SupervisorError):
     path: PurePath | str
     why: str
     mend: str = "repair it or move it away"
+
+
+@dataclass(eq=False, repr=False)
+class Unchangeable(SupervisorError):
+    """A file that another program or a person keeps is in a form that recalld does not write; it was left as it is."""
+
+    exit_code = 74
+    sentence = "{self.path} can't be changed: {self.why}; {self.mend}; it was left as it is."
+    path: PurePath | str
+    why: str
+    mend: str
 
 
 @dataclass(eq=False, repr=False)

@@ -61,6 +61,7 @@ class WorkspacePaths:
     history = _Below("history.json")  # the conversation
     history_lock = _Below("history.json.lock")  # held by every writer of history.json for one read, change and write
     history_backup = _Below("history.json.bak")  # the version before the last one that recalld wrote
+    long_term_lock = _Below("memory.md.lock")  # held by every writer of the long-term file, whichever name that has
     inbox = _Below("inbox.json")  # user inputs that wait for a turn
     drop_box = _Below("inbox.d", "new")  # any program may move a finished message file into it
     memory = _Below("memory")  # dated files and a person's notes

@@ -45,9 +45,9 @@ def test_without_base64_leaves_lines_and_messages_as_they_are(world):
     assert without_base64(whole[:900_000]) == whole[:900_000]
 
 
-@pytest.mark.parametrize("most", [100_000, scan._MOST_BYTES])
+@pytest.mark.parametrize("most", [100_000, scan.MOST_BYTES])
 def test_search_finds_a_day_of_photos_whatever_its_size(world, monkeypatch, most):
-    monkeypatch.setattr(scan, "_MOST_BYTES", most)
+    monkeypatch.setattr(scan, "MOST_BYTES", most)
     old_day(world, 1_200_000)
     assert world.search("小屋钥匙", deadline=NEVER).hits[0].unit.text == "小屋的钥匙在这里\n(image)"
     (hit, *_) = world.search("天花板漏水", deadline=NEVER).hits

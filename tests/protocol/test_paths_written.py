@@ -77,6 +77,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
         make_workspace(root, {})
         world = World(root, at("2026-01-31T10:00"), toml_of(server), disk)
         talk_and_summaries(world)
+        long_term_lines(world)
         questions(world)
         vectors_of_memory(world)
         damage(world)
@@ -116,6 +117,13 @@ def talk_and_summaries(world: World) -> None:
     for _ in range(20):  # a log that is full is packed
         world.events.emit("archived", messages=1, files=1)
         world.forward(seconds=1)
+
+
+def long_term_lines(world: World) -> None:
+    """Written, deleted, and replaced as a whole."""
+    world.ws.long_term.append("web-chat", "用户对花生过敏", world.clock())
+    world.ws.long_term.delete_numbers([1])
+    world.ws.long_term.replace("- 喜欢喝茶\n")
 
 
 def questions(world: World) -> None:

@@ -1,0 +1,285 @@
+"""
+The lines of the long-term file: how they are cut, written, named, searched and told (000; docs/reference/protocol.md, 10).
+
+A line has the number that an editor shows. An entry is one line, ``YYYY-MM-DD|source|content``; lines of other kinds are a
+person's own Markdown, which is read and searched like entries and never changed.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from supervisor.protocol.errors import BadRequest, StaleLine
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+#: The most characters of one entry's content.
+MOST_CHARS: Final = 20_000
+#: The source of an entry that nobody names a source for; 000.
+DEFAULT_SOURCE: Final = "web-chat"
+#: Hex digits of a line's digest.
+_DIGEST: Final = 8
+#: Characters of a line that an error quotes.
+_QUOTED: Final = 200
+_BREAK: Final = re.compile(r"\r\n|\r|\n")
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
+_ENTRY: Final = re.compile(r"(\d{4}-\d{2}-\d{2})\|([^|]*)\|(.*)", re.DOTALL)
+_REF: Final = re.compile(rf"([1-9]\d{{0,8}})@([0-9a-f]{{{_DIGEST}}})")
+
+# The sentences of 000, to the letter.
+EMPTY: Final = "记忆为空"
+NO_KEYWORDS: Final = "请提供搜索关键词"
+NO_VALID_KEYWORDS: Final = "请提供有效的搜索关键词"
+_NOT_FOUND: Final = "未找到包含 {keywords} 的记忆"
+_LEFT_OUT: Final = "共 {count} 条匹配，仅显示前 {shown} 条"
+
+
+class Line(NamedTuple):
+    """One line of the file without its line break; *number* counts from 1."""
+
+    number: int
+    text: str
+
+    @property
+    def digest(self) -> str:
+        """Eight hex digits that tell the line from another one at its place."""
+        return sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
+
+    @property
+    def ref(self) -> str:
+        """The line as whoever deletes it names it: "42@1f3a9c0d"."""
+        return f"{self.number}@{self.digest}"
+
+    def __str__(self) -> str:
+        """Return the line as 000 shows it: "[42] 2026-02-15|web-chat|…"."""
+        return f"[{self.number}] {self.text}"
+
+
+class Entry(NamedTuple):
+    """The three parts of an entry."""
+
+    day: date
+    source: str
+    content: str
+
+
+# ── cutting ──────────────────────────────────────────────────────────────────
+
+
+def cut(text: str) -> list[str]:
+    r"""
+    Return all lines of the text without their line breaks, blank ones too; the first one has the number 1.
+
+    >>> cut("一\r\n\r\n二\n")
+    ['一', '', '二']
+    """
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    pieces = text.split("\n")
+    if not pieces[-1]:
+        pieces.pop()
+    return pieces
+
+
+def filled(pieces: Iterable[str]) -> tuple[Line, ...]:
+    """Return the lines that are not blank; they are what is counted."""
+    return tuple(Line(number, piece) for number, piece in enumerate(pieces, 1) if piece and not piece.isspace())
+
+
+def count_filled(pieces: Iterable[str]) -> int:
+    """Return how many lines are not blank."""
+    return len([piece for piece in pieces if piece and not piece.isspace()])
+
+
+def in_range(lines: Sequence[Line], start: int, end: int | None) -> tuple[Line, ...]:
+    """Return those of *lines* from line *start* to line *end* (None: that line alone), clamped to what there is; 000."""
+    if not lines:
+        return ()
+    last = lines[-1].number
+    first = max(1, min(start, last))
+    until = max(first, min(start if end is None else end, last))
+    return tuple(line for line in lines if first <= line.number <= until)
+
+
+def recent_lines(lines: tuple[Line, ...], count: int) -> tuple[Line, ...]:
+    """Return the last *count* lines; none for 0 and less."""
+    return lines[max(0, len(lines) - max(0, count)) :]
+
+
+# ── entries ──────────────────────────────────────────────────────────────────
+
+
+def one_line(text: str) -> str:
+    r"""
+    Return the text as one line: control characters and lone surrogates are blanks, and a run of blanks is one.
+
+    >>> one_line("用户喜欢\n  Python\0")
+    '用户喜欢 Python'
+    """
+    return " ".join(_CONTROL.sub(" ", text).split())
+
+
+def without_surrogates(text: str) -> str:
+    """Return the text with a blank for each lone surrogate, which UTF-8 can't encode."""
+    return _SURROGATE.sub(" ", text)
+
+
+def entry_content(content: str) -> str:
+    """Return the content as it is written; BadRequest if there is none, or more than MOST_CHARS."""
+    line = one_line(content)
+    if not line:
+        raise BadRequest("content", "it is empty, and nothing was written; give what is to last")
+    if len(line) > MOST_CHARS:
+        raise BadRequest("content", f"it has {len(line):,} characters, and nothing was written; give at most {MOST_CHARS:,}")
+    return line
+
+
+def entry_source(source: str) -> str:
+    """Return the source as it is written, without the mark that ends it; DEFAULT_SOURCE for a blank one."""
+    return one_line(source.replace("|", " ")) or DEFAULT_SOURCE
+
+
+def render_entry(entry: Entry) -> str:
+    """
+    Return the line of an entry.
+
+    >>> render_entry(Entry(date(2026, 2, 15), "web-chat", "用户偏好Python；项目用FastAPI"))
+    '2026-02-15|web-chat|用户偏好Python；项目用FastAPI'
+    """
+    return f"{entry.day.isoformat()}|{entry.source}|{entry.content}"
+
+
+def parse_entry(text: str) -> Entry | None:
+    """Return the parts of an entry, None for a line of another kind."""
+    match = _ENTRY.fullmatch(text.strip())
+    try:
+        return Entry(date.fromisoformat(match[1]), match[2], match[3]) if match else None
+    except ValueError:  # there is no such day
+        return None
+
+
+def line_with(text: str, content: str) -> Line | None:
+    """Return the last line that says *content* and nothing else, as an entry or as a line of its own; None if none does."""
+    if content not in text:  # nearly always so, and cutting a long text takes longer
+        return None
+    for line in reversed(filled(cut(text))):
+        if content in line.text:
+            entry = parse_entry(line.text)
+            if content in (line.text.strip(), entry.content if entry else None):
+                return line
+    return None
+
+
+# ── changing ─────────────────────────────────────────────────────────────────
+
+
+def with_line(text: str, line: str) -> str:
+    """
+    Return the text with *line* as its last one; every character that is there stays.
+
+    The line break is that of the last line; a text that ends without one still does.
+    """
+    last = text.rfind("\n")
+    end = "\r\n" if last > 0 and text[last - 1] == "\r" else "\n"
+    if not text or last == len(text) - 1:
+        return f"{text}{line}{end}"
+    return f"{text}{end}{line}"
+
+
+def without_lines(text: str, numbers: Collection[int]) -> tuple[str, int]:
+    """Return the text without the lines of these numbers, and how many of them it had; blank lines stay."""
+    parts = re.split(f"({_BREAK.pattern})", text)
+    pairs = list(zip(parts[::2], [*parts[1::2], ""], strict=True))
+    kept = [pair for number, pair in enumerate(pairs, 1) if number not in numbers or not pair[0].strip()]
+    if len(kept) == len(pairs):
+        return text, 0
+    if pairs[-1][0] and kept and kept[-1] is not pairs[-1]:
+        kept[-1] = (kept[-1][0], "")  # a text without a last line break still has none
+    return "".join(piece + end for piece, end in kept), len(pairs) - len(kept)
+
+
+def parse_refs(refs: Iterable[str]) -> dict[int, str]:
+    """
+    Return the digest by line number; BadRequest for what names no line.
+
+    >>> parse_refs(["42@1f3a9c0d"])
+    {42: '1f3a9c0d'}
+    """
+    found: dict[int, str] = {}
+    for ref in refs:
+        match = _REF.fullmatch(ref.strip().casefold()) if isinstance(ref, str) else None
+        if match is None:
+            raise BadRequest(
+                "lines", f"{ref!r} names no line, and nothing was deleted; give number and digest, as in 42@1f3a9c0d"
+            )
+        if found.setdefault(int(match[1]), match[2]) != match[2]:
+            raise BadRequest("lines", f"line {match[1]} is named with two digests, and nothing was deleted; give the right one")
+    if not found:
+        raise BadRequest("lines", "none is named, and nothing was deleted; give number and digest, as in 42@1f3a9c0d")
+    return found
+
+
+def refuse_stale(text: str, named: Mapping[int, str]) -> None:
+    """Raise StaleLine if a line is no longer the one whose digest was given."""
+    lines = {line.number: line for line in filled(cut(text)) if line.number in named}
+    for number, digest in sorted(named.items()):
+        line = lines.get(number)
+        if line is None:
+            raise StaleLine(f"{number}@{digest}", "", "")
+        if line.digest != digest:
+            quoted = line.text if len(line.text) <= _QUOTED else f"{line.text[:_QUOTED]}…"
+            raise StaleLine(f"{number}@{digest}", line.ref, quoted)
+
+
+# ── searching and counting ───────────────────────────────────────────────────
+
+
+def matching(lines: Iterable[Line], keywords: Sequence[str], *, every: bool) -> tuple[Line, ...]:
+    """Return the lines that contain one of the keywords, with *every* all of them; case does not count."""
+    wanted = [word.casefold() for word in keywords]
+    test = all if every else any
+    return tuple(line for line in lines if test(word in line.text.casefold() for word in wanted))
+
+
+def search_text(lines: Sequence[Line], keywords: Sequence[str], max_results: int, match_mode: str) -> str:
+    """
+    Return the newest matches in the order of the file, or the sentence that says why there are none; never all lines.
+
+    BadRequest if *match_mode* is neither "or" nor "and".
+    """
+    if match_mode not in {"or", "and"}:
+        raise BadRequest("match_mode", f'{match_mode!r} is not allowed, give "or" or "and"')
+    words = [word for word in (one_line(one) for one in keywords) if word]
+    if not lines:
+        return EMPTY
+    if not words:
+        return NO_VALID_KEYWORDS if keywords else NO_KEYWORDS
+    found = matching(lines, words, every=match_mode == "and")
+    if not found:
+        return _NOT_FOUND.format(keywords=(" 和 " if match_mode == "and" else " 或 ").join(words))
+    shown = found[max(0, len(found) - max(0, max_results)) :]
+    said = [str(line) for line in shown]
+    if len(shown) < len(found):
+        said.append(_LEFT_OUT.format(count=len(found), shown=len(shown)))
+    return "\n".join(said)
+
+
+def text_of(lines: Iterable[Line]) -> str:
+    """Return the lines as 000 shows them, one below the other."""
+    return "\n".join(map(str, lines))
+
+
+def stats(lines: Sequence[Line]) -> dict[str, Any]:
+    """Return `total`, `sources` (entries by source) and `date_range` ("" without an entry); 000."""
+    entries = [entry for line in lines if (entry := parse_entry(line.text))]
+    sources: dict[str, int] = {}
+    for entry in entries:
+        sources[entry.source] = sources.get(entry.source, 0) + 1
+    days = [entry.day for entry in entries]
+    span = f"{min(days).isoformat()} ~ {max(days).isoformat()}" if days else ""
+    return {"total": len(lines), "sources": sources, "date_range": span}

@@ -1,0 +1,293 @@
+"""
+Read and change the long-term file, the memory.md that a person and the assistant write too (docs/reference/protocol.md, 10).
+
+A change is one read, change and write under `memory.md.lock`. What an editor saved meanwhile is kept, and the change is made
+again on that. When a method returns, what it says is on the disk. Nothing that is there is written anew: byte order mark, line
+breaks, blank lines and Markdown stay as they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from codecs import BOM_UTF8
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Final
+
+from supervisor.index.scan import LONG_TERM, MOST_BYTES, long_term_name
+from supervisor.longterm.lines import (
+    EMPTY,
+    Entry,
+    Line,
+    count_filled,
+    cut,
+    entry_content,
+    entry_source,
+    filled,
+    in_range,
+    line_with,
+    parse_refs,
+    recent_lines,
+    refuse_stale,
+    render_entry,
+    stats,
+    text_of,
+    with_line,
+    without_lines,
+    without_surrogates,
+)
+from supervisor.protocol.clock import local_day
+from supervisor.protocol.errors import Conflict, NoPermission, Unchangeable, from_os_error
+from supervisor.protocol.files import digest_of
+from supervisor.text.decoding import decoded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator
+    from datetime import datetime, tzinfo
+
+    from supervisor.protocol.files import Files, FileVersion
+    from supervisor.protocol.paths import WorkspacePaths
+
+#: How often to write when other programs change the file meanwhile.
+_WRITE_TRIES: Final = 20
+#: The bits of a mode that let somebody write.
+_WRITABLE: Final = 0o222
+#: Hex digits in the name of a version that was replaced.
+_VERSION: Final = 12
+
+
+@dataclass(frozen=True)
+class LongTermText:
+    """The file at *path* (relative to the workspace) as it was read: its *text*, with the line breaks that it has."""
+
+    path: str
+    text: str
+
+    @cached_property
+    def _pieces(self) -> list[str]:
+        return cut(self.text)
+
+    @cached_property
+    def lines(self) -> tuple[Line, ...]:
+        """The lines that are not blank."""
+        return filled(self._pieces)
+
+    @property
+    def total(self) -> int:
+        """How many lines are not blank."""
+        return count_filled(self._pieces)
+
+    @property
+    def last(self) -> Line:
+        """The last line of a text that has one."""
+        return Line(len(self._pieces), self._pieces[-1])
+
+    def select(self, start: int | None = None, end: int | None = None, recent: int = 10) -> LongTermLines:
+        """Return the lines from *start* to *end* (None: that line), clamped; without *start* the last *recent*."""
+        lines = recent_lines(self.lines, recent) if start is None else in_range(self.lines, start, end)
+        return LongTermLines(self.path, lines, self.total)
+
+    def stats(self) -> dict[str, Any]:
+        """Return `total`, `sources` (entries by source) and `date_range` ("" without an entry); 000."""
+        return stats(self.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class LongTermLines:
+    """Some *lines* of the long-term file, which has *total*."""
+
+    path: str
+    lines: tuple[Line, ...]
+    total: int
+
+    def __str__(self) -> str:
+        """Return the lines as 000 shows them, or its sentence for an empty memory."""
+        return text_of(self.lines) if self.total else EMPTY
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The line that has the words now, of *total*; not *is_new* where the file had them before."""
+
+    path: str
+    line: int
+    total: int
+    digest: str
+    text: str
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """*count* lines were deleted, *total* are left."""
+
+    path: str
+    count: int
+    total: int
+
+
+class LongTermFile:
+    """
+    The long-term file of one workspace: memory.md, or MEMORY.md or memory/MEMORY.md where only that exists.
+
+    Where there is none, the first write makes it at *first*, with mode 0600. Every method may raise a SupervisorError; then the
+    file is byte for byte what it was.
+    """
+
+    def __init__(self, files: Files, paths: WorkspacePaths, zone: tzinfo, first: str = LONG_TERM[0]) -> None:
+        self._files = files
+        self._paths = paths
+        self._zone = zone
+        self._first = first
+
+    @property
+    def path(self) -> str:
+        """The path of the file from the workspace, whether it exists or not."""
+        return long_term_name(self._files, self._paths) or self._first
+
+    def read(self) -> LongTermText:
+        """Return the file as it is now, also one that is not UTF-8; no lines where there is none."""
+        path = self.path
+        with _as_supervisor_errors(path):
+            version = self._files.read_stable(self._paths.root / path)
+        try:
+            text = _text_in(version)
+        except UnicodeDecodeError:
+            text = decoded(version.data) if version else ""
+        return LongTermText(path, text)
+
+    def append(self, source: str, content: str, now: datetime) -> Written:
+        """
+        Add an entry of the local day of *now* and return its line; where a line has the same words already, that one.
+
+        BadRequest if the content is blank or too long.
+        """
+        entry = Entry(local_day(now, self._zone), entry_source(source), entry_content(content))
+        place: list[Line] = []  # of the last try
+
+        def add(text: str) -> str:
+            there = line_with(text, entry.content)
+            place[:] = [there] if there else []
+            return text if there else with_line(text, render_entry(entry))
+
+        after = self.change(add)
+        line = place[0] if place else after.last
+        return Written(after.path, line.number, after.total, line.digest, line.text, is_new=not place)
+
+    def delete(self, refs: Iterable[str]) -> Deleted:
+        """Delete the lines named as in "42@1f3a9c0d"; StaleLine, and nothing is deleted, if one is another line by now."""
+        named = parse_refs(refs)
+        return self._delete(named, partial(refuse_stale, named=named))
+
+    def delete_numbers(self, numbers: Collection[int]) -> Deleted:
+        """Delete the lines of these numbers, whatever they say; those that do not exist, or are blank, are ignored (000)."""
+        return self._delete(numbers, lambda _: None)
+
+    def replace(self, text: str) -> LongTermText:
+        """Replace the whole text; the old one is kept in .recalld/previous/."""
+        return self.change(lambda _: text.replace("\0", " "), keep_previous=True)
+
+    def change(self, rule: Callable[[str], str], *, keep_previous: bool = False) -> LongTermText:
+        """
+        Replace the text by ``rule(text)``, durably, and return the file as it is then.
+
+        The text has no byte order mark, and the line breaks of the file; it is "" where there is no file. *rule* is called
+        again when another program wrote meanwhile; what it raises is raised, and nothing is written. With *keep_previous* the
+        old text is kept in .recalld/previous/. Busy when another process keeps the lock.
+        """
+        with _as_supervisor_errors(self._first), self._locked():
+            for is_last in (False,) * (_WRITE_TRIES - 1) + (True,):
+                path = self.path
+                version = self._files.read_stable(self._paths.root / path)
+                before = _changeable_text(path, version)
+                after, data = _encoded(rule(before))
+                try:
+                    self._write(path, version, data, is_same=after == before, keep_previous=keep_previous)
+                except (Conflict, FileExistsError):
+                    if is_last:
+                        raise Conflict(path) from None
+                    continue
+                return LongTermText(path, after)
+        raise AssertionError("unreachable")
+
+    # ── steps ────────────────────────────────────────────────────────────────
+
+    def _delete(self, numbers: Collection[int], check: Callable[[str], None]) -> Deleted:
+        count = 0
+
+        def take(text: str) -> str:
+            nonlocal count
+            check(text)
+            after, count = without_lines(text, numbers)
+            return after
+
+        after = self.change(take)
+        return Deleted(after.path, count, after.total)
+
+    def _write(self, path: str, version: FileVersion | None, data: bytes, *, is_same: bool, keep_previous: bool) -> None:
+        """Replace the text of the *version* by *data*, durably; Conflict or FileExistsError if another program was faster."""
+        place = self._paths.root / path
+        if is_same:
+            self._files.ensure_durable(place)  # whoever wrote it may not have synced it, and it is relied on now
+            return
+        if version and version.data.startswith(BOM_UTF8):
+            data = BOM_UTF8 + data
+        if len(data) > MOST_BYTES and len(data) > (len(version.data) if version else 0):
+            why = f"it would have more than {MOST_BYTES:,} bytes, and is not searched then"
+            raise Unchangeable(path, why, "delete lines first")
+        if version is None:
+            self._files.make_folder(place.parent)
+            self._files.create(place, data)
+            return
+        if keep_previous:
+            self._keep(path, version)
+        self._files.replace(place, data, version)
+
+    def _keep(self, path: str, version: FileVersion) -> None:
+        """Keep the version in .recalld/previous/, once."""
+        stem, _, kind = path.rpartition("/")[2].rpartition(".")
+        copy = self._paths.previous / f"{stem}.{digest_of(version.data)[:_VERSION]}.{kind}"
+        self._files.make_folder(copy.parent, lasting=True)
+        try:
+            self._files.create(copy, version.data)
+        except FileExistsError:
+            self._files.ensure_durable(copy)
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        self._files.make_folder(self._paths.root)
+        with self._files.lock(self._paths.long_term_lock):
+            yield
+
+
+@contextlib.contextmanager
+def _as_supervisor_errors(path: str) -> Iterator[None]:
+    """Raise an OSError as the SupervisorError that says what it means for the file at *path*."""
+    try:
+        yield
+    except OSError as error:
+        raise from_os_error(error, error.filename or path) from error
+
+
+def _text_in(version: FileVersion | None) -> str:
+    """Return the text of a version without its byte order mark, "" for none; UnicodeDecodeError if it is not UTF-8."""
+    return version.data.removeprefix(BOM_UTF8).decode("utf-8") if version else ""
+
+
+def _encoded(text: str) -> tuple[str, bytes]:
+    """Return the text as it is stored, and its bytes; what UTF-8 can't encode is a blank."""
+    try:
+        return text, text.encode()
+    except UnicodeEncodeError:
+        text = without_surrogates(text)
+        return text, text.encode()
+
+
+def _changeable_text(path: str, version: FileVersion | None) -> str:
+    """Return the text of a version; an error if it can't be changed without harm, or its owner does not want it."""
+    if version and not version.stat.mode & _WRITABLE:
+        raise NoPermission(path, "it is read-only", "make it writable (`chmod u+w`)")
+    try:
+        return _text_in(version)
+    except UnicodeDecodeError:
+        raise Unchangeable(path, "it is not UTF-8", "save it as UTF-8") from None

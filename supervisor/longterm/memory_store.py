@@ -1,0 +1,115 @@
+"""
+`MemoryStore`, the line store as programs of CountBot know it: names, signatures, defaults and texts are those of 000.
+
+    from pathlib import Path
+    from recalld import MemoryStore
+
+    store = MemoryStore(Path("workspace/memory"))
+    store.append_entry("web-chat", "用户偏好Python；项目用FastAPI")
+    store.search(["python"])
+
+What it does is in `longterm/long_term_file`.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from supervisor.index.scan import LONG_TERM
+from supervisor.longterm.lines import search_text
+from supervisor.longterm.long_term_file import LongTermFile
+from supervisor.protocol.clock import utc_now
+from supervisor.protocol.errors import BadRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from supervisor.protocol.clock import Clock
+
+#: The folder of a workspace that holds 000's MEMORY.md.
+_FOLDER: Final = "memory"
+
+
+class HasLongTermFile(Protocol):
+    """An open `Workspace` or a `Memory`."""
+
+    @property
+    def long_term(self) -> LongTermFile:
+        """Its long-term file."""
+
+
+class MemoryStore:
+    """
+    The long-term lines of *place*: a `Memory`, a `Workspace`, or a folder, that of a workspace or its `memory`, as in 000.
+
+    Opening writes nothing; a folder that is not there is made by the first write. *clock* returns the present (default: the
+    clock of a `Memory`). Every error is a SupervisorError. Any number of objects and processes may use the same place.
+    """
+
+    def __init__(self, place: str | os.PathLike[str] | HasLongTermFile, clock: Clock | None = None) -> None:
+        self._file = _opened(Path(place)) if isinstance(place, (str, os.PathLike)) else place.long_term
+        self._clock: Clock = clock or getattr(place, "clock", None) or utc_now
+
+    # ── writing ──────────────────────────────────────────────────────────────
+
+    def append_entry(self, source: str, content: str) -> int:
+        """Add a line and return its number, or that of the line that has the same words; it is durable then."""
+        return self._file.append(source, content, self._clock()).line
+
+    def delete_lines(self, line_numbers: Collection[int]) -> int:
+        """Delete the lines of these numbers and return how many there were; others are ignored."""
+        return self._file.delete_numbers(line_numbers).count
+
+    def write_all(self, content: str) -> None:
+        """Replace the whole text; the old one is kept in .recalld/previous/."""
+        self._file.replace(content)
+
+    # ── reading ──────────────────────────────────────────────────────────────
+
+    def read_lines(self, start: int, end: int | None = None) -> str:
+        """Return the lines from *start* to *end* (None: that line), from 1 and clamped, each as "[n] text"."""
+        return str(self._file.read().select(start, end))
+
+    def search(self, keywords: Sequence[str], max_results: int = 15, match_mode: str = "or") -> str:
+        """Return the newest lines with any ("or") or all ("and") of the keywords, in the order of the file, or why none."""
+        words = keywords.split() if isinstance(keywords, str) else list(keywords)
+        return search_text(self._file.read().lines, words, max_results, match_mode)
+
+    def get_recent(self, count: int = 10) -> str:
+        """Return the last *count* lines."""
+        return str(self._file.read().select(recent=count))
+
+    def get_stats(self) -> dict[str, Any]:
+        """Return `total`, `sources` (entries by source) and `date_range`."""
+        return self._file.read().stats()
+
+    def read_all(self) -> str:
+        """Return the whole text, "" where there is none."""
+        return self._file.read().text
+
+    def get_line_count(self) -> int:
+        """Return how many lines are not blank."""
+        return self._file.read().total
+
+
+def _opened(folder: Path) -> LongTermFile:
+    """Return the long-term file of the workspace at *folder*, or above it if *folder* is its `memory`."""
+    from supervisor.protocol.clock import find_zone, machine_zone
+    from supervisor.protocol.config import load
+    from supervisor.protocol.disk import RealDisk
+    from supervisor.protocol.files import Files
+    from supervisor.protocol.paths import WorkspacePaths, check_filesystem
+
+    folder = Path(os.path.expanduser(folder)).absolute()
+    if folder.exists() and not folder.is_dir():
+        raise BadRequest("place", f"{folder} is a file, not a folder")
+    is_inner = folder.name == _FOLDER
+    files, paths = Files(RealDisk()), WorkspacePaths(folder.parent if is_inner else folder)
+    version = files.read_stable(paths.config)
+    config = load(version.data if version else None, os.environ)
+    check_filesystem(paths, allow_network_fs=config.care.allow_network_fs)
+    # a folder that `init` has not made is another program's, whose days are the machine's
+    zone = config.archive.zone if version else find_zone(os.environ.get("RECALLD_ARCHIVE_TIMEZONE") or machine_zone())
+    return LongTermFile(files, paths, zone, LONG_TERM[-1 if is_inner else 0])

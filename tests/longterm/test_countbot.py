@@ -1,0 +1,128 @@
+"""
+The rows of CountBot's own table of tests (000) that are of its line store, each with its texts word for word.
+
+Its analyzer and its tools are other rows.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+from supervisor import MemoryStore
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LINES = (
+    "2026-02-14|web-chat|用户偏好Python开发；IDE使用VS Code",
+    "2026-02-14|web-chat|项目使用FastAPI后端；Python 3.11",
+    "2026-02-15|telegram|用户要求每天早上9点发送日报；已创建cron任务",
+    "2026-02-15|dingtalk|用户偏好Python开发；项目用FastAPI",
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "workspace" / "memory"
+
+
+@pytest.fixture
+def empty(folder: Path) -> MemoryStore:
+    return MemoryStore(folder, clock=lambda: datetime(2026, 2, 15, 12, tzinfo=UTC))
+
+
+@pytest.fixture
+def store(empty: MemoryStore, folder: Path) -> MemoryStore:
+    """Four lines, as CountBot left them."""
+    folder.mkdir(parents=True)
+    (folder / "MEMORY.md").write_text("\n".join(LINES) + "\n", encoding="utf-8")
+    return empty
+
+
+def shown(*numbers: int) -> str:
+    return "\n".join(f"[{number}] {LINES[number - 1]}" for number in numbers)
+
+
+def test_countbot_empty_memory_answers_every_operation(empty):  # 空状态
+    assert (empty.read_lines(1), empty.read_lines(1, 5), empty.get_recent()) == ("记忆为空", "记忆为空", "记忆为空")
+    assert empty.search(["python"]) == "记忆为空"
+    assert (empty.read_all(), empty.get_line_count(), empty.delete_lines([1])) == ("", 0, 0)
+    assert empty.get_stats() == {"total": 0, "sources": {}, "date_range": ""}
+
+
+def test_countbot_append_entry_returns_the_line_number(empty, folder):  # 写入
+    assert empty.append_entry("web-chat", "用户偏好Python；项目用FastAPI") == 1
+    assert empty.append_entry("telegram", "API限流\n100req/min") == 2
+    assert (folder / "MEMORY.md").read_text(encoding="utf-8") == (
+        "2026-02-15|web-chat|用户偏好Python；项目用FastAPI\n2026-02-15|telegram|API限流 100req/min\n"
+    )
+
+
+def test_countbot_read_lines_reads_one_or_a_range_within_bounds(store):  # 读取
+    assert store.read_lines(2) == shown(2)
+    assert store.read_lines(2, 3) == shown(2, 3)
+    assert store.read_lines(0) == store.read_lines(-1) == shown(1)
+    assert store.read_lines(3, 99999) == shown(3, 4)
+    assert store.read_lines(99999) == shown(4)
+    assert store.read_lines(3, 1) == shown(3)
+
+
+def test_countbot_search_finds_any_or_all_keywords_in_any_case(store):  # 搜索
+    assert store.search(["日报"]) == shown(3)
+    assert store.search(["python", "fastapi"], match_mode="and") == shown(2, 4)
+    assert store.search(["日报", "FASTAPI"]) == shown(2, 3, 4)
+    assert store.search(["PYTHON"]) == store.search(["python"]) == shown(1, 2, 4)
+
+
+def test_countbot_search_without_a_match_never_returns_all(store):  # 搜索
+    assert store.search(["火星"]) == "未找到包含 火星 的记忆"
+    assert store.search(["火星", "月球"]) == "未找到包含 火星 或 月球 的记忆"
+    assert store.search(["python", "火星"], match_mode="and") == "未找到包含 python 和 火星 的记忆"
+    assert store.search([]) == "请提供搜索关键词"
+    assert store.search(["", "  "]) == "请提供有效的搜索关键词"
+
+
+def test_countbot_search_shows_the_newest_fifteen_unless_told(empty):  # 搜索限制
+    for n in range(1, 21):
+        empty.append_entry("web-chat", f"第{n}条：喝茶")
+    shown = empty.search(["喝茶"]).splitlines()
+    assert [line.partition("]")[0] for line in shown[:-1]] == [f"[{n}" for n in range(6, 21)]
+    assert shown[-1] == "共 20 条匹配，仅显示前 15 条"
+    assert empty.search(["喝茶"], max_results=2).splitlines()[1:] == [
+        "[20] 2026-02-15|web-chat|第20条：喝茶",
+        "共 20 条匹配，仅显示前 2 条",
+    ]
+    assert "条匹配" not in empty.search(["喝茶"], max_results=20)
+    assert empty.search(["喝茶"], max_results=0) == "共 20 条匹配，仅显示前 0 条"
+
+
+def test_countbot_get_recent_returns_the_last_lines(store):  # 最近记忆
+    assert store.get_recent(2) == shown(3, 4)
+    assert store.get_recent() == store.get_recent(99) == shown(1, 2, 3, 4)
+    assert store.get_recent(0) == ""
+
+
+def test_countbot_delete_lines_ignores_numbers_that_do_not_exist(store):  # 删除
+    assert store.delete_lines([99, 0, -1]) == 0
+    assert store.delete_lines([1, 3, 99]) == 2
+    assert store.read_all() == f"{LINES[1]}\n{LINES[3]}\n"
+
+
+def test_countbot_get_stats_counts_sources_and_spans_days(store):  # 统计
+    assert store.get_stats() == {
+        "total": 4,
+        "sources": {"web-chat": 2, "telegram": 1, "dingtalk": 1},
+        "date_range": "2026-02-14 ~ 2026-02-15",
+    }
+
+
+def test_countbot_write_all_replaces_all_and_keeps_the_old_text(store, folder):  # 覆盖写入
+    old = store.read_all()
+    assert store.write_all("2026-02-16|web-chat|只剩这一条") is None
+    assert store.read_all() == "2026-02-16|web-chat|只剩这一条"
+    assert store.get_line_count() == 1
+    [kept] = (folder.parent / ".recalld" / "previous").iterdir()
+    assert kept.read_text(encoding="utf-8") == old

@@ -1,0 +1,334 @@
+"""The long-term file: what a write leaves as it was, what is refused, and what a line is named."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+
+from supervisor import Memory, MemoryStore
+from supervisor.longterm.lines import MOST_CHARS
+from supervisor.protocol.errors import BadFile, BadRequest, Busy, NoPermission, StaleLine, StorageError, Unchangeable
+from supervisor.protocol.files import Files
+from tests.world import FaultyDisk, World, at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+NOW = at("2026-01-31T07:30")  # still the 30th in UTC
+ENTRY = "2026-01-31|web-chat|用户对花生过敏"
+
+
+@pytest.fixture
+def path(world: World) -> Path:
+    return world.root / "memory.md"
+
+
+def write(world: World, content: str = "用户对花生过敏", source: str = "web-chat"):
+    return world.ws.long_term.append(source, content, NOW)
+
+
+# ── where, and what is written ───────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("there", "used"),
+    [
+        ((), "memory.md"),
+        (("MEMORY.md",), "MEMORY.md"),
+        (("memory/MEMORY.md",), "memory/MEMORY.md"),
+        (("memory/MEMORY.md", "MEMORY.md"), "MEMORY.md"),
+        (("MEMORY.md", "memory.md"), "memory.md"),
+    ],
+)
+def test_append_writes_to_the_first_long_term_file_that_exists(world, there, used):
+    for name in there:
+        world.put(name, f"# {name}\n")
+    assert write(world).path == used
+    assert (world.root / used).read_text(encoding="utf-8").endswith(f"{ENTRY}\n")
+    assert [name for name in there if (world.root / name).read_text(encoding="utf-8") != f"# {name}\n"] in ([], [used])
+
+
+def test_append_makes_a_file_that_only_its_owner_reads(world, path):
+    written = write(world)
+    assert (written.line, written.total, written.is_new, written.text) == (1, 1, True, ENTRY)
+    assert written.digest == hashlib.sha256(ENTRY.encode()).hexdigest()[:8]
+    assert path.read_text(encoding="utf-8") == f"{ENTRY}\n"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    ("before", "added"),
+    [
+        (b"", f"{ENTRY}\n"),
+        ("# 我的记忆\n\n- 喝茶\n".encode(), f"{ENTRY}\n"),
+        ("# 我的记忆".encode(), f"\n{ENTRY}"),
+        ("\ufeff# 我的记忆\r\n\r\n- 喝茶\r\n".encode(), f"{ENTRY}\r\n"),
+        ("一\r\n二".encode(), f"\r\n{ENTRY}"),
+        ("一\r\n二\n".encode(), f"{ENTRY}\n"),
+        ("一\x0c二\u2028三\n\n \n".encode(), f"{ENTRY}\n"),
+    ],
+)
+def test_append_leaves_every_byte_as_it_was(world, path, before, added):
+    path.write_bytes(before)
+    written = write(world)
+    assert path.read_bytes() == before + added.encode()
+    cited = Memory(world.ws, clock=world.clock).get("memory.md", written.line, 1)
+    assert (cited.text, cited.total) == (ENTRY, written.line)
+
+
+def test_append_keeps_the_mode_of_a_file(world, path):
+    path.write_bytes(b"")
+    path.chmod(0o644)
+    write(world)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+
+
+@pytest.mark.parametrize(
+    ("content", "source", "line"),
+    [
+        ("一\n二\r\n  三\t四　五", "qq", "2026-01-31|qq|一 二 三 四 五"),
+        ("a\0b\ud800c\x1b[2J", "cron", "2026-01-31|cron|a b c [2J"),
+        ("用户|偏好|Python", "周会 | 一\n二", "2026-01-31|周会 一 二|用户|偏好|Python"),
+        ("话", " ", "2026-01-31|web-chat|话"),
+        ("👨‍👩‍👧 全家", "auto-overflow", "2026-01-31|auto-overflow|👨‍👩‍👧 全家"),
+    ],
+)
+def test_append_makes_one_line_of_any_content(world, path, content, source, line):
+    world.put("memory.md", "一行\n")
+    written = write(world, content, source)
+    assert path.read_text(encoding="utf-8") == f"一行\n{line}\n"
+    assert (written.line, written.total) == (2, 2)
+
+
+@pytest.mark.parametrize("there", [ENTRY, "2025-12-01|qq|用户对花生过敏", "用户对花生过敏", "  用户对花生过敏  "])
+def test_append_answers_with_the_line_that_has_the_words_already(world, path, there):
+    text = f"# 记忆\n\n{there}\n- 用户对花生过敏，也不吃虾\n"
+    world.put("memory.md", text)
+    written = write(world, " 用户对花生过敏\n")
+    assert (written.line, written.total, written.is_new, written.text) == (3, 3, False, there)
+    assert path.read_text(encoding="utf-8") == text
+
+
+# ── what an editor saves meanwhile ───────────────────────────────────────────
+
+
+def test_append_keeps_what_an_editor_saved_meanwhile(world, path, monkeypatch):
+    world.put("memory.md", "一\n")
+    replace, saved = Files.replace, iter(["一\n二\n", "一\n二\n三\n"])
+
+    def overtaken(files, place, data, seen, *rest, **more):
+        if text := next(saved, ""):
+            path.with_name(".x").write_text(text, encoding="utf-8")
+            os.rename(path.with_name(".x"), path)
+        replace(files, place, data, seen, *rest, **more)
+
+    monkeypatch.setattr(Files, "replace", overtaken)
+    assert write(world).line == 4
+    assert path.read_text(encoding="utf-8") == f"一\n二\n三\n{ENTRY}\n"
+
+
+def test_append_keeps_a_file_that_an_editor_has_just_made(world, path, monkeypatch):
+    create = Files.create
+
+    def overtaken(files, place, data):
+        monkeypatch.undo()
+        path.write_text("抢先\n", encoding="utf-8")
+        create(files, place, data)
+
+    monkeypatch.setattr(Files, "create", overtaken)
+    assert write(world).line == 2
+    assert path.read_text(encoding="utf-8") == f"抢先\n{ENTRY}\n"
+
+
+# ── deleting and replacing ───────────────────────────────────────────────────
+
+
+def refs(world: World) -> list[str]:
+    return [line.ref for line in world.ws.long_term.read().lines]
+
+
+@pytest.mark.parametrize(
+    ("before", "gone", "after"),
+    [
+        ("一\n二\n三\n", [1], "一\n三\n"),
+        ("\ufeff一\r\n\r\n二\r\n三", [0, 2], "\ufeff\r\n二"),
+        ("一\n二", [1], "一"),
+        ("一\n二", [0, 1], ""),
+        ("一\n\n二\n", [1], "一\n\n"),
+    ],
+)
+def test_delete_takes_the_named_lines_and_no_other_byte(world, path, before, gone, after):
+    path.write_bytes(before.encode())
+    named = refs(world)
+    deleted = world.ws.long_term.delete([named[n] for n in gone])
+    assert path.read_bytes() == after.encode()
+    assert (deleted.count, deleted.total) == (len(gone), len(named) - len(gone))
+
+
+def test_delete_refuses_a_line_that_is_another_by_now(world, path):
+    world.put("memory.md", "一\n二\n三\n")
+    first, second, third = refs(world)
+    world.put("memory.md", "零\n一\n二\n三\n")
+    moved = [line.ref for line in world.ws.long_term.read().lines][1]
+    with pytest.raises(StaleLine) as refused:
+        world.ws.long_term.delete([refs(world)[0], second])
+    assert str(refused.value) == f"{second} is not the line that is there now: it is {moved}, 一; nothing was deleted."
+    assert refused.value.exit_code == 64
+    assert path.read_text(encoding="utf-8") == "零\n一\n二\n三\n"
+    with pytest.raises(StaleLine, match="there is none; nothing was deleted"):
+        world.ws.long_term.delete([f"99{third[1:]}"])
+    assert first != moved
+
+
+@pytest.mark.parametrize("named", [["3-1"], ["0@1f3a9c0d"], ["-1@1f3a9c0d"], ["42"], ["42@1f3a9c"], [""], [], ["a@1f3a9c0d"]])
+def test_delete_refuses_what_names_no_line(world, path, named):
+    world.put("memory.md", "一\n")
+    with pytest.raises(BadRequest, match="nothing was deleted"):
+        world.ws.long_term.delete(named)
+    assert path.read_text(encoding="utf-8") == "一\n"
+
+
+def test_replace_keeps_the_old_text_and_the_byte_order_mark(world, path):
+    path.write_bytes("\ufeff旧的\r\n".encode())
+    world.ws.long_term.replace("新的\0\ud800\n")
+    assert path.read_bytes() == "\ufeff新的  \n".encode()
+    [kept] = world.paths.previous.iterdir()
+    assert kept.read_bytes() == "\ufeff旧的\r\n".encode()
+    assert kept.name == f"memory.{hashlib.sha256(kept.read_bytes()).hexdigest()[:12]}.md"
+    world.ws.long_term.replace("旧的\r\n")
+    world.ws.long_term.replace("新的")
+    assert len([*world.paths.previous.iterdir()]) == 2
+
+
+# ── what is refused ──────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("content", ["", " \n\t　", "\0", "字" * (MOST_CHARS + 1)])
+def test_append_refuses_nothing_and_too_much(world, path, content):
+    with pytest.raises(BadRequest, match=r"content: .* nothing was written"):
+        write(world, content)
+    assert not path.exists()
+    assert write(world, "字" * MOST_CHARS).is_new
+
+
+@contextlib.contextmanager
+def held(path: Path) -> Iterator[None]:
+    handle = os.open(path, os.O_CREAT | os.O_RDWR)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    yield
+    os.close(handle)
+
+
+def test_append_is_busy_while_another_program_has_the_lock(world, path, monkeypatch):
+    world.put("memory.md", "一\n")
+    monkeypatch.setattr(Files.lock, "__defaults__", (0.0,))
+    with held(world.root / "memory.md.lock"), pytest.raises(Busy) as refused:
+        write(world)
+    assert refused.value.exit_code == 75
+    assert path.read_text(encoding="utf-8") == "一\n"
+    assert write(world).line == 2
+
+
+def test_changes_refuse_a_file_that_is_not_utf_8_but_read_it(world, path):
+    data = "用户对花生过敏\n".encode("gb18030")
+    path.write_bytes(data)
+    assert world.ws.long_term.read().lines[0].text == "用户对花生过敏"
+    for change in (
+        lambda: write(world, "二"),
+        lambda: world.ws.long_term.delete_numbers([1]),
+        lambda: world.ws.long_term.replace(""),
+    ):
+        with pytest.raises(Unchangeable, match=r"memory\.md can't be changed: it is not UTF-8") as refused:
+            change()
+        assert refused.value.exit_code == 74
+    assert path.read_bytes() == data
+
+
+def test_append_refuses_a_file_that_would_be_too_large_to_search(world, path):
+    path.write_bytes(b"x" * 19_999_990 + b"\n")
+    with pytest.raises(Unchangeable, match="20,000,000 bytes"):
+        write(world)
+    assert path.stat().st_size == 19_999_991
+    assert world.ws.long_term.delete_numbers([1]).total == 0
+
+
+def test_append_refuses_a_read_only_file(world, path):
+    world.put("memory.md", "一\n")
+    path.chmod(0o444)
+    with pytest.raises(NoPermission, match="it is read-only") as refused:
+        write(world)
+    assert refused.value.exit_code == 77
+    assert path.read_text(encoding="utf-8") == "一\n"
+
+
+def test_append_refuses_a_link_and_a_folder_in_its_place(world, path):
+    world.put("elsewhere.md", "别处\n")
+    path.symlink_to(world.root / "elsewhere.md")
+    with pytest.raises(BadFile, match="it is a link"):
+        write(world)
+    assert (world.root / "elsewhere.md").read_text(encoding="utf-8") == "别处\n"
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(BadFile):
+        write(world)
+
+
+@pytest.mark.parametrize("call", ["create", "write", "sync", "rename"])
+def test_append_leaves_the_file_as_it_was_on_a_full_disk(world, path, call):
+    world.put("memory.md", "一\n")
+    world.reopen(disk=FaultyDisk(call)).disk.break_down()
+    with pytest.raises(StorageError) as refused:
+        write(world)
+    assert refused.value.exit_code == 74
+    assert path.read_text(encoding="utf-8") == "一\n"
+
+
+# ── doors ────────────────────────────────────────────────────────────────────
+
+
+def test_memory_store_opens_workspace_memory_and_folder_of_countbot(world):
+    world.put("recalld.toml", world.toml)
+    memory = Memory(world.root, environ={}, clock=lambda: NOW)
+    for n, place in enumerate((world.ws, memory, world.root, str(world.root), world.root / "memory"), 1):
+        assert MemoryStore(place, clock=lambda: NOW).append_entry("qq", f"第{n}条") == n
+    assert MemoryStore(memory).append_entry("qq", "看钟") == 6
+    assert memory.read(6).lines[0].text == "2026-01-31|qq|看钟"
+    assert memory.read().path == "memory.md"
+
+
+def test_memory_writes_reads_deletes_and_counts_lines(world):
+    memory = Memory(world.ws, clock=lambda: NOW)
+    assert memory.write("用户对花生过敏").line == 1
+    assert memory.write("部署放到周五", source="telegram").line == 2
+    assert [line.number for line in memory.read(1, 9).lines] == [1, 2]
+    assert [line.number for line in memory.read(recent=1).lines] == [2]
+    assert memory.stats() == {
+        "total": 2,
+        "sources": {"web-chat": 1, "telegram": 1},
+        "date_range": "2026-01-31 ~ 2026-01-31",
+    }
+    assert memory.delete([memory.read(1).lines[0].ref]).total == 1
+    assert [hit.unit.text for hit in memory.search("部署")] == ["部署放到周五"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda memory: memory.write(None),
+        lambda memory: memory.write("一", source=1),
+        lambda memory: memory.read("1"),
+        lambda memory: memory.read(recent=1.5),
+        lambda memory: memory.delete([1]),
+        lambda memory: memory.delete(3),
+    ],
+)
+def test_memory_refuses_arguments_of_other_types(world, call):
+    with pytest.raises(BadRequest, match=r"not (NoneType|int|str|float)"):
+        call(Memory(world.ws, clock=lambda: NOW))
