@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from supervisor.interfaces.locate import MAX_REQUEST, PROTOCOL, socket_path
+from supervisor.interfaces.locate import MAX_REQUEST, PROTOCOL, socket_path, version
 from supervisor.protocol.clock import within
 from supervisor.protocol.errors import InternalError
 
@@ -37,7 +37,9 @@ _READ_S: Final = 0.1
 _MAX_PATH: Final = 100
 #: Seconds until a client must have taken the answer.
 _SEND_S: Final = 2.0
-#: Seconds that `is_mute` waits: a supervisor that is stopped or hangs takes no request.
+#: The request that asks for the version of the supervisor; one that is older than this request gives no answer.
+_WHICH: Final = b'{"version": 0}\n'
+#: Seconds that `running_version` waits: a supervisor that is stopped or hangs takes no request.
 _RESPOND_S: Final = 2.0
 #: Seconds until a connection that could not be accepted is tried again, and seconds to wait for the thread at the end.
 _RETRY_S: Final = 0.1
@@ -95,22 +97,23 @@ def read_request(line: socket.socket) -> bytes:
     return bytes(data)
 
 
-def is_mute(root: str) -> bool:
-    """Return whether a supervisor has the socket of the workspace and takes no request; it is asked for nothing."""
-    path = socket_path(root)
+def running_version(root: str) -> str | None:
+    """
+    Return what `--version` printed when the supervisor of the workspace began; "" for one that is too old to tell.
+
+    None where nobody has the socket: who holds the lock may be `run --until-settled` or `fsck --repair`. TimeoutError where a
+    supervisor has it and takes no request.
+    """
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
             line.settimeout(_RESPOND_S)
-            line.connect(path)
-            line.sendall(b'{"version": 0}\n')  # a request of no version is read, and the connection closed
-            line.recv(1)
+            line.connect(socket_path(root))
+            line.sendall(_WHICH)
+            return line.recv(1 << 10).decode("utf-8", "replace").strip()
     except TimeoutError:
-        return True
-    except (
-        OSError
-    ):  # there is no socket, or nobody listens: what holds the lock may be `run --until-settled` or `fsck --repair`
-        return False
-    return False
+        raise
+    except OSError:
+        return None
 
 
 def parse_request(data: bytes) -> Request | None:
@@ -197,6 +200,7 @@ class _SocketServer:
     def __init__(self, listen: Callable[[], _Listener], answer: Answer, report: Callable[[str], None]) -> None:
         self._listen, self._answer, self._report = listen, answer, report
         self._listener: _Listener | None = None
+        self._version = version()  # now: after an update of the package it would be another
         self._woken, self._wake = socket.socketpair()
         self._ending = threading.Event()
         self._free = threading.BoundedSemaphore(_MAX_CONNECTIONS)
@@ -275,6 +279,10 @@ class _SocketServer:
         data = read_request(line)
         if not data:
             return  # a client that only checked whether there is a supervisor
+        if data == _WHICH:
+            line.settimeout(_SEND_S)
+            line.sendall(f"{self._version}\n".encode())
+            return
         try:
             request = parse_request(data)
         except ValueError as error:

@@ -24,7 +24,7 @@ from supervisor.protocol.errors import BadConfig, NoPermission, as_supervisor_er
 from supervisor.protocol.files import Files
 from supervisor.protocol.llm import CREDENTIAL, NO_KEY, find_key, is_local, without_credentials
 from supervisor.protocol.paths import QUEUE_FOLDERS, WorkspacePaths
-from supervisor.service import machine
+from supervisor.service import installed, machine
 from supervisor.service.fsck import fsck
 from supervisor.service.machine import bad, odd, walk
 from supervisor.service.troubles import LONGEST_WAIT, REASONS, is_running, local_time, troubles
@@ -66,16 +66,16 @@ class Finding:
 
 
 def examine(
-    ws: Workspace, refused: BadConfig | None, environ: Mapping[str, str], now: datetime, is_mute: Callable[[], bool]
+    ws: Workspace, refused: BadConfig | None, environ: Mapping[str, str], now: datetime, supervisor: Look
 ) -> list[Finding]:
     """
     Return what each check finds in the workspace, in their order; a check that finds nothing is "good".
 
-    *ws* and *refused* are what `opened_anyway` returned; *is_mute* tells whether a supervisor takes no requests. What an
-    earlier check has told is not told again.
+    *ws* and *refused* are what `opened_anyway` returned; *supervisor* is the check of the one that runs. What an earlier
+    check has told is not told again.
     """
     findings = [] if refused is None else [Finding("configuration", "bad", str(refused))]
-    for name, good, look in (*_CHECKS, ("socket", "the supervisor responds, or none runs", _socket(is_mute))):
+    for name, good, look in (*_CHECKS, (*SUPERVISOR, supervisor)):
         if name == "configuration" and refused:
             continue
         found, told = _found(look, ws, now, environ), {finding.why for finding in findings}
@@ -270,17 +270,6 @@ def _files_with_the_key(ws: Workspace, name: str, key: str) -> Iterator[str]:
             yield ws.paths.relative(path)
 
 
-def _socket(is_mute: Callable[[], bool]) -> Look:
-    def look(ws: Workspace, _now: datetime, _environ: Mapping[str, str]) -> Found:
-        if is_running(ws) and is_mute():
-            yield bad(
-                "the supervisor does not respond at its socket, and commands are slower without it; "
-                "stop it, and start it again with `recalld run`."
-            )
-
-    return look
-
-
 #: The checks in their order: what the machine gives first, since the rest stands on it.
 _CHECKS: Final[tuple[tuple[str, str, Look], ...]] = (
     ("environment", "Python and the packages are those that recalld needs", machine.environment),
@@ -298,4 +287,7 @@ _CHECKS: Final[tuple[tuple[str, str, Look], ...]] = (
     ("tasks", "no task and no summary waits", _tasks),
     ("model", "the model can be asked, or none is configured", _model),
     ("key", "the key of the model is in no file of the workspace", _key),
+    ("service", "the service is as this version installs it, or there is none", installed.units),
 )
+#: The last check and what it says when all is well; who has the socket is asked by the caller.
+SUPERVISOR: Final = ("supervisor", "the supervisor responds and is of this version, or none runs")

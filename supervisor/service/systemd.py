@@ -22,6 +22,8 @@ from supervisor.service.units import (
     TEMPLATES,
     TIMER,
     Installation,
+    installation_of,
+    of_user,
     user_folder,
     workspace_of,
 )
@@ -130,6 +132,10 @@ class Systemd:
         done = self._run(self.command("show", unit, f"--property={_PROPERTIES}"))
         return dict(line.partition("=")[::2] for line in done.out.splitlines())
 
+    def runs(self, unit: str) -> bool:
+        """Return whether the unit runs, starts or ends."""
+        return self.show(unit).get("ActiveState") in ("active", "activating", "deactivating", "reloading")
+
     def last_error(self, unit: str, invocation: str) -> str:
         """Return the last error that the unit has written to the journal in that run; "" if none can be read."""
         option = "--unit" if self.user else "--user-unit"
@@ -234,6 +240,28 @@ def _load_again(systemd: Systemd, names: list[str], *, start: bool) -> None:
         systemd.try_call("restart", *names)
 
 
+def installation(systemd: Systemd, files: Files) -> Installation:
+    """Return what is installed; NoUnit where there is none, ForeignUnit for a unit that `install` did not make."""
+    path, version = systemd.read(files, SERVICE)
+    if version is None:
+        raise NoUnit(path)
+    if workspace_of(version.data) is None:
+        raise ForeignUnit(path)
+    return installation_of(version.data, systemd.user)
+
+
+def restart(systemd: Systemd, unit: str) -> None:
+    """Start the service again, with the code and the unit that are installed now; NoService, with the reason, if it fails."""
+    try:
+        systemd.call("daemon-reload")
+        systemd.try_call("reset-failed", unit)
+        systemd.call("restart", unit)
+    except NoService as error:
+        if systemd.show(unit).get("ActiveState") in ("failed", "activating"):
+            raise NoService(_why_down(systemd, unit), "`recalld doctor` may say more") from error
+        raise
+
+
 def uninstall(systemd: Systemd, files: Files) -> str:
     """
     Stop and remove the units and return the workspace that they served, which is left as it is.
@@ -273,26 +301,20 @@ class ServiceState:
 
 def state_of(systemd: Systemd, files: Files) -> ServiceState:
     """Return how the service is; NoUnit where none is installed, ForeignUnit where the unit is not ours."""
-    path, version = systemd.read(files, SERVICE)
-    if version is None:
-        raise NoUnit(path)
-    workspace = workspace_of(version.data)
-    if workspace is None:
-        raise ForeignUnit(path)
-    found = systemd.show(path.name)
-    timer = systemd.show(Installation(Path(), systemd.user).unit(TIMER))
-    check = systemd.show(Installation(Path(), systemd.user).unit(FSCK))
+    what = installation(systemd, files)
+    unit = what.unit(SERVICE)
+    found, timer, check = (systemd.show(what.unit(template)) for template in (SERVICE, TIMER, FSCK))
     nightly = "failed" if check.get("Result") not in ("success", None) else timer.get("ActiveState", "")
     state = found.get("ActiveState", "")
     return ServiceState(
-        unit=path.name,
-        workspace=workspace,
+        unit=unit,
+        workspace=str(what.workspace),
         state=state,
         since=found.get("ActiveEnterTimestamp", ""),
         status_text=found.get("StatusText", ""),
         restarts=int(found.get("NRestarts") or 0),
         nightly_fsck=nightly,
-        down="" if state in ("active", "activating", "reloading") else _why_down(systemd, path.name),
+        down="" if state in ("active", "activating", "reloading") else _why_down(systemd, unit),
     )
 
 
@@ -306,9 +328,9 @@ def failed_unit(environ: Mapping[str, str]) -> str:
     unit, result = environ.get("MONITOR_UNIT", ""), environ.get("MONITOR_SERVICE_RESULT", "")
     if not unit or result in ("", "success"):  # systemd names the service also where the timer has started the check
         return ""
-    of_user = unit.partition("@")[2].removesuffix(".service")
+    user = unit.partition("@")[2].removesuffix(".service")
     why = _RESULTS.get(result) or f"it ended with exit code {environ.get('MONITOR_EXIT_STATUS', '1')}"
-    return f"{unit} does not run: {why}; `recalld service logs{f' --system {of_user}' if of_user else ''}` shows what it said."
+    return f"{unit} does not run: {why}; `recalld service logs{of_user(user)}` shows what it said."
 
 
 def _why_down(systemd: Systemd, unit: str) -> str:

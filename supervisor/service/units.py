@@ -7,11 +7,13 @@ beside `recalld-fsck.timer`; on a machine without user sessions root installs th
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
 import sys
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -30,9 +32,10 @@ TEMPLATES: Final = (SERVICE, FSCK, TIMER)
 STARTED: Final = (SERVICE, TIMER)
 SYSTEM_FOLDER: Final = Path("/etc/systemd/system")
 _FOLDER: Final = Path(__file__).resolve().parent / "units"
-#: The first line of a unit of ours, and the second, which has the workspace.
+#: The first line of a unit of ours, the second, which has the workspace, and the third, which tells how it was made.
 _MARK: Final = "# Made by `recalld service install`, which makes it again; what you change goes into `systemctl edit`."
 _OF: Final = re.compile(r"# The workspace: (?P<workspace>\".*\")")
+_MADE: Final = "# Made with: "
 _KEY: Final = re.compile(rf"^LoadCredential={CREDENTIAL}:(.+)$", re.MULTILINE)
 _WORD: Final = re.compile(r"@(\w+)@")
 #: Nothing of a unit may hold them: a line of it would end, or not be shown.
@@ -46,12 +49,13 @@ class Installation:
     """
     What is installed: the service of *workspace*, for the caller's own service manager or, with *user*, for the system's.
 
-    *key* is the file with the key of the model's server, None where there is none.
+    *key* is the file with the key of the model's server, None where there is none; *python* has recalld among its packages.
     """
 
     workspace: Path
     user: str = ""
     key: Path | None = None
+    python: str = sys.executable
 
     def unit(self, template: str) -> str:
         """Return the name of the unit of that *template*."""
@@ -66,15 +70,19 @@ class Installation:
                 raise BadRequest(field, f"{value!r} has a line break or another character that no unit can hold; rename it")
         if self.user and not _USER.fullmatch(self.user):
             raise BadRequest("--system", f"{self.user!r} can't be a part of a unit's name; give a user of this machine")
-        return {self.unit(template): self._filled(_template(template)).encode() for template in TEMPLATES}
+        return {self.unit(template): self._with_head(self._filled(_template(template))) for template in TEMPLATES}
+
+    def _with_head(self, body: str) -> bytes:
+        workspace = json.dumps(str(self.workspace), ensure_ascii=False)
+        made = {"recalld": metadata.version("recalld"), "python": self.python, "sha256": _digest(body.encode())}
+        return f"{_MARK}\n# The workspace: {workspace}\n{_MADE}{json.dumps(made, ensure_ascii=False)}\n{body}".encode()
 
     def _filled(self, text: str) -> str:
         kind = "system" if self.user else "user"
         sandbox = _fill(_template(f"sandbox-{kind}.conf"), {"workspace": in_list(str(self.workspace))})
         words = {
-            "head": f"{_MARK}\n# The workspace: {json.dumps(str(self.workspace), ensure_ascii=False)}",
             "name": str(self.workspace).replace("%", "%%"),
-            "recalld": " ".join(map(in_command, (sys.executable, "-P", "-m", "recalld", "-w", str(self.workspace)))),
+            "recalld": " ".join(map(in_command, (self.python, "-P", "-m", "recalld", "-w", str(self.workspace)))),
             "credential": f"\nLoadCredential={CREDENTIAL}:{str(self.key).replace('%', '%%')}" if self.key else "",
             "check": self.unit(FSCK).replace("%", "%%"),
             "target": "multi-user.target" if self.user else "default.target",
@@ -121,6 +129,45 @@ def workspace_of(unit: bytes) -> str | None:
         return str(json.loads(found["workspace"]))
     except ValueError:
         return None
+
+
+def installation_of(unit: bytes, user: str) -> Installation:
+    """Return what was installed, from the unit of the service; the *user* is in its name."""
+    return Installation(Path(workspace_of(unit) or ""), user, key_of(unit), origin_of(unit).python or sys.executable)
+
+
+def of_user(user: str) -> str:
+    """
+    Return the option of a command about the units of the system for this user; "" about the caller's own.
+
+    >>> of_user("alice"), of_user("")
+    (' --system alice', '')
+    """
+    return f" --system {user}" if user else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """How a unit of ours was made: by which version, for which *python*, what it says, and whether that was edited since."""
+
+    version: str
+    python: str
+    body: bytes
+    edited: bool
+
+
+def origin_of(unit: bytes) -> Origin:
+    """Return how a unit of ours was made."""
+    _, _, line, body = [*unit.split(b"\n", 3), b"", b"", b""][:4]
+    try:
+        made = json.loads(line.decode().removeprefix(_MADE))
+        return Origin(str(made["recalld"]), str(made["python"]), body, edited=made["sha256"] != _digest(body))
+    except (ValueError, LookupError, TypeError):
+        return Origin("", "", body, edited=True)
+
+
+def _digest(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()[:16]
 
 
 def key_of(unit: bytes) -> Path | None:

@@ -19,7 +19,7 @@ from supervisor.protocol.clock import why_no_instant, why_not_said_at
 from supervisor.protocol.config import Config, load
 from supervisor.protocol.message import InvalidEntry, read_message
 from supervisor.protocol.settings import keys
-from supervisor.service import doctor, machine, systemd, troubles
+from supervisor.service import doctor, installed, machine, systemd, troubles
 from worker.providers import http_errors
 
 ROOT = Path(__file__).parents[2]
@@ -194,8 +194,8 @@ def test_in_chinese_knows_every_line_of_trouble(said):
 
 def said_by_doctor() -> list[str]:
     """Every sentence of `doctor`: what is odd, what is bad, what is good."""
-    found = [f"{good}." for _, good, _ in doctor._CHECKS]
-    for module in (doctor, machine):
+    found = [f"{good}." for _, good, *_ in (*doctor._CHECKS, doctor.SUPERVISOR)]
+    for module in (doctor, installed, machine):
         for node in ast.walk(ast.parse(Path(module.__file__).read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"bad", "odd", "found_to_be"}:
                 found += templates(node.args[0])
@@ -213,7 +213,7 @@ def test_in_chinese_knows_every_finding_of_doctor(said):
     assert not BLANK_IN_CHINESE.search(chinese)
 
 
-@pytest.mark.parametrize("name", ["good", "odd", "bad", "socket", *(name for name, _, _ in doctor._CHECKS)])
+@pytest.mark.parametrize("name", ["good", "odd", "bad", doctor.SUPERVISOR[0], *(name for name, _, _ in doctor._CHECKS)])
 def test_in_chinese_knows_every_check_of_doctor(name):
     assert HAN.search(in_chinese(name))
 

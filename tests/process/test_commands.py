@@ -435,7 +435,7 @@ ANSWERS = {
 #: What prints a script for a shell.
 WITHOUT_JSON = {"completion"}
 #: What needs systemd, and is asked for in script/test-systemd.
-OF_SYSTEMD = {"service uninstall", "service status", "service logs"}
+OF_SYSTEMD = {"service restart", "service uninstall", "service status", "service logs"}
 AWAY = {"RECALLD_LLM_BASE_URL": "http://127.0.0.1:9/v1", "RECALLD_LLM_MODEL": "qwen-test"}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import json
 import os
 import shutil
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from supervisor.service.units import SERVICE, SYSTEM_FOLDER, TIMER, Installation, origin_of
 from tests.llm.server import ACTS, Act, Server
 from tests.process.command import Command, ended
 
@@ -64,6 +66,15 @@ class Broken:
 
     def supervised(self) -> subprocess.Popen[str]:
         return self.ending.enter_context(self.recalld.supervised())
+
+    def installed(self, **how: Any) -> Path:
+        """Have the units of a service of this user's, and return their folder."""
+        folder = self.root.parent / "config" / "systemd" / "user"
+        folder.mkdir(parents=True)
+        for name, data in Installation(self.root, **how).units().items():
+            (folder / name).write_bytes(data)
+        self.environ["XDG_CONFIG_HOME"] = str(self.root.parent / "config")
+        return folder
 
     def stopped(self) -> None:
         """Have a supervisor that hangs."""
@@ -377,6 +388,50 @@ def a_credential_that_all_may_read(it: Broken) -> None:
     it.environ |= {"CREDENTIALS_DIRECTORY": str(folder), "OPENAI_API_KEY": ""}
 
 
+def a_key_file_that_is_not_there(it: Broken) -> None:
+    it.installed(key=it.root.parent / "密钥")
+
+
+def a_key_file_that_others_may_read(it: Broken) -> None:
+    key = it.root.parent / "密钥"
+    key.write_text(KEY, encoding="utf-8")
+    key.chmod(0o640)
+    it.installed(key=key)
+
+
+def a_unit_that_was_edited(it: Broken) -> None:
+    with (it.installed() / SERVICE).open("a", encoding="utf-8") as unit:
+        unit.write("Restart=no\n")
+
+
+def a_unit_of_another_version(it: Broken) -> None:
+    unit = it.installed() / SERVICE
+    mark, workspace, _ = unit.read_text(encoding="utf-8").split("\n", 2)
+    body = origin_of(unit.read_bytes()).body.replace(b"WatchdogSec=120", b"WatchdogSec=60")
+    made = {"recalld": "0.1.0", "python": sys.executable, "sha256": hashlib.sha256(body).hexdigest()[:16]}
+    unit.write_bytes(f"{mark}\n{workspace}\n# Made with: {json.dumps(made)}\n".encode() + body)
+
+
+def a_timer_that_is_gone(it: Broken) -> None:
+    (it.installed() / TIMER).unlink()
+
+
+def a_service_of_an_environment_that_is_gone(it: Broken) -> None:
+    it.installed(python="/opt/没有/bin/python3")
+
+
+def a_workspace_with_two_services(it: Broken) -> None:
+    it.installed()
+    system = it.root.parent / "system"
+    system.mkdir()
+    for name, data in Installation(it.root, "alice").units().items():
+        (system / name).write_bytes(data)
+    mount = ("unshare", "-U", "-r", "-m", "sh", "-c", f'mount --bind {quote(str(system))} {SYSTEM_FOLDER} && exec "$@"', "sh")
+    if subprocess.run([*mount, "true"], check=False, capture_output=True).returncode:
+        pytest.skip("no folder can be mounted over that of the system's units")
+    it.before = mount
+
+
 BROKEN: dict[Callable[[Broken], None], set[tuple[str, str]]] = {
     a_program_with_a_package_of_ours: {("environment", "bad")},
     a_package_that_is_not_installed: {("environment", "bad")},
@@ -406,8 +461,8 @@ BROKEN: dict[Callable[[Broken], None], set[tuple[str, str]]] = {
     a_quarantine_that_is_full: {("files", "odd")},
     two_long_term_files: {("long-term file", "odd")},
     an_index_that_is_damaged: {("index", "bad")},
-    an_index_that_nobody_brings_up_to_date: {("index", "odd"), ("socket", "bad")},
-    a_supervisor_that_hangs: {("socket", "bad")},
+    an_index_that_nobody_brings_up_to_date: {("index", "odd"), ("supervisor", "bad")},
+    a_supervisor_that_hangs: {("supervisor", "bad")},
     a_summary_that_failed: {("tasks", "odd")},
     a_task_that_nobody_takes: {("tasks", "odd")},
     a_model_that_is_away: {("model", "bad")},
@@ -424,6 +479,13 @@ BROKEN: dict[Callable[[Broken], None], set[tuple[str, str]]] = {
     a_key_in_the_configuration: {("key", "bad")},
     a_key_in_a_file_of_variables: {("key", "bad")},
     a_credential_that_all_may_read: {("key", "bad")},
+    a_key_file_that_is_not_there: {("service", "bad")},
+    a_key_file_that_others_may_read: {("service", "bad")},
+    a_unit_that_was_edited: {("service", "odd")},
+    a_unit_of_another_version: {("service", "odd")},
+    a_timer_that_is_gone: {("service", "odd")},
+    a_service_of_an_environment_that_is_gone: {("service", "bad")},
+    a_workspace_with_two_services: {("service", "bad")},
 }
 
 
@@ -441,12 +503,13 @@ def test_doctor_finds_what_is_broken_and_nothing_else_and_changes_nothing(setup,
 
 def test_doctor_says_one_line_of_a_healthy_workspace(broken: Broken):
     before = tree(broken.root)
-    assert examined(broken) == (0, "16 checks, all well.\n")
+    assert examined(broken) == (0, "17 checks, all well.\n")
     assert tree(broken.root) == before
     broken.answer([{"id": "qwen-test", "max_model_len": 32768}])
-    assert examined(broken) == (0, "16 checks, all well.\n")
+    assert examined(broken) == (0, "17 checks, all well.\n")
+    broken.installed()
     broken.supervised()
-    assert examined(broken) == (0, "16 checks, all well.\n")
+    assert examined(broken) == (0, "17 checks, all well.\n")
 
 
 def test_doctor_says_nothing_ill_of_who_holds_the_lock_without_a_socket(broken: Broken):
@@ -471,7 +534,7 @@ def test_doctor_says_nothing_ill_of_a_new_workspace(broken: Broken, tmp_path: Pa
 def test_doctor_lists_with_verbose_what_is_good(broken: Broken):
     code, out = examined(broken, "--verbose")
     assert code == 0
-    assert [line.split()[0] for line in out.splitlines()] == ["good"] * 16 + ["16"]
+    assert [line.split()[0] for line in out.splitlines()] == ["good"] * 17 + ["17"]
 
 
 def test_doctor_names_the_command_that_mends(broken: Broken):
@@ -482,10 +545,27 @@ def test_doctor_names_the_command_that_mends(broken: Broken):
     assert f"`recalld -w {quote(str(broken.root))} restore`" in examined(broken)[1]
 
 
+@pytest.mark.parametrize(
+    ("has_service", "mend"), [(True, "`recalld service restart`"), (False, "stop it, and start it again with `recalld -w")]
+)
+def test_doctor_says_how_a_forgotten_restart_is_made_up_for(has_service, mend, broken: Broken):
+    broken.supervised()
+    broken.program("recalld", "")
+    if has_service:
+        broken.installed()
+    code, out = examined(broken)
+    assert (code, out.count("\n"), "recalld 9.9 is installed" in out, mend in out) == (65, 2, True, True)
+
+
+def test_doctor_names_the_workspace_where_units_are_made_again(broken: Broken):
+    a_unit_that_was_edited(broken)
+    assert f"`recalld -w {quote(str(broken.root))} service install`" in examined(broken)[1]
+
+
 def test_doctor_speaks_chinese_to_whom_memory_is_chinese(broken: Broken):
     two_long_term_files(broken)
     out = examined(broken, RECALLD_LANGUAGE="auto")[1]
-    assert out.splitlines()[-1] == "共检查 16 项：0 项有错，1 项可疑。"
+    assert out.splitlines()[-1] == "共检查 17 项：0 项有错，1 项可疑。"
     assert "合并" in out
 
 

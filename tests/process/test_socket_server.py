@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from supervisor.interfaces import entry
-from supervisor.interfaces.locate import folder_id
-from supervisor.interfaces.socket_server import serve_socket
+from supervisor.interfaces.locate import folder_id, version
+from supervisor.interfaces.socket_server import running_version, serve_socket
 from tests.process.command import Command, ended, until
 from tests.world import message
 
@@ -46,6 +46,7 @@ REFUSED = {
     "half a line": ('{"version":3,"argv":["花'.encode(), "no end"),
     "two lines": (json.dumps(GOOD).encode() + b"\n{}\n", "no JSON"),
     "nothing": (b"", ""),
+    "the question for the version, otherwise": (b'{"version":0}\n', ""),
     "another version": (b'{"version":2,"argv":["search"],"env":{}}\n', ""),
     "what is refused": (json.dumps({**GOOD, "argv": ["another"]}).encode() + b"\n", ""),
     "a bug": (json.dumps({**GOOD, "argv": ["bug"]}).encode() + b"\n", "KeyError"),
@@ -102,6 +103,28 @@ def test_socket_server_leaves_an_invalid_request_unanswered_and_goes_on(door, to
     assert is_served(door())
     assert len(told) == (20 if why else 0)
     assert all(why in one and "花生" not in one for one in told)
+
+
+def test_socket_server_tells_the_version_that_it_began_with(door, world):
+    assert said(door(), b'{"version": 0}\n').decode() == f"{version()}\n"
+    assert running_version(str(world.root)) == version()
+
+
+def test_running_version_tells_nobody_from_an_older_supervisor(tmp_path):
+    assert running_version(str(tmp_path)) is None
+    (tmp_path / ".recalld").mkdir()
+    with socket.socket(socket.AF_UNIX) as listener:
+
+        def closing() -> None:
+            with listener.accept()[0] as line:
+                line.recv(64)
+
+        listener.bind(str(tmp_path / ".recalld" / "socket"))
+        listener.listen()
+        older = threading.Thread(target=closing)
+        older.start()
+        assert running_version(str(tmp_path)) == ""
+        older.join()
 
 
 def test_socket_server_acknowledges_a_request_before_the_work(world, told):

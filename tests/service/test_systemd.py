@@ -16,7 +16,19 @@ import pytest
 from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.errors import ForeignUnit, NoService, NoUnit, ServiceForbidden
 from supervisor.protocol.files import Files
-from supervisor.service.systemd import Done, Systemd, failed_unit, install, linger, lingers, run_program, state_of, uninstall
+from supervisor.service.systemd import (
+    Done,
+    Systemd,
+    failed_unit,
+    install,
+    installation,
+    linger,
+    lingers,
+    restart,
+    run_program,
+    state_of,
+    uninstall,
+)
 from supervisor.service.units import SERVICE, Installation, workspace_of
 from tests.world import FaultyDisk, at
 
@@ -191,6 +203,23 @@ def test_lingers_reads_what_logind_keeps(tmp_path):
     assert not lingers("我", tmp_path)
     (tmp_path / "我").touch()
     assert lingers("我", tmp_path)
+
+
+def test_restart_starts_the_service_that_is_installed(machine):
+    with pytest.raises(NoUnit):
+        installation(machine.systemd(), FILES)
+    install(HERE, machine.systemd(), FILES, NOW)
+    assert installation(machine.systemd(), FILES) == HERE
+    machine.called.clear()
+    restart(machine.systemd(), SERVICE)
+    assert machine.verbs() == ["daemon-reload", "reset-failed", "restart"]
+
+
+def test_restart_of_a_service_that_does_not_start_says_why(machine):
+    machine.refuses["restart"] = "Job for recalld.service failed."
+    machine.properties |= {"ActiveState": "failed", "Result": "watchdog"}
+    with pytest.raises(NoService, match="it hung, and the watchdog killed it; `recalld doctor` may say more"):
+        restart(machine.systemd(), SERVICE)
 
 
 def test_uninstall_removes_the_units_and_names_the_memory(machine):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,9 @@ from supervisor.service.units import (
     TIMER,
     Installation,
     in_command,
+    installation_of,
     key_of,
+    origin_of,
     user_folder,
     workspace_of,
 )
@@ -85,6 +88,16 @@ def test_key_is_a_credential_and_never_a_variable():
 @pytest.mark.parametrize("user", ["", "alice"])
 def test_unit_of_ours_is_known_with_its_workspace(path, user):
     assert {workspace_of(data) for data in Installation(Path(path), user).units().values()} == {path}
+
+
+def test_unit_tells_what_was_installed_and_whether_it_was_edited():
+    wanted = Installation(Path("/home/我/记忆 100%"), "alice", KEY, "/opt/环境/bin/python3")
+    for unit in wanted.units().values():
+        assert not origin_of(unit).edited
+        assert origin_of(unit + b"Nice=5\n").edited
+        assert origin_of(unit).version == version("recalld")
+    assert installation_of(wanted.units()["recalld@alice.service"], "alice") == wanted
+    assert origin_of(b"[Unit]\n").edited
 
 
 @pytest.mark.parametrize("data", [b"", b"[Unit]\nDescription=mine\n", b"\xff", b"# Made by `recalld service install`\n"])

@@ -90,8 +90,10 @@ def doctor(
     json: Json = False,
 ) -> None:
     """Check the workspace and the machine, and change nothing; 65 when something is bad."""
-    from supervisor.interfaces.socket_server import is_mute
+    from supervisor.interfaces.locate import version
+    from supervisor.interfaces.socket_server import running_version
     from supervisor.service.doctor import examine, opened_anyway
+    from supervisor.service.installed import supervisor
 
     root = root_of(workspace)
     if not root.is_dir():
@@ -99,7 +101,7 @@ def doctor(
     at = moment(now) or utc_now()
     ws, refused = opened_anyway(root, os.environ, at)
     OPENED.set(ws)  # it tells the language
-    findings = examine(ws, refused, os.environ, at, lambda: is_mute(str(root)))
+    findings = examine(ws, refused, os.environ, at, supervisor(lambda: running_version(str(root)), version()))
     count = {state: sum(finding.state == state for finding in findings) for state in ("good", "odd", "bad")}
     if json:
         show(as_json({**count, "checks": [{**asdict(finding), "mend": finding.mend} for finding in findings]}))

@@ -72,8 +72,9 @@ CALL: Final[ContextVar[Call | None]] = ContextVar("call", default=None)
 OPENED: Final[ContextVar[Workspace | None]] = ContextVar("opened", default=None)
 #: The workspace that `-w` names; None where it was found without.
 NAMED: Final[ContextVar[Path | None]] = ContextVar("named", default=None)
-#: How the commands begin that a sentence names; `init` names its workspace itself, and `service` has that of its unit.
-_COMMAND: Final = re.compile(r"`recalld (?=[a-z])(?!init |service )")
+#: How the commands begin that a sentence names; `init` names its workspace itself, and `service` has that of its unit once it
+#: is installed.
+_COMMAND: Final = re.compile(r"`recalld (?=[a-z])(?!init |service (?!install))")
 #: Whether a supervisor was asked first and did not respond.
 MUTE: Final[ContextVar[bool]] = ContextVar("mute", default=False)
 #: What stands before an error in the journal: its priority, as sd-daemon(3) has it.

@@ -1,14 +1,13 @@
-"""The commands about the service of systemd: service install, uninstall, status, logs (docs/how-to/run-as-a-service.md)."""
+"""The commands about the service of systemd: service install, restart, status, … (docs/how-to/run-as-a-service.md)."""
 
 from __future__ import annotations
 
 import os
 import pwd
-import stat
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated
 
 import typer
 
@@ -16,19 +15,16 @@ from supervisor.interfaces.cli.app import Folder, Json, Now  # noqa: TC001 - typ
 from supervisor.interfaces.cli.call import GIVEN, opened, root_of, say, spoken
 from supervisor.interfaces.cli.output import as_json, as_text, show, wire
 from supervisor.protocol.disk import RealDisk
-from supervisor.protocol.errors import AlreadyRuns, BadConfig, BadFile, BadRequest, NoPermission, NoService
+from supervisor.protocol.errors import AlreadyRuns, BadFile, BadRequest, NoPermission, NoService
 from supervisor.protocol.files import Files
-from supervisor.service.systemd import Systemd, install, linger, lingers, state_of, uninstall
-from supervisor.service.units import FSCK, SERVICE, STARTED, Installation, key_of
-
-if TYPE_CHECKING:
-    from supervisor.workspace import Workspace
+from supervisor.protocol.paths import WorkspacePaths
+from supervisor.service.installed import check_key
+from supervisor.service.systemd import Systemd, install, installation, linger, lingers, restart, state_of, uninstall
+from supervisor.service.units import FSCK, SERVICE, STARTED, Installation, key_of, of_user
 
 service = typer.Typer(help="recalld as a service of systemd.", rich_markup_mode=None)
 
 System = Annotated[str, typer.Option("--system", metavar="USER", help="a unit of the system, for this user; root's")]
-#: What others must not do with the file of a key.
-_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 
 @service.command("install")
@@ -53,11 +49,11 @@ def service_install(
         return
     wanted.units()
     systemd.check()
-    ws, at = opened(root, now)
+    _, at = opened(root, now)
     if key_file is None:
         _, version = systemd.read(files, SERVICE)
         wanted = Installation(root, system, key_of(version.data) if version else None)
-    _check(wanted, ws, systemd)
+    _check(wanted, files, systemd)
     if not system:
         _linger(lingering)
     install(wanted, systemd, files, at, force=force)
@@ -65,7 +61,20 @@ def service_install(
     if json:
         show(as_json({"unit": unit, "workspace": str(root), "lingers": lingers(system or _me())}))
     else:
-        show(spoken(f"{unit} runs now, and whenever the machine starts; `recalld service status{_of(system)}` says how it is."))
+        says = f"`recalld service status{of_user(system)}` says how it is."
+        show(spoken(f"{unit} runs now, and whenever the machine starts; {says}"))
+
+
+@service.command("restart")
+def service_restart(system: System = "", json: Json = False) -> None:
+    """Start the service again, as after an update of recalld, and come back when it is ready."""
+    systemd, files = Systemd(system), Files(RealDisk())
+    systemd.check()
+    found = installation(systemd, files)
+    _check(found, files, systemd)
+    unit = found.unit(SERVICE)
+    restart(systemd, unit)
+    show(as_json({"unit": unit}) if json else spoken(f"{unit} was started again, and is ready."))
 
 
 @service.command("uninstall")
@@ -92,7 +101,7 @@ def service_status(system: System = "", json: Json = False) -> None:
     else:
         show(as_text({key: value for key, value in wire(asdict(found)).items() if key != "down"}, spoken))
     if found.down:
-        sentence = f"{found.unit} does not run: {found.down}; `recalld service logs{_of(system)}` shows what it said."
+        sentence = f"{found.unit} does not run: {found.down}; `recalld service logs{of_user(system)}` shows what it said."
         raise typer.Exit(say(sentence, BadFile.exit_code))
     if found.nightly_fsck == "failed":
         raise typer.Exit(say("the nightly check found something; `recalld status` says what.", BadFile.exit_code))
@@ -124,11 +133,6 @@ def _root(workspace: Path | None, user: str) -> Path:
     return Path(_account(user).pw_dir) / ".local" / "share" / "recalld"
 
 
-def _of(user: str) -> str:
-    """Return the option of a command in a sentence about a unit of the system."""
-    return f" --system {user}" if user else ""
-
-
 def _account(user: str) -> pwd.struct_passwd:
     try:
         return pwd.getpwnam(user)
@@ -140,20 +144,14 @@ def _me() -> str:
     return pwd.getpwuid(os.getuid()).pw_name
 
 
-def _check(wanted: Installation, ws: Workspace, systemd: Systemd) -> None:
+def _check(wanted: Installation, files: Files, systemd: Systemd) -> None:
     """Raise what would keep the service from running: not the user's files, a bad key file, another supervisor."""
     root = wanted.workspace
     if wanted.user and os.stat(root).st_uid != _account(wanted.user).pw_uid:
         raise NoPermission(root, f"it does not belong to {wanted.user}", f"give it to them, `chown -R {wanted.user} FOLDER`")
     if wanted.key:
-        try:
-            found = os.stat(wanted.key)
-        except OSError as error:
-            raise BadConfig("--key-file", f"{wanted.key} can't be read ({error.strerror}); write the key into it") from error
-        if found.st_mode & _OTHERS:
-            raise BadConfig("--key-file", f"others may read {wanted.key}; take that from them with `chmod 600`")
-    runs = systemd.show(wanted.unit(SERVICE)).get("ActiveState") in ("active", "activating", "deactivating", "reloading")
-    if not runs and ws.files.disk.is_locked(ws.paths.supervisor_lock):
+        check_key(wanted.key)
+    if not systemd.runs(wanted.unit(SERVICE)) and files.disk.is_locked(WorkspacePaths(root).supervisor_lock):
         raise AlreadyRuns(root)
 
 
