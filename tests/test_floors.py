@@ -69,6 +69,7 @@ PURE: Final = tuple(
         "summaries": "phrases quality retry schedule",
         "query": "calendar dates dates_en dates_zh intent parse unknown_words",
         "index": "chunking hit",
+        "recall": "audience",
         "longterm": "lines",
         "context": "history_window memory_block messages render request",
     }.items()

@@ -18,7 +18,7 @@ from supervisor.context.history_window import MESSAGE_TOKENS, Budgets, Window, W
 from supervisor.context.memory_block import BlockLimits, PackedBlock, pack
 from supervisor.context.messages import turn_messages
 from supervisor.context.render import miss
-from supervisor.context.request import Asked, Audience, admit, resolve_input
+from supervisor.context.request import Asked, Contained, admit, resolve_input
 from supervisor.context.secrets import redact_history, redactor
 from supervisor.index.hit import Hit, SearchResult
 from supervisor.protocol.errors import BadFile, InternalError, SupervisorError, as_supervisor_error
@@ -26,6 +26,7 @@ from supervisor.protocol.inbox import DIRECT, Chat, chat_of, parse_inbox
 from supervisor.protocol.message import Message, read_message
 from supervisor.protocol.parts import readable
 from supervisor.protocol.turn import Candidate, Receipt, turn_id
+from supervisor.recall.audience import Audience
 from supervisor.text.language import language_of
 from supervisor.text.token_count import estimate_tokens
 
@@ -170,8 +171,8 @@ def memory_block(asked: Asked, result: SearchResult, tokens: int, in_history: fr
     recall, cjk_weight = config.recall, config.tokens.cjk_weight
     questions = frozenset({asked.question.strip(), *(one.text.strip() for one in asked.inputs)} - {""})
     ids = in_history | asked.known | {one.id for one in asked.inputs if one.id}
-    audience = Audience(chat=asked.chat, in_groups=recall.in_groups, messages=ids, questions=questions)
-    hits, hidden = admit(result.hits, audience)
+    audience = Audience(chat=asked.chat, in_groups=recall.in_groups)
+    hits, hidden = admit(result.hits, audience, Contained(ids, questions))
     language = _language(asked, config)
     pinned = _pinned(asked, result, config)
     limits = BlockLimits(
@@ -183,7 +184,7 @@ def memory_block(asked: Asked, result: SearchResult, tokens: int, in_history: fr
         max_chars=recall.max_injected_chars,
         citations=recall.citations == "on" or (recall.citations == "auto" and asked.chat.is_direct and recall.hit == "file"),
         note=recall.note,
-        names=asked.chat.is_direct or recall.in_groups == "all",
+        names=audience.sees_all,
         hide=redactor(asked, result.terms, [*hits, *(Hit(one, 0.0) for one in pinned)], language, config.privacy),
         cjk_weight=cjk_weight,
         language=language,

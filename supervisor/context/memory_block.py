@@ -23,13 +23,13 @@ from supervisor.context.render import (
     entry,
     fenced,
     has_layout,
-    nameless,
     shown,
     shown_lines,
     spoken,
     tag,
 )
 from supervisor.index.hit import Hit
+from supervisor.recall.audience import nameless
 from supervisor.text.day_words import day_in_brackets
 from supervisor.text.token_count import token_cost, whole_tokens
 

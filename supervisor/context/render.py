@@ -76,7 +76,6 @@ _ESCAPED: Final = (
 )
 #: Matches every text that a pattern of _ESCAPED could match.
 _SUSPECT: Final = re.compile(r"[<>|｜`~\[]|\A(?:#|[uast用助系工])", re.IGNORECASE)
-_NAMED: Final = re.compile(r"(\d{4}-\d\d-\d\d)-[^/]+\.md\Z")
 _NOT_IN_PATH: Final = re.compile(
     r"[\[\]%#\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e0fff]"
     r"|  +|\A | \Z"
@@ -179,16 +178,6 @@ def tag(path: str, spans: Sequence[tuple[int, int]], *, lines: bool) -> str:
         return f"[{path if lines else BY_ID[:-1]}]"
     safe = _NOT_IN_PATH.sub(lambda m: "".join(f"%{byte:02X}" for byte in m[0].encode("utf-8", "surrogatepass")), path)
     return f"[{safe}{line_marks(spans) if lines else ''}]"
-
-
-def nameless(path: str) -> str:
-    """
-    Return the path of a dated file without the words in its name, which may come from another chat.
-
-    >>> nameless("memory/2026-01-28-deploy.md"), nameless("memory/summary/2026-01-15.md")
-    ('memory/2026-01-28-….md', 'memory/summary/2026-01-15.md')
-    """
-    return _NAMED.sub(r"\1-….md", path)
 
 
 def entry(source: str, said: Sequence[str]) -> str:

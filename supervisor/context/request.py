@@ -2,14 +2,13 @@
 The input of a turn, and which hits its audience may see (001; 003, 关键词提取).
 
 `resolve_input` decides what is asked: which inputs are open, which conversation they belong to, and what was said before them.
-`admit` removes hits that the audience must not see, and hits that the turn already contains. In a group the user's own memory
-is not shown at all: a group sees what was said in it, and what is marked as shared.
+`admit` removes hits that the audience must not see (`recall/audience`), and hits that the turn already contains.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from supervisor.protocol.inbox import DIRECT, Chat, chat_of
 from supervisor.protocol.message import Message
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
     from supervisor.index.hit import Hit, Passage
     from supervisor.protocol.message import History
+    from supervisor.recall.audience import Audience
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,22 +85,23 @@ def _is_answered(one: Message, talk: Sequence[Message]) -> bool:
     return any(m.role == "assistant" and is_same_conversation(chat, chat_of(m.raw)) for m in talk[place + 1 :])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Audience:
-    """The chat that sees the turn, and what the turn already contains: ids of messages shown whole, and texts of questions."""
+@dataclass(frozen=True, slots=True)
+class Contained:
+    """What the turn contains already: ids of messages that it shows whole, and texts of questions."""
 
-    chat: Chat
-    in_groups: Literal["own", "all", "none"] = "own"
     messages: frozenset[str] = frozenset()
     questions: frozenset[str] = frozenset()
 
 
-def admit(hits: Iterable[Hit], audience: Audience) -> tuple[list[Hit], list[tuple[Hit, str]]]:
+def admit(
+    hits: Iterable[Hit], audience: Audience, contained: Contained = Contained()
+) -> tuple[list[Hit], list[tuple[Hit, str]]]:
     """Return the hits that may be shown, and the others with the reason: "group", "in the history", "the question"."""
     kept: list[Hit] = []
     rejected: list[tuple[Hit, str]] = []
     for hit in hits:
-        why = _reject_reason(hit.unit, audience)
+        why = "" if audience.may_see(hit.unit) else "group"
+        why = why or _repeats(hit.unit, contained)
         if why:
             rejected.append((hit, why))
         else:
@@ -108,20 +109,7 @@ def admit(hits: Iterable[Hit], audience: Audience) -> tuple[list[Hit], list[tupl
     return kept, rejected
 
 
-def _reject_reason(passage: Passage, audience: Audience) -> str:
-    if not audience.chat.is_direct and not _may_see(passage, audience):
-        return "group"
-    if passage.message and passage.message in audience.messages:
+def _repeats(passage: Passage, contained: Contained) -> str:
+    if passage.message and passage.message in contained.messages:
         return "in the history"
-    return "the question" if passage.text.strip() in audience.questions else ""
-
-
-def _may_see(passage: Passage, audience: Audience) -> bool:
-    match audience.in_groups:
-        case "all":
-            return True
-        case "none":
-            return False
-        case "own":
-            is_own = passage.chat != "direct" and bool(passage.session) and passage.session == audience.chat.session
-            return passage.shared or is_own
+    return "the question" if passage.text.strip() in contained.questions else ""

@@ -6,8 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from supervisor.context.request import Audience, admit, resolve_input
+from supervisor.context.request import Contained, admit, resolve_input
 from supervisor.protocol.inbox import Chat
+from supervisor.recall.audience import ALONE, Audience
 from tests.archive.states import NOON, ODD, parsed_message
 from tests.context.passages import hit
 
@@ -108,6 +109,6 @@ def test_audience_limits_hits_in_a_group_by_the_in_groups_setting(chat, in_group
 
 def test_audience_drops_hits_already_in_the_turn():
     hits = [hit(9, "花生过敏", message="m1"), hit(8, "花生呢？", start=5), hit(7, "虾也过敏", start=6, message="m2")]
-    kept, left = admit(hits, Audience(chat=Chat(), messages=frozenset({"m1"}), questions=frozenset({"花生呢？"})))
+    kept, left = admit(hits, ALONE, Contained(frozenset({"m1"}), frozenset({"花生呢？"})))
     assert [one.score for one in kept] == [7]
     assert [why for _, why in left] == ["in the history", "the question"]

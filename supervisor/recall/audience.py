@@ -1,0 +1,53 @@
+"""
+Who listens, and which memories they may see: the one rule for injection, search, exact lines and every tool (recall.md).
+
+With the user alone everything is shown. In a group or a channel the user's own memory is not shown at all: it sees what was
+said in it, and what is marked as shared, or what `[recall] in_groups` allows. What may not be seen is as if it were not there.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+from supervisor.protocol.inbox import DIRECT, Chat
+
+if TYPE_CHECKING:
+    from supervisor.index.hit import Passage
+
+_NAMED: Final = re.compile(r"(\d{4}-\d\d-\d\d)-[^/]+\.md\Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audience:
+    """Those who read *chat*; *in_groups* is `[recall] in_groups`."""
+
+    chat: Chat = DIRECT
+    in_groups: Literal["own", "all", "none"] = "own"
+
+    @property
+    def sees_all(self) -> bool:
+        """Whether nothing is hidden from them."""
+        return self.chat.is_direct or self.in_groups == "all"
+
+    def may_see(self, passage: Passage) -> bool:
+        """Tell whether the passage may be shown to them."""
+        if self.sees_all:
+            return True
+        is_own = passage.chat != "direct" and bool(passage.session) and passage.session == self.chat.session
+        return self.in_groups == "own" and (passage.shared or is_own)
+
+
+#: The user alone.
+ALONE: Final = Audience()
+
+
+def nameless(path: str) -> str:
+    """
+    Return the path of a dated file without the words in its name, which may come from another chat.
+
+    >>> nameless("memory/2026-01-28-deploy.md"), nameless("memory/summary/2026-01-15.md")
+    ('memory/2026-01-28-….md', 'memory/summary/2026-01-15.md')
+    """
+    return _NAMED.sub(r"\1-….md", path)
