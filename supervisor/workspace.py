@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from supervisor.protocol.config import Config
     from supervisor.protocol.llm import CallLog, Endpoint
     from supervisor.protocol.queue import TaskQueue
+    from supervisor.recall.lines import LineReader
     from supervisor.recall.rerank import Reranker
     from supervisor.recall.search import Searcher
     from supervisor.recall.unfiled import Unfiled
@@ -163,6 +164,19 @@ class Workspace:
             settings=self.config.recall,
             events=self.events,
             on_damage=lambda: self.index_lost(),  # noqa: PLW0108 - it is set later
+        )
+
+    @cached_property
+    def line_reader(self) -> LineReader:
+        from supervisor.recall.lines import LineReader
+
+        return LineReader(
+            files=self.files,
+            paths=self.paths,
+            zone=self.zone,
+            memory=lambda: self.memory,
+            journal=lambda: self.journal,
+            unfiled=lambda: self.unfiled,
         )
 
     def prepare(self) -> None:

@@ -32,7 +32,6 @@ from supervisor.protocol.config_keys import Log
 from supervisor.protocol.dated_file import Block, parse_dated
 from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.files import Files
-from supervisor.recall.lines import read_lines
 from supervisor.service import status
 from supervisor.service.background import IndexUpdater, ask_canaries, prepare_backend
 from supervisor.service.daemon import Supervisor
@@ -399,7 +398,7 @@ class World:
 
     def get(self, path: str, start: int = 1, count: int | None = None) -> Lines:
         """Lines of a file of memory."""
-        return read_lines(path, start, count, files=self.ws.files, paths=self.ws.paths, path_of=self.ws.memory.path_of)
+        return self.ws.line_reader.read(path, self.clock(), start, count)
 
     def redo(self, label: str) -> str:
         ws = self.ws

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from supervisor.index.hit import Tier
-    from supervisor.index.manifest import Record
+    from supervisor.index.manifest import Kind, Record
     from supervisor.protocol.files import Files
     from supervisor.protocol.paths import WorkspacePaths
 
@@ -146,12 +146,15 @@ def documents(
 def chunk_file(files: Files, paths: WorkspacePaths, path: str, record: Record, zone: tzinfo) -> list[Chunk]:
     """Return the chunks of the present text of a file, none if it does not exist."""
     version = files.read_stable(paths.root / path, PATIENCE_S)
-    if version is None:
-        return []
-    data = without_base64(version.data) if record.kind == "dated" else version.data
+    return chunk_data(version.data, paths, path, record.kind, record.day, zone) if version else []
+
+
+def chunk_data(data: bytes, paths: WorkspacePaths, path: str, kind: Kind, day_label: str, zone: tzinfo) -> list[Chunk]:
+    """Return the chunks of the bytes of the file at *path*, whose kind and day are those of a scan."""
+    data = without_base64(data) if kind == "dated" else data
     text = decoded(data)
-    day = date.fromisoformat(record.day) if len(record.day) == len("2026-01-28") else None
-    match record.kind:
+    day = date.fromisoformat(day_label) if len(day_label) == len("2026-01-28") else None
+    match kind:
         case "dated":
             parsed = parse_dated(data, paths.root / path)
             return chunk_dated(path, parsed, text, zone) if parsed else []

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 #: memory.md; a dated file without a covering summary; a message that no dated file holds yet; a summary without a wider one;
 #: a covered file in originals/.
 Tier: TypeAlias = Literal["long_term", "dated", "unfiled", "summary", "original"]
-#: The path of a message that no dated file holds yet, up to its id: its place in history.json changes.
+#: The path of a message up to its id, while no dated file holds it (its place in history.json changes), and in a group.
 BY_ID: Final = "history.json#"
 
 
@@ -21,7 +21,7 @@ BY_ID: Final = "history.json#"
 class Passage:
     """A message, a ``##`` section of a summary, a paragraph of a note, or a line of memory.md."""
 
-    path: str  # from the workspace, with slashes: "memory/2026-01-28-deploy.md"; of an unfiled message "history.json#<id>"
+    path: str  # from the workspace, with slashes: "memory/2026-01-28-deploy.md"; or "history.json#<id>", of a message
     start: int  # first line, 1-based
     end: int  # last line, inclusive
     text: str  # the words, without recalld's marks
@@ -38,7 +38,7 @@ class Passage:
     @property
     def file(self) -> str:
         """The path of its file."""
-        return BY_ID[:-1] if self.tier == "unfiled" else self.path
+        return BY_ID[:-1] if self.path.startswith(BY_ID) else self.path
 
     @property
     def searched(self) -> str:
@@ -48,7 +48,7 @@ class Passage:
     @property
     def citation(self) -> str:
         """Where it is, as `get` takes it: "memory.md#L3", "memory/2026-01-28-deploy.md#L4-L6", "history.json#<id>"."""
-        return self.path + (line_marks([(self.start, self.end)]) if self.tier != "unfiled" else "")
+        return self.path + ("" if self.path.startswith(BY_ID) else line_marks([(self.start, self.end)]))
 
     @property
     def unit(self) -> str:

@@ -72,6 +72,13 @@ def long_term_name(files: Files, paths: WorkspacePaths) -> str:
     return next((name for name in LONG_TERM if files.disk.stat(paths.root / name)), "")
 
 
+def kind_and_day(files: Files, paths: WorkspacePaths, path: Path, data: bytes) -> tuple[Kind, str]:
+    """Return the kind and the day that a scan gives the file at *path* with these bytes."""
+    kind = _kind_at(paths.relative(path), long_term_name(files, paths), paths.relative(paths.summaries))
+    day = _day_of(path, kind)
+    return _kind_by_head(kind, path, data), day
+
+
 def rescan(files: Files, paths: WorkspacePaths, known: Mapping[str, Record], names: Collection[str]) -> Scan:
     """Return *known* with the files at *names* as they are now; a dated file that has moved is found in its month."""
     found = Scan({path: record for path, record in known.items() if path not in names})
@@ -121,11 +128,10 @@ def _scan_file(
 
 def _listed(files: Files, paths: WorkspacePaths, unread: dict[str, str]) -> Iterator[tuple[str, Path, Kind]]:
     """Yield the files of memory, with the kind that their place tells; an unreadable folder goes to *unread*."""
-    long_term = long_term_name(files, paths)
+    long_term, summaries = long_term_name(files, paths), paths.relative(paths.summaries)
     for name in LONG_TERM[:2]:
         if files.disk.stat(paths.root / name):
-            yield name, paths.root / name, "long_term" if name == long_term else "note"
-    summaries = paths.relative(paths.summaries)
+            yield name, paths.root / name, _kind_at(name, long_term, summaries)
     folders = [(paths.relative(paths.memory), paths.memory)]
     while folders:
         place, folder = folders.pop()
@@ -139,12 +145,25 @@ def _listed(files: Files, paths: WorkspacePaths, unread: dict[str, str]) -> Iter
                 continue
             here, path = f"{place}/{name}", folder / name
             if name.endswith(".md"):
-                if place == summaries and period_of_name(name):
-                    yield here, path, "summary"
-                else:
-                    yield here, path, "long_term" if here == long_term else "note"
+                yield here, path, _kind_at(here, long_term, summaries)
             elif _is_folder(files, path):
                 folders.append((here, path))
+
+
+def _kind_at(name: str, long_term: str, summaries: str) -> Kind:
+    """Return the kind that the place of a file tells; *summaries* is the folder of the summaries."""
+    folder, _, last = name.rpartition("/")
+    if folder == summaries and period_of_name(last):
+        return "summary"
+    return "long_term" if name == long_term else "note"
+
+
+def _kind_by_head(kind: Kind, path: Path, data: bytes) -> Kind:
+    """Return "dated" for a note of a day whose front matter says so, else the *kind*."""
+    if kind == "note" and day_of_name(path.name):
+        head, _ = read_head(data[:2_000].decode("utf-8-sig", "replace").replace("\r\n", "\n"), path)
+        return "dated" if head.get("kind") == "dated" else "note"
+    return kind
 
 
 def _day_of(path: Path, kind: Kind) -> str:
@@ -166,9 +185,7 @@ def _read(files: Files, path: Path, kind: Kind) -> Record | None:
     version = files.read_stable(path, PATIENCE_S)
     if version is None:
         return None
-    if kind == "note" and day_of_name(path.name):
-        head, _ = read_head(version.data[:2_000].decode("utf-8-sig", "replace").replace("\r\n", "\n"), path)
-        kind = "dated" if head.get("kind") == "dated" else "note"
+    kind = _kind_by_head(kind, path, version.data)
     stat, held = version.stat, "" if kind == "long_term" else contents(version.data, path)
     return Record(stat.inode, stat.size, stat.mtime_ns, digest_of(version.data)[:_DIGEST], kind, contents=held)
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from supervisor.protocol.clock import Clock
     from supervisor.protocol.inbox import Chat
     from supervisor.protocol.turn import Receipt
+    from supervisor.recall.audience import Audience
     from supervisor.recall.lines import Lines
 
 
@@ -105,40 +106,38 @@ class Memory:
 
     # ── looking things up ────────────────────────────────────────────────────
 
-    def search(self, query: str, limit: int = 10) -> tuple[Hit, ...]:
-        """Return at most *limit* hits for the words, the sentence or the date, best first."""
-        return self.find(query, limit).hits
+    def search(self, query: str, limit: int = 10, *, session: str = "", chat: str = "") -> tuple[Hit, ...]:
+        """
+        Return at most *limit* hits for the words, the sentence or the date, best first.
 
-    def find(self, query: str, limit: int = 10) -> SearchResult:
+        *session* and *chat* say who reads them, as for `inject`: what may not be shown there is as if it were not in memory.
+        """
+        return self.find(query, limit, session=session, chat=chat).hits
+
+    def find(self, query: str, limit: int = 10, *, session: str = "", chat: str = "") -> SearchResult:
         """Return the hits of `search` with how they were found, and without any why there are none."""
+        from supervisor.recall.search import heard
+
         _refuse_no_text("query", query)
         _refuse_no_number("limit", limit)
         if limit < 1:
             raise BadRequest("limit", f"{limit} is not allowed, give 1 or more")
+        audience = self._audience(session, chat)
         self._refresh()
-        found = self.workspace.searcher.search(query, self._clock())
+        found = heard(self.workspace.searcher.search(query, self._clock()), audience)
         return replace(found, hits=found.hits[:limit])
 
-    def get(self, path: str, start: int = 1, lines: int | None = None) -> Lines:
+    def get(self, path: str, start: int = 1, lines: int | None = None, *, session: str = "", chat: str = "") -> Lines:
         """
         Return *lines* lines of a memory file from line *start* on, or those of a citation: "memory/….md#L4-L6,L9".
 
         The lines of "history.json#<id>" are those of the message with this id, whether a dated file holds it by now or not.
+        Lines that those who read the *chat* of the *session* may not see are blank; where they may see none there is no file.
         """
-        from supervisor.recall.lines import read_lines
-
         _refuse_no_text("path", path)
         _refuse_no_number("start", start)
         _refuse_no_number("lines", 1 if lines is None else lines)
-        ws = self.workspace
-
-        def of_message(identity: str) -> str | None:
-            return ws.unfiled.text_of(identity, self._clock(), ws.journal, ws.memory)
-
-        def path_of(name: str) -> Path:
-            return ws.memory.path_of(name)  # memory/ is read only for a file that has moved
-
-        return read_lines(path, start, lines, of_message, files=ws.files, paths=ws.paths, path_of=path_of)
+        return self.workspace.line_reader.read(path, self._clock(), start, lines, self._audience(session, chat))
 
     # ── adding messages ──────────────────────────────────────────────────────
 
@@ -215,6 +214,11 @@ class Memory:
         if not isinstance(wait_s, (int, float)):
             raise BadRequest("wait_s", f"it must be a number, not {type(wait_s).__name__}")
         return self.workspace.searcher.refresh(wait_s, rebuild=True)
+
+    def _audience(self, session: str, chat: str) -> Audience:
+        from supervisor.recall.audience import Audience
+
+        return Audience(chat=_chat(session, chat), in_groups=self.workspace.config.recall.in_groups)
 
     def _ask(
         self, question: str | None, session: str, chat: str, known: Collection[str] = ()

@@ -1,7 +1,9 @@
 """
 Read exact lines of a memory file, by the path that a search or a citation gave.
 
-Only files of memory are read, never through a link and never outside the workspace.
+Only files of memory are read, never through a link and never outside the workspace. Lines that the audience may not see are as
+if they were not there: blank, so that the others keep the numbers by which an editor and a citation know them; behind the last
+one that may be seen the file ends; and where none may be seen there is no file.
 """
 
 from __future__ import annotations
@@ -15,15 +17,22 @@ from typing import TYPE_CHECKING
 from supervisor.index.hit import BY_ID
 from supervisor.protocol.attachments import digest_in_name, kind_of
 from supervisor.protocol.errors import BadRequest, NotFound
-from supervisor.protocol.paths import day_of_name
+from supervisor.protocol.paths import day_of_name, is_foreign
+from supervisor.recall.audience import ALONE
 from supervisor.text.decoding import decoded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
+    from datetime import datetime, tzinfo
     from pathlib import Path
 
+    from supervisor.archive.journal import SeenJournal
+    from supervisor.archive.memory_folder import MemoryFolder
+    from supervisor.index.hit import Passage
     from supervisor.protocol.files import Files
     from supervisor.protocol.paths import WorkspacePaths
+    from supervisor.recall.audience import Audience
+    from supervisor.recall.unfiled import Unfiled
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,52 +50,108 @@ class Lines:
     text: str
 
 
-def read_lines(
-    path: str,
-    start: int = 1,
-    count: int | None = None,
-    of_message: Callable[[str], str | None] = lambda _: None,
-    *,
-    files: Files,
-    paths: WorkspacePaths,
-    path_of: Callable[[str], Path],
-) -> Lines:
-    """
-    Return *count* lines of a memory file from line *start* on, or as many as there are; without *count* all of them.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineReader:
+    """Reads lines of the memory of one workspace; the stores are opened only for what needs them."""
 
-    Of a picture or a file of attachments/ one line says what it is and where: programs open it by its path.
+    files: Files
+    paths: WorkspacePaths
+    zone: tzinfo
+    memory: Callable[[], MemoryFolder]
+    journal: Callable[[], SeenJournal]
+    unfiled: Callable[[], Unfiled]
 
-    The old path of a dated file that has moved to originals/ still finds it: *path_of* returns where the file of a name is. The
-    path may end with the lines of a citation, ``#L4-L6,L9``; "history.json#" and an id are the lines of the text that
-    *of_message* returns for the id. BadRequest if it is not a memory file or has no such line, NotFound if the file does not
-    exist.
-    """
-    if start < 1:
-        raise BadRequest("--from", "lines count from 1")
-    if count is not None and count < 1:
-        raise BadRequest("--lines", f"{count} is not allowed, give 1 or more")
-    if path.startswith(BY_ID):
-        text = of_message(path.removeprefix(BY_ID))
-        if text is None:
-            raise NotFound(path)
-        return _lines(path, text.split("\n"), [(start, None if count is None else start + count - 1)])
-    bare, _, cited = path.partition("#")
-    if cited:
-        if (start, count) != (1, None):
-            raise BadRequest("--from", f"#{cited} says already which lines")
-        spans = _cited(cited)
-    else:
+    def read(self, path: str, now: datetime, start: int = 1, count: int | None = None, audience: Audience = ALONE) -> Lines:
+        """
+        Return *count* lines of a memory file from line *start* on, or as many as there are; without *count* all of them.
+
+        Of a picture or a file of attachments/ one line says what it is and where: programs open it by its path.
+
+        The old path of a dated file that has moved to originals/ still finds it. The path may end with the lines of a citation,
+        ``#L4-L6,L9``; "history.json#" and an id are the lines of the text that the message has *now*. BadRequest if it is no
+        memory file or has no such line, NotFound if the file does not exist, or has nothing there that *audience* may see.
+        """
+        if start < 1:
+            raise BadRequest("--from", "lines count from 1")
+        if count is not None and count < 1:
+            raise BadRequest("--lines", f"{count} is not allowed, give 1 or more")
         spans = [(start, None if count is None else start + count - 1)]
-    place = _resolve(bare, files, paths, path_of)
-    version = files.read_stable(place)
-    if version is None:
-        raise NotFound(bare)
-    if digest_in_name(bare):
-        return Lines(bare, 1, 1, 1, f"{kind_of(bare)}, {len(version.data):,} bytes: {place}")
-    lines = decoded(version.data).split("\n")
-    if lines and not lines[-1]:
-        lines.pop()
-    return _lines(paths.relative(place), lines, spans)
+        if path.startswith(BY_ID):
+            return _lines(path, self._text_by_id(path, now, audience), spans)
+        bare, _, cited = path.partition("#")
+        if cited:
+            if (start, count) != (1, None):
+                raise BadRequest("--from", f"#{cited} says already which lines")
+            spans = _cited(cited)
+        place = self._resolve(bare)
+        version = self.files.read_stable(place)
+        if version is None:
+            raise NotFound(bare)
+        if digest_in_name(bare):
+            if not audience.sees_all and not self._is_attached(bare, now, audience):
+                raise NotFound(bare)
+            return Lines(bare, 1, 1, 1, f"{kind_of(bare)}, {len(version.data):,} bytes: {place}")
+        lines = decoded(version.data).split("\n")
+        if lines and not lines[-1]:
+            lines.pop()
+        if not audience.sees_all:
+            seen = self.visible_lines(place, version.data, audience)
+            lines = [line if n in seen else "" for n, line in enumerate(lines[: max(seen, default=0)], 1)]
+            is_hidden = not any(first <= n <= (last or n) for first, last in spans for n in seen)
+            if not lines or (is_hidden and spans[-1][0] <= len(lines)):
+                raise NotFound(bare)
+        return _lines(self.paths.relative(place), lines, spans)
+
+    def visible_lines(self, place: Path, data: bytes, audience: Audience) -> Collection[int]:
+        """Return the numbers of the lines in the file at *place*, with the bytes *data*, that a group may see."""
+        return {n for one in self._passages(place, data) if audience.may_see(one) for n in range(one.start, one.end + 1)}
+
+    def _passages(self, place: Path, data: bytes) -> Iterator[Passage]:
+        """Yield the passages of a file as the index has them; none of a file that no search reads."""
+        from supervisor.index.documents import chunk_data  # here: a direct chat needs neither
+        from supervisor.index.scan import kind_and_day
+
+        if not is_foreign(place.name):
+            kind, day = kind_and_day(self.files, self.paths, place, data)
+            chunks = chunk_data(data, self.paths, self.paths.relative(place), kind, day, self.zone)
+            yield from (chunk.passage for chunk in chunks)
+
+    def _text_by_id(self, path: str, now: datetime, audience: Audience) -> list[str]:
+        """Return the lines of the message at *path*, "history.json#<id>"; NotFound if there is none for *audience*."""
+        from supervisor.index.chunking import chunk_message
+
+        for block in self.unfiled().blocks_of(path.removeprefix(BY_ID), now, self.journal(), self.memory()):
+            if audience.may_see(chunk_message(path, block, self.zone).passage):
+                return block.shown.split("\n")
+        raise NotFound(path)
+
+    def _is_attached(self, name: str, now: datetime, audience: Audience) -> bool:
+        """Tell whether a message that *audience* may see has the picture or the file."""
+        if any(name in one.text and audience.may_see(one) for one in self.unfiled().passages(now).passages):
+            return True
+        for file in self.memory().dated():
+            place = self.memory().path_of(file.name)
+            version = self.files.read_stable(place) if name in file.attachments else None
+            passages = self._passages(place, version.data) if version else ()
+            if any(name in one.text and audience.may_see(one) for one in passages):
+                return True
+        return False
+
+    def _resolve(self, path: str) -> Path:
+        """Return the absolute path of a memory file; BadRequest for anything else."""
+        parts = PurePosixPath(path).parts
+        not_memory = BadRequest("path", f"{path!r} is no memory file; it looks like memory/2026-01-28-deploy.md")
+        is_attachment = bool(digest_in_name(path))
+        if not parts or path.startswith("/") or ".." in parts or "\0" in path or not (path.endswith(".md") or is_attachment):
+            raise not_memory
+        place = self.paths.root.joinpath(*parts)
+        if not is_attachment and parts[0] != "memory" and parts not in {("memory.md",), ("MEMORY.md",)}:
+            raise NotFound(path) if self.files.disk.stat(place) is None else not_memory
+        if any(_is_link(self.files, self.paths.root.joinpath(*parts[:n])) for n in range(1, len(parts) + 1)):
+            raise BadRequest("path", f"{path!r} leads through a link")
+        if self.files.disk.stat(place) is None and day_of_name(parts[-1]):
+            return self.memory().path_of(parts[-1])  # memory/ is read only for a file that has moved
+        return place
 
 
 def _lines(path: str, lines: Sequence[str], spans: Sequence[tuple[int, int | None]]) -> Lines:
@@ -114,23 +179,6 @@ def _cited(text: str) -> list[tuple[int, int | None]]:
         spans.append((start, end))
         before = end
     return spans
-
-
-def _resolve(path: str, files: Files, paths: WorkspacePaths, path_of: Callable[[str], Path]) -> Path:
-    """Return the absolute path of a memory file; BadRequest for anything else."""
-    parts = PurePosixPath(path).parts
-    not_memory = BadRequest("path", f"{path!r} is no memory file; it looks like memory/2026-01-28-deploy.md")
-    is_attachment = bool(digest_in_name(path))
-    if not parts or path.startswith("/") or ".." in parts or "\0" in path or not (path.endswith(".md") or is_attachment):
-        raise not_memory
-    place = paths.root.joinpath(*parts)
-    if not is_attachment and parts[0] != "memory" and parts not in {("memory.md",), ("MEMORY.md",)}:
-        raise NotFound(path) if files.disk.stat(place) is None else not_memory
-    if any(_is_link(files, paths.root.joinpath(*parts[:n])) for n in range(1, len(parts) + 1)):
-        raise BadRequest("path", f"{path!r} leads through a link")
-    if files.disk.stat(place) is None and day_of_name(parts[-1]):
-        return path_of(parts[-1])
-    return place
 
 
 def _is_link(files: Files, path: Path) -> bool:

@@ -22,7 +22,8 @@ from supervisor.index.scan import PATIENCE_S, long_term_name
 from supervisor.protocol.clock import local_day, within
 from supervisor.protocol.errors import BadFile, as_supervisor_error
 from supervisor.query.parse import Query, parse_query
-from supervisor.recall.unfiled import UnfiledPassages
+from supervisor.recall.audience import nameless
+from supervisor.recall.unfiled import UnfiledPassages, path_by_id
 from supervisor.text.decoding import decoded
 from supervisor.text.tokenizer import tokens
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from supervisor.protocol.files import Files
     from supervisor.protocol.message import Message
     from supervisor.protocol.paths import WorkspacePaths
+    from supervisor.recall.audience import Audience
     from supervisor.recall.rerank import Reranker
     from supervisor.recall.unfiled import Unfiled
 
@@ -264,6 +266,26 @@ class _Search:
         self.of.events.transition("recall_failed", why, why=why, hits=hits)
         fault, backend = self.of.reranker.fault, self.of.settings.backend
         self.of.events.transition("backend_failed", fault, cleared="backend_back", backend=backend, why=fault)
+
+
+def heard(found: SearchResult, audience: Audience) -> SearchResult:
+    """
+    Return the result with the hits that *audience* may see, as if nothing else were in memory.
+
+    The words in the name of a dated file may come from another talk: its messages are named by their id.
+    """
+    if audience.sees_all:
+        return found
+    hits = tuple(replace(hit, unit=_unnamed(hit.unit)) for hit in found.hits if audience.may_see(hit.unit))
+    pinned = tuple(one for one in found.pinned if audience.may_see(one))
+    how = found.how if hits or found.how == "failed" else "none"
+    return replace(found, hits=hits, pinned=pinned, miss=None, unfiled=0, how=how)
+
+
+def _unnamed(unit: Passage) -> Passage:
+    if not unit.message:
+        return replace(unit, path=nameless(unit.path))
+    return replace(unit, path=path_by_id(unit.message), start=1, end=unit.text.count("\n") + 1)
 
 
 def _each_once(hits: Sequence[Hit]) -> Iterator[Hit]:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from supervisor.index.overlay import OverlayGroup
     from supervisor.protocol.clock import Deadline
     from supervisor.protocol.config_keys import Archive
+    from supervisor.protocol.dated_file import Block
     from supervisor.protocol.files import Files
     from supervisor.protocol.message import Key
     from supervisor.protocol.paths import WorkspacePaths
@@ -134,25 +135,22 @@ class Unfiled:
             self._last = UnfiledPassages(overlay, passages, left)
         return self._last
 
-    def text_of(self, identity: str, now: datetime, journal: SeenJournal, memory: MemoryFolder) -> str | None:
+    def blocks_of(self, identity: str, now: datetime, journal: SeenJournal, memory: MemoryFolder) -> Iterator[Block]:
         """
-        Return the words of the message whose path ends with *identity*, None if there is none.
+        Yield the texts of the message whose path ends with *identity*; none if there is no such message.
 
         One that was filed since is found in its dated file, by what *journal* has recorded.
         """
         wanted = unquote(identity, errors="surrogatepass")
-        for message in self.messages(now):
-            if message.id in {wanted, identity}:
-                return block_of(message).shown
+        yield from (block_of(one) for one in self.messages(now) if one.id in {wanted, identity})
         journal.refresh()
         names = dict.fromkeys(name for key, name in journal.written.items() if key[0] == wanted)
-        blocks = (block for name in names for block in memory.blocks(name))
-        return next((block.shown for block in blocks if block.key[0] == wanted), None)
+        yield from (block for name in names for block in memory.blocks(name) if block.key[0] == wanted)
 
     def _chunk(self, message: Message) -> Chunk:
         before, chunk = self._chunks.get(message.key, (None, None))
         if chunk is None or before != message:
-            chunk = chunk_message(_path_of(message.id), block_of(message), self._settings.zone)
+            chunk = chunk_message(path_by_id(message.id), block_of(message), self._settings.zone)
             self._chunks[message.key] = message, chunk
         return chunk
 
@@ -179,7 +177,7 @@ def _is_unfiled(message: Message, journal: SeenJournal) -> bool:
     return message.archived is Archived.NO and journal.file_of(message.key) is None
 
 
-def _path_of(identity: str) -> str:
+def path_by_id(identity: str) -> str:
     """Return the path of a message by its id, of which only letters, digits and marks of no meaning stay as they are."""
     return BY_ID + quote(identity, safe="-_.:@+", errors="surrogatepass")
 

@@ -84,10 +84,12 @@ def search(
     now: Now = None,
     json: Json = False,
     limit: Annotated[int, typer.Option("--limit", min=1, help="hits at most")] = 10,
+    session: Session = "",
+    chat: Kind = "",
 ) -> None:
     """Find memories: path, lines, score."""
     with _memory(workspace, now) as memory:
-        found = memory.find(query, limit)
+        found = memory.find(query, limit, session=session, chat=_kind(chat))
     if not found.hits:
         say(_why_empty(found) if query.strip() else "nothing was asked; give the words to search for.", 0)
     if json:
@@ -104,10 +106,12 @@ def get(
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
+    session: Session = "",
+    chat: Kind = "",
 ) -> None:
     """Print exact lines of a memory file."""
     with _memory(workspace, now) as memory:
-        found = memory.get(path, start, lines)
+        found = memory.get(path, start, lines, session=session, chat=_kind(chat))
     show(as_json(asdict(found)) if json else found.text)
 
 

@@ -1,0 +1,219 @@
+"""Who listens, in every door: no word of one talk in another, whoever asks, by search, exact lines, command or injection."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from supervisor import Memory
+from supervisor.interfaces.cli.app import run_command
+from supervisor.interfaces.cli.call import OPENED
+from supervisor.interfaces.cli.main import commands
+from supervisor.protocol.errors import BadRequest, NotFound, SupervisorError
+from tests.world import World, at, message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+FAMILY, WORK, NEWS = "telegram:group:一家人", "telegram:group:同事", "telegram:channel:公告"
+#: A word of each talk that no other has, with where it was said. All of them speak of 花生.
+PRIVATE = {
+    "抽屉": {},
+    "阁楼": {"session": "web-1"},
+    "车库": {"session": FAMILY, "chat": "direct"},
+}
+GROUPS = {
+    "厨房": {"session": FAMILY},
+    "会议室": {"session": WORK},
+    "公告栏": {"session": NEWS},
+    "走廊": {"chat": "group"},
+}
+SHARED = {"门口": {"shared": True}}
+#: Words of memory.md, of a note, and of an older day that a summary covers.
+PRIVATE_LINES, SHARED_LINES = {"保险柜", "日记", "旧账", "Zanzibar", "Istanbul"}, {"信箱", "冰箱"}
+EVERYTHING = {*PRIVATE, *GROUPS, *SHARED, *PRIVATE_LINES, *SHARED_LINES}
+FOR_GROUPS = {*SHARED, *SHARED_LINES}
+
+
+class Situation(NamedTuple):
+    """Who listens, and the words that they may see."""
+
+    session: str
+    chat: str
+    seen: set[str]
+    in_groups: str = "own"
+
+
+SITUATIONS = {
+    "the user alone": Situation("", "", EVERYTHING),
+    "the user in a session": Situation("web-1", "", EVERYTHING),
+    "the user in another session": Situation("web-2", "direct", EVERYTHING),
+    "the user in private, with the key of a group": Situation(FAMILY, "direct", EVERYTHING),
+    "a group by its key": Situation(FAMILY, "", {"厨房", *FOR_GROUPS}),
+    "a group by its kind": Situation(FAMILY, "group", {"厨房", *FOR_GROUPS}),
+    "another group": Situation(WORK, "", {"会议室", *FOR_GROUPS}),
+    "a channel": Situation(NEWS, "", {"公告栏", *FOR_GROUPS}),
+    "a group without a session": Situation("", "group", FOR_GROUPS),
+    "a group of which memory knows nothing": Situation("slack:channel:C0123456789", "", FOR_GROUPS),
+    "a group that gives the key of a private talk": Situation("web-1", "group", FOR_GROUPS),
+    "a group that is shown nothing": Situation(FAMILY, "", set(), "none"),
+    "a group that is shown everything": Situation(FAMILY, "", EVERYTHING, "all"),
+}
+
+
+def opened(tmp_path: Path, in_groups: str = "own", *, is_filed: bool = True) -> tuple[World, Memory]:
+    """A workspace in which each talk has said something; *is_filed*: it is in dated files by now."""
+    world = World(tmp_path / "工作区", at("2026-01-31T10:00"))
+    talks = {**PRIVATE, **GROUPS, **SHARED}
+    world.write(
+        [
+            message("old", "2026-01-05T09:00", "旧账：花生在 Zanzibar 买的。"),
+            message("named", "2026-01-29T08:00", "Istanbul"),
+            *(
+                message(f"m-{n}", f"2026-01-29T09:0{n}", f"花生在{word}里。", **more)
+                for n, (word, more) in enumerate(talks.items())
+            ),
+        ]
+    )
+    if is_filed:
+        world.settle()
+    world.put("memory.md", "# 花生\n\n- 花生在保险柜里\n- 花生在信箱里 #shared\n- 花生不在保险柜里\n")
+    world.put("memory/日用.md", "日记：花生吃完了。\n\n冰箱里有花生。#共享\n")
+    world.put("recalld.toml", f'{world.toml}[recall]\nin_groups = "{in_groups}"\noriginals = "always"\ntimeout_ms = 60000\n')
+    return world, Memory(world.root, environ={}, clock=world.clock)
+
+
+def files_of(world: World) -> list[str]:
+    """Every file of memory, and every message by its id."""
+    found = [path.relative_to(world.root).as_posix() for path in sorted(world.root.rglob("*.md"))]
+    return [*found, "history.json#old", *(f"history.json#m-{n}" for n in range(9))]
+
+
+# ── the doors ────────────────────────────────────────────────────────────────
+
+
+def searched(world: World, memory: Memory, who: Situation) -> Iterator[str]:
+    """What a search gives, in all that it returns."""
+    for query in ("花生在哪里", "2026-01-29", "抽屉里的花生", "没有这回事", *EVERYTHING):
+        found = memory.find(query, 50, session=who.session, chat=who.chat)
+        yield repr(replace(found, terms=(), hits=tuple(replace(hit, because=()) for hit in found.hits)))
+
+
+def read(world: World, memory: Memory, who: Situation) -> Iterator[str]:
+    """What the exact lines give: whole files, single lines, and what is said where there is nothing."""
+    for path in files_of(world):
+        for start, lines in ((1, None), (1, 99), *((n, 1) for n in range(1, 20))):
+            try:
+                yield memory.get(path, start, lines, session=who.session, chat=who.chat).text
+            except SupervisorError as error:
+                yield str(error).replace(path, "")
+        with_lines = f"{path}#L1-L3,L5-L40"
+        try:
+            yield memory.get(with_lines, session=who.session, chat=who.chat).text
+        except SupervisorError as error:
+            yield str(error).replace(path, "")
+
+
+def injected(world: World, memory: Memory, who: Situation) -> Iterator[str]:
+    """What is put before the assistant."""
+    for query in ("花生在哪里？", *EVERYTHING):
+        yield memory.inject(query, session=who.session, chat=who.chat).memory
+
+
+DOORS: dict[str, Callable[[World, Memory, Situation], Iterator[str]]] = {
+    "search": searched,
+    "get": read,
+    "inject": injected,
+}
+
+
+@pytest.fixture(scope="module")
+def workspaces(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[World, Memory]]:
+    """The workspace with that setting of `recall.in_groups`, made once."""
+    made: dict[str, tuple[World, Memory]] = {}
+
+    def workspace(in_groups: str) -> tuple[World, Memory]:
+        if in_groups not in made:
+            made[in_groups] = opened(tmp_path_factory.mktemp(in_groups), in_groups)
+        return made[in_groups]
+
+    return workspace
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("situation", SITUATIONS)
+def test_doors_give_each_audience_its_own_words_and_no_other(workspaces, situation, door):
+    who = SITUATIONS[situation]
+    given = "\n".join(DOORS[door](*workspaces(who.in_groups), who))
+    assert {word for word in EVERYTHING if word.casefold() in given.casefold()} == who.seen
+
+
+@pytest.mark.parametrize("situation", SITUATIONS)
+def test_doors_know_who_listens_before_a_message_is_filed(tmp_path, situation):
+    who = SITUATIONS[situation]
+    world, memory = opened(tmp_path, who.in_groups, is_filed=False)
+    said = {*PRIVATE, *GROUPS, *SHARED}
+    for door in (searched, read):
+        given = "\n".join(door(world, memory, who))
+        assert {word for word in said if word in given} == who.seen & said
+
+
+@pytest.mark.parametrize("situation", ["the user alone", "a group by its key", "another group", "a group without a session"])
+def test_commands_take_who_listens_as_options(workspaces, situation, capsys):
+    who = SITUATIONS[situation]
+    world, _ = workspaces(who.in_groups)
+    options = [*(["--session", who.session] if who.session else []), *(["--chat", who.chat] if who.chat else [])]
+    given = ""
+    for command, asked in (("search", "花生"), ("search", "Istanbul"), *(("get", path) for path in files_of(world))):
+        OPENED.set(None)
+        run_command(commands(), ["-w", str(world.root), "--now", "2026-01-31T02:00:00Z", command, asked, *options])
+        told = capsys.readouterr()
+        given += told.out + told.err.replace(asked, "")
+    assert {word for word in EVERYTHING if word.casefold() in given.casefold()} == who.seen
+
+
+# ── exact lines ──────────────────────────────────────────────────────────────
+
+
+def test_get_keeps_the_numbers_of_the_lines_that_a_group_may_see(workspaces):
+    _, memory = workspaces("own")
+    whole = memory.get("memory.md", session=FAMILY)
+    assert (whole.text, whole.start, whole.end, whole.total) == ("\n\n\n- 花生在信箱里 #shared", 1, 4, 4)
+    assert memory.get("memory.md#L4", session=FAMILY).text == memory.get("memory.md#L4").text
+
+
+def test_get_answers_for_hidden_lines_as_for_a_missing_file(workspaces, tmp_path):
+    world, memory = workspaces("own")
+    (dated,) = (path for path in files_of(world) if "2026-01-29" in path)
+    for there, missing in (
+        (dated, "memory/2026-01-29-nothing.md"),
+        ("memory/summary/2026-01-05.md", "memory/summary/2026-01-06.md"),
+    ):
+        with pytest.raises(NotFound) as hidden:
+            memory.get(there, session="slack:channel:C9" if there != dated else "x", chat="group", start=1, lines=5)
+        with pytest.raises(NotFound) as absent:
+            memory.get(missing, chat="group")
+        assert str(hidden.value).replace(there, "") == str(absent.value).replace(missing, "")
+    with pytest.raises(NotFound):
+        memory.get("memory.md", 1, 3, session=FAMILY)
+    with pytest.raises(BadRequest, match=r"memory\.md has 4 lines"):
+        memory.get("memory.md", 5, session=FAMILY)
+
+
+def test_search_names_a_message_by_its_id_in_a_group(workspaces):
+    _, memory = workspaces("own")
+    (hit,) = (hit for hit in memory.search("花生", session=FAMILY) if "厨房" in hit.unit.text)
+    assert hit.unit.citation == "history.json#m-3"
+    assert memory.get(hit.unit.citation, session=FAMILY).text == hit.unit.text
+    with pytest.raises(NotFound):
+        memory.get(hit.unit.citation, session=WORK)
+
+
+def test_search_refuses_a_chat_of_no_kind(workspaces):
+    _, memory = workspaces("own")
+    for ask in (lambda: memory.search("花生", chat="supergroup"), lambda: memory.get("memory.md", chat="群")):
+        with pytest.raises(BadRequest, match=r"^chat: "):
+            ask()
