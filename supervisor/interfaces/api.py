@@ -19,9 +19,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from supervisor.longterm.lines import DEFAULT_SOURCE
+from supervisor.longterm.lines import DEFAULT_SOURCE, cut, parse_refs, refuse_stale
 from supervisor.protocol.clock import utc_now
-from supervisor.protocol.errors import BadRequest, SupervisorError, as_supervisor_error
+from supervisor.protocol.errors import BadRequest, StaleLine, SupervisorError, as_supervisor_error
 from supervisor.protocol.lenient_json import parse_json, render_json
 from supervisor.workspace import Workspace, open_workspace
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from supervisor.context.request import Asked
     from supervisor.index.commit import Changes
     from supervisor.index.hit import Hit, SearchResult
-    from supervisor.longterm.long_term_file import Deleted, LongTermFile, LongTermLines, Written
+    from supervisor.longterm.long_term_file import Deleted, LongTermFile, LongTermLines, LongTermText, Written
     from supervisor.protocol.clock import Clock
     from supervisor.protocol.inbox import Chat
     from supervisor.protocol.turn import Receipt
@@ -175,23 +175,34 @@ class Memory:
         _refuse_no_text("source", source)
         return self.long_term.append(source, content, self._clock())
 
-    def read(self, start: int | None = None, end: int | None = None, recent: int = 10) -> LongTermLines:
+    def read(
+        self, start: int | None = None, end: int | None = None, recent: int = 10, *, session: str = "", chat: str = ""
+    ) -> LongTermLines:
         """Return the lines from *start* to *end* (None: that line), clamped to what there is; without *start* the *recent*."""
         for field, value in (("start", start), ("end", end), ("recent", recent)):
             _refuse_no_number(field, 0 if value is None else value)
-        return self.long_term.read().select(start, end, recent)
+        return self._heard_lines(self._audience(session, chat)).select(start, end, recent)
 
-    def delete(self, lines: Iterable[str]) -> Deleted:
+    def delete(self, lines: Iterable[str], *, session: str = "", chat: str = "") -> Deleted:
         """
         Delete lines of the long-term file, each named with its digest as in "42@1f3a9c0d".
 
-        StaleLine, and nothing is deleted, if one is no longer the line that was seen.
+        StaleLine, and nothing is deleted, if one is no longer the line that was seen, or is none that *chat* may see.
         """
-        return self.long_term.delete(_texts("lines", [lines] if isinstance(lines, str) else lines))
+        refs = _texts("lines", [lines] if isinstance(lines, str) else lines)
+        audience = self._audience(session, chat)
+        if audience.sees_all:
+            return self.long_term.delete(refs)
+        try:
+            refuse_stale(self._heard_lines(audience).text, parse_refs(refs))
+            deleted = self.long_term.delete(refs)
+        except StaleLine as error:
+            raise StaleLine(error.ref, "", "") from None  # what is there now may not be theirs to see
+        return replace(deleted, total=self._heard_lines(audience).total)
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self, *, session: str = "", chat: str = "") -> dict[str, Any]:
         """Return how many long-term lines there are (`total`), how many entries by source (`sources`), and `date_range`."""
-        return self.long_term.read().stats()
+        return self._heard_lines(self._audience(session, chat)).stats()
 
     @property
     def long_term(self) -> LongTermFile:
@@ -214,6 +225,13 @@ class Memory:
         if not isinstance(wait_s, (int, float)):
             raise BadRequest("wait_s", f"it must be a number, not {type(wait_s).__name__}")
         return self.workspace.searcher.refresh(wait_s, rebuild=True)
+
+    def _heard_lines(self, audience: Audience) -> LongTermText:
+        """Return the long-term file with blanks in place of the lines that *audience* may not see."""
+        found = self.long_term.read()
+        if audience.sees_all:
+            return found
+        return replace(found, text="\n".join(self.workspace.line_reader.visible(found.path, cut(found.text), audience)))
 
     def _audience(self, session: str, chat: str) -> Audience:
         from supervisor.recall.audience import Audience

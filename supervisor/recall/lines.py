@@ -22,7 +22,7 @@ from supervisor.recall.audience import ALONE
 from supervisor.text.decoding import decoded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime, tzinfo
     from pathlib import Path
 
@@ -95,16 +95,17 @@ class LineReader:
         if lines and not lines[-1]:
             lines.pop()
         if not audience.sees_all:
-            seen = self.visible_lines(place, version.data, audience)
-            lines = [line if n in seen else "" for n, line in enumerate(lines[: max(seen, default=0)], 1)]
-            is_hidden = not any(first <= n <= (last or n) for first, last in spans for n in seen)
-            if not lines or (is_hidden and spans[-1][0] <= len(lines)):
+            lines = self.visible(self.paths.relative(place), lines, audience)
+            if not lines or (spans[-1][0] <= len(lines) and not any(any(lines[first - 1 : last]) for first, last in spans)):
                 raise NotFound(bare)
         return _lines(self.paths.relative(place), lines, spans)
 
-    def visible_lines(self, place: Path, data: bytes, audience: Audience) -> Collection[int]:
-        """Return the numbers of the lines in the file at *place*, with the bytes *data*, that a group may see."""
-        return {n for one in self._passages(place, data) if audience.may_see(one) for n in range(one.start, one.end + 1)}
+    def visible(self, path: str, lines: Sequence[str], audience: Audience) -> list[str]:
+        """Return the *lines* of the file at *path* up to the last one that *audience*, a group, may see; others are blank."""
+        data = "\n".join(lines).encode("utf-8", "surrogatepass")
+        passages = self._passages(self.paths.root / path, data)
+        seen = {n for one in passages if audience.may_see(one) for n in range(one.start, one.end + 1)}
+        return [line if n in seen else "" for n, line in enumerate(lines[: max(seen, default=0)], 1)]
 
     def _passages(self, place: Path, data: bytes) -> Iterator[Passage]:
         """Yield the passages of a file as the index has them; none of a file that no search reads."""

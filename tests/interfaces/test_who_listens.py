@@ -11,7 +11,8 @@ from supervisor import Memory
 from supervisor.interfaces.cli.app import run_command
 from supervisor.interfaces.cli.call import OPENED
 from supervisor.interfaces.cli.main import commands
-from supervisor.protocol.errors import BadRequest, NotFound, SupervisorError
+from supervisor.protocol.errors import BadRequest, NotFound, StaleLine, SupervisorError
+from tests.archive.test_attachments import FILE, photo
 from tests.world import World, at, message
 
 if TYPE_CHECKING:
@@ -175,6 +176,52 @@ def test_commands_take_who_listens_as_options(workspaces, situation, capsys):
     assert {word for word in EVERYTHING if word.casefold() in given.casefold()} == who.seen
 
 
+# ── the long-term file ───────────────────────────────────────────────────────
+
+ENTRIES = "# 花生\n2026-01-20|张医生|花生在保险柜里\n2026-01-21|web-chat|花生在信箱里 #shared\n2026-01-22|张医生|保险柜换了\n"
+
+
+@pytest.mark.parametrize("situation", SITUATIONS)
+def test_read_and_stats_give_each_audience_its_own_lines(tmp_path, situation):
+    who = SITUATIONS[situation]
+    world, memory = opened(tmp_path, who.in_groups, is_filed=False)
+    world.put("memory.md", ENTRIES)
+    given = "".join(
+        str(one)
+        for one in (
+            repr(memory.read(1, 99, session=who.session, chat=who.chat)),
+            *(memory.read(n, session=who.session, chat=who.chat) for n in range(1, 6)),
+            memory.read(recent=99, session=who.session, chat=who.chat),
+            memory.stats(session=who.session, chat=who.chat),
+        )
+    )
+    assert {word for word in ("保险柜", "张医生", "信箱", "2026-01-22") if word in given} == {
+        *({"信箱"} & who.seen),
+        *({"保险柜", "张医生", "2026-01-22"} if "保险柜" in who.seen else ()),
+    }
+
+
+def test_read_keeps_the_numbers_and_digests_of_lines_in_a_group(tmp_path):
+    world, memory = opened(tmp_path, is_filed=False)
+    world.put("memory.md", ENTRIES)
+    found = memory.read(recent=9, session=FAMILY)
+    assert (str(found), found.total) == ("[3] 2026-01-21|web-chat|花生在信箱里 #shared", 1)
+    assert found.lines == memory.read(3).lines
+    assert memory.stats(session=FAMILY) == {"total": 1, "sources": {"web-chat": 1}, "date_range": "2026-01-21 ~ 2026-01-21"}
+
+
+def test_delete_takes_no_line_that_a_group_may_not_see_and_quotes_none(tmp_path):
+    world, memory = opened(tmp_path, is_filed=False)
+    path = world.put("memory.md", ENTRIES)
+    (hidden,), (shared,) = memory.read(2).lines, memory.read(3).lines
+    for wrong in (hidden.ref, "2@00000000", "9@00000000"):
+        with pytest.raises(StaleLine, match=f"^{wrong} is not the line that is there now: there is none; nothing was deleted"):
+            memory.delete([shared.ref, wrong], session=FAMILY)
+    assert path.read_text(encoding="utf-8") == ENTRIES
+    assert memory.delete(shared.ref, session=FAMILY).total == 0
+    assert "信箱" not in path.read_text(encoding="utf-8")
+
+
 # ── exact lines ──────────────────────────────────────────────────────────────
 
 
@@ -210,6 +257,19 @@ def test_search_names_a_message_by_its_id_in_a_group(workspaces):
     assert memory.get(hit.unit.citation, session=FAMILY).text == hit.unit.text
     with pytest.raises(NotFound):
         memory.get(hit.unit.citation, session=WORK)
+
+
+@pytest.mark.parametrize("is_filed", [False, True])
+def test_get_says_of_a_picture_only_where_a_message_of_the_talk_has_it(tmp_path, is_filed):
+    world = World(tmp_path, at("2026-01-31T10:00"))
+    world.append(photo("1", "2026-01-29T09:00", session=FAMILY))
+    if is_filed:
+        world.settle()
+    world.put("recalld.toml", world.toml)
+    memory = Memory(world.root, environ={}, clock=world.clock)
+    assert memory.get(FILE, session=FAMILY) == memory.get(FILE)
+    with pytest.raises(NotFound):
+        memory.get(FILE, session=WORK)
 
 
 def test_search_refuses_a_chat_of_no_kind(workspaces):
