@@ -218,8 +218,12 @@ def _near_zones(name: str, known: Collection[str]) -> list[str]:
 
 
 def machine_zone(environ: Mapping[str, str] = os.environ, etc: Path = Path("/etc")) -> str:
-    """Return the IANA name of this machine's time zone: TZ, else /etc/timezone, else the link /etc/localtime, else "UTC"."""
-    for name in (environ.get("TZ", ""), _text(etc / "timezone"), _target(etc / "localtime")):
+    """
+    Return the IANA name of this machine's time zone: TZ, else the link /etc/localtime, else /etc/timezone, else "UTC".
+
+    The link is what the machine's own clock goes by; `timedatectl set-timezone` leaves /etc/timezone as it was.
+    """
+    for name in (environ.get("TZ", ""), _target(etc / "localtime"), _text(etc / "timezone")):
         # TZ may be ":Asia/Shanghai" or a path; the link is one: ../usr/share/zoneinfo/Asia/Shanghai
         candidate = name.strip().removeprefix(":").rpartition("zoneinfo/")[2]
         if candidate and _is_zone(candidate):

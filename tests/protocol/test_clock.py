@@ -205,11 +205,11 @@ def test_why_no_instant_distinguishes_an_early_time_from_none() -> None:
     assert why_no_instant("昨天", UTC).startswith("'昨天' is no time; write it like 2026-")
 
 
-def test_machine_zone_tries_tz_then_timezone_file_then_localtime_then_utc(tmp_path) -> None:
+def test_machine_zone_tries_tz_then_localtime_then_timezone_file_then_utc(tmp_path) -> None:
     assert machine_zone({}, tmp_path) == "UTC"
-    (tmp_path / "localtime").symlink_to("../usr/share/zoneinfo/Europe/Berlin")
-    assert machine_zone({}, tmp_path) == "Europe/Berlin"
-    (tmp_path / "timezone").write_text("Asia/Shanghai\n")
+    (tmp_path / "timezone").write_text("Etc/UTC\n")
+    assert machine_zone({}, tmp_path) == "Etc/UTC"
+    (tmp_path / "localtime").symlink_to("../usr/share/zoneinfo/Asia/Shanghai")
     assert machine_zone({}, tmp_path) == "Asia/Shanghai"
     assert machine_zone({"TZ": ":America/New_York"}, tmp_path) == "America/New_York"
     assert machine_zone({"TZ": "/usr/share/zoneinfo/Asia/Tokyo"}, tmp_path) == "Asia/Tokyo"
