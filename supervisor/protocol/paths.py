@@ -21,6 +21,8 @@ from supervisor.protocol.period import Period, read_period
 QUEUE_FOLDERS: Final = ("queue", "running", "results", "failed")
 #: The most workers that can run at the same time in one workspace.
 WORKERS: Final = 8
+#: What a new ext4 has at its top, for root alone: of no workspace, where the workspace is a disk of its own.
+LOST_AND_FOUND: Final = "lost+found"
 #: Network file systems, and FUSE, where locks are whatever the program behind it makes of them.
 NETWORK: Final = frozenset(
     {"9p", "afs", "ceph", "cifs", "davfs", "fuse", "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs"}

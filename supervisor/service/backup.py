@@ -26,7 +26,7 @@ from supervisor.protocol.config import load
 from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.errors import TEMPORARY, BadConfig, BadRequest, Busy, Conflict, from_os_error
 from supervisor.protocol.files import FILE_MODE, Files, FileVersion, is_left_behind
-from supervisor.protocol.paths import QUEUE_FOLDERS, WorkspacePaths, day_of_name
+from supervisor.protocol.paths import LOST_AND_FOUND, QUEUE_FOLDERS, WorkspacePaths, day_of_name
 from supervisor.service.fsck import fsck
 from supervisor.workspace import Workspace
 
@@ -252,7 +252,8 @@ class _State:
             return path.name in _NOT_KEPT or path.suffix == ".lock"
         if path.parent == paths.replaced:
             return path not in self._ws.replaced.untaken()
-        return path.name == ".git" or path in (paths.history_lock, paths.root / LIST)
+        of_the_top = (paths.history_lock, paths.root / LIST, paths.root / LOST_AND_FOUND)
+        return path.name == ".git" or path in of_the_top
 
 
 def _whole_lines(data: bytes) -> bytes:
@@ -286,7 +287,7 @@ def restore(file: Path, into: Path, now: datetime) -> Contents:
     files, place = Files(RealDisk()), Path(os.path.realpath(into))
     for folder in (place.parent, place):
         _sweep_unpacked(files, folder, now)
-    if os.path.lexists(place) and (not place.is_dir() or os.listdir(place)):
+    if os.path.lexists(place) and (not place.is_dir() or {*os.listdir(place)} - {LOST_AND_FOUND}):
         raise BadRequest("--into", f"{into} is not an empty folder; name a new one")
     parent = place if place.is_dir() else place.parent
     with _opened(file) as backup:

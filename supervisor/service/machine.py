@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from supervisor.events import lasting_states, newest_time
 from supervisor.protocol.clock import find_zone, from_wire, machine_zone
 from supervisor.protocol.errors import BadConfig
-from supervisor.protocol.paths import check_filesystem, check_inside
+from supervisor.protocol.paths import LOST_AND_FOUND, check_filesystem, check_inside
 from supervisor.service.daemon import LARGE, SMALL
 from supervisor.service.troubles import is_running
 
@@ -135,6 +135,8 @@ def walk(root: Path) -> Iterator[tuple[Path, os.stat_result]]:
     for folder, folders, names in os.walk(root):
         for name in sorted([*folders, *names]):
             path = Path(folder) / name
+            if path == root / LOST_AND_FOUND:
+                continue
             with contextlib.suppress(FileNotFoundError):  # a task or a temporary file that has gone since
                 yield path, os.lstat(path)
 

@@ -138,6 +138,14 @@ def test_cli_reads_a_workspace_in_which_nothing_can_be_written(recalld, without_
             path.chmod(0o700)
 
 
+def test_init_makes_a_workspace_of_a_disk_that_has_lost_and_found(recalld, without_rights):
+    found = recalld.root / "lost+found"
+    found.mkdir(mode=0)
+    done = ended(recalld.start("-w", str(recalld.root), "init", before=without_rights))
+    assert (done.code, done.err) == (0, "")
+    assert "lost+found/" in done.out
+
+
 def tree(root: Path) -> set[tuple[Path, int, int]]:
     """All that is there, with sizes and times."""
     return {(path, path.lstat().st_size, path.lstat().st_mtime_ns) for path in root.rglob("*")}

@@ -201,7 +201,10 @@ def tree(root: Path, tell: Tell = str) -> str:
 
 
 def _branches(folder: Path, indent: str, tell: Tell) -> list[str]:
-    entries = sorted(folder.iterdir(), key=lambda path: (_is_folder(path), path.name))
+    try:
+        entries = sorted(folder.iterdir(), key=lambda path: (_is_folder(path), path.name))
+    except PermissionError:  # lost+found, where the workspace is a disk of its own
+        return []
     shown = entries if len(entries) <= _MANY else [*entries[: _MANY // 2], None, *entries[-_MANY // 2 + 1 :]]
     lines = []
     for n, path in enumerate(shown):
