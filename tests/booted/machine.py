@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
+import contextlib
+import ctypes
 import json
 import subprocess
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tests.process.command import Ended, until
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 WORDS = "暗号花生"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _DEADLINE_S = 240.0
+_CLONE_NEWNET = 0x40000000
 
 
 @dataclass
@@ -24,12 +26,16 @@ class Machine:
     """The machine whose first process has the number *pid* here."""
 
     pid: str
-    _names: Iterator[int] = field(default_factory=itertools.count)
+
+    def command(self, *words: str) -> list[str]:
+        """The command that here starts the program there, as root."""
+        return ["nsenter", "--target", self.pid, "--all", "env", "-i", "HOME=/root", "LANG=C.UTF-8", f"PATH={_PATH}", *words]
 
     def run(self, *words: str, stdin: str = "") -> Ended:
         """Let root run the program to its end."""
-        command = ["nsenter", "--target", self.pid, "--all", "env", "-i", "HOME=/root", "LANG=C.UTF-8", f"PATH={_PATH}", *words]
-        done = subprocess.run(command, input=stdin, capture_output=True, encoding="utf-8", check=False, timeout=_DEADLINE_S)
+        done = subprocess.run(
+            self.command(*words), input=stdin, capture_output=True, encoding="utf-8", check=False, timeout=_DEADLINE_S
+        )
         return Ended(done.returncode, done.stdout, done.stderr)
 
     def do(self, *words: str, stdin: str = "") -> str:
@@ -40,9 +46,20 @@ class Machine:
 
     def person(self) -> Person:
         """A new user of the machine."""
-        name = f"user{next(self._names)}"
+        name = f"user{len(self.do('ls', '/home').split())}"
         self.do("useradd", "--create-home", "--shell", "/bin/bash", name)
         return Person(self, name)
+
+    @contextlib.contextmanager
+    def network(self) -> Iterator[None]:
+        """Have the sockets that this thread makes in the machine's network, whose loopback is its own."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        with open("/proc/self/ns/net") as here, open(f"/proc/{self.pid}/ns/net") as there:
+            assert libc.setns(there.fileno(), _CLONE_NEWNET) == 0, ctypes.get_errno()
+            try:
+                yield
+            finally:
+                assert libc.setns(here.fileno(), _CLONE_NEWNET) == 0, ctypes.get_errno()
 
     def journal(self, *words: str) -> str:
         """What recalld has said since the machine was booted."""
@@ -85,10 +102,14 @@ class Person:
     def __post_init__(self) -> None:
         self.root = f"/home/{self.name}/我的 100% memory"
 
+    def session(self, *options: str) -> list[str]:
+        """What root starts a program with, to run it in a session of this user."""
+        its = ["--property=PAMName=login", f"--property=User={self.name}", f"--property=WorkingDirectory=/home/{self.name}"]
+        return ["systemd-run", "--quiet", "--wait", "--pipe", "--collect", *its, *options, "--"]
+
     def run(self, *words: str, stdin: str = "") -> Ended:
         """Run the program in a session of this user."""
-        session = ["--property=PAMName=login", f"--property=User={self.name}", f"--property=WorkingDirectory=/home/{self.name}"]
-        return self.machine.run("systemd-run", "--quiet", "--wait", "--pipe", "--collect", *session, "--", *words, stdin=stdin)
+        return self.machine.run(*self.session(), *words, stdin=stdin)
 
     def recalld(self, *words: str, stdin: str = "") -> Ended:
         return self.run("recalld", "-w", self.root, *words, stdin=stdin)

@@ -1,0 +1,59 @@
+"""The first half hour of a new user of a clean Debian, with README and tutorial alone, in both languages: script/test-install."""
+
+from __future__ import annotations
+
+import os
+import re
+
+import pytest
+
+from tests.booted.machine import Machine, Unit
+from tests.installed.terminal import Terminal, follow, page, typed
+from tests.process.command import until
+
+PID = os.environ.get("RECALLD_TEST_MACHINE", "")
+pytestmark = [
+    pytest.mark.booted,
+    pytest.mark.skipif(not PID, reason="needs a machine: script/test-install"),
+    pytest.mark.timeout(900),
+]
+#: Of a language: how the names of its pages end, the locale of the user, what they say, ask and are told.
+LANGUAGES = {
+    "en": ("", "C.UTF-8", "The spare key is with Mrs Miller.", "where is the spare key?", "all well"),
+    "zh": (".zh-CN", "zh_CN.UTF-8", "备用钥匙在王阿姨家。", "备用钥匙在哪里？", "一切正常"),
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_half_hour_with_the_pages_alone_ends_with_a_service_that_remembers(language):
+    ending, locale, said, question, well = LANGUAGES[language]
+    machine = Machine(PID)
+    machine.do("timedatectl", "set-timezone", "Asia/Shanghai")  # the pages were printed there
+    me = machine.person()
+    readme, tutorial = page(f"README{ending}.md"), page(f"docs/tutorial/first-memory{ending}.md")
+    with Terminal(me, LANG=locale) as terminal:
+        terminal.ok("cp -r /clone ~/recalld && cd ~/recalld")
+        assert terminal.ok(typed(readme, "script/demo")[0]).count("── ") == 5
+        for line in typed(readme, "python3 -m venv"):
+            terminal.ok(line)
+        terminal.ok(f"echo '{typed(readme, 'python3 -m venv')[-1]}' >> ~/.profile")
+        assert follow(readme, terminal) == []
+
+        (run,) = typed(readme, "recalld -w")
+        terminal.ok(f"{run} >~/said 2>&1 &")
+        until(lambda: '"not running"' not in terminal.ok("recalld -w ~/memory status --json"))
+        terminal.ok("kill -INT %1; wait %1")
+        terminal.ok("mv ~/memory ~/memory-of-readme; cd")
+        assert follow(tutorial, terminal) == []
+
+        install = re.search(r"`(recalld -w ~/memory service install)`", readme)
+        assert install
+        terminal.ok(f"echo y | script --quiet --return --command '{install[1]}' /dev/null")  # it asks about lingering
+    with Terminal(me, LANG=locale) as terminal:
+        terminal.ok(f'recalld -w ~/memory append --role user --text "{said}"')
+        assert said in terminal.ok(f'recalld -w ~/memory inject --query "{question}"')
+        assert said in terminal.ok(f'recalld -w ~/memory search "{question}"')
+        terminal.ok("recalld service status")
+        assert well in terminal.ok("recalld -w ~/memory doctor")
+    assert Unit("recalld.service", machine, me).show("ActiveState") == "active"
+    assert "Traceback" not in machine.journal()
