@@ -301,3 +301,30 @@ def _add_line(handle: int, line: bytes) -> None:
         if os.fstat(handle).st_size == size + written:  # else another process has appended a line since
             os.ftruncate(handle, size)
         raise
+
+
+_INTRODUCTION: Final = """# Events
+
+This page is generated from the source: `python -m supervisor.events > docs/reference/events.md`.
+
+Each event is a line of `log.jsonl` in the workspace, and one that `recalld run` prints. It has a time, a name, counts, groups
+and durations, never the text of a message. What lasts is written once, when it begins. Its fields, an example, and how long the
+log is kept are in [protocol.md 8.1](protocol.md#8-events-and-exit-codes)."""
+#: The headings of that page, each with a sentence and the priority of its events.
+_LEVELS: Final = (
+    ("Somebody should act", "Errors in the journal of a service.", 3),
+    ("Something works less well", "Warnings in the journal of a service.", 4),
+    ("The course of things", "Nothing to do.", 6),
+)
+
+
+def main() -> None:
+    """Print docs/reference/events.md."""
+    print(_INTRODUCTION)
+    for heading, sentence, level in _LEVELS:
+        rows = "\n".join(f"| `{event}` | {meaning} |" for event, meaning in EVENTS.items() if priority(event) == level)
+        print(f"\n## {heading}\n\n{sentence}\n\n| event | meaning |\n|---|---|\n{rows}")
+
+
+if __name__ == "__main__":
+    main()
