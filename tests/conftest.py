@@ -22,10 +22,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden; review the difference")
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "feature(number, …): proves these items of docs/features.md")
-
-
 @pytest.fixture
 def world(tmp_path: Path) -> World:
     """A workspace in Shanghai at ten in the morning of 31 January 2026, with a model and no history yet."""
