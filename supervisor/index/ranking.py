@@ -91,7 +91,7 @@ def rank(query: Query, candidates: Sequence[Candidate], corpora: Sequence[Corpus
         found = [Scored(one, 1.0 if _is_of(query, one) else _ABOUT_A_DAY, [f"day {one.day}"]) for one in candidates]
         return sorted(found, key=lambda one: -one.score)
     counted = TermCounts(candidates, corpora, k1, b)
-    query = replace(query, words=_weighed(query))
+    query = replace(query, words=weighed(query))
     best = max(counted.scores(query.words)) or 1.0
     scores = _scores(query, candidates, counted, corpora[0], best)
     of_day: dict[str, float] = {}
@@ -128,7 +128,7 @@ def _newest_first(query: Query, found: list[Scored]) -> list[Scored]:
     return found
 
 
-def _weighed(query: Query) -> dict[str, float]:
+def weighed(query: Query) -> dict[str, float]:
     """Return the words with their weights, an everyday word of the language with half of it."""
     return {word: counts * (1 - _EVERYDAY_LOSS * (1 - query.rarity.get(word, 1.0))) for word, counts in query.words.items()}
 

@@ -23,7 +23,7 @@ from supervisor.index.engine import Engine
 from supervisor.index.hit import Answer, Hit, Miss
 from supervisor.index.manifest import Manifest, parse_manifest
 from supervisor.index.overlay import Overlay, OverlayGroup, overlay_group
-from supervisor.index.ranking import Scored, Verdict, own_words, rank, verdict
+from supervisor.index.ranking import Scored, Verdict, own_words, rank, verdict, weighed
 from supervisor.protocol.errors import BadFile, SupervisorError
 from supervisor.protocol.lenient_json import parse_json
 from supervisor.query.dates import spans
@@ -190,7 +190,7 @@ class View:
 
         If the question asks only for days, they are the passages of those days, then others that name such a day.
         """
-        weights = {word: query.words[word] * self.corpora[0].idf(word) for word in query.words}
+        weights = {word: counts * self.corpora[0].idf(word) for word, counts in weighed(query).items()}
         telling = sorted(query.words, key=lambda word: -weights[word])
         found = [word for word in telling if self.corpora[-1].frequency(word)]
         of_each = [word for asked in query.asked for word in [word for word in found if word in asked][:_WORDS_EACH]]
