@@ -1,7 +1,7 @@
 """
 How rare a word is in general text: a rare word in a day's messages tells what the day was about.
 
-Chinese words are rated by jieba's dictionary, English words by their rank among the 6,000 most common (data/english.txt, most
+Chinese words are rated by jieba's dictionary, English words by their rank among the 10,000 most common (data/english.txt, most
 common first). Everyday words of chat count as common in any case. A search must not wait for jieba's dictionary: for the words
 of a question data/chinese.txt says how rare each is, to a hundredth. THIRD_PARTY.md has source and licence of both files.
 """
