@@ -27,11 +27,11 @@ from supervisor.protocol.files import Files
 from supervisor.protocol.llm import CallLog
 from supervisor.protocol.output import line_printer
 from supervisor.protocol.paths import WorkspacePaths, check_filesystem
+from supervisor.protocol.prompts import load_templates
 from supervisor.protocol.queue import TaskQueue
 from supervisor.text.language import Language
 from supervisor.text.printable import printable, printable_json
 from worker.loop import Worker
-from worker.prompts import load_templates
 from worker.providers import ListingModel, Model, ProviderError, choose
 
 if TYPE_CHECKING:

@@ -10,24 +10,28 @@ are limited in number. The cost is kept whatever the outcome, since failures cos
 from __future__ import annotations
 
 import hashlib
+import re
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
+from supervisor.protocol.clock import local
 from supervisor.protocol.errors import Busy
 from supervisor.protocol.llm import CallLog
 from supervisor.protocol.period import period_of_group
+from supervisor.protocol.prompts import PromptTemplate, load_template, version_of
 from supervisor.text.language import Language, language_of
 from supervisor.text.llm_output import says_nothing
+from supervisor.text.quoting import Entry, quote, take_entries
 from supervisor.text.redact import HIDDEN, redacted
 from supervisor.text.small_talk import is_chitchat
 from supervisor.text.token_count import estimate_tokens
-from worker.prompts import Entry, PromptTemplate, entries_of, load_template, quote, take_entries, version_of
 from worker.providers import NoCall, ProviderError, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import tzinfo
     from pathlib import Path
 
     from supervisor.protocol.clock import Clock
@@ -52,6 +56,7 @@ _SERVER_TOKENS: Final = 32
 _MIN_PIECE: Final = 64
 #: An answer so many times shorter than the summary so far has left it out.
 _SHRUNK: Final = 3
+_ROLE: Final = re.compile(r"[a-z][a-z_-]{0,31}")
 
 
 class Pieces:
@@ -151,7 +156,7 @@ class Writing:
             piece, tokens, rest = take_entries(entries, room, language, self.config.tokens.cjk_weight)
             previous = quote(so_far, language) if so_far else ""
             template = self._template(name, language)
-            prompt = template.fill(task.period, quote(piece, language), previous)
+            prompt = template.fill(**_values(task.period, quote(piece, language), previous))
             self._used.add(template)
             try:
                 answer = self._answer(prompt, pieces, last=not rest)
@@ -199,7 +204,8 @@ class Writing:
     def _room(self, name: str, language: Language, so_far: str) -> int:
         """Return the tokens for material: a share of the context, less if template, summary so far and answer need room."""
         llm = self.config.llm
-        frame = self._tokens(self._template(name, language).fill("2026-01-28", quote("", language), quote(so_far, language)))
+        values = _values("2026-01-28", quote("", language), quote(so_far, language))
+        frame = self._tokens(self._template(name, language).fill(**values))
         return min(int(llm.context_tokens * llm.material_share), llm.context_tokens - _SERVER_TOKENS - frame - self._reserve)
 
     @property
@@ -227,3 +233,22 @@ def _joined(so_far: str, answer: str) -> str:
     if says_nothing(answer):
         return so_far
     return f"{so_far}\n\n{answer}" if len(answer) * _SHRUNK < len(so_far) else answer
+
+
+def _values(period: str, material: str, previous: str) -> dict[str, str]:
+    """Return the values of the placeholders: {date} and {month} are both the period, {daily_summaries} is {messages} too."""
+    return {"date": period, "month": period, "messages": material, "daily_summaries": material, "previous": previous}
+
+
+def entries_of(blocks: Sequence[Block], zone: tzinfo, hide: Callable[[str], str], *, dates: bool) -> list[Entry]:
+    """Return the messages that have words as entries, with names, secrets hidden; *dates* adds the day to the time of each."""
+    said = (block for block in blocks if block.words.strip())
+    return [Entry(_head(block, zone, hide(block.speaker), dates=dates), hide(block.words).strip()) for block in said]
+
+
+def _head(block: Block, zone: tzinfo, name: str, *, dates: bool) -> str:
+    said_at = local(block.created_at, zone)
+    role = block.role if _ROLE.fullmatch(block.role) else "other"
+    if role in {"summary", "note"}:  # of a whole day: its time of noon means nothing
+        return f"{said_at:%Y-%m-%d} {role}"
+    return (f"{said_at:%Y-%m-%d %H:%M}" if dates else f"{said_at:%H:%M}") + f" {role} {name}".rstrip()

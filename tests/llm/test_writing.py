@@ -11,9 +11,9 @@ import pytest
 
 from supervisor.protocol.errors import BadConfig
 from supervisor.protocol.llm import CallLog
+from supervisor.protocol.prompts import PLACEHOLDERS, load_template
 from tests.llm.server import TEXT, Act, Server
 from tests.llm.shop import KEY, SENTENCES, ZONE, ServedWorld, long_day
-from worker.prompts import PLACEHOLDERS, load_template
 from worker.providers import NoCall
 
 TALK = ("把 nginx 的配置备份一下，放在 /srv/backup。", "好的，备份好了，端口改成 8443。", "周五前续签证书。")

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from supervisor.protocol.config import render_default
+from supervisor.protocol.prompts import load_template
 from supervisor.workspace import open_workspace
 from tests.world import GOOD_SUMMARY, WITHOUT_MODEL, World, message
-from worker.prompts import load_template
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -244,7 +244,7 @@ def test_prompt_of_an_editor_asks_the_same(world: World, editor: str) -> None:
     world.put(f"prompts/{name}", (resources.files("prompts") / name).read_bytes() + "\n语气要像老朋友。\n".encode())
 
     def asked() -> str:
-        return load_template("daily-summary", "zh", world.files, world.paths).fill("2026-01-10", "材料", "")
+        return load_template("daily-summary", "zh", world.files, world.paths).fill(date="2026-01-10", messages="材料")
 
     before = asked()
     assert "老朋友" in before

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.protocol.dated_file import Block
+from supervisor.text.quoting import Entry, quote, sanitized, take_entries
 from supervisor.text.token_count import estimate_tokens
 from tests.world import at
-from worker.prompts import Entry, entries_of, quote, sanitized, take_entries
+from worker.writing import entries_of
 
 ZONE = ZoneInfo("Asia/Shanghai")
 WORDS = st.text(alphabet=st.sampled_from("部署备份，。！\n\r`~ abc012{}<|>[INST]/\u2028\x00\ud83d🙂"), max_size=300) | st.text(

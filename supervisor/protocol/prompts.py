@@ -1,0 +1,90 @@
+"""
+The templates of prompts: `daily-summary.zh.md`, … in the package `prompts`, or in the workspace's `prompts/`, which wins.
+
+Placeholders are replaced literally and in one pass, so that braces in a conversation break nothing, and no text of the material
+counts as a placeholder. Source: docs/reference/protocol.md, 1 and 6.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Final, get_args
+
+from supervisor.protocol.errors import BadConfig
+from supervisor.text.language import Language
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from supervisor.protocol.files import Files
+    from supervisor.protocol.paths import WorkspacePaths
+
+#: The placeholders that a template must have. {date} and {month} are both the period, {daily_summaries} is {messages} too.
+PLACEHOLDERS: Final = {
+    "daily-summary": ("date", "messages"),
+    "monthly-summary": ("month", "daily_summaries"),
+    "merge-summary": ("previous", "messages"),
+}
+_PLACEHOLDER: Final = re.compile("{(" + "|".join(sorted({one for names in PLACEHOLDERS.values() for one in names})) + ")}")
+_VERSION_DIGITS: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class PromptTemplate:
+    """The template of one file; *name* is the file's, without a folder."""
+
+    name: str
+    text: str
+
+    def fill(self, **values: str) -> str:
+        """Return the prompt with these values in the places of their names; a placeholder without a value stays."""
+        return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), self.text)
+
+
+@cache
+def shipped_template(name: str, language: Language) -> PromptTemplate:
+    """Return the template that recalld ships."""
+    file = f"{name}.{language}.md"
+    return _checked(name, file, resources.files("prompts").joinpath(file).read_bytes())
+
+
+def load_template(name: str, language: Language, files: Files, paths: WorkspacePaths) -> PromptTemplate:
+    """Return the workspace's template, else the shipped one; BadConfig when a placeholder is missing in it."""
+    file = f"{name}.{language}.md"
+    version = files.read_stable(paths.root / "prompts" / file)
+    return _checked(name, file, version.data) if version else shipped_template(name, language)
+
+
+def load_templates(files: Files, paths: WorkspacePaths) -> Mapping[tuple[str, Language], PromptTemplate]:
+    """Return every template by name and language; BadConfig for the first that is wrong."""
+    return {
+        (name, language): load_template(name, language, files, paths)
+        for name in PLACEHOLDERS
+        for language in get_args(Language)
+    }
+
+
+def version_of(used: Iterable[PromptTemplate]) -> str:
+    """Return the version of the templates: the first 12 digits of `cat FILES | sha256sum`, with the files ordered by name."""
+    texts = [text for _, text in sorted({(template.name, template.text) for template in used})]
+    return hashlib.sha256("".join(texts).encode()).hexdigest()[:_VERSION_DIGITS] if texts else ""
+
+
+def _checked(name: str, file: str, data: bytes) -> PromptTemplate:
+    try:
+        text = data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        raise BadConfig(
+            f"prompts/{file}", "it is not UTF-8; save it as UTF-8, or delete it for the wording that recalld ships"
+        ) from None
+    present = {match[1] for match in _PLACEHOLDER.finditer(text)}
+    for needed in PLACEHOLDERS[name]:
+        if needed not in present:
+            raise BadConfig(
+                f"prompts/{file}", f"it lacks {{{needed}}}; add it, or delete the file for the wording that recalld ships"
+            )
+    return PromptTemplate(file, text)
