@@ -28,6 +28,10 @@ PLACEHOLDERS: Final = {
     "daily-summary": ("date", "messages"),
     "monthly-summary": ("month", "daily_summaries"),
     "merge-summary": ("previous", "messages"),
+    "running-summary": ("current_summary", "new_dialogue_content"),
+    "conversation-to-memory": ("messages",),
+    "recursive-summary": ("previous_summary", "past_messages", "char_limit"),
+    "overflow-summary": ("messages",),
 }
 _PLACEHOLDER: Final = re.compile("{(" + "|".join(sorted({one for names in PLACEHOLDERS.values() for one in names})) + ")}")
 _VERSION_DIGITS: Final = 12

@@ -80,7 +80,9 @@ _PROMPT: Final = re.compile(
     r"|(?:系统提示词?|我的(?:系统)?(?:指令|提示词))[^。\n]{0,10}(?:是|如下|：|:)",
     re.IGNORECASE,
 )
-_PLACEHOLDER: Final = re.compile(r"[ \t>*#-]*(?:\{(?:messages|date|month|daily_summaries|previous)\}[ \t:：]*)+")
+_PLACEHOLDER: Final = re.compile(
+    r"[ \t>*#-]*(?:\{(?:\w+_)?(?:messages|date|month|summar(?:y|ies)|previous|content|limit)\}[ \t:：]*)+"
+)
 _SPEAKER: Final = re.compile(
     r"(?:\*\*)?(?:(?P<them>user|human|用户|人类)|(?P<us>assistant|ai|bot|助手|助理|机器人))(?:\*\*)?[ \t]*[:：]", re.IGNORECASE
 )
