@@ -1,9 +1,9 @@
 """
 recalld: the memory of a long-running local assistant, kept in files a person can read.
 
-`from recalld import Memory` is the Python API (api.md), `MemoryStore` the line store of CountBot, `SupervisorError` is what
-they raise. Each is loaded when it is first used. The code is in the packages `supervisor`, `worker` and `prompts` beside
-this one.
+`from recalld import Memory` is the Python API (api.md), `MemoryStore` the line store of CountBot, `MessageAnalyzer` and
+`ConversationSummarizer` its summariser, `MemoryManager` the memory of a running conversation, `SupervisorError` is what they
+raise. Each is loaded when it is first used. The code is in the packages `supervisor`, `worker` and `prompts` beside this one.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ import sys
 
 TYPE_CHECKING = False  # `typing` would cost the command more than all its other imports
 if TYPE_CHECKING:
+    from supervisor import ConversationSummarizer as ConversationSummarizer
     from supervisor import Memory as Memory
+    from supervisor import MemoryManager as MemoryManager
     from supervisor import MemoryStore as MemoryStore
+    from supervisor import MessageAnalyzer as MessageAnalyzer
     from supervisor import SupervisorError as SupervisorError
 
-__all__ = ["Memory", "MemoryStore", "SupervisorError"]
+__all__ = ["ConversationSummarizer", "Memory", "MemoryManager", "MemoryStore", "MessageAnalyzer", "SupervisorError"]
 
 #: The folder that holds this package and `supervisor`, `worker`, `prompts`.
 HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

@@ -44,6 +44,8 @@ EVENTS: Final[Mapping[str, str]] = {
     "provider_changed": "another model, server or key is configured than the one that was paused; it is asked at once",
     "calls_spent": "the calls of the day are used up; summaries go on tomorrow",
     "archive_backlog": "a group, or the model, has failed five times",
+    "conversation_summarised": "the oldest turns of a running conversation went into its summary",
+    "conversation_failed": "the summary of a running conversation could not be written; all its messages stay",
     "moved": "dated files that a summary covers went to originals/",
     "trimmed": "messages were removed from history.json; they are in dated files",
     "history_overflow": "history.json exceeds a hard cap, and no message in it may leave",
@@ -85,8 +87,9 @@ _ERRORS: Final = frozenset(
 )
 _WARNINGS: Final = frozenset(
     (
-        *("backend_failed", "config_refused", "degraded", "file_quarantined", "file_unread", "inbox_invalid", "index_damaged"),
-        *("index_stale", "message_odd", "output_lost", "provider_paused", "recall_failed", "recall_fell", "summary_failed"),
+        *("backend_failed", "config_refused", "conversation_failed", "degraded", "file_quarantined", "file_unread"),
+        *("inbox_invalid", "index_damaged", "index_stale", "message_odd", "output_lost", "provider_paused", "recall_failed"),
+        *("recall_fell", "summary_failed"),
         *("supervisor_mute", "task_put_back", "watch_lost"),
     )
 )

@@ -23,6 +23,7 @@ FLOORS: Final = (
     "supervisor.index",
     "supervisor.recall",
     "supervisor.longterm",
+    "supervisor.conversation",
     "supervisor.context",
     "supervisor.workspace",
     "supervisor.service",
@@ -71,6 +72,7 @@ PURE: Final = tuple(
         "index": "chunking hit",
         "recall": "audience",
         "longterm": "lines",
+        "conversation": "running turns",
         "context": "history_window memory_block messages render request",
     }.items()
     for name in names.split()

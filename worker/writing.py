@@ -22,7 +22,7 @@ from supervisor.protocol.llm import CallLog
 from supervisor.protocol.period import period_of_group
 from supervisor.protocol.prompts import PromptTemplate, load_template, version_of
 from supervisor.text.language import Language, language_of
-from supervisor.text.llm_output import says_nothing
+from supervisor.text.llm_output import continued
 from supervisor.text.quoting import Entry, quote, take_entries
 from supervisor.text.redact import HIDDEN, redacted
 from supervisor.text.small_talk import is_chitchat
@@ -54,8 +54,6 @@ _ESTIMATE_ERROR: Final = 10
 _SERVER_TOKENS: Final = 32
 #: The tokens of the smallest piece: if even that is too long, something other than the piece is.
 _MIN_PIECE: Final = 64
-#: An answer so many times shorter than the summary so far has left it out.
-_SHRUNK: Final = 3
 _ROLE: Final = re.compile(r"[a-z][a-z_-]{0,31}")
 
 
@@ -165,7 +163,7 @@ class Writing:
                     raise
                 longest = tokens // 2  # the server counts tokens better than the estimate
                 continue
-            so_far = _joined(so_far, answer)
+            so_far = continued(so_far, answer)
             entries = rest
         return so_far
 
@@ -226,13 +224,6 @@ class Writing:
         if privacy.redact == "off":
             return str
         return lambda text: redacted(text, HIDDEN[language], privacy.patterns)
-
-
-def _joined(so_far: str, answer: str) -> str:
-    """Return the summary so far after this answer, which is appended when the model wrote only what is new."""
-    if says_nothing(answer):
-        return so_far
-    return f"{so_far}\n\n{answer}" if len(answer) * _SHRUNK < len(so_far) else answer
 
 
 def _values(period: str, material: str, previous: str) -> dict[str, str]:

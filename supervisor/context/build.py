@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from supervisor.context.history_window import MESSAGE_TOKENS, Budgets, Window, WindowLimits, WindowMessage, share, window
+from supervisor.context.history_window import Budgets, Window, WindowLimits, WindowMessage, share, window
 from supervisor.context.memory_block import BlockLimits, PackedBlock, pack
 from supervisor.context.messages import turn_messages
 from supervisor.context.render import miss
@@ -28,7 +28,7 @@ from supervisor.protocol.parts import readable
 from supervisor.protocol.turn import Candidate, Receipt, turn_id
 from supervisor.recall.audience import Audience
 from supervisor.text.language import language_of
-from supervisor.text.token_count import estimate_tokens
+from supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -18,15 +18,13 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from supervisor.text.day_words import day_in_brackets
 from supervisor.text.snippet import snippet_span
-from supervisor.text.token_count import estimate_tokens
+from supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from supervisor.protocol.message import Message
 
-#: Tokens that the chat template adds to each message.
-MESSAGE_TOKENS: Final = 4
 #: Marks the end of a message that was cut.
 CUT: Final = "…[truncated]"
 #: The share of the context that is kept for the answer: one quarter.

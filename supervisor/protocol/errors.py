@@ -230,6 +230,16 @@ class ServiceForbidden(SupervisorError):
 
 
 @dataclass(eq=False, repr=False)
+class NoSummary(SupervisorError):
+    """The model gave no text that can become a summary; *reason* is one word, as in the events (protocol.md, 6.2)."""
+
+    exit_code = 69
+    sentence = "no summary was written: {self.why}; what was there stays, try again later."
+    why: str
+    reason: str = "refused"
+
+
+@dataclass(eq=False, repr=False)
 class NoUnit(SupervisorError):
     """No service is installed: there is no unit at *path*."""
 

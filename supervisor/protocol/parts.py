@@ -41,6 +41,8 @@ _LINKS: Final = frozenset({"url", "image_url", "audio_url", "video_url", "file_u
 #: Types of parts that call a tool, and that bring what it returned.
 _CALLS: Final = frozenset({"tool_use", "server_tool_use", "mcp_tool_use", "tool_call", "tool-call", "function_call"})
 _RESULTS: Final = frozenset({"tool_result", "mcp_tool_result", "tool-result", "function_call_output", "function_result"})
+#: Roles of messages that bring what a tool returned.
+_RESULT_ROLES: Final = frozenset({"tool", "function"})
 _CALL_IDS: Final = ("tool_use_id", "tool_call_id", "toolCallId", "call_id", "id")
 
 
@@ -65,13 +67,21 @@ def file_lines(fields: Mapping[str, Any]) -> tuple[str, ...]:
 
 def tool_lines(fields: Mapping[str, Any]) -> tuple[str, ...]:
     """Return a line for each call of a tool, and one for each call whose result the message brings."""
-    parts = list(_parts(fields))
-    calls = [*_objects(fields.get("tool_calls")), *_objects(fields.get("function_call"))]
-    calls += [part for part in parts if _type_of(part) in _CALLS]
-    results = [fields] if fields.get("tool_call_id") else []
-    results += [part for part in parts if _type_of(part) in _RESULTS]
-    lines = [*map(_call_line, calls), *(f"({' of '.join(filter(None, ('result', _id_of(one))))})" for one in results)]
-    return tuple(dict.fromkeys(lines))
+    results = (f"({' of '.join(filter(None, ('result', _id_of(one))))})" for one in _results(fields))
+    return tuple(dict.fromkeys([*map(_call_line, _calls(fields)), *results]))
+
+
+def call_ids(fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the id of each call of a tool that the message makes; the tool's name where a call has no id."""
+    return tuple(_id_of(call) or _tool_of(call) for call in _calls(fields))
+
+
+def result_ids(fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the id of each call whose result the message brings; the tool's name where it names no call."""
+    found = tuple(map(_id_of, _results(fields)))
+    if not found and fields.get("role") in _RESULT_ROLES:
+        return (speaker_of(fields),)
+    return found
 
 
 def only_results(fields: Mapping[str, Any]) -> bool:
@@ -126,13 +136,31 @@ def _without_results(value: Any) -> Any:
     return value
 
 
+def _calls(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    calls = [*_objects(fields.get("tool_calls")), *_objects(fields.get("function_call"))]
+    return [*calls, *(part for part in _parts(fields) if _type_of(part) in _CALLS)]
+
+
+def _results(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    whole = [fields] if fields.get("tool_call_id") else []
+    return [*whole, *(part for part in _parts(fields) if _type_of(part) in _RESULTS)]
+
+
 def _call_line(call: Mapping[str, Any]) -> str:
-    function = call["function"] if isinstance(call.get("function"), dict) else call
-    tool = next((function[key] for key in ("name", "toolName") if isinstance(function.get(key), str)), "")
+    function = _function_of(call)
     given = next((function[key] for key in ("arguments", "input", "args") if function.get(key)), "")
     arguments = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
     who = " ".join(filter(None, ("call", _id_of(call))))
-    return f"({who}: {' '.join(filter(None, (_plain(tool, _LINK_CHARS), _plain(arguments, _LINK_CHARS))))})"
+    return f"({who}: {' '.join(filter(None, (_tool_of(call), _plain(arguments, _LINK_CHARS))))})"
+
+
+def _tool_of(call: Mapping[str, Any]) -> str:
+    function = _function_of(call)
+    return _plain(next((function[key] for key in ("name", "toolName") if isinstance(function.get(key), str)), ""), _LINK_CHARS)
+
+
+def _function_of(call: Mapping[str, Any]) -> Mapping[str, Any]:
+    return call["function"] if isinstance(call.get("function"), dict) else call
 
 
 def _id_of(part: Mapping[str, Any]) -> str:

@@ -3,8 +3,8 @@ A model's output without what is not part of the answer: thinking, fences, annou
 
 `without_thinking` removes thinking and a Markdown fence; the worker applies it to every answer. `cleaned` removes all wrappings
 that models put around a summary. Only text around the summary is removed; summaries/quality.py judges what remains.
-`says_nothing` knows a model's many ways to say "nothing to record". `own_words` and `outside_code` separate the prose of a text
-from its code.
+`says_nothing` knows a model's many ways to say "nothing to record", `continued` joins an answer to the summary so far.
+`own_words` and `outside_code` separate the prose of a text from its code.
 """
 
 from __future__ import annotations
@@ -57,6 +57,8 @@ _CLOSING: Final = re.compile(
     re.IGNORECASE,
 )
 
+#: An answer so many times shorter than the summary so far has left it out.
+_SHRUNK: Final = 3
 _NOTHING_CHARS: Final = 400  # characters of a text that says so, with headings and a reason
 _NOTHING_LINES: Final = 6  # three headings with a line below each
 _WORD: Final = re.compile(r"\w")
@@ -136,6 +138,13 @@ def says_nothing(text: str) -> bool:
         and any(nothing)
         and all(n or HEADING.match(t) for n, t in zip(nothing, lines, strict=True))
     )
+
+
+def continued(so_far: str, answer: str) -> str:
+    """Return the summary so far after this answer, which is appended when the model wrote only what is new."""
+    if says_nothing(answer):
+        return so_far
+    return f"{so_far}\n\n{answer}" if len(answer) * _SHRUNK < len(so_far) else answer
 
 
 def outside_code(text: str) -> tuple[list[str], bool]:

@@ -41,11 +41,12 @@ class Entry:
     head: str
     text: str
     part: int = 0
+    colon: str = ": "
 
     def shown(self, language: Language) -> str:
         """Return the entry as the model reads it."""
         part = f" ({_PART[language].format(self.part)})" if self.part else ""
-        return f"{self.head}{part}: {_INDENT.join(self.text.splitlines())}"
+        return f"{self.head}{part}{self.colon}{_INDENT.join(self.text.splitlines())}"
 
 
 def sanitized(text: str) -> str:

@@ -13,6 +13,8 @@ from typing import Final
 
 from supervisor.text.tokenizer import HAN, KANA
 
+#: Tokens that the chat template adds to each message.
+MESSAGE_TOKENS: Final = 4
 #: Letters of a Latin word per token; common words have more, names and slang hardly this many.
 _WORD_LETTERS: Final = 5
 _KEY_LETTERS: Final = 1.5  # the same for letters next to digits: hex, keys, ids

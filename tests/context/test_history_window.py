@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from supervisor.context.history_window import CUT, MESSAGE_TOKENS, Window, WindowLimits, WindowMessage, window
-from supervisor.text.token_count import estimate_tokens
+from supervisor.context.history_window import CUT, Window, WindowLimits, WindowMessage, window
+from supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
 from tests.archive.states import NOON, parsed_message
 
 if TYPE_CHECKING:

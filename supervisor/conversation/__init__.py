@@ -1,0 +1,1 @@
+"""A running conversation: summed up before it outgrows the model's window."""

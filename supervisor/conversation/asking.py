@@ -1,0 +1,224 @@
+"""
+One answer of a model that the user brings, read from its stream and judged before it becomes a summary.
+
+The model is any object with `chat_stream(messages=…, temperature=…)`, which returns an iterator, plain or asynchronous, of
+texts or of chunks as openai and CountBot have them. What it returns is untrusted: it is read to a limit and for a limited time,
+and judged by the gate of all summaries (`summaries/quality.py`), and by whether it copies the example of its prompt.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import re
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from supervisor.protocol.errors import NoSummary
+from supervisor.summaries.llm_state import prompt_marks
+from supervisor.summaries.phrases import is_greeting
+from supervisor.summaries.quality import reject_reason
+from supervisor.text.language import language_of
+from supervisor.text.llm_output import cleaned, continued, says_nothing
+from supervisor.text.quoting import Entry, quote
+from supervisor.text.small_talk import is_small_talk
+from supervisor.text.tokenizer import tokens
+from supervisor.text.word_frequency import telling_words
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+    from datetime import timedelta
+
+    from supervisor.protocol.prompts import PromptTemplate
+    from supervisor.text.language import Language
+
+#: Of 000; low, so that a summary keeps to what was said.
+TEMPERATURE: Final = 0.3
+#: Characters after which an answer is not read on: no summary is so long.
+_MOST_CHARS: Final = 64_000
+#: The last line of the prompt, which models like to repeat.
+_LABEL: Final = re.compile(r"(?:\*\*)?(?:新的?摘要|new summary)(?:\*\*)?[ \t]*[:：](?:\*\*)?\s*", re.IGNORECASE)
+#: Characters of the example that no summary has in a row by chance, and the words that such a run may cut at its ends.
+_COPIED_CHARS: Final = 10
+_AT_EDGES: Final = 2
+#: How long the summary may be is said before the template, which stays as it is.
+_LENGTH: Final = {"zh": "（新的摘要不超过 {} 个字。）", "en": "(The new summary has at most {} characters.)"}
+#: An answer so many times too long is not made shorter, but refused.
+_TOO_LONG: Final = 3
+
+
+class ChatStream(Protocol):
+    """A model: an object whose `chat_stream` yields the answer in pieces."""
+
+    def chat_stream(self, *, messages: list[dict[str, Any]], temperature: float) -> Any:
+        """Return an iterator, or something to await that gives one."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryWriter:
+    """Has a model write summaries of at most *max_chars* characters (*fits*), in the wording of *template*."""
+
+    model: ChatStream
+    template: Callable[[str, Language], PromptTemplate]
+    max_chars: int
+    fits: Callable[[str], bool]
+    timeout: timedelta
+    temperature: float = TEMPERATURE
+
+    async def write(self, name: str, values: Mapping[str, str], said: Sequence[Entry], previous: str) -> str:
+        """
+        Return the model's answer to the prompt *name* with these values, made of *said* and the *previous* summary.
+
+        *previous* if it says that there is nothing to record. One that is too long is made shorter by a second call. NoSummary
+        if the model fails, or its text can't be kept.
+        """
+        language = language_of("\n".join(entry.text for entry in said))
+        template = self.template(name, language)
+        length = "" if "{char_limit}" in template.text else f"{_LENGTH[language].format(self.max_chars)}\n\n"
+        prompt = length + template.fill(**values)
+        text = continued(previous, self._judged(await self._answer(prompt), template, said, previous))
+        if not self.fits(text):
+            template = self.template("recursive-summary", language)
+            past = {"previous_summary": "", "past_messages": quote(text, language), "char_limit": str(self.max_chars)}
+            text = self._judged(await self._answer(template.fill(**past)), template, [Entry("", text)], "")
+        if not self.fits(text):
+            raise NoSummary(f"the model's text is longer than {self.max_chars} characters")
+        return text
+
+    async def _answer(self, prompt: str) -> str:
+        seconds = self.timeout.total_seconds()
+        try:
+            return await asyncio.wait_for(_read(self.model, prompt, self.temperature), seconds)
+        except TimeoutError:
+            raise NoSummary(f"the model did not answer within {seconds:g} s", "timeout") from None
+        except NoSummary:
+            raise
+        except Exception as error:
+            # the model is the user's, and may raise anything; its text may quote the prompt
+            raise NoSummary(f"the model raised {type(error).__name__}", "provider") from error
+
+    def _judged(self, answer: str, template: PromptTemplate, said: Sequence[Entry], previous: str) -> str:
+        """Return the text without its wrappings; NoSummary if it can't be kept, or wrongly says that there is nothing to."""
+        text = cleaned(answer)
+        text = _LABEL.sub("", text, count=1) if _LABEL.match(text) else text
+        told = "\n".join(entry.text for entry in said)
+        if says_nothing(text):
+            if all(is_small_talk(entry.text) or is_greeting(entry.text) for entry in said):
+                return text
+            raise NoSummary("the model says that there is nothing to record, and there is", "empty")
+        material = f"{previous}\n{told}"
+        languages = {language_of(part) for part in (previous, told) if part.strip()}
+        reason = reject_reason(
+            text,
+            self.max_chars * _TOO_LONG,
+            material_language=languages.pop() if len(languages) == 1 else None,
+            material=material,
+            prompt_marks=prompt_marks(),
+        )
+        if reason == "vague" and telling_words(text) & telling_words(material):
+            reason = None  # a summary of a bounded length says less than an extract of a long conversation
+        if reason or _copies_example(text, template.text, material):
+            raise NoSummary("the model's text can't become a summary", reason or "refused")
+        return text
+
+
+def _copies_example(text: str, template: str, material: str) -> bool:
+    """Tell whether the text has a run of words from the prompt's example, about what the material does not speak of."""
+    known = set(tokens(material))
+    for line in template.splitlines():
+        if "{" in line:
+            continue
+        run = SequenceMatcher(None, line, text, autojunk=False).find_longest_match()
+        copied = line[run.a : run.a + run.size]
+        if run.size >= _COPIED_CHARS and len(set(tokens(copied)) - known) > _AT_EDGES:
+            return True
+    return False
+
+
+async def _read(model: ChatStream, prompt: str, temperature: float) -> str:
+    """Return the joined pieces of the answer, as many as are read."""
+    messages = [{"role": "user", "content": prompt}]
+    ask = model.chat_stream
+    if inspect.iscoroutinefunction(ask) or inspect.isasyncgenfunction(ask):
+        stream = ask(messages=messages, temperature=temperature)
+    else:
+        stream = await _in_thread(lambda: ask(messages=messages, temperature=temperature))
+    if inspect.isawaitable(stream):
+        stream = await stream
+    if hasattr(stream, "__aiter__"):
+        return await _joined(stream)
+    return _limited(await _in_thread(lambda: "".join(_until_limit(map(_text_of, stream)))))
+
+
+async def _joined(stream: AsyncIterator[object]) -> str:
+    pieces: list[str] = []
+    size = 0
+    async for chunk in stream:
+        pieces.append(_text_of(chunk))
+        size += len(pieces[-1])
+        if size > _MOST_CHARS:
+            break
+    return _limited("".join(pieces))
+
+
+def _until_limit(pieces: Iterator[str]) -> Iterator[str]:
+    size = 0
+    for piece in pieces:
+        yield piece
+        size += len(piece)
+        if size > _MOST_CHARS:
+            return
+
+
+def _limited(text: str) -> str:
+    if len(text) > _MOST_CHARS:
+        raise NoSummary(f"the model's text has more than {_MOST_CHARS} characters")
+    return text
+
+
+def _text_of(chunk: object) -> str:
+    """Return the words of a piece: a text, a chunk as openai has it (`choices[0].delta`), or one of CountBot (`content`)."""
+    if isinstance(chunk, str):
+        return chunk
+    if fault := _field(chunk, "error"):
+        raise RuntimeError(str(fault))
+    choices = _field(chunk, "choices")
+    if choices is not None:
+        first = choices[0] if choices else {}
+        chunk = _field(first, "delta") or _field(first, "message") or {}
+    words = _field(chunk, "content")
+    return words if isinstance(words, str) else ""
+
+
+def _field(found: object, name: str) -> Any:
+    return found.get(name) if isinstance(found, dict) else getattr(found, name, None)
+
+
+async def _in_thread(call: Callable[[], Any]) -> Any:
+    """Return what *call* returns, without waiting for it in the event loop; one that never ends is left behind."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[tuple[Any, Exception | None]] = loop.create_future()
+
+    def run() -> None:
+        try:
+            result, fault = call(), None
+        except Exception as error:  # noqa: BLE001 - raised again where it is awaited
+            result, fault = None, error
+        with suppress(RuntimeError):  # nobody waits for it any more: the loop is closed
+            loop.call_soon_threadsafe(_give, done, (result, fault))
+
+    # subtle: a daemon, not the loop's own executor, which is waited for when the loop ends
+    threading.Thread(target=run, daemon=True).start()
+    result, fault = await done
+    if fault:
+        raise fault
+    return result
+
+
+def _give(done: asyncio.Future[Any], result: object) -> None:
+    if not done.cancelled():
+        done.set_result(result)

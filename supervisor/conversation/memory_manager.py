@@ -1,0 +1,370 @@
+"""
+`MemoryManager`: the memory of one conversation, which never outgrows the model's window; `TaskMemory`: that of one task.
+
+The manager holds the conversation, lets the rule (`running.py`) decide, and has the user's model write the summary. Adding and
+reading take no longer than a list; only the summary waits for the model, and one is written at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import warnings
+from collections import Counter
+from concurrent.futures import Future
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, Self, get_args
+
+from supervisor.conversation.asking import SummaryWriter
+from supervisor.conversation.running import (
+    Conversation,
+    Failure,
+    Limits,
+    commit_points,
+    is_full,
+    recomposed,
+    refuse_too_long,
+    to_sum_up,
+)
+from supervisor.conversation.turns import Said, dialogue, read_said
+from supervisor.protocol.clock import utc_now
+from supervisor.protocol.config import Config
+from supervisor.protocol.errors import NoSummary
+from supervisor.protocol.prompts import shipped_template
+from supervisor.summaries.retry import delay_after, jittered
+from supervisor.text.language import Language, language_of
+from supervisor.text.quoting import quote, take_entries
+from supervisor.text.redact import HIDDEN, redacted
+from supervisor.text.token_count import estimate_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+
+    from supervisor.conversation.asking import ChatStream
+    from supervisor.events import Events
+    from supervisor.protocol.clock import Clock
+    from supervisor.protocol.prompts import PromptTemplate
+
+#: The template that continues the summary, and the one that makes a long one shorter.
+_TEMPLATES: Final = ("running-summary", "recursive-summary")
+#: Of ten tokens of the context, so many are planned with: an estimate may be too low.
+_PLANNED: Final = 9
+#: The tokens of the smallest piece of a conversation that is worth a call.
+_MIN_PIECE: Final = 64
+#: Characters of a token: what the model is told of the length that its summary may have.
+_TOKEN_CHARS: Final = {"zh": 1, "en": 4}
+_JOINT: Final = "\n\n"
+
+
+class MemoryManager:
+    """
+    The memory of one conversation: `conversation_summary` and `message_buffer`, what is not in the summary yet.
+
+    *llm* is any object with `chat_stream(messages=…, temperature=…)`, which gives an iterator of texts or chunks, plain or
+    asynchronous. None: nothing is summed up, and the oldest turns are not sent once they no longer fit. *settings* may have
+    `llm_context_length`, the tokens of the model's context; else that is `llm.context_tokens` of *config*. ValueError where a
+    limit is none, or the system prompt is larger than the window.
+    """
+
+    def __init__(
+        self,
+        llm: ChatStream | None = None,
+        system_prompt: str = "",
+        *,
+        settings: object = None,
+        config: Config | None = None,
+        template: Callable[[str, Language], PromptTemplate] = shipped_template,
+        events: Events | None = None,
+        clock: Clock = utc_now,
+    ) -> None:
+        self.conversation_summary = ""
+        self.message_buffer: list[dict[str, Any]] = []
+        self._config = config = config or Config()
+        rule = config.conversation
+        self._limits = Limits(
+            context_tokens=getattr(settings, "llm_context_length", config.llm.context_tokens),
+            share=rule.limit,
+            max_messages=rule.max_messages,
+            keep_turns=rule.keep_turns,
+            summary_in=rule.summary_in,
+            cjk_weight=config.tokens.cjk_weight,
+        )
+        self._llm = llm
+        self._templates = {(n, language): template(n, language) for n in _TEMPLATES for language in get_args(Language)}
+        self._events, self._clock = events, clock
+        self._failure = Failure()
+        self._read: dict[int, Said] = {}
+        self._lock = threading.RLock()
+        self._running: Future[None] | None = None
+        self._has_warned = False
+        if system_prompt:
+            self.add({"role": "system", "content": system_prompt})
+
+    # ── the conversation ─────────────────────────────────────────────────────
+
+    def add(self, message: Mapping[str, Any]) -> None:
+        """
+        Add a chat-completions message: the system prompt, a question, an answer, a call of a tool or its result.
+
+        ValueError, and nothing is added, if it is no message, or a question that is larger than the window.
+        """
+        raw = dict(message)
+        said = read_said(raw, self._limits.cjk_weight)
+        with self._lock:
+            talk = self._conversation()
+            if said.role != "system":
+                talk = replace(talk, said=(*talk.said, said))
+            elif said.text in talk.system.split(_JOINT):
+                return  # a framework may begin each turn with it
+            else:
+                talk = replace(talk, system=_JOINT.join(filter(None, (talk.system, said.text))))
+            refuse_too_long(talk, self._limits)
+            self.message_buffer.append(raw)
+
+    def needs_summary(self) -> bool:
+        """Tell whether the conversation takes more than its share of the context, or has more messages than the limit."""
+        with self._lock:
+            return is_full(self._conversation(), self._limits)
+
+    def recompose(self) -> list[dict[str, Any]]:
+        """Return the messages for the model: system prompt and summary, the turns that stay, the open turn. Calls no model."""
+        with self._lock:
+            talk = self._conversation()
+        return recomposed(talk, self._limits)
+
+    def context(self) -> list[dict[str, Any]]:
+        """Return the messages for the model, after what is due has been summed up."""
+        self._sum_up_now(by_hand=False)
+        return self.recompose()
+
+    async def acontext(self) -> list[dict[str, Any]]:
+        """Return the same as `context`, without waiting in the event loop."""
+        await self._sum_up(by_hand=False)
+        return self.recompose()
+
+    def summarize(self) -> bool:
+        """Sum up all but the turns that stay, due or not; return whether anything was. NoSummary if the model wrote none."""
+        return self._sum_up_now(by_hand=True)
+
+    async def asummarize(self) -> bool:
+        """Do the same as `summarize`, without waiting in the event loop."""
+        return await self._sum_up(by_hand=True)
+
+    def task(self) -> TaskMemory:
+        """Return the memory of one task, which never enters the conversation."""
+        return TaskMemory()
+
+    # ── the summary ──────────────────────────────────────────────────────────
+
+    def _sum_up_now(self, *, by_hand: bool) -> bool:
+        """Sum up from outside an event loop, or in a thread of its own where one runs in this thread."""
+        if not self._due(by_hand=by_hand):
+            return False
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(self._sum_up(by_hand=by_hand))
+        return _in_loop_of_its_own(self._sum_up(by_hand=by_hand))
+
+    def _due(self, *, by_hand: bool) -> int:
+        """Return how many of the oldest messages are summed up now."""
+        with self._lock:
+            count = to_sum_up(self._conversation(), self._limits, self._clock(), by_hand=by_hand)
+        if count and self._llm is None:
+            if not self._has_warned:
+                self._has_warned = True
+                text = "no model sums up the conversation, which is larger than its window: the oldest turns are not sent"
+                warnings.warn(text, stacklevel=3)
+            return 0
+        return count
+
+    async def _sum_up(self, *, by_hand: bool) -> bool:
+        """Sum up what is due; a failure is noted, and raised where a person asked."""
+        async with self._alone():
+            with self._lock:
+                talk, sent, count = self._conversation(), self._messages(), self._due(by_hand=by_hand)
+            if not count or self._llm is None:
+                return False
+            try:
+                await self._write(self._llm, talk, sent, count)
+            except NoSummary as failure:
+                self._note(failure)
+                if by_hand:
+                    raise
+                return False
+        self._emit("conversation_summarised", messages=count, tokens=estimate_tokens(self.conversation_summary))
+        return True
+
+    async def _write(self, llm: ChatStream, talk: Conversation, sent: Sequence[dict[str, Any]], count: int) -> None:
+        """Have the model told the *count* oldest messages, in pieces; what a finished piece has leaves the buffer."""
+        said = talk.said[:count]
+        language = language_of("\n".join(one.text for one in said))
+        places = dialogue(said, language)
+        entries = [replace(entry, text=self._hidden(entry.text, language)) for _, entry in places]
+        points, summary, told = commit_points(said), talk.summary, 0
+        writer = self._writer(llm, language)
+        while entries:
+            piece, _, rest = take_entries(entries, self._room(summary, language), language, self._limits.cjk_weight)
+            done = entries[: len(entries) - len(rest)] or entries[:1]
+            values = {
+                "current_summary": quote(self._hidden(summary, language), language) if summary else "",
+                "new_dialogue_content": quote(piece, language),
+            }
+            summary = await writer.write("running-summary", values, done, summary)
+            entries = rest
+            at = places[-len(rest)][0] if rest else count
+            if at in points and not (rest and rest[0].part):
+                self._keep(summary, sent[told:at])
+                told = at
+        if told < count:
+            self._keep(summary, sent[told:count])
+
+    def _keep(self, summary: str, told: Sequence[dict[str, Any]]) -> None:
+        """Take the messages that the new summary has out of the buffer."""
+        with self._lock:
+            left = Counter(map(id, told))
+            kept = []
+            for raw in self.message_buffer:
+                if left[id(raw)]:
+                    left[id(raw)] -= 1
+                    self._read.pop(id(raw), None)
+                else:
+                    kept.append(raw)
+            self.message_buffer[:] = kept
+            self.conversation_summary = summary
+            self._failure = Failure()
+
+    def _note(self, failure: NoSummary) -> None:
+        archive, now = self._config.archive, self._clock()
+        with self._lock:
+            attempts = self._failure.attempts + 1
+            wait = delay_after(attempts, archive.backoff, archive.backlog_interval)
+            self._failure = self._failure.again(now, jittered(wait, archive.jitter, f"conversation-{attempts}"))
+        self._emit("conversation_failed", reason=failure.reason, attempts=attempts)
+
+    def _writer(self, llm: ChatStream, language: Language) -> SummaryWriter:
+        most = self._limits.summary_tokens
+        return SummaryWriter(
+            model=llm,
+            template=lambda name, language: self._templates[name, language],
+            max_chars=max(1, int(most * _TOKEN_CHARS[language] / (self._limits.cjk_weight if language == "zh" else 1))),
+            fits=lambda text: estimate_tokens(text, self._limits.cjk_weight) <= most,
+            timeout=self._config.llm.timeout,
+            temperature=self._config.llm.temperature,
+        )
+
+    def _room(self, summary: str, language: Language) -> int:
+        """Return the tokens of a piece, beside template, summary and answer; NoSummary if they are too few."""
+        limits = self._limits
+        values = {"current_summary": quote(summary, language), "new_dialogue_content": quote("", language)}
+        frame = estimate_tokens(self._templates["running-summary", language].fill(**values), limits.cjk_weight)
+        room = limits.context_tokens * _PLANNED // 10 - frame - limits.summary_tokens
+        if room < _MIN_PIECE:
+            raise NoSummary("prompt and summary so far fill the model's context", "input")
+        return room
+
+    def _hidden(self, text: str, language: Language) -> str:
+        privacy = self._config.privacy
+        return text if privacy.redact == "off" else redacted(text, HIDDEN[language], privacy.patterns)
+
+    # ── what is held ─────────────────────────────────────────────────────────
+
+    def _messages(self) -> list[dict[str, Any]]:
+        return [raw for raw in self.message_buffer if raw.get("role") != "system"]
+
+    def _conversation(self) -> Conversation:
+        """Return the conversation as it is now."""
+        prompts = dict.fromkeys(self._said(raw).text for raw in self.message_buffer if raw.get("role") == "system")
+        said = tuple(map(self._said, self._messages()))
+        return Conversation(_JOINT.join(prompts), self.conversation_summary, said, self._failure)
+
+    def _said(self, raw: dict[str, Any]) -> Said:
+        """Return the message as the rules read it, which is done once."""
+        known = self._read.get(id(raw))
+        if known is None or known.raw is not raw:
+            known = self._read[id(raw)] = replace(read_said(raw, self._limits.cjk_weight), raw=raw)
+        return known
+
+    @asynccontextmanager
+    async def _alone(self) -> AsyncIterator[None]:
+        """Let one summary be written at a time, whichever thread or coroutine asks for it."""
+        mine: Future[None] = Future()
+        mine.set_running_or_notify_cancel()  # so that one who waits and is cancelled does not cancel it
+        while True:
+            with self._lock:
+                running = self._running
+                if running is None:
+                    self._running = mine
+                    break
+            await asyncio.wait([asyncio.wrap_future(running)])
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running = None
+            mine.set_result(None)
+
+    def _emit(self, event: str, **fields: object) -> None:
+        if self._events is not None:
+            self._events.emit(event, **fields)
+
+
+class TaskMemory:
+    """
+    The memory of one task: thoughts, actions and observations, which are freed when it ends and never enter a conversation.
+
+    >>> with TaskMemory() as task:
+    ...     task.thought("先查天气")
+    ...     task.action("weather 泉州")
+    ...     task.observation("小雨，24 度")
+    ...     print(task)
+    Thought: 先查天气
+    Action: weather 泉州
+    Observation: 小雨，24 度
+    >>> task.steps
+    ()
+    """
+
+    def __init__(self) -> None:
+        self._steps: list[tuple[str, str]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._steps.clear()
+
+    def __str__(self) -> str:
+        return "\n".join(f"{kind}: {text}" for kind, text in self._steps)
+
+    @property
+    def steps(self) -> tuple[tuple[str, str], ...]:
+        """What was thought, done and seen, in its order: (Thought | Action | Observation, text)."""
+        return tuple(self._steps)
+
+    def thought(self, text: str) -> None:
+        """Add what the agent thinks."""
+        self._steps.append(("Thought", text))
+
+    def action(self, text: str) -> None:
+        """Add what the agent does."""
+        self._steps.append(("Action", text))
+
+    def observation(self, text: str) -> None:
+        """Add what came of it."""
+        self._steps.append(("Observation", text))
+
+
+def _in_loop_of_its_own(work: Coroutine[Any, Any, bool]) -> bool:
+    """Return what the coroutine returns, run in a thread of its own: an event loop runs in this one."""
+    done: Future[bool] = Future()
+
+    def run() -> None:
+        try:
+            done.set_result(asyncio.run(work))
+        except BaseException as error:  # noqa: BLE001 - raised again below
+            done.set_exception(error)
+
+    threading.Thread(target=run).start()
+    return done.result()

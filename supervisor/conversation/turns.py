@@ -1,0 +1,161 @@
+"""
+The messages of a conversation as the rules need them: who said what, how many tokens it is, where it may be divided.
+
+A conversation is divided between turns. A turn begins with a question of the user's after an answer; the last one is open until
+its last message is an answer. A call of a tool and its results are never divided. Pure.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC
+from typing import TYPE_CHECKING, Any, Final
+
+from supervisor.protocol.message import InvalidEntry, read_message
+from supervisor.protocol.parts import call_ids, file_lines, only_results, result_ids, speaker_of, tool_lines
+from supervisor.text.quoting import Entry
+from supervisor.text.small_talk import is_chitchat
+from supervisor.text.thinking import after_thoughts
+from supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from supervisor.text.language import Language
+
+#: Tokens of a picture or another file, roughly what hosted models count for one.
+_FILE_TOKENS: Final = 1_000
+#: Who speaks, as 004 writes it.
+_SPEAKERS: Final = {
+    "zh": {"user": "用户", "assistant": "助手", "tool": "工具", "function": "工具"},
+    "en": {"user": "User", "assistant": "Assistant", "tool": "Tool", "function": "Tool"},
+}
+#: Characters at the end of a message that show that it asks.
+_LAST_WORDS: Final = 80
+_COLON: Final = {"zh": "：", "en": ": "}
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message: *raw* as it was given, *text* as a person reads it, its tokens, the ids of its calls and of its results."""
+
+    raw: Mapping[str, Any]
+    role: str
+    text: str
+    tokens: int
+    calls: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
+
+    @property
+    def is_question(self) -> bool:
+        """Whether the user says something; a message that only brings results of tools is none."""
+        return self.role == "user" and not only_results(self.raw)
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether it ends a turn: words of the assistant without a call."""
+        return self.role == "assistant" and not self.calls and not self.results
+
+
+def read_said(raw: object, cjk_weight: float = 1.0) -> Said:
+    """Return a chat-completions message, read as the archive reads it; ValueError, with one sentence, if it is none."""
+    if isinstance(raw, dict) and "content" not in raw and raw.get("tool_calls"):
+        raw = {**raw, "content": None}
+    message = read_message(raw, UTC)
+    if isinstance(message, InvalidEntry):
+        raise ValueError(f"this is no message: {message.why}; give an object with role and content")  # noqa: TRY004 - one kind
+    files = file_lines(message.raw)
+    calls = message.raw.get("tool_calls") or message.raw.get("function_call")
+    sent = f"{message.text}{json.dumps(calls, ensure_ascii=False, default=str)}" if calls else message.text
+    return Said(
+        message.raw,
+        message.role,
+        "\n".join(filter(None, (message.text, *files, *tool_lines(message.raw)))),
+        estimate_tokens(sent, cjk_weight) + len(files) * _FILE_TOKENS + MESSAGE_TOKENS,
+        call_ids(message.raw),
+        result_ids(message.raw),
+    )
+
+
+def turn_starts(said: Sequence[Said]) -> list[int]:
+    """
+    Return where each turn begins; what is before the first question belongs to the first turn.
+
+    A question that is asked before the one before it was answered belongs to the same turn, and so does one that stands between
+    a call and its result.
+    """
+    whole = whole_pairs(said)
+    starts = [0] if said else []
+    answered = asked = False
+    for n, one in enumerate(said):
+        if one.is_question and asked and answered and whole.may_divide[n]:
+            starts.append(n)
+            answered = False
+        asked = asked or one.is_question
+        answered = answered or one.is_answer
+    return starts
+
+
+def is_open(turn: Sequence[Said]) -> bool:
+    """Tell whether the last turn still waits for its answer."""
+    return bool(turn) and not turn[-1].is_answer
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Before which messages a conversation may be divided, and which messages are not half of a pair."""
+
+    may_divide: tuple[bool, ...]
+    is_whole: tuple[bool, ...]
+
+
+def whole_pairs(said: Sequence[Said]) -> Pairs:
+    """Return what calls and their results allow; a call without its result, and a result without its call, is a half."""
+    waiting: dict[str, list[int]] = {}
+    missing = [len(one.calls) for one in said]
+    inside = [False] * (len(said) + 1)
+    callers: list[list[int]] = [[] for _ in said]
+    for n, one in enumerate(said):
+        for result in one.results:
+            if not waiting.get(result):
+                missing[n] += 1  # nobody asked for it
+                continue
+            caller = waiting[result].pop()
+            missing[caller] -= 1
+            callers[n].append(caller)
+            inside[caller + 1 : n + 1] = [True] * (n - caller)
+        for call in one.calls:
+            waiting.setdefault(call, []).append(n)
+    # subtle: a result whose caller lacks another result is a half as well
+    whole = [not missing[n] and not any(missing[caller] for caller in callers[n]) for n in range(len(said))]
+    return Pairs(tuple(not inside[n] for n in range(len(said))), tuple(whole))
+
+
+def dialogue(said: Sequence[Said], language: Language) -> list[tuple[int, Entry]]:
+    """
+    Return the messages as lines of a dialogue, 用户：…, each with its place; without courtesies and what a model thought.
+
+    A courtesy stays where it answers a question: "好的" may be the decision.
+    """
+    entries = []
+    before: Said | None = None
+    for n, one in enumerate(said):
+        text = _spoken(one)
+        if text and (not is_chitchat(text) or (before and answers_question(one, before))):
+            head = _SPEAKERS[language].get(one.role, one.role)
+            name = speaker_of(one.raw)
+            entries.append((n, Entry(f"{head} {name}" if name else head, text, colon=_COLON[language])))
+        before = one if text else before
+    return entries
+
+
+def answers_question(said: Said, before: Said) -> bool:
+    """Tell whether a message is a courtesy that follows a question."""
+    last_words = _spoken(before)[-_LAST_WORDS:]
+    return is_chitchat(_spoken(said)) and ("?" in last_words or "？" in last_words)
+
+
+def _spoken(said: Said) -> str:
+    """Return the text without what a model only thought."""
+    return after_thoughts(said.text).strip()
