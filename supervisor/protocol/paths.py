@@ -77,6 +77,7 @@ class WorkspacePaths:
     state = _Below(".recalld")  # machine state, mode 0700
     seen = _Below(".recalld", "seen.jsonl")  # the journal of seen messages
     vectors = _Below(".recalld", "vectors")  # what a model makes of the words of memory, for `recall.backend = "hybrid"`
+    backup = _Below(".recalld", "backup.json")  # what the last `backup nightly` came to
     fsck = _Below(".recalld", "fsck.json")  # what the last `fsck --report` or `--repair` found, and what was told
     canaries = _Below(".recalld", "canaries.jsonl")  # questions about archived messages, asked again from time to time
     pieces = _Below(".recalld", "pieces")  # finished pieces of unfinished summaries

@@ -45,7 +45,7 @@ _TRIES: Final = 5
 _WAIT_S: Final = 5.0
 _WAIT_LOCKED_S: Final = 0.02
 #: What is in `.recalld` for running programs alone, or is made again.
-_NOT_KEPT: Final = frozenset({"index", "vectors", "socket", "socket.path", "archive.now"})
+NOT_KEPT: Final = frozenset({"index", "vectors", "socket", "socket.path", "archive.now", "backup.json"})
 #: The folder in which a backup is unpacked, and what is in it.
 _UNPACKING: Final = re.compile(r"\.recalld-[0-9a-z_]{8}")
 _WORKSPACE: Final = "workspace"
@@ -73,11 +73,7 @@ def create(ws: Workspace, file: Path, now: datetime, made_by: str) -> Backup:
     that were killed left in its folder over an hour before *now* is deleted.
     """
     place = Path(os.path.realpath(file.parent))
-    root = Path(os.path.realpath(ws.paths.root))
-    if not place.is_dir():
-        raise BadRequest("FILE", f"{place} is not there; make the folder first")
-    if place == root or root in place.parents:
-        raise BadRequest("FILE", f"{file} would be in the workspace; put it elsewhere, best on another disk")
+    check_folder(ws.paths.root, place, "FILE")
     taken = BadRequest("FILE", f"{file} exists, and no backup replaces a file; choose another name")
     if os.path.lexists(file):
         raise taken
@@ -91,6 +87,15 @@ def create(ws: Workspace, file: Path, now: datetime, made_by: str) -> Backup:
         raise taken from None
     except OSError as error:
         raise from_os_error(error, error.filename or file) from error
+
+
+def check_folder(workspace: Path, folder: Path, field: str) -> None:
+    """Raise BadRequest about *field* where the folder is not there, or is in the workspace."""
+    place, root = Path(os.path.realpath(folder)), Path(os.path.realpath(workspace))
+    if not place.is_dir():
+        raise BadRequest(field, f"{place} is not there; make the folder first")
+    if place == root or root in place.parents:
+        raise BadRequest(field, f"{place} is in the workspace; put backups elsewhere, best on another disk")
 
 
 def _sweep_temporary(files: Files, place: Path, now: datetime) -> None:
@@ -249,7 +254,7 @@ class _State:
     def _is_not_kept(self, path: Path) -> bool:
         paths = self._paths
         if path.parent == paths.state:
-            return path.name in _NOT_KEPT or path.suffix == ".lock"
+            return path.name in NOT_KEPT or path.suffix == ".lock"
         if path.parent == paths.replaced:
             return path not in self._ws.replaced.untaken()
         of_the_top = (paths.history_lock, paths.root / LIST, paths.root / LOST_AND_FOUND)
@@ -317,6 +322,12 @@ def _moved_up(files: Files, folder: Path, place: Path) -> None:
             if files.disk.stat(folder / name) is None:
                 files.disk.rename(place / name, folder / name)
         raise
+
+
+def check(file: Path) -> Contents:
+    """Return what the backup says of itself after all of it was read; BadBackup where it is not as it was made."""
+    with _opened(file) as backup:
+        return backup.contents
 
 
 def zone_of(file: Path, environ: Mapping[str, str]) -> ZoneInfo:

@@ -48,7 +48,7 @@ def bad(why: str) -> tuple[State, str]:
 #: Names of our packages that another program may have too; supervisord's `supervisor` is one.
 _PACKAGES: Final = frozenset({"recalld", "supervisor", "worker", "prompts"})
 #: Free bytes and inodes: with less than the first nothing is written soon, with less than the second it is time to make room.
-_FULL_BYTES, _SCARCE_BYTES = 16 << 20, 256 << 20
+_FULL_BYTES, SCARCE_BYTES = 16 << 20, 256 << 20
 _FULL_INODES, _SCARCE_INODES = 64, 2_000
 #: The limits of file events of this user, in this user namespace.
 _LIMITS: Final = Path("/proc/sys/user")
@@ -185,7 +185,7 @@ def disk(ws: Workspace, _now: datetime, _environ: Mapping[str, str]) -> Found:
             yield bad(str(error))
     found = os.statvfs(ws.paths.root)
     free, root = found.f_bavail * found.f_frsize, ws.paths.root
-    if free < _SCARCE_BYTES:
+    if free < SCARCE_BYTES:
         found_to_be = bad if free < _FULL_BYTES else odd
         yield found_to_be(
             f"the disk of {root} has only {free >> 20} MiB free; make room, `df -h {quote(str(root))}` shows the disk."

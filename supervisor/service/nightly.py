@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from supervisor.protocol.quiet_hours import quiet_until
 from supervisor.service.fsck import fsck
-from supervisor.service.last_fsck import LastFsck, read_last_fsck, write_last_fsck
+from supervisor.service.last_night import LastFsck, read_last_fsck, write_last_fsck
 from supervisor.service.troubles import troubles
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from supervisor.protocol.errors import BadFile
 from supervisor.protocol.message import Archived, History, InvalidEntry, Message
 from supervisor.protocol.quiet_hours import quiet_until
 from supervisor.recall.canaries import CanaryStore, rate
-from supervisor.service.last_fsck import read_last_fsck
+from supervisor.service.last_night import read_last_backup, read_last_fsck
 from supervisor.summaries.llm_state import (
     BYTES_PER_TOKEN,
     bytes_by_group,
@@ -71,7 +71,7 @@ def status(ws: Workspace, now: datetime) -> dict[str, Any]:
             for group, f in sorted(ws.failures().items())
         },
         "canaries": _canaries(ws),
-        "lastFsck": _last_fsck(ws),
+        **_last_night(ws),
         "lastRun": to_wire(max(made)) if made else None,
         "nextRun": _next_run(ws, history, waiting, files, now),
         "trouble": trouble or None,
@@ -109,9 +109,13 @@ def _age(span: timedelta) -> str:
     return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h" if minutes < 48 * 60 else f"{minutes // 1440} days"
 
 
-def _last_fsck(ws: Workspace) -> dict[str, Any] | None:
-    last = read_last_fsck(ws)
-    return {"at": to_wire(last.at), "lost": last.lost, "damage": last.damage} if last else None
+def _last_night(ws: Workspace) -> dict[str, Any]:
+    """Return what the last check and the last backup of a night came to; None for either that there was none of."""
+    fsck, backup = read_last_fsck(ws), read_last_backup(ws)
+    return {
+        "lastFsck": {"at": to_wire(fsck.at), "lost": fsck.lost, "damage": fsck.damage} if fsck else None,
+        "lastBackup": {"at": to_wire(backup.at), "file": backup.file, "failed": backup.failed or None} if backup else None,
+    }
 
 
 def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str, Any]:

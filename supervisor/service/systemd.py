@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 from supervisor.protocol.errors import ForeignUnit, NoService, NoUnit, ServiceForbidden, from_os_error
 from supervisor.service.units import (
+    BACKUP,
+    BACKUP_TIMER,
     FSCK,
     SERVICE,
     STARTED,
@@ -40,7 +42,7 @@ BOOTED: Final = Path("/run/systemd/system")
 _LINGERING: Final = Path("/var/lib/systemd/linger")
 _UNIT_MODE: Final = 0o644
 #: The properties of a unit that are looked at.
-_PROPERTIES: Final = "LoadState,ActiveState,Result,ExecMainStatus,NRestarts,StatusText,ActiveEnterTimestamp,InvocationID"
+_PROPERTIES: Final = "UnitFileState,ActiveState,Result,ExecMainStatus,NRestarts,StatusText,ActiveEnterTimestamp,InvocationID"
 #: Why a service is down, by its property Result.
 _RESULTS: Final = {
     "watchdog": "it hung, and the watchdog killed it",
@@ -50,6 +52,8 @@ _RESULTS: Final = {
     "signal": "a signal killed it",
     "core-dump": "a signal killed it",
 }
+#: The states of a unit that runs, starts or ends.
+_RUNNING: Final = ("active", "activating", "deactivating", "reloading")
 #: The exit code of systemd where a credential can't be read.
 _NO_CREDENTIAL: Final = 243
 
@@ -134,7 +138,7 @@ class Systemd:
 
     def runs(self, unit: str) -> bool:
         """Return whether the unit runs, starts or ends."""
-        return self.show(unit).get("ActiveState") in ("active", "activating", "deactivating", "reloading")
+        return self.show(unit).get("ActiveState") in _RUNNING
 
     def last_error(self, unit: str, invocation: str) -> str:
         """Return the last error that the unit has written to the journal in that run; "" if none can be read."""
@@ -174,22 +178,27 @@ def install(wanted: Installation, systemd: Systemd, files: Files, now: datetime,
     A unit of somebody else or of another workspace is left alone (ForeignUnit); with *force* it gets another name.
     """
     contents = wanted.units()
-    names = [wanted.unit(template) for template in STARTED]
+    names = wanted.started
     before, foreign = _units_there(wanted, systemd, files)
     if foreign and not force:
         raise ForeignUnit(foreign[0])
-    is_new = not any(before.values())
+    all_names = [wanted.unit(template) for template in STARTED]
     with contextlib.ExitStack() as undo:  # the last step is undone first
-        undo.callback(_load_again, systemd, names, start=not is_new)
+        undo.callback(_start_again, systemd, {name: systemd.show(name) for name in all_names})
         files.make_folder(systemd.folder)
         for path in foreign:
             other = path.with_name(f"{path.name}.{now:%Y%m%dT%H%M%S}")
             files.move(path, other)
             undo.callback(files.move, other, path)
+        if unwanted := [path.name for path, version in before.items() if version and path.name not in contents]:
+            systemd.try_call("disable", "--now", *unwanted)
         for path, version in before.items():
-            files.replace(path, contents[path.name], version, mode=_UNIT_MODE)
             undo.callback(_put_back, files, path, version)
-        undo.callback(systemd.try_call, *(("disable", "--now") if is_new else ("stop",)), *names)
+            if path.name in contents:
+                files.replace(path, contents[path.name], version, mode=_UNIT_MODE)
+            else:
+                files.remove(path)
+        undo.callback(systemd.try_call, "disable", "--now", *names)
         _start(systemd, names)
         undo.pop_all()
 
@@ -230,14 +239,17 @@ def _put_back(files: Files, path: Path, version: FileVersion | None) -> None:
     if version is None:
         files.remove(path)
     else:
-        files.replace(path, version.data, files.read_stable(path))
+        files.replace(path, version.data, files.read_stable(path), mode=_UNIT_MODE)
 
 
-def _load_again(systemd: Systemd, names: list[str], *, start: bool) -> None:
+def _start_again(systemd: Systemd, before: Mapping[str, Mapping[str, str]]) -> None:
+    """Have systemd read the units that are there now, and start those again that ran *before*, somebody else's too."""
     systemd.try_call("daemon-reload")
-    systemd.try_call("reset-failed", *names)
-    if start:
-        systemd.try_call("restart", *names)
+    systemd.try_call("reset-failed", *before)
+    if enabled := [name for name, found in before.items() if found.get("UnitFileState") == "enabled"]:
+        systemd.try_call("enable", *enabled)
+    if running := [name for name, found in before.items() if found.get("ActiveState") in _RUNNING]:
+        systemd.try_call("restart", *running)
 
 
 def installation(systemd: Systemd, files: Files) -> Installation:
@@ -296,6 +308,7 @@ class ServiceState:
     status_text: str
     restarts: int
     nightly_fsck: str
+    nightly_backup: str
     down: str
 
 
@@ -303,8 +316,7 @@ def state_of(systemd: Systemd, files: Files) -> ServiceState:
     """Return how the service is; NoUnit where none is installed, ForeignUnit where the unit is not ours."""
     what = installation(systemd, files)
     unit = what.unit(SERVICE)
-    found, timer, check = (systemd.show(what.unit(template)) for template in (SERVICE, TIMER, FSCK))
-    nightly = "failed" if check.get("Result") not in ("success", None) else timer.get("ActiveState", "")
+    found = systemd.show(unit)
     state = found.get("ActiveState", "")
     return ServiceState(
         unit=unit,
@@ -313,9 +325,17 @@ def state_of(systemd: Systemd, files: Files) -> ServiceState:
         since=found.get("ActiveEnterTimestamp", ""),
         status_text=found.get("StatusText", ""),
         restarts=int(found.get("NRestarts") or 0),
-        nightly_fsck=nightly,
+        nightly_fsck=_state_at_night(systemd, what.unit(TIMER), what.unit(FSCK)),
+        nightly_backup=_state_at_night(systemd, what.unit(BACKUP_TIMER), what.unit(BACKUP)) if what.backups else "none",
         down="" if state in ("active", "activating", "reloading") else _why_down(systemd, unit),
     )
+
+
+def _state_at_night(systemd: Systemd, timer: str, started: str) -> str:
+    """Return the state of the timer; "failed" where what it starts has failed last time."""
+    if systemd.show(started).get("Result") not in ("success", None):
+        return "failed"
+    return systemd.show(timer).get("ActiveState", "")
 
 
 def failed_unit(environ: Mapping[str, str]) -> str:
@@ -328,6 +348,8 @@ def failed_unit(environ: Mapping[str, str]) -> str:
     unit, result = environ.get("MONITOR_UNIT", ""), environ.get("MONITOR_SERVICE_RESULT", "")
     if not unit or result in ("", "success"):  # systemd names the service also where the timer has started the check
         return ""
+    if unit.startswith(BACKUP.removesuffix(".service")) and result == "exit-code":
+        return ""  # it has kept why, and `status` says it
     user = unit.partition("@")[2].removesuffix(".service")
     why = _RESULTS.get(result) or f"it ended with exit code {environ.get('MONITOR_EXIT_STATUS', '1')}"
     return f"{unit} does not run: {why}; `recalld service logs{of_user(user)}` shows what it said."

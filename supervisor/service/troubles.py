@@ -18,7 +18,7 @@ from supervisor.protocol.clock import local
 from supervisor.protocol.errors import BadConfig, BadFile, from_os_error
 from supervisor.protocol.llm import model_of
 from supervisor.protocol.message import InvalidEntry, Message
-from supervisor.service.last_fsck import read_last_fsck
+from supervisor.service.last_night import read_last_backup, read_last_fsck
 from supervisor.summaries.llm_state import configured_state
 from supervisor.text.chinese import has_rjieba
 from supervisor.text.language import language_of
@@ -99,6 +99,7 @@ def troubles(ws: Workspace, now: datetime) -> Iterator[str]:
         for event in (event for event in _LASTING if event in states):
             yield from _of_the_supervisor(event, str(states[event].get("why", "")))
     yield from _of_the_last_fsck(ws)
+    yield from _of_the_last_backup(ws)
     yield from _of_the_files(ws, history)
     yield from _of_the_model(ws, now)
 
@@ -114,6 +115,18 @@ def _of_the_last_fsck(ws: Workspace) -> Iterator[str]:
         )
     if last and last.failed:
         yield f"the command of care.on_trouble failed: {last.failed}; correct it in recalld.toml."
+
+
+def _of_the_last_backup(ws: Workspace) -> Iterator[str]:
+    """Yield that there is no backup of the last night, and why."""
+    from shlex import quote
+
+    last = read_last_backup(ws)
+    if last and last.failed:
+        yield (
+            f"the nightly backup failed on {local_time(ws, last.at)}: {last.failed}; "
+            f"`recalld backup nightly {quote(last.folder)} --keep {last.keep}` tries again."
+        )
 
 
 def _of_the_files(ws: Workspace, history: History) -> Iterator[str]:

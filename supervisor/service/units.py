@@ -27,9 +27,11 @@ if TYPE_CHECKING:
 SERVICE: Final = "recalld.service"
 FSCK: Final = "recalld-fsck.service"
 TIMER: Final = "recalld-fsck.timer"
-TEMPLATES: Final = (SERVICE, FSCK, TIMER)
+BACKUP: Final = "recalld-backup.service"
+BACKUP_TIMER: Final = "recalld-backup.timer"
+TEMPLATES: Final = (SERVICE, FSCK, TIMER, BACKUP, BACKUP_TIMER)
 #: Those that are started when the machine is; a timer starts its service.
-STARTED: Final = (SERVICE, TIMER)
+STARTED: Final = (SERVICE, TIMER, BACKUP_TIMER)
 SYSTEM_FOLDER: Final = Path("/etc/systemd/system")
 _FOLDER: Final = Path(__file__).resolve().parent / "units"
 #: The first line of a unit of ours, the second, which has the workspace, and the third, which tells how it was made.
@@ -45,17 +47,27 @@ _USER: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
+class Backups:
+    """Where the nightly backups are, and how many are kept."""
+
+    folder: Path
+    keep: int
+
+
+@dataclass(frozen=True, slots=True)
 class Installation:
     """
     What is installed: the service of *workspace*, for the caller's own service manager or, with *user*, for the system's.
 
     *key* is the file with the key of the model's server, None where there is none; *python* has recalld among its packages.
+    Without *backups* there is no timer for them.
     """
 
     workspace: Path
     user: str = ""
     key: Path | None = None
     python: str = sys.executable
+    backups: Backups | None = None
 
     def unit(self, template: str) -> str:
         """Return the name of the unit of that *template*."""
@@ -64,27 +76,44 @@ class Installation:
 
     def units(self) -> dict[str, bytes]:
         """Return what is in each unit, by its name; BadRequest where workspace, key or user can't be a part of it."""
-        for field, value in (("--workspace", str(self.workspace)), ("--key-file", str(self.key or ""))):
+        folder = self.backups.folder if self.backups else ""
+        paths = (("--workspace", self.workspace), ("--key-file", self.key or ""), ("--backup-to", folder))
+        for field, value in ((field, str(path)) for field, path in paths):
             # the path of a key is the rest of its line, which a backslash at its end would join with the next
             if _CONTROL.search(value) or (field == "--key-file" and value != value.strip().rstrip("\\")):
                 raise BadRequest(field, f"{value!r} has a line break or another character that no unit can hold; rename it")
         if self.user and not _USER.fullmatch(self.user):
             raise BadRequest("--system", f"{self.user!r} can't be a part of a unit's name; give a user of this machine")
-        return {self.unit(template): self._with_head(self._filled(_template(template))) for template in TEMPLATES}
+        return {self.unit(template): self._with_head(self._filled(_template(template))) for template in self.templates}
+
+    @property
+    def templates(self) -> tuple[str, ...]:
+        """The templates of its units."""
+        return tuple(one for one in TEMPLATES if self.backups or one not in (BACKUP, BACKUP_TIMER))
+
+    @property
+    def started(self) -> list[str]:
+        """The names of those that are started when the machine is."""
+        return [self.unit(template) for template in self.templates if template in STARTED]
 
     def _with_head(self, body: str) -> bytes:
         workspace = json.dumps(str(self.workspace), ensure_ascii=False)
-        made = {"recalld": metadata.version("recalld"), "python": self.python, "sha256": _digest(body.encode())}
+        made: dict[str, object] = {"recalld": metadata.version("recalld"), "python": self.python}
+        made["sha256"] = _digest(body.encode())
+        if self.backups:
+            made |= {"backups": str(self.backups.folder), "keep": self.backups.keep}
         return f"{_MARK}\n# The workspace: {workspace}\n{_MADE}{json.dumps(made, ensure_ascii=False)}\n{body}".encode()
 
     def _filled(self, text: str) -> str:
-        kind = "system" if self.user else "user"
+        kind, kept = "system" if self.user else "user", self.backups
         sandbox = _fill(_template(f"sandbox-{kind}.conf"), {"workspace": in_list(str(self.workspace))})
         words = {
             "name": str(self.workspace).replace("%", "%%"),
             "recalld": " ".join(map(in_command, (self.python, "-P", "-m", "recalld", "-w", str(self.workspace)))),
             "credential": f"\nLoadCredential={CREDENTIAL}:{str(self.key).replace('%', '%%')}" if self.key else "",
             "check": self.unit(FSCK).replace("%", "%%"),
+            "backup": f"{in_command(str(kept.folder))} --keep {kept.keep}" if kept else "",
+            "backup_sandbox": f"{sandbox}\nReadWritePaths=-{in_list(str(kept.folder))}" if self.user and kept else sandbox,
             "target": "multi-user.target" if self.user else "default.target",
             # the user's own command may have to send a mail, which a closed box could not
             "command_sandbox": sandbox if self.user else "UMask=0077",
@@ -133,7 +162,8 @@ def workspace_of(unit: bytes) -> str | None:
 
 def installation_of(unit: bytes, user: str) -> Installation:
     """Return what was installed, from the unit of the service; the *user* is in its name."""
-    return Installation(Path(workspace_of(unit) or ""), user, key_of(unit), origin_of(unit).python or sys.executable)
+    origin = origin_of(unit)
+    return Installation(Path(workspace_of(unit) or ""), user, key_of(unit), origin.python or sys.executable, origin.backups)
 
 
 def of_user(user: str) -> str:
@@ -148,10 +178,11 @@ def of_user(user: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """How a unit of ours was made: by which version, for which *python*, what it says, and whether that was edited since."""
+    """How a unit of ours was made: by which version, for which *python* and *backups*, what it says, and if that was edited."""
 
     version: str
     python: str
+    backups: Backups | None
     body: bytes
     edited: bool
 
@@ -161,9 +192,10 @@ def origin_of(unit: bytes) -> Origin:
     _, _, line, body = [*unit.split(b"\n", 3), b"", b"", b""][:4]
     try:
         made = json.loads(line.decode().removeprefix(_MADE))
-        return Origin(str(made["recalld"]), str(made["python"]), body, edited=made["sha256"] != _digest(body))
+        backups = Backups(Path(made["backups"]), int(made["keep"])) if "backups" in made else None
+        return Origin(str(made["recalld"]), str(made["python"]), backups, body, edited=made["sha256"] != _digest(body))
     except (ValueError, LookupError, TypeError):
-        return Origin("", "", body, edited=True)
+        return Origin("", "", None, body, edited=True)
 
 
 def _digest(body: bytes) -> str:

@@ -411,6 +411,10 @@ ANSWERS = {
     "doctor": ("doctor", ["good", "odd", "bad", "checks"]),
     "restore": ("restore", ["restored"]),
     "backup create": ("backup create ../一.tar", ["backup", "createdAt", "madeBy", "files", "bytes", "leftOut", "lockedMs"]),
+    "backup nightly": (
+        "backup nightly .. --keep 1",
+        ["backup", "createdAt", "madeBy", "files", "bytes", "deleted"],
+    ),
     "backup verify": ("backup verify ../一.tar", ["backup", "createdAt", "madeBy", "files", "bytes", "fsck"]),
     "backup restore": (
         "backup restore ../一.tar --into ../新的",

@@ -20,6 +20,7 @@ from supervisor.protocol.paths import QUEUE_FOLDERS, WORKERS, WorkspacePaths, pe
 from supervisor.protocol.period import day
 from supervisor.service.background import prepare_backend
 from supervisor.service.lock import supervisor_lock
+from supervisor.service.nightly_backup import nightly_backup
 from supervisor.service.round import archive_now
 from supervisor.workspace import Workspace, make_workspace
 from tests.llm.server import Act, Server
@@ -127,13 +128,14 @@ def long_term_lines(world: World) -> None:
 
 
 def questions(world: World) -> None:
-    """Asked, with a receipt; made ready for the inbox; by a canary; and of every message where it is."""
+    """Asked, with a receipt; made ready for the inbox; by a canary; and of every message where it is, before a backup."""
     world.ask(message("q1", "2026-01-31T10:00", "nginx 的配置在哪里？"))
     world.prepared_contexts().update()
     world.refresh()
     world.save_receipt(world.context("nginx 的配置在哪里？"))
     world.probe()
     world.report()
+    nightly_backup(world.ws, world.root.parent, 1, world.clock(), "recalld 1")
 
 
 def vectors_of_memory(world: World) -> None:

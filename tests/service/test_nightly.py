@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.service.last_fsck import read_last_fsck
+from supervisor.service.last_night import read_last_fsck
 from supervisor.service.nightly import await_quiet_end
 from supervisor.service.troubles import verdict
 from tests.world import IN_SHANGHAI, at, message_on

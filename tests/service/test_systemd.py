@@ -7,7 +7,7 @@ The real one is in script/test-systemd, which boots a machine. What is asked for
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,7 @@ from supervisor.service.systemd import (
     state_of,
     uninstall,
 )
-from supervisor.service.units import SERVICE, Installation, workspace_of
+from supervisor.service.units import BACKUP, BACKUP_TIMER, SERVICE, Backups, Installation, workspace_of
 from tests.world import FaultyDisk, at
 
 if TYPE_CHECKING:
@@ -48,7 +48,12 @@ class Machine:
     booted: Path
     refuses: dict[str, str] = field(default_factory=dict)
     properties: dict[str, str] = field(
-        default_factory=lambda: {"LoadState": "loaded", "ActiveState": "active", "Result": "success"}
+        default_factory=lambda: {
+            "LoadState": "loaded",
+            "UnitFileState": "enabled",
+            "ActiveState": "active",
+            "Result": "success",
+        }
     )
     journal: str = ""
     called: list[list[str]] = field(default_factory=list)
@@ -172,6 +177,31 @@ def test_install_that_the_disk_refuses_halfway_puts_everything_back(machine, cal
     assert machine.tree() == theirs
 
 
+def test_install_without_the_backups_of_before_removes_their_units(machine):
+    with_backups = replace(HERE, backups=Backups(Path("/mnt/usb"), 7))
+    install(with_backups, machine.systemd(), FILES, NOW)
+    assert machine.tree() == with_backups.units()
+    assert state_of(machine.systemd(), FILES).nightly_backup == "active"
+    machine.called.clear()
+    install(HERE, machine.systemd(), FILES, NOW)
+    assert machine.tree() == HERE.units()
+    assert ["systemctl", "--user", "--no-pager", "disable", "--now", BACKUP, BACKUP_TIMER] in machine.called
+    assert state_of(machine.systemd(), FILES).nightly_backup == "none"
+
+
+def test_install_that_fails_puts_back_the_backups_of_before(machine):
+    with_backups = replace(HERE, backups=Backups(Path("/mnt/usb"), 7))
+    install(with_backups, machine.systemd(), FILES, NOW)
+    machine.refuses["restart"] = "no"
+    machine.called.clear()
+    with pytest.raises(NoService):
+        install(HERE, machine.systemd(), FILES, NOW)
+    assert machine.tree() == with_backups.units()
+    assert [words[4] for words in machine.called[-2:]] == [SERVICE, SERVICE]
+    assert [words[-1] for words in machine.called[-2:]] == [BACKUP_TIMER, BACKUP_TIMER]
+    assert machine.verbs()[-2:] == ["enable", "restart"]
+
+
 def test_check_says_that_systemd_does_not_run(machine):
     machine.systemd().check()
     machine.booted.rmdir()
@@ -269,6 +299,7 @@ def test_state_of_says_why_the_service_is_down(machine, properties, journal, dow
     [
         ({}, ""),
         ({"MONITOR_UNIT": "recalld.service", "MONITOR_SERVICE_RESULT": "success", "MONITOR_EXIT_STATUS": "0"}, ""),
+        ({"MONITOR_UNIT": "recalld-backup@我.service", "MONITOR_SERVICE_RESULT": "exit-code", "MONITOR_EXIT_STATUS": "74"}, ""),
         ({"MONITOR_UNIT": "recalld.service", "MONITOR_SERVICE_RESULT": "watchdog"}, "recalld.service does not run: it hung"),
         (
             {"MONITOR_UNIT": "recalld@我.service", "MONITOR_SERVICE_RESULT": "oom-kill"},

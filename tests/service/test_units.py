@@ -12,10 +12,12 @@ import pytest
 
 from supervisor.protocol.errors import BadRequest
 from supervisor.service.units import (
+    BACKUP,
     FSCK,
     SERVICE,
     TEMPLATES,
     TIMER,
+    Backups,
     Installation,
     in_command,
     installation_of,
@@ -44,6 +46,20 @@ def test_units_have_the_names_of_their_templates_and_of_the_user():
     assert set(Installation(Path("/w")).units()) == {"recalld.service", "recalld-fsck.service", "recalld-fsck.timer"}
     of_alice = {"recalld@alice.service", "recalld-fsck@alice.service", "recalld-fsck@alice.timer"}
     assert set(Installation(Path("/w"), "alice").units()) == of_alice
+
+
+def test_units_of_backups_are_there_where_they_are_asked_for(tmp_path):
+    wanted = Installation(Path("/w"), "alice", backups=Backups(tmp_path / "备份 100%", 14))
+    assert set(wanted.units()) - set(Installation(Path("/w"), "alice").units()) == {
+        "recalld-backup@alice.service",
+        "recalld-backup@alice.timer",
+    }
+    text = text_of(wanted, BACKUP)
+    assert values(text, "ExecStart")[0].endswith(f' -w /w backup nightly "{tmp_path}/备份 100%%" --keep 14')
+    assert values(text, "ReadWritePaths") == ['"/w"', f'-"{tmp_path}/备份 100%%"']
+    assert values(text, "OnFailure") == ["recalld-fsck@alice.service"]
+    assert installation_of(wanted.units()["recalld@alice.service"], "alice") == wanted
+    assert "recalld-backup@alice.timer" in wanted.started
 
 
 def test_templates_are_part_of_the_package():
@@ -117,11 +133,13 @@ def test_unit_of_somebody_else_has_no_workspace_of_ours(data):
         ("/w", "", "/key\n"),
         ("/w", "", "/key\\"),
         ("/w", "", "/key "),
+        ("/w", "", Backups(Path("/backups\n"), 7)),
     ],
 )
 def test_units_refuse_what_no_unit_can_hold(workspace, user, key):
+    given = {"backups": key} if isinstance(key, Backups) else {"key": key and Path(key)}
     with pytest.raises(BadRequest):
-        Installation(Path(workspace), user, key and Path(key)).units()
+        Installation(Path(workspace), user, **given).units()
 
 
 def test_user_folder_is_where_systemd_looks():
@@ -138,11 +156,12 @@ def test_in_command_leaves_plain_words_and_doubles_what_systemd_reads():
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("user", ["", "root"])
 def test_systemd_reads_every_unit_without_a_complaint(path, user, tmp_path):
-    for name, data in Installation(Path(path), user, KEY).units().items():
+    wanted = Installation(Path(path), user, KEY, backups=Backups(Path(path).with_name("backups 1%"), 7))
+    for name, data in wanted.units().items():
         (tmp_path / name).write_bytes(data)
     scope = [] if user else ["--user"]
     environ = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(tmp_path), "LC_ALL": "C.UTF-8"}
-    units = [tmp_path / name for name in Installation(Path(path), user).units()]
+    units = [tmp_path / name for name in wanted.units()]
     done = subprocess.run(
         ["systemd-analyze", *scope, "--man=no", "verify", *units], capture_output=True, text=True, check=False, env=environ
     )
@@ -151,9 +170,9 @@ def test_systemd_reads_every_unit_without_a_complaint(path, user, tmp_path):
 
 
 @needs_systemd
-@pytest.mark.parametrize("template", [SERVICE, FSCK])
+@pytest.mark.parametrize("template", [SERVICE, FSCK, BACKUP])
 def test_exposure_of_the_units_of_the_system_is_at_most_2_5(template, tmp_path):
-    installation = Installation(Path("/home/alice/memory"), "alice", KEY)
+    installation = Installation(Path("/home/alice/memory"), "alice", KEY, backups=Backups(Path("/mnt/usb"), 7))
     (tmp_path / installation.unit(template)).write_bytes(installation.units()[installation.unit(template)])
     done = subprocess.run(
         [

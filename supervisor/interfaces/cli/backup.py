@@ -1,4 +1,4 @@
-"""The commands that copy a workspace into one file and back: backup create, verify, restore (docs/reference/cli.md)."""
+"""The commands that copy a workspace into one file and back: backup create, nightly, verify and restore."""
 
 from __future__ import annotations
 
@@ -44,6 +44,32 @@ def backup_create(file: File, workspace: Folder = None, now: Now = None, json: J
         found["leftOut"] = list(made.left_out)
     if json:
         found["lockedMs"] = made.locked_ms
+    _show(found, None if json else ws.zone)
+
+
+@backup.command("nightly")
+def backup_nightly(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="a folder of this workspace's own, best on another disk")],
+    keep: Annotated[int, typer.Option("--keep", min=1, help="how many are kept; the older ones are deleted")],
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
+    """Write the backup of the day into the folder, read it back, and delete the oldest; a timer of systemd runs it."""
+    from time import sleep
+
+    from supervisor.service.nightly import await_quiet_end
+    from supervisor.service.nightly_backup import nightly_backup
+
+    _leave_nothing_when_ended()
+    ws, at = opened(workspace, now)
+    if moment(now) is None:
+        await_quiet_end(ws, utc_now, sleep)
+        at = utc_now()
+    made = nightly_backup(ws, _absolute(folder), keep, at, version())
+    found = _described(made.file, made.contents)
+    if json or made.deleted:
+        found["deleted"] = list(map(str, made.deleted))
     _show(found, None if json else ws.zone)
 
 

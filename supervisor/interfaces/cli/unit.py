@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import pwd
 import sys
-from dataclasses import asdict
+from contextlib import suppress
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -18,11 +19,13 @@ from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.errors import AlreadyRuns, BadFile, BadRequest, NoPermission, NoService
 from supervisor.protocol.files import Files
 from supervisor.protocol.paths import WorkspacePaths
-from supervisor.service.installed import check_key
 from supervisor.service.systemd import Systemd, install, installation, linger, lingers, restart, state_of, uninstall
-from supervisor.service.units import FSCK, SERVICE, STARTED, Installation, key_of, of_user
+from supervisor.service.units import BACKUP, FSCK, SERVICE, Backups, Installation, installation_of, of_user, workspace_of
 
 service = typer.Typer(help="recalld as a service of systemd.", rich_markup_mode=None)
+
+#: How many nightly backups are kept, where nobody says it: those of a week.
+_KEEP: Final = 7
 
 System = Annotated[str, typer.Option("--system", metavar="USER", help="a unit of the system, for this user; root's")]
 
@@ -31,6 +34,11 @@ System = Annotated[str, typer.Option("--system", metavar="USER", help="a unit of
 def service_install(
     system: System = "",
     key_file: Annotated[Path | None, typer.Option("--key-file", help="a file with the key of the model's server")] = None,
+    backup_to: Annotated[
+        Path | None, typer.Option("--backup-to", metavar="DIR", help="a folder for a backup each night, best on another disk")
+    ] = None,
+    keep: Annotated[int | None, typer.Option("--keep", min=1, help="how many backups are kept there; 7 at first")] = None,
+    no_backup: Annotated[bool, typer.Option("--no-backup", help="no backups any more; those that were made stay")] = False,
     lingering: Annotated[
         bool | None, typer.Option("--linger/--no-linger", help="go on while you are not logged in; else it is asked")
     ] = None,
@@ -43,20 +51,27 @@ def service_install(
     """Run the supervisor of the workspace as a service, now and whenever the machine starts."""
     systemd, files = Systemd(system), Files(RealDisk())
     root = Path(os.path.realpath(_root(workspace, system)))
-    wanted = Installation(root, system, Path(os.path.realpath(key_file.expanduser())) if key_file else None)
+    wanted = Installation(root, system, _real(key_file) if key_file else None, backups=_backups(backup_to, keep, None))
     if dry_run:
         _show_units(wanted, systemd, asks=not system and lingering is not False, json=json)
         return
     wanted.units()
     systemd.check()
     _, at = opened(root, now)
-    if key_file is None:
-        _, version = systemd.read(files, SERVICE)
-        wanted = Installation(root, system, key_of(version.data) if version else None)
+    _, version = systemd.read(files, SERVICE)
+    if version and workspace_of(version.data) == str(root):
+        before = installation_of(version.data, system)
+        wanted = replace(wanted, key=wanted.key or before.key, backups=_backups(backup_to, keep, before.backups))
+    if no_backup:
+        wanted = replace(wanted, backups=None)
+    elif keep and not wanted.backups:
+        raise BadRequest("--keep", "there are no backups; name their folder with --backup-to")
     _check(wanted, files, systemd)
     if not system:
         _linger(lingering)
     install(wanted, systemd, files, at, force=force)
+    if no_backup:
+        files.remove(WorkspacePaths(root).backup)  # what the last one came to is no news any more
     unit = wanted.unit(SERVICE)
     if json:
         show(as_json({"unit": unit, "workspace": str(root), "lingers": lingers(system or _me())}))
@@ -82,7 +97,10 @@ def service_uninstall(system: System = "", json: Json = False) -> None:
     """Stop the service and remove its units; the memory stays where it is."""
     systemd = Systemd(system)
     systemd.check()
-    workspace = uninstall(systemd, Files(RealDisk()))
+    files = Files(RealDisk())
+    workspace = uninstall(systemd, files)
+    with suppress(OSError):
+        files.remove(WorkspacePaths(Path(workspace)).backup)  # no night tells any more that one failed
     if json:
         show(as_json({"workspace": workspace}))
     else:
@@ -105,6 +123,8 @@ def service_status(system: System = "", json: Json = False) -> None:
         raise typer.Exit(say(sentence, BadFile.exit_code))
     if found.nightly_fsck == "failed":
         raise typer.Exit(say("the nightly check found something; `recalld status` says what.", BadFile.exit_code))
+    if found.nightly_backup == "failed":
+        raise typer.Exit(say("the nightly backup failed; `recalld status` says why.", BadFile.exit_code))
 
 
 @service.command("logs")
@@ -117,7 +137,7 @@ def service_logs(
     """Show what the service and its nightly check have said, from the journal."""
     of_user = Installation(Path(), system)
     option = "--unit" if system else "--user-unit"
-    words = [*(f"{option}={of_user.unit(template)}" for template in (SERVICE, FSCK)), f"--lines={lines}"]
+    words = [*(f"{option}={of_user.unit(template)}" for template in (SERVICE, FSCK, BACKUP)), f"--lines={lines}"]
     words += [*(["--follow"] if follow else []), *(["--output=json"] if json else [])]
     sys.stdout.flush()
     try:
@@ -133,6 +153,17 @@ def _root(workspace: Path | None, user: str) -> Path:
     return Path(_account(user).pw_dir) / ".local" / "share" / "recalld"
 
 
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path.expanduser()))
+
+
+def _backups(folder: Path | None, keep: int | None, before: Backups | None) -> Backups | None:
+    """Return what is to be kept where: what is given, else what was installed before."""
+    if folder is None:
+        return replace(before, keep=keep or before.keep) if before else None
+    return Backups(_real(folder), keep or (before.keep if before else _KEEP))
+
+
 def _account(user: str) -> pwd.struct_passwd:
     try:
         return pwd.getpwnam(user)
@@ -146,11 +177,16 @@ def _me() -> str:
 
 def _check(wanted: Installation, files: Files, systemd: Systemd) -> None:
     """Raise what would keep the service from running: not the user's files, a bad key file, another supervisor."""
+    from supervisor.service.backup import check_folder
+    from supervisor.service.installed import check_key
+
     root = wanted.workspace
     if wanted.user and os.stat(root).st_uid != _account(wanted.user).pw_uid:
         raise NoPermission(root, f"it does not belong to {wanted.user}", f"give it to them, `chown -R {wanted.user} FOLDER`")
     if wanted.key:
         check_key(wanted.key)
+    if wanted.backups:
+        check_folder(root, wanted.backups.folder, "--backup-to")
     if not systemd.runs(wanted.unit(SERVICE)) and files.disk.is_locked(WorkspacePaths(root).supervisor_lock):
         raise AlreadyRuns(root)
 
@@ -170,7 +206,7 @@ def _linger(wanted: bool | None) -> None:
 def _show_units(wanted: Installation, systemd: Systemd, *, asks: bool, json: bool) -> None:
     """Print the units and the commands of an installation."""
     units = {str(systemd.folder / name): data.decode() for name, data in wanted.units().items()}
-    names = [wanted.unit(template) for template in STARTED]
+    names = wanted.started
     commands = [["loginctl", "enable-linger"]] if asks and not lingers(_me()) else []
     commands += [systemd.command("daemon-reload"), systemd.command("enable", *names), systemd.command("restart", *names)]
     if json:

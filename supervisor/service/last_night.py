@@ -1,9 +1,13 @@
-"""What the last `fsck --report` or `fsck --repair` found, kept in `.recalld/fsck.json` for `status` and for the next night."""
+"""
+What the last check and the last backup of a night came to, kept in `.recalld` for `status` and for the next night.
+
+The check is `fsck --report` or `fsck --repair`, the backup that of `backup nightly`.
+"""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from supervisor.protocol.clock import from_wire, to_wire
@@ -43,6 +47,39 @@ def read_last_fsck(ws: Workspace) -> LastFsck | None:
         return LastFsck(from_wire(found["at"]), int(found["lost"]), int(found["damage"]), told, str(found.get("failed", "")))
     except (ValueError, LookupError, TypeError, AttributeError, OSError):
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class LastBackup:
+    """
+    What the one *at* that time came to: the last *file* that was written into the folder, and how many of them it keeps.
+
+    *failed* says why this one was not, and *file* is then one before, or ""; "" if it was.
+    """
+
+    at: datetime
+    folder: str
+    keep: int
+    file: str
+    failed: str = ""
+
+
+def read_last_backup(ws: Workspace) -> LastBackup | None:
+    """Return what the last one came to; None if there was none, or its file can't be read: the next one writes it again."""
+    try:
+        version = ws.files.read_stable(ws.paths.backup)
+        found: Any = json.loads(version.data) if version else {}
+        folder, file, failed = (str(found[name]) for name in ("folder", "file", "failed"))
+        return LastBackup(from_wire(found["at"]), folder, int(found["keep"]), file, failed)
+    except (ValueError, LookupError, TypeError, AttributeError, OSError):
+        return None
+
+
+def write_last_backup(ws: Workspace, last: LastBackup) -> None:
+    """Keep what it came to, in place of what the one before did."""
+    fields = {**asdict(last), "at": to_wire(last.at)}
+    seen = ws.files.read_stable(ws.paths.backup)
+    ws.files.replace(ws.paths.backup, json.dumps(fields, ensure_ascii=False).encode() + b"\n", seen)
 
 
 def write_last_fsck(ws: Workspace, last: LastFsck) -> None:
