@@ -54,7 +54,7 @@ HOMES: Final = {
     "watchdog": {"supervisor.service.watcher"},
     "typer": {
         f"supervisor.interfaces.cli.{name}"
-        for name in ("main", "app", "admin", "backup", "completion", "model", "service", "turn", "unit")
+        for name in ("main", "app", "admin", "backup", "completion", "long_term", "model", "service", "turn", "unit")
     },
     "rich": {"supervisor.interfaces.cli.output"},
     "openai": {"worker.providers.openai"},

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import stat as modes
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -21,7 +22,7 @@ from supervisor.index.engine import Engine
 from supervisor.index.hit import Answer
 from supervisor.index.manifest import Manifest
 from supervisor.index.overlay import NOTHING
-from supervisor.index.scan import rescan, scan
+from supervisor.index.scan import MOST_BYTES, long_term_name, rescan, scan
 from supervisor.index.snapshot import View, has_changed, open_commit, refuse_truncated, view_after_commit, with_overlay
 from supervisor.protocol.clock import NEVER
 from supervisor.protocol.errors import BadFile, Busy, SupervisorError
@@ -159,12 +160,14 @@ class Index:
 
     def hold_missing(self, names: Collection[str], deadline: Deadline = NEVER) -> None:
         """
-        Hold the changes since the last commit if a file of these *names* is not searched: it has just been written.
+        Hold the changes since the last commit if a file of these *names*, or the long-term file, has just been written.
 
         BadFile if the index is damaged.
         """
         with contextlib.suppress(OSError):
             self._opened()
+        if self._has_new_long_term():
+            self.hold_changes(deadline)
         if self._gone.issuperset(names) or self._view.file_names.issuperset(missing := {*names} - self._gone):
             return
         self.hold_changes(deadline)
@@ -176,6 +179,15 @@ class Index:
         if self._damaged and self.commit_on_disk() == self._damaged:
             with contextlib.suppress(OSError):
                 self._files.remove(self._commits)  # so that other processes notice
+
+    def _has_new_long_term(self) -> bool:
+        """Tell whether the long-term file is not searched as it is, though it can be."""
+        name = long_term_name(self._files, self._paths)
+        stat = self._files.disk.stat(self._paths.root / name) if name else None
+        if stat is None or not modes.S_ISREG(stat.mode) or stat.size > MOST_BYTES:
+            return False
+        record = self._view.manifest.files.get(name)
+        return record is None or not record.is_as(stat)
 
     def _hold(self, found: Scan, deadline: Deadline) -> Changes:
         before = self._view.manifest

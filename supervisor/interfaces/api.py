@@ -178,7 +178,7 @@ class Memory:
     def read(
         self, start: int | None = None, end: int | None = None, recent: int = 10, *, session: str = "", chat: str = ""
     ) -> LongTermLines:
-        """Return the lines from *start* to *end* (None: that line), clamped to what there is; without *start* the *recent*."""
+        """Return the lines from *start* to *end* (None: that line), clamped to what there is; without either the *recent*."""
         for field, value in (("start", start), ("end", end), ("recent", recent)):
             _refuse_no_number(field, 0 if value is None else value)
         return self._heard_lines(self._audience(session, chat)).select(start, end, recent)

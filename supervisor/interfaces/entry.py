@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
 #: Commands that a running supervisor answers: it has the index open, and its modules loaded.
-SERVED_COMMANDS: Final = frozenset({"inject", "context", "search", "get", "why", "append", "status", "plan"})
+SERVED_COMMANDS: Final = frozenset(
+    {"inject", "context", "search", "get", "why", "append", "status", "plan", "write", "read", "delete", "stats"}
+)
 #: Options of every command that take a value.
 _WITH_VALUE: Final = frozenset({"-w", "--workspace", "--now"})
 #: Seconds to wait for the acknowledgement; a supervisor that is stopped or hangs never sends it.

@@ -29,7 +29,7 @@ _BREAK: Final = re.compile(r"\r\n|\r|\n")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 _ENTRY: Final = re.compile(r"(\d{4}-\d{2}-\d{2})\|([^|]*)\|(.*)", re.DOTALL)
-_REF: Final = re.compile(rf"([1-9]\d{{0,8}})@([0-9a-f]{{{_DIGEST}}})")
+_REF: Final = re.compile(rf"([1-9]\d{{0,8}})(?:@([0-9a-f]{{{_DIGEST}}}))?")
 
 # The sentences of 000, to the letter.
 EMPTY: Final = "记忆为空"
@@ -205,10 +205,10 @@ def without_lines(text: str, numbers: Collection[int]) -> tuple[str, int]:
 
 def parse_refs(refs: Iterable[str]) -> dict[int, str]:
     """
-    Return the digest by line number; BadRequest for what names no line.
+    Return the digest by line number, "" where none is given; BadRequest for what names no line.
 
-    >>> parse_refs(["42@1f3a9c0d"])
-    {42: '1f3a9c0d'}
+    >>> parse_refs(["42@1f3a9c0d", "43"])
+    {42: '1f3a9c0d', 43: ''}
     """
     found: dict[int, str] = {}
     for ref in refs:
@@ -217,7 +217,7 @@ def parse_refs(refs: Iterable[str]) -> dict[int, str]:
             raise BadRequest(
                 "lines", f"{ref!r} names no line, and nothing was deleted; give number and digest, as in 42@1f3a9c0d"
             )
-        if found.setdefault(int(match[1]), match[2]) != match[2]:
+        if found.setdefault(int(match[1]), match[2] or "") != (match[2] or ""):
             raise BadRequest("lines", f"line {match[1]} is named with two digests, and nothing was deleted; give the right one")
     if not found:
         raise BadRequest("lines", "none is named, and nothing was deleted; give number and digest, as in 42@1f3a9c0d")
@@ -225,15 +225,15 @@ def parse_refs(refs: Iterable[str]) -> dict[int, str]:
 
 
 def refuse_stale(text: str, named: Mapping[int, str]) -> None:
-    """Raise StaleLine if a line is no longer the one whose digest was given."""
+    """Raise StaleLine if a line has another digest than the one given, so that it may not be the line that was seen."""
     lines = {line.number: line for line in filled(cut(text)) if line.number in named}
     for number, digest in sorted(named.items()):
-        line = lines.get(number)
+        line, ref = lines.get(number), f"{number}@{digest}" if digest else str(number)
         if line is None:
-            raise StaleLine(f"{number}@{digest}", "", "")
+            raise StaleLine(ref, "", "")
         if line.digest != digest:
             quoted = line.text if len(line.text) <= _QUOTED else f"{line.text[:_QUOTED]}…"
-            raise StaleLine(f"{number}@{digest}", line.ref, quoted)
+            raise StaleLine(ref, line.ref, quoted)
 
 
 # ── searching and counting ───────────────────────────────────────────────────

@@ -83,8 +83,10 @@ class LongTermText:
         return Line(len(self._pieces), self._pieces[-1])
 
     def select(self, start: int | None = None, end: int | None = None, recent: int = 10) -> LongTermLines:
-        """Return the lines from *start* to *end* (None: that line), clamped; without *start* the last *recent*."""
-        lines = recent_lines(self.lines, recent) if start is None else in_range(self.lines, start, end)
+        """Return the lines from *start* to *end* (None: that line), clamped; without either the last *recent*."""
+        if start is None and end is None:
+            return LongTermLines(self.path, recent_lines(self.lines, recent), self.total)
+        lines = in_range(self.lines, 1 if start is None else start, end)
         return LongTermLines(self.path, lines, self.total)
 
     def stats(self) -> dict[str, Any]:

@@ -81,10 +81,10 @@ class NotFound(SupervisorError):
 
 @dataclass(eq=False, repr=False)
 class StaleLine(SupervisorError):
-    """The line named by *ref* is another one by now, *now* ("" for none) with this *text*; nothing was deleted."""
+    """*ref* has no digest, or not that of the line that is there: *now* ("" for none) with this *text*. Nothing was deleted."""
 
     exit_code = 64
-    sentence = "{self.ref} is not the line that is there now: {self.found}; nothing was deleted."
+    sentence = "{self.ref} does not name the line that is there now: {self.found}; nothing was deleted."
     ref: str
     now: str
     text: str

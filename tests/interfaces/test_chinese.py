@@ -100,7 +100,13 @@ def wrong_arguments() -> list[list[str]]:
             pending += [([*words, name], inner) for name, inner in below.items()]
             continue
         needed = ["x" for one in command.params if one.param_type_name == "argument" and one.required]
-        found += [[*words, *needed, "x2", "x3"], [*words, "--jsno"], [*words, "--t"], *([words] if needed else [])]
+        takes_any = any(one.nargs == -1 for one in command.params)
+        found += [
+            *([] if takes_any else [[*words, *needed, "x2", "x3"]]),
+            [*words, "--jsno"],
+            [*words, "--t"],
+            *([words] if needed else []),
+        ]
         for option in (one for one in command.params if one.param_type_name == "option"):
             name, values = option.opts[-1], []
             if option.is_flag:

@@ -53,6 +53,7 @@ def test_countbot_empty_memory_answers_every_operation(empty):  # 空状态
     assert empty.get_stats() == {"total": 0, "sources": {}, "date_range": ""}
 
 
+@pytest.mark.feature("000.4")
 def test_countbot_append_entry_returns_the_line_number(empty, folder):  # 写入
     assert empty.append_entry("web-chat", "用户偏好Python；项目用FastAPI") == 1
     assert empty.append_entry("telegram", "API限流\n100req/min") == 2
@@ -61,6 +62,7 @@ def test_countbot_append_entry_returns_the_line_number(empty, folder):  # 写入
     )
 
 
+@pytest.mark.feature("000.5")
 def test_countbot_read_lines_reads_one_or_a_range_within_bounds(store):  # 读取
     assert store.read_lines(2) == shown(2)
     assert store.read_lines(2, 3) == shown(2, 3)
@@ -70,6 +72,7 @@ def test_countbot_read_lines_reads_one_or_a_range_within_bounds(store):  # 读�
     assert store.read_lines(3, 1) == shown(3)
 
 
+@pytest.mark.feature("000.6")
 def test_countbot_search_finds_any_or_all_keywords_in_any_case(store):  # 搜索
     assert store.search(["日报"]) == shown(3)
     assert store.search(["python", "fastapi"], match_mode="and") == shown(2, 4)
@@ -77,6 +80,7 @@ def test_countbot_search_finds_any_or_all_keywords_in_any_case(store):  # 搜索
     assert store.search(["PYTHON"]) == store.search(["python"]) == shown(1, 2, 4)
 
 
+@pytest.mark.feature("000.8")
 def test_countbot_search_without_a_match_never_returns_all(store):  # 搜索
     assert store.search(["火星"]) == "未找到包含 火星 的记忆"
     assert store.search(["火星", "月球"]) == "未找到包含 火星 或 月球 的记忆"
@@ -85,6 +89,7 @@ def test_countbot_search_without_a_match_never_returns_all(store):  # 搜索
     assert store.search(["", "  "]) == "请提供有效的搜索关键词"
 
 
+@pytest.mark.feature("000.7")
 def test_countbot_search_shows_the_newest_fifteen_unless_told(empty):  # 搜索限制
     for n in range(1, 21):
         empty.append_entry("web-chat", f"第{n}条：喝茶")
@@ -99,18 +104,21 @@ def test_countbot_search_shows_the_newest_fifteen_unless_told(empty):  # 搜索�
     assert empty.search(["喝茶"], max_results=0) == "共 20 条匹配，仅显示前 0 条"
 
 
+@pytest.mark.feature("000.10")
 def test_countbot_get_recent_returns_the_last_lines(store):  # 最近记忆
     assert store.get_recent(2) == shown(3, 4)
     assert store.get_recent() == store.get_recent(99) == shown(1, 2, 3, 4)
     assert store.get_recent(0) == ""
 
 
+@pytest.mark.feature("000.9")
 def test_countbot_delete_lines_ignores_numbers_that_do_not_exist(store):  # 删除
     assert store.delete_lines([99, 0, -1]) == 0
     assert store.delete_lines([1, 3, 99]) == 2
     assert store.read_all() == f"{LINES[1]}\n{LINES[3]}\n"
 
 
+@pytest.mark.feature("000.11")
 def test_countbot_get_stats_counts_sources_and_spans_days(store):  # 统计
     assert store.get_stats() == {
         "total": 4,
@@ -119,6 +127,7 @@ def test_countbot_get_stats_counts_sources_and_spans_days(store):  # 统计
     }
 
 
+@pytest.mark.feature("000.12", "000.13", "000.14")
 def test_countbot_write_all_replaces_all_and_keeps_the_old_text(store, folder):  # 覆盖写入
     old = store.read_all()
     assert store.write_all("2026-02-16|web-chat|只剩这一条") is None

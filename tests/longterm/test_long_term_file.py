@@ -55,6 +55,7 @@ def test_append_writes_to_the_first_long_term_file_that_exists(world, there, use
     assert [name for name in there if (world.root / name).read_text(encoding="utf-8") != f"# {name}\n"] in ([], [used])
 
 
+@pytest.mark.feature("000.1")
 def test_append_makes_a_file_that_only_its_owner_reads(world, path):
     written = write(world)
     assert (written.line, written.total, written.is_new, written.text) == (1, 1, True, ENTRY)
@@ -90,6 +91,7 @@ def test_append_keeps_the_mode_of_a_file(world, path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
 
 
+@pytest.mark.feature("000.2", "000.3")
 @pytest.mark.parametrize(
     ("content", "source", "line"),
     [
@@ -179,15 +181,17 @@ def test_delete_refuses_a_line_that_is_another_by_now(world, path):
     moved = [line.ref for line in world.ws.long_term.read().lines][1]
     with pytest.raises(StaleLine) as refused:
         world.ws.long_term.delete([refs(world)[0], second])
-    assert str(refused.value) == f"{second} is not the line that is there now: it is {moved}, 一; nothing was deleted."
+    assert str(refused.value) == f"{second} does not name the line that is there now: it is {moved}, 一; nothing was deleted."
     assert refused.value.exit_code == 64
     assert path.read_text(encoding="utf-8") == "零\n一\n二\n三\n"
     with pytest.raises(StaleLine, match="there is none; nothing was deleted"):
         world.ws.long_term.delete([f"99{third[1:]}"])
+    with pytest.raises(StaleLine, match=f"^2 does not name the line that is there now: it is {moved}, 一; nothing"):
+        world.ws.long_term.delete(["2"])
     assert first != moved
 
 
-@pytest.mark.parametrize("named", [["3-1"], ["0@1f3a9c0d"], ["-1@1f3a9c0d"], ["42"], ["42@1f3a9c"], [""], [], ["a@1f3a9c0d"]])
+@pytest.mark.parametrize("named", [["3-1"], ["0@1f3a9c0d"], ["-1@1f3a9c0d"], ["42@1f3a9c"], [""], [], ["a@1f3a9c0d"]])
 def test_delete_refuses_what_names_no_line(world, path, named):
     world.put("memory.md", "一\n")
     with pytest.raises(BadRequest, match="nothing was deleted"):

@@ -424,6 +424,10 @@ ANSWERS = {
     "context": ("context --query 花生过敏", ["role", "content"]),
     "search": ("search 花生过敏", HIT),
     "get": ("get memory/长长的笔记.md --lines 1", ["path", "start", "end", "total", "text"]),
+    "write": ("write 用户对花生过敏", ["path", "line", "total", "digest", "new"]),
+    "read": ("read", ["path", "total", "lines"]),
+    "stats": ("stats", ["total", "sources", "date_range"]),
+    "delete": ("delete 1@e3238907", ["path", "deleted", "total"]),
     "why": (
         "why",
         ["id", "at", "question", "terms", "dates", "how", "files", "ms", "candidates", "memory", "history", "messages"],

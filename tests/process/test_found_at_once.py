@@ -51,6 +51,20 @@ def test_each_message_is_found_at_once_while_a_supervisor_files_them(tmp_path):
         running.end()
 
 
+@pytest.mark.parametrize("runs", [False, True], ids=["alone", "beside a supervisor"])
+def test_search_finds_a_long_term_line_written_a_moment_ago(recalld, runs):
+    with recalld.supervised() if runs else contextlib.nullcontext():
+        memory = Memory(recalld.root)
+        for n, tell in enumerate([lambda said: recalld("write", said), memory.write], 1):
+            tell(f"the cabin key {n * 7919} hangs behind the tango{n * 104729}")
+            (hit,) = json.loads(recalld("search", "--json", f"tango{n * 104729}").out)
+            assert (hit["path"], hit["startLine"]) == ("memory.md", n)
+            assert [found.unit.start for found in memory.search(f"tango{n * 104729}")] == [n]
+        assert recalld("read", "--recent", "1").out == f"[{n}] {memory.read().lines[-1].text}\n"
+        assert recalld("delete", memory.read().lines[-1].ref).code == 0
+        assert recalld("search", "--json", f"tango{n * 104729}").out == "[]\n"
+
+
 SAID = {
     "small talk": (
         "hello, good morning!",

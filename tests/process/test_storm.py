@@ -1,4 +1,4 @@
-"""A share of the storms for every test run; all of them: python -m tests.process.storm, python -m tests.process.locks."""
+"""A share of the storms for every test run; all of them: python -m tests.process.storm, locks and long_term."""
 
 import hashlib
 import json
@@ -43,6 +43,15 @@ def test_history_loses_nothing_with_eight_writers_and_one_without_lock():
     said = stormed("locks", "--appends", "600", "--a-round", "300", "--seed", "7")
 
     assert re.search(r"appends, of these [0-9]+ unmet, [0-9]+ of ours vanished, [0-9]+ put back, 0 violations", said), said
+
+
+@pytest.mark.process
+@pytest.mark.timeout(120)
+def test_long_term_file_loses_no_line_of_eight_writers():
+    """In the second round beside programs without the lock."""
+    said = stormed("long_term", "--lines", "400", "--a-round", "200")
+
+    assert re.search(r"^[4-9][0-9]{2} acknowledged lines; [1-9][0-9]* of them without the lock, .*; 0 violations", said), said
 
 
 def test_saves_missing_reports_a_lost_edit(tmp_path):

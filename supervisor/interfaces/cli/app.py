@@ -13,6 +13,8 @@ from supervisor.protocol.errors import BadRequest
 
 Folder = Annotated[Path | None, typer.Option("-w", "--workspace", help="the workspace (RECALLD_WORKSPACE)")]
 Now = Annotated[str | None, typer.Option("--now", help="the clock, ISO 8601 (RECALLD_NOW)")]
+Session = Annotated[str, typer.Option("--session", help="the key of the talk in which it was asked")]
+Kind = Annotated[str, typer.Option("--chat", help="where: direct, group or channel; else as the session's key says")]
 Json = Annotated[bool, typer.Option("--json", help="machine-readable output")]
 
 

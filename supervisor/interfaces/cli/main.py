@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from supervisor.interfaces.cli import admin, backup, completion, model, service, turn, unit
+from supervisor.interfaces.cli import admin, backup, completion, long_term, model, service, turn, unit
 from supervisor.interfaces.cli.app import new_app
 
 
@@ -19,6 +19,6 @@ from supervisor.interfaces.cli.app import new_app
 def commands() -> Any:
     """Return the command line with all commands, built once."""
     app = new_app()
-    for group in (service, admin, backup, turn, model, completion, unit):
+    for group in (service, admin, backup, turn, long_term, model, completion, unit):
         group.register(app)
     return typer.main.get_command(app)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from supervisor.interfaces.cli import admin
-from supervisor.interfaces.cli.app import Folder, Json, Now, new_app
+from supervisor.interfaces.cli import admin, long_term
+from supervisor.interfaces.cli.app import Folder, Json, Kind, Now, Session, new_app
 from supervisor.interfaces.cli.call import is_served, opened, refuse_other_chats, say, teller
 from supervisor.interfaces.cli.output import as_json, as_text, receipt_text, replay_text, show
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from supervisor.interfaces.api import Memory
 
 Query = Annotated[str | None, typer.Option("--query", help="the input; without it, what waits in inbox.json")]
-Session = Annotated[str, typer.Option("--session", help="the key of the talk in which it was asked")]
-Kind = Annotated[str, typer.Option("--chat", help="where: direct, group or channel; else as the session's key says")]
 
 #: Reasons of the memory block for hits that the reader has anyway.
 _SHOWN_ELSEWHERE: Final = frozenset({"in the history", "the question"})
@@ -238,6 +236,7 @@ def commands() -> Any:
     """Return the command line with what a running supervisor answers, `SERVED_COMMANDS` and `index`, built once."""
     app = new_app()
     register(app)
+    long_term.register(app)
     for command in (admin.status, admin.plan):
         app.command()(command)
     return typer.main.get_command(app)
