@@ -86,6 +86,10 @@ def _leaves(group: typer.core.TyperGroup, before: str = "") -> dict[str, typer.c
     return found
 
 
+def _options(command: typer.core.TyperCommand) -> set[str]:
+    return {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+
+
 COMMANDS = _leaves(commands())
 
 
@@ -99,6 +103,29 @@ def test_cli_docs_describe_every_option(name):
     own = CLI.partition(f"### `recalld {name}`\n")[2].partition("\n### ")[0]
     options = {option for parameter in COMMANDS[name].params for option in parameter.opts if option.startswith("--")}
     assert {option for option in options if option not in own and option not in of_all} == set()
+
+
+def shown_commands(text: str) -> set[str]:
+    """The command lines of recalld that the page shows, in blocks and in sentences."""
+    blocks = "\n".join(re.findall(r"^```\w*\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
+    return {*re.findall(r"`(recalld [^`\n]+)`", text), *re.findall(r"^(?:\$ |sudo )?(recalld .+)$", blocks, re.MULTILINE)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_docs_show_only_existing_commands_and_options(page):
+    if page.name == "CHANGELOG.md" or page.parent.name == "decisions":
+        return  # they tell of what was
+    of_all = _options(commands()) | {"--help"}
+    wrong = []
+    for line in shown_commands(page.read_text(encoding="utf-8")):
+        words = re.split(r" (?:[|>;&]|2>)|;", re.sub(r"(?<= )-w \S+ |(?<= )--now \S+ |\"[^\"]*\"|'[^']*'", "", line))[
+            0
+        ].split()[1:]
+        name = next((" ".join(words[:n]) for n in (2, 1) if " ".join(words[:n]) in COMMANDS), "")
+        options = {word.partition("=")[0] for word in words if word.startswith("--")}
+        if words and words[0] not in of_all and (not name or options - _options(COMMANDS[name]) - of_all):
+            wrong.append(line)
+    assert wrong == []
 
 
 def test_cli_docs_describe_every_key_of_status_plan_and_fsck(ws):

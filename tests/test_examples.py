@@ -3,7 +3,8 @@ The examples of README, tutorial and how-tos are run: each command and each prog
 
 In these pages a `console` block has commands after `$ ` and what they print; `…` in a line of its own is any number of lines. A `python`,
 `bash` or `javascript` block is run as it is, and a `text` block after it is what it prints; `javascript` only where node is. A
-model's server of tests/llm is where the pages have Ollama's. Blocks of other kinds (`sh`, `toml`) are not run.
+model's server of tests/llm is where the pages have Ollama's. An `sh` block of a how-to has commands whose output is of no interest,
+and that succeed; those with services of systemd or with root are run by tests/booted/test_pages.py, on a booted machine.
 `pytest tests/test_examples.py --update-golden` writes into the pages what was printed; read the difference.
 """
 
@@ -45,6 +46,9 @@ VOLATILE: Final = (
 )
 #: How a program of a page is run, by the kind of its block.
 PROGRAMS: Final = {"python": (sys.executable, "-P", "-c"), "bash": ("bash", "-c"), "javascript": ("node", "-e")}
+#: Commands that need a machine with systemd, and programs that not every machine has.
+BOOTED: Final = re.compile(r"^(?:sudo|systemctl|recalld (?:-w \S+ )?service)\b", re.MULTILINE)
+PACKAGES: Final = ("git", "restic")
 #: The address of the model's server in the pages.
 OLLAMA: Final = "http://127.0.0.1:11434/v1"
 
@@ -62,6 +66,11 @@ def blocks(page: str) -> list[Block]:
     """The fenced blocks of the page, in their order."""
     found = re.finditer(r"^```(\w+)\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     return [Block(match.start(2), match.end(2), match[1], match[2]) for match in found]
+
+
+def shell_blocks(path: Path) -> list[str]:
+    """The `sh` blocks of the page at *path*, in their order."""
+    return [block.text for block in blocks(path.read_text(encoding="utf-8")) if block.kind == "sh"]
 
 
 def commands(block: str) -> list[tuple[str, str]]:
@@ -102,6 +111,10 @@ class Shell:
 
     def run(self, *words: str) -> str:
         """What the command prints, on both outputs."""
+        return self.ended(*words).stdout.replace(str(self.home), "/home/me")
+
+    def ended(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """The command after its end, with both of its outputs as one."""
         done = subprocess.run(
             [word.replace(OLLAMA, self.model) for word in words],
             cwd=self.home,
@@ -112,7 +125,7 @@ class Shell:
             check=False,
         )
         assert "Traceback" not in done.stdout, done.stdout
-        return done.stdout.replace(str(self.home), "/home/me")
+        return done
 
 
 def steady(text: str) -> str:
@@ -191,6 +204,25 @@ def test_tutorial_and_how_to_examples_print_what_the_pages_say(taught, name, mod
         Shell(tmp_path, ending, model),
         update=request.config.getoption("--update-golden"),
     )
+
+
+def test_how_to_shell_blocks_succeed(taught, tmp_path):
+    ending, home = taught
+    pages = [ROOT / f"docs/how-to/{name}{ending}.md" for name in HOW_TOS]
+    run_here = [block for page in pages for block in shell_blocks(page) if not BOOTED.search(block)]
+    assert run_here
+    shutil.copytree(home / "memory", tmp_path / "memory")
+    shell = Shell(tmp_path, ending)
+    shell.environ |= {f"GIT_{who}_{what}": "me" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    missing = set()
+    for block in run_here:
+        if lacking := {name for name in PACKAGES if re.search(rf"^{name} ", block, re.MULTILINE) and not shutil.which(name)}:
+            missing |= lacking
+            continue
+        done = shell.ended("bash", "-euo", "pipefail", "-c", block)
+        assert done.returncode == 0, (block, done.stdout)
+    if missing:
+        pytest.skip(f"not run without {', '.join(sorted(missing))}: apt-get install {' '.join(sorted(missing))}")
 
 
 def test_every_how_to_page_is_run_and_exists_in_both_languages():

@@ -1,0 +1,37 @@
+"""The commands of the how-tos that need systemd or root, run on the booted machine in the order of their page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.booted import test_service
+from tests.booted.machine import Machine
+from tests.test_examples import BOOTED, HOW_TOS, LANGUAGES, shell_blocks
+
+pytestmark = test_service.pytestmark
+#: What the machine can't do: it has no network, and recalld from a wheel.
+NOT_HERE = ("pipx ",)
+HOW_TO = Path(__file__).parent.parent.parent / "docs/how-to"
+
+
+@pytest.mark.parametrize("ending", LANGUAGES.values(), ids=LANGUAGES.keys())
+def test_how_to_commands_of_services_succeed(ending):
+    machine = Machine(test_service.PID)
+    me = machine.person()
+    me.root = f"/home/{me.name}/memory"
+    me.ok("init")
+    machine.do("loginctl", "enable-linger", me.name)  # a page is read at a terminal, where it would be asked
+    blocks = [block for name in HOW_TOS for block in shell_blocks(HOW_TO / f"{name}{ending}.md") if BOOTED.search(block)]
+    assert blocks
+    for block in sorted(blocks, key=lambda block: "sudo" in block):  # who has a service of their own has none of the system
+        for line in (line for line in block.splitlines() if not line.startswith(NOT_HERE)):
+            command = re.sub(r"/home/me\b", f"/home/{me.name}", re.sub(r"--system me\b", f"--system {me.name}", line))
+            if "--follow" in command:
+                command = f"timeout 5 {command}\ntest $? = 124"
+            run = machine.run if command.startswith("sudo ") else me.run
+            done = run("bash", "-c", command.removeprefix("sudo "), stdin="sk-secret\n")
+            assert done.code == 0, (line, done)
+    machine.do("recalld", "service", "uninstall", "--system", me.name)
