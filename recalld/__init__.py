@@ -2,8 +2,9 @@
 recalld: the memory of a long-running local assistant, kept in files a person can read.
 
 `from recalld import Memory` is the Python API (api.md), `MemoryStore` the line store of CountBot, `MessageAnalyzer` and
-`ConversationSummarizer` its summariser, `MemoryManager` the memory of a running conversation, `SupervisorError` is what they
-raise. Each is loaded when it is first used. The code is in the packages `supervisor`, `worker` and `prompts` beside this one.
+`ConversationSummarizer` its summariser, `MemoryManager` the memory of a running conversation, `register_all_tools`
+gives the tools for a model, `SupervisorError` is what they raise. Each is loaded when it is first used. The code is in the
+packages `supervisor`, `worker` and `prompts` beside this one.
 """
 
 from __future__ import annotations
@@ -19,8 +20,17 @@ if TYPE_CHECKING:
     from supervisor import MemoryStore as MemoryStore
     from supervisor import MessageAnalyzer as MessageAnalyzer
     from supervisor import SupervisorError as SupervisorError
+    from supervisor import register_all_tools as register_all_tools
 
-__all__ = ["ConversationSummarizer", "Memory", "MemoryManager", "MemoryStore", "MessageAnalyzer", "SupervisorError"]
+__all__ = [
+    "ConversationSummarizer",
+    "Memory",
+    "MemoryManager",
+    "MemoryStore",
+    "MessageAnalyzer",
+    "SupervisorError",
+    "register_all_tools",
+]
 
 #: The folder that holds this package and `supervisor`, `worker`, `prompts`.
 HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

@@ -2,8 +2,8 @@
 recalld: the memory of a long-running local assistant, kept in files a person can read.
 
 `Memory` is the Python API (api.md), `MemoryStore` the line store of CountBot, `MessageAnalyzer` and `ConversationSummarizer`
-its summariser, `MemoryManager` the memory of a running conversation, `SupervisorError` is what they raise. Each is loaded when
-it is first used, so that a command which needs none does not wait for them.
+its summariser, `MemoryManager` the memory of a running conversation, `register_all_tools` gives the tools for a model,
+`SupervisorError` is what they raise. Each is loaded when it is first used, so that a command which needs none does not wait.
 """
 
 from __future__ import annotations
@@ -14,10 +14,19 @@ if TYPE_CHECKING:
     from supervisor.conversation.memory_manager import MemoryManager as MemoryManager
     from supervisor.conversation.summarizer import ConversationSummarizer as ConversationSummarizer
     from supervisor.interfaces.api import Memory as Memory
+    from supervisor.interfaces.tools.registry import register_all_tools as register_all_tools
     from supervisor.longterm.memory_store import MemoryStore as MemoryStore
     from supervisor.protocol.errors import SupervisorError as SupervisorError
 
-__all__ = ["ConversationSummarizer", "Memory", "MemoryManager", "MemoryStore", "MessageAnalyzer", "SupervisorError"]
+__all__ = [
+    "ConversationSummarizer",
+    "Memory",
+    "MemoryManager",
+    "MemoryStore",
+    "MessageAnalyzer",
+    "SupervisorError",
+    "register_all_tools",
+]
 
 _MODULES = {
     "ConversationSummarizer": "supervisor.conversation.summarizer",
@@ -26,6 +35,7 @@ _MODULES = {
     "MemoryStore": "supervisor.longterm.memory_store",
     "MessageAnalyzer": "supervisor.conversation.analyzer",
     "SupervisorError": "supervisor.protocol.errors",
+    "register_all_tools": "supervisor.interfaces.tools.registry",
 }
 
 

@@ -44,6 +44,7 @@ from supervisor.text.decoding import decoded
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
     from datetime import datetime, tzinfo
+    from pathlib import Path
 
     from supervisor.protocol.files import Files, FileVersion
     from supervisor.protocol.paths import WorkspacePaths
@@ -141,6 +142,11 @@ class LongTermFile:
         self._paths = paths
         self._zone = zone
         self._first = first
+
+    @property
+    def root(self) -> Path:
+        """The folder of its workspace."""
+        return self._paths.root
 
     @property
     def path(self) -> str:

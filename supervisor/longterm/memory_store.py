@@ -50,13 +50,18 @@ class MemoryStore:
 
     def __init__(self, place: str | os.PathLike[str] | HasLongTermFile, clock: Clock | None = None) -> None:
         self._file = _opened(Path(place)) if isinstance(place, (str, os.PathLike)) else place.long_term
-        self._clock: Clock = clock or getattr(place, "clock", None) or utc_now
+        self.clock: Clock = clock or getattr(place, "clock", None) or utc_now
+
+    @property
+    def root(self) -> Path:
+        """The folder of its workspace."""
+        return self._file.root
 
     # ── writing ──────────────────────────────────────────────────────────────
 
     def append_entry(self, source: str, content: str) -> int:
         """Add a line and return its number, or that of the line that has the same words; it is durable then."""
-        return self._file.append(source, content, self._clock()).line
+        return self._file.append(source, content, self.clock()).line
 
     def delete_lines(self, line_numbers: Collection[int]) -> int:
         """Delete the lines of these numbers and return how many there were; others are ignored."""

@@ -111,7 +111,6 @@ PLANNED: Final = frozenset(
             "skip_chars",
             "char_limit",
         ),
-        "tools": ("search_results", "dialect"),
         "serve": ("host", "port", "upstream"),
     }.items()
     for name in names

@@ -248,13 +248,13 @@ class Recall(Section):
         "file", "What a hit is: a file with the lines that matter, or one line.", "line", seed="line"
     )
     line_chars: int = whole(300, "A line of more characters is cut around the words that matched.", least=20)
-    memory_tokens: int = whole(2048, "The token budget of the memory block.")
+    memory_tokens: int = whole(2048, "The token budget of the memory block, and of what a tool answers.")
     pinned_tokens: int = whole(
         512,
         "The token budget, beside memory_tokens and at most a quarter of it, of the first lines of memory.md, which a direct "
         "chat is always given. 0, or hit = line: none.",
     )
-    max_injected_chars: int = whole(0, "The most characters of the memory block; 0: no limit.")
+    max_injected_chars: int = whole(0, "The most characters of the memory block, and of what a tool answers; 0: no limit.")
     originals: Literal["fallback", "always", "never"] = choice(
         "fallback",
         "When the messages behind a summary are searched. fallback: when the budget is not full.",

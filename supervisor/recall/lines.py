@@ -143,7 +143,8 @@ class LineReader:
         parts = PurePosixPath(path).parts
         not_memory = BadRequest("path", f"{path!r} is no memory file; it looks like memory/2026-01-28-deploy.md")
         is_attachment = bool(digest_in_name(path))
-        if not parts or path.startswith("/") or ".." in parts or "\0" in path or not (path.endswith(".md") or is_attachment):
+        climbs = ".." in PurePosixPath(path.lower().replace("%2e", ".").replace("%2f", "/")).parts  # also as in a URI
+        if not parts or path.startswith("/") or climbs or "\0" in path or not (path.endswith(".md") or is_attachment):
             raise not_memory
         place = self.paths.root.joinpath(*parts)
         if not is_attachment and parts[0] != "memory" and parts not in {("memory.md",), ("MEMORY.md",)}:

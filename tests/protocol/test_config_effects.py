@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from supervisor import Memory, register_all_tools
 from supervisor.events import EventLog
 from supervisor.protocol.config import PLANNED, Config, literal, load
 from supervisor.protocol.errors import BadConfig
@@ -623,6 +624,22 @@ def told_of_a_damaged_history(world: World) -> str:
 
 
 #: By key: what is observed for two values of it, or more.
+# ── tools ────────────────────────────────────────────────────────────────────
+
+
+def lines_found(world: World) -> int:
+    """How many of 20 lines a line search returns."""
+    world.put("memory.md", "".join(f"2026-01-{n:02}|web-chat|花生第 {n} 次\n" for n in range(1, 21)))
+    tools = register_all_tools(Memory(world.ws, clock=world.clock))
+    return len(tools.call("memory_search", {"keywords": "花生"}).data["results"])  # type: ignore[index]
+
+
+def needed_argument(world: World) -> str:
+    """What a model must give to search."""
+    [schema, *_] = register_all_tools(Memory(world.ws, clock=world.clock)).anthropic()
+    return str(schema["input_schema"]["required"][0])
+
+
 EFFECTS = {
     "language": Effect(is_said_in_english, {"zh": False, "en": True}),
     "history.soft_cap": Effect(messages_left, {3: 3, 8: 8}, {"archive.keep_newest": 0}),
@@ -694,6 +711,8 @@ EFFECTS = {
     "worker.beat": Effect(beats_while_it_works, {"100ms": True, "60s": False}),
     "worker.idle": Effect(does_what_comes_a_minute_later, {"0s": False, "10m": True}, {"llm.provider": "extractive"}),
     "tokens.cjk_weight": Effect(calls_for_a_chinese_day, {0.5: False, 4.0: True}, {**SERVED, "llm.context_tokens": 6000}),
+    "tools.search_results": Effect(lines_found, {15: 15, 3: 3}),
+    "tools.dialect": Effect(needed_argument, {"recall": "query", "lines": "keywords"}),
     "embeddings.base_url": Effect(texts_embedded, {NOWHERE: 4, ELSEWHERE: 0}, VECTORS),
     "embeddings.model": Effect(backend_that_can_be_had, {"bge": 0, "": 1}, VECTORS),
     "embeddings.api_key_env": Effect(

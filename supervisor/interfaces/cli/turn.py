@@ -13,6 +13,7 @@ from supervisor.interfaces.cli import admin, long_term
 from supervisor.interfaces.cli.app import Folder, Json, Kind, Now, Session, new_app
 from supervisor.interfaces.cli.call import is_served, opened, refuse_other_chats, say, teller
 from supervisor.interfaces.cli.output import as_json, as_text, receipt_text, replay_text, show
+from supervisor.interfaces.search_notes import NOT_ASKED, why_no_hits
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -89,7 +90,7 @@ def search(
     with _memory(workspace, now) as memory:
         found = memory.find(query, limit, session=session, chat=_kind(chat))
     if not found.hits:
-        say(_why_empty(found) if query.strip() else "nothing was asked; give the words to search for.", 0)
+        say(_why_empty(found) if query.strip() else NOT_ASKED, 0)
     if json:
         show(as_json([_hit(hit) for hit in found.hits]))
     for hit in () if json else found.hits:
@@ -208,20 +209,10 @@ def _hit(hit: Any) -> dict[str, Any]:
 
 def _why_empty(found: SearchResult, left_out: Collection[str] = ()) -> str:
     """Return the sentence that says why there is no memory; *left_out* are the reasons why hits are not shown."""
-    if found.how == "failed":
-        return "memory could not be searched; the event recall_failed in log.jsonl says why."
-    if not found.terms and not found.dates:
-        return "this is only small talk, there is nothing to search for."
     if found.hits:
         reason = "group" if "group" in left_out else "known" if _SHOWN_ELSEWHERE.issuperset(left_out) else "size"
         return _LEFT_OUT[reason]
-    match found.unfiled:
-        case 0:
-            return "nothing in memory matches." if found.files else "nothing in memory matches: it is empty."
-        case 1:
-            return "nothing in memory matches; 1 message not filed yet is among what was searched."
-        case count:
-            return f"nothing in memory matches; {count} messages not filed yet are among what was searched."
+    return why_no_hits(found)
 
 
 def register(app: typer.Typer) -> None:

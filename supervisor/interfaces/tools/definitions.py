@@ -1,0 +1,273 @@
+"""
+The definitions of the tools: name, description in Chinese and English, parameters, and what a call of it does to memory.
+
+Each tool is defined once; the schemas of OpenAI, Anthropic and MCP are other forms of the same definition. Names, parameters
+and defaults are those of CountBot (000) and OpenClaw (001).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from supervisor.protocol.errors import BadRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Language: TypeAlias = Literal["zh", "en"]
+#: Which schema of `memory_search` a model sees (`[tools] dialect`): 001's ranked search, or 000's line search.
+Dialect: TypeAlias = Literal["recall", "lines"]
+Kind: TypeAlias = Literal["string", "integer", "number", "array"]
+
+#: What each kind of JSON is in Python, and in the sentence that refuses another one.
+_KINDS: Final[Mapping[Kind, tuple[tuple[type, ...], str]]] = {
+    "string": ((str,), "text"),
+    "integer": ((int,), "a whole number"),
+    "number": ((int, float), "a number"),
+    "array": ((list, tuple), "a list of texts"),
+}
+#: What is fixed when a door is opened; a model that could choose it would read another talk, or write in another's name.
+_OF_THE_DOOR: Final = frozenset({"session", "chat", "channel", "source", "workspace"})
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a tool; a number has a *least* value, and a text may be one of *choices* alone."""
+
+    name: str
+    kind: Kind
+    zh: str
+    en: str
+    default: int | str | None = None
+    is_required: bool = False
+    least: int | None = None
+    choices: tuple[str, ...] = ()
+    #: The dialect whose schema shows it; "" is both. A call may give those of the other one, too.
+    dialect: Dialect | Literal[""] = ""
+
+    def checked(self, value: object) -> Any:
+        """Return the value that a call gave; BadRequest if it is not what the schema says."""
+        kinds, said = _KINDS[self.kind]
+        if not isinstance(value, kinds) or isinstance(value, bool):
+            raise BadRequest(self.name, f"it must be {said}, not {_named(value)}")
+        if self.kind == "array" and isinstance(value, (list, tuple)) and not all(isinstance(one, str) for one in value):
+            raise BadRequest(self.name, f"it must be {said}, and each of them text")
+        if self.least is not None and isinstance(value, (int, float)) and not value >= self.least:  # NaN is not
+            raise BadRequest(self.name, f"{value} is not allowed, give {self.least} or more")
+        if self.choices and value not in self.choices:
+            raise BadRequest(self.name, f"{value!r} is not allowed, give {' or '.join(self.choices)}")
+        return value
+
+    def schema(self, language: Language) -> dict[str, Any]:
+        """Return the JSON schema of its value."""
+        found: dict[str, Any] = {"type": self.kind}
+        if self.kind == "array":
+            found["items"] = {"type": "string"}
+        if self.choices:
+            found["enum"] = list(self.choices)
+        if self.least is not None:
+            found["minimum"] = self.least
+        if self.default is not None:
+            found["default"] = self.default
+        return {**found, "description": getattr(self, language)}
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A tool: its name, what a model is told of it, its parameters, and what its call changes."""
+
+    name: str
+    zh: str
+    en: str
+    parameters: tuple[Parameter, ...]
+    writes: bool = False
+    deletes: bool = False
+
+    def schema(self, language: Language, dialect: Dialect) -> dict[str, Any]:
+        """Return the JSON schema of its arguments, as a model of this *dialect* sees it."""
+        shown = self._shown(dialect)
+        return {
+            "type": "object",
+            "properties": {one.name: one.schema(language) for one in shown},
+            "required": [one.name for one in shown if one.is_required],
+            "additionalProperties": False,
+        }
+
+    def strict_schema(self, language: Language, dialect: Dialect) -> dict[str, Any]:
+        """
+        Return the schema as OpenAI's strict mode takes it: every property is required, and null stands for its default.
+
+        Defaults and least values, which strict mode refuses or leaves unchecked, are in the descriptions.
+        """
+        properties = {}
+        for one in self._shown(dialect):
+            found = one.schema(language)
+            found.pop("default", None)
+            found.pop("minimum", None)
+            if not one.is_required:
+                found["type"] = [one.kind, "null"]
+                if one.choices:
+                    found["enum"] = [*one.choices, None]
+            properties[one.name] = found
+        return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+
+    def arguments(self, given: Mapping[str, Any], dialect: Dialect) -> dict[str, Any]:
+        """Return the arguments of a call, without those that are null; BadRequest, which names it, for a wrong one."""
+        known = {one.name: one for one in self.parameters}
+        for name in given:
+            if name not in known and name in _OF_THE_DOOR:
+                raise BadRequest(name, f"{self.name} does not take it: whoever starts recalld sets it, never the model")
+            if name not in known:
+                raise BadRequest(str(name)[:40], f"{self.name} has no such argument, it has {', '.join(known)}")
+        found = {name: known[name].checked(value) for name, value in given.items() if value is not None}
+        is_other = any(one.is_required and one.name in found for one in self.parameters if one.dialect not in ("", dialect))
+        for one in self._shown(dialect):
+            if one.is_required and one.name not in found and not (one.dialect and is_other):
+                raise BadRequest(one.name, f"{self.name} needs it")
+        return found
+
+    def _shown(self, dialect: Dialect) -> tuple[Parameter, ...]:
+        return tuple(one for one in self.parameters if one.dialect in ("", dialect))
+
+
+def _named(value: object) -> str:
+    """Return what a value of JSON is called in a sentence."""
+    names: Mapping[type, str] = {str: "text", bool: "true or false", int: "a number", float: "a number", dict: "an object"}
+    return names.get(type(value), "a list" if isinstance(value, (list, tuple)) else type(value).__name__)
+
+
+WRITE: Final = Definition(
+    "memory_write",
+    "把一条记忆写入长期记忆文件：用户的偏好、习惯、重要决定、项目配置，或用户明确要求记住的内容。"
+    "不记录寒暄、密码、API key 和没有长期价值的内容。来源渠道由系统自动设置。",
+    "Write one entry to the long-term memory file: a preference, a habit, an important decision, a setting of a project, or "
+    "what the user asks to be remembered. Never small talk, passwords, API keys or what has no lasting value. The source is "
+    "set automatically.",
+    (
+        Parameter(
+            "content", "string", "记忆内容，多事项用 ； 分隔", "The entry; separate several items by ；", is_required=True
+        ),
+    ),
+    writes=True,
+)
+SEARCH: Final = Definition(
+    "memory_search",
+    "搜索长期记忆、逐日对话和摘要。回答过往的事情、决定、日期、人物、偏好或待办之前先搜索；再用 memory_get 只读取需要的行。"
+    "没有结果时说明查过了。",
+    "Search long-term memory, the conversations of past days and their summaries. Search before you answer anything about "
+    "prior work, decisions, dates, people, preferences or todos; then read the lines that you need with memory_get. If nothing "
+    "is found, say that you checked.",
+    (
+        Parameter(
+            "query",
+            "string",
+            "要找什么：一句话、几个词或一个日期，用提问时的语言",
+            "What to look for: a sentence, words or a date, in the language of the talk",
+            is_required=True,
+            dialect="recall",
+        ),
+        Parameter(
+            "maxResults",
+            "integer",
+            "最多返回几条结果，默认 5",
+            "The most results; 5 if not given",
+            5,
+            least=1,
+            dialect="recall",
+        ),
+        Parameter(
+            "minScore",
+            "number",
+            "低于此分数的结果不返回，默认不限",
+            "Results with a lower score are left out; none is if not given",
+            least=0,
+            dialect="recall",
+        ),
+        Parameter(
+            "keywords",
+            "string",
+            "搜索关键词，空格分隔；只在长期记忆文件里逐行查找",
+            "Keywords, separated by blanks; only the lines of the long-term memory file are searched",
+            is_required=True,
+            dialect="lines",
+        ),
+        Parameter(
+            "max_results",
+            "integer",
+            "最大返回条数，默认 15",
+            "The most lines; 15 if not given",
+            15,
+            least=1,
+            dialect="lines",
+        ),
+        Parameter(
+            "match_mode",
+            "string",
+            "匹配模式：or（任意匹配，默认）或 and（全部匹配）",
+            "or: any of the keywords, the default; and: all of them",
+            "or",
+            choices=("or", "and"),
+            dialect="lines",
+        ),
+    ),
+)
+READ: Final = Definition(
+    "memory_read",
+    "按行号读取长期记忆文件；不指定行号时读取最近几条。",
+    "Read the long-term memory file by line numbers; without any the most recent entries.",
+    (
+        Parameter("start_line", "integer", "起始行号，从 1 开始", "The first line, from 1"),
+        Parameter(
+            "end_line",
+            "integer",
+            "结束行号（包含）；不给则只读起始行",
+            "The last line, inclusive; if not given, the first line alone",
+        ),
+        Parameter(
+            "recent_count",
+            "integer",
+            "不指定行号时读取最近几条，默认 10",
+            "How many recent entries without line numbers; 10 if not given",
+            10,
+            least=1,
+        ),
+    ),
+)
+GET: Final = Definition(
+    "memory_get",
+    "读取某个记忆文件的原文行，path 和行号来自 memory_search 的结果。",
+    "Read exact lines of a memory file; path and lines are those of a result of memory_search.",
+    (
+        Parameter(
+            "path",
+            "string",
+            "文件路径，如 memory.md 或 memory/2026-01-28-deploy.md，也可带 #L4-L6",
+            "The file, such as memory.md or memory/2026-01-28-deploy.md, with or without #L4-L6",
+            is_required=True,
+        ),
+        Parameter("from", "integer", "起始行号，默认 1", "The first line; 1 if not given", 1, least=1),
+        Parameter(
+            "lines", "integer", "读取几行，默认到文件末尾", "How many lines; to the end of the file if not given", least=1
+        ),
+    ),
+)
+DELETE: Final = Definition(
+    "memory_delete",
+    "删除长期记忆文件里的行，每行写作“行号@摘要”，摘要来自搜索、读取或写入的结果；行已改变则不删除。",
+    "Delete lines of the long-term memory file, each given as number@digest with the digest of a search, a reading or a "
+    "writing; a line that has changed is not deleted.",
+    (
+        Parameter(
+            "lines",
+            "array",
+            '要删除的行，如 ["42@1f3a9c0d"]',
+            'The lines, such as ["42@1f3a9c0d"]',
+            is_required=True,
+        ),
+    ),
+    writes=True,
+    deletes=True,
+)
+#: All tools, in the order in which a model is told of them.
+DEFINITIONS: Final[Mapping[str, Definition]] = {one.name: one for one in (SEARCH, GET, READ, WRITE, DELETE)}

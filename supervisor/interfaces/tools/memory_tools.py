@@ -1,0 +1,301 @@
+"""
+What each tool does, as plain Python functions over one memory, for one audience.
+
+    tools = MemoryTools(Memory("~/assistant"), channel="telegram")
+    tools.memory_write("用户偏好Python；项目用FastAPI")
+    tools.memory_search("用户用什么语言？").results
+
+Who listens (*session*, *chat*) and the *channel*, the source of what is written, are fixed here: a model never names them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from supervisor.interfaces.search_notes import CANT_SEARCH, NOT_ASKED, why_no_hits
+from supervisor.interfaces.tools.answers import (
+    DeleteAnswer,
+    GetAnswer,
+    LongTermLine,
+    MemorySearchResult,
+    ReadAnswer,
+    Room,
+    SearchAnswer,
+    WriteAnswer,
+    clamped,
+    cut,
+)
+from supervisor.interfaces.tools.definitions import SEARCH
+from supervisor.longterm.lines import in_range, matching, one_line, parse_entry, search_text, text_of
+from supervisor.protocol.errors import BadRequest, Conflict, NotFound, StaleLine, SupervisorError, as_supervisor_error
+from supervisor.protocol.inbox import chat_of
+from supervisor.recall.audience import Audience
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from supervisor.index.hit import Hit
+    from supervisor.interfaces.api import Memory
+    from supervisor.longterm.lines import Line
+    from supervisor.recall.lines import Lines
+
+#: Results of a ranked search; 001.
+MAX_RESULTS: Final = 5
+#: Recent entries that a reading without line numbers shows; 000.
+RECENT: Final = 10
+_COUNTED: Final = "记忆库共 {total} 条"  # 000
+_WRITTEN: Final = "已写入记忆第 {line} 行（共 {total} 条）"  # 000
+_DELETED: Final = "已删除 {count} 条记忆（共 {total} 条）"
+_CITED: Final = re.compile(r"L?(\d+)(?:-L?(\d+))?")
+_SEE_LOG: Final = "the event recall_failed in log.jsonl says why, and `recalld doctor` what mends it"
+_SEE_DOCTOR: Final = "`recalld doctor` says what mends it"
+
+
+class MemoryTools:
+    """
+    The tools over *memory*, for those who read the talk *session*, a *chat* of its kind.
+
+    Each returns a typed answer, or raises a SupervisorError of one sentence. In one thread at a time, as a `Memory`.
+    """
+
+    def __init__(self, memory: Memory, *, session: str = "", chat: str = "", channel: str = "web-chat") -> None:
+        if chat not in {"", "direct", "group", "channel"}:
+            raise BadRequest("chat", f"{chat!r} is not direct, group or channel")
+        self.memory = memory
+        self._session = session
+        self._chat = chat
+        self._channel = channel
+        where = chat_of({"session": session, "chat": chat or None})
+        self.audience = Audience(chat=where, in_groups=memory.workspace.config.recall.in_groups)
+        #: Whether texts name the lines as `memory_delete` takes them.
+        self.shows_refs = False
+
+    def set_channel(self, channel: str | None) -> None:
+        """Set the source of what is written from now on; None is the default, web-chat (000)."""
+        self._channel = channel or "web-chat"
+
+    # ── looking things up ────────────────────────────────────────────────────
+
+    def memory_search(
+        self,
+        query: str | None = None,
+        max_results: int | None = None,
+        min_score: float = 0.0,
+        *,
+        keywords: str | None = None,
+        match_mode: str = "or",
+    ) -> SearchAnswer:
+        """
+        Search memory for what fits *query*, best first (001), or the lines of the long-term file for *keywords* (000).
+
+        *max_results* is 5 for a query, and `[tools] search_results` for keywords. The answer is `disabled` where memory can't
+        be searched; BadRequest only for wrong arguments.
+        """
+        if query is None and keywords is None:
+            raise BadRequest("query", f"{SEARCH.name} needs it")
+        try:
+            self._refuse_no_workspace()
+            if query is not None:
+                return self._ranked(query, MAX_RESULTS if max_results is None else max_results, min_score)
+            return self._by_keywords(keywords or "", max_results, match_mode)
+        except BadRequest:
+            raise
+        except (SupervisorError, OSError) as error:
+            fault = str(as_supervisor_error(error, "memory_search", self.memory.workspace.paths.root))
+            return SearchAnswer(disabled=True, error=fault, action=_SEE_DOCTOR)
+
+    def memory_get(self, path: str, start: int | None = None, lines: int | None = None) -> GetAnswer:
+        """
+        Return *lines* lines of a memory file from line *start* on: start 40, lines 20 are 40 to 59.
+
+        A file that does not exist, and a start behind the end, have no text. BadRequest for what is no file of memory.
+        """
+        try:
+            found = self._lines_of(path, start, lines)
+        except NotFound as missing:
+            return GetAnswer(path=str(missing.path), text="", total=0)
+        if found is None:
+            bare = path.partition("#")[0]
+            return GetAnswer(path=bare, text="", total=self._lines_of(bare, None, 1).total)  # type: ignore[union-attr]
+        return self._got(path, found)
+
+    def memory_read(self, start_line: int | None = None, end_line: int | None = None, recent_count: int = RECENT) -> ReadAnswer:
+        """Return the lines of the long-term file from *start_line* to *end_line*, clamped, or its last *recent_count*."""
+        path, lines = self._long_term()
+        if start_line is None and end_line is None:
+            chosen: Sequence[Line] = lines[max(0, len(lines) - recent_count) :]
+        else:
+            chosen = in_range(lines, 1 if start_line is None else start_line, end_line)
+        text = self._fitting(text_of(chosen)) if chosen else search_text((), [], 0, "or")
+        shown = chosen[: text.count("\n") + 1] if chosen else ()
+        told = f"{_COUNTED.format(total=len(lines))}\n\n{text}{self._refs(shown)}"
+        return ReadAnswer(path=path, lines=tuple(map(_as_line, shown)), total=len(lines), said=told)
+
+    # ── changing ─────────────────────────────────────────────────────────────
+
+    def memory_write(self, content: str) -> WriteAnswer:
+        """Add an entry to the long-term file and return its line, as it was read back; or the line that has the same words."""
+        made = self.memory.write(content, self._channel)
+        after = self.memory.workspace.long_term.read()
+        line = next((one for one in after.lines if one.text == made.text), None)
+        if line is None:  # an editor has saved an older text in this moment
+            raise Conflict(made.path)
+        told = f"{_WRITTEN.format(line=line.number, total=after.total)}{self._refs([line])}"
+        return WriteAnswer(
+            path=after.path,
+            line=line.number,
+            total=after.total,
+            digest=line.digest,
+            ref=line.ref,
+            is_new=made.is_new,
+            said=told,
+        )
+
+    def memory_delete(self, lines: Sequence[str]) -> DeleteAnswer:
+        """Delete lines of the long-term file, each named as in "42@1f3a9c0d"; nothing if one is another line by now."""
+        if not self.audience.sees_all:
+            shown = {line.ref for line in self._long_term()[1]}
+            for ref in lines:
+                if ref not in shown:
+                    raise StaleLine(ref, "", "")  # the line as it is now may be of another talk
+        gone = self.memory.delete(lines)
+        told = _DELETED.format(count=gone.count, total=gone.total)
+        return DeleteAnswer(path=gone.path, deleted=gone.count, total=gone.total, said=told)
+
+    # ── for a door that shows memory to people, too ──────────────────────────
+
+    def whole_file(self, path: str) -> str:
+        """Return the text of a memory file; NotFound where there is none that may be shown."""
+        return self.memory.get(path, session=self._session, chat=self._chat).text
+
+    def block(self, question: str) -> str:
+        """Return the memory block of a turn for the question, "" if nothing fits."""
+        return self.memory.inject(question, session=self._session, chat=self._chat).memory
+
+    # ── steps ────────────────────────────────────────────────────────────────
+
+    def _ranked(self, query: str, limit: int, least: float) -> SearchAnswer:
+        """Return the answer of 001's search."""
+        found = self.memory.find(query, limit, session=self._session, chat=self._chat)
+        if found.how == "failed":
+            return SearchAnswer(disabled=True, error=CANT_SEARCH, action=_SEE_LOG)
+        hits = [hit for hit in found.hits if hit.score >= least]
+        if not hits:
+            return SearchAnswer(files=found.files, note=why_no_hits(found) if query.strip() else NOT_ASKED)
+        refs = {line.number: line.ref for line in self._long_term()[1]} if _is_long_term(hits) else {}
+        return SearchAnswer(results=clamped([self._result(hit, refs) for hit in hits], self._room()), files=found.files)
+
+    def _by_keywords(self, keywords: str, limit: int | None, match_mode: str) -> SearchAnswer:
+        """Return the answer of 000's search, with the lines as 001's results."""
+        path, lines = self._long_term()
+        most = self.memory.workspace.config.tools.search_results if limit is None else limit
+        words = keywords.split()
+        text = self._fitting(search_text(lines, words, most, match_mode))
+        told = f"{_COUNTED.format(total=len(lines))}\n\n{text}"
+        found = matching(lines, [*filter(None, map(one_line, words))], every=match_mode == "and") if words else ()
+        shown = [line for line in found if f"\n[{line.number}] " in f"\n{text}"]
+        if not shown:
+            return SearchAnswer(total=len(lines), note=text, said=told)
+        results = [self._line_result(path, line) for line in shown]
+        return SearchAnswer(results=clamped(results, self._room()), total=len(lines), said=told + self._refs(shown))
+
+    def _result(self, hit: Hit, refs: Mapping[int, str]) -> MemorySearchResult:
+        unit = hit.unit
+        return MemorySearchResult(
+            path=unit.path,
+            start_line=unit.start,
+            end_line=unit.end,
+            snippet=unit.text,
+            score=round(hit.score, 4),
+            day=unit.day.isoformat() if unit.day else "",
+            role=unit.role,
+            speaker=unit.speaker,
+            citation=self._citation(unit.citation),
+            ref=refs.get(unit.start, "") if unit.tier == "long_term" and unit.start == unit.end else "",
+        )
+
+    def _line_result(self, path: str, line: Line) -> MemorySearchResult:
+        entry = parse_entry(line.text)
+        return MemorySearchResult(
+            path=path,
+            start_line=line.number,
+            end_line=line.number,
+            snippet=line.text,
+            score=1.0,
+            day=entry.day.isoformat() if entry else "",
+            citation=self._citation(f"{path}#L{line.number}"),
+            ref=line.ref,
+        )
+
+    def _lines_of(self, path: str, start: int | None, count: int | None) -> Lines | None:
+        """Return the lines of a memory file; None if it ends before them."""
+        try:
+            return self.memory.get(path, 1 if start is None else start, count, session=self._session, chat=self._chat)
+        except BadRequest as error:
+            cites_and_counts = "#" in path and (start, count) != (None, None)
+            if error.field != "--from" or cites_and_counts or (start or 1) < 1:
+                raise BadRequest(error.field.removeprefix("--"), error.why) from None
+            return None
+
+    def _got(self, path: str, found: Lines) -> GetAnswer:
+        """Return the lines, clamped; a cut text ends with the line that the mark is in."""
+        if not found.text:
+            return GetAnswer(path=found.path, text="", total=found.total)
+        text = self._fitting(found.text)
+        numbers = _numbers(path, found)
+        end = numbers[min(text.count("\n"), len(numbers) - 1)]
+        return GetAnswer(path=found.path, text=text, start_line=numbers[0], end_line=end, total=found.total)
+
+    def _long_term(self) -> tuple[str, tuple[Line, ...]]:
+        """Return the path of the long-term file, and those of its lines that are not blank and may be shown."""
+        found = self.memory.workspace.long_term.read()
+        if self.audience.sees_all or not found.lines:
+            return found.path, found.lines
+        try:
+            seen = self.memory.get(found.path, session=self._session, chat=self._chat).text
+        except NotFound:
+            return found.path, ()
+        shown = {one.rstrip("\r") for one in seen.split("\n")}
+        return found.path, tuple(line for line in found.lines if line.text in shown)
+
+    def _refuse_no_workspace(self) -> None:
+        ws = self.memory.workspace
+        if ws.files.disk.stat(ws.paths.root) is None:
+            raise NotFound(ws.paths.root)
+
+    def _room(self) -> Room:
+        """Return the budget of one answer."""
+        config = self.memory.workspace.config
+        return Room(config.recall.max_injected_chars or None, config.recall.memory_tokens, config.tokens.cjk_weight)
+
+    def _fitting(self, text: str) -> str:
+        room = self._room()
+        return text if room.holds(text) else cut(text, room)
+
+    def _citation(self, place: str) -> str:
+        """Return where it is as a person checks it, "" where `recall.citations` does not show it."""
+        mode = self.memory.workspace.config.recall.citations
+        is_shown = mode == "on" or (mode == "auto" and self.audience.chat.is_direct)
+        return f"Source: {place}" if is_shown else ""
+
+    def _refs(self, lines: Sequence[Line]) -> str:
+        """Return the names of the lines, for a model that may delete and is told nothing but text."""
+        return f"\n\n行号@摘要: {' '.join(line.ref for line in lines)}" if self.shows_refs and lines else ""
+
+
+def _is_long_term(hits: Sequence[Hit]) -> bool:
+    return any(hit.unit.tier == "long_term" for hit in hits)
+
+
+def _as_line(line: Line) -> LongTermLine:
+    return LongTermLine(line=line.number, text=line.text, digest=line.digest, ref=line.ref)
+
+
+def _numbers(path: str, found: Lines) -> Sequence[int]:
+    """Return the numbers of the lines in *found*; a citation may have several stretches."""
+    cited = path.partition("#")[2]
+    if path.startswith("history.json#") or "," not in cited:
+        return range(found.start, found.end + 1)
+    spans = [(int(first), int(last or first)) for first, last in _CITED.findall(cited)]
+    return [number for first, last in spans for number in range(first, min(last, found.total) + 1)]

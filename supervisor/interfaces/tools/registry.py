@@ -1,0 +1,212 @@
+"""
+The tools as a model calls them: schemas for its API, and the call of one by name, with what the model gave as arguments.
+
+    from recalld import Memory, register_all_tools
+
+    tools = register_all_tools(Memory("~/assistant"), channel="telegram")
+    tools.openai()  # the schemas for chat completions, in strict form
+    tools.call("memory_search", '{"query": "备份在哪台机器上？"}').text  # what goes back as the tool's message
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from supervisor.interfaces.chinese import spoken_language
+from supervisor.interfaces.tools.answers import as_text, as_wire
+from supervisor.interfaces.tools.definitions import DEFINITIONS
+from supervisor.interfaces.tools.memory_tools import MemoryTools
+from supervisor.longterm.guidance import guidance
+from supervisor.protocol.errors import BadRequest, SupervisorError, as_supervisor_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from supervisor.interfaces.api import Memory
+    from supervisor.interfaces.tools.answers import Answer
+    from supervisor.interfaces.tools.definitions import Definition, Dialect, Language
+    from supervisor.longterm.memory_store import MemoryStore
+
+#: The arguments of JSON that have another name in Python.
+_IN_PYTHON: Final = {"maxResults": "max_results", "minScore": "min_score", "from": "start"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a call gives back: *text* for the model, and *data*, the same as JSON (None for an error)."""
+
+    text: str
+    data: dict[str, Any] | None = None
+    is_error: bool = False
+
+
+class Tool:
+    """One tool of a registry, with the members that CountBot (000) and nanobot know."""
+
+    def __init__(self, registry: ToolRegistry, definition: Definition) -> None:
+        self._registry = registry
+        self._definition = definition
+        self.name = definition.name
+        self.description: str = getattr(definition, registry.language)
+        self.parameters = definition.schema(registry.language, registry.dialect)
+
+    def set_channel(self, channel: str | None) -> None:
+        """Set the source of what is written from now on."""
+        self._registry.set_channel(channel)
+
+    async def execute(self, **arguments: Any) -> str:
+        """Return what the model is told."""
+        return self._registry.call(self.name, arguments).text
+
+
+class ToolRegistry:
+    """The tools that a model has; none where there is no memory."""
+
+    def __init__(
+        self, tools: MemoryTools | None, definitions: tuple[Definition, ...], *, language: Language, dialect: Dialect
+    ) -> None:
+        self.tools = tools
+        self.language = language
+        self.dialect = dialect
+        self._definitions = {one.name: one for one in definitions}
+
+    def __iter__(self) -> Iterator[Tool]:
+        """Yield the tools in the order in which a model is told of them."""
+        return (Tool(self, one) for one in self._definitions.values())
+
+    @property
+    def definitions(self) -> tuple[Definition, ...]:
+        """The definitions of the tools."""
+        return tuple(self._definitions.values())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the tools."""
+        return tuple(self._definitions)
+
+    def set_channel(self, channel: str | None) -> None:
+        """Set the source of what is written from now on; None is web-chat."""
+        if self.tools:
+            self.tools.set_channel(channel)
+
+    # ── what a model is told ─────────────────────────────────────────────────
+
+    def functions(self) -> dict[str, Callable[..., Answer]]:
+        """Return the tools as plain Python functions, for a framework that reads signatures."""
+        return {name: getattr(self.tools, name) for name in self.names}
+
+    def openai(self) -> list[dict[str, Any]]:
+        """Return the function schemas of OpenAI's chat completions, in strict form."""
+        return [
+            {
+                "type": "function",
+                "function": {
+                    "name": one.name,
+                    "description": getattr(one, self.language),
+                    "strict": True,
+                    "parameters": one.strict_schema(self.language, self.dialect),
+                },
+            }
+            for one in self.definitions
+        ]
+
+    def anthropic(self) -> list[dict[str, Any]]:
+        """Return the tool schemas of Anthropic's messages."""
+        return [
+            {
+                "name": one.name,
+                "description": getattr(one, self.language),
+                "input_schema": one.schema(self.language, self.dialect),
+            }
+            for one in self.definitions
+        ]
+
+    def guidance(self) -> str:
+        """Return the section for the system prompt, "" without tools."""
+        return guidance(self.names, self.language, self.dialect)
+
+    # ── a call ───────────────────────────────────────────────────────────────
+
+    def call(self, name: str, arguments: str | Mapping[str, Any] | None = None) -> Reply:
+        """
+        Call the tool with the arguments that a model gave, as JSON or parsed, and return what the model is told.
+
+        It never raises: what is wrong is one sentence, and `is_error`.
+        """
+        try:
+            answer = self._answer(name, arguments)
+        except Exception as error:  # noqa: BLE001 - a model must be told, and the talk goes on
+            root = self.tools.memory.workspace.paths.root if self.tools else ""
+            return Reply(str(as_supervisor_error(error, name[:40], root)), is_error=True)
+        return Reply(as_text(answer), as_wire(answer))
+
+    def _answer(self, name: str, arguments: str | Mapping[str, Any] | None) -> Answer:
+        definition = self._definitions.get(name)
+        if definition is None:
+            there = ", ".join(self.names) or "none"
+            raise BadRequest(str(name)[:40], f"there is no such tool; there are {there}")
+        given = definition.arguments(_parsed(arguments), self.dialect)
+        answer: Answer = getattr(self.tools, name)(**{_IN_PYTHON.get(key, key): value for key, value in given.items()})
+        return answer
+
+
+def _parsed(arguments: str | Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return the arguments as an object; BadRequest if they are none."""
+    found: object = arguments
+    if isinstance(arguments, str) or arguments is None:
+        try:
+            found = json.loads(arguments or "{}")
+        except (ValueError, RecursionError):
+            found = None
+    if not isinstance(found, Mapping):
+        raise BadRequest("arguments", "they are no JSON object")
+    return found
+
+
+def register_all_tools(
+    memory_store: Memory | MemoryStore | str | os.PathLike[str] | None = None,
+    *,
+    session: str = "",
+    chat: str = "",
+    channel: str = "web-chat",
+    read_only: bool = False,
+    allow_delete: bool = False,
+    language: Language | None = None,
+    dialect: Dialect | None = None,
+) -> ToolRegistry:
+    """
+    Return the tools over a `Memory`, a `MemoryStore` or the folder of a workspace; no tools without one (000).
+
+    *session* and *chat* say who listens, *channel* is the source of what is written. With *read_only* no tool writes; only with
+    *allow_delete* there is `memory_delete`. The descriptions are in the *language* of the workspace, the *dialect* is that of
+    `[tools] dialect`, if not given.
+    """
+    if memory_store is None:
+        return ToolRegistry(None, (), language=language or "en", dialect=dialect or "recall")
+    from supervisor.interfaces.api import Memory
+    from supervisor.longterm.memory_store import MemoryStore
+
+    if isinstance(memory_store, MemoryStore):
+        memory = Memory(memory_store.root, clock=memory_store.clock)
+    else:
+        memory = memory_store if isinstance(memory_store, Memory) else Memory(memory_store)
+    chosen = tuple(
+        one for one in DEFINITIONS.values() if not (one.writes and read_only) and not (one.deletes and not allow_delete)
+    )
+    tools = MemoryTools(memory, session=session, chat=chat, channel=channel)
+    tools.shows_refs = any(one.deletes for one in chosen)
+    config = memory.workspace.config
+    return ToolRegistry(tools, chosen, language=language or _language(memory), dialect=dialect or config.tools.dialect)
+
+
+def _language(memory: Memory) -> Language:
+    """Return the language of the workspace: its setting, the locale, or the end of the conversation."""
+    words: list[str] = []
+    with contextlib.suppress(SupervisorError, OSError):  # whatever is wrong with history.json, the tools are described
+        words = [said] if (said := memory.workspace.history.last_words()) else []
+    return spoken_language(memory.workspace.config.language, os.environ, words)

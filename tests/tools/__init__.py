@@ -1,0 +1,1 @@
+"""The tools of an assistant, through each door."""

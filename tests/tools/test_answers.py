@@ -1,0 +1,296 @@
+"""What the tools answer: three endings, exact lines, one cut, and nothing of another talk."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from supervisor import Memory, MemoryStore, register_all_tools
+from supervisor.interfaces.tools.answers import (
+    TRUNCATED,
+    MemorySearchResult,
+    Room,
+    SearchAnswer,
+    as_wire,
+    clamped,
+    cut,
+)
+from supervisor.protocol.errors import Conflict
+from supervisor.text.token_count import estimate_tokens
+from tests.tools.memory import GROUP, remembered
+
+
+@pytest.fixture
+def memory(world):
+    remembered(world)
+    return Memory(world.root, environ={"RECALLD_RECALL_TIMEOUT_MS": "60000"}, clock=world.clock)
+
+
+def tools_of(memory, **options):
+    return register_all_tools(memory, language="en", **options)
+
+
+def configured(world, text):
+    world.put("recalld.toml", f"{world.toml}\n{text}")
+    return Memory(world.root, environ={"RECALLD_RECALL_TIMEOUT_MS": "60000"}, clock=world.clock)
+
+
+# ── searching ────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.feature("001.1", "001.12")
+def test_memory_search_returns_path_lines_snippet_and_score(memory):
+    [first, *_] = tools_of(memory).call("memory_search", {"query": "花生过敏"}).data["results"]
+    assert {key: first[key] for key in ("path", "startLine", "endLine", "snippet", "day")} == {
+        "path": "memory.md",
+        "startLine": 3,
+        "endLine": 3,
+        "snippet": "用户对花生过敏；点外卖要备注",
+        "day": "2026-01-04",
+    }
+    assert first["score"] > 0
+    answer = tools_of(memory).tools.memory_search("花生过敏")
+    assert isinstance(answer, SearchAnswer)
+    assert isinstance(answer.results[0], MemorySearchResult)
+
+
+def test_memory_search_returns_five_results_if_not_told_otherwise(memory, world):
+    world.put("memory/list.md", "\n\n".join(f"茶叶第 {n} 种" for n in range(30)))
+    assert len(tools_of(memory).call("memory_search", {"query": "茶叶"}).data["results"]) == 5
+    assert len(tools_of(memory).call("memory_search", {"query": "茶叶", "maxResults": 7}).data["results"]) == 7
+
+
+def test_memory_search_says_who_said_it(memory):
+    found = tools_of(memory).call("memory_search", {"query": "upload port 8443 上传 端口"}).data["results"]
+    assert {one["role"] for one in found if one["path"].startswith("memory/2026")} == {"user", "assistant"}
+
+
+def test_memory_search_without_hits_says_why_and_leaves_the_index_alone(memory, world):
+    tools = tools_of(memory)
+    tools.call("memory_search", {"query": "花生"})
+    index = world.root / ".recalld/index"
+    before = {path.name: path.stat().st_mtime_ns for path in index.iterdir()}
+    answer = tools.call("memory_search", {"query": "zyxwvut"})
+    assert answer.data == {"results": [], "files": 4, "note": "nothing in memory matches."}
+    assert {path.name: path.stat().st_mtime_ns for path in index.iterdir()} == before
+
+
+def test_memory_search_is_disabled_where_memory_can_not_be_searched(memory, world, monkeypatch):
+    monkeypatch.setattr(type(memory.workspace.index), "search", lambda *_, **__: 1 / 0)
+    answer = tools_of(memory).call("memory_search", {"query": "花生"})
+    assert not answer.is_error
+    assert answer.data["results"] == []
+    assert answer.data["disabled"] is True
+    assert "recall_failed" in answer.data["error"]
+    assert "recalld doctor" in answer.data["action"]
+
+
+def test_memory_search_is_disabled_where_the_workspace_is_gone(memory, world):
+    tools = tools_of(memory)
+    os.rename(world.root, world.root.with_name("elsewhere"))
+    for arguments in ({"query": "花生"}, {"keywords": "花生"}):
+        assert tools.call("memory_search", arguments).data["disabled"] is True
+    assert not world.root.exists()
+
+
+@pytest.mark.feature("000.26")
+def test_memory_search_by_keywords_answers_with_the_text_of_countbot(memory):
+    answer = tools_of(memory).call("memory_search", {"keywords": "python fastapi", "match_mode": "and"})
+    assert answer.text == "记忆库共 7 条\n\n[2] 2026-01-03|telegram|项目使用FastAPI后端；Python 3.11"
+    assert [one["startLine"] for one in answer.data["results"]] == [2]
+
+
+@pytest.mark.feature("001.9")
+@pytest.mark.parametrize(("mode", "direct", "group"), [("auto", True, False), ("on", True, True), ("off", False, False)])
+def test_memory_search_cites_as_the_configuration_says(world, mode, direct, group):
+    remembered(world)
+    memory = configured(world, f'[recall]\ncitations = "{mode}"\n')
+    for options, shown in (({}, direct), ({"session": GROUP}, group)):
+        for arguments in ({"query": "周五烧烤"}, {"keywords": "烧烤"}):
+            found = tools_of(memory, **options).call("memory_search", arguments).data["results"]
+            assert found
+            assert {one.get("citation", "").startswith("Source: ") for one in found} == {shown}
+
+
+# ── exact lines ──────────────────────────────────────────────────────────────
+
+
+@pytest.mark.feature("001.2")
+def test_memory_get_returns_lines_40_to_59_for_from_40_and_20_lines(memory, world):
+    world.put("memory/long.md", "".join(f"line {n}\n" for n in range(1, 101)))
+    answer = tools_of(memory).call("memory_get", {"path": "memory/long.md", "from": 40, "lines": 20}).data
+    assert answer["text"].split("\n") == [f"line {n}" for n in range(40, 60)]
+    assert (answer["startLine"], answer["endLine"], answer["total"]) == (40, 59, 100)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "total"),
+    [({"path": "memory/none.md"}, 0), ({"path": "memory.md", "from": 9}, 8), ({"path": "memory/2026-01-01-none.md"}, 0)],
+)
+def test_memory_get_gives_no_text_for_what_is_not_there(memory, arguments, total):
+    answer = tools_of(memory).call("memory_get", arguments)
+    assert not answer.is_error
+    assert answer.data == {"path": arguments["path"], "text": "", "total": total}
+
+
+def test_memory_get_cut_in_a_citation_ends_with_the_line_it_shows(world):
+    remembered(world)
+    memory = configured(world, "[recall]\nmax_injected_chars = 60\n")
+    answer = tools_of(memory).call("memory_get", {"path": "memory.md#L1,L4-L5"}).data
+    assert answer["text"].endswith(TRUNCATED)
+    assert (answer["startLine"], answer["endLine"]) == (1, 4)
+    assert len(answer["text"]) <= 60
+
+
+# ── changing ─────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.feature("000.25")
+def test_memory_write_says_which_line_it_wrote(memory, world):
+    answer = tools_of(memory, channel="feishu").call("memory_write", {"content": "用户搬到了上海"})
+    assert answer.text == "已写入记忆第 9 行（共 8 条）"
+    written = (world.root / "memory.md").read_text(encoding="utf-8").splitlines()[8]
+    assert written == "2026-01-31|feishu|用户搬到了上海"
+    line = memory.long_term.read().lines[-1]
+    assert answer.data == {
+        "path": "memory.md",
+        "line": 9,
+        "total": 8,
+        "digest": line.digest,
+        "ref": line.ref,
+        "isNew": True,
+    }
+
+
+def test_memory_write_takes_its_source_from_the_channel(memory):
+    tools = tools_of(memory)
+    tools.call("memory_write", {"content": "一"})
+    tools.set_channel("telegram")
+    tools.call("memory_write", {"content": "二"})
+    tools.set_channel(None)
+    tools.call("memory_write", {"content": "三"})
+    assert [line.text.split("|")[1] for line in memory.long_term.read().lines[-3:]] == ["web-chat", "telegram", "web-chat"]
+
+
+def test_memory_write_does_not_confirm_a_line_that_is_not_there(memory, monkeypatch):
+    made = memory.write("一")
+    monkeypatch.setattr(memory, "write", lambda *_: made)
+    memory.long_term.replace("")
+    answer = tools_of(memory).call("memory_write", {"content": "一"})
+    assert answer.is_error
+    assert answer.text == str(Conflict("memory.md"))
+
+
+def test_memory_delete_takes_the_ref_of_every_answer(memory):
+    tools = tools_of(memory, allow_delete=True)
+    refs = [
+        tools.call("memory_search", {"query": "花生过敏"}).data["results"][0]["ref"],
+        tools.call("memory_search", {"keywords": "FastAPI"}).data["results"][0]["ref"],
+        tools.call("memory_read", {"start_line": 4}).data["lines"][0]["ref"],
+        tools.call("memory_write", {"content": "一"}).data["ref"],
+    ]
+    answer = tools.call("memory_delete", {"lines": refs})
+    assert answer.data == {"path": "memory.md", "deleted": 4, "total": 4}
+
+
+def test_tools_that_may_delete_name_the_lines_in_their_texts(memory):
+    refs = tools_of(memory, allow_delete=True).call("memory_read", {"start_line": 3}).text.splitlines()[-1]
+    assert refs == f"行号@摘要: {memory.long_term.read().lines[2].ref}"
+    assert "@" not in tools_of(memory).call("memory_read", {"start_line": 3}).text
+
+
+# ── who listens ──────────────────────────────────────────────────────────────
+
+
+def test_tools_show_a_group_only_what_it_may_see(memory):
+    tools = tools_of(memory, session=GROUP, allow_delete=True)
+    for name, arguments in [
+        ("memory_read", {}),
+        ("memory_read", {"start_line": 1, "end_line": 99}),
+        ("memory_search", {"keywords": "2026"}),
+        ("memory_search", {"query": "烧烤"}),
+        ("memory_search", {"query": "花生过敏"}),
+        ("memory_get", {"path": "memory.md"}),
+        ("memory_get", {"path": "memory/people.md"}),
+        ("memory_delete", {"lines": ["3@00000000"]}),
+    ]:
+        said = tools.call(name, arguments).text
+        assert not [word for word in ("花生", "Python", "Lindqvist", "NAS", "Anna", "日报") if word in said], (name, said)
+    assert "周五团建在海边烧烤 #shared" in tools.call("memory_read").text
+    assert tools.call("memory_read").data["total"] == 1
+
+
+# ── budgets ──────────────────────────────────────────────────────────────────
+
+
+def result(snippet, start=1, **more):
+    end = start + snippet.count("\n")
+    return MemorySearchResult(path="memory.md", start_line=start, end_line=end, snippet=snippet, score=1.0, **more)
+
+
+@pytest.mark.feature("001.10")
+def test_clamped_keeps_whole_snippets_then_cuts_one_then_stops():
+    given = [result("甲" * 10), result("乙\n丙\n丁" * 10, 5, citation="Source: memory.md#L5-L25"), result("戊")]
+    kept = clamped(given, Room(10 + 3 + len(TRUNCATED), 10_000))
+    assert [one.snippet for one in kept] == ["甲" * 10, f"乙\n丙{TRUNCATED}"]
+    assert (kept[1].start_line, kept[1].end_line, kept[1].citation) == (5, 6, "Source: memory.md#L5-L6")
+    assert clamped(given, Room(None, 10_000)) == tuple(given)
+
+
+@pytest.mark.parametrize("text", ["花生过敏" * 50, "👨‍👩‍👧‍👦" * 30, "e\u0301" * 80, "line\n" * 60, "word " * 60])
+def test_cut_ends_between_two_characters_inside_both_budgets(text):
+    for tokens in range(8, 80, 7):
+        short = cut(text, Room(70, tokens))
+        assert len(short) <= 70
+        assert estimate_tokens(short) <= tokens
+        bare = short.removesuffix(TRUNCATED)
+        assert text.startswith(bare)
+        assert short == "" or short.endswith(TRUNCATED)
+        assert not bare.endswith(("\u200d", "e")) or text[len(bare)] != "\u0301"
+
+
+def test_memory_answers_stay_within_the_budget_whatever_is_stored(world):
+    remembered(world)
+    world.put("memory.md", "".join(f"2026-01-02|web-chat|花生第 {n} 次：{'长' * 3000}\n" for n in range(20)))
+    memory = configured(world, "[recall]\nmemory_tokens = 500\n")
+    tools = tools_of(memory)
+    for name, arguments in [
+        ("memory_search", {"query": "花生"}),
+        ("memory_search", {"keywords": "花生"}),
+        ("memory_read", {"recent_count": 20}),
+        ("memory_get", {"path": "memory.md"}),
+    ]:
+        answer = tools.call(name, arguments)
+        assert TRUNCATED in answer.text
+        assert estimate_tokens(answer.text) < 700, name
+
+
+def test_as_wire_can_be_written_as_utf_8_whatever_is_stored():
+    wire = as_wire(SearchAnswer(results=(result("半个 \ud83d 表情"),)))
+    assert json.dumps(wire, ensure_ascii=False).encode()
+    assert wire["results"][0]["snippet"] == "半个 \ufffd 表情"
+
+
+# ── where there is a store ───────────────────────────────────────────────────
+
+
+@pytest.mark.feature("000.28")
+def test_register_all_tools_registers_them_only_with_a_store(memory, world):
+    nothing = register_all_tools()
+    assert (nothing.names, nothing.openai(), nothing.guidance()) == ((), [], "")
+    assert nothing.call("memory_write", {"content": "一"}).is_error
+    four = ("memory_search", "memory_get", "memory_read", "memory_write")
+    for store in (memory, MemoryStore(world.root), MemoryStore(memory), world.root, str(world.root)):
+        assert register_all_tools(store).names == four
+    assert register_all_tools(memory, read_only=True, allow_delete=True).names == four[:3]
+    assert register_all_tools(memory, allow_delete=True).names == (*four, "memory_delete")
+
+
+@pytest.mark.feature("000.27")
+def test_memory_read_returns_the_ten_most_recent_lines_or_a_range(memory, world):
+    world.put("memory.md", "".join(f"2026-01-02|web-chat|第 {n} 条\n" for n in range(1, 43)))
+    tools = tools_of(memory)
+    assert tools.call("memory_read").text.splitlines()[2:] == [f"[{n}] 2026-01-02|web-chat|第 {n} 条" for n in range(33, 43)]
+    assert [one["line"] for one in tools.call("memory_read", {"start_line": 40, "end_line": 45}).data["lines"]] == [40, 41, 42]
