@@ -59,6 +59,7 @@ HOMES: Final = {
     "rich": {"supervisor.interfaces.cli.output"},
     "openai": {"worker.providers.openai"},
     "httpx2": {"supervisor.recall.embeddings"},
+    **{name: {"supervisor.interfaces.mcp"} for name in ("mcp", "mcp_types", "anyio", "pydantic")},
 }
 
 #: Rules and formats have no I/O, clock, chance or log.

@@ -88,7 +88,8 @@ def _run_here(argv: list[str], once: dict[str, Any] | None, *, is_mute: bool) ->
         from supervisor.interfaces.cli.turn import commands
     else:
         from supervisor.interfaces.cli.main import commands
-    run_and_exit(lambda: run_command(commands(), None), is_mute=is_mute)
+    # a client of MCP that has gone expects the process to be gone, too
+    run_and_exit(lambda: run_command(commands(), None), is_mute=is_mute, at_once=_command(argv) == "mcp")
 
 
 def _once(argv: list[str]) -> dict[str, Any] | None:

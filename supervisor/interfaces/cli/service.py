@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from supervisor.interfaces.cli.app import Folder, Json, Now  # noqa: TC001 - typer reads the annotations
-from supervisor.interfaces.cli.call import OPENED, language, moment, opened, root_of, say, teller
+from supervisor.interfaces.cli.call import OPENED, language, moment, opened, refuse_other_chats, root_of, say, teller
 from supervisor.interfaces.cli.output import as_json, as_text, in_local_times, show, tree
 from supervisor.protocol.clock import clock_from, fixed_clock, to_wire, utc_now
 from supervisor.protocol.errors import Busy
@@ -147,8 +147,39 @@ def summary_redo(
     show(as_json({"group": group, "queued": True}) if json else teller()(f"{group} is queued; a supervisor takes it in."))
 
 
+def mcp(
+    workspace: Folder = None,
+    now: Now = None,
+    session: Annotated[str, typer.Option("--session", help="the key of the talk that the client serves")] = "",
+    chat: Annotated[str, typer.Option("--chat", help="who reads it: direct, group or channel; else as the key says")] = "",
+    channel: Annotated[str, typer.Option("--channel", help="the source of what is written")] = "web-chat",
+    read_only: Annotated[bool, typer.Option("--read-only", help="offer no tool that writes")] = False,
+    allow_delete: Annotated[bool, typer.Option("--allow-delete", help="offer a tool that deletes lines, too")] = False,
+) -> None:
+    """Serve the tools of memory to an MCP client at standard input and output."""
+    from supervisor.interfaces.api import Memory
+    from supervisor.interfaces.mcp import serve as serve_mcp
+    from supervisor.interfaces.tools.registry import register_all_tools
+
+    at = moment(now)
+    ws, _ = opened(workspace, now)
+    if chat:
+        refuse_other_chats(chat)
+    registry = register_all_tools(
+        Memory(ws, clock=utc_now if at is None else fixed_clock(at)),
+        session=session,
+        chat=chat,
+        channel=channel,
+        read_only=read_only,
+        allow_delete=allow_delete,
+        language=language(),
+    )
+    if registry.tools:
+        serve_mcp(registry, registry.tools)
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands to *app*."""
-    for command in (init, run, worker, archive):
+    for command in (init, run, worker, archive, mcp):
         app.command()(command)
     app.add_typer(summary, name="summary")

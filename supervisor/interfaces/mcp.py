@@ -1,0 +1,208 @@
+"""
+`recalld mcp`: the tools, the memory files and two prompts over MCP, for one client at standard input and output.
+
+The official SDK speaks the protocol. Schemas and the check of arguments are those of the tools' own definitions, so that every
+door says the same sentence: the SDK's own are many lines, and it takes unknown arguments in silence.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import signal
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from urllib.parse import quote
+
+import anyio
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
+from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+from mcp_types import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    CallToolResult,
+    ErrorData,
+    JSONRPCError,
+    Resource,
+    TextContent,
+    Tool,
+    ToolAnnotations,
+    jsonrpc_message_adapter,
+)
+from pydantic import ValidationError
+
+from supervisor.interfaces.locate import version
+from supervisor.interfaces.tools.answers import ANSWERS, output_schema
+from supervisor.protocol.errors import NotFound, SupervisorError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from anyio.streams.memory import MemoryObjectSendStream
+
+    from supervisor.interfaces.tools.definitions import Definition
+    from supervisor.interfaces.tools.memory_tools import MemoryTools
+    from supervisor.interfaces.tools.registry import ToolRegistry
+
+T = TypeVar("T")
+#: The files of memory as resources: `{+path}` goes on after a slash.
+_TEMPLATE: Final = "memory:///{+path}"
+_NO_MESSAGE: Final = "this line is no JSON-RPC message; send one object a line."
+#: Half an emoji, as a client sends it that cuts a text anywhere.
+_HALF: Final = re.compile("[\ud800-\udfff]")
+_MARKDOWN: Final = "text/markdown"
+#: Files that are listed as resources; the others are read by their path.
+_MOST_LISTED: Final = 100
+_TOLD: Final[Mapping[str, Mapping[str, str]]] = {
+    "zh": {
+        "file": "一个记忆文件：memory.md、某天的对话或摘要",
+        "recall": "关于某个话题，记忆里有什么",
+        "question": "问题或话题",
+        "remember": "记住一件事",
+        "words": "要记住的内容",
+        "write": "请用 memory_write 写入长期记忆，写成一行，多事项用；分隔：{words}",
+        "nothing": "记忆里没有相符的内容。",
+    },
+    "en": {
+        "file": "A file of memory: memory.md, the conversation of a day, or a summary",
+        "recall": "What memory has on a subject",
+        "question": "The question or the subject",
+        "remember": "Remember something",
+        "words": "What to remember",
+        "write": "Write this to long-term memory with memory_write, as one line, several items separated by ；: {words}",
+        "nothing": "Nothing in memory matches.",
+    },
+}
+
+
+class MemoryServer(MCPServer[None]):
+    """An MCP server for the tools of *registry*; it answers one request after the other, since a `Memory` takes no two."""
+
+    def __init__(self, registry: ToolRegistry, tools: MemoryTools) -> None:
+        told = _TOLD[registry.language]
+        super().__init__(
+            "recalld",
+            title="recalld",
+            version=version().rpartition(" ")[2],
+            instructions=registry.guidance(),
+            log_level="ERROR",
+        )
+        self._registry = registry
+        self._tools = tools
+        self._told = told
+        self._one_at_a_time = anyio.CapacityLimiter(1)
+        self.resource(_TEMPLATE, name="memory", description=told["file"], mime_type=_MARKDOWN)(self._file)
+        self.prompt("recall", description=told["recall"])(self._recall)
+        if "memory_write" in registry.names:
+            self.prompt("remember", description=told["remember"])(self._remember)
+
+    # ── tools ────────────────────────────────────────────────────────────────
+
+    async def list_tools(self) -> list[Tool]:
+        """Return the tools with the schemas of their definitions."""
+        return [self._tool(one) for one in self._registry.definitions]
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], _context: object = None) -> CallToolResult:
+        """Return the answer of a tool, as text and as JSON; what is wrong is one sentence."""
+        reply = await self._run(lambda: self._registry.call(name, arguments))
+        text = TextContent(type="text", text=reply.text)
+        return CallToolResult(content=[text], structured_content=reply.data, is_error=reply.is_error)
+
+    def _tool(self, definition: Definition) -> Tool:
+        language = self._registry.language
+        return Tool(
+            name=definition.name,
+            description=getattr(definition, language),
+            input_schema=definition.schema(language, self._registry.dialect),
+            output_schema=output_schema(ANSWERS[definition.name]),
+            annotations=ToolAnnotations(
+                read_only_hint=not definition.writes,
+                destructive_hint=definition.deletes,
+                idempotent_hint=True,  # words that are there already are not written twice
+                open_world_hint=False,
+            ),
+        )
+
+    # ── files and prompts ────────────────────────────────────────────────────
+
+    async def list_resources(self) -> list[Resource]:
+        """Return the long-term file and the newest others; none in a group, since names of files tell of other talks."""
+        names = await self._run(self._names) if self._tools.audience.sees_all else []
+        return [
+            Resource(uri=_TEMPLATE.replace("{+path}", quote(name)), name=name, mime_type=_MARKDOWN)
+            for name in names[:_MOST_LISTED]
+        ]
+
+    def _names(self) -> list[str]:
+        ws = self._tools.memory.workspace
+        path = ws.long_term.path
+        others = sorted((one for one in ws.index.records().items() if one[0] != path), key=lambda one: (one[1].day, one[0]))
+        return [*([path] if ws.files.disk.stat(ws.paths.root / path) else []), *(name for name, _ in reversed(others))]
+
+    async def _file(self, path: str) -> str:
+        try:
+            return await self._run(lambda: self._tools.whole_file(path))
+        except NotFound as error:
+            raise ResourceNotFoundError(str(error)) from None
+        except SupervisorError as error:
+            raise ResourceError(str(error)) from None
+
+    async def _recall(self, question: str) -> str:
+        block = await self._run(lambda: self._tools.block(question))
+        return f"{block or self._told['nothing']}\n\n{question}"
+
+    async def _remember(self, words: str) -> str:
+        return self._told["write"].format(words=words)
+
+    async def _run(self, step: Callable[[], T]) -> T:
+        """Return the result of the step, which waits for files and locks in a thread of its own."""
+        return await anyio.to_thread.run_sync(step, limiter=self._one_at_a_time)
+
+    # ── the wire ─────────────────────────────────────────────────────────────
+
+    async def run_stdio_async(self) -> None:
+        """Serve the client at standard input until it goes; what is no JSON-RPC message is answered with an error."""
+        server = self._lowlevel_server
+        async with stdio_server() as (messages, answers):
+            sender, receiver = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_relay, messages, sender, answers)
+                await server.run(receiver, answers, server.create_initialization_options())
+
+
+async def _relay(messages: Any, sender: MemoryObjectSendStream[SessionMessage | Exception], answers: Any) -> None:
+    """Hand on each message; the SDK drops a line that it can't read without a word, and its client would wait for ever."""
+    async with sender:
+        async for message in messages:
+            one = message if isinstance(message, SessionMessage) else _reread(message)
+            if isinstance(one.message, JSONRPCError):
+                await answers.send(one)
+            else:
+                await sender.send(one)
+
+
+def _reread(error: Exception) -> SessionMessage:
+    """Return the message of a line that the SDK could not read, or the error that answers it."""
+    inputs = [one["input"] for one in error.errors()] if isinstance(error, ValidationError) else [None]
+    found: Any = next((one for one in inputs if isinstance(one, dict) and "jsonrpc" in one), inputs[0])
+    if isinstance(found, str):  # the line itself: it is no JSON, or has half an emoji
+        line, found = found, None
+        with contextlib.suppress(ValueError, RecursionError):
+            found = json.loads(line)
+            whole = _HALF.sub("\ufffd", json.dumps(found, ensure_ascii=False))
+            return SessionMessage(jsonrpc_message_adapter.validate_json(whole, by_name=False))
+    code = PARSE_ERROR if found is None else INVALID_REQUEST
+    identity = found.get("id") if isinstance(found, dict) else None
+    fault = ErrorData(code=code, message=_NO_MESSAGE)
+    return SessionMessage(JSONRPCError(jsonrpc="2.0", id=identity if isinstance(identity, (int, str)) else None, error=fault))
+
+
+def serve(registry: ToolRegistry, tools: MemoryTools) -> None:
+    """Serve the client at standard input and output until it goes."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a thread waits for standard input, and the SDK would wait for the thread
+    try:
+        anyio.run(MemoryServer(registry, tools).run_stdio_async)
+    except* (BrokenPipeError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        pass  # the client has gone, and what it was told is on disk

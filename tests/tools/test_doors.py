@@ -1,0 +1,324 @@
+"""One table of calls, good and bad, through Python, commands, function calls and MCP: the same answer, the same sentence."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import anyio
+import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from supervisor import Memory
+from supervisor.interfaces.cli.app import run_command
+from supervisor.interfaces.cli.call import OPENED
+from supervisor.interfaces.cli.main import commands
+from supervisor.interfaces.tools.answers import as_text, as_wire
+from supervisor.interfaces.tools.registry import register_all_tools
+from supervisor.protocol.clock import fixed_clock, to_wire
+from supervisor.protocol.errors import SupervisorError
+from tests.tools.memory import remembered
+from tests.world import World, at
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]
+
+DAY = "memory/2026-01-28-beifen-duankou-jiaoben.md"
+#: The names of Python for arguments of JSON.
+PYTHON = {"maxResults": "max_results", "minScore": "min_score", "from": "start"}
+PATIENT = {"RECALLD_LANGUAGE": "en", "RECALLD_RECALL_TIMEOUT_MS": "60000"}
+
+
+class Row(NamedTuple):
+    """A call: the tool, its arguments, what its answer has in it, and the words of the command (None: there is none)."""
+
+    tool: str
+    arguments: dict[str, Any]
+    has: str
+    argv: tuple[str, ...] | None = None
+
+
+def search(query: str, has: str, **more: Any) -> Row:
+    argv = ("search", query, "--limit", str(more.get("maxResults", 5))) if {*more} <= {"maxResults"} else None
+    return Row("memory_search", {"query": query, **more}, has, argv)
+
+
+def keywords(words: str, has: str, **more: Any) -> Row:
+    return Row("memory_search", {"keywords": words, **more}, has)
+
+
+def get(path: str, has: str, **more: Any) -> Row:
+    options = [word for key, value in more.items() for word in (f"--{key}", str(value))]
+    return Row("memory_get", {"path": path, **more}, has, ("get", path, *options))
+
+
+def empty(path: str, has: str, **more: Any) -> Row:
+    """What is an error of the command, and no text for a model (001)."""
+    return Row("memory_get", {"path": path, **more}, has)
+
+
+def read(has: str, **more: Any) -> Row:
+    return Row("memory_read", more, has)
+
+
+def write(content: str, has: str) -> Row:
+    return Row("memory_write", {"content": content}, has)
+
+
+def delete(has: str, *lines: str) -> Row:
+    return Row("memory_delete", {"lines": [*lines]}, has)
+
+
+TABLE = [
+    search("备份在哪台机器上？", "NAS"),
+    search("用户对什么过敏？", "花生过敏"),
+    search("上传 端口", "8443"),
+    search("upload port", "8443"),
+    search("2026-01-28", "2026-01-28"),
+    search("Lindqvist", "memory.md"),
+    search("violin", "memory/people.md"),
+    search("Python", "VS Code", maxResults=1),
+    search("Python", "VS Code", maxResults=2),
+    search("Python", "VS Code", maxResults=100),
+    search("Python", "FastAPI", minScore=0.1),
+    search("Python", "nothing in memory matches", minScore=1000),
+    search("烧烤 木炭", "小周"),
+    search("zyxwvut", "nothing in memory matches"),
+    search("谢谢", "only small talk"),
+    search("", "nothing was asked"),
+    search("   ", "nothing was asked"),
+    keywords("python", "记忆库共 7 条"),
+    keywords("Python FastAPI", "[2] "),
+    keywords("python fastapi", "[2] ", match_mode="and"),
+    keywords("花生", "[3] ", max_results=1),
+    keywords("2026", "共 6 条匹配，仅显示前 3 条", max_results=3),
+    keywords("NAS", "[7] - 书房"),
+    keywords("LINDQVIST", "[8] "),
+    keywords("海鲜", "未找到包含 海鲜 的记忆"),
+    keywords("海鲜 龙虾", "未找到包含", match_mode="and"),
+    keywords("", "请提供搜索关键词"),
+    keywords("  ", "请提供搜索关键词"),
+    get("memory.md", "VS Code"),
+    get("memory.md", "花生", **{"from": 3, "lines": 1}),
+    get("memory.md", "9点", **{"from": 4, "lines": 20}),
+    get("memory.md", "Lindqvist", **{"from": 8}),
+    get("memory.md#L2-L3", "FastAPI"),
+    get("memory.md#L1,L4-L5", "日报"),
+    get("memory.md#L8", "Lindqvist"),
+    get(DAY, "8443"),
+    get(f"{DAY}#L14", "8443"),
+    get("memory/people.md", "Anna"),
+    get("memory/people.md", "violin", **{"from": 5, "lines": 1}),
+    get("../x.md", "path: "),
+    get("/etc/passwd", "path: "),
+    get("memory/../recalld.toml", "path: "),
+    get("memory/../../x.md", "path: "),
+    get("history.json", "path: "),
+    get("recalld.toml", "path: "),
+    get("memory", "path: "),
+    get("memory/summary/", "path: "),
+    get("", "path: "),
+    get("memory/link.md", "path: "),
+    get("memory.md#L3-L1", "path: "),
+    get("memory.md#x", "path: "),
+    get("memory.md#L2", "from: #L2 says already", lines=3),
+    get("%2e%2e/x.md", "path: "),
+    get("memory/%2E%2e/x.md", "path: "),
+    empty("memory.md", '"text": ""', **{"from": 99}),
+    empty("memory.md#L99", '"total": 8'),
+    empty("memory/none.md", '"text": ""'),
+    empty("history.json#none", '"text": ""'),
+    read("[8] "),
+    read("[8] ", recent_count=2),
+    read("[3] ", start_line=3),
+    read("[4] ", start_line=2, end_line=4),
+    read("[1] ", start_line=0),
+    read("[1] ", start_line=-1),
+    read("[8] ", start_line=99999),
+    read("[3] ", start_line=3, end_line=1),
+    read("记忆库共 7 条", start_line=6, end_line=6),
+    write("用户搬到了上海", "已写入记忆第 9 行（共 8 条）"),
+    write("用户搬到了上海", "已写入记忆第 9 行（共 8 条）"),
+    write("分\n两\r\n行  写 的\0", "已写入记忆第 10 行（共 9 条）"),
+    write("a|b；c", "已写入记忆第 11 行（共 10 条）"),
+    Row("memory_search", {"query": "用户搬到了哪里"}, "上海"),
+    keywords("上海", "[9] "),
+    read("分 两 行 写 的", start_line=10),
+    write("", "content: it is empty"),
+    write(" \n ", "content: it is empty"),
+    write("长" * 20_001, "content: it has 20,001"),
+    delete("lines: none is named"),
+    delete("lines: '9' names no line", "9"),
+    delete("lines: '3-1' names no line", "3-1"),
+    delete("lines: '0@1f3a9c0d' names no line", "0@1f3a9c0d"),
+    delete("9@00000000 is not the line that is there now: it is 9@", "9@00000000"),
+    delete("99999@00000000 is not the line that is there now: there is none", "99999@00000000"),
+    read("[9] ", start_line=9),
+]
+#: What only a model can do wrong: a call by name, with JSON.
+WRONG = [
+    Row("memory_erase", {}, "memory_erase: there is no such tool"),
+    Row("memory_search", {"query": "花生", "colour": "red"}, "colour: memory_search has no such argument"),
+    Row("memory_search", {}, "query: memory_search needs it"),
+    Row("memory_search", {"query": 7}, "query: it must be text, not a number"),
+    Row("memory_search", {"query": ["花生"]}, "query: it must be text, not a list"),
+    Row("memory_search", {"query": "花生", "maxResults": "5"}, "maxResults: it must be a whole number, not text"),
+    Row("memory_search", {"query": "花生", "maxResults": True}, "maxResults: it must be a whole number, not true or false"),
+    Row("memory_search", {"query": "花生", "maxResults": 2.5}, "maxResults: it must be a whole number, not a number"),
+    Row("memory_search", {"query": "花生", "maxResults": 0}, "maxResults: 0 is not allowed, give 1 or more"),
+    Row("memory_search", {"query": "花生", "minScore": -1}, "minScore: -1 is not allowed, give 0 or more"),
+    Row("memory_search", {"query": "花生", "session": "x"}, "session: memory_search does not take it"),
+    Row("memory_search", {"keywords": "花生", "match_mode": "xor"}, "match_mode: 'xor' is not allowed, give or or and"),
+    Row("memory_search", {"keywords": "花生", "max_results": -3}, "max_results: -3 is not allowed, give 1 or more"),
+    Row("memory_search", {"query": "花生", "maxResults": None, "minScore": None}, "花生过敏"),
+    Row("memory_get", {}, "path: memory_get needs it"),
+    Row("memory_get", {"path": None}, "path: memory_get needs it"),
+    Row("memory_get", {"path": "memory.md", "from": 0}, "from: 0 is not allowed, give 1 or more"),
+    Row("memory_get", {"path": "memory.md", "lines": 0}, "lines: 0 is not allowed, give 1 or more"),
+    Row("memory_get", {"path": "memory.md", "from": "3-1"}, "from: it must be a whole number, not text"),
+    Row("memory_get", {"path": "memory.md\0"}, "path: "),
+    Row("memory_read", {"recent_count": 0}, "recent_count: 0 is not allowed, give 1 or more"),
+    Row("memory_read", {"start_line": "1"}, "start_line: it must be a whole number, not text"),
+    Row("memory_write", {}, "content: memory_write needs it"),
+    Row("memory_write", {"content": {"text": "x"}}, "content: it must be text, not an object"),
+    Row("memory_write", {"content": "x", "source": "root"}, "source: memory_write does not take it"),
+    Row("memory_write", {"content": "x", "channel": "root"}, "channel: memory_write does not take it"),
+    Row("memory_delete", {"lines": "9@00000000"}, "lines: it must be a list of texts, not text"),
+    Row("memory_delete", {"lines": [9]}, "lines: it must be a list of texts, and each of them text"),
+]
+NAMES = [f"{n:02} {row.tool} {json.dumps(row.arguments, ensure_ascii=False)[:60]}" for n, row in enumerate(TABLE + WRONG)]
+
+
+class Said(NamedTuple):
+    """What a door says: the text, and the JSON (None for an error)."""
+
+    text: str
+    data: Any
+
+
+def tools_of(root: Path, clock: Any) -> Any:
+    memory = Memory(root, environ={"RECALLD_RECALL_TIMEOUT_MS": "60000"}, clock=clock)
+    return register_all_tools(memory, allow_delete=True, language="en")
+
+
+def python(root: Path, clock: Any) -> list[Said]:
+    """The plain functions."""
+    functions = tools_of(root, clock).functions()
+    found = []
+    for row in TABLE:
+        try:
+            answer = functions[row.tool](**{PYTHON.get(key, key): value for key, value in row.arguments.items()})
+            found.append(Said(as_text(answer), as_wire(answer)))
+        except SupervisorError as error:
+            found.append(Said(str(error), None))
+    return found
+
+
+def function_calls(root: Path, clock: Any) -> list[Said]:
+    """The calls of a model's API, whose arguments are JSON."""
+    tools = tools_of(root, clock)
+    replies = [tools.call(row.tool, json.dumps(row.arguments)) for row in TABLE + WRONG]
+    assert [reply.is_error for reply in replies] == [reply.data is None for reply in replies]
+    return [Said(reply.text, reply.data) for reply in replies]
+
+
+def over_mcp(root: Path, now: str) -> list[Said]:
+    """A real process, and the SDK's own client, which holds each answer against the tool's output schema."""
+
+    async def calls() -> list[Said]:
+        arguments = ["-P", "-m", "recalld", "-w", str(root), "mcp", "--allow-delete"]
+        environ = {**PATIENT, "RECALLD_NOW": now, "PYTHONPATH": ":".join(filter(None, sys.path))}
+        server = StdioServerParameters(command=sys.executable, args=arguments, env=environ)
+        found = []
+        async with Client(stdio_client(server)) as client:
+            for row in TABLE + WRONG:
+                answer = await client.call_tool(row.tool, row.arguments)
+                assert answer.is_error == (answer.structured_content is None)
+                found.append(Said(answer.content[0].text, answer.structured_content))
+        return found
+
+    return anyio.run(calls)
+
+
+def command_line(root: Path, capsys: Any) -> list[Said | None]:
+    """The commands, for the calls that are one; a sentence without its beginning."""
+    found: list[Said | None] = []
+    for row in TABLE:
+        if row.argv is None:
+            found.append(None)
+            continue
+        OPENED.set(None)
+        run_command(commands(), ["-w", str(root), *row.argv, "--json"])
+        out, err = capsys.readouterr()
+        found.append(Said(err.removeprefix("recalld: ").removeprefix("--").rstrip("\n"), json.loads(out) if out else None))
+    return found
+
+
+@pytest.fixture(scope="module")
+def doors(tmp_path_factory):
+    """What each door says to each call, each in a memory of its own; that of the commands, and the moment."""
+    world = remembered(World(tmp_path_factory.mktemp("doors") / "world", at("2026-01-31T10:00")))
+    (world.root / "memory/link.md").symlink_to(world.root / "recalld.toml")
+    roots = {name: world.root.parent / name for name in ("python", "calls", "mcp", "commands")}
+    for root in roots.values():
+        shutil.copytree(world.root, root, symlinks=True)
+    clock = fixed_clock(world.clock())
+    return {
+        "python": python(roots["python"], clock),
+        "calls": function_calls(roots["calls"], clock),
+        "mcp": over_mcp(roots["mcp"], to_wire(clock())),
+        "commands": roots["commands"],
+        "now": to_wire(clock()),
+    }
+
+
+def test_tools_have_a_table_of_more_than_eighty_calls():
+    assert len(TABLE) >= 80
+    assert {row.tool for row in TABLE} == {"memory_search", "memory_get", "memory_read", "memory_write", "memory_delete"}
+
+
+def test_tools_say_in_each_row_what_the_table_has(doors):
+    rows = zip(NAMES, TABLE + WRONG, doors["calls"], strict=True)
+    assert [(name, row.has, said.text) for name, row, said in rows if row.has not in said.text] == []
+
+
+@pytest.mark.parametrize("door", ["python", "mcp"])
+def test_tools_answer_alike_through_python_function_calls_and_mcp(doors, door):
+    said = doors[door]
+    rows = zip(NAMES[: len(said)], doors["calls"][: len(said)], said, strict=True)
+    assert [(name, one, other) for name, one, other in rows if one != other] == []
+
+
+def test_commands_answer_as_the_tools_do(doors, capsys, monkeypatch):
+    for name, value in {**PATIENT, "RECALLD_NOW": doors["now"]}.items():
+        monkeypatch.setenv(name, value)
+    said = command_line(doors["commands"], capsys)
+    rows = zip(NAMES[: len(TABLE)], TABLE, doors["calls"][: len(TABLE)], said, strict=True)
+    pairs = [(name, of_tool(row.tool, tool), of_command(row.tool, one)) for name, row, tool, one in rows if one]
+    assert len(pairs) > 40
+    assert [pair for pair in pairs if pair[1] != pair[2]] == []
+
+
+def of_tool(tool: str, said: Said) -> object:
+    """What the command of the same name says, too."""
+    data = said.data
+    if data is None:
+        return said.text
+    if tool == "memory_search":
+        shown = ("path", "startLine", "endLine", "snippet", "score")
+        return data.get("note", ""), [{key: one[key] for key in shown} for one in data["results"]]
+    return {"path": data["path"], "text": data["text"], "total": data["total"], "start": data.get("startLine")}
+
+
+def of_command(tool: str, said: Said) -> object:
+    """The same of the command, which also tells the reasons of a score."""
+    if said.data is None:
+        return said.text
+    if tool == "memory_search":
+        return said.text, [{key: value for key, value in one.items() if key != "because"} for one in said.data]
+    return {key: said.data[key] for key in ("path", "text", "total", "start")}
