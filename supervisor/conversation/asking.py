@@ -69,14 +69,15 @@ class SummaryWriter:
     timeout: timedelta
     temperature: float = TEMPERATURE
 
-    async def write(self, name: str, values: Mapping[str, str], said: Sequence[Entry], previous: str) -> str:
+    async def write(
+        self, name: str, language: Language, values: Mapping[str, str], said: Sequence[Entry], previous: str
+    ) -> str:
         """
         Return the model's answer to the prompt *name* with these values, made of *said* and the *previous* summary.
 
         *previous* if it says that there is nothing to record. One that is too long is made shorter by a second call. NoSummary
         if the model fails, or its text can't be kept.
         """
-        language = language_of("\n".join(entry.text for entry in said))
         template = self.template(name, language)
         length = "" if "{char_limit}" in template.text else f"{_LENGTH[language].format(self.max_chars)}\n\n"
         prompt = length + template.fill(**values)
@@ -201,12 +202,12 @@ def _field(found: object, name: str) -> Any:
 async def _in_thread(call: Callable[[], Any]) -> Any:
     """Return what *call* returns, without waiting for it in the event loop; one that never ends is left behind."""
     loop = asyncio.get_running_loop()
-    done: asyncio.Future[tuple[Any, Exception | None]] = loop.create_future()
+    done: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
 
     def run() -> None:
         try:
             result, fault = call(), None
-        except Exception as error:  # noqa: BLE001 - raised again where it is awaited
+        except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
             result, fault = None, error
         with suppress(RuntimeError):  # nobody waits for it any more: the loop is closed
             loop.call_soon_threadsafe(_give, done, (result, fault))

@@ -165,6 +165,8 @@ class MemoryManager:
             asyncio.get_running_loop()
         except RuntimeError:
             return asyncio.run(self._sum_up(by_hand=by_hand))
+        if self._running is not None:
+            return False  # perhaps by a coroutine of this very loop, which can't go on while this thread waits
         return _in_loop_of_its_own(self._sum_up(by_hand=by_hand))
 
     def _due(self, *, by_hand: bool) -> int:
@@ -211,7 +213,7 @@ class MemoryManager:
                 "current_summary": quote(self._hidden(summary, language), language) if summary else "",
                 "new_dialogue_content": quote(piece, language),
             }
-            summary = await writer.write("running-summary", values, done, summary)
+            summary = await writer.write("running-summary", language, values, done, summary)
             entries = rest
             at = places[-len(rest)][0] if rest else count
             if at in points and not (rest and rest[0].part):

@@ -75,7 +75,7 @@ class ConversationSummarizer:
                 name = "recursive-summary"
                 limit = str(self._writer.max_chars)
                 values = {"previous_summary": quote(summary, language), "past_messages": quoted, "char_limit": limit}
-            summary = _one_line(await self._writer.write(name, values, piece, summary))
+            summary = _one_line(await self._writer.write(name, language, values, piece, summary))
             entries = rest
         return summary
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     from supervisor.context.build import Injection, Replay
     from supervisor.context.request import Asked
+    from supervisor.conversation.asking import ChatStream
+    from supervisor.conversation.memory_manager import MemoryManager
     from supervisor.index.commit import Changes
     from supervisor.index.hit import Hit, SearchResult
     from supervisor.longterm.long_term_file import Deleted, LongTermFile, LongTermLines, LongTermText, Written
@@ -88,6 +90,27 @@ class Memory:
         asked, now, result = self._ask(question, session, chat)
         ws = self.workspace
         return self._saved(context(asked, now, result, system, config=ws.config, paths=ws.paths, events=ws.events))
+
+    def conversation(self, llm: ChatStream | None = None, system_prompt: str = "", *, settings: object = None) -> MemoryManager:
+        """
+        Return the memory of a running conversation, with the workspace's configuration, prompts and events.
+
+        What is said in it is not added to the workspace. BadConfig if one of its prompts is wrong; else as `MemoryManager`.
+        """
+        from supervisor.conversation.memory_manager import MemoryManager
+        from supervisor.protocol.prompts import load_template
+
+        ws = self.workspace
+        template = partial(load_template, files=ws.files, paths=ws.paths)
+        return MemoryManager(
+            llm,
+            system_prompt,
+            settings=settings,
+            config=ws.config,
+            template=template,
+            events=ws.events,
+            clock=self._clock,
+        )
 
     def why(self, turn: str | None = None) -> Receipt:
         """Return the receipt of the turn (its id, or the beginning of it; None: of the newest): what was shown, and why."""

@@ -101,7 +101,7 @@ PLANNED: Final = frozenset(
     (section, name)
     for section, names in {
         "turns": ("reply", "overflow", "greeting"),
-        "conversation": ("limit", "max_messages", "keep_turns", "summary_in", "max_history", "overflow_min"),
+        "conversation": ("max_history", "overflow_min"),
         "summarize": (
             "message_threshold",
             "char_threshold",

@@ -311,10 +311,16 @@ class Turns(Section):
 class Conversation(Section):
     """The running summary of one conversation, and a session's overflow."""
 
-    limit: float = real(0.8, "The conversation is summarised when it takes this share of the context.", least=0.1, most=1)
-    max_messages: int = whole(50, "The conversation is summarised when it has this many messages.", least=1)
-    keep_turns: int = whole(3, "How many of the last turns stay verbatim; 0: as 004 says.")
-    summary_in: Literal["system", "user"] = choice("system", "The role of the message that holds the summary.", "user")
+    limit: float = real(
+        0.8, "A running conversation is summed up when it takes more than this share of the context.", least=0.1, most=1
+    )
+    max_messages: int = whole(50, "It is summed up when it has more messages than this.", least=1)
+    keep_turns: int = whole(
+        3, "How many of the last turns stay word for word, while they take at most two fifths of that share; 0: as 004 says."
+    )
+    summary_in: Literal["system", "user"] = choice(
+        "system", "Which message has the summary, the first or the question.", "user"
+    )
     max_history: int = whole(100, "How many messages a session has before it overflows.", least=1)
     overflow_min: int = whole(3, "Fewer overflowing messages than this are not summarised.")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import threading
 from datetime import UTC, datetime, timedelta
 from importlib import resources
@@ -14,10 +15,12 @@ from hypothesis import strategies as st
 
 from supervisor.conversation.memory_manager import MemoryManager, TaskMemory
 from supervisor.conversation.turns import read_said
+from supervisor.interfaces.api import Memory
 from supervisor.protocol.config import Config
 from supervisor.protocol.config_keys import Conversation, Llm, Privacy
-from supervisor.protocol.errors import NoSummary
+from supervisor.protocol.errors import BadConfig, NoSummary
 from supervisor.text.token_count import estimate_tokens
+from supervisor.workspace import make_workspace
 from tests.conversation.talk import Scripted, answer, call, fenced, question, result
 
 SYSTEM = "你是一个聊天助手..."
@@ -310,36 +313,81 @@ def test_memory_manager_without_a_model_keeps_all_and_warns_once():
     assert sum(read_said(one).tokens for one in sent[0]) <= 480
 
 
+# ── in a workspace ───────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def memory(tmp_path):
+    make_workspace(tmp_path, {})
+    return Memory(tmp_path, environ={"RECALLD_CONVERSATION_KEEP_TURNS": "0"})
+
+
+def test_conversation_uses_the_prompts_and_the_log_of_the_workspace(memory):
+    root = memory.workspace.paths.root
+    (root / "prompts/running-summary.zh.md").write_text("总结：{current_summary}|{new_dialogue_content}", encoding="utf-8")
+    model = Scripted(lambda _: SUMMARY)
+    talk = memory.conversation(model)
+    for message in TALK:
+        talk.add(message)
+
+    assert talk.summarize()
+    assert "\n\n总结：|（围栏" in model.prompts[0]
+    assert '"event": "conversation_summarised", "messages": 2' in (root / "log.jsonl").read_text(encoding="utf-8")
+
+
+def test_conversation_refuses_a_prompt_without_its_placeholder_at_once(memory):
+    (memory.workspace.paths.root / "prompts/running-summary.en.md").write_text("{current_summary}", encoding="utf-8")
+
+    with pytest.raises(BadConfig, match="new_dialogue_content"):
+        memory.conversation()
+
+
 # ── threads and coroutines ───────────────────────────────────────────────────
+
+
+class Gated:
+    """A model that answers when the gate opens."""
+
+    def __init__(self):
+        self.gate, self.asked, self.calls = asyncio.Event(), asyncio.Event(), 0
+
+    async def chat_stream(self, *, messages, temperature):
+        self.calls += 1
+        self.asked.set()
+        await self.gate.wait()
+        yield SUMMARY
 
 
 def test_a_second_trigger_waits_for_the_first():
     async def both():
-        gate, asked = asyncio.Event(), asyncio.Event()
-
-        class Slow:
-            calls = 0
-
-            async def chat_stream(self, *, messages, temperature):
-                self.calls += 1
-                asked.set()
-                await gate.wait()
-                yield SUMMARY
-
-        model = Slow()
+        model = Gated()
         talk = manager(model, *(TALK * 26), question("现在？"))
         first, second = (asyncio.ensure_future(talk.acontext()) for _ in range(2))
         cancelled = asyncio.ensure_future(talk.acontext())
-        await asked.wait()
+        await model.asked.wait()
         talk.add(question("还有？"))
         cancelled.cancel()
-        gate.set()
+        model.gate.set()
         return model.calls, await first, await second, talk
 
     calls, first, second, talk = asyncio.run(both())
     assert calls == 1
     assert first == second
     assert [one["content"] for one in talk.message_buffer] == [SYSTEM, "现在？", "还有？"]
+
+
+def test_context_does_not_block_the_loop_that_writes_the_summary():
+    async def inside():
+        model = Gated()
+        talk = manager(model, *(TALK * 26))
+        first = asyncio.ensure_future(talk.acontext())
+        await model.asked.wait()
+        before = talk.context()
+        model.gate.set()
+        return before, await first
+
+    before, after = asyncio.run(inside())
+    assert len(before) > len(after) == 1
 
 
 def test_context_works_inside_a_running_event_loop():
@@ -385,9 +433,9 @@ FAULTS = ("", RuntimeError("断了"), "抱歉，我无法协助处理该请求�
 
 
 @settings(max_examples=15, deadline=None)
-@given(st.lists(st.tuples(WORDS, st.booleans()), max_size=12), st.randoms(use_true_random=False))
-def test_memory_manager_loses_nothing_whatever_its_model_does(turns, chance):
-    told = []
+@given(st.lists(st.tuples(WORDS, st.booleans()), max_size=12), st.integers(0, 2**16))
+def test_memory_manager_loses_nothing_whatever_its_model_does(turns, seed):
+    told, chance = [], random.Random(seed)
 
     def script(prompt):
         told.append(prompt)

@@ -173,7 +173,7 @@ REFUSED = {
     "[llm]\nbase_url = 'localhost:11434'": ("llm.base_url", "http://"),
     "[serve]\nport = 65536": ("[serve]", "this section is planned and not there yet"),
     "[summarize]\nx = 1": ("[summarize]", "this section is planned and not there yet"),
-    "[conversation]": ("[conversation]", "this section is planned and not there yet"),
+    "[turns]": ("[turns]", "this section is planned and not there yet"),
     "serve = 3": ("[serve]", "this section is planned and not there yet"),
     "[tool]\nx = 1": ("[tool]", "perhaps tools is meant"),
     "[recall]\ndialect = 'lines'": ("recall.dialect", "perhaps tools.dialect is meant"),

@@ -16,6 +16,7 @@ import pytest
 
 from supervisor import Memory, register_all_tools
 from supervisor.events import EventLog
+from supervisor.interfaces.api import Memory
 from supervisor.protocol.config import PLANNED, Config, literal, load
 from supervisor.protocol.errors import BadConfig
 from supervisor.protocol.inbox import Chat
@@ -25,6 +26,7 @@ from supervisor.protocol.settings import dotted, keys, variable
 from supervisor.recall.meaning import FOREIGN
 from supervisor.recall.rerank import Reranker
 from supervisor.service.workers import Workers
+from tests.conversation.talk import Scripted
 from tests.llm import server as llm
 from tests.llm.shop import SENTENCES
 from tests.recall import vectors
@@ -34,6 +36,8 @@ from worker.providers import choose
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from supervisor.conversation.memory_manager import MemoryManager
 
 ROOT = Path(__file__).parents[2]
 NOW = at("2026-01-31T10:00")
@@ -494,6 +498,35 @@ def does_what_comes_a_minute_later(world: World) -> bool:
     return bool(world.ws.task_queue.finished())
 
 
+# ── a running conversation ───────────────────────────────────────────────────
+
+
+def running_talk(world: World) -> MemoryManager:
+    """Four turns with a model that sums them up."""
+    running = Memory(world.ws).conversation(Scripted(lambda _: PEANUT), "你是助手。")
+    for n in range(4):
+        running.add({"role": "user", "content": f"点外卖第 {n} 次，花生怎么办？"})
+        running.add({"role": "assistant", "content": f"第 {n} 次也备注对花生过敏。"})
+    return running
+
+
+def is_a_talk_too_long(world: World) -> bool:
+    return running_talk(world).needs_summary()
+
+
+def messages_that_stay(world: World) -> int:
+    running = running_talk(world)
+    running.summarize()
+    return len(running.message_buffer) - 1
+
+
+def role_with_the_summary(world: World) -> str:
+    running = running_talk(world)
+    running.summarize()
+    running.add({"role": "user", "content": "现在呢？"})
+    return next(one["role"] for one in running.recompose() if "对话历史总结" in one["content"])
+
+
 # ── vectors ──────────────────────────────────────────────────────────────────
 
 
@@ -696,6 +729,10 @@ EFFECTS = {
         },
     ),
     "context.alternate": Effect(roles_of_an_unanswered_talk, {False: ["user"] * 3, True: ["user"]}),
+    "conversation.limit": Effect(is_a_talk_too_long, {0.1: True, 1: False}, {"llm.context_tokens": 1000}),
+    "conversation.max_messages": Effect(is_a_talk_too_long, {7: True, 8: False}),
+    "conversation.keep_turns": Effect(messages_that_stay, {0: 0, 3: 6}),
+    "conversation.summary_in": Effect(role_with_the_summary, {"system": "system", "user": "user"}),
     "context.message_chars": Effect(is_a_long_message_whole, {50: False, 500: True}, {"context.history_tokens": 1000}),
     "llm.provider": Effect(model_called, {"openai": 1, "extractive": 0}, SERVED),
     "llm.base_url": Effect(model_called, {NOWHERE: 1, ELSEWHERE: 0}, SERVED),
@@ -781,8 +818,9 @@ def test_config_refuses_a_key_that_does_nothing_yet(tmp_path: Path, key: str) ->
     default = KEYS[key].default
     section = key.partition(".")[0]
     name = variable("RECALLD_", tuple(key.split(".")))  # type: ignore[arg-type]
+    all_wait = {one for one in KEYS if one.startswith(f"{section}.")} <= WAITING
     given = [
-        (toml({key: default}).encode(), {}, rf"\[{section}\]: this section"),
+        (toml({key: default}).encode(), {}, rf"\[{section}\]: this section" if all_wait else f"{key}: this key"),
         (None, {name: str(default).lower()}, f"{key}: this key"),
     ]
     for data, environ, what in given:
