@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from supervisor import Memory, register_all_tools
+from supervisor import register_all_tools
 from supervisor.events import EventLog
 from supervisor.interfaces.api import Memory
 from supervisor.protocol.config import PLANNED, Config, literal, load
