@@ -49,54 +49,55 @@ class MemoryStore:
     """
 
     def __init__(self, place: str | os.PathLike[str] | HasLongTermFile, clock: Clock | None = None) -> None:
-        self._file = _opened(Path(place)) if isinstance(place, (str, os.PathLike)) else place.long_term
+        #: The long-term file that all methods read and change.
+        self.long_term: LongTermFile = _opened(Path(place)) if isinstance(place, (str, os.PathLike)) else place.long_term
         self.clock: Clock = clock or getattr(place, "clock", None) or utc_now
 
     @property
     def root(self) -> Path:
         """The folder of its workspace."""
-        return self._file.root
+        return self.long_term.root
 
     # ── writing ──────────────────────────────────────────────────────────────
 
     def append_entry(self, source: str, content: str) -> int:
         """Add a line and return its number, or that of the line that has the same words; it is durable then."""
-        return self._file.append(source, content, self.clock()).line
+        return self.long_term.append(source, content, self.clock()).line
 
     def delete_lines(self, line_numbers: Collection[int]) -> int:
         """Delete the lines of these numbers and return how many there were; others are ignored."""
-        return self._file.delete_numbers(line_numbers).count
+        return self.long_term.delete_numbers(line_numbers).count
 
     def write_all(self, content: str) -> None:
         """Replace the whole text; the old one is kept in .recalld/previous/."""
-        self._file.replace(content)
+        self.long_term.replace(content)
 
     # ── reading ──────────────────────────────────────────────────────────────
 
     def read_lines(self, start: int, end: int | None = None) -> str:
         """Return the lines from *start* to *end* (None: that line), from 1 and clamped, each as "[n] text"."""
-        return str(self._file.read().select(start, end))
+        return str(self.long_term.read().select(start, end))
 
     def search(self, keywords: Sequence[str], max_results: int = 15, match_mode: str = "or") -> str:
         """Return the newest lines with any ("or") or all ("and") of the keywords, in the order of the file, or why none."""
         words = keywords.split() if isinstance(keywords, str) else list(keywords)
-        return search_text(self._file.read().lines, words, max_results, match_mode)
+        return search_text(self.long_term.read().lines, words, max_results, match_mode)
 
     def get_recent(self, count: int = 10) -> str:
         """Return the last *count* lines."""
-        return str(self._file.read().select(recent=count))
+        return str(self.long_term.read().select(recent=count))
 
     def get_stats(self) -> dict[str, Any]:
         """Return `total`, `sources` (entries by source) and `date_range`."""
-        return self._file.read().stats()
+        return self.long_term.read().stats()
 
     def read_all(self) -> str:
         """Return the whole text, "" where there is none."""
-        return self._file.read().text
+        return self.long_term.read().text
 
     def get_line_count(self) -> int:
         """Return how many lines are not blank."""
-        return self._file.read().total
+        return self.long_term.read().total
 
 
 def _opened(folder: Path) -> LongTermFile:

@@ -28,7 +28,7 @@ def summarize(provider, messages=TALK, previous="", **options):
     return asyncio.run(ConversationSummarizer(provider, **options).summarize_conversation(messages, previous))
 
 
-@pytest.mark.feature("000.15", "000.16", "000.19")
+@pytest.mark.feature("000.15", "000.16", "000.19", "000.49")
 def test_summarize_conversation_asks_once_at_0_3_and_joins_all_pieces():
     model = Scripted(lambda _: LINE)
 

@@ -385,6 +385,7 @@ def test_index_keeps_a_new_commit_when_it_forgets_a_damaged_one(filled):
     assert other.found_paths("电钢琴") == ["memory/wishes.md"]
 
 
+@pytest.mark.feature("000.49")
 def test_index_rebuilds_and_reports_when_its_commit_list_is_gone(filled):
     (filled.root / ".recalld/index/meta.json").unlink()
     filled.reopen()

@@ -1,13 +1,14 @@
-"""The rows of CountBot's own table of tests (000), each with its texts word for word; those of its tools are in tests/tools/."""
+"""The rows of CountBot's own table of tests (000), each with its texts word for word."""
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor import MemoryStore
+from supervisor import MemoryStore, register_all_tools
 from supervisor.conversation.analyzer import MessageAnalyzer
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def shown(*numbers: int) -> str:
     return "\n".join(f"[{number}] {LINES[number - 1]}" for number in numbers)
 
 
+@pytest.mark.feature("000.48")
 def test_countbot_empty_memory_answers_every_operation(empty):  # 空状态
     assert (empty.read_lines(1), empty.read_lines(1, 5), empty.get_recent()) == ("记忆为空", "记忆为空", "记忆为空")
     assert empty.search(["python"]) == "记忆为空"
@@ -86,7 +88,7 @@ def test_countbot_search_without_a_match_never_returns_all(store):  # 搜索
     assert store.search(["", "  "]) == "请提供有效的搜索关键词"
 
 
-@pytest.mark.feature("000.7")
+@pytest.mark.feature("000.7", "000.49")
 def test_countbot_search_shows_the_newest_fifteen_unless_told(empty):  # 搜索限制
     for n in range(1, 21):
         empty.append_entry("web-chat", f"第{n}条：喝茶")
@@ -138,11 +140,13 @@ def said(*texts: str) -> list[dict[str, str]]:
     return [{"role": "user", "content": text} for text in texts]
 
 
+@pytest.mark.feature("000.48")
 def test_countbot_analyzer_drops_short_courtesies():  # 寒暄过滤
     talk = said("好的", "谢谢", "OK", "👍", "好的，我来帮你分析一下", "项目用FastAPI")
     assert MessageAnalyzer().format_messages_for_summary(talk) == "USER: 好的，我来帮你分析一下\nUSER: 项目用FastAPI"
 
 
+@pytest.mark.feature("000.48")
 @pytest.mark.parametrize(
     ("talk", "due"),
     [
@@ -157,8 +161,61 @@ def test_countbot_should_summarize_is_above_either_threshold(talk, due):  # shou
     assert MessageAnalyzer().should_summarize(talk) is due
 
 
+@pytest.mark.feature("000.48")
 def test_countbot_split_messages_keeps_the_newest_ten():  # split_messages
     talk = said(*(f"第{n}句" for n in range(15)))
     assert MessageAnalyzer().split_messages(talk) == (talk[:5], talk[5:])
     assert MessageAnalyzer().split_messages(talk[:10]) == ([], talk[:10])
     assert MessageAnalyzer().split_messages(talk, keep_recent=3) == (talk[:12], talk[12:])
+
+
+# ── the tools ────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def execute(store):
+    """Calls a tool as CountBot does, which sees the schemas of 000."""
+    tools = {tool.name: tool for tool in register_all_tools(store, language="zh", dialect="lines")}
+
+    def call(name: str, **arguments: object) -> str:
+        return asyncio.run(tools[name].execute(**arguments))
+
+    call.tools = tools
+    return call
+
+
+@pytest.mark.feature("000.48")
+def test_countbot_tools_have_its_parameters(execute):  # 工具参数
+    schemas = {name: execute.tools[name].parameters for name in ("memory_write", "memory_search", "memory_read")}
+    assert {name: {key: one["type"] for key, one in schema["properties"].items()} for name, schema in schemas.items()} == {
+        "memory_write": {"content": "string"},
+        "memory_search": {"keywords": "string", "max_results": "integer", "match_mode": "string"},
+        "memory_read": {"start_line": "integer", "end_line": "integer", "recent_count": "integer"},
+    }
+    assert {name: schema.get("required", []) for name, schema in schemas.items()} == {
+        "memory_write": ["content"],
+        "memory_search": ["keywords"],
+        "memory_read": [],
+    }
+
+
+@pytest.mark.feature("000.48")
+def test_countbot_tools_write_search_and_read(execute, store):  # 工具执行
+    assert execute("memory_write", content="用户偏好Python；项目用FastAPI") == "已写入记忆第 5 行（共 5 条）"
+    written = "[5] 2026-02-15|web-chat|用户偏好Python；项目用FastAPI"
+    assert store.read_lines(5) == written
+    assert execute("memory_search", keywords="python fastapi", match_mode="and") == (
+        f"记忆库共 5 条\n\n{shown(2, 4)}\n{written}"
+    )
+    assert shown(2, 3) in execute("memory_read", start_line=2, end_line=3)
+    execute.tools["memory_write"].set_channel("telegram")
+    execute("memory_write", content="API限流100req/min")
+    assert store.read_lines(6) == "[6] 2026-02-15|telegram|API限流100req/min"
+
+
+@pytest.mark.feature("000.48")
+def test_countbot_search_tool_has_the_limit_of_the_store(execute, store):  # 工具搜索限制
+    for n in range(1, 21):
+        store.append_entry("web-chat", f"第{n}条：喝茶")
+    assert execute("memory_search", keywords="喝茶").endswith("\n共 20 条匹配，仅显示前 15 条")
+    assert execute("memory_search", keywords="喝茶", max_results=3).count("\n[") == 3

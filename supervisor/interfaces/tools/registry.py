@@ -193,6 +193,7 @@ def register_all_tools(
 
     if isinstance(memory_store, MemoryStore):
         memory = Memory(memory_store.root, clock=memory_store.clock)
+        memory.workspace.long_term = memory_store.long_term  # of a folder of CountBot it knows the file and the days
     else:
         memory = memory_store if isinstance(memory_store, Memory) else Memory(memory_store)
     chosen = tuple(
