@@ -185,4 +185,22 @@ class Calls(Case):
         return wrong if len(acks) <= written <= self.most else [*wrong, f"{len(acks)} calls, {written} written down"]
 
 
-CASES = (Replace, Create, Append, Move, Remove, Quarantine, Calls)
+class Backup(Case):
+    """The backup of a night is written and noted, and the oldest deleted: one of them is whole at any time."""
+
+    start: ClassVar = {"周一.tar": OLD, ".recalld/backup.json": OLD}
+
+    def work(self, disk: ModelDisk) -> None:
+        files, noted = self.make(disk), disk.root / ".recalld/backup.json"
+        files.create_from(disk.root / "周二.tar", (NEW, NEWER))
+        files.replace(noted, NEW, files.read_stable(noted))
+        disk.ack("noted")
+        files.remove(disk.root / "周一.tar")
+
+    def wrong(self, tree: dict[str, bytes], acks: list[Any]) -> list[str]:
+        old, new, noted = (tree.get(name) for name in ("周一.tar", "周二.tar", ".recalld/backup.json"))
+        is_right = new == NEW + NEWER if acks or noted == NEW or old is None else new in (None, NEW + NEWER)
+        return [] if is_right and old in (None, OLD) and noted in (OLD, NEW) else [f"{old!r}, {new!r}, {noted!r} after {acks}"]
+
+
+CASES = (Replace, Create, Append, Move, Remove, Quarantine, Calls, Backup)
