@@ -123,6 +123,10 @@ class Person:
     def json(self, *words: str) -> Any:
         return json.loads(self.recalld(*words, "--json").out)
 
+    def wrong(self) -> dict[str, str | None]:
+        """What doctor finds, and the command that mends it."""
+        return {one["check"]: one["mend"] for one in self.json("doctor")["checks"] if one["state"] != "good"}
+
     def say(self, count: int, days: int = 1) -> None:
         """Add so many messages, spread over the days of the last month."""
         lines = [

@@ -13,7 +13,7 @@ import re
 import pytest
 
 from tests.booted.machine import WORDS, Machine, Person, Unit
-from tests.process.command import until
+from tests.process.command import Ended, until
 
 PID = os.environ.get("RECALLD_TEST_MACHINE", "")
 pytestmark = [
@@ -124,6 +124,23 @@ def test_install_again_starts_the_new_code(me):
     assert unit.show("ActiveState") == "active"
 
 
+def test_install_by_force_that_fails_leaves_the_other_unit_running(me):
+    me.ok("init")
+    other = "[Service]\nExecStart=/bin/sleep infinity\n[Install]\nWantedBy=default.target\n"
+    me.run("mkdir", "-p", ".config/systemd/user/recalld.service.d")
+    me.write(".config/systemd/user/recalld.service", other)
+    me.run("systemctl", "--user", "daemon-reload")
+    unit = me.unit("recalld.service")
+    assert unit.systemctl("enable", "--now").code == 0
+    me.write(".config/systemd/user/recalld.service.d/wrong.conf", "[Service]\nEnvironment=RECALLD_RECALL_K1=x\n")
+    assert me.recalld("service", "install", "--linger").code == 65
+    done = me.recalld("service", "install", "--linger", "--force")
+    assert (done.code, "RECALLD_RECALL_K1" in done.err) == (69, True)
+    assert me.run("cat", ".config/systemd/user/recalld.service").out == other
+    assert (unit.show("ActiveState"), unit.show("UnitFileState")) == ("active", "enabled")
+    assert me.run("sh", "-c", "ls .config/systemd/user | grep -c recalld").out.split() == ["2"]  # it, and its drop-in
+
+
 def test_second_supervisor_ends_and_is_not_started_again(me, machine):
     unit = me.installed()
     assert machine.run("recalld", "-w", me.root, "service", "install", "--system", me.name).code == 75
@@ -133,6 +150,7 @@ def test_second_supervisor_ends_and_is_not_started_again(me, machine):
     unit.becomes("failed")
     assert (unit.show("NRestarts"), unit.show("ExecMainStatus")) == ("0", "75")
     assert "a supervisor already runs" in me.recalld("service", "status").err
+    assert me.wrong() == {"service": "recalld service uninstall --system " + me.name}
     machine.do("recalld", "service", "uninstall", "--system", me.name)
 
 
@@ -181,6 +199,37 @@ def test_killed_service_starts_again_and_after_the_limit_it_is_told(me):
     done = me.recalld("service", "status")
     assert (done.code, "does not run" in done.err) == (65, True)
     until(lambda: "recalld.service does not run: a signal killed it" in me.run("cat", "told").out)
+
+
+def test_service_that_crashes_at_its_start_stays_down_after_the_limit(me):
+    unit = me.installed()
+    impatient(unit)
+    me.write(".config/systemd/user/recalld.service.d/crash.conf", "[Service]\nEnvironment=PYTHONHOME=/nowhere\n")
+    me.run("systemctl", "--user", "daemon-reload")
+    assert unit.systemctl("restart").code != 0
+    unit.becomes("failed")
+    assert int(unit.show("NRestarts")) >= 4
+    done = me.recalld("service", "status")
+    assert (done.code, "does not run" in done.err) == (65, True)
+    assert me.recalld("service", "restart").code == 69
+    me.run("rm", ".config/systemd/user/recalld.service.d/crash.conf")
+    me.ok("service", "restart")
+    assert unit.show("ActiveState") == "active"
+
+
+def test_start_may_take_as_long_as_a_large_index_needs(me, machine):
+    """A quarter of a processor makes the index later than the start may take without a sign of work."""
+    me.ok("init")
+    me.say(6000, days=28)
+    me.ok("run", "--until-settled", "--no-worker")
+    drop_in = f"/etc/systemd/system/recalld@{me.name}.service.d"
+    machine.do("mkdir", drop_in)
+    machine.do("tee", f"{drop_in}/slow.conf", stdin="[Service]\nTimeoutStartSec=8\nCPUQuota=25%\n")
+    machine.do("recalld", "-w", me.root, "service", "install", "--system", me.name)
+    unit = Unit(f"recalld@{me.name}.service", machine)
+    began, ready = (int(unit.show(f"{name}TimestampMonotonic")) for name in ("InactiveExit", "ActiveEnter"))
+    assert (unit.show("ActiveState"), unit.show("NRestarts"), ready - began > 8_000_000) == ("active", "0", True)
+    machine.do("recalld", "service", "uninstall", "--system", me.name)
 
 
 def test_wrong_configuration_stays_down_with_its_reason(me):
@@ -233,17 +282,25 @@ def test_key_is_a_credential_and_nowhere_else(me, machine, scope):
     assert key not in "".join(environ.values())
     credential = f"{environ['CREDENTIALS_DIRECTORY']}/recalld-api-key"
     assert machine.do("nsenter", f"--target={pid}", "--mount", "cat", credential) == key
+    which = [] if scope == "user" else ["--system", me.name]
+
+    def recalld(*words: str) -> Ended:
+        return me.recalld(*words) if scope == "user" else machine.run("recalld", "-w", me.root, *words)
+
+    def is_refused(why: str) -> bool:
+        """Before anything is stopped; and doctor says which."""
+        restarted = recalld("service", "restart", *which)
+        assert (restarted.code, why in restarted.err, unit.show("MainPID")) == (78, True, pid)
+        told = [line for line in recalld("doctor").out.splitlines() if f"the key file of {unit.name}" in line]
+        return len(told) == 1 and why in told[0]
+
     machine.do("chmod", "644", path)
-    install = ["service", "install", "--key-file", path]
-    assert (
-        me.recalld(*install, "--linger")
-        if scope == "user"
-        else machine.run("recalld", "-w", me.root, *install, "--system", me.name)
-    ).code == 78
+    assert is_refused("others may read")
+    assert recalld("service", "install", "--key-file", path, *(which or ["--linger"])).code == 78
     machine.do("rm", path)
+    assert is_refused("can't be read")
     assert unit.systemctl("restart").code != 0
-    status = ["service", "status", *([] if scope == "user" else ["--system", me.name])]
-    done = me.recalld(*status) if scope == "user" else machine.run("recalld", *status)
+    done = recalld("service", "status", *which)
     assert (done.code, "its key file is not there" in done.err) == (65, True)
     assert unit.show("NRestarts") == "0"
 
@@ -314,6 +371,42 @@ def test_nightly_check_tells_once_what_is_lost(me):
     assert errors.out.count("发现消息丢失（50）") == 2
 
 
+def test_nightly_backup_is_kept_and_one_that_fails_is_told_once(me):
+    me.run("mkdir", "backups")
+    folder = f"/home/{me.name}/backups"
+    me.installed("--backup-to", folder, "--keep", "2")
+    backup, timer = me.unit("recalld-backup.service"), me.unit("recalld-backup.timer")
+    assert (timer.show("ActiveState"), me.json("service", "status")["nightlyBackup"]) == ("active", "active")
+    me.write(f"{me.root}/recalld.toml", "[care]\non_trouble = 'echo \"$RECALLD_TROUBLE\" >> told'\n")
+    me.say(3)
+    assert backup.systemctl("start").code == 0
+    (name,) = me.run("ls", folder).out.splitlines()
+    assert name.startswith("我的 100% memory-nightly-")
+    assert json.loads(me.ok("backup", "verify", f"{folder}/{name}", "--json"))["fsck"]["seen"] == 3
+    me.run("mv", "backups", "away")
+    for _ in range(2):
+        assert backup.systemctl("start").code != 0
+    until(lambda: "夜间备份失败" in me.run("cat", "told").out)
+    assert me.run("cat", "told").out.count("夜间备份失败") == 1
+    assert "the nightly backup failed" in me.recalld("service", "status").err
+    me.run("mv", "away", "backups")
+    assert backup.systemctl("start").code == 0
+    me.ok("service", "install", "--linger", "--no-backup")
+    assert me.run("systemctl", "--user", "list-unit-files", "recalld-backup*", "--no-legend").out == ""
+    assert me.run("ls", folder).out.splitlines() == [name]
+
+
+def test_nightly_backup_of_a_unit_of_the_system_writes_to_its_folder_alone(me, machine):
+    me.ok("init")
+    folder = f"/srv/backups 100% of {me.name}"
+    machine.do("install", "-d", "-o", me.name, "-m", "700", folder)
+    machine.do("recalld", "-w", me.root, "service", "install", "--system", me.name, "--backup-to", folder)
+    me.say(3)
+    machine.do("systemctl", "start", f"recalld-backup@{me.name}.service")
+    assert machine.do("ls", folder).startswith("我的 100% memory-nightly-")
+    machine.do("recalld", "service", "uninstall", "--system", me.name)
+
+
 def test_check_and_service_run_beside_each_other(me):
     unit, fsck = me.installed(), me.unit("recalld-fsck.service")
     me.say(1500, days=28)
@@ -321,6 +414,21 @@ def test_check_and_service_run_beside_each_other(me):
         assert fsck.systemctl("start").code == 0
     until(lambda: me.json("status")["unwritten"] == 0)
     assert unit.show("NRestarts") == "0"
+
+
+def test_update_over_a_running_service_is_told_until_it_is_started_again(me, machine):
+    """All that comes after it has the later version."""
+    unit = me.installed()
+    until(lambda: me.wrong() == {})
+    machine.do("cp", "-r", "/clone", "/tmp/newer")
+    machine.do("sed", "-i", 's/^version = .*/version = "99.0"/', "/tmp/newer/pyproject.toml")
+    pip = ["/opt/recalld/bin/pip", "install", "-qq", "--root-user-action=ignore", "--disable-pip-version-check"]
+    machine.do(*pip, "--no-index", "--find-links=/wheels", "--no-deps", "/tmp/newer")
+    assert me.wrong() == {"supervisor": "recalld service restart"}
+    before = unit.show("MainPID")
+    me.ok("service", "restart")
+    assert unit.show("MainPID") not in (before, "0")
+    assert me.wrong() == {}
 
 
 def test_journal_has_no_traceback_and_no_words_of_anybody(machine):
