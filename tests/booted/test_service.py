@@ -393,7 +393,7 @@ def test_nightly_backup_is_kept_and_one_that_fails_is_told_once(me):
     assert backup.systemctl("start").code == 0
     me.ok("service", "install", "--linger", "--no-backup")
     assert me.run("systemctl", "--user", "list-unit-files", "recalld-backup*", "--no-legend").out == ""
-    assert me.run("ls", folder).out.splitlines() == [name]
+    assert (me.run("ls", folder).out.splitlines(), me.json("status")["lastBackup"]) == ([name], None)
 
 
 def test_nightly_backup_of_a_unit_of_the_system_writes_to_its_folder_alone(me, machine):

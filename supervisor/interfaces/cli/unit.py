@@ -16,9 +16,9 @@ from supervisor.interfaces.cli.app import Folder, Json, Now  # noqa: TC001 - typ
 from supervisor.interfaces.cli.call import GIVEN, opened, root_of, say, spoken
 from supervisor.interfaces.cli.output import as_json, as_text, show, wire
 from supervisor.protocol.disk import RealDisk
-from supervisor.protocol.errors import AlreadyRuns, BadFile, BadRequest, NoPermission, NoService
+from supervisor.protocol.errors import AlreadyRuns, BadConfig, BadFile, BadRequest, NoPermission, NoService
 from supervisor.protocol.files import Files
-from supervisor.protocol.paths import WorkspacePaths
+from supervisor.protocol.paths import WorkspacePaths, check_inside
 from supervisor.service.systemd import Systemd, install, installation, linger, lingers, restart, state_of, uninstall
 from supervisor.service.units import BACKUP, FSCK, SERVICE, Backups, Installation, installation_of, of_user, workspace_of
 
@@ -71,7 +71,7 @@ def service_install(
         _linger(lingering)
     install(wanted, systemd, files, at, force=force)
     if no_backup:
-        files.remove(WorkspacePaths(root).backup)  # what the last one came to is no news any more
+        _forget_backups(root, files)
     unit = wanted.unit(SERVICE)
     if json:
         show(as_json({"unit": unit, "workspace": str(root), "lingers": lingers(system or _me())}))
@@ -99,8 +99,7 @@ def service_uninstall(system: System = "", json: Json = False) -> None:
     systemd.check()
     files = Files(RealDisk())
     workspace = uninstall(systemd, files)
-    with suppress(OSError):
-        files.remove(WorkspacePaths(Path(workspace)).backup)  # no night tells any more that one failed
+    _forget_backups(Path(workspace), files)
     if json:
         show(as_json({"workspace": workspace}))
     else:
@@ -162,6 +161,14 @@ def _backups(folder: Path | None, keep: int | None, before: Backups | None) -> B
     if folder is None:
         return replace(before, keep=keep or before.keep) if before else None
     return Backups(_real(folder), keep or (before.keep if before else _KEEP))
+
+
+def _forget_backups(root: Path, files: Files) -> None:
+    """Delete what the last backup came to: no later one will say that they succeed again."""
+    paths = WorkspacePaths(root)
+    with suppress(OSError, BadConfig):
+        check_inside(paths)  # root deletes nothing outside of the user's workspace
+        files.remove(paths.backup)
 
 
 def _account(user: str) -> pwd.struct_passwd:
