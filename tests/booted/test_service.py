@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from datetime import date, timedelta
 
 import pytest
 
@@ -217,18 +218,21 @@ def test_service_that_crashes_at_its_start_stays_down_after_the_limit(me):
     assert unit.show("ActiveState") == "active"
 
 
-def test_start_may_take_as_long_as_a_large_index_needs(me, machine):
-    """A quarter of a processor makes the index later than the start may take without a sign of work."""
+def test_start_asks_for_more_time_while_a_first_index_is_made(me, machine):
     me.ok("init")
-    me.say(6000, days=28)
-    me.ok("run", "--until-settled", "--no-worker")
-    drop_in = f"/etc/systemd/system/recalld@{me.name}.service.d"
-    machine.do("mkdir", drop_in)
-    machine.do("tee", f"{drop_in}/slow.conf", stdin="[Service]\nTimeoutStartSec=8\nCPUQuota=25%\n")
-    machine.do("recalld", "-w", me.root, "service", "install", "--system", me.name)
-    unit = Unit(f"recalld@{me.name}.service", machine)
-    began, ready = (int(unit.show(f"{name}TimestampMonotonic")) for name in ("InactiveExit", "ActiveEnter"))
-    assert (unit.show("ActiveState"), unit.show("NRestarts"), ready - began > 8_000_000) == ("active", "0", True)
+    days = [date(2025, 11, 20) + timedelta(n) for n in range(60)]  # from fifty files on its work is in steps
+    lines = [{"role": "user", "text": f"{WORDS} {day}", "createdAt": f"{day}T09:00:00Z"} for day in days]
+    me.ok("append", "--jsonl", stdin="\n".join(map(json.dumps, lines)))
+    me.ok("archive")
+    machine.do("systemd-analyze", "log-level", "debug")
+    try:
+        machine.do("recalld", "-w", me.root, "service", "install", "--system", me.name)
+    finally:
+        machine.do("systemd-analyze", "log-level", "info")
+    said = machine.do("journalctl", "--no-pager", "--boot", "--output=cat", "_PID=1", f"UNIT=recalld@{me.name}.service")
+    told = re.findall(r"notification message.*\((EXTEND_TIMEOUT_USEC=60000000|READY=1)", said)
+    assert told[0] == "EXTEND_TIMEOUT_USEC=60000000"
+    assert told[-1] == "READY=1"
     machine.do("recalld", "service", "uninstall", "--system", me.name)
 
 
