@@ -22,7 +22,7 @@ from supervisor.index.engine import Engine
 from supervisor.index.hit import Answer
 from supervisor.index.manifest import Manifest
 from supervisor.index.overlay import NOTHING
-from supervisor.index.scan import MOST_BYTES, long_term_name, rescan, scan
+from supervisor.index.scan import long_term_name, rescan, scan
 from supervisor.index.snapshot import View, has_changed, open_commit, refuse_truncated, view_after_commit, with_overlay
 from supervisor.protocol.clock import NEVER
 from supervisor.protocol.errors import BadFile, Busy, SupervisorError
@@ -52,6 +52,9 @@ VERSION: Final = f"{SCHEMA}.{WORDS}.{CUT}"
 _PARTS: Final = re.compile(r"[0-9a-f]{32}\.\S+|meta\.json|\.managed\.json|\.tantivy-\w+\.lock|\.tmp\w{6}")
 #: Attempts to open the last commit while other processes commit; after that the index counts as absent.
 _OPENINGS: Final = 3
+#: A long-term file of at most this many bytes is searched as it is at any moment, a larger one once the index is updated: all of
+#: it is cut again, which takes a second for this many.
+_AT_ONCE_BYTES: Final = 500_000
 
 
 class Index:
@@ -181,10 +184,10 @@ class Index:
                 self._files.remove(self._commits)  # so that other processes notice
 
     def _has_new_long_term(self) -> bool:
-        """Tell whether the long-term file is not searched as it is, though it can be."""
+        """Tell whether the long-term file is not searched as it is, though it is small enough to be read now."""
         name = long_term_name(self._files, self._paths)
         stat = self._files.disk.stat(self._paths.root / name) if name else None
-        if stat is None or not modes.S_ISREG(stat.mode) or stat.size > MOST_BYTES:
+        if stat is None or not modes.S_ISREG(stat.mode) or stat.size > _AT_ONCE_BYTES:
             return False
         record = self._view.manifest.files.get(name)
         return record is None or not record.is_as(stat)

@@ -1,6 +1,7 @@
 """
-Eight writers of one long-term file: commands, Python programs of three kinds, and an editor that saves by rename. In every
-second round the editor does not take the lock, and a ninth program appends in place without it.
+Eight writers of one long-term file: commands, Python programs, MCP clients, a program that inserts as Anthropic's memory tool
+does, and an editor that saves by rename. In every second round the editor does not take the lock, and a ninth program appends
+in place without it.
 
     python -m tests.process.long_term --lines 16000
 
@@ -13,14 +14,17 @@ from __future__ import annotations
 import argparse
 import contextlib
 import fcntl
+import json
 import os
 import random
+import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from supervisor import Memory, MemoryStore
 from supervisor.interfaces.cli.main import commands
@@ -60,6 +64,35 @@ def by_memory(root: Path) -> Write:
 def by_store(root: Path) -> Write:
     store = MemoryStore(root)
     return lambda content: store.append_entry("feishu", content) > 0
+
+
+def by_mcp(root: Path) -> Write:
+    """A client of `recalld mcp`, which is a process of its own."""
+    server = subprocess.Popen(
+        [sys.executable, "-m", "recalld", "-w", str(root), "mcp", "--channel", "qq"], stdin=-1, stdout=-1, encoding="utf-8"
+    )
+    numbers = count(1)
+
+    def ask(method: str, **params: object) -> dict[str, Any]:
+        print(
+            json.dumps({"jsonrpc": "2.0", "id": next(numbers), "method": method, "params": params}),
+            file=server.stdin,
+            flush=True,
+        )
+        assert server.stdout
+        return dict(json.loads(server.stdout.readline())["result"])
+
+    ask("initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo={"name": "tests", "version": "1"})
+    print('{"jsonrpc": "2.0", "method": "notifications/initialized"}', file=server.stdin, flush=True)
+
+    def write(content: str) -> bool:
+        answer = ask("tools/call", name="memory_write", arguments={"content": content})
+        said = answer["content"][0]["text"]
+        if answer.get("isError") and not said.endswith("; try again."):
+            raise RuntimeError(said)
+        return not answer.get("isError")
+
+    return write
 
 
 def by_change(root: Path) -> Write:
@@ -108,16 +141,18 @@ def by_appending(root: Path) -> Write:
     return write
 
 
-#: Who takes the lock, in both kinds of round; the tools of an agent are to come in here.
+#: Who takes the lock, in both kinds of round.
 WRITERS: Final = {
     "command-1": by_command,
     "command-2": by_command,
-    "memory-1": by_memory,
-    "memory-2": by_memory,
-    "store-1": by_store,
-    "store-2": by_store,
+    "memory": by_memory,
+    "store": by_store,
+    "mcp-1": by_mcp,
+    "mcp-2": by_mcp,
     "change": by_change,
 }
+#: In place of the clients, whose servers take seconds to start.
+QUICK: Final = {"mcp-1": by_store, "mcp-2": by_memory}
 EDITOR: Final = {"editor": by_editor}
 CARELESS: Final = {"careless-editor": by_careless_editor, "careless-appender": by_appending}
 
@@ -155,10 +190,10 @@ def life(made: Callable[[Path], Write], root: Path, name: str, stop: Path) -> Ca
 class Round:
     """One workspace below *folder*, and those who write its long-term file."""
 
-    def __init__(self, folder: Path, *, careless: bool) -> None:
+    def __init__(self, folder: Path, *, careless: bool, quick: bool) -> None:
         self.root = folder / "workspace"
         self.stop = folder / "stop"
-        self.writers = {**WRITERS, **(CARELESS if careless else EDITOR)}
+        self.writers = {**WRITERS, **(QUICK if quick else {}), **(CARELESS if careless else EDITOR)}
         self.acked: Counter[str] = Counter()
         self.lost = self.written_away = 0
 
@@ -229,6 +264,7 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--lines", type=int, default=16_000)
     options.add_argument("--a-round", type=int, default=4_000, help="lines in one workspace")
+    options.add_argument("--quick", action="store_true", help="without MCP, whose servers take seconds to start")
     options.add_argument("--log", type=Path, help="a line a round; a run that was cut off goes on")
     found = options.parse_args()
     commands()  # else each command puts them together again
@@ -237,7 +273,7 @@ def main() -> int:
     while rounds.total("lines") < found.lines:
         number = len(rounds.done)
         with tempfile.TemporaryDirectory(prefix="lines-", dir=memory if memory.is_dir() else None) as folder:
-            one = Round(Path(folder), careless=number % 2 == 1)
+            one = Round(Path(folder), careless=number % 2 == 1, quick=found.quick)
             wrong = one.run(min(found.a_round, found.lines - rounds.total("lines")))
         careless = sum(count for line, count in one.acked.items() if line.startswith("careless"))
         counts = {"lines": one.acked.total(), "careless": careless, "lost": one.lost, "written_away": one.written_away}
