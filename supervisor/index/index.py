@@ -52,8 +52,8 @@ VERSION: Final = f"{SCHEMA}.{WORDS}.{CUT}"
 _PARTS: Final = re.compile(r"[0-9a-f]{32}\.\S+|meta\.json|\.managed\.json|\.tantivy-\w+\.lock|\.tmp\w{6}")
 #: Attempts to open the last commit while other processes commit; after that the index counts as absent.
 _OPENINGS: Final = 3
-#: A long-term file of at most this many bytes is searched as it is at any moment, a larger one once the index is updated: all of
-#: it is cut again, which takes a second for this many.
+#: A long-term file of at most this many bytes is searched as it is at any moment, a larger one once the index is updated:
+#: all of it is cut again, which takes a second or two for this many.
 _AT_ONCE_BYTES: Final = 500_000
 
 

@@ -322,6 +322,21 @@ def test_memory_writes_reads_deletes_and_counts_lines(world):
     assert [hit.unit.text for hit in memory.search("部署")] == ["部署放到周五"]
 
 
+def test_search_finds_a_new_line_though_nobody_has_updated_the_index(world, monkeypatch):
+    world.put("memory.md", "2026-01-02|qq|用户对花生过敏\n")
+    world.put("memory/家.md", "- 备用钥匙在抽屉里\n- 雨伞在门口\n")
+    world.refresh()
+    served = Memory(world.ws, clock=lambda: NOW, keep_fresh=False)
+    served.write("钥匙挂在门后")
+    assert {hit.unit.path for hit in served.search("钥匙")} == {"memory.md", "memory/家.md"}
+    served.delete([served.read(2).lines[0].ref])
+    assert {hit.unit.path for hit in served.search("钥匙")} == {"memory/家.md"}
+    monkeypatch.setattr("supervisor.index.index._AT_ONCE_BYTES", 40)  # a large one waits for the update
+    served.write("雨伞放在车里")
+    assert {hit.unit.path for hit in served.search("雨伞")} == {"memory/家.md"}
+    assert {hit.unit.path for hit in Memory(world.ws, clock=lambda: NOW).search("雨伞")} == {"memory.md", "memory/家.md"}
+
+
 @pytest.mark.parametrize(
     "call",
     [
