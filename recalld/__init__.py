@@ -3,8 +3,8 @@ recalld: the memory of a long-running local assistant, kept in files a person ca
 
 `from recalld import Memory` is the Python API (api.md), `MemoryStore` the line store of CountBot, `MessageAnalyzer` and
 `ConversationSummarizer` its summariser, `MemoryManager` the memory of a running conversation, `register_all_tools`
-gives the tools for a model, `SupervisorError` is what they raise. Each is loaded when it is first used. The code is in the
-packages `supervisor`, `worker` and `prompts` beside this one.
+gives the tools for a model, `AnthropicMemory` is Anthropic's memory tool, `SupervisorError` is what they raise. Each is
+loaded when it is first used. The code is in the packages `supervisor`, `worker` and `prompts` beside this one.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 
 TYPE_CHECKING = False  # `typing` would cost the command more than all its other imports
 if TYPE_CHECKING:
+    from supervisor import AnthropicMemory as AnthropicMemory
     from supervisor import ConversationSummarizer as ConversationSummarizer
     from supervisor import Memory as Memory
     from supervisor import MemoryManager as MemoryManager
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from supervisor import register_all_tools as register_all_tools
 
 __all__ = [
+    "AnthropicMemory",
     "ConversationSummarizer",
     "Memory",
     "MemoryManager",

@@ -3,7 +3,8 @@ recalld: the memory of a long-running local assistant, kept in files a person ca
 
 `Memory` is the Python API (api.md), `MemoryStore` the line store of CountBot, `MessageAnalyzer` and `ConversationSummarizer`
 its summariser, `MemoryManager` the memory of a running conversation, `register_all_tools` gives the tools for a model,
-`SupervisorError` is what they raise. Each is loaded when it is first used, so that a command which needs none does not wait.
+`AnthropicMemory` is Anthropic's memory tool, `SupervisorError` is what they raise. Each is loaded when it is first used, so
+that a command which needs none does not wait.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ if TYPE_CHECKING:
     from supervisor.conversation.memory_manager import MemoryManager as MemoryManager
     from supervisor.conversation.summarizer import ConversationSummarizer as ConversationSummarizer
     from supervisor.interfaces.api import Memory as Memory
+    from supervisor.interfaces.tools.anthropic_memory import AnthropicMemory as AnthropicMemory
     from supervisor.interfaces.tools.registry import register_all_tools as register_all_tools
     from supervisor.longterm.memory_store import MemoryStore as MemoryStore
     from supervisor.protocol.errors import SupervisorError as SupervisorError
 
 __all__ = [
+    "AnthropicMemory",
     "ConversationSummarizer",
     "Memory",
     "MemoryManager",
@@ -29,6 +32,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "AnthropicMemory": "supervisor.interfaces.tools.anthropic_memory",
     "ConversationSummarizer": "supervisor.conversation.summarizer",
     "Memory": "supervisor.interfaces.api",
     "MemoryManager": "supervisor.conversation.memory_manager",

@@ -75,6 +75,7 @@ PURE: Final = tuple(
         "longterm": "lines",
         "conversation": "running turns",
         "context": "history_window memory_block messages render request",
+        "interfaces.tools": "anthropic_commands",
     }.items()
     for name in names.split()
 )

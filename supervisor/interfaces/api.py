@@ -145,7 +145,7 @@ class Memory:
         _refuse_no_number("limit", limit)
         if limit < 1:
             raise BadRequest("limit", f"{limit} is not allowed, give 1 or more")
-        audience = self._audience(session, chat)
+        audience = self.audience(session, chat)
         self._refresh()
         found = heard(self.workspace.searcher.search(query, self._clock()), audience)
         return replace(found, hits=found.hits[:limit])
@@ -160,7 +160,7 @@ class Memory:
         _refuse_no_text("path", path)
         _refuse_no_number("start", start)
         _refuse_no_number("lines", 1 if lines is None else lines)
-        return self.workspace.line_reader.read(path, self._clock(), start, lines, self._audience(session, chat))
+        return self.workspace.line_reader.read(path, self._clock(), start, lines, self.audience(session, chat))
 
     # ── adding messages ──────────────────────────────────────────────────────
 
@@ -204,7 +204,7 @@ class Memory:
         """Return the lines from *start* to *end* (None: that line), clamped to what there is; without either the *recent*."""
         for field, value in (("start", start), ("end", end), ("recent", recent)):
             _refuse_no_number(field, 0 if value is None else value)
-        return self._heard_lines(self._audience(session, chat)).select(start, end, recent)
+        return self._heard_lines(self.audience(session, chat)).select(start, end, recent)
 
     def delete(self, lines: Iterable[str], *, session: str = "", chat: str = "") -> Deleted:
         """
@@ -213,7 +213,7 @@ class Memory:
         StaleLine, and nothing is deleted, if one is no longer the line that was seen, or is none that *chat* may see.
         """
         refs = _texts("lines", [lines] if isinstance(lines, str) else lines)
-        audience = self._audience(session, chat)
+        audience = self.audience(session, chat)
         if audience.sees_all:
             return self.long_term.delete(refs)
         try:
@@ -225,7 +225,7 @@ class Memory:
 
     def stats(self, *, session: str = "", chat: str = "") -> dict[str, Any]:
         """Return how many long-term lines there are (`total`), how many entries by source (`sources`), and `date_range`."""
-        return self._heard_lines(self._audience(session, chat)).stats()
+        return self._heard_lines(self.audience(session, chat)).stats()
 
     @property
     def long_term(self) -> LongTermFile:
@@ -256,7 +256,8 @@ class Memory:
             return found
         return replace(found, text="\n".join(self.workspace.line_reader.visible(found.path, cut(found.text), audience)))
 
-    def _audience(self, session: str, chat: str) -> Audience:
+    def audience(self, session: str = "", chat: str = "") -> Audience:
+        """Return who reads the *chat* of the *session*, and what they may see."""
         from supervisor.recall.audience import Audience
 
         return Audience(chat=_chat(session, chat), in_groups=self.workspace.config.recall.in_groups)

@@ -253,8 +253,7 @@ class LongTermFile:
 
     def _keep(self, path: str, version: FileVersion) -> None:
         """Keep the version in .recalld/previous/, once."""
-        stem, _, kind = path.rpartition("/")[2].rpartition(".")
-        copy = self._paths.previous / f"{stem}.{digest_of(version.data)[:_VERSION]}.{kind}"
+        copy = self._paths.previous / kept_name(path, version.data)
         self._files.make_folder(copy.parent, lasting=True)
         try:
             self._files.create(copy, version.data)
@@ -266,6 +265,17 @@ class LongTermFile:
         self._files.make_folder(self._paths.root)
         with self._files.lock(self._paths.long_term_lock):
             yield
+
+
+def kept_name(path: str, data: bytes) -> str:
+    """
+    Return the name under which *data*, a version of the file at *path*, is kept in .recalld/previous/.
+
+    >>> kept_name("memory/notes.md", b"")
+    'notes.e3b0c44298fc.md'
+    """
+    stem, _, kind = path.rpartition("/")[2].rpartition(".")
+    return f"{stem}.{digest_of(data)[:_VERSION]}.{kind}"
 
 
 @contextlib.contextmanager

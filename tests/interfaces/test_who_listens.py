@@ -215,7 +215,9 @@ def test_delete_takes_no_line_that_a_group_may_not_see_and_quotes_none(tmp_path)
     path = world.put("memory.md", ENTRIES)
     (hidden,), (shared,) = memory.read(2).lines, memory.read(3).lines
     for wrong in (hidden.ref, "2@00000000", "9@00000000"):
-        with pytest.raises(StaleLine, match=f"^{wrong} is not the line that is there now: there is none; nothing was deleted"):
+        with pytest.raises(
+            StaleLine, match=f"^{wrong} does not name the line that is there now: there is none; nothing was deleted"
+        ):
             memory.delete([shared.ref, wrong], session=FAMILY)
     assert path.read_text(encoding="utf-8") == ENTRIES
     assert memory.delete(shared.ref, session=FAMILY).total == 0

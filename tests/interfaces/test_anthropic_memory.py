@@ -1,0 +1,264 @@
+"""Anthropic's memory tool: its commands, what they may not touch, and what is kept."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from supervisor import AnthropicMemory, Memory
+from supervisor.protocol.errors import BadRequest
+from tests.anthropic_tool.sequences import comparable, ours
+from tests.world import World, message
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from supervisor.interfaces.tools.anthropic_memory import Answer
+
+FAMILY = "telegram:group:一家人"
+RECORDED = (Path(__file__).parents[1] / "anthropic_tool" / "recorded.jsonl").read_text(encoding="utf-8").splitlines()
+
+
+@pytest.fixture
+def memory(world: World) -> Memory:
+    """A memory with a dated file, a summary with its originals, a long-term file and a note."""
+    world.write([message("1", "2026-01-05T09:00", "花生在柜子里。"), message("2", "2026-01-29T09:00", "我对花生过敏。")])
+    world.settle()
+    world.put("recalld.toml", world.toml)
+    world.put("memory.md", "\ufeff# 关于我\r\n2026-01-20|web-chat|花生过敏\r\n")
+    world.put("memory/项目/计划.md", "一\n二\n三")
+    return Memory(world.root, environ={}, clock=world.clock)
+
+
+@pytest.fixture
+def tool(memory: Memory) -> AnthropicMemory:
+    return AnthropicMemory(memory)
+
+
+def ask(tool: AnthropicMemory, command: str, path: str = "", **more: Any) -> Answer:
+    return tool({"command": command, **({"path": path} if path else {}), **more})
+
+
+def kept(memory: Memory) -> dict[str, bytes]:
+    """What is in .recalld/previous/, by name."""
+    root = memory.workspace.paths.previous
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+def tree(memory: Memory) -> Mapping[str, bytes]:
+    root = memory.workspace.paths.root
+    return {str(path): path.read_bytes() for path in root.rglob("*") if path.is_file() and path.suffix != ".lock"}
+
+
+# ── the SDK's own tool ───────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("number", range(len(RECORDED)))
+def test_anthropic_memory_answers_as_the_official_sdk_did(tmp_path, number):
+    tool = ours(tmp_path / "工作区")
+    for step in json.loads(RECORDED[number]):
+        answer = comparable(tool(step["command"]))
+        assert list(answer) == (step["answer"] or [answer[0], True]), step["command"]
+
+
+# ── what it shows and changes ────────────────────────────────────────────────
+
+
+def test_anthropic_memory_lists_the_long_term_file_beside_memory(tool):
+    said = ask(tool, "view", "/memories").text.split("\n")
+    assert said[0] == "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items:"
+    names = [line.partition("\t")[2].removeprefix("/memories") for line in said[1:]]
+    (dated,) = (name for name in names if name.startswith("/2026-01-29"))
+    assert names == [
+        "",
+        dated,
+        "/memory.md",
+        "/originals/",
+        "/originals/2026-01/",
+        "/summary/",
+        "/summary/2026-01-05.md",
+        "/项目/",
+        "/项目/计划.md",
+    ]
+    assert "花生" in ask(tool, "view", f"/memories{dated}").text
+    assert "花生" in ask(tool, "view", "/memories/summary/2026-01-05.md").text
+
+
+def test_anthropic_memory_changes_a_word_and_keeps_every_other_byte(tool, memory):
+    path = memory.workspace.paths.root / "memory.md"
+    before = path.read_bytes()
+    answer = ask(tool, "str_replace", "/memories/memory.md", old_str="花生过敏", new_str="花生和虾过敏")
+    assert answer.text.startswith(
+        "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n"
+    )
+    assert path.read_bytes() == before.replace("花生过敏".encode(), "花生和虾过敏".encode())
+    assert list(kept(memory).values()) == [before]
+    assert [hit.unit.text for hit in memory.search("虾")] == ["花生和虾过敏"]
+
+
+def test_anthropic_memory_writes_what_a_search_finds(tool, memory):
+    assert ask(tool, "create", "/memories/项目/密码学.md", file_text="椭圆曲线用 Ed25519。\n").text == (
+        "File created successfully at: /memories/项目/密码学.md"
+    )
+    assert [hit.unit.path for hit in memory.search("椭圆曲线")] == ["memory/项目/密码学.md"]
+    assert memory.get("memory/项目/密码学.md").text == "椭圆曲线用 Ed25519。"
+    assert (memory.workspace.paths.root / "memory/项目/密码学.md").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("name", ["MEMORY.md", "memory/MEMORY.md"])
+def test_anthropic_memory_finds_the_long_term_file_under_its_other_names(world, name):
+    world.put(name, "花生\n")
+    tool = AnthropicMemory(Memory(world.root, environ={}, clock=world.clock))
+    assert ask(tool, "view", "/memories/memory.md").text.endswith("\n     1\t花生\n     2\t")
+    assert not ask(tool, "insert", "/memories/memory.md", insert_line=1, insert_text="虾").is_error
+    assert (world.root / name).read_text(encoding="utf-8") == "花生\n虾\n"
+
+
+def test_anthropic_memory_keeps_what_it_deletes(tool, memory):
+    before = (memory.workspace.paths.root / "memory.md").read_bytes()
+    assert ask(tool, "delete", "/memories/memory.md").text == "Successfully deleted /memories/memory.md"
+    assert ask(tool, "delete", "/memories/项目").text == "Successfully deleted /memories/项目"
+    assert not (memory.workspace.paths.memory / "项目").exists()
+    found = kept(memory)
+    assert found.pop("项目/计划.md") == "一\n二\n三".encode()
+    assert list(found.values()) == [before]
+
+
+def test_anthropic_memory_keeps_each_of_two_equal_files_that_it_deletes(tool, memory):
+    for _ in range(2):
+        ask(tool, "create", "/memories/a.md", file_text="花生")
+        assert not ask(tool, "delete", "/memories/a.md").is_error
+    assert list(kept(memory).values()) == ["花生".encode()] * 2
+
+
+# ── what it refuses ──────────────────────────────────────────────────────────
+
+
+def test_anthropic_memory_leaves_the_files_of_recalld_as_they_are(tool, memory):
+    before = tree(memory)
+    names = [path.relative_to(memory.workspace.paths.memory).as_posix() for path in memory.workspace.paths.memory.rglob("*")]
+    for name in (name for name in names if not name.startswith("项目")):
+        path = f"/memories/{name}"
+        for answer in (
+            ask(tool, "create", path, file_text="x"),
+            ask(tool, "str_replace", path, old_str="花生", new_str="x"),
+            ask(tool, "insert", path, insert_line=0, insert_text="x"),
+            ask(tool, "delete", path),
+            ask(tool, "rename", old_path=path, new_path="/memories/mine.md"),
+            ask(tool, "rename", old_path="/memories/项目/计划.md", new_path=path),
+        ):
+            assert answer.is_error
+    assert tree(memory) == before
+
+
+BAD_PATHS = (
+    "../x",
+    "/memories/../x.md",
+    "/memories/../../x.md",
+    "/etc/passwd",
+    "/memories/%2e%2e/x.md",
+    "/memories/%2E%2E%2Fx.md",
+    "/memories/..\\x.md",
+    "/memories/history.json",
+    "/memories/link.md",
+    "/memories/folder/x.md",
+    "/memories/x\0.md",
+    "/memories/x\n.md",
+    "/memories/" + "长" * 90 + ".md",
+    "/memories/\ud800.md",
+    "/memories/.recalld/x.md",
+    "/memories/picture.png",
+    "history.json",
+    "",
+)
+
+
+@pytest.mark.parametrize("path", BAD_PATHS)
+def test_anthropic_memory_refuses_a_bad_path_and_touches_no_file(tool, memory, path, tmp_path_factory):
+    outside = tmp_path_factory.mktemp("外面")
+    (outside / "x.md").write_text("外面的花生", encoding="utf-8")
+    (memory.workspace.paths.memory / "link.md").symlink_to(outside / "x.md")
+    (memory.workspace.paths.memory / "folder").symlink_to(outside)
+    (memory.workspace.paths.memory / "picture.png").write_bytes(b"png")
+    before = tree(memory)
+    for answer in (
+        tool({"command": "view", "path": path}),
+        tool({"command": "create", "path": path, "file_text": "x"}),
+        tool({"command": "str_replace", "path": path, "old_str": "花生", "new_str": "x"}),
+        tool({"command": "insert", "path": path, "insert_line": 0, "insert_text": "x"}),
+        tool({"command": "delete", "path": path}),
+        tool({"command": "rename", "old_path": path, "new_path": "/memories/mine.md"}),
+        tool({"command": "rename", "old_path": "/memories/项目/计划.md", "new_path": path}),
+    ):
+        assert answer.is_error
+        assert "外面的" not in answer.text
+    assert tree(memory) == before
+    assert [one.name for one in outside.iterdir()] == ["x.md"]
+
+
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        (None, "command: it must be an object"),
+        ({}, "command: None is not allowed, give view, create"),
+        ({"command": "undo_edit", "path": "/memories/a.md"}, "command: 'undo_edit' is not allowed"),
+        ({"command": ["view"], "path": "/memories"}, "command: ['view'] is not allowed"),
+        ({"command": "view"}, "path: view needs it"),
+        ({"command": "view", "path": 7}, "path: it must be text, not int"),
+        ({"command": "view", "path": "/memories", "session": "web-1"}, "session: view has no such argument"),
+        ({"command": "view", "path": "/memories", "view_range": [1]}, "view_range: it must be two whole numbers"),
+        ({"command": "view", "path": "/memories", "view_range": "1-2"}, "view_range: it must be two whole numbers"),
+        (
+            {"command": "insert", "path": "/memories/a.md", "insert_line": "1", "insert_text": ""},
+            "insert_line: it must be a whole",
+        ),
+        (
+            {"command": "insert", "path": "/memories/a.md", "insert_line": True, "insert_text": ""},
+            "insert_line: it must be a whole",
+        ),
+        ({"command": "create", "path": "/memories/a.md", "file_text": None}, "file_text: it must be text, not NoneType"),
+    ],
+)
+def test_anthropic_memory_names_the_argument_that_is_wrong(tool, memory, command, named):
+    before = tree(memory)
+    answer = tool(command)
+    assert (answer.is_error, answer.text[: len(named)]) == (True, named)
+    assert "\n" not in answer.text
+    assert tree(memory) == before
+
+
+def test_anthropic_memory_writes_a_blank_for_what_no_text_file_holds(tool, memory):
+    ask(tool, "create", "/memories/a.md", file_text="花\0生\ud800过敏")
+    ask(tool, "insert", "/memories/a.md", insert_line=1, insert_text="\0\udfff")
+    assert (memory.workspace.paths.memory / "a.md").read_bytes() == "花 生 过敏\n  \n".encode()
+
+
+def test_anthropic_memory_refuses_to_change_what_is_not_utf8_or_read_only(tool, memory):
+    path = memory.workspace.paths.memory / "项目/计划.md"
+    path.write_bytes("花生在柜子里，虾在冰箱里。".encode("gb18030"))
+    assert "花生在柜子里" in ask(tool, "view", "/memories/项目/计划.md").text
+    changes = ({"command": "insert", "path": "/memories/项目/计划.md", "insert_line": 0, "insert_text": "x"},)
+    before = tree(memory)
+    assert [tool(one).text for one in changes] == [
+        "memory/项目/计划.md can't be changed: it is not UTF-8; save it as UTF-8; it was left as it is."
+    ]
+    path.write_bytes(b"x")
+    path.chmod(0o400)
+    assert [tool(one).text for one in changes] == [
+        "memory/项目/计划.md can't be accessed: it is read-only; make it writable (`chmod u+w`)."
+    ]
+    path.chmod(0o600)
+    path.write_bytes("花生在柜子里，虾在冰箱里。".encode("gb18030"))
+    assert tree(memory) == before
+
+
+def test_anthropic_memory_is_for_the_user_alone(memory, world):
+    AnthropicMemory(memory, session="web-1")
+    for where in ({"session": FAMILY}, {"chat": "group"}, {"session": "web-1", "chat": "channel"}):
+        with pytest.raises(BadRequest, match=r"^chat: this tool shows whole files, so it is for the user alone"):
+            AnthropicMemory(memory, **where)
+    world.put("recalld.toml", f'{world.toml}[recall]\nin_groups = "all"\n')
+    AnthropicMemory(Memory(world.root, environ={}, clock=world.clock), session=FAMILY)
