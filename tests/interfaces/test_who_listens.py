@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote
 
+import anyio
 import pytest
+from mcp import Client, MCPError
 
-from supervisor import Memory
+from supervisor import Memory, register_all_tools
 from supervisor.interfaces.cli.app import run_command
 from supervisor.interfaces.cli.call import OPENED
 from supervisor.interfaces.cli.main import commands
+from supervisor.interfaces.mcp import MemoryServer
+from supervisor.interfaces.tools.memory_tools import MemoryTools
 from supervisor.protocol.errors import BadRequest, NotFound, StaleLine, SupervisorError
 from tests.archive.test_attachments import FILE, photo
 from tests.world import World, at, message
@@ -124,10 +129,47 @@ def injected(world: World, memory: Memory, who: Situation) -> Iterator[str]:
         yield memory.inject(query, session=who.session, chat=who.chat).memory
 
 
+def tools_called(_world: World, memory: Memory, who: Situation) -> Iterator[str]:
+    """What the tools of a model answer: both searches, lines of the long-term file, exact lines."""
+    tools = register_all_tools(memory, session=who.session, chat=who.chat)
+    calls: list[tuple[str, dict[str, object]]] = [
+        ("memory_read", {"recent_count": 99}),
+        ("memory_search", {"keywords": "花生"}),
+    ]
+    calls += [("memory_search", {"query": query, "maxResults": 50}) for query in ("花生在哪里", *EVERYTHING)]
+    paths = [path for path in files_of(_world) if "history" not in path]
+    calls += [("memory_get", {"path": path}) for path in paths]
+    for name, arguments in calls:
+        given = tools.call(name, arguments).text
+        yield given.replace(str(arguments.get("query", arguments.get("path"))), "")
+
+
+def resources_read(world: World, memory: Memory, who: Situation) -> Iterator[str]:
+    """What an MCP client sees: the resources that are listed, and every file of memory by its address."""
+
+    async def seen() -> list[str]:
+        tools = MemoryTools(memory, session=who.session, chat=who.chat)
+        server = MemoryServer(register_all_tools(memory, session=who.session, chat=who.chat), tools)
+        found = []
+        async with Client(server) as client:
+            found += [one.name for one in (await client.list_resources()).resources]
+            for path in files_of(world):
+                try:
+                    answer = await client.read_resource(f"memory:///{quote(path)}")
+                    found += [one.text for one in answer.contents]
+                except MCPError as error:
+                    found.append(str(error).replace(path, ""))
+        return found
+
+    yield from anyio.run(seen)
+
+
 DOORS: dict[str, Callable[[World, Memory, Situation], Iterator[str]]] = {
     "search": searched,
     "get": read,
     "inject": injected,
+    "tools": tools_called,
+    "resources": resources_read,
 }
 
 
