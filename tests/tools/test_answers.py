@@ -160,7 +160,7 @@ def test_memory_write_says_which_line_it_wrote(memory, world):
         "total": 8,
         "digest": line.digest,
         "ref": line.ref,
-        "isNew": True,
+        "new": True,
     }
 
 

@@ -63,15 +63,16 @@ def empty(path: str, has: str, **more: Any) -> Row:
 
 
 def read(has: str, **more: Any) -> Row:
-    return Row("memory_read", more, has)
+    options = [word for key, value in more.items() for word in (f"--{key.partition('_')[0]}", str(value))]
+    return Row("memory_read", more, has, ("read", *options))
 
 
 def write(content: str, has: str) -> Row:
-    return Row("memory_write", {"content": content}, has)
+    return Row("memory_write", {"content": content}, has, ("write", content))
 
 
 def delete(has: str, *lines: str) -> Row:
-    return Row("memory_delete", {"lines": [*lines]}, has)
+    return Row("memory_delete", {"lines": [*lines]}, has, ("delete", *lines) if lines else None)
 
 
 TABLE = [
@@ -146,7 +147,7 @@ TABLE = [
     write("用户搬到了上海", "已写入记忆第 9 行（共 8 条）"),
     write("分\n两\r\n行  写 的\0", "已写入记忆第 10 行（共 9 条）"),
     write("a|b；c", "已写入记忆第 11 行（共 10 条）"),
-    Row("memory_search", {"query": "用户搬到了哪里"}, "上海"),
+    search("用户搬到了哪里", "上海"),
     keywords("上海", "[9] "),
     read("分 两 行 写 的", start_line=10),
     write("", "content: it is empty"),
@@ -300,7 +301,7 @@ def test_commands_answer_as_the_tools_do(doors, capsys, monkeypatch):
     said = command_line(doors["commands"], capsys)
     rows = zip(NAMES[: len(TABLE)], TABLE, doors["calls"][: len(TABLE)], said, strict=True)
     pairs = [(name, of_tool(row.tool, tool), of_command(row.tool, one)) for name, row, tool, one in rows if one]
-    assert len(pairs) > 40
+    assert len(pairs) > 60
     assert [pair for pair in pairs if pair[1] != pair[2]] == []
 
 
@@ -312,7 +313,10 @@ def of_tool(tool: str, said: Said) -> object:
     if tool == "memory_search":
         shown = ("path", "startLine", "endLine", "snippet", "score")
         return data.get("note", ""), [{key: one[key] for key in shown} for one in data["results"]]
-    return {"path": data["path"], "text": data["text"], "total": data["total"], "start": data.get("startLine")}
+    if tool == "memory_get":
+        return {"path": data["path"], "text": data["text"], "total": data["total"], "start": data.get("startLine")}
+    lines = {"lines": [{key: one[key] for key in one if key != "ref"} for one in data["lines"]]} if "lines" in data else {}
+    return {key: value for key, value in data.items() if key != "ref"} | lines
 
 
 def of_command(tool: str, said: Said) -> object:
@@ -321,4 +325,4 @@ def of_command(tool: str, said: Said) -> object:
         return said.text
     if tool == "memory_search":
         return said.text, [{key: value for key, value in one.items() if key != "because"} for one in said.data]
-    return {key: said.data[key] for key in ("path", "text", "total", "start")}
+    return {key: said.data[key] for key in ("path", "text", "total", "start")} if tool == "memory_get" else said.data

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 TRUNCATED: Final = "…[truncated]"
 _HALF: Final = re.compile("[\ud800-\udfff]")
 #: Fields that stand in the JSON even if they are "" or False.
-_ALWAYS: Final = frozenset({"text", "snippet", "is_new"})
+_ALWAYS: Final = frozenset({"text", "snippet", "new"})
 _JSON_TYPES: Final = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
@@ -92,14 +92,14 @@ class ReadAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteAnswer:
-    """The answer of `memory_write`: the entry is line *line* of *total*; not *is_new* if its words were there already."""
+    """The answer of `memory_write`: the entry is line *line* of *total*; not *new* if its words were there already."""
 
     path: str
     line: int
     total: int
     digest: str
     ref: str
-    is_new: bool
+    new: bool
     said: str = ""
 
 

@@ -27,8 +27,8 @@ from supervisor.interfaces.tools.answers import (
     cut,
 )
 from supervisor.interfaces.tools.definitions import SEARCH
-from supervisor.longterm.lines import in_range, matching, one_line, parse_entry, search_text, text_of
-from supervisor.protocol.errors import BadRequest, Conflict, NotFound, StaleLine, SupervisorError, as_supervisor_error
+from supervisor.longterm.lines import matching, one_line, parse_entry, search_text
+from supervisor.protocol.errors import BadRequest, Conflict, NotFound, SupervisorError, as_supervisor_error
 from supervisor.protocol.inbox import chat_of
 from supervisor.recall.audience import Audience
 
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 MAX_RESULTS: Final = 5
 #: Recent entries that a reading without line numbers shows; 000.
 RECENT: Final = 10
+_EVERY: Final = 1_000_000_000  # the number of a line behind every other
 _COUNTED: Final = "记忆库共 {total} 条"  # 000
 _WRITTEN: Final = "已写入记忆第 {line} 行（共 {total} 条）"  # 000
 _DELETED: Final = "已删除 {count} 条记忆（共 {total} 条）"
@@ -122,15 +123,11 @@ class MemoryTools:
 
     def memory_read(self, start_line: int | None = None, end_line: int | None = None, recent_count: int = RECENT) -> ReadAnswer:
         """Return the lines of the long-term file from *start_line* to *end_line*, clamped, or its last *recent_count*."""
-        path, lines = self._long_term()
-        if start_line is None and end_line is None:
-            chosen: Sequence[Line] = lines[max(0, len(lines) - recent_count) :]
-        else:
-            chosen = in_range(lines, 1 if start_line is None else start_line, end_line)
-        text = self._fitting(text_of(chosen)) if chosen else search_text((), [], 0, "or")
-        shown = chosen[: text.count("\n") + 1] if chosen else ()
-        told = f"{_COUNTED.format(total=len(lines))}\n\n{text}{self._refs(shown)}"
-        return ReadAnswer(path=path, lines=tuple(map(_as_line, shown)), total=len(lines), said=told)
+        found = self.memory.read(start_line, end_line, recent_count, session=self._session, chat=self._chat)
+        text = self._fitting(str(found))
+        shown = found.lines[: text.count("\n") + 1]
+        told = f"{_COUNTED.format(total=found.total)}\n\n{text}{self._refs(shown)}"
+        return ReadAnswer(path=found.path, lines=tuple(map(_as_line, shown)), total=found.total, said=told)
 
     # ── changing ─────────────────────────────────────────────────────────────
 
@@ -148,18 +145,13 @@ class MemoryTools:
             total=after.total,
             digest=line.digest,
             ref=line.ref,
-            is_new=made.is_new,
+            new=made.is_new,
             said=told,
         )
 
     def memory_delete(self, lines: Sequence[str]) -> DeleteAnswer:
         """Delete lines of the long-term file, each named as in "42@1f3a9c0d"; nothing if one is another line by now."""
-        if not self.audience.sees_all:
-            shown = {line.ref for line in self._long_term()[1]}
-            for ref in lines:
-                if ref not in shown:
-                    raise StaleLine(ref, "", "")  # the line as it is now may be of another talk
-        gone = self.memory.delete(lines)
+        gone = self.memory.delete(lines, session=self._session, chat=self._chat)
         told = _DELETED.format(count=gone.count, total=gone.total)
         return DeleteAnswer(path=gone.path, deleted=gone.count, total=gone.total, said=told)
 
@@ -249,15 +241,8 @@ class MemoryTools:
 
     def _long_term(self) -> tuple[str, tuple[Line, ...]]:
         """Return the path of the long-term file, and those of its lines that are not blank and may be shown."""
-        found = self.memory.workspace.long_term.read()
-        if self.audience.sees_all or not found.lines:
-            return found.path, found.lines
-        try:
-            seen = self.memory.get(found.path, session=self._session, chat=self._chat).text
-        except NotFound:
-            return found.path, ()
-        shown = {one.rstrip("\r") for one in seen.split("\n")}
-        return found.path, tuple(line for line in found.lines if line.text in shown)
+        found = self.memory.read(1, _EVERY, session=self._session, chat=self._chat)
+        return found.path, found.lines
 
     def _refuse_no_workspace(self) -> None:
         ws = self.memory.workspace
