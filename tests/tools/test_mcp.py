@@ -1,0 +1,215 @@
+"""`recalld mcp`: what a client is offered, who listens, and a wire that is broken or cut."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import pytest
+from mcp import Client, MCPError
+
+from supervisor import Memory, register_all_tools
+from supervisor.interfaces.mcp import MemoryServer
+from supervisor.longterm.guidance import SEARCH_FIRST
+from tests.tools.memory import GROUP, remembered
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator
+    from pathlib import Path
+
+HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+
+
+@pytest.fixture
+def ask(world) -> Callable[..., Any]:
+    """Run the question with a client of a server over that memory, in this process."""
+    remembered(world)
+    memory = Memory(world.root, environ={"RECALLD_RECALL_TIMEOUT_MS": "60000"}, clock=world.clock)
+
+    def run(question: Callable[[Client], Awaitable[Any]], **options: Any) -> Any:
+        async def main() -> Any:
+            registry = register_all_tools(memory, **{"language": "en", **options})
+            async with Client(MemoryServer(registry, registry.tools)) as client:
+                return await question(client)
+
+        return anyio.run(main)
+
+    return run
+
+
+# ── what is offered ──────────────────────────────────────────────────────────
+
+
+def test_mcp_offers_the_tools_with_their_annotations_and_both_schemas(ask):
+    async def hints(client):
+        tools = (await client.list_tools()).tools
+        assert all(tool.input_schema["additionalProperties"] is False and tool.output_schema["required"] for tool in tools)
+        marks = [tool.annotations for tool in tools]
+        return {
+            tool.name: (one.read_only_hint, one.destructive_hint, one.idempotent_hint, one.open_world_hint)
+            for tool, one in zip(tools, marks, strict=True)
+        }
+
+    reads, writes = (True, False, True, False), (False, False, True, False)
+    offered = {"memory_search": reads, "memory_get": reads, "memory_read": reads}
+    assert ask(hints, read_only=True) == offered
+    assert ask(hints) == offered | {"memory_write": writes}
+    assert ask(hints, allow_delete=True) == offered | {"memory_write": writes, "memory_delete": (False, True, True, False)}
+
+
+def test_mcp_gives_the_guidance_as_its_instructions(ask):
+    async def instructions(client):
+        return client.instructions
+
+    assert SEARCH_FIRST in ask(instructions)
+    assert ask(instructions, language="zh", dialect="lines").startswith("## 记忆系统\n你有三个记忆工具")
+    assert "memory_write" not in ask(instructions, read_only=True)
+
+
+def test_mcp_reads_files_of_memory_as_resources_and_nothing_else(ask, world):
+    world.put("memory/deep/er.md", "深处\n")
+    (world.root / "memory/link.md").symlink_to(world.root / "recalld.toml")
+
+    async def read(client):
+        found = {}
+        for path in ("memory.md", "memory/deep/er.md", "none.md", "memory/link.md", "history.json", "recalld.toml", "memory"):
+            found[path] = await text_or_none(client, f"memory:///{path}")
+        for uri in ("memory:///../x.md", "memory:////etc/passwd", "memory:///%2e%2e/x.md", "memory:///memory/%2E%2E/x.md"):
+            assert await text_or_none(client, uri) is None
+        return found
+
+    found = ask(read)
+    assert found.pop("memory.md").startswith("2026-01-02|web-chat|")
+    assert found.pop("memory/deep/er.md") == "深处"
+    assert set(found.values()) == {None}
+
+
+async def text_or_none(client: Client, uri: str) -> str | None:
+    try:
+        return (await client.read_resource(uri)).contents[0].text
+    except MCPError:
+        return None
+
+
+def test_mcp_lists_the_long_term_file_first_then_the_newest(ask):
+    async def listed(client):
+        await client.call_tool("memory_search", {"query": "花生"})  # the index knows the files then
+        return [one.name for one in (await client.list_resources()).resources]
+
+    names = ask(listed)
+    assert names[0] == "memory.md"
+    assert [name[7:17] for name in names[1:3]] == ["2026-01-29", "2026-01-28"]
+    assert "memory/people.md" in names
+
+
+def test_mcp_shows_a_group_no_resource_of_another_talk(ask):
+    async def seen(client):
+        names = [one.name for one in (await client.list_resources()).resources]
+        texts = [await text_or_none(client, f"memory:///{path}") or "" for path in ("memory.md", "memory/people.md")]
+        recalled = (await client.get_prompt("recall", {"question": "花生 烧烤 Python Lindqvist"})).messages[0].content.text
+        return names, "\n".join(texts), recalled.rpartition("\n\n")[0]
+
+    names, texts, recalled = ask(seen, session=GROUP)
+    assert names == []
+    assert "周五团建在海边烧烤" in texts
+    assert not [word for word in ("花生", "Python", "Lindqvist", "NAS", "Anna") if word in texts + recalled]
+
+
+def test_mcp_prompts_give_memory_for_a_question_and_ask_to_write(ask):
+    async def prompts(client):
+        names = [one.name for one in (await client.list_prompts()).prompts]
+        got = {}
+        for name, arguments in (("recall", {"question": "花生过敏"}), ("remember", {"words": "我喜欢茶"})):
+            if name in names:
+                got[name] = (await client.get_prompt(name, arguments)).messages[0].content.text
+        return got
+
+    got = ask(prompts)
+    assert got["recall"].startswith("## Memory")
+    assert "点外卖要备注" in got["recall"]
+    assert got["recall"].endswith("花生过敏")
+    assert got["remember"].endswith("我喜欢茶")
+    assert set(ask(prompts, read_only=True)) == {"recall"}
+
+
+# ── the wire ─────────────────────────────────────────────────────────────────
+
+
+class Wire:
+    """A process of `recalld mcp` and its pipes."""
+
+    def __init__(self, root: Path) -> None:
+        command = [sys.executable, "-P", "-m", "recalld", "-w", str(root), "mcp"]
+        environ = {"PATH": "/usr/bin:/bin", "RECALLD_LANGUAGE": "en", "PYTHONPATH": ":".join(filter(None, sys.path))}
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, env=environ, stdin=pipe, stdout=pipe, stderr=pipe)
+        assert self.asked("initialize", HELLO)["result"]["serverInfo"]["name"] == "recalld"
+        self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    def send(self, message: object) -> None:
+        data = message if isinstance(message, bytes) else json.dumps(message).encode()
+        self.process.stdin.write(data + b"\n")
+        self.process.stdin.flush()
+
+    def received(self) -> Any:
+        return json.loads(self.process.stdout.readline())
+
+    def asked(self, method: str, params: object, identity: int | str = 1) -> Any:
+        self.send({"jsonrpc": "2.0", "id": identity, "method": method, "params": params})
+        return self.received()
+
+    def call(self, tool: str, **arguments: object) -> Any:
+        return self.asked("tools/call", {"name": tool, "arguments": arguments})["result"]
+
+
+@pytest.fixture
+def wire(world) -> Iterator[Wire]:
+    world.settle()
+    made = Wire(world.root)
+    yield made
+    made.process.kill()
+    made.process.wait()
+    for pipe in (made.process.stdin, made.process.stdout, made.process.stderr):
+        with contextlib.suppress(BrokenPipeError):
+            pipe.close()
+
+
+@pytest.mark.process
+@pytest.mark.timeout(120)
+def test_mcp_answers_broken_lines_with_errors_and_goes_on(wire, world):
+    for line, identity in [
+        (b"{", None),
+        (b"hello", None),
+        (b"", None),
+        (b"[]", None),
+        (b"7", None),
+        (b"\xff\xfe", None),
+        (b"[" * 100_000, None),
+        (b'{"jsonrpc":"2.0","id":"a"}', "a"),
+        (b'{"jsonrpc":"2.0","id":6,"method":"no/such"}', 6),
+        (b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":7}}', 7),
+    ]:
+        wire.send(line)
+        answer = wire.received()
+        assert (answer["id"], "error" in answer) == (identity, True), line
+    wrote = wire.call("memory_write", content="半个 \ud83d 表情")
+    assert wrote["content"][0]["text"] == "已写入记忆第 1 行（共 1 条）"
+    assert wire.call("memory_search", query="表情")["structuredContent"]["results"][0]["startLine"] == 1
+    # the client goes in the middle of its calls
+    for n in range(30):
+        content = {"name": "memory_write", "arguments": {"content": f"第 {n} 条记忆"}}
+        wire.send({"jsonrpc": "2.0", "id": n, "method": "tools/call", "params": content})
+    told = [wire.received()["result"]["structuredContent"]["line"] for _ in range(10)]
+    wire.process.stdout.close()
+    wire.process.stdin.close()
+    assert wire.process.wait(60) == 0
+    assert wire.process.stderr.read() == b""
+    lines = (world.root / "memory.md").read_text(encoding="utf-8").splitlines()
+    assert told == list(range(2, 12))
+    assert [line.rpartition("|")[2] for line in lines[1:11]] == [f"第 {n} 条记忆" for n in range(10)]
+    assert len(lines) == len({*lines})
+    assert lines[-1].endswith("条记忆")
