@@ -28,7 +28,7 @@ ROOT: Final = Path(__file__).parent.parent
 LANGUAGES: Final = {"en": "", "zh": ".zh-CN"}
 HOW_TOS: Final = (
     *("find-by-meaning", "run-as-a-service", "use-a-model", "use-from-your-assistant", "back-up-your-memory"),
-    *("when-something-is-wrong", "connect-an-agent"),
+    *("keep-a-long-conversation", "when-something-is-wrong", "connect-an-agent"),
 )
 #: What differs from run to run, and a word for it. The home folder of the pages is /home/me.
 VOLATILE: Final = (
@@ -172,9 +172,15 @@ def follow(path: Path, shell: Shell, *, update: bool) -> None:
 
 @pytest.fixture
 def model():
-    """The address of a model's server that knows one answer, in two languages."""
+    """The address of a model's server that knows one answer, and sums it up, in two languages."""
+
+    def script(_number, prompt):
+        if "新摘要：" in prompt or "New summary:" in prompt:
+            return Act("用户说自己过敏，是对青霉素。" if "过敏" in prompt else "The user is allergic, to penicillin.")
+        return Act("青霉素。" if "过敏" in prompt else "Penicillin.")
+
     with Server() as server:
-        server.script = lambda _number, prompt: Act("青霉素。" if "过敏" in prompt else "Penicillin.")
+        server.script = script
         yield server.url
 
 
