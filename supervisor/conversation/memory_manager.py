@@ -52,8 +52,6 @@ _TEMPLATES: Final = ("running-summary", "recursive-summary")
 _PLANNED: Final = 9
 #: The tokens of the smallest piece of a conversation that is worth a call.
 _MIN_PIECE: Final = 64
-#: Characters of a token: what the model is told of the length that its summary may have.
-_TOKEN_CHARS: Final = {"zh": 1, "en": 4}
 _JOINT: Final = "\n\n"
 
 
@@ -205,7 +203,7 @@ class MemoryManager:
         places = dialogue(said, language)
         entries = [replace(entry, text=self._hidden(entry.text, language)) for _, entry in places]
         points, summary, told = commit_points(said), talk.summary, 0
-        writer = self._writer(llm, language)
+        writer = self._writer(llm, "\n".join((summary, *(entry.text for entry in entries))))
         while entries:
             piece, _, rest = take_entries(entries, self._room(summary, language), language, self._limits.cjk_weight)
             done = entries[: len(entries) - len(rest)] or entries[:1]
@@ -245,13 +243,14 @@ class MemoryManager:
             self._failure = self._failure.again(now, jittered(wait, archive.jitter, f"conversation-{attempts}"))
         self._emit("conversation_failed", reason=failure.reason, attempts=attempts)
 
-    def _writer(self, llm: ChatStream, language: Language) -> SummaryWriter:
-        most = self._limits.summary_tokens
+    def _writer(self, llm: ChatStream, text: str) -> SummaryWriter:
+        """Return the writer for a summary of *text*, whose tokens have as many characters as those of its summary."""
+        limits, most = self._limits, self._limits.summary_tokens
         return SummaryWriter(
             model=llm,
             template=lambda name, language: self._templates[name, language],
-            max_chars=max(1, int(most * _TOKEN_CHARS[language] / (self._limits.cjk_weight if language == "zh" else 1))),
-            fits=lambda text: estimate_tokens(text, self._limits.cjk_weight) <= most,
+            max_chars=max(1, most * len(text) // max(1, estimate_tokens(text, limits.cjk_weight))),
+            fits=lambda text: estimate_tokens(text, limits.cjk_weight) <= most,
             timeout=self._config.llm.timeout,
             temperature=self._config.llm.temperature,
         )

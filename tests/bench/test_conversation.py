@@ -1,0 +1,19 @@
+"""The bench of a running conversation counts what it says, and its short form keeps what the long one promises."""
+
+from __future__ import annotations
+
+from bench.conversation import facts, run, sent_for
+
+
+def test_bench_conversation_has_thirty_facts_with_values_of_their_own():
+    known = facts()
+    assert len({one.value for one in known}) == len(known) == 30
+    assert all(one.value in one.said and one.value not in one.asked for one in known)
+
+
+def test_bench_conversation_keeps_the_facts_and_the_window():
+    done = run(30, 8192)
+
+    assert done.most_sent <= 8192 * 0.8
+    assert done.model.calls == len(done.asked_at) == 1
+    assert all(one.value in sent_for(done.memory, one.asked) for one in facts())
