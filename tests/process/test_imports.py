@@ -67,6 +67,7 @@ ANSWERED = {
     "search": ("search", "peanut"),
     "get": ("get", "memory/allergy.md"),
     "append": ("append", "--role", "user", "--text", "peanut"),
+    "write": ("write", "no peanuts"),
     "status": ("status",),
     "plan": ("plan",),
 }
