@@ -9,6 +9,7 @@ one that may be seen the file ends; and where none may be seen there is no file.
 from __future__ import annotations
 
 import itertools
+import os
 import stat
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -144,7 +145,8 @@ class LineReader:
         not_memory = BadRequest("path", f"{path!r} is no memory file; it looks like memory/2026-01-28-deploy.md")
         is_attachment = bool(digest_in_name(path))
         climbs = ".." in PurePosixPath(path.lower().replace("%2e", ".").replace("%2f", "/")).parts  # also as in a URI
-        if not parts or path.startswith("/") or climbs or "\0" in path or not (path.endswith(".md") or is_attachment):
+        no_name = "\0" in path or not _is_encodable(path)
+        if not parts or path.startswith("/") or climbs or no_name or not (path.endswith(".md") or is_attachment):
             raise not_memory
         place = self.paths.root.joinpath(*parts)
         if not is_attachment and parts[0] != "memory" and parts not in {("memory.md",), ("MEMORY.md",)}:
@@ -154,6 +156,15 @@ class LineReader:
         if self.files.disk.stat(place) is None and day_of_name(parts[-1]):
             return self.memory().path_of(parts[-1])  # memory/ is read only for a file that has moved
         return place
+
+
+def _is_encodable(path: str) -> bool:
+    """Return whether a file can have this name: a lone surrogate stands for no byte, but for those of a name that is not UTF-8."""
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _lines(path: str, lines: Sequence[str], spans: Sequence[tuple[int, int | None]]) -> Lines:

@@ -233,6 +233,8 @@ def test_api_get_explains_an_invalid_citation_and_a_missing_path(memory, world):
         memory.get("nosuch.md")
     with pytest.raises(BadRequest, match="no memory file"):
         memory.get("notes.md")
+    with pytest.raises(BadRequest, match="no memory file"):
+        memory.get("memory/\ud800.md")
 
 
 def test_api_import_loads_no_submodule_before_first_use():
