@@ -46,7 +46,7 @@ _BEFORE_ASIDE: Final = (
     rf"(?:^|(?<=[，,。！!；;：:~\s]))(?:(?:{_POLITE})+(?:{_LOOK}|一下)*(?:我的?)?(?:(?:{_MAKE})(?![的过了])(?:{_AMOUNT})?)?"
     rf"|(?:{_LOOK})+|(?:{_MAKE}){_AMOUNT})"
 )
-_AFTER: Final = rf"(?:(?:请|麻烦)?[你您]?帮我?(?:{_LOOK})[吧呗]?|谢谢你?|多谢|感谢)\W*$"
+_AFTER: Final = rf"(?:(?:请|麻烦)?[你您]?帮我?(?:{_LOOK})[吧呗]?|[列说讲数念]一[遍下][吧呗]?|谢谢你?|多谢|感谢)\W*$"
 _ORDER: Final = "(?:recommend|suggest|translate|write|draw|explain|summari[sz]e|describe|draft)"
 _WHAT: Final = r"(?= (?:me|us|an?|the|some|this|that)\b)"
 _ENGLISH: Final = re.compile(
@@ -145,6 +145,8 @@ _SURNAMED: Final = re.compile(
     rf"[小老]([{_SURNAMES}])|([{_SURNAMES}])(?:医生|大夫|护士|老师|教授|导师|博士|律师|教练|经理|主任|总监?|老板|师傅|[院校局处科部队班]长|先生|女士"
     r"|小姐|太太|同学|阿姨|叔叔?|伯伯|大爷|爷爷|奶奶|哥|姐|嫂|工)"
 )
+#: A nickname where only a person or a pet can stand: 给小满挑, 给慢慢的. As words 满 and 慢慢 are common.
+_NICKNAMED: Final = re.compile(rf"(?:给|跟|陪|替)(?:[小阿]([{HAN}])|(([{HAN}])\3))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +214,7 @@ def parse_query(question: str, today: date, recent: Sequence[str] = (), most: in
     is_now = bool(days) and all(span == Days(today, today) for span in days) and not asks_what_happened(text)
     names = {token for name in _NAMED.findall(question) for token in tokens(name)}
     names |= {surname for found in _SURNAMED.findall(question) for surname in found}
+    names |= {name for found in _NICKNAMED.findall(question) for name in found[:2]}
     # a month is written like a name and is none: "February"
     rarity = {word: 1.0 if word in names and counts != _SPAN_WEIGHT else rarity_asked(word) for word, counts in words.items()}
     role = role_asked_for(text)
