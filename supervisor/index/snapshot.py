@@ -191,7 +191,7 @@ class View:
         If the question asks only for days, they are the passages of those days, then others that name such a day.
         """
         weights = {word: counts * self.corpora[0].idf(word) for word, counts in weighed(query).items()}
-        telling = sorted(query.words, key=lambda word: -weights[word])
+        telling = sorted(query.words, key=lambda word: -weights[word] * query.rarity.get(word, 1.0))
         found = [word for word in telling if self.corpora[-1].frequency(word)]
         of_each = [word for asked in query.asked for word in [word for word in found if word in asked][:_WORDS_EACH]]
         found = list(dict.fromkeys((*found[:_MOST_WORDS], *of_each)))

@@ -36,6 +36,7 @@ The backup took 612 GB, room 402 was too warm
 Write to agnes.muir@example.org about the tickets
 We are on version 4.12.3 since Monday, 4,386 users
 The report lies in quarter-3_final.xlsx
+It was calm on the water by the harbour
 """.strip().splitlines()
 LONG = (
     "hi, hope you had a nice weekend! when you find a minute, could you please put together a short and friendly note "
@@ -57,6 +58,8 @@ CHINESE = """
 机场太远了
 我的猫叫年糕
 周五下午三点和王医生约了复诊
+小满最近只认甲龙
+慢慢每周喂两次，水别换凉的
 """.strip().splitlines()
 
 
@@ -122,6 +125,8 @@ def test_recall_finds_what_a_request_is_about(english, request_, part):
         ("我住哪儿呀", "文三路"),
         ("月供多少", "月供"),
         ("猫", "年糕"),
+        ("要给小满挑个玩具，他迷的是哪一种，今年该几岁了？", "甲龙"),  # names that are no words, or common ones
+        ("又要出远门，帮忙写一张给慢慢的看护说明，贴在缸边", "喂两次"),
     ],
 )
 def test_recall_finds_what_a_chinese_request_is_about(chinese, request_, part):
@@ -142,6 +147,8 @@ def test_recall_finds_what_a_chinese_request_is_about(chinese, request_, part):
         "Write a Python function that reverses a linked list, with type hints.",
         'Translate "the invoice is overdue" into German and French.',
         "explain quantum tunnelling in two sentences please",
+        "How do I calm a nervous puppy before a long flight?",  # no everyday word is a name, however it is spelled
+        "What did Roberta Nowak eat in Ravenna on September 7?",  # of that day memory has something else
     ],
 )
 def test_memory_block_is_empty_for_what_has_nothing_to_do_with_memory(english, request_):
@@ -159,6 +166,7 @@ def test_memory_block_is_empty_for_what_has_nothing_to_do_with_memory(english, r
         "解释一下互斥锁和信号量的区别",
         "蒙古的首都是哪里",
         "写一个反转链表的函数",
+        "西夏的皇帝按先后列一遍。",
     ],
 )
 def test_memory_block_is_empty_for_chinese_that_has_nothing_to_do_with_it(chinese, request_):
@@ -167,6 +175,15 @@ def test_memory_block_is_empty_for_chinese_that_has_nothing_to_do_with_it(chines
 
 def test_recall_does_not_search_for_month_and_day(chinese):
     assert [hit.unit.text for hit in chinese.search("月供多少").hits] == ["月供每月六千二，二十号扣款"]
+
+
+def test_recall_finds_a_name_beside_many_words_that_stand_once(tmp_path):
+    once = "lunch garden Tuesday printer letter window coffee winter kitchen ticket holiday station dinner market".split()
+    said = [f"Nothing new, only the {word}" for word in once]
+    told = ["Kowalski wants it in writing", *(f"Kowalski rang at {n}" for n in range(2, 8))]
+    world = world_of(tmp_path, [line for lines in zip(said[:7], told, said[7:], strict=True) for line in lines], days=1)
+    found = world.search(f"A note to Kowalski, please, on the {', the '.join(once)}")
+    assert sum("Kowalski" in hit.unit.text for hit in found.hits) == len(told)
 
 
 @pytest.mark.parametrize("count", [10, 20, 40])
