@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 #: The most candidates that are scored, and the most words that they are found by: the rarest of an input, and of each question
 #: in it.
 CANDIDATES: Final = 200
-_MOST_WORDS: Final = 10
-_WORDS_EACH: Final = 4
+_MOST_WORDS: Final = 14
+_WORDS_EACH: Final = 6
 #: Words whose frequencies are cached.
 _KNOWN: Final = 10_000
 #: What comes first of equal scores.
