@@ -135,6 +135,19 @@ def test_memory_get_gives_no_text_for_what_is_not_there(memory, arguments, total
     assert answer.data == {"path": arguments["path"], "text": "", "total": total}
 
 
+def test_memory_get_takes_memory_md_of_openclaw_for_the_long_term_file(memory, world):
+    tools = tools_of(memory)
+    assert tools.call("memory_get", {"path": "MEMORY.md#L3"}).data["path"] == "memory.md"
+    (world.root / "memory.md").rename(world.root / "MEMORY.md")
+    assert tools.call("memory_get", {"path": "memory.md", "from": 3, "lines": 1}).data == {
+        "path": "MEMORY.md",
+        "text": "2026-01-04|web-chat|用户对花生过敏；点外卖要备注",
+        "startLine": 3,
+        "endLine": 3,
+        "total": 8,
+    }
+
+
 def test_memory_get_cut_in_a_citation_ends_with_the_line_it_shows(world):
     remembered(world)
     memory = configured(world, "[recall]\nmax_injected_chars = 60\n")

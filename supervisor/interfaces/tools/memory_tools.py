@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from supervisor.index.scan import LONG_TERM
 from supervisor.interfaces.search_notes import CANT_SEARCH, NOT_ASKED, why_no_hits
 from supervisor.interfaces.tools.answers import (
     DeleteAnswer,
@@ -110,8 +111,12 @@ class MemoryTools:
         """
         Return *lines* lines of a memory file from line *start* on: start 40, lines 20 are 40 to 59.
 
-        A file that does not exist, and a start behind the end, have no text. BadRequest for what is no file of memory.
+        A file that does not exist, and a start behind the end, have no text; MEMORY.md, of which 001's prompt speaks, is the
+        long-term file, whatever its name. BadRequest for what is no file of memory.
         """
+        bare, mark, cited = path.partition("#")
+        if bare in LONG_TERM and not self._is_there(bare):
+            path = f"{self.memory.long_term.path}{mark}{cited}"
         try:
             found = self._lines_of(path, start, lines)
         except NotFound as missing:
@@ -245,9 +250,12 @@ class MemoryTools:
         return found.path, found.lines
 
     def _refuse_no_workspace(self) -> None:
+        if not self._is_there(""):
+            raise NotFound(self.memory.workspace.paths.root)
+
+    def _is_there(self, path: str) -> bool:
         ws = self.memory.workspace
-        if ws.files.disk.stat(ws.paths.root) is None:
-            raise NotFound(ws.paths.root)
+        return ws.files.disk.stat(ws.paths.root / path) is not None
 
     def _room(self) -> Room:
         """Return the budget of one answer."""
