@@ -159,7 +159,7 @@ class LineReader:
 
 
 def _is_encodable(path: str) -> bool:
-    """Return whether a file can have this name: a lone surrogate stands for no byte, but for those of a name that is not UTF-8."""
+    """Return whether a file can have this name: most lone surrogates stand for no byte."""
     try:
         os.fsencode(path)
     except UnicodeEncodeError:
