@@ -178,7 +178,22 @@ def test_recall_does_not_search_for_month_and_day(chinese):
 
 
 def test_recall_finds_a_name_beside_many_words_that_stand_once(tmp_path):
-    once = "lunch garden Tuesday printer letter window coffee winter kitchen ticket holiday station dinner market".split()
+    once = [
+        "lunch",
+        "garden",
+        "Tuesday",
+        "printer",
+        "letter",
+        "window",
+        "coffee",
+        "winter",
+        "kitchen",
+        "ticket",
+        "holiday",
+        "station",
+        "dinner",
+        "market",
+    ]
     said = [f"Nothing new, only the {word}" for word in once]
     told = ["Kowalski wants it in writing", *(f"Kowalski rang at {n}" for n in range(2, 8))]
     world = world_of(tmp_path, [line for lines in zip(said[:7], told, said[7:], strict=True) for line in lines], days=1)
