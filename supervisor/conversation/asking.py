@@ -48,6 +48,8 @@ _AT_EDGES: Final = 2
 _LENGTH: Final = {"zh": "（新的摘要不超过 {} 个字。）", "en": "(The new summary has at most {} characters.)"}
 #: An answer so many times too long is not made shorter, but refused.
 _TOO_LONG: Final = 3
+#: Of ten characters that would just fit, so many are asked for.
+_SHORTER: Final = 9
 
 
 class ChatStream(Protocol):
@@ -60,12 +62,13 @@ class ChatStream(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryWriter:
-    """Has a model write summaries of at most *max_chars* characters (*fits*), in the wording of *template*."""
+    """Has a model write summaries of at most *most* in *size*, told as *max_chars* characters, in the wording of *template*."""
 
     model: ChatStream
     template: Callable[[str, Language], PromptTemplate]
     max_chars: int
-    fits: Callable[[str], bool]
+    size: Callable[[str], int]
+    most: int
     timeout: timedelta
     temperature: float = TEMPERATURE
 
@@ -82,11 +85,12 @@ class SummaryWriter:
         length = "" if "{char_limit}" in template.text else f"{_LENGTH[language].format(self.max_chars)}\n\n"
         prompt = length + template.fill(**values)
         text = continued(previous, self._judged(await self._answer(prompt), template, said, previous))
-        if not self.fits(text):
+        if self.size(text) > self.most:
+            limit = max(1, self.most * len(text) * _SHORTER // (10 * self.size(text)))
             template = self.template("recursive-summary", language)
-            past = {"previous_summary": "", "past_messages": quote(text, language), "char_limit": str(self.max_chars)}
+            past = {"previous_summary": "", "past_messages": quote(text, language), "char_limit": str(limit)}
             text = self._judged(await self._answer(template.fill(**past)), template, [Entry("", text)], "")
-        if not self.fits(text):
+        if self.size(text) > self.most:
             raise NoSummary(f"the model's text is longer than {self.max_chars} characters")
         return text
 

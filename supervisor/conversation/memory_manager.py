@@ -250,7 +250,8 @@ class MemoryManager:
             model=llm,
             template=lambda name, language: self._templates[name, language],
             max_chars=max(1, most * len(text) // max(1, estimate_tokens(text, limits.cjk_weight))),
-            fits=lambda text: estimate_tokens(text, limits.cjk_weight) <= most,
+            size=lambda text: estimate_tokens(text, limits.cjk_weight),
+            most=most,
             timeout=self._config.llm.timeout,
             temperature=self._config.llm.temperature,
         )

@@ -50,7 +50,8 @@ class ConversationSummarizer:
             model=provider,
             template=template,
             max_chars=char_limit,
-            fits=lambda text: len(_one_line(text)) <= char_limit,
+            size=lambda text: len(_one_line(text)),
+            most=char_limit,
             timeout=timeout,
         )
 
