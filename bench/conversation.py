@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -105,7 +105,7 @@ class Summariser:
         *before, told = (text for _, text in _FENCED.findall(prompt))
         known = [item for text in before for item in _SUMMED_UP.findall(text)]
         asked = _TOLD.findall(told)
-        talked = [line[:40] for line in told.splitlines() if not _TOLD.search(line)]
+        talked = [f"{line[:40]}。" for line in told.splitlines() if not _TOLD.search(line)]
         items = list(dict.fromkeys([*known, *asked, *talked]))
         if self.keeps_facts:  # first, and so last to go
             items.sort(key=lambda item: "序列号" not in item and "serial number" not in item)
@@ -139,10 +139,12 @@ class Run:
 
 def run(turns: int, context: int, *, keeps_facts: bool = True) -> Run:
     """Have the conversation, as an agent has it: question, messages for the model, answer."""
-    model = Summariser(keeps_facts=keeps_facts)
-    done = Run(model, MemoryManager(model, SYSTEM, settings=SimpleNamespace(llm_context_length=context)))
+    model, now = Summariser(keeps_facts=keeps_facts), [datetime.now(UTC)]
+    settings = SimpleNamespace(llm_context_length=context)
+    done = Run(model, MemoryManager(model, SYSTEM, settings=settings, clock=lambda: now[0]))
     began = time.perf_counter()
     for n, message in enumerate(conversation(turns)):
+        now[0] = datetime.fromisoformat(str(message["createdAt"]))
         done.memory.add({"role": message["role"], "content": message["text"]})
         if message["role"] == "user":
             calls = model.calls
