@@ -110,13 +110,13 @@ class MemoryManager:
         raw = dict(message)
         said = read_said(raw, self._limits.cjk_weight)
         with self._lock:
-            talk = self._conversation()
+            talk, prompts = self._conversation(), self._prompts()
             if said.role != "system":
                 talk = replace(talk, said=(*talk.said, said))
-            elif said.text in talk.system.split(_JOINT):
+            elif not said.text or said.text in prompts:
                 return  # a framework may begin each turn with it
             else:
-                talk = replace(talk, system=_JOINT.join(filter(None, (talk.system, said.text))))
+                talk = replace(talk, system=_JOINT.join((*prompts, said.text)))
             refuse_too_long(talk, self._limits)
             self.message_buffer.append(raw)
 
@@ -275,11 +275,13 @@ class MemoryManager:
     def _messages(self) -> list[dict[str, Any]]:
         return [raw for raw in self.message_buffer if raw.get("role") != "system"]
 
+    def _prompts(self) -> list[str]:
+        return [self._said(raw).text for raw in self.message_buffer if raw.get("role") == "system"]
+
     def _conversation(self) -> Conversation:
         """Return the conversation as it is now."""
-        prompts = dict.fromkeys(self._said(raw).text for raw in self.message_buffer if raw.get("role") == "system")
         said = tuple(map(self._said, self._messages()))
-        return Conversation(_JOINT.join(prompts), self.conversation_summary, said, self._failure)
+        return Conversation(_JOINT.join(self._prompts()), self.conversation_summary, said, self._failure)
 
     def _said(self, raw: dict[str, Any]) -> Said:
         """Return the message as the rules read it, which is done once."""

@@ -163,9 +163,11 @@ def test_add_stores_no_invalid_message_and_no_question_above_the_window():
 
 
 def test_add_takes_a_system_prompt_that_is_said_again_once():
-    talk = manager(None, {"role": "system", "content": SYSTEM}, {"role": "system", "content": "用中文答。"}, question("早"))
+    other = {"role": "system", "content": "用中文答。\n\n只说结论。"}
+    talk = manager(None, {"role": "system", "content": SYSTEM}, other, other, question("早"), {"role": "system", "content": ""})
 
-    assert talk.recompose() == [{"role": "system", "content": f"{SYSTEM}\n\n用中文答。"}, question("早")]
+    assert talk.recompose() == [{"role": "system", "content": f"{SYSTEM}\n\n用中文答。\n\n只说结论。"}, question("早")]
+    assert len(talk.message_buffer) == 3
 
 
 def test_add_keeps_the_message_as_it_was_given():
