@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from importlib.metadata import version
 from typing import NamedTuple
 
@@ -13,35 +12,35 @@ from tests.booted.machine import Machine
 from tests.installed.terminal import Terminal, page, typed
 
 PID = os.environ.get("RECALLD_TEST_MACHINE", "")
-pytestmark = [
-    pytest.mark.booted,
-    pytest.mark.skipif(not PID, reason="needs a machine: script/test-install"),
-    pytest.mark.timeout(600),
-]
 README = page("README.md")
 
 
 class Way(NamedTuple):
-    """How the lines of README begin, what is there before them, and what makes the next terminals find the command."""
+    """How the lines of README begin, what comes before and after them, and what README says of an update and of the end."""
 
     begin: str
+    update: str
+    removal: str
     before: str = ":"
-    found: str = ":"
-
-    @property
-    def update(self) -> str:
-        """What README says brings an installation up to date."""
-        said = re.findall(rf"`({self.begin} [^`]+)`", README)
-        return str(said[0]) if said else typed(README, self.begin)[1]
+    after: str = ":"
 
 
+VENV = typed(README, "python3 -m venv")
 WAYS = {
-    "venv": Way("python3 -m venv", found=f"echo '{typed(README, 'python3 -m venv')[-1]}' >> ~/.profile"),
-    "pipx": Way("pipx"),
-    "uv": Way("uv", before="python3 -m venv ~/uv && ~/uv/bin/pip install --quiet uv && PATH=$HOME/uv/bin:$PATH"),
+    "venv": Way("python3 -m venv", VENV[1], "rm -r ~/recalld-env", after=f"echo '{VENV[2]}' >> ~/.profile"),
+    "pipx": Way("pipx", "pipx install --force '.[fast]'", "pipx uninstall recalld"),
+    "uv": Way(
+        "uv",
+        "uv tool install --reinstall '.[fast]'",
+        "uv tool uninstall recalld",
+        before="python3 -m venv ~/uv && ~/uv/bin/pip install --quiet uv && PATH=$HOME/uv/bin:$PATH",
+    ),
 }
 
 
+@pytest.mark.booted
+@pytest.mark.skipif(not PID, reason="needs a machine: script/test-install")
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 def test_installed_command_is_found_and_remembers(way):
     me = Machine(PID).person()
@@ -50,7 +49,7 @@ def test_installed_command_is_found_and_remembers(way):
         assert terminal.run("recalld --version").code == 127
         for line in typed(README, way.begin):
             print(line, terminal.ok(line), sep="\n")
-        terminal.ok(way.found)
+        terminal.ok(way.after)
     with Terminal(me) as terminal:
         assert terminal.ok("recalld --version") == f"recalld {version('recalld')}\n"
         terminal.ok("recalld -w ~/memory init")
@@ -61,7 +60,19 @@ def test_installed_command_is_found_and_remembers(way):
             assert "锅炉每年五月检修。" in terminal.ok(f"LC_ALL={locale} recalld -w ~/memory search 锅炉")
         assert terminal.ok("recalld -w ~/memory doctor").count("\n") == 1
         terminal.ok("recalld -w ~/memory service install --linger")
+    with Terminal(me) as terminal:
         terminal.ok(f"cd ~/recalld && {way.before} && {way.update} && recalld -w ~/memory service install")
         assert "锅炉每年五月检修。" in terminal.ok("recalld -w ~/memory inject --query 锅炉什么时候检修？")
-        print(terminal.ok("systemctl --user cat recalld | grep ExecStart; recalld service status"))
         assert terminal.ok("recalld -w ~/memory doctor").count("\n") == 1
+        terminal.ok(f"recalld service uninstall && {way.removal}")
+        assert terminal.run("hash -r; recalld --version").code == 127
+        assert "锅炉每年五月检修。" in terminal.ok("cat ~/memory/history.json")
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.zh-CN.md"])
+def test_both_readmes_have_the_same_lines_for_each_way(name):
+    text = page(name)
+    for way in WAYS.values():
+        assert typed(text, way.begin) == typed(README, way.begin)
+        assert f"`{way.removal}`" in text
+        assert f"`{way.update}`" in text or way.update in typed(text, way.begin)
