@@ -1,10 +1,11 @@
-"""A machine that script/test-systemd has booted in a container: what root and its users do there."""
+"""A machine that script/machine has booted in a container: what root and its users do there."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
 import json
+import os
 import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,8 @@ from tests.process.command import Ended, until
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+#: The first process of the machine that script/machine has booted, by its number here; "" without one.
+PID = os.environ.get("RECALLD_TEST_MACHINE", "")
 #: Every text that anybody says here begins so; it must be in no journal.
 WORDS = "暗号花生"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 import pytest
 
-from tests.booted.machine import Machine, Unit
+from tests.booted.machine import PID, Machine, Unit
 from tests.installed.terminal import Terminal, follow, page, typed
 from tests.process.command import until
 
-PID = os.environ.get("RECALLD_TEST_MACHINE", "")
 pytestmark = [
     pytest.mark.booted,
     pytest.mark.skipif(not PID, reason="needs a machine: script/test-install"),

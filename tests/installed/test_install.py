@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from importlib.metadata import version
 from typing import NamedTuple
 
 import pytest
 
-from tests.booted.machine import Machine
+from tests.booted.machine import PID, Machine
 from tests.installed.terminal import Terminal, page, typed
 
-PID = os.environ.get("RECALLD_TEST_MACHINE", "")
 README = page("README.md")
 
 

@@ -51,9 +51,9 @@ def enter_namespace() -> None:
 
 
 class Rig:
-    """A file system of *kind* in *folder*, not mounted yet. Refused where this machine can't have it."""
+    """A file system of *kind* and *size* in *folder*, not mounted yet. Refused where this machine can't have it."""
 
-    def __init__(self, folder: Path, kind: str) -> None:
+    def __init__(self, folder: Path, kind: str, size: int = _SIZE) -> None:
         self.image = folder / f"{kind}.img"
         self.point = folder / kind
         make, self._options = KINDS[kind]
@@ -61,7 +61,7 @@ class Rig:
             raise Refused(f"there is no {make[0]}")
         self.point.mkdir()
         with self.image.open("wb") as file:
-            file.truncate(_SIZE)
+            file.truncate(size)
         _call(*make, str(self.image))
 
     def mount(self) -> None:
