@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-#: Words that are drawn from, the commonest; of Chinese as many as people use.
-_ENGLISH, _CHINESE = 6_000, 20_000
+#: Chinese words that are drawn from, the commonest; as many as people use.
+_CHINESE = 20_000
 _DAY_US = 86_400_000_000
 
 
 @cache
 def _english() -> tuple[list[str], list[float]]:
     """Return words, the commonest first, and their shares added up."""
-    words = resources.files("supervisor.text").joinpath("data/english.txt").read_text(encoding="ascii").split()[:_ENGLISH]
+    words = resources.files("supervisor.text").joinpath("data/english.txt").read_text(encoding="ascii").split()
     return words, list(accumulate(1 / rank for rank in range(1, len(words) + 1)))
 
 

@@ -29,42 +29,36 @@ _ENOUGH_OF_A_QUESTION: Final = 1.0
 #: The rarity without which a request asks nothing: "ok great, thank you!".
 _LEAST: Final = 0.1
 #: What an everyday word is worth beside a name; above it the worth grows with the square of the rarity. And what it is worth to
-#: ask about oneself, or about a day that memory has, as if one more word were there.
+#: ask about oneself, as if one more word were there.
 _EVERYDAY: Final = 0.03
 _OWN: Final = 0.5
-_DAY: Final = 0.3
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """
-    What a request is about: the worth of each of its words, by rarity.
-
-    *is_own* and *is_question* are those of `Query`; *is_dated*: it names a day that memory has.
-    """
+    """What a request is about: the worth of each of its words, by rarity; *is_own* and *is_question* are those of `Query`."""
 
     worth: Mapping[str, float]
     is_own: bool = False
     is_question: bool = False
-    is_dated: bool = False
 
     @property
     def needed(self) -> float:
         """The worth that a passage must have in its words."""
         is_plain = self.is_question and not self.is_own
         share, enough = (_SHARE_OF_A_QUESTION, _ENOUGH_OF_A_QUESTION) if is_plain else (_SHARE, _ENOUGH)
-        return max(_LEAST, min(enough, share * self._with_more(self.worth)))
+        return max(_LEAST, min(enough, share * self._with_own(self.worth)))
 
     def share(self, words: Iterable[str]) -> float:
         """Return what a passage with these of the request's words has of what it needs: with 1.0 or more it is let through."""
-        return self._with_more(words) / self.needed
+        return self._with_own(words) / self.needed
 
-    def _with_more(self, words: Iterable[str]) -> float:
-        return sum(self.worth.get(word, 0.0) for word in words) + _OWN * self.is_own + _DAY * self.is_dated
+    def _with_own(self, words: Iterable[str]) -> float:
+        return sum(self.worth.get(word, 0.0) for word in words) + _OWN * self.is_own
 
 
-def gate_of(query: Query, is_there: Callable[[str], bool], *, is_dated: bool = False) -> Gate:
-    """Return the gate of the request; *is_there* tells whether memory has a word, *is_dated* whether it has the day."""
+def gate_of(query: Query, is_there: Callable[[str], bool]) -> Gate:
+    """Return the gate of the request; *is_there* tells whether memory has a word."""
     words = [word for word, counts in query.words.items() if counts > REQUEST_WEIGHT]
 
     def counts(word: str) -> bool:
@@ -75,4 +69,4 @@ def gate_of(query: Query, is_there: Callable[[str], bool], *, is_dated: bool = F
     worth = {
         word: query.words[word] * (_EVERYDAY + (1 - _EVERYDAY) * rarity.get(word, 1.0) ** 2) for word in words if counts(word)
     }
-    return Gate(worth, query.is_own, query.is_question, is_dated)
+    return Gate(worth, query.is_own, query.is_question)

@@ -134,25 +134,25 @@ def weighed(query: Query) -> dict[str, float]:
 
 
 def verdict(query: Query, best: Sequence[Scored], corpus: Corpus) -> Verdict:
-    """Return what the gate says of the *best* answers."""
+    """Return what the gate says of the *best* answers; who names a day of memory needs no word of it."""
 
     def is_there(word: str) -> bool:
         return bool(corpus.frequency(word))
 
-    short = [days for days in query.days if days.length <= SHORT]
-    is_dated = not query.is_now and any(one.candidate.day in days for days in short for one in best if one.candidate.day)
-    gate = gate_of(query, is_there, is_dated=is_dated)
+    gate = gate_of(query, is_there)
     shares = [(gate.share(own_words(gate.worth, one.candidate)), one) for one in best[:_LOOKED_AT]]
     share, nearest = max(shares, key=lambda found: found[0], default=(0.0, None))
     words = own_words(gate.worth, nearest.candidate) if nearest else []
     others = [word for word in gate.worth if word not in words]
+    short = [days for days in query.days if days.length <= SHORT]
+    is_dated = not query.is_now and any(one.candidate.day in days for days in short for one in best if one.candidate.day)
     return Verdict(
         nearest,
         share,
         tuple(words),
         tuple(filter(is_there, others)),
         tuple(word for word in others if not is_there(word)),
-        nearest is not None and (query.only_days or share >= 1.0),
+        nearest is not None and (query.only_days or is_dated or share >= 1.0),
     )
 
 

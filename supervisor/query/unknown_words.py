@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from supervisor.query.parse import REQUEST_WEIGHT
 from supervisor.text.tokenizer import latin_words, stem, stems, tokens
-from supervisor.text.word_frequency import is_known, rarity_asked
+from supervisor.text.word_frequency import rarity_asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +62,9 @@ def _respelled(query: Query, frequency: Callable[[str], int]) -> Query:
     meant: dict[str, str] = {}
     typed_words = {stem(typed): typed for typed in latin_words(query.text) if len(typed) in _TYPED and typed.isalpha()}
     content = [word for word in typed_words if query.words.get(word, 0.0) > REQUEST_WEIGHT]
-    unknown = [word for word in content if not frequency(word) and not is_known(word) and typed_words[word] in query.text]
+    unknown = [
+        word for word in content if not frequency(word) and rarity_asked(word) == 1.0 and typed_words[word] in query.text
+    ]
     for word in unknown[:_MOST]:
         likely = [one for one in dict.fromkeys(stems(respellings(typed_words[word]))) if frequency(one)]
         if len(likely) == 1:

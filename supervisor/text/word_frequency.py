@@ -1,9 +1,10 @@
 """
 How rare a word is in general text: a rare word in a day's messages tells what the day was about.
 
-Chinese words are rated by jieba's dictionary, English words by their rank among the 10,000 most common (data/english.txt, most
-common first). Everyday words of chat count as common in any case. A search must not wait for jieba's dictionary: for the words
-of a question data/chinese.txt says how rare each is, to a hundredth. THIRD_PARTY.md has source and licence of both files.
+Chinese words are rated by jieba's dictionary, English words by their rank among the 6,000 most common (data/english.txt, most
+common first). Everyday words of chat count as common in any case. In a question "calm" must not weigh as much as a name: there
+data/english_more.txt adds American spellings that the list lacks, and the next 4,000 words. A search must not wait for jieba's
+dictionary: data/chinese.txt says how rare each word of a question is, to a hundredth. THIRD_PARTY.md has source and licence.
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ import math
 import re
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from supervisor.text.chinese import han_frequency
 from supervisor.text.tokenizer import HAN, stem, stems, tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 #: Occurrences in a million words at which the rarity is 0, and at which it is 1.
 _COMMON: Final = 3000.0
@@ -61,7 +65,7 @@ def rarity(token: str) -> float:
     if token in _chat():
         return 0.0
     if not _HAN.match(token):
-        return _scaled(_ZIPF / _ranks().get(token, _ZIPF))
+        return _of_english(token, _ranks())
     if len(token) > 1 and not han_frequency(token):
         return _GUESSED
     return _scaled(han_frequency(token))
@@ -78,10 +82,16 @@ def rarity_asked(token: str) -> float:
     """
     if not _HAN.match(token):
         is_code = token.isascii() and (token.isdigit() or len(token) < _SHORT)
-        return min(rarity(token), len(token) / _DIGITS) if is_code else rarity(token)
+        rare = 0.0 if token in _chat() else _of_english(token, _ranks_asked())
+        return min(rare, len(token) / _DIGITS) if is_code else rare
     if token in _chat():
         return 0.0
     return min(_COUNT, _of_chinese().get(token, 1.0)) if _COUNTED.fullmatch(token) else _of_chinese().get(token, 1.0)
+
+
+def _of_english(token: str, ranks: Mapping[str, int]) -> float:
+    """Return the rarity by Zipf's law; of a word without a rank 1.0."""
+    return _scaled(_ZIPF / ranks.get(token, _ZIPF))
 
 
 def _scaled(per_million: float) -> float:
@@ -111,8 +121,21 @@ def is_known(token: str) -> bool:
 @cache
 def _ranks() -> dict[str, int]:
     """Return the rank of each common stem; the most common word has rank 1."""
+    return _ranked(_words("english"))
+
+
+@cache
+def _ranks_asked() -> dict[str, int]:
+    """Like `_ranks`, of the words of questions."""
+    return _ranked(_words("english") + _words("english_more"))
+
+
+def _words(name: str) -> list[str]:
+    return (Path(__file__).parent / f"data/{name}.txt").read_text(encoding="ascii").split()
+
+
+def _ranked(words: list[str]) -> dict[str, int]:
     ranks: dict[str, int] = {}
-    words = (Path(__file__).parent / "data/english.txt").read_text(encoding="ascii").split()
     for rank, word in enumerate(stems(words), 1):
         ranks.setdefault(word, rank)
     return ranks

@@ -148,7 +148,6 @@ def test_recall_finds_what_a_chinese_request_is_about(chinese, request_, part):
         'Translate "the invoice is overdue" into German and French.',
         "explain quantum tunnelling in two sentences please",
         "How do I calm a nervous puppy before a long flight?",  # no everyday word is a name, however it is spelled
-        "What did Roberta Nowak eat in Ravenna on September 7?",  # of that day memory has something else
     ],
 )
 def test_memory_block_is_empty_for_what_has_nothing_to_do_with_memory(english, request_):
@@ -178,22 +177,8 @@ def test_recall_does_not_search_for_month_and_day(chinese):
 
 
 def test_recall_finds_a_name_beside_many_words_that_stand_once(tmp_path):
-    once = [
-        "lunch",
-        "garden",
-        "Tuesday",
-        "printer",
-        "letter",
-        "window",
-        "coffee",
-        "winter",
-        "kitchen",
-        "ticket",
-        "holiday",
-        "station",
-        "dinner",
-        "market",
-    ]
+    once = ["lunch", "garden", "Tuesday", "printer", "letter", "window", "coffee"]
+    once += ["winter", "kitchen", "ticket", "holiday", "station", "dinner", "market"]
     said = [f"Nothing new, only the {word}" for word in once]
     told = ["Kowalski wants it in writing", *(f"Kowalski rang at {n}" for n in range(2, 8))]
     world = world_of(tmp_path, [line for lines in zip(said[:7], told, said[7:], strict=True) for line in lines], days=1)
