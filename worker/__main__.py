@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Final, get_args
 if __name__ == "__main__":
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from supervisor.protocol.clock import clock_from, from_wire, utc_now
+from supervisor.protocol.clock import clock_from, from_wire, local_day, utc_now
 from supervisor.protocol.config import load
+from supervisor.protocol.dated_file import Block
 from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.errors import BadConfig, BadRequest, SupervisorError, as_supervisor_error
 from supervisor.protocol.files import Files
@@ -32,7 +33,9 @@ from supervisor.protocol.queue import TaskQueue
 from supervisor.text.language import Language
 from supervisor.text.printable import printable, printable_json
 from worker.loop import Worker
-from worker.providers import ListingModel, Model, ProviderError, choose
+from worker.providers import ListingModel, Model, NoCall, ProviderError, choose
+from worker.providers.extractive import Kind, extract
+from worker.writing import Writing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -54,6 +57,8 @@ def main() -> int:
     parser.add_argument("--idle", type=float, help="leave after so many seconds without work")
     parser.add_argument("--ask", action="store_true", help="ask the model one question, say what came, and leave")
     parser.add_argument("--list", action="store_true", help="ask the server which models it has, say what came, and leave")
+    parser.add_argument("--complete", action="store_true", help="ask the model what standard input says, and leave")
+    parser.add_argument("--extract", action="store_true", help="make an extract of the messages at standard input, and leave")
     parser.add_argument("--json", action="store_true", help="machine-readable output, an object a line")
     parser.add_argument("--language", choices=get_args(Language), default="en", help="of what is printed for people")
     options = parser.parse_args()
@@ -69,7 +74,7 @@ def main() -> int:
 
     try:
         with line_printer(sys.stdout, lost) as print_line:
-            run = ask if options.ask else list_models if options.list else work
+            run = next((run for name, run in ONCE.items() if vars(options)[name]), work)
             run(options.workspace.resolve(), options.idle, lambda fields: print_line(render(fields)))
     except (SupervisorError, OSError) as error:
         refused = as_supervisor_error(error, "the worker", options.workspace)
@@ -122,11 +127,46 @@ def list_models(root: Path, _idle_s: float | None, report: Callable[[Mapping[str
     report({"model": provider.model, **found})
 
 
+def complete(root: Path, _idle_s: float | None, report: Callable[[Mapping[str, object]], None]) -> None:
+    """
+    Ask the configured model what standard input says; *report* gets its answer, or the reason and the error.
+
+    The call is one of the day's, and not made where they are used up. BadConfig where no model is configured.
+    """
+    files, paths, config, clock = _open(root)
+    writing = Writing(_model(config), config, files, paths, clock, _never)
+    prompt = sys.stdin.buffer.read().decode("utf-8", "replace")
+    try:
+        report({"answer": writing.complete(prompt)})
+    except ProviderError as error:
+        report({"reason": error.reason, "error": error.why})
+    except NoCall as error:
+        report({"reason": "provider", "error": str(error)})
+
+
+def make_extract(root: Path, _idle_s: float | None, report: Callable[[Mapping[str, object]], None]) -> None:
+    """Make an extract of the messages at standard input, a JSON array in the order of time; *report* gets its lines."""
+    _, _, config, _ = _open(root)
+    blocks = [
+        Block("", one["role"], one["content"], from_wire(one["createdAt"]), {"name": one.get("name", "")})
+        for one in json.loads(sys.stdin.buffer.read())
+    ]
+    zone = config.archive.zone
+    days = [local_day(block.created_at, zone) for block in blocks]
+    kind: Kind = "day" if days[0] == days[-1] else "month"
+    period = days[-1].isoformat()
+    report({"answer": extract(blocks, period=period, zone=zone, kind=kind, longest=config.summarize.char_limit)})
+
+
 def _model(config: Config) -> ListingModel:
     provider = choose(config, os.environ)
     if not isinstance(provider, ListingModel):
         raise BadConfig("llm.model", "no model is configured, so summaries are extracts; give llm.base_url and llm.model")
     return provider
+
+
+#: What the worker does once and then leaves, by its option.
+ONCE: Final = {"ask": ask, "list": list_models, "complete": complete, "extract": make_extract}
 
 
 def _nothing() -> None:

@@ -173,9 +173,16 @@ class Writing:
         kept = None if last else pieces.find(request)
         if kept is not None:
             return kept
-        llm = self.config.llm
-        if self._is_redo and self.usage.calls >= llm.max_calls_per_day:
+        if self._is_redo and self.usage.calls >= self.config.llm.max_calls_per_day:
             raise ProviderError("input", "it needs more calls than llm.max_calls_per_day; it goes on from here", usage=Usage())
+        answer = self.complete(prompt)
+        if not last:
+            pieces.keep(request, answer)
+        return answer
+
+    def complete(self, prompt: str) -> str:
+        """Return the model's answer to one prompt, one call of the day; or ProviderError, Cancelled, NoCall."""
+        llm = self.config.llm
         left = llm.context_tokens - _SERVER_TOKENS - self._tokens(prompt) * (100 + _ESTIMATE_ERROR) // 100
         longest = max(self._reserve, min(left, _THOUGHT_MAX))
         try:
@@ -184,8 +191,6 @@ class Writing:
             self.usage += error.usage
             raise
         self.usage += done.usage
-        if not last:
-            pieces.keep(request, done.text)
         return done.text
 
     def _begin_call(self) -> None:
