@@ -46,6 +46,7 @@ EVENTS: Final[Mapping[str, str]] = {
     "archive_backlog": "a group, or the model, has failed five times",
     "conversation_summarised": "the oldest turns of a running conversation went into its summary",
     "conversation_failed": "the summary of a running conversation could not be written; all its messages stay",
+    "session_summarised": "messages of a session went into a line of the long-term file",
     "moved": "dated files that a summary covers went to originals/",
     "trimmed": "messages were removed from history.json; they are in dated files",
     "history_overflow": "history.json exceeds a hard cap, and no message in it may leave",

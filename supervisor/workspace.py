@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from supervisor.archive.memory_folder import MemoryFolder
     from supervisor.archive.quarantine import Quarantine
     from supervisor.archive.replaced import ReplacedHistories
+    from supervisor.conversation.session_lines import SessionLines
     from supervisor.events import Events
     from supervisor.index.index import Index
     from supervisor.longterm.long_term_file import LongTermFile
@@ -98,6 +99,13 @@ class Workspace:
         from supervisor.longterm.long_term_file import LongTermFile
 
         return LongTermFile(self.files, self.paths, self.zone)
+
+    @cached_property
+    def session_lines(self) -> SessionLines:
+        from supervisor.conversation.session_lines import SessionLines, SessionTalk
+
+        talk = SessionTalk(self.history, self.journal, self.memory, self.unfiled, self.config)
+        return SessionLines(self.files, self.paths, talk, self.long_term, self.config, self.events)
 
     @cached_property
     def drop_box(self) -> DropBox:

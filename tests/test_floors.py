@@ -73,7 +73,7 @@ PURE: Final = tuple(
         "index": "chunking hit",
         "recall": "audience",
         "longterm": "lines",
-        "conversation": "running turns",
+        "conversation": "running sessions turns",
         "context": "history_window memory_block messages render request",
         "interfaces.tools": "anthropic_commands",
     }.items()

@@ -12,10 +12,11 @@ import asyncio
 import inspect
 import re
 import threading
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from supervisor.protocol.errors import NoSummary
 from supervisor.summaries.llm_state import prompt_marks
@@ -29,11 +30,13 @@ from supervisor.text.tokenizer import tokens
 from supervisor.text.word_frequency import telling_words
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
     from datetime import timedelta
 
     from supervisor.protocol.prompts import PromptTemplate
     from supervisor.text.language import Language
+
+T = TypeVar("T")
 
 #: Of 000; low, so that a summary keeps to what was said.
 TEMPERATURE: Final = 0.3
@@ -201,6 +204,20 @@ def _text_of(chunk: object) -> str:
 
 def _field(found: object, name: str) -> Any:
     return found.get(name) if isinstance(found, dict) else getattr(found, name, None)
+
+
+def in_loop_of_its_own(work: Coroutine[Any, Any, T]) -> T:
+    """Return what the coroutine returns, run in a thread of its own: an event loop may run in this one."""
+    done: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            done.set_result(asyncio.run(work))
+        except BaseException as error:  # noqa: BLE001 - raised again below
+            done.set_exception(error)
+
+    threading.Thread(target=run).start()
+    return done.result()
 
 
 async def _in_thread(call: Callable[[], Any]) -> Any:

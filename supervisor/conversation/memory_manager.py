@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self, get_args
 
-from supervisor.conversation.asking import SummaryWriter
+from supervisor.conversation.asking import SummaryWriter, in_loop_of_its_own
 from supervisor.conversation.running import (
     Conversation,
     Failure,
@@ -39,7 +39,7 @@ from supervisor.text.redact import HIDDEN, redacted
 from supervisor.text.token_count import estimate_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
     from supervisor.conversation.asking import ChatStream
     from supervisor.events import Events
@@ -165,7 +165,7 @@ class MemoryManager:
             return asyncio.run(self._sum_up(by_hand=by_hand))
         if self._running is not None:
             return False  # perhaps by a coroutine of this very loop, which can't go on while this thread waits
-        return _in_loop_of_its_own(self._sum_up(by_hand=by_hand))
+        return in_loop_of_its_own(self._sum_up(by_hand=by_hand))
 
     def _due(self, *, by_hand: bool) -> int:
         """Return how many of the oldest messages are summed up now."""
@@ -358,17 +358,3 @@ class TaskMemory:
     def observation(self, text: str) -> None:
         """Add what came of it."""
         self._steps.append(("Observation", text))
-
-
-def _in_loop_of_its_own(work: Coroutine[Any, Any, bool]) -> bool:
-    """Return what the coroutine returns, run in a thread of its own: an event loop runs in this one."""
-    done: Future[bool] = Future()
-
-    def run() -> None:
-        try:
-            done.set_result(asyncio.run(work))
-        except BaseException as error:  # noqa: BLE001 - raised again below
-            done.set_exception(error)
-
-    threading.Thread(target=run).start()
-    return done.result()

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -60,7 +61,8 @@ class Memory:
         clock: Clock = utc_now,
         keep_fresh: bool = True,
     ) -> None:
-        self.workspace = root if isinstance(root, Workspace) else _open(root, os.environ if environ is None else environ, clock)
+        self._environ = os.environ if environ is None else environ
+        self.workspace = root if isinstance(root, Workspace) else _open(root, self._environ, clock)
         self._clock = clock
         self._keep_fresh = keep_fresh
 
@@ -83,10 +85,17 @@ class Memory:
         return self._saved(inject(asked, now, result, config=ws.config, paths=ws.paths, events=ws.events))
 
     def context(self, question: str | None = None, system: str = "", *, session: str = "", chat: str = "") -> Injection:
-        """Return the turn with the recent history: `messages` are chat-completions messages, *system* first, as given."""
+        """
+        Return the turn with the recent history: `messages` are chat-completions messages, *system* first, as given.
+
+        With `turns.overflow = "memory"` what newly left the session's history is summed up first, which may ask the model.
+        """
         from supervisor.context.build import context
 
         _refuse_no_text("system", system)
+        if self.workspace.config.turns.overflow == "memory":
+            with suppress(SupervisorError):  # the turn goes on, and what left waits for the next one
+                self.summarize_overflow(session)
         asked, now, result = self._ask(question, session, chat)
         ws = self.workspace
         return self._saved(context(asked, now, result, system, config=ws.config, paths=ws.paths, events=ws.events))
@@ -226,6 +235,37 @@ class Memory:
     def stats(self, *, session: str = "", chat: str = "") -> dict[str, Any]:
         """Return how many long-term lines there are (`total`), how many entries by source (`sources`), and `date_range`."""
         return self._heard_lines(self.audience(session, chat)).stats()
+
+    def summarize(self, session: str, *, again: bool = False, llm: ChatStream | None = None) -> Written | None:
+        """
+        Write what was said in the session since this was last called, with *again* all of it, as one long-term line.
+
+        Returns that line, None if nothing is new or worth one. "" is the talk of the messages that name no session. *llm*
+        writes it, as in `conversation`; None: the configured model, in the day's calls, and without one an extract that says
+        so. NoSummary if the model wrote none; BadRequest if no message names the session.
+        """
+        from supervisor.service.session_writer import session_writer
+
+        _refuse_no_text("session", session)
+        write = session_writer(self.workspace, llm, "conversation-to-memory", self._environ)
+        return self.workspace.session_lines.summarize(session, write, self._clock(), again=again)
+
+    def summarize_overflow(self, session: str = "", *, llm: ChatStream | None = None) -> Written | None:
+        """
+        Write what newly left the last `conversation.max_history` messages of the session as one long-term line; return it.
+
+        To be called before the history is loaded. None if too little left, or the model wrote nothing: it is asked again later.
+        """
+        from supervisor.service.session_writer import session_writer
+
+        _refuse_no_text("session", session)
+        write = session_writer(self.workspace, llm, "overflow-summary", self._environ)
+        return self.workspace.session_lines.summarize_overflow(session, write, self._clock())
+
+    def get_history_with_summary(self, session: str = "") -> list[dict[str, Any]]:
+        """Return the user's and the assistant's of the last `conversation.max_history` messages as {role, content}."""
+        _refuse_no_text("session", session)
+        return self.workspace.session_lines.history(session, self._clock())
 
     @property
     def long_term(self) -> LongTermFile:

@@ -100,8 +100,7 @@ ORDER: Final = (
 PLANNED: Final = frozenset(
     (section, name)
     for section, names in {
-        "turns": ("reply", "overflow", "greeting"),
-        "conversation": ("max_history", "overflow_min"),
+        "turns": ("reply", "greeting"),
         "summarize": (
             "message_threshold",
             "char_threshold",
@@ -109,7 +108,6 @@ PLANNED: Final = frozenset(
             "max_chars",
             "message_chars",
             "skip_chars",
-            "char_limit",
         ),
         "serve": ("host", "port", "upstream"),
     }.items()

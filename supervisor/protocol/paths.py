@@ -79,6 +79,7 @@ class WorkspacePaths:
     vectors = _Below(".recalld", "vectors")  # what a model makes of the words of memory, for `recall.backend = "hybrid"`
     backup = _Below(".recalld", "backup.json")  # what the last `backup nightly` came to
     fsck = _Below(".recalld", "fsck.json")  # what the last `fsck --report` or `--repair` found, and what was told
+    sessions = _Below(".recalld", "sessions")  # how far sessions are summed up into long-term lines, a file each
     canaries = _Below(".recalld", "canaries.jsonl")  # questions about archived messages, asked again from time to time
     pieces = _Below(".recalld", "pieces")  # finished pieces of unfinished summaries
     quarantine = _Below(".recalld", "quarantine")  # copies of damaged files
@@ -90,13 +91,21 @@ class WorkspacePaths:
     @property
     def folders(self) -> tuple[Path, ...]:
         """Every folder that recalld writes to, outermost first."""
-        state = (self.previous, self.quarantine, self.replaced)
+        state = (self.previous, self.quarantine, self.replaced, self.sessions)
         inner = (self.summaries, self.originals, *state, self.drop_box)
         return (self.memory, self.attachments, self.turns, self.state, *inner, *(self.worker / name for name in QUEUE_FOLDERS))
 
     def worker_lock(self, slot: int) -> Path:
         """Return the lock file that a worker holds as long as it runs; *slot* is from 0 to WORKERS - 1."""
         return self.state / f"worker-{slot}.lock"
+
+    def session(self, digest: str) -> Path:
+        """Return the file that says how far the session of this digest is summed up."""
+        return self.sessions / f"session-{digest}.json"
+
+    def session_lock(self, digest: str) -> Path:
+        """Return the lock file of who sums up the session of this digest."""
+        return self.sessions / f"session-{digest}.lock"
 
     def dated(self, name: str) -> Path:
         """Return the place of a dated file that no summary covers."""

@@ -425,6 +425,7 @@ ANSWERS = {
     "search": ("search 花生过敏", HIT),
     "get": ("get memory/长长的笔记.md --lines 1", ["path", "start", "end", "total", "text"]),
     "write": ("write 用户对花生过敏", ["path", "line", "total", "digest", "new"]),
+    "summarize": ("summarize --session=", ["session", "line", "new"]),
     "read": ("read", ["path", "total", "lines"]),
     "stats": ("stats", ["total", "sources", "date_range"]),
     "delete": ("delete 1@e3238907", ["path", "deleted", "total"]),

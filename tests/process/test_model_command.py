@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.llm.server import Act, Server
-from tests.process.command import Command
+from tests.process.command import Command, ended
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,3 +73,42 @@ def test_model_test_without_a_model_exits_78_with_one_sentence(recalld: Command)
     done = recalld("model", "test", RECALLD_LLM_PROVIDER="extractive")
     assert (done.code, done.out, done.err.count("\n")) == (78, "", 1)
     assert done.err.startswith("recalld: llm.model: no model is configured")
+
+
+# ── summarize ────────────────────────────────────────────────────────────────
+
+SAID = (
+    ("user", "上次部署 Cloudflare Workers 超时了，怎么改？"),
+    ("assistant", "把超时改成 30 秒，再加一次重试。"),
+    ("user", "我对花生过敏，点外卖要备注。"),
+)
+
+
+def talked(recalld: Command) -> None:
+    lines = [{"role": role, "text": text, "session": "部署"} for role, text in SAID]
+    assert recalld("append", "--jsonl", stdin="\n".join(map(json.dumps, lines))).code == 0
+
+
+def test_summarize_asks_the_configured_model_within_the_calls_of_the_day(recalld: Command, server: Server):
+    talked(recalld)
+    server.script = lambda n, prompt: Act(text="Cloudflare Workers 超时改成 30 秒，加一次重试；用户对花生过敏")
+    spent = recalld.start("-w", str(recalld.root), "summarize", "--session", "部署", RECALLD_LLM_MAX_CALLS_PER_DAY="0")
+    assert ended(spent).code == 69
+    assert server.seen.calls == 0
+    done = ended(recalld.start("-w", str(recalld.root), "summarize", "--session", "部署", RECALLD_LANGUAGE="zh"))
+    assert (done.code, done.out, done.err) == (0, "已保存到记忆第 1 行（共 1 条）\n", "")
+    assert server.seen.calls == json.loads(recalld("status", "--json").out)["today"]["calls"] == 1
+    assert (recalld.root / "memory.md").read_text("utf-8") == (
+        "2026-01-31|部署|Cloudflare Workers 超时改成 30 秒，加一次重试；用户对花生过敏\n"
+    )
+    assert recalld("summarize", "--session", "部署").err.startswith("recalld: nothing in this session is new")
+
+
+def test_summarize_without_a_model_writes_an_extract_that_says_so(recalld: Command):
+    talked(recalld)
+    done = ended(
+        recalld.start("-w", str(recalld.root), "summarize", "--session", "部署", "--json", RECALLD_LLM_PROVIDER="extractive")
+    )
+    assert done.code == 0
+    assert json.loads(done.out)["text"].startswith("2026-01-31|部署|摘录：没有用模型，从 3 条消息里挑出 ")
+    assert "我对花生过敏" in done.out

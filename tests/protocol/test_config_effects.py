@@ -18,7 +18,7 @@ from supervisor import register_all_tools
 from supervisor.events import EventLog
 from supervisor.interfaces.api import Memory
 from supervisor.protocol.config import PLANNED, Config, literal, load
-from supervisor.protocol.errors import BadConfig
+from supervisor.protocol.errors import BadConfig, NoSummary
 from supervisor.protocol.inbox import Chat
 from supervisor.protocol.message import read_message
 from supervisor.protocol.paths import check_filesystem
@@ -667,6 +667,31 @@ def lines_found(world: World) -> int:
     return len(tools.call("memory_search", {"keywords": "花生"}).data["results"])  # type: ignore[index]
 
 
+def messages_that_overflow(world: World) -> int:
+    """How many of eight messages of a session are summed up before its history is loaded."""
+    world.write([{**one, "session": "web"} for one in talk(EVENING, 8)])
+    model = Scripted(lambda _: "备份放在 /srv/backup；超时改成 30 秒")
+    Memory(world.ws, clock=world.clock).summarize_overflow("web", llm=model)
+    return sum(prompt.count(" 条）") for prompt in model.prompts)
+
+
+def lines_of_a_turn(world: World) -> int:
+    """How many long-term lines there are after a turn of a session of eight messages."""
+    world.put("recalld.toml", world.toml)
+    world.write([{**one, "session": "web"} for one in talk(EVENING, 8)])
+    Memory(world.ws, clock=world.clock).context("备份在哪里？", session="web")
+    return world.ws.long_term.read().total
+
+
+def is_a_line_of_80_characters_kept(world: World) -> bool:
+    """Whether a model's line of that length becomes a long-term line."""
+    world.write([{**one, "session": "web"} for one in talk(EVENING, 8)])
+    line = "备份放在 /srv/backup，每天凌晨做一次；部署 Cloudflare Workers 超时了，改成 30 秒再加一次重试；用户对花生过敏，点外卖要备注，nginx 配置明天备份"
+    with contextlib.suppress(NoSummary):
+        Memory(world.ws, clock=world.clock).summarize("web", llm=Scripted(lambda _: line))
+    return bool(world.ws.long_term.read().total)
+
+
 def needed_argument(world: World) -> str:
     """What a model must give to search."""
     [schema, *_] = register_all_tools(Memory(world.ws, clock=world.clock)).anthropic()
@@ -733,6 +758,12 @@ EFFECTS = {
     "conversation.max_messages": Effect(is_a_talk_too_long, {7: True, 8: False}),
     "conversation.keep_turns": Effect(messages_that_stay, {0: 0, 3: 6}),
     "conversation.summary_in": Effect(role_with_the_summary, {"system": "system", "user": "user"}),
+    "conversation.max_history": Effect(messages_that_overflow, {2: 6, 5: 3, 100: 0}),
+    "conversation.overflow_min": Effect(messages_that_overflow, {3: 3, 4: 0}, {"conversation.max_history": 5}),
+    "turns.overflow": Effect(
+        lines_of_a_turn, {"off": 0, "memory": 1}, {"conversation.max_history": 2, "llm.provider": "extractive"}
+    ),
+    "summarize.char_limit": Effect(is_a_line_of_80_characters_kept, {50: False, 2000: True}),
     "context.message_chars": Effect(is_a_long_message_whole, {50: False, 500: True}, {"context.history_tokens": 1000}),
     "llm.provider": Effect(model_called, {"openai": 1, "extractive": 0}, SERVED),
     "llm.base_url": Effect(model_called, {NOWHERE: 1, ELSEWHERE: 0}, SERVED),

@@ -121,10 +121,11 @@ def talk_and_summaries(world: World) -> None:
 
 
 def long_term_lines(world: World) -> None:
-    """Written, deleted, and replaced as a whole."""
+    """Written, deleted, and replaced as a whole; then a session becomes one."""
     world.ws.long_term.append("web-chat", "用户对花生过敏", world.clock())
     world.ws.long_term.delete_numbers([1])
     world.ws.long_term.replace("- 喜欢喝茶\n")
+    world.ws.session_lines.summarize("", lambda _: "周五的部署取消", world.clock())
 
 
 def questions(world: World) -> None:

@@ -1,4 +1,4 @@
-"""The commands of the long-term lines: write, read, delete, stats (docs/reference/cli.md)."""
+"""The commands of the long-term lines: write, read, delete, stats, summarize (docs/reference/cli.md)."""
 
 from __future__ import annotations
 
@@ -93,6 +93,28 @@ def stats(
         )
 
 
+def summarize(
+    session: Annotated[str, typer.Option("--session", help='the session\'s name, as its messages have it; "": those without')],
+    again: Annotated[bool, typer.Option("--again", help="all of it, not only what is new")] = False,
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
+    """Write a session, or what is new in it, as one line of the long-term memory."""
+    made = _memory(workspace, now).summarize(session, again=again)
+    if json:
+        fields: dict[str, object] = {"session": session, "line": None, "new": False}
+        if made:
+            found = {"path": made.path, "total": made.total, "digest": made.digest, "text": made.text}
+            fields |= {"line": made.line, "new": made.is_new, **found}
+        show(as_json(fields))
+    elif made is None:
+        say("nothing in this session is new and worth a line; `--again` takes all of it.", 0)
+    else:
+        said = "saved to memory, line" if made.is_new else "in memory already, line"
+        show(spoken(f"{said} {made.line} ({made.total} in all)"))
+
+
 def _memory(workspace: Path | None, now: str | None) -> Memory:
     from supervisor.interfaces.api import Memory
 
@@ -109,6 +131,6 @@ def _heard(session: str, chat: str) -> dict[str, str]:
 
 def register(app: typer.Typer) -> None:
     """Add the commands of the long-term lines to *app*."""
-    for command in (write, delete, stats):
+    for command in (write, delete, stats, summarize):
         app.command()(command)
     app.command(context_settings={"ignore_unknown_options": True})(read)  # -1 is a line, the first one

@@ -70,6 +70,8 @@ def context(
 ) -> None:
     """Print the whole turn, memory and recent history in their budgets, as chat-completions messages."""
     with _memory(workspace, now) as memory:
+        if is_served() and memory.workspace.config.turns.overflow == "memory":
+            raise ValueError("the client asks the model, for which no supervisor waits")
         made = memory.context(query, system, session=session, chat=_kind(chat))
     if text and not json:
         show("\n\n".join(f"{message['role']}: {message['content']}" for message in made.messages))

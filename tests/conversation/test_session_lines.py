@@ -1,0 +1,262 @@
+"""A session as one long-term line: what is summed up, what it is called, and how often; then what overflows its history."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from supervisor import Memory
+from supervisor.conversation.session_lines import extract_line
+from supervisor.conversation.sessions import session_digest
+from supervisor.protocol.errors import BadFile, BadRequest, NoSummary
+from tests.conversation.talk import Scripted, fenced
+from tests.world import World, message, talk
+
+SESSION = "部署"
+LINE = "备份放在 /srv/backup；超时改成 30 秒；用户对花生过敏"
+
+
+@pytest.fixture
+def memory(world: World) -> Memory:
+    return Memory(world.ws, clock=world.clock)
+
+
+def said(count: int, session: str = SESSION, when: str = "2026-01-30T09:00", **more: object) -> list[dict[str, object]]:
+    return [{**one, **({"session": session} if session else {}), **more} for one in talk(when, count, prefix=session)]
+
+
+def lines(world: World) -> list[str]:
+    path = world.root / "memory.md"
+    return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+
+# ── a session ────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.feature("000.34")
+def test_summarize_writes_the_session_as_one_line_with_its_name(world: World, memory: Memory) -> None:
+    world.put("memory.md", "".join(f"- 第 {n} 行\n" for n in range(42)))
+    world.write([*said(6), *said(2, "别的")])
+    model = Scripted(lambda _: LINE)
+
+    written = memory.summarize(SESSION, llm=model)
+
+    assert written is not None
+    assert (written.line, written.total, written.text) == (43, 43, f"2026-01-31|{SESSION}|{LINE}")
+    assert lines(world)[-1] == written.text
+    (prompt,) = model.prompts
+    assert [f"（第 {n} 条）" in prompt for n in range(7)] == [True] * 6 + [False]
+
+
+def test_summarize_reads_messages_that_are_archived(world: World, memory: Memory) -> None:
+    world.write(said(4, when="2026-01-10T09:00"))
+    world.round("all")
+    world.write(said(2))  # another program has dropped what was archived
+    model = Scripted(lambda _: LINE)
+
+    memory.summarize(SESSION, llm=model)
+
+    assert model.prompts[0].count("（第 0 条）") == 2
+    assert "（第 3 条）" in model.prompts[0]
+
+
+def test_summarize_again_takes_only_what_is_new_unless_told(world: World, memory: Memory) -> None:
+    world.write(said(4))
+    model = Scripted(lambda prompt: f"{LINE}；共 {prompt.count('条）')} 条")
+    first = memory.summarize(SESSION, llm=model)
+    assert memory.summarize(SESSION, llm=model) is None
+    assert len(model.prompts) == 1
+
+    world.add(*said(2, when="2026-01-30T20:00"))
+    second = memory.summarize(SESSION, llm=model)
+    anew = memory.summarize(SESSION, llm=model, again=True)
+
+    assert [one.text.rpartition("；")[2] for one in (first, second, anew) if one] == ["共 4 条", "共 2 条", "共 6 条"]
+    assert len(lines(world)) == 3
+
+
+def test_summarize_of_messages_without_a_session_has_their_channel(world: World, memory: Memory) -> None:
+    world.write(said(4, "", channel="telegram"))
+    written = memory.summarize("", llm=Scripted(lambda _: LINE))
+    assert written
+    assert written.text == f"2026-01-31|telegram|{LINE}"
+
+
+def test_summarize_of_courtesies_asks_nothing_and_writes_nothing(world: World, memory: Memory) -> None:
+    world.write([message("m1", "2026-01-30T09:00", "谢谢", session=SESSION)])
+    model = Scripted(lambda _: LINE)
+    assert memory.summarize(SESSION, llm=model) is None
+    assert (model.prompts, lines(world)) == ([], [])
+
+
+def test_summarize_after_a_failed_call_finds_everything_as_it_was(world: World, memory: Memory) -> None:
+    world.write(said(4))
+    with pytest.raises(NoSummary):
+        memory.summarize(SESSION, llm=Scripted(lambda _: RuntimeError("模型不在")))
+    assert lines(world) == []
+    assert memory.summarize(SESSION, llm=Scripted(lambda _: LINE))
+
+
+@pytest.mark.parametrize("session", ["没有这个会话", "../../etc/passwd", "x" * 500, ""])
+def test_summarize_refuses_a_session_that_no_message_names(world: World, memory: Memory, session: str) -> None:
+    world.write(said(2))
+    with pytest.raises(BadRequest) as refused:
+        memory.summarize(session, llm=Scripted(lambda _: LINE))
+    assert refused.value.exit_code == 64
+    assert lines(world) == []
+
+
+@pytest.mark.parametrize("session", ["../../etc|passwd", "一\n二", "长" * 500])
+def test_summarize_takes_any_name_as_text_and_never_as_a_path(world: World, memory: Memory, session: str) -> None:
+    world.write(said(4, session))
+    written = memory.summarize(session, llm=Scripted(lambda _: LINE))
+    assert written
+    assert written.text == f"2026-01-31|{' '.join(session.replace('|', ' ').split())}|{LINE}"
+    files = sorted(path.name for path in world.paths.sessions.iterdir())
+    assert files == [f"session-{session_digest(session)}.json", f"session-{session_digest(session)}.lock"]
+
+
+def test_summarize_hides_secrets_from_the_model(world: World, memory: Memory) -> None:
+    world.write([message("m1", "2026-01-30T09:00", "部署用户 ops，password: hunter2-demo，端口 8443", session=SESSION)])
+    model = Scripted(lambda _: "部署用户 ops；端口 8443")
+    memory.summarize(SESSION, llm=model)
+    assert "hunter2-demo" not in model.prompts[0]
+
+
+def test_summarize_refuses_a_damaged_marker_rather_than_sum_up_twice(world: World, memory: Memory) -> None:
+    world.write(said(4))
+    memory.summarize(SESSION, llm=Scripted(lambda _: LINE))
+    path = world.paths.session(session_digest(SESSION))
+    path.write_bytes(path.read_bytes()[:40])
+    with pytest.raises(BadFile):
+        memory.summarize(SESSION, llm=Scripted(lambda _: LINE))
+
+
+def test_extract_line_has_no_headings() -> None:
+    assert extract_line("> 摘录：一条。\n\n## 部署\n\n- 09:00 用户：改到周五。\n- 10:00 用户：好") == (
+        "摘录：一条；09:00 用户：改到周五；10:00 用户：好"
+    )
+    assert extract_line("") == ""
+
+
+# ── overflow ─────────────────────────────────────────────────────────────────
+
+
+class Numbered(Scripted):
+    """A model that answers differently each time."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda _: f"{LINE}；第 {len(self.prompts)} 次")
+
+
+def marker(world: World, kind: str = "overflow", session: str = SESSION) -> str:
+    found = json.loads(world.paths.session(session_digest(session)).read_bytes())
+    return str(found["markers"][kind]["id"])
+
+
+@pytest.mark.feature("000.40", "000.41", "000.42", "000.45", "000.47")
+def test_overflow_of_120_messages_sums_up_the_first_20(world: World, memory: Memory) -> None:
+    messages = said(120)
+    world.write(messages[:100])
+    model = Numbered()
+    assert memory.summarize_overflow(SESSION, llm=model) is None
+
+    world.write(messages)
+    written = memory.summarize_overflow(SESSION, llm=model)
+
+    assert written
+    assert written.text == f"2026-01-31|auto-overflow|{LINE}；第 1 次"
+    assert model.temperatures == [0.3]
+    (conversation,) = fenced(model.prompts[0])
+    assert [f"（第 {n} 条）" in conversation for n in (0, 19, 20)] == [True, True, False]
+    assert marker(world) == messages[19]["id"]
+
+    assert memory.summarize_overflow(SESSION, llm=model) is None
+    world.add(*said(4, when="2026-01-30T20:00"))
+    assert memory.summarize_overflow(SESSION, llm=model)
+    assert [f"（第 {n} 条）" in fenced(model.prompts[1])[0] for n in (19, 20, 23, 24)] == [False, True, True, False]
+    assert len(lines(world)) == 2
+
+
+@pytest.mark.feature("000.43")
+def test_overflow_sums_up_user_and_assistant_alone(world: World, memory: Memory) -> None:
+    messages = said(110)
+    for one in messages[2:6]:
+        one["role"] = "tool"
+    world.write(messages)
+    model = Numbered()
+    memory.summarize_overflow(SESSION, llm=model)
+    assert [f"（第 {n} 条）" in model.prompts[0] for n in (1, 2, 5, 6, 9)] == [True, False, False, True, True]
+    assert marker(world) == messages[9]["id"]
+
+
+@pytest.mark.feature("000.44")
+def test_overflow_of_fewer_than_three_waits_for_the_third(world: World, memory: Memory) -> None:
+    world.write(said(102))
+    model = Numbered()
+    assert memory.summarize_overflow(SESSION, llm=model) is None
+    assert model.prompts == []
+    world.write(said(103))
+    assert memory.summarize_overflow(SESSION, llm=model)
+    assert "（第 0 条）" in model.prompts[0]
+
+
+@pytest.mark.feature("000.46")
+def test_history_with_summary_is_the_last_hundred(world: World, memory: Memory) -> None:
+    world.write(said(120))
+    history = memory.get_history_with_summary(SESSION)
+    assert len(history) == 100
+    assert ("（第 20 条）" in history[0]["content"], history[0]["role"]) == (True, "user")
+
+
+def test_overflow_marker_survives_a_message_that_is_deleted(world: World, memory: Memory) -> None:
+    messages = said(120)
+    world.write(messages)
+    model = Numbered()
+    memory.summarize_overflow(SESSION, llm=model)
+    del messages[19]
+    world.write([*messages, *said(5, when="2026-01-30T20:00")])
+    memory.summarize_overflow(SESSION, llm=model)
+    assert [f"（第 {n} 条）" in fenced(model.prompts[1])[0] for n in (0, 18, 20, 23)] == [False, False, True, True]
+
+
+def test_overflow_waits_after_a_failure_and_loses_nothing(world: World, memory: Memory) -> None:
+    world.write(said(120))
+    broken = Scripted(lambda _: RuntimeError("模型不在"))
+    for _ in range(3):
+        assert memory.summarize_overflow(SESSION, llm=broken) is None
+    assert len(broken.prompts) == 1
+    assert [event["attempts"] for event in world.events.of("conversation_failed")] == [1]
+    world.forward(minutes=11)
+    assert memory.summarize_overflow(SESSION, llm=Numbered())
+    assert len(lines(world)) == 1
+
+
+def test_overflow_leaves_a_session_to_the_process_that_has_it(world: World, memory: Memory) -> None:
+    world.write(said(120))
+    found: list[object] = []
+
+    def meanwhile(_: str) -> str:
+        other = Memory(world.another().ws, clock=world.clock)
+        found.append(other.summarize_overflow(SESSION, llm=Numbered()))
+        return LINE
+
+    assert memory.summarize_overflow(SESSION, llm=Scripted(meanwhile))
+    assert (found, len(lines(world))) == ([None], 1)
+
+
+def test_overflow_line_of_a_killed_process_is_written_by_the_next(world: World, memory: Memory, monkeypatch) -> None:
+    world.write(said(120))
+    monkeypatch.setattr(type(world.ws.long_term), "append", killed)
+    with pytest.raises(KeyboardInterrupt):
+        memory.summarize_overflow(SESSION, llm=Numbered())
+    monkeypatch.undo()
+    assert lines(world) == []
+    model = Numbered()
+    assert memory.summarize_overflow(SESSION, llm=model) is None
+    assert (model.prompts, lines(world)) == ([], [f"2026-01-31|auto-overflow|{LINE}；第 1 次"])
+
+
+def killed(*_: object) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,128 @@
+"""Overflow and `summarize` under the crash explorer: whenever the machine dies, each message is in one line, and in one only."""
+
+from __future__ import annotations
+
+import errno
+from collections import Counter
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pytest
+
+from supervisor.protocol.config import load
+from supervisor.protocol.errors import SupervisorError
+from supervisor.protocol.lenient_json import render_json
+from supervisor.workspace import Workspace
+from tests.crash.file_workloads import Case, Honest
+from tests.crash.test_files_crash import NoFileSync, NoFolderSync, explored
+from tests.world import WITH_MODEL, Clock, EventList, at, message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from supervisor.conversation.session_lines import SessionLines
+    from supervisor.conversation.sessions import Intent
+    from supervisor.protocol.files import Files
+    from tests.crash.model_disk import ModelDisk
+
+NOW = at("2026-01-31T10:00")
+SESSION = "部署"
+TALK = [message(f"m{n}", f"2026-01-30T09:{n:02}", f"第{n}条", session=SESSION) for n in range(12)]
+CONFIG = load(f"{WITH_MODEL}[conversation]\nmax_history = 4\n".encode(), {})
+
+
+class Overflowing(Case):
+    """Of twelve messages eight overflow, three at first; the model words its line anew at each call."""
+
+    start: ClassVar = {"history.json": render_json(TALK[:7]), ".recalld/空": b"", "memory.md": "- 喝茶\n".encode()}
+
+    def __init__(self, make: Callable[..., Files] = Honest, without_intent: bool = False) -> None:
+        super().__init__(make)
+        self.calls = 0
+        self.without_intent = without_intent
+
+    def write(self, messages: Sequence[dict[str, Any]]) -> str:
+        self.calls += 1
+        return f"{'、'.join(one['content'] for one in messages)}，第{self.calls}次说"
+
+    def lines(self, disk: ModelDisk, program: str = "first") -> SessionLines:
+        workspace = Workspace(disk.root, CONFIG, self.make(disk, program), EventList(Clock(NOW)))
+        if self.without_intent:
+            forgetful(workspace.session_lines)
+        return workspace.session_lines
+
+    def work(self, disk: ModelDisk) -> None:
+        self.step(self.lines(disk))
+        disk.ack(3)
+        disk.plant("history.json", render_json(TALK))
+        self.step(self.lines(disk))
+        disk.ack(8)
+
+    def recover(self, disk: ModelDisk) -> None:
+        super().recover(disk)
+        self.make(disk, "second").sweep(disk.root / ".recalld/sessions")
+        disk.plant("history.json", render_json(TALK))
+        self.step(self.lines(disk, "second"))
+        self.step(self.lines(disk, "second"))
+
+    def step(self, lines: SessionLines) -> None:
+        lines.summarize_overflow(SESSION, self.write, NOW)
+
+    def wrong(self, tree: dict[str, bytes], acks: list[Any]) -> list[str]:
+        text = tree["memory.md"].decode()
+        told = Counter({n: text.count(f"第{n}条") for n in range(12)})
+        return [f"第{n}条 is told {told[n]} times" for n in range(12) if told[n] != (n < 8)]
+
+
+class Summarizing(Overflowing):
+    """A session is summed up, and then what is new in it."""
+
+    def step(self, lines: SessionLines) -> None:
+        lines.summarize(SESSION, self.write, NOW)
+
+    def wrong(self, tree: dict[str, bytes], acks: list[Any]) -> list[str]:
+        text = tree["memory.md"].decode()
+        return [f"第{n}条 is told {text.count(f'第{n}条')} times" for n in range(12) if text.count(f"第{n}条") != 1]
+
+
+def forgetful(lines: SessionLines) -> None:
+    """Let the line be written without having been written down before, as in 000."""
+
+    def write(session: str, progress: Any, intent: Intent, now: Any) -> Any:
+        return fulfil(session, progress, intent, now)
+
+    fulfil, keep = lines._fulfil, lines._keep
+    lines._fulfil = write  # type: ignore[method-assign]
+    lines._keep = lambda session, progress: None if progress.intent else keep(session, progress)  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize("case", [Overflowing, Summarizing])
+def test_session_lines_tell_each_message_once_after_any_crash(case: type[Overflowing]) -> None:
+    report = explored(case())
+    assert not report.failures, str(report)
+    assert report.states > 2
+
+
+@pytest.mark.parametrize(
+    "mutant",
+    [Overflowing(NoFileSync), Overflowing(NoFolderSync), Overflowing(without_intent=True)],
+    ids=["bytes", "names", "intent"],
+)
+def test_explorer_finds_session_lines_that_skip_one_step(mutant: Overflowing) -> None:
+    report = explored(mutant, depth=0, stop=True)
+    assert report.failures, f"it was not found by {report}"
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EACCES])
+def test_session_lines_tell_each_message_once_after_any_io_error(error: int) -> None:
+    trial = Overflowing()
+    whole = trial.started()
+    trial.work(whole)
+    for number in range(whole.operations):
+        disk = trial.started()
+        disk.fail(number, error)
+        try:
+            trial.work(disk)
+        except SupervisorError as refused:
+            assert refused.exit_code == {errno.ENOSPC: 74, errno.EACCES: 77}[error]  # noqa: PT017 - a lost clean-up raises none
+        trial.recover(disk)
+        assert trial.check(disk, disk.acks) == [], disk.log
