@@ -45,7 +45,8 @@ def nightly_backup(ws: Workspace, folder: Path, keep: int, now: datetime, made_b
     try:
         _write(ws, file, LastBackup(now, str(folder), keep, str(file)), made_by)
         contents = check(file)
-        older = sorted(_backups(ws, folder))[:-keep]
+        # after a day that was far ahead, by a wrong clock, this one is not the last by its name
+        older = [path for path in sorted(_backups(ws, folder))[:-keep] if path != file]
         for path in older:
             ws.files.remove(path)
     except (SupervisorError, OSError) as error:

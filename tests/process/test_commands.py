@@ -14,6 +14,7 @@ import pytest
 
 from supervisor.interfaces.cli.main import commands
 from supervisor.interfaces.cli.output import as_json, as_line
+from supervisor.service.units import BACKUP, SERVICE, Backups, Installation
 from supervisor.text.printable import printable
 from tests.process.command import Command, Ended, ended
 
@@ -681,6 +682,36 @@ def test_service_install_dry_run_shows_everything_and_changes_nothing(recalld, t
     assert f'ReadWritePaths="{recalld.root}"' in done.out
     assert done.out.splitlines()[-1] == "systemctl --no-pager restart recalld@root.service recalld-fsck@root.timer"
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_service_install_dry_run_shows_what_was_installed_before_and_stays(recalld, tmp_path):
+    folder = tmp_path / "config" / "systemd" / "user"
+    folder.mkdir(parents=True)
+    before = Installation(recalld.root, key=tmp_path / "key", backups=Backups(tmp_path / "备份", 14)).units()
+    for name, data in before.items():
+        (folder / name).write_bytes(data)
+    done = recalld("service", "install", "--dry-run", "--json", XDG_CONFIG_HOME=str(tmp_path / "config"))
+    units = json.loads(done.out)["units"]
+    assert set(units) == {str(folder / name) for name in before}
+    assert f"LoadCredential=recalld-api-key:{tmp_path / 'key'}" in units[str(folder / SERVICE)]
+    assert "--keep 14" in units[str(folder / BACKUP)]
+
+
+def test_service_install_dry_run_shows_the_units_beside_a_link_of_somebody(recalld, tmp_path):
+    folder = tmp_path / "config" / "systemd" / "user"
+    folder.mkdir(parents=True)
+    (folder / SERVICE).symlink_to("/dev/null")  # `systemctl mask`
+    done = recalld("service", "install", "--force", "--dry-run", XDG_CONFIG_HOME=str(tmp_path / "config"))
+    assert (done.code, done.err) == (0, "")
+
+
+def test_check_of_a_service_that_is_down_does_not_wait_for_the_end_of_quiet_hours(recalld):
+    config = recalld.root / "recalld.toml"
+    config.write_text(f'{config.read_text("utf-8")}\n[care]\nquiet_hours = "00:00-23:59"\n', "utf-8")
+    down = {"MONITOR_UNIT": "recalld.service", "MONITOR_SERVICE_RESULT": "watchdog"}
+    done = recalld("fsck", "--report", RECALLD_NOW="", **down)
+    assert done.code == 65
+    assert "recalld.service does not run: it hung" in done.err
 
 
 def test_run_tells_the_journal_the_priority_of_each_event(recalld, tmp_path):

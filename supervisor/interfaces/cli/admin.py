@@ -66,10 +66,11 @@ def fsck(
 
         with supervisor_lock(ws):
             mended = {"repaired": wire(asdict(mend(ws, at)))}
-    if report and moment(now) is None:
+    down = failed_unit(os.environ) if report else ""
+    if report and moment(now) is None and not down:  # nothing is archived while the service is down: that can't wait
         nightly.await_quiet_end(ws, utc_now, sleep)
         at = utc_now()
-    ledger, wrong = nightly.report(ws, at, teller(), service=failed_unit(os.environ)) if report else (account(ws), [])
+    ledger, wrong = nightly.report(ws, at, teller(), service=down) if report else (account(ws), [])
     if repair and not report:
         nightly.note(ws, ledger, at)
     for sentence in wrong:

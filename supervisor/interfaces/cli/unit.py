@@ -16,7 +16,7 @@ from supervisor.interfaces.cli.app import Folder, Json, Now  # noqa: TC001 - typ
 from supervisor.interfaces.cli.call import GIVEN, opened, root_of, say, spoken
 from supervisor.interfaces.cli.output import as_json, as_text, show, wire
 from supervisor.protocol.disk import RealDisk
-from supervisor.protocol.errors import AlreadyRuns, BadConfig, BadFile, BadRequest, NoPermission, NoService
+from supervisor.protocol.errors import AlreadyRuns, BadConfig, BadFile, BadRequest, ForeignUnit, NoPermission, NoService
 from supervisor.protocol.files import Files
 from supervisor.protocol.paths import WorkspacePaths, check_inside
 from supervisor.service.systemd import Systemd, install, installation, linger, lingers, restart, state_of, uninstall
@@ -52,20 +52,19 @@ def service_install(
     systemd, files = Systemd(system), Files(RealDisk())
     root = Path(os.path.realpath(_root(workspace, system)))
     wanted = Installation(root, system, _real(key_file) if key_file else None, backups=_backups(backup_to, keep, None))
-    if dry_run:
-        _show_units(wanted, systemd, asks=not system and lingering is not False, json=json)
-        return
     wanted.units()
-    systemd.check()
-    _, at = opened(root, now)
-    _, version = systemd.read(files, SERVICE)
-    if version and workspace_of(version.data) == str(root):
-        before = installation_of(version.data, system)
+    if not dry_run:
+        systemd.check()
+        _, at = opened(root, now)
+    if before := _before(wanted, files, systemd):
         wanted = replace(wanted, key=wanted.key or before.key, backups=_backups(backup_to, keep, before.backups))
     if no_backup:
         wanted = replace(wanted, backups=None)
     elif keep and not wanted.backups:
         raise BadRequest("--keep", "there are no backups; name their folder with --backup-to")
+    if dry_run:
+        _show_units(wanted, systemd, asks=not system and lingering is not False, json=json)
+        return
     _check(wanted, files, systemd)
     if not system:
         _linger(lingering)
@@ -163,6 +162,15 @@ def _backups(folder: Path | None, keep: int | None, before: Backups | None) -> B
     if folder is None:
         return replace(before, keep=keep or before.keep) if before else None
     return Backups(_real(folder), keep or (before.keep if before else _KEEP))
+
+
+def _before(wanted: Installation, files: Files, systemd: Systemd) -> Installation | None:
+    """Return what of this workspace is installed already; None where nothing is, or a unit of somebody else."""
+    with suppress(ForeignUnit):
+        _, version = systemd.read(files, SERVICE)
+        if version and workspace_of(version.data) == str(wanted.workspace):
+            return installation_of(version.data, wanted.user)
+    return None
 
 
 def _forget_backups(root: Path, files: Files) -> None:
