@@ -63,7 +63,7 @@ def environment(_ws: Workspace, _now: datetime, _environ: Mapping[str, str]) -> 
     try:
         own = metadata.metadata("recalld")
     except metadata.PackageNotFoundError:
-        yield odd("recalld runs from a folder and is not installed; `pipx install recalld` installs it.")
+        yield odd("recalld runs from a folder and is not installed; `pipx install .` in its clone installs it.")
         return
     wanted = re.search(r">=\s*((\d+)\.(\d+))", own["Requires-Python"] or "")
     if wanted and sys.version_info[:2] < (int(wanted[2]), int(wanted[3])):
@@ -72,11 +72,12 @@ def environment(_ws: Workspace, _now: datetime, _environ: Mapping[str, str]) -> 
     needed = (_REQUIREMENT.match(line) for line in metadata.requires("recalld") or () if "extra ==" not in line)
     missing = sorted(name[0] for name in needed if name and not _is_installed(name[0]))
     if missing:
-        yield bad(f"packages that recalld needs are not installed: {', '.join(missing)}; `pip install --upgrade recalld`.")
+        names = ", ".join(missing)
+        yield bad(f"packages that recalld needs are not installed: {names}; `pip install .` in its clone installs them.")
     for name, package in sorted(_others()):
         yield bad(
             f"the program {name} has a package {package} too, and one overwrites the files of the other; "
-            f"`pipx install recalld` gives recalld an environment of its own."
+            f"`pipx install .` in the clone of recalld gives it an environment of its own."
         )
 
 
