@@ -684,7 +684,7 @@ def test_service_install_dry_run_shows_everything_and_changes_nothing(recalld, t
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_service_install_dry_run_shows_what_was_installed_before_and_stays(recalld, tmp_path):
+def test_service_install_dry_run_shows_what_stays_of_before(recalld, tmp_path):
     folder = tmp_path / "config" / "systemd" / "user"
     folder.mkdir(parents=True)
     before = Installation(recalld.root, key=tmp_path / "key", backups=Backups(tmp_path / "备份", 14)).units()
@@ -697,7 +697,7 @@ def test_service_install_dry_run_shows_what_was_installed_before_and_stays(recal
     assert "--keep 14" in units[str(folder / BACKUP)]
 
 
-def test_service_install_dry_run_shows_the_units_beside_a_link_of_somebody(recalld, tmp_path):
+def test_service_install_dry_run_goes_by_a_link_that_force_replaces(recalld, tmp_path):
     folder = tmp_path / "config" / "systemd" / "user"
     folder.mkdir(parents=True)
     (folder / SERVICE).symlink_to("/dev/null")  # `systemctl mask`
@@ -705,7 +705,7 @@ def test_service_install_dry_run_shows_the_units_beside_a_link_of_somebody(recal
     assert (done.code, done.err) == (0, "")
 
 
-def test_check_of_a_service_that_is_down_does_not_wait_for_the_end_of_quiet_hours(recalld):
+def test_check_of_a_service_that_is_down_waits_for_no_quiet_hours(recalld):
     config = recalld.root / "recalld.toml"
     config.write_text(f'{config.read_text("utf-8")}\n[care]\nquiet_hours = "00:00-23:59"\n', "utf-8")
     down = {"MONITOR_UNIT": "recalld.service", "MONITOR_SERVICE_RESULT": "watchdog"}

@@ -61,7 +61,7 @@ def test_backup_of_a_night_keeps_the_last_and_nothing_of_others_is_deleted(memor
     assert found == sorted([*others, "记忆[1]-nightly-2026-01-30.tar", "记忆[1]-nightly-2026-02-02.tar"])
 
 
-def test_backup_of_a_night_stays_where_a_wrong_clock_has_made_later_ones(memory, place):
+def test_backup_of_a_night_stays_after_a_clock_that_was_ahead(memory, place):
     night(memory, place, "2031-01-01", keep=1)
     assert "记忆[1]-nightly-2026-01-28.tar" in night(memory, place, "2026-01-28", keep=1)
 
