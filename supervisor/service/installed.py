@@ -97,8 +97,18 @@ def check_key(key: Path) -> None:
 
 
 def units(ws: Workspace, _now: datetime, environ: Mapping[str, str]) -> Found:
-    """Yield that there are several services, and how the units of the first differ from what this version makes."""
+    """Yield what is wrong with the services of the workspace or, with nothing else, that one is installed and none runs."""
     found = installed(ws.paths.root, environ)
+    faults = [*_of_the_services(found)]
+    yield from faults
+    own = [one.what.user for one in found if not one.owner]
+    if own and not faults and not is_running(ws):
+        again = f"recalld service restart{of_user(own[0])}"
+        yield odd(f"the service is installed, and no supervisor runs; `{again}` starts it, or says why it can't.")
+
+
+def _of_the_services(found: list[Installed]) -> Found:
+    """Yield that there are several services, and how the units of each differ from what this version makes."""
     if len(found) > 1:
         last, places = found[-1], ", ".join(str(one.unit) for one in found)
         command = f"recalld service uninstall{of_user(last.what.user)}"

@@ -420,6 +420,10 @@ def a_service_of_an_environment_that_is_gone(it: Broken) -> None:
     it.installed(python="/opt/没有/bin/python3")
 
 
+def a_service_that_does_not_run(it: Broken) -> None:
+    it.installed()
+
+
 def a_workspace_with_two_services(it: Broken) -> None:
     it.installed()
     system = it.root.parent / "system"
@@ -485,6 +489,7 @@ BROKEN: dict[Callable[[Broken], None], set[tuple[str, str]]] = {
     a_unit_of_another_version: {("service", "odd")},
     a_timer_that_is_gone: {("service", "odd")},
     a_service_of_an_environment_that_is_gone: {("service", "bad")},
+    a_service_that_does_not_run: {("service", "odd")},
     a_workspace_with_two_services: {("service", "bad")},
 }
 
