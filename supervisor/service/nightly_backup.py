@@ -62,7 +62,9 @@ def _write(ws: Workspace, file: Path, done: LastBackup, made_by: str) -> None:
     if file.exists():
         last = read_last_backup(ws)
         if last is None or last.file != done.file:
-            raise BadRequest("DIR", f"{file} is not of this workspace; give each workspace a folder of its own")
+            raise BadRequest(
+                "DIR", f"{file} is not known to this workspace; move it away, or give each workspace a folder of its own"
+            )
     else:
         check_folder(ws.paths.root, file.parent, "DIR")
         _refuse_little_room(ws, file.parent)

@@ -80,7 +80,7 @@ def test_backup_of_a_day_is_made_once_and_read_back_again(memory, place):
 def test_backup_of_a_night_takes_nothing_of_another_workspace_for_its_own(memory, place):
     (place / "记忆[1]-nightly-2026-01-28.tar").touch()
     for _ in range(2):
-        with pytest.raises(BadRequest, match="is not of this workspace"):
+        with pytest.raises(BadRequest, match="is not known to this workspace"):
             night(memory, place, "2026-01-28")
 
 
