@@ -83,7 +83,8 @@ def sweep(ws: Workspace) -> int:
 def sweep_shared(ws: Workspace, now: datetime) -> int:
     """Delete old temporary files where commands and workers write, whose writers must be dead; return how many."""
     ws.files.check_folder(ws.paths.pieces)  # the worker keeps no pieces there, and can't tell
-    folders = (ws.paths.drop_box, ws.paths.attachments, ws.paths.turns, ws.paths.pieces, ws.task_queue.results)
+    paths = ws.paths
+    folders = (paths.drop_box, paths.attachments, paths.turns, paths.pieces, paths.sessions, ws.task_queue.results)
     return sum(ws.files.sweep(folder, now=now) for folder in folders)
 
 

@@ -95,9 +95,9 @@ def forgetful(lines: SessionLines) -> None:
     lines._keep = lambda session, progress: None if progress.intent else keep(session, progress)  # type: ignore[method-assign]
 
 
-@pytest.mark.parametrize("case", [Overflowing, Summarizing])
-def test_session_lines_tell_each_message_once_after_any_crash(case: type[Overflowing]) -> None:
-    report = explored(case())
+@pytest.mark.parametrize(("case", "depth"), [(Overflowing, 1), (Summarizing, 0)])
+def test_session_lines_tell_each_message_once_after_any_crash(case: type[Overflowing], depth: int) -> None:
+    report = explored(case(), depth=depth)
     assert not report.failures, str(report)
     assert report.states > 2
 

@@ -112,3 +112,18 @@ def test_summarize_without_a_model_writes_an_extract_that_says_so(recalld: Comma
     assert done.code == 0
     assert json.loads(done.out)["text"].startswith("2026-01-31|部署|摘录：没有用模型，从 3 条消息里挑出 ")
     assert "我对花生过敏" in done.out
+
+
+def test_context_sums_up_what_overflows_beside_a_supervisor(tmp_path: Path):
+    turns = {
+        "RECALLD_TURNS_OVERFLOW": "memory",
+        "RECALLD_CONVERSATION_MAX_HISTORY": "1",
+        "RECALLD_CONVERSATION_OVERFLOW_MIN": "2",
+    }
+    recalld = Command(tmp_path / "工作区", RECALLD_NOW="2026-01-31T10:00:00+08:00", **turns)
+    assert recalld("init").code == 0
+    talked(recalld)
+    with recalld.supervised():
+        done = recalld("context", "--query", "超时怎么改的？", "--session", "部署")
+    assert (done.code, done.err) == (0, "")
+    assert (recalld.root / "memory.md").read_text("utf-8").startswith("2026-01-31|auto-overflow|摘录：")
