@@ -177,6 +177,11 @@ def test_memory_write_says_which_line_it_wrote(memory, world):
     }
 
 
+def test_memory_write_names_the_line_that_every_door_names(memory, world):
+    world.put("memory.md", "- 花生\n- 茶\n- 花生\n")
+    assert tools_of(memory).call("memory_write", {"content": "- 花生"}).data["line"] == memory.write("- 花生").line == 3
+
+
 def test_memory_write_takes_its_source_from_the_channel(memory):
     tools = tools_of(memory)
     tools.call("memory_write", {"content": "一"})
@@ -278,6 +283,19 @@ def test_memory_answers_stay_within_the_budget_whatever_is_stored(world):
         answer = tools.call(name, arguments)
         assert TRUNCATED in answer.text
         assert estimate_tokens(answer.text) < 700, name
+        texts = [one.get("text") or one.get("snippet") for one in answer.data.get("lines") or answer.data.get("results") or []]
+        assert estimate_tokens("\n".join(texts)) < 700, name
+
+
+def test_memory_answers_keep_the_newest_lines_where_not_all_fit(world):
+    remembered(world)
+    world.put("memory.md", "".join(f"2026-01-02|web-chat|花生第 {n} 次：{'长' * 150}\n" for n in range(1, 21)))
+    tools = tools_of(configured(world, "[recall]\nmemory_tokens = 500\n"))
+    read, found = tools.call("memory_read"), tools.call("memory_search", {"keywords": "花生"})
+    assert [one["line"] for one in read.data["lines"]] == [19, 20]
+    assert [one["startLine"] for one in found.data["results"]] == [19, 20]
+    assert found.text.endswith("共 20 条匹配，仅显示前 2 条")
+    assert [one["line"] for one in tools.call("memory_read", {"start_line": 1, "end_line": 20}).data["lines"]] == [1, 2, 3]
 
 
 def test_as_wire_can_be_written_as_utf_8_whatever_is_stored():

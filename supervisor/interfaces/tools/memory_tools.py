@@ -11,6 +11,8 @@ Who listens (*session*, *chat*) and the *channel*, the source of what is written
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from supervisor.index.scan import LONG_TERM
@@ -28,13 +30,13 @@ from supervisor.interfaces.tools.answers import (
     cut,
 )
 from supervisor.interfaces.tools.definitions import SEARCH
-from supervisor.longterm.lines import matching, one_line, parse_entry, search_text
+from supervisor.longterm.lines import matching, one_line, parse_entry, recent_lines, search_text, text_of
 from supervisor.protocol.errors import BadRequest, Conflict, NotFound, SupervisorError, as_supervisor_error
 from supervisor.protocol.inbox import chat_of
 from supervisor.recall.audience import Audience
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from supervisor.index.hit import Hit
     from supervisor.interfaces.api import Memory
@@ -129,10 +131,15 @@ class MemoryTools:
     def memory_read(self, start_line: int | None = None, end_line: int | None = None, recent_count: int = RECENT) -> ReadAnswer:
         """Return the lines of the long-term file from *start_line* to *end_line*, clamped, or its last *recent_count*."""
         found = self.memory.read(start_line, end_line, recent_count, session=self._session, chat=self._chat)
+        if start_line is None and end_line is None:
+            newest = self._newest(len(found.lines), lambda count: text_of(recent_lines(found.lines, count)))
+            found = replace(found, lines=recent_lines(found.lines, newest))
         text = self._fitting(str(found))
-        shown = found.lines[: text.count("\n") + 1]
+        said = text.split("\n") if text else []
+        shown = found.lines[: len(said)]
         told = f"{_COUNTED.format(total=found.total)}\n\n{text}{self._refs(shown)}"
-        return ReadAnswer(path=found.path, lines=tuple(map(_as_line, shown)), total=found.total, said=told)
+        lines = tuple(_as_line(line, one) for line, one in zip(shown, said, strict=False))
+        return ReadAnswer(path=found.path, lines=lines, total=found.total, said=told)
 
     # ── changing ─────────────────────────────────────────────────────────────
 
@@ -140,7 +147,8 @@ class MemoryTools:
         """Add an entry to the long-term file and return its line, as it was read back; or the line that has the same words."""
         made = self.memory.write(content, self._channel)
         after = self.memory.workspace.long_term.read()
-        line = next((one for one in after.lines if one.text == made.text), None)
+        same = [one for one in after.lines if one.text == made.text]
+        line = min(same, key=lambda one: abs(one.number - made.line), default=None)
         if line is None:  # an editor has saved an older text in this moment
             raise Conflict(made.path)
         told = f"{_WRITTEN.format(line=line.number, total=after.total)}{self._refs([line])}"
@@ -188,7 +196,11 @@ class MemoryTools:
         path, lines = self._long_term()
         most = self.memory.workspace.config.tools.search_results if limit is None else limit
         words = keywords.split()
-        text = self._fitting(search_text(lines, words, most, match_mode))
+
+        def told_of(count: int) -> str:
+            return search_text(lines, words, count, match_mode)
+
+        text = self._fitting(told_of(self._newest(min(most, len(lines)), told_of)))
         told = f"{_COUNTED.format(total=len(lines))}\n\n{text}"
         found = matching(lines, [*filter(None, map(one_line, words))], every=match_mode == "and") if words else ()
         shown = [line for line in found if f"\n[{line.number}] " in f"\n{text}"]
@@ -266,6 +278,14 @@ class MemoryTools:
         room = self._room()
         return text if room.holds(text) else cut(text, room)
 
+    def _newest(self, most: int, told: Callable[[int], str]) -> int:
+        """Return of how many of the newest lines, at most *most*, what is *told* fits; 1 where not even that does."""
+        room = self._room()
+        most = min(most, max(1, room.tokens))  # a line costs a token at least
+        if room.holds(told(most)):
+            return most
+        return max(1, bisect_left(range(1, most), True, key=lambda count: not room.holds(told(count))))
+
     def _citation(self, place: str) -> str:
         """Return where it is as a person checks it, "" where `recall.citations` does not show it."""
         mode = self.memory.workspace.config.recall.citations
@@ -281,8 +301,9 @@ def _is_long_term(hits: Sequence[Hit]) -> bool:
     return any(hit.unit.tier == "long_term" for hit in hits)
 
 
-def _as_line(line: Line) -> LongTermLine:
-    return LongTermLine(line=line.number, text=line.text, digest=line.digest, ref=line.ref)
+def _as_line(line: Line, said: str) -> LongTermLine:
+    """Return the line with as much of its text as is *said*: "[42] …"."""
+    return LongTermLine(line=line.number, text=said.removeprefix(f"[{line.number}] "), digest=line.digest, ref=line.ref)
 
 
 def _numbers(path: str, found: Lines) -> Sequence[int]:
