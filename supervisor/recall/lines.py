@@ -153,7 +153,10 @@ class LineReader:
             raise NotFound(path) if self.files.disk.stat(place) is None else not_memory
         if any(_is_link(self.files, self.paths.root.joinpath(*parts[:n])) for n in range(1, len(parts) + 1)):
             raise BadRequest("path", f"{path!r} leads through a link")
-        if self.files.disk.stat(place) is None and day_of_name(parts[-1]):
+        found = self.files.disk.stat(place)
+        if found and stat.S_ISDIR(found.mode):
+            raise BadRequest("path", f"{path!r} is a folder; give the name of a file in it")
+        if found is None and day_of_name(parts[-1]):
             return self.memory().path_of(parts[-1])  # memory/ is read only for a file that has moved
         return place
 

@@ -319,6 +319,14 @@ def test_register_all_tools_registers_them_only_with_a_store(memory, world):
     assert register_all_tools(memory, allow_delete=True).names == (*four, "memory_delete")
 
 
+def test_register_all_tools_takes_a_store_whose_folder_is_still_to_come(tmp_path):
+    tools = register_all_tools(MemoryStore(tmp_path / "bot/memory"))
+    assert not (tmp_path / "bot").exists()
+    assert tools.call("memory_write", {"content": "用户喜欢茶"}).text == "已写入记忆第 1 行（共 1 条）"
+    assert (tmp_path / "bot/memory/MEMORY.md").exists()
+    assert tools.call("memory_search", {"query": "喜欢茶"}).data["results"][0]["startLine"] == 1
+
+
 @pytest.mark.feature("000.27")
 def test_memory_read_returns_the_ten_most_recent_lines_or_a_range(memory, world):
     world.put("memory.md", "".join(f"2026-01-02|web-chat|第 {n} 条\n" for n in range(1, 43)))

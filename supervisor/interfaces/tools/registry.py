@@ -190,9 +190,11 @@ def register_all_tools(
         return ToolRegistry(None, (), language=language or "en", dialect=dialect or "recall")
     from supervisor.interfaces.api import Memory
     from supervisor.longterm.memory_store import MemoryStore
+    from supervisor.workspace import open_workspace
 
     if isinstance(memory_store, MemoryStore):
-        memory = Memory(memory_store.root, clock=memory_store.clock)
+        # the folder may come with the first write, which `Memory` of a path refuses
+        memory = Memory(open_workspace(memory_store.root, os.environ, memory_store.clock), clock=memory_store.clock)
         memory.workspace.long_term = memory_store.long_term  # of a folder of CountBot it knows the file and the days
     else:
         memory = memory_store if isinstance(memory_store, Memory) else Memory(memory_store)
