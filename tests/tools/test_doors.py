@@ -125,6 +125,7 @@ TABLE = [
     get("memory/summary/", "path: "),
     get("", "path: "),
     get("memory/link.md", "path: "),
+    get("memory/folder.md", "is a folder"),
     get("memory.md#L3-L1", "path: "),
     get("memory.md#x", "path: "),
     get("memory.md#L2", "from: #L2 says already", lines=3),
@@ -265,6 +266,7 @@ def doors(tmp_path_factory):
     """What each door says to each call, each in a memory of its own; that of the commands, and the moment."""
     world = remembered(World(tmp_path_factory.mktemp("doors") / "world", at("2026-01-31T10:00")))
     (world.root / "memory/link.md").symlink_to(world.root / "recalld.toml")
+    (world.root / "memory/folder.md").mkdir()
     roots = {name: world.root.parent / name for name in ("python", "calls", "mcp", "commands")}
     for root in roots.values():
         shutil.copytree(world.root, root, symlinks=True)
