@@ -1,7 +1,6 @@
 """
-Eight writers of one long-term file: commands, Python programs, MCP clients, a program that inserts as Anthropic's memory tool
-does, and an editor that saves by rename. In every second round the editor does not take the lock, and a ninth program appends
-in place without it.
+Eight writers of one long-term file: commands, Python programs, MCP clients, Anthropic's memory tool, and an editor that saves
+by rename. In every second round the editor does not take the lock, and a ninth program appends in place without it.
 
     python -m tests.process.long_term --lines 16000
 
@@ -26,9 +25,9 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor import Memory, MemoryStore
+from supervisor import AnthropicMemory, Memory, MemoryStore
 from supervisor.interfaces.cli.main import commands
-from supervisor.longterm.lines import parse_entry, with_line
+from supervisor.longterm.lines import cut, parse_entry
 from supervisor.protocol.errors import Conflict
 from tests.process import forked
 from tests.process.rounds import Rounds
@@ -95,13 +94,16 @@ def by_mcp(root: Path) -> Write:
     return write
 
 
-def by_change(root: Path) -> Write:
-    """As tools do that insert where they like."""
-    file = Memory(root, environ={}).long_term
+def by_claude(root: Path) -> Write:
+    """Anthropic's memory tool, which inserts where the model says."""
+    tool = AnthropicMemory(Memory(root, environ={}))
 
     def write(content: str) -> bool:
-        file.change(lambda text: with_line(text, f"- {content}"))
-        return True
+        place = {"path": "/memories/memory.md", "insert_line": 2}
+        answer = tool({"command": "insert", **place, "insert_text": f"- {content}\n"})
+        if answer.is_error and not answer.text.endswith("; try again."):
+            raise RuntimeError(answer.text)
+        return not answer.is_error
 
     return write
 
@@ -149,7 +151,7 @@ WRITERS: Final = {
     "store": by_store,
     "mcp-1": by_mcp,
     "mcp-2": by_mcp,
-    "change": by_change,
+    "claude": by_claude,
 }
 #: In place of the clients, whose servers take seconds to start.
 QUICK: Final = {"mcp-1": by_store, "mcp-2": by_memory}
@@ -236,7 +238,7 @@ class Round:
 
     def _judge(self) -> list[str]:
         text = (self.root / "memory.md").read_bytes().decode()
-        found = Counter(_said(line) for line in text.split("\r\n") if line)
+        found = Counter(_said(line) for line in cut(text) if line)
         start = [_said(line) for line in START.split("\r\n") if line]
         wrong = [f"{line!r} of the beginning is there {found[line]} times" for line in start if found[line] != 1]
         wrong += [f"{line!r} is there {count} times" for line, count in found.items() if count > 1]
