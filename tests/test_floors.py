@@ -37,7 +37,8 @@ WORKER: Final = ("supervisor.protocol", "supervisor.text", "worker", "prompts")
 #: Each outside package has its home.
 HOMES: Final = {
     "filelock": {"supervisor.protocol.disk"},
-    "yaml": {"supervisor.protocol.frontmatter"},
+    "yaml": {"supervisor.protocol.frontmatter", "supervisor.interfaces.llamaindex.memory_config"},
+    "llama_index": {f"supervisor.interfaces.llamaindex.{name}" for name in ("chat_memory",)},
     "jieba": {"supervisor.text.chinese"},
     "rjieba": {"supervisor.text.chinese"},
     "opencc": {"supervisor.text.chinese"},

@@ -1,0 +1,12 @@
+"""recalld for LlamaIndex (docs/how-to/use-with-llamaindex.md); needs the extra: `pip install 'recalld[llamaindex]'`."""
+
+from __future__ import annotations
+
+from recalld import refuse_foreign_supervisor
+
+refuse_foreign_supervisor()
+
+from supervisor.interfaces.llamaindex.chat_memory import build_chat_memory  # noqa: E402 - after the check
+from supervisor.interfaces.llamaindex.memory_config import load_memory_config  # noqa: E402
+
+__all__ = ["build_chat_memory", "load_memory_config"]

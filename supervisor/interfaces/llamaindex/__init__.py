@@ -1,0 +1,1 @@
+"""LlamaIndex: its chat memory, chat store and memory block over recalld; `recalld.llamaindex` has the names."""

@@ -1,0 +1,287 @@
+"""
+The memory of a chat for LlamaIndex: a `ChatSummaryMemoryBuffer` that loses nothing.
+
+Upstream's `get` replaces the stored messages by summary and rest, takes them from the list before the model has answered, and
+does not count the summary. Here the store keeps every message; what the summary has of them is kept beside them, under a key of
+its own, and counts only while these messages are still the first. The rule is that of `conversation/running.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import replace
+from hashlib import sha256
+from sys import maxsize
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final
+
+from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ThinkingBlock, ToolCallBlock
+from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.memory import ChatSummaryMemoryBuffer
+from llama_index.core.storage.chat_store import SimpleChatStore
+
+from supervisor.conversation.memory_manager import MemoryManager
+from supervisor.conversation.running import Conversation, Limits, refuse_too_long
+from supervisor.conversation.turns import read_said
+from supervisor.interfaces.llamaindex.memory_config import why_no_token_limit
+from supervisor.protocol.config import Config
+from supervisor.protocol.prompts import PromptTemplate, shipped_template
+from supervisor.text.token_count import estimate_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from llama_index.core.llms.llm import LLM
+    from llama_index.core.storage.chat_store import BaseChatStore
+
+    from supervisor.text.language import Language
+
+#: The key of the summary, after that of the messages.
+_SUMMARY_KEY: Final = "{}#summary"
+#: The field of a message to the rule that says which message of the store it is.
+_PLACE: Final = "place"
+_ROLES: Final = {
+    MessageRole.DEVELOPER: "system",
+    MessageRole.CHATBOT: "assistant",
+    MessageRole.MODEL: "assistant",
+}
+_MEDIA: Final = ("image", "audio", "video")
+_SUMMARY_FIELD: Final = "{current_summary}"
+_TALK_FIELD: Final = "{new_dialogue_content}"
+
+
+def build_chat_memory(
+    llm: LLM | None,
+    token_limit: int = 64000,
+    summarize_prompt: str | None = None,
+    chat_store: BaseChatStore | None = None,
+    chat_store_key: str = "default",
+) -> ChatSummaryMemoryBuffer:
+    """
+    Return the memory of one chat: above *token_limit* its oldest turns go into a summary that *llm* writes.
+
+    *summarize_prompt* is the instruction for that (default: the prompt that recalld ships), *chat_store* keeps the messages
+    (default: as long as the process runs), *chat_store_key* names the session. None for *llm*: nothing is summed up, and the
+    oldest turns are not sent once they no longer fit. ValueError if *token_limit* is no whole number of 1 or more.
+    """
+    if why := why_no_token_limit(token_limit):
+        raise ValueError(why)
+    return ChatMemory(
+        llm=llm,
+        token_limit=token_limit,
+        summarize_prompt=summarize_prompt,
+        tokenizer_fn=_estimated,
+        chat_store=SimpleChatStore() if chat_store is None else chat_store,
+        chat_store_key=chat_store_key,
+    )
+
+
+class ChatMemory(ChatSummaryMemoryBuffer):
+    """`get` returns the messages for the model, at most `token_limit` tokens, `get_all` every message that was ever put."""
+
+    _guard: threading.Lock = PrivateAttr(default_factory=threading.Lock)
+    _manager: MemoryManager | None = PrivateAttr(default=None)
+    #: The digests of the messages that the manager was given, and how many of them its summary has.
+    _given: list[str] = PrivateAttr(default_factory=list)
+    _summed_up: int = PrivateAttr(default=0)
+
+    def get(self, input: str | None = None, initial_token_count: int = 0, **kwargs: Any) -> list[ChatMessage]:  # noqa: A002, ARG002
+        """
+        Return the summary as a system message and the messages that it does not have; the last question is always there.
+
+        What is due is summed up first. A model that fails costs nothing: of the messages as many turns are returned as fit.
+        """
+        with self._guard:
+            messages = self.get_all()
+            manager = self._given_all(messages)
+            sent = manager.context()
+            self._keep_summary(manager)
+        chosen = [messages[one[_PLACE]] if _PLACE in one else _system(one["content"]) for one in sent]
+        self._token_count = self._token_count_for_messages(chosen)
+        return chosen
+
+    def get_all(self) -> list[ChatMessage]:
+        """Return every message."""
+        return list(self.chat_store.get_messages(self.chat_store_key))
+
+    def put(self, message: ChatMessage) -> None:
+        """Store the message; ValueError, and nothing is stored, if it is a question larger than the window."""
+        self._refuse_too_long([message])
+        super().put(message)
+
+    async def aput(self, message: ChatMessage) -> None:
+        """Do the same as `put`."""
+        self._refuse_too_long([message])
+        await super().aput(message)
+
+    def put_messages(self, messages: list[ChatMessage]) -> None:
+        """Store the messages, or none of them if `put` refuses one."""
+        self._refuse_too_long(messages)
+        for message in messages:
+            super().put(message)
+
+    def set(self, messages: list[ChatMessage]) -> None:
+        """Replace every message, and the summary of those that were there."""
+        self._refuse_too_long(messages)
+        with self._guard:
+            self._forget()
+            super().set(messages)
+
+    def reset(self) -> None:
+        """Delete every message, and their summary."""
+        with self._guard:
+            self._forget()
+            super().reset()
+
+    # ── the rule ─────────────────────────────────────────────────────────────
+
+    def _given_all(self, messages: Sequence[ChatMessage]) -> MemoryManager:
+        """Return the manager with every message that the summary does not have; a new one if others are in the store now."""
+        digests = [sha256(one.model_dump_json().encode()).hexdigest() for one in messages]
+        manager = self._manager
+        if manager is None or digests[: len(self._given)] != self._given:
+            manager = self._manager = self._made()
+            self._given = []
+            manager.conversation_summary, self._summed_up = self._kept_summary(digests, messages)
+            left_out = self._summed_up
+        else:
+            left_out = 0
+        for place in range(len(self._given), len(messages)):
+            raw = _wire(messages[place], place)
+            if left_out and raw["role"] != "system":
+                left_out -= 1
+            else:
+                manager.message_buffer.append(raw)
+        self._given = digests
+        return manager
+
+    def _kept_summary(self, digests: Sequence[str], messages: Sequence[ChatMessage]) -> tuple[str, int]:
+        """Return the summary that is kept, and how many messages it has; "" and 0 where it is of others."""
+        for kept in self.chat_store.get_messages(self._summary_key):
+            count = kept.additional_kwargs.get("messages")
+            if isinstance(count, int) and kept.additional_kwargs.get("digest") == _digest(digests, messages, count):
+                return kept.content or "", count
+        return "", 0
+
+    def _keep_summary(self, manager: MemoryManager) -> None:
+        """Keep the summary beside the messages, if it is a new one."""
+        messages = self.get_all()[: len(self._given)]
+        waiting = sum(raw["role"] != "system" for raw in manager.message_buffer)
+        count = sum(_role(one) != "system" for one in messages) - waiting
+        if count == self._summed_up:
+            return
+        about = {"messages": count, "digest": _digest(self._given, messages, count)}
+        summary = ChatMessage(role=MessageRole.SYSTEM, content=manager.conversation_summary, additional_kwargs=about)
+        self.chat_store.set_messages(self._summary_key, [summary])
+        self._summed_up = count
+
+    def _forget(self) -> None:
+        self.chat_store.delete_messages(self._summary_key)
+        self._manager, self._given, self._summed_up = None, [], 0
+
+    @property
+    def _summary_key(self) -> str:
+        return _SUMMARY_KEY.format(self.chat_store_key)
+
+    def _limits(self) -> Limits:
+        """Return the limits: the model's own context bounds what it is asked, `token_limit` what is sent."""
+        window = self.llm.metadata.context_window if self.llm is not None else 0
+        context = max(self.token_limit, window)
+        return Limits(context_tokens=context, share=self.token_limit / context, max_messages=maxsize)
+
+    def _made(self) -> MemoryManager:
+        limits, workspace = self._limits(), getattr(self.chat_store, "workspace", None)
+        config: Config = workspace.config if workspace else Config()
+        rule = replace(config.conversation, limit=limits.share, max_messages=limits.max_messages, summary_in="system")
+        return MemoryManager(
+            None if self.llm is None else _Model(self.llm),
+            settings=SimpleNamespace(llm_context_length=limits.context_tokens),
+            config=replace(config, conversation=rule),
+            template=_template(self.summarize_prompt),
+            events=workspace.events if workspace else None,
+        )
+
+    def _refuse_too_long(self, messages: Sequence[ChatMessage]) -> None:
+        for message in messages:
+            refuse_too_long(Conversation(said=(read_said(_wire(message, 0)),)), self._limits())
+
+
+class _Model:
+    """An LLM of LlamaIndex as the core asks it, with the temperature that it has itself."""
+
+    def __init__(self, llm: LLM) -> None:
+        self._llm = llm
+
+    def chat_stream(self, *, messages: list[dict[str, Any]], temperature: float) -> Iterator[str]:  # noqa: ARG002
+        """Yield the answer in one piece."""
+        # not achat: a client of one event loop fails in another
+        answer = self._llm.chat([ChatMessage(role=one["role"], content=one["content"]) for one in messages])
+        yield answer.message.content or ""
+
+
+def _template(instruction: str | None) -> Callable[[str, Language], PromptTemplate]:
+    """Return the prompts, with the *instruction* in place of the shipped one for the running summary."""
+
+    def template(name: str, language: Language) -> PromptTemplate:
+        shipped = shipped_template(name, language)
+        if not instruction or _SUMMARY_FIELD not in shipped.text:
+            return shipped
+        if _SUMMARY_FIELD in instruction and _TALK_FIELD in instruction:
+            return PromptTemplate(shipped.name, instruction)
+        fields = shipped.text.rindex("\n\n", 0, shipped.text.index(_SUMMARY_FIELD))
+        return PromptTemplate(shipped.name, instruction.rstrip() + shipped.text[fields:])
+
+    return template
+
+
+# ── messages ─────────────────────────────────────────────────────────────────
+
+
+def _wire(message: ChatMessage, place: int) -> dict[str, Any]:
+    """Return the message as chat completions have it, with its place in the store."""
+    calls = [_call(one) for one in message.blocks if isinstance(one, ToolCallBlock)]
+    calls = calls or [_plain(one) for one in message.additional_kwargs.get("tool_calls") or ()]
+    files = [
+        {"type": one.block_type if one.block_type in _MEDIA else "file", "url": str(getattr(one, "url", None) or "")}
+        for one in message.blocks
+        if not isinstance(one, TextBlock | ThinkingBlock | ToolCallBlock)
+    ]
+    text = message.content or ""
+    raw: dict[str, Any] = {"role": _role(message), "content": [{"type": "text", "text": text}, *files] if files else text}
+    if calls:
+        raw["tool_calls"] = calls
+    if answered := message.additional_kwargs.get("tool_call_id"):
+        raw["tool_call_id"] = str(answered)
+    return {**raw, _PLACE: place}
+
+
+def _call(block: ToolCallBlock) -> dict[str, Any]:
+    arguments = block.tool_kwargs if isinstance(block.tool_kwargs, str) else json.dumps(block.tool_kwargs, ensure_ascii=False)
+    function = {"name": block.tool_name, "arguments": arguments}
+    return {"id": block.tool_call_id or block.tool_name, "type": "function", "function": function}
+
+
+def _plain(call: Any) -> Any:
+    """Return a call as JSON has it; some clients leave their own objects in a message."""
+    return call.model_dump() if hasattr(call, "model_dump") else call
+
+
+def _role(message: ChatMessage) -> str:
+    role: str = _ROLES.get(message.role, message.role.value)
+    return role
+
+
+def _system(content: str) -> ChatMessage:
+    return ChatMessage(role=MessageRole.SYSTEM, content=content)
+
+
+def _digest(digests: Sequence[str], messages: Sequence[ChatMessage], count: int) -> str:
+    """Return what the first *count* messages that are no system prompt are known by."""
+    said = [digest for digest, one in zip(digests, messages, strict=False) if _role(one) != "system"]
+    return sha256("".join(said[:count]).encode()).hexdigest() if count <= len(said) else ""
+
+
+def _estimated(text: str) -> list[int]:
+    """Return as many elements as the text has tokens: upstream's own tokenizer wants a download."""
+    return [0] * estimate_tokens(text)

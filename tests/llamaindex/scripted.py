@@ -1,0 +1,62 @@
+"""Models of LlamaIndex that answer what a test says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llama_index.core.base.llms.types import ToolCallBlock
+from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.llms import ChatMessage, ChatResponse, CompletionResponse, MockLLM
+from llama_index.core.llms.mock import MockFunctionCallingLLM
+
+
+class Scripted(MockLLM):
+    """A model that answers *script*, or what it returns for the prompt; an exception is raised."""
+
+    _script: Any = None
+    _prompts: list[str] = PrivateAttr(default_factory=list)
+
+    def __init__(self, script: Any) -> None:
+        super().__init__()
+        self._script = script
+
+    @property
+    def prompts(self) -> list[str]:
+        return self._prompts
+
+    def chat(self, messages, **kwargs):
+        prompt = "\n".join(one.content or "" for one in messages)
+        self._prompts.append(prompt)
+        said = self._script(prompt) if callable(self._script) else self._script
+        if isinstance(said, Exception):
+            raise said
+        return ChatResponse(message=ChatMessage(role="assistant", content=said))
+
+    async def achat(self, messages, **kwargs):
+        return self.chat(messages, **kwargs)
+
+    def complete(self, prompt, formatted=False, **kwargs):
+        return CompletionResponse(text=self.chat([ChatMessage(role="user", content=prompt)]).message.content)
+
+    async def acomplete(self, prompt, formatted=False, **kwargs):
+        return self.complete(prompt)
+
+
+class ScriptedTools(MockFunctionCallingLLM):
+    """A model that calls `weather` for the first question, and answers the others."""
+
+    _seen: list[str] = PrivateAttr(default_factory=list)
+
+    @property
+    def seen(self) -> list[str]:
+        return self._seen
+
+    async def achat(self, messages, **kwargs):
+        self._seen.append("\n".join(one.content or "" for one in messages))
+        if any(one.role == "tool" for one in messages):
+            return ChatResponse(message=ChatMessage(role="assistant", content="小雨，24 度，不冷。"))
+        call = ToolCallBlock(tool_call_id="c1", tool_name="weather", tool_kwargs={"city": "泉州"})
+        return ChatResponse(message=ChatMessage(role="assistant", blocks=[call]))
+
+    async def achat_with_tools(self, tools, user_msg=None, chat_history=None, **kwargs):
+        return await self.achat(chat_history or [])

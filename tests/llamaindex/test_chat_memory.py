@@ -1,0 +1,279 @@
+"""build_chat_memory with LlamaIndex's own classes: nothing is lost, whatever the model does."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from itertools import pairwise
+
+import pytest
+
+pytest.importorskip("llama_index.core", reason="LlamaIndex has an environment of its own: script/test-llamaindex")
+
+from llama_index.core import SummaryIndex
+from llama_index.core.agent import FunctionAgent, ReActAgent
+from llama_index.core.llms import ChatMessage, MockLLM
+from llama_index.core.memory import ChatSummaryMemoryBuffer
+from llama_index.core.schema import TextNode
+from llama_index.core.storage.chat_store import SimpleChatStore
+
+from recalld.llamaindex import build_chat_memory
+from tests.llamaindex.scripted import Scripted, ScriptedTools
+
+SUMMARY = "用户对花生过敏，备份在书房的 NAS 上，端口 8443。"
+PROMPT = "请总结以下对话的关键信息，保留重要的上下文和结论。"
+
+
+def said(role, text, **more):
+    return ChatMessage(role=role, content=text, **more)
+
+
+def turn(n):
+    return [
+        said("user", f"第 {n} 个问题：备份在哪台机器上？"),
+        said("assistant", f"第 {n} 个回答：在书房的 NAS 上，端口 8443。"),
+    ]
+
+
+def texts(messages):
+    return [one.content for one in messages]
+
+
+def fill(memory, turns, first=0):
+    """Put the turns as an engine does, with a get in each; return the messages that were put."""
+    put = []
+    for n in range(first, first + turns):
+        for message in turn(n):
+            memory.put(message)
+            put.append(message)
+        memory.get()
+    return put
+
+
+@pytest.mark.feature("002.1", "002.2")
+def test_build_chat_memory_is_a_buffer_with_the_defaults_of_002():
+    memory = build_chat_memory(MockLLM())
+
+    assert isinstance(memory, ChatSummaryMemoryBuffer)
+    assert (memory.token_limit, memory.chat_store_key, type(memory.chat_store)) == (64000, "default", SimpleChatStore)
+
+
+@pytest.mark.feature("002.5")
+def test_chat_memory_sums_up_above_the_limit_and_the_summary_counts():
+    llm = Scripted(SUMMARY)
+    memory = build_chat_memory(llm, token_limit=400, summarize_prompt=PROMPT)
+    put = fill(memory, 30)
+
+    first, *rest = memory.get()
+    assert first.role == "system"
+    assert SUMMARY in first.content
+    assert rest == put[-len(rest) :]
+    assert 0 < len(rest) < 20
+    assert memory.get_token_count() <= 400
+    assert all(PROMPT in prompt for prompt in llm.prompts)
+    assert "示例" not in llm.prompts[0]
+
+
+@pytest.mark.feature("002.6")
+def test_chat_memory_get_all_has_every_message_for_ever():
+    memory = build_chat_memory(Scripted(SUMMARY), token_limit=400)
+    put = fill(memory, 30)
+
+    assert memory.get_all() == put
+    assert memory.chat_store.get_messages("default") == put
+    assert asyncio.run(memory.aget_all()) == put
+
+
+@pytest.mark.feature("002.6")
+def test_chat_memory_does_the_same_in_coroutines():
+    async def talk():
+        memory = build_chat_memory(Scripted(SUMMARY), token_limit=400)
+        for n in range(20):
+            question, answer = turn(n)
+            await memory.aput(question)
+            await memory.aput_messages([answer])
+            await asyncio.gather(memory.aget(), memory.aget())
+        shown, everything = await memory.aget(), await memory.aget_all()
+        inside = memory.get()  # in the loop's own thread
+        await memory.areset()
+        after = await memory.aget()
+        await memory.aset(turn(1))
+        return shown, everything, inside, after, await memory.aget()
+
+    shown, everything, inside, after, replaced = asyncio.run(talk())
+    assert SUMMARY in shown[0].content
+    assert len(everything) == 40
+    assert inside == shown
+    assert after == []
+    assert replaced == turn(1)
+
+
+@pytest.mark.feature("002.6")
+def test_chat_memory_reset_forgets_messages_and_summary():
+    memory = build_chat_memory(Scripted(SUMMARY), token_limit=400)
+    fill(memory, 30)
+    memory.reset()
+
+    assert (memory.get(), memory.get_all()) == ([], [])
+    memory.put(said("user", "你好，端口是多少？"))
+    assert texts(memory.get()) == ["你好，端口是多少？"]
+
+
+@pytest.mark.feature("002.8")
+def test_chat_memory_never_asks_in_neighbouring_turns():
+    llm = Scripted(SUMMARY)
+    memory = build_chat_memory(llm, token_limit=400)
+    asked = []
+    for n in range(60):
+        before = len(llm.prompts)
+        fill(memory, 1, n)
+        asked.append(len(llm.prompts) > before)
+
+    assert any(asked)
+    assert not any(one and other for one, other in pairwise(asked))
+
+
+@pytest.mark.feature("002.8")
+def test_chat_memory_keeps_sessions_apart_by_their_key():
+    store = SimpleChatStore()
+    one = build_chat_memory(Scripted(SUMMARY), token_limit=400, chat_store=store, chat_store_key="one")
+    other = build_chat_memory(Scripted("不该出现的摘要，端口 1。"), token_limit=400, chat_store=store, chat_store_key="other")
+    fill(one, 30)
+    other.put(said("user", "另一个会话的问题"))
+
+    assert texts(other.get()) == ["另一个会话的问题"]
+    assert SUMMARY in one.get()[0].content
+
+
+def test_chat_memory_asks_nothing_again_even_after_a_restart():
+    store, llm = SimpleChatStore(), Scripted(SUMMARY)
+    memory = build_chat_memory(llm, token_limit=400, chat_store=store)
+    fill(memory, 30)
+    shown, calls = memory.get(), len(llm.prompts)
+
+    assert memory.get() == shown
+    restored = SimpleChatStore(store=copy.deepcopy(store.store))
+    again = build_chat_memory(llm, token_limit=400, chat_store=restored)
+    assert texts(again.get()) == texts(shown)
+    assert len(llm.prompts) == calls
+
+
+def test_chat_memory_does_not_use_the_summary_of_replaced_messages():
+    store = SimpleChatStore()
+    fill(build_chat_memory(Scripted(SUMMARY), token_limit=400, chat_store=store), 30)
+    store.set_messages("default", turn(99))
+
+    assert build_chat_memory(Scripted(SUMMARY), token_limit=400, chat_store=store).get() == turn(99)
+
+
+@pytest.mark.parametrize(
+    "answer", [RuntimeError("down"), "", "抱歉，我无法完成这个请求。", "<think>好</think>", "x" * 1_000_000]
+)
+def test_chat_memory_keeps_everything_when_the_model_fails(answer):
+    memory = build_chat_memory(Scripted(answer), token_limit=400)
+    put = fill(memory, 30)
+    shown = memory.get()
+
+    assert memory.get_all() == put
+    assert shown == put[-len(shown) :]
+    assert shown[0].role == "user"
+
+
+def test_chat_memory_without_a_model_cuts_by_whole_turns_and_warns_once():
+    memory = build_chat_memory(None, token_limit=400)
+    with pytest.warns(UserWarning, match="no model sums up") as warned:
+        put = fill(memory, 30)
+
+    shown = memory.get()
+    assert shown == put[-len(shown) :]
+    assert shown[0].role == "user"
+    assert len([one for one in warned if "no model" in str(one.message)]) == 1
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1.5, True, None])
+def test_build_chat_memory_refuses_a_limit_that_is_none(limit):
+    with pytest.raises(ValueError, match=r"token_limit is .* whole number"):
+        build_chat_memory(MockLLM(), token_limit=limit)
+
+
+def test_chat_memory_stores_no_question_larger_than_the_window():
+    memory = build_chat_memory(MockLLM(), token_limit=100)
+    for put in (memory.put, lambda one: memory.put_messages([*turn(1), one]), lambda one: asyncio.run(memory.aput(one))):
+        with pytest.raises(ValueError, match="the window is 100"):
+            put(said("user", "备份在哪台机器上？" * 100))
+
+    assert memory.get_all() == []
+
+
+def test_chat_memory_never_shows_half_of_a_call_and_its_result():
+    memory = build_chat_memory(Scripted(SUMMARY), token_limit=400)
+    for n in range(20):
+        call = {"id": f"c{n}", "type": "function", "function": {"name": "weather", "arguments": '{"city": "泉州"}'}}
+        memory.put(said("user", f"第 {n} 天泉州的天气怎么样？"))
+        memory.put(said("assistant", None, additional_kwargs={"tool_calls": [call]}))
+        memory.put(said("tool", "小雨，24 度", additional_kwargs={"tool_call_id": f"c{n}"}))
+        memory.put(said("assistant", "小雨，24 度。"))
+        shown = memory.get()
+        calls = [one["id"] for message in shown for one in message.additional_kwargs.get("tool_calls", [])]
+        assert calls == [m.additional_kwargs["tool_call_id"] for m in shown if m.role == "tool"]
+        assert shown[-1].content == "小雨，24 度。"
+
+
+# ── engines and agents ───────────────────────────────────────────────────────
+
+
+@pytest.mark.feature("002.7")
+def test_chat_engine_resolves_it_in_the_second_question():
+    def answer(prompt):
+        if "standalone question" in prompt.lower():
+            return "糖尿病有哪些症状？" if "什么是糖尿病？" in prompt else "？"
+        return (
+            "多饮、多尿、消瘦。" if "糖尿病有哪些症状？" in prompt or "它有哪些症状？" in prompt else "糖尿病是一种代谢疾病。"
+        )
+
+    llm = Scripted(answer)
+    memory = build_chat_memory(llm=llm, token_limit=64000)
+    index = SummaryIndex([TextNode(text="糖尿病：多饮、多尿、消瘦。")])
+    engine = index.as_chat_engine(chat_mode="condense_plus_context", memory=memory, llm=llm)
+
+    engine.chat("什么是糖尿病？")
+    assert str(engine.chat("它有哪些症状？")) == "多饮、多尿、消瘦。"
+    condensed = next(prompt for prompt in llm.prompts if "standalone question" in prompt.lower() and "它有哪些症状" in prompt)
+    assert "什么是糖尿病？" in condensed
+    assert len(memory.get_all()) == 4
+    engine.reset()
+    assert memory.get_all() == []
+
+
+def weather(city: str) -> str:
+    """The weather of a city."""
+    return f"{city}小雨，24 度"
+
+
+def test_function_agent_remembers_with_the_memory_that_run_is_given():
+    async def talk():
+        llm = ScriptedTools()
+        memory = build_chat_memory(llm)
+        agent = FunctionAgent(tools=[weather], llm=llm, streaming=False)
+        await agent.run("泉州天气怎么样？", memory=memory)
+        await agent.run("它冷吗？", memory=memory)
+        return memory.get_all(), llm.seen
+
+    everything, seen = asyncio.run(talk())
+    assert [one.role.value for one in everything] == ["user", "assistant", "tool", "assistant", "user", "assistant"]
+    assert "泉州天气怎么样？" in seen[-1]
+    assert "小雨" in everything[2].content
+
+
+def test_react_agent_remembers_with_the_memory_that_run_is_given():
+    async def talk():
+        llm = Scripted("Thought: I can answer without using any more tools.\nAnswer: 小雨。")
+        memory = build_chat_memory(llm)
+        agent = ReActAgent(tools=[weather], llm=llm, streaming=False)
+        await agent.run("泉州天气怎么样？", memory=memory)
+        await agent.run("它冷吗？", memory=memory)
+        return memory.get_all(), llm.prompts
+
+    everything, prompts = asyncio.run(talk())
+    assert texts(everything)[0] == "泉州天气怎么样？"
+    assert "泉州天气怎么样？" in prompts[-1]
