@@ -443,7 +443,7 @@ ANSWERS = {
     "service install": ("service install --dry-run", ["units", "commands"]),
 }
 #: What prints a script for a shell.
-WITHOUT_JSON = {"completion"}
+WITHOUT_JSON = {"completion", "mcp"}
 #: What needs systemd, and is asked for in script/test-systemd.
 OF_SYSTEMD = {"service restart", "service uninstall", "service status", "service logs"}
 AWAY = {"RECALLD_LLM_BASE_URL": "http://127.0.0.1:9/v1", "RECALLD_LLM_MODEL": "qwen-test"}
