@@ -22,7 +22,15 @@ from typing import TYPE_CHECKING, Any
 
 from supervisor.longterm.lines import DEFAULT_SOURCE, cut, parse_refs, refuse_stale
 from supervisor.protocol.clock import utc_now
-from supervisor.protocol.errors import BadRequest, StaleLine, SupervisorError, as_supervisor_error
+from supervisor.protocol.errors import (
+    BadRequest,
+    StaleLine,
+    SupervisorError,
+    as_supervisor_error,
+    listed,
+    refuse_no_number,
+    refuse_no_text,
+)
 from supervisor.protocol.lenient_json import parse_json, render_json
 from supervisor.workspace import Workspace, open_workspace
 
@@ -92,7 +100,7 @@ class Memory:
         """
         from supervisor.context.build import context
 
-        _refuse_no_text("system", system)
+        refuse_no_text("system", system)
         if self.workspace.config.turns.overflow == "memory":
             with suppress(SupervisorError):  # the turn goes on, and what left waits for the next one
                 self.summarize_overflow(session)
@@ -125,7 +133,7 @@ class Memory:
         """Return the receipt of the turn (its id, or the beginning of it; None: of the newest): what was shown, and why."""
         from supervisor.context.receipts import ReceiptStore
 
-        _refuse_no_text("turn", "" if turn is None else turn)
+        refuse_no_text("turn", "" if turn is None else turn)
         return ReceiptStore(self.workspace.files, self.workspace.paths).read(turn)
 
     def replay(self, turn: str | None = None) -> Replay:
@@ -150,8 +158,8 @@ class Memory:
         """Return the hits of `search` with how they were found, and without any why there are none."""
         from supervisor.recall.search import heard
 
-        _refuse_no_text("query", query)
-        _refuse_no_number("limit", limit)
+        refuse_no_text("query", query)
+        refuse_no_number("limit", limit)
         if limit < 1:
             raise BadRequest("limit", f"{limit} is not allowed, give 1 or more")
         audience = self.audience(session, chat)
@@ -166,9 +174,9 @@ class Memory:
         The lines of "history.json#<id>" are those of the message with this id, whether a dated file holds it by now or not.
         Lines that those who read the *chat* of the *session* may not see are blank; where they may see none there is no file.
         """
-        _refuse_no_text("path", path)
-        _refuse_no_number("start", start)
-        _refuse_no_number("lines", 1 if lines is None else lines)
+        refuse_no_text("path", path)
+        refuse_no_number("start", start)
+        refuse_no_number("lines", 1 if lines is None else lines)
         return self.workspace.line_reader.read(path, self._clock(), start, lines, self.audience(session, chat))
 
     # ── adding messages ──────────────────────────────────────────────────────
@@ -203,8 +211,8 @@ class Memory:
 
         Line breaks and runs of blanks become one blank. BadRequest if *content* is blank, or has more than 20,000 characters.
         """
-        _refuse_no_text("content", content)
-        _refuse_no_text("source", source)
+        refuse_no_text("content", content)
+        refuse_no_text("source", source)
         return self.long_term.append(source, content, self._clock())
 
     def read(
@@ -212,7 +220,7 @@ class Memory:
     ) -> LongTermLines:
         """Return the lines from *start* to *end* (None: that line), clamped to what there is; without either the *recent*."""
         for field, value in (("start", start), ("end", end), ("recent", recent)):
-            _refuse_no_number(field, 0 if value is None else value)
+            refuse_no_number(field, 0 if value is None else value)
         return self._heard_lines(self.audience(session, chat)).select(start, end, recent)
 
     def delete(self, lines: Iterable[str], *, session: str = "", chat: str = "") -> Deleted:
@@ -246,7 +254,7 @@ class Memory:
         """
         from supervisor.service.session_writer import session_writer
 
-        _refuse_no_text("session", session)
+        refuse_no_text("session", session)
         write = session_writer(self.workspace, llm, "conversation-to-memory", self._environ)
         return self.workspace.session_lines.summarize(session, write, self._clock(), again=again)
 
@@ -258,13 +266,13 @@ class Memory:
         """
         from supervisor.service.session_writer import session_writer
 
-        _refuse_no_text("session", session)
+        refuse_no_text("session", session)
         write = session_writer(self.workspace, llm, "overflow-summary", self._environ)
         return self.workspace.session_lines.summarize_overflow(session, write, self._clock())
 
     def get_history_with_summary(self, session: str = "") -> list[dict[str, Any]]:
         """Return the user's and the assistant's of the last `conversation.max_history` messages as {role, content}."""
-        _refuse_no_text("session", session)
+        refuse_no_text("session", session)
         return self.workspace.session_lines.history(session, self._clock())
 
     @property
@@ -308,7 +316,7 @@ class Memory:
         """Return what is asked, the moment, and the result of recall."""
         from supervisor.context.build import read_input
 
-        _refuse_no_text("question", "" if question is None else question)
+        refuse_no_text("question", "" if question is None else question)
         ids, where = frozenset(_texts("known", known)), _chat(session, chat)
         self._refresh()
         now, ws = self._clock(), self.workspace
@@ -337,16 +345,6 @@ class Memory:
         self.workspace.events.transition("degraded", fault, cleared="recovered", what="index", why=fault)
 
 
-def _refuse_no_text(field: str, value: object) -> None:
-    if not isinstance(value, str):
-        raise BadRequest(field, f"it must be text, not {type(value).__name__}")
-
-
-def _refuse_no_number(field: str, value: object) -> None:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise BadRequest(field, f"it must be a whole number, not {type(value).__name__}")
-
-
 def _raws(messages: object) -> list[dict[str, Any]]:
     """Return one message, or many, as the JSON objects that are stored; BadRequest for anything else."""
     if isinstance(messages, Mapping):
@@ -366,18 +364,16 @@ def _raws(messages: object) -> list[dict[str, Any]]:
 
 
 def _texts(field: str, values: object) -> list[str]:
-    """Return a list of texts; BadRequest for anything else: a lone text would be one for each of its letters."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise BadRequest(field, f"it must be a list of ids, not {type(values).__name__}")
-    texts = list(values)
+    """Return a list of texts; BadRequest for anything else."""
+    texts = listed(field, values, "ids")
     for one in texts:
-        _refuse_no_text(field, one)
+        refuse_no_text(field, one)
     return texts
 
 
 def _chat(session: str, chat: str) -> Chat:
-    _refuse_no_text("session", session)
-    _refuse_no_text("chat", chat)
+    refuse_no_text("session", session)
+    refuse_no_text("chat", chat)
     if chat not in {"", "direct", "group", "channel"}:
         raise BadRequest("chat", f"{chat!r} is not direct, group or channel")
     from supervisor.protocol.inbox import chat_of

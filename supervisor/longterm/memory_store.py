@@ -21,7 +21,7 @@ from supervisor.index.scan import LONG_TERM
 from supervisor.longterm.lines import search_text
 from supervisor.longterm.long_term_file import LongTermFile
 from supervisor.protocol.clock import utc_now
-from supervisor.protocol.errors import BadRequest
+from supervisor.protocol.errors import BadRequest, listed, refuse_no_number, refuse_no_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -50,7 +50,7 @@ class MemoryStore:
 
     def __init__(self, place: str | os.PathLike[str] | HasLongTermFile, clock: Clock | None = None) -> None:
         #: The long-term file that all methods read and change.
-        self.long_term: LongTermFile = _opened(Path(place)) if isinstance(place, (str, os.PathLike)) else place.long_term
+        self.long_term: LongTermFile = _long_term_of(place)
         self.clock: Clock = clock or getattr(place, "clock", None) or utc_now
 
     @property
@@ -62,29 +62,42 @@ class MemoryStore:
 
     def append_entry(self, source: str, content: str) -> int:
         """Add a line and return its number, or that of the line that has the same words; it is durable then."""
+        refuse_no_text("source", source)
+        refuse_no_text("content", content)
         return self.long_term.append(source, content, self.clock()).line
 
     def delete_lines(self, line_numbers: Collection[int]) -> int:
         """Delete the lines of these numbers and return how many there were; others are ignored."""
-        return self.long_term.delete_numbers(line_numbers).count
+        numbers = listed("line_numbers", line_numbers, "line numbers")
+        for number in numbers:
+            refuse_no_number("line_numbers", number)
+        return self.long_term.delete_numbers(frozenset(numbers)).count
 
     def write_all(self, content: str) -> None:
         """Replace the whole text; the old one is kept in .recalld/previous/."""
+        refuse_no_text("content", content)
         self.long_term.replace(content)
 
     # ── reading ──────────────────────────────────────────────────────────────
 
     def read_lines(self, start: int, end: int | None = None) -> str:
         """Return the lines from *start* to *end* (None: that line), from 1 and clamped, each as "[n] text"."""
+        refuse_no_number("start", start)
+        refuse_no_number("end", start if end is None else end)
         return str(self.long_term.read().select(start, end))
 
     def search(self, keywords: Sequence[str], max_results: int = 15, match_mode: str = "or") -> str:
         """Return the newest lines with any ("or") or all ("and") of the keywords, in the order of the file, or why none."""
-        words = keywords.split() if isinstance(keywords, str) else list(keywords)
+        words = keywords.split() if isinstance(keywords, str) else listed("keywords", keywords, "texts")
+        for word in words:
+            refuse_no_text("keywords", word)
+        refuse_no_number("max_results", max_results)
+        refuse_no_text("match_mode", match_mode)
         return search_text(self.long_term.read().lines, words, max_results, match_mode)
 
     def get_recent(self, count: int = 10) -> str:
         """Return the last *count* lines."""
+        refuse_no_number("count", count)
         return str(self.long_term.read().select(recent=count))
 
     def get_stats(self) -> dict[str, Any]:
@@ -98,6 +111,16 @@ class MemoryStore:
     def get_line_count(self) -> int:
         """Return how many lines are not blank."""
         return self.long_term.read().total
+
+
+def _long_term_of(place: object) -> LongTermFile:
+    """Return the long-term file of a folder, or of what has one; BadRequest for anything else."""
+    if isinstance(place, (str, os.PathLike)):
+        return _opened(Path(place))
+    found = getattr(place, "long_term", None)
+    if not isinstance(found, LongTermFile):
+        raise BadRequest("place", f"it must be the path of a folder, not {type(place).__name__}")
+    return found
 
 
 def _opened(folder: Path) -> LongTermFile:

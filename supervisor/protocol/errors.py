@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import errno
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -326,3 +327,25 @@ class ErrorCollector:
         """Raise the first error that was kept, if there is one."""
         if self._first:
             raise self._first
+
+
+# ── arguments of the wrong type ──────────────────────────────────────────────
+
+
+def refuse_no_text(field: str, value: object) -> None:
+    """Raise BadRequest if the value of the argument *field* is no text."""
+    if not isinstance(value, str):
+        raise BadRequest(field, f"it must be text, not {type(value).__name__}")
+
+
+def refuse_no_number(field: str, value: object) -> None:
+    """Raise BadRequest if the value of the argument *field* is no whole number."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise BadRequest(field, f"it must be a whole number, not {type(value).__name__}")
+
+
+def listed(field: str, values: object, of: str) -> list[Any]:
+    """Return the values of the argument *field* as a list; BadRequest for what is no list *of* them, as a lone text is none."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise BadRequest(field, f"it must be a list of {of}, not {type(values).__name__}")
+    return list(values)

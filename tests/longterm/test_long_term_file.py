@@ -351,3 +351,33 @@ def test_search_finds_a_new_line_though_nobody_has_updated_the_index(world, monk
 def test_memory_refuses_arguments_of_other_types(world, call):
     with pytest.raises(BadRequest, match=r"not (NoneType|int|str|float)"):
         call(Memory(world.ws, clock=lambda: NOW))
+
+
+WRONG = {
+    "append_entry, source": (lambda store: store.append_entry(None, "x"), "source: it must be text, not NoneType."),
+    "append_entry, content": (lambda store: store.append_entry("qq", b"x"), "content: it must be text, not bytes."),
+    "delete_lines": (lambda store: store.delete_lines(5), "line_numbers: it must be a list of line numbers, not int."),
+    "delete_lines, a text": (
+        lambda store: store.delete_lines("1"),
+        "line_numbers: it must be a list of line numbers, not str.",
+    ),
+    "delete_lines, one": (lambda store: store.delete_lines([True]), "line_numbers: it must be a whole number, not bool."),
+    "write_all": (lambda store: store.write_all(None), "content: it must be text, not NoneType."),
+    "read_lines": (lambda store: store.read_lines("1"), "start: it must be a whole number, not str."),
+    "read_lines, end": (lambda store: store.read_lines(1, 2.0), "end: it must be a whole number, not float."),
+    "search": (lambda store: store.search(None), "keywords: it must be a list of texts, not NoneType."),
+    "search, one": (lambda store: store.search([1]), "keywords: it must be text, not int."),
+    "search, most": (lambda store: store.search(["茶"], "15"), "max_results: it must be a whole number, not str."),
+    "search, mode": (lambda store: store.search(["茶"], 15, []), "match_mode: it must be text, not list."),
+    "get_recent": (lambda store: store.get_recent(None), "count: it must be a whole number, not NoneType."),
+    "a store of nothing": (lambda _: MemoryStore(None), "place: it must be the path of a folder, not NoneType."),
+}
+
+
+@pytest.mark.parametrize(("call", "said"), WRONG.values(), ids=WRONG)
+def test_memory_store_names_an_argument_of_the_wrong_type(world, path, call, said):
+    world.put("memory.md", "一\n二\n")
+    with pytest.raises(BadRequest) as refused:
+        call(MemoryStore(world.root))
+    assert str(refused.value) == said
+    assert path.read_text(encoding="utf-8") == "一\n二\n"
