@@ -205,15 +205,18 @@ class Memory:
 
     # ── the long-term lines ──────────────────────────────────────────────────
 
-    def write(self, content: str, source: str = DEFAULT_SOURCE) -> Written:
+    def write(self, content: str, source: str = DEFAULT_SOURCE, *, session: str = "", chat: str = "") -> Written:
         """
         Add a line to the long-term file and return it, durable; where a line has the same words already, return that one.
 
-        Line breaks and runs of blanks become one blank. BadRequest if *content* is blank, or has more than 20,000 characters.
+        Line breaks and runs of blanks become one blank. In a group the words are looked for in the lines that it may see, and
+        `is_shown` tells whether it may see this one. BadRequest if *content* is blank, or has more than 20,000 characters.
         """
         refuse_no_text("content", content)
         refuse_no_text("source", source)
-        return self.long_term.append(source, content, self._clock())
+        audience = self.audience(session, chat)
+        seen = None if audience.sees_all else partial(self._heard_text, audience)
+        return self.long_term.append(source, content, self._clock(), seen)
 
     def read(
         self, start: int | None = None, end: int | None = None, recent: int = 10, *, session: str = "", chat: str = ""
@@ -300,9 +303,10 @@ class Memory:
     def _heard_lines(self, audience: Audience) -> LongTermText:
         """Return the long-term file with blanks in place of the lines that *audience* may not see."""
         found = self.long_term.read()
-        if audience.sees_all:
-            return found
-        return replace(found, text="\n".join(self.workspace.line_reader.visible(found.path, cut(found.text), audience)))
+        return found if audience.sees_all else replace(found, text=self._heard_text(audience, found.text))
+
+    def _heard_text(self, audience: Audience, text: str) -> str:
+        return "\n".join(self.workspace.line_reader.visible(self.long_term.path, cut(text), audience))
 
     def audience(self, session: str = "", chat: str = "") -> Audience:
         """Return who reads the *chat* of the *session*, and what they may see."""

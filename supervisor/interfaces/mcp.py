@@ -120,7 +120,8 @@ class MemoryServer(MCPServer[None]):
             annotations=ToolAnnotations(
                 read_only_hint=not definition.writes,
                 destructive_hint=definition.deletes,
-                idempotent_hint=True,  # words that are there already are not written twice
+                # words that are there already are not written twice; those that a group can't see are
+                idempotent_hint=definition.deletes or not definition.writes or self._tools.audience.sees_all,
                 open_world_hint=False,
             ),
         )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 from codecs import BOM_UTF8
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -110,7 +110,11 @@ class LongTermLines:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The line that has the words now, of *total*; not *is_new* where the file had them before."""
+    """
+    The line that has the words now, of *total*; not *is_new* where the file had them before.
+
+    Written in a group, *total* counts what may be seen there; not *is_shown* where the line itself may not.
+    """
 
     path: str
     line: int
@@ -118,6 +122,7 @@ class Written:
     digest: str
     text: str
     is_new: bool
+    is_shown: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,23 +169,28 @@ class LongTermFile:
             text = decoded(version.data) if version else ""
         return LongTermText(path, text)
 
-    def append(self, source: str, content: str, now: datetime) -> Written:
+    def append(self, source: str, content: str, now: datetime, seen: Callable[[str], str] | None = None) -> Written:
         """
         Add an entry of the local day of *now* and return its line; where a line has the same words already, that one.
 
-        BadRequest if the content is blank or too long.
+        *seen* returns the text with blanks in place of the lines that the writer may not see: those are no line that has the
+        words. BadRequest if the content is blank or too long.
         """
         entry = Entry(local_day(now, self._zone), entry_source(source), entry_content(content))
         place: list[Line] = []  # of the last try
 
         def add(text: str) -> str:
-            there = line_with(text, entry.content)
+            there = line_with(seen(text) if seen else text, entry.content)
             place[:] = [there] if there else []
             return text if there else with_line(text, render_entry(entry))
 
         after = self.change(add)
         line = place[0] if place else after.last
-        return Written(after.path, line.number, after.total, line.digest, line.text, is_new=not place)
+        made = Written(after.path, line.number, after.total, line.digest, line.text, is_new=not place)
+        if not seen:
+            return made
+        shown = filled(cut(seen(after.text)))
+        return replace(made, total=len(shown), is_shown=line.number in {one.number for one in shown})
 
     def delete(self, refs: Iterable[str]) -> Deleted:
         """Delete the lines named as in "42@1f3a9c0d"; StaleLine, and nothing is deleted, if one is another line by now."""

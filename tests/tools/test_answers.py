@@ -194,11 +194,68 @@ def test_memory_write_takes_its_source_from_the_channel(memory):
 
 def test_memory_write_does_not_confirm_a_line_that_is_not_there(memory, monkeypatch):
     made = memory.write("一")
-    monkeypatch.setattr(memory, "write", lambda *_: made)
+    monkeypatch.setattr(memory, "write", lambda *_, **__: made)
     memory.long_term.replace("")
     answer = tools_of(memory).call("memory_write", {"content": "一"})
     assert answer.is_error
     assert answer.text == str(Conflict("memory.md"))
+
+
+@pytest.mark.parametrize(
+    ("in_groups", "zh", "en"),
+    [
+        (
+            "own",
+            "在这里写入的内容，这次对话看不到，除非主人在那一行加上 `#shared`。",
+            "what is written here is not shown in this talk unless the owner marks the line `#shared`.",
+        ),
+        (
+            "none",
+            "在这里写入的内容，这次对话看不到：这里不显示任何记忆（`recall.in_groups`）。",
+            "what is written here is not shown in this talk, which is shown nothing of memory (`recall.in_groups`).",
+        ),
+    ],
+)
+def test_memory_write_says_that_a_group_will_not_be_shown_the_line(world, in_groups, zh, en):
+    remembered(world)
+    memory = configured(world, f'[recall]\nin_groups = "{in_groups}"\n')
+    for language, note in (("zh", zh), ("en", en)):
+        tools = register_all_tools(memory, session=GROUP, language=language)
+        answer = tools.call("memory_write", {"content": f"周日去爬山 {language}"})
+        assert answer.text == f"已写入记忆\n\n{note}"
+        assert answer.data == {"path": "memory.md", "total": 1 if in_groups == "own" else 0, "new": True, "note": note}
+        [write] = [tool for tool in tools if tool.name == "memory_write"]
+        assert write.description.casefold().endswith(note.casefold())
+        assert tools.openai()[-1]["function"]["description"] == tools.anthropic()[-1]["description"] == write.description
+    assert [line.number for line in memory.read(recent=2).lines] == [9, 10]
+    alone = tools_of(memory).call("memory_write", {"content": "周日去爬山 en"})
+    assert (alone.text, alone.data["new"]) == ("已写入记忆第 10 行（共 9 条）", False)
+
+
+def test_memory_write_in_a_group_does_not_know_the_words_of_a_hidden_line(memory):
+    group = tools_of(memory, session=GROUP)
+    unknown, guessed = (
+        group.call("memory_write", {"content": content}) for content in ("用户不吃辣", "用户对花生过敏；点外卖要备注")
+    )
+    assert guessed == unknown
+    assert memory.read(recent=1).lines[0].text.endswith("|用户对花生过敏；点外卖要备注")
+
+
+def test_memory_write_in_a_group_names_a_line_that_it_may_see(memory):
+    group = tools_of(memory, session=GROUP, allow_delete=True)
+    there = group.call("memory_write", {"content": "周五团建在海边烧烤 #shared"})
+    assert (there.data["line"], there.data["total"], there.data["new"]) == (5, 1, False)
+    made = group.call("memory_write", {"content": "周日去爬山 #shared"})
+    assert made.text.startswith("已写入记忆第 9 行（共 2 条）")
+    assert group.call("memory_delete", {"lines": [made.data["ref"]]}).data == {"path": "memory.md", "deleted": 1, "total": 1}
+
+
+def test_memory_write_in_a_group_that_sees_everything_answers_as_alone(world):
+    remembered(world)
+    memory = configured(world, '[recall]\nin_groups = "all"\n')
+    group = tools_of(memory, session=GROUP)
+    assert group.call("memory_write", {"content": "用户搬到了上海"}).text == "已写入记忆第 9 行（共 8 条）"
+    assert [tool.description for tool in group] == [tool.description for tool in tools_of(memory)]
 
 
 def test_memory_delete_takes_the_ref_of_every_answer(memory):

@@ -84,7 +84,7 @@ def test_output_schemas_are_valid_and_name_what_is_always_there():
         "memory_search": ["results"],
         "memory_get": ["path", "text", "total"],
         "memory_read": ["path", "lines", "total"],
-        "memory_write": ["path", "line", "total", "digest", "ref", "new"],
+        "memory_write": ["path", "total", "new"],
         "memory_delete": ["path", "deleted", "total"],
     }
 

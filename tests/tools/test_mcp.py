@@ -58,6 +58,7 @@ def test_mcp_offers_the_tools_with_their_annotations_and_both_schemas(ask):
     offered = {"memory_search": reads, "memory_get": reads, "memory_read": reads}
     assert ask(hints, read_only=True) == offered
     assert ask(hints) == offered | {"memory_write": writes}
+    assert ask(hints, chat="group")["memory_write"] == (False, False, False, False)  # it may not see what is there already
     assert ask(hints, allow_delete=True) == offered | {"memory_write": writes, "memory_delete": (False, True, True, False)}
 
 

@@ -23,13 +23,22 @@ def write(
     source: Annotated[
         str, typer.Option("--source", help="where it comes from: a channel, or a session's name")
     ] = DEFAULT_SOURCE,
+    session: Session = "",
+    chat: Kind = "",
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
 ) -> None:
     """Add a line to the long-term memory; it is safe when this comes back."""
-    made = _memory(workspace, now).write(text, source)
-    if json:
+    memory, heard = _memory(workspace, now), _heard(session, chat)
+    made = memory.write(text, source, **heard)
+    if not made.is_shown:
+        from supervisor.interfaces.tools.definitions import not_shown
+
+        note = not_shown(memory.audience(**heard), "en")
+        fields = {"path": made.path, "total": made.total, "new": made.is_new, "note": note}
+        show(as_json(fields) if json else f"{spoken('written to memory.')}\n{spoken(note)}")
+    elif json:
         fields = {"path": made.path, "line": made.line, "total": made.total, "digest": made.digest, "new": made.is_new}
         show(as_json(fields))
     else:

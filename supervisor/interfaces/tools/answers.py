@@ -92,14 +92,19 @@ class ReadAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteAnswer:
-    """The answer of `memory_write`: the entry is line *line* of *total*; not *new* if its words were there already."""
+    """
+    The answer of `memory_write`: the entry is line *line* of *total*; not *new* if its words were there already.
+
+    Of a line that the talk will not be shown there is the *note* that says so, and no number.
+    """
 
     path: str
-    line: int
+    line: int | None = None
     total: int
-    digest: str
-    ref: str
+    digest: str = ""
+    ref: str = ""
     new: bool
+    note: str = ""
     said: str = ""
 
 

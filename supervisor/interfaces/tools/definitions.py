@@ -7,13 +7,16 @@ and defaults are those of CountBot (000) and OpenClaw (001).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
+from supervisor.interfaces.chinese import in_chinese
 from supervisor.protocol.errors import BadRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from supervisor.recall.audience import Audience
 
 Language: TypeAlias = Literal["zh", "en"]
 #: Which schema of `memory_search` a model sees (`[tools] dialect`): 001's ranked search, or 000's line search.
@@ -27,6 +30,8 @@ _KINDS: Final[Mapping[Kind, tuple[tuple[type, ...], str]]] = {
     "number": ((int, float), "a number"),
     "array": ((list, tuple), "a list of texts"),
 }
+_UNMARKED: Final = "what is written here is not shown in this talk unless the owner marks the line `#shared`."
+_SHOWN_NOTHING: Final = "what is written here is not shown in this talk, which is shown nothing of memory (`recall.in_groups`)."
 #: What is fixed when a door is opened; a model that could choose it would read another talk, or write in another's name.
 _OF_THE_DOOR: Final = frozenset({"session", "chat", "channel", "source", "workspace"})
 
@@ -271,3 +276,17 @@ DELETE: Final = Definition(
 )
 #: All tools, in the order in which a model is told of them.
 DEFINITIONS: Final[Mapping[str, Definition]] = {one.name: one for one in (SEARCH, GET, READ, WRITE, DELETE)}
+
+
+def not_shown(audience: Audience, language: Language) -> str:
+    """Return the sentence that says why *audience*, a group, will not be shown what is written there."""
+    said = _SHOWN_NOTHING if audience.in_groups == "none" else _UNMARKED
+    return in_chinese(said) if language == "zh" else said
+
+
+def told_to(audience: Audience, definition: Definition) -> Definition:
+    """Return the definition as the model of *audience* is told of it: one that writes says what a group will not be shown."""
+    if audience.sees_all or definition is not WRITE:
+        return definition
+    zh, en = not_shown(audience, "zh"), not_shown(audience, "en")
+    return replace(definition, zh=f"{definition.zh}{zh}", en=f"{definition.en} {en[0].upper()}{en[1:]}")

@@ -29,7 +29,7 @@ from supervisor.interfaces.tools.answers import (
     clamped,
     cut,
 )
-from supervisor.interfaces.tools.definitions import SEARCH
+from supervisor.interfaces.tools.definitions import SEARCH, not_shown
 from supervisor.longterm.lines import matching, one_line, parse_entry, recent_lines, search_text, text_of
 from supervisor.protocol.errors import BadRequest, Conflict, NotFound, SupervisorError, as_supervisor_error
 from supervisor.protocol.inbox import chat_of
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from supervisor.index.hit import Hit
     from supervisor.interfaces.api import Memory
+    from supervisor.interfaces.tools.definitions import Language
     from supervisor.longterm.lines import Line
     from supervisor.recall.lines import Lines
 
@@ -50,6 +51,7 @@ RECENT: Final = 10
 _EVERY: Final = 1_000_000_000  # the number of a line behind every other
 _COUNTED: Final = "记忆库共 {total} 条"  # 000
 _WRITTEN: Final = "已写入记忆第 {line} 行（共 {total} 条）"  # 000
+_SAVED: Final = "已写入记忆"
 _DELETED: Final = "已删除 {count} 条记忆（共 {total} 条）"
 _CITED: Final = re.compile(r"L?(\d+)(?:-L?(\d+))?")
 _SEE_LOG: Final = "the event recall_failed in log.jsonl says why, and `recalld doctor` what mends it"
@@ -74,6 +76,8 @@ class MemoryTools:
         self.audience = Audience(chat=where, in_groups=memory.workspace.config.recall.in_groups)
         #: Whether texts name the lines as `memory_delete` takes them.
         self.shows_refs = False
+        #: The language of what is not 000's to the letter.
+        self.language: Language = "en"
 
     def set_channel(self, channel: str | None) -> None:
         """Set the source of what is written from now on; None is the default, web-chat (000)."""
@@ -144,18 +148,26 @@ class MemoryTools:
     # ── changing ─────────────────────────────────────────────────────────────
 
     def memory_write(self, content: str) -> WriteAnswer:
-        """Add an entry to the long-term file and return its line, as it was read back; or the line that has the same words."""
-        made = self.memory.write(content, self._channel)
+        """
+        Add an entry to the long-term file and return its line, as it was read back; or the line that has the same words.
+
+        In a group only lines that it may see have the same words, and where it will not be shown the entry the answer says so.
+        """
+        made = self.memory.write(content, self._channel, session=self._session, chat=self._chat)
         after = self.memory.workspace.long_term.read()
         same = [one for one in after.lines if one.text == made.text]
         line = min(same, key=lambda one: abs(one.number - made.line), default=None)
         if line is None:  # an editor has saved an older text in this moment
             raise Conflict(made.path)
-        told = f"{_WRITTEN.format(line=line.number, total=after.total)}{self._refs([line])}"
+        if not made.is_shown:
+            note = not_shown(self.audience, self.language)
+            return WriteAnswer(path=after.path, total=made.total, new=True, note=note, said=f"{_SAVED}\n\n{note}")
+        total = after.total if self.audience.sees_all else made.total
+        told = f"{_WRITTEN.format(line=line.number, total=total)}{self._refs([line])}"
         return WriteAnswer(
             path=after.path,
             line=line.number,
-            total=after.total,
+            total=total,
             digest=line.digest,
             ref=line.ref,
             new=made.is_new,

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.interfaces.chinese import spoken_language
 from supervisor.interfaces.tools.answers import as_text, as_wire
-from supervisor.interfaces.tools.definitions import DEFINITIONS
+from supervisor.interfaces.tools.definitions import DEFINITIONS, told_to
 from supervisor.interfaces.tools.memory_tools import MemoryTools
 from supervisor.longterm.guidance import guidance
 from supervisor.protocol.errors import BadRequest, SupervisorError, as_supervisor_error
@@ -198,13 +198,15 @@ def register_all_tools(
         memory.workspace.long_term = memory_store.long_term  # of a folder of CountBot it knows the file and the days
     else:
         memory = memory_store if isinstance(memory_store, Memory) else Memory(memory_store)
-    chosen = tuple(
-        one for one in DEFINITIONS.values() if not (one.writes and read_only) and not (one.deletes and not allow_delete)
-    )
     tools = MemoryTools(memory, session=session, chat=chat, channel=channel)
+    chosen = tuple(
+        told_to(tools.audience, one)
+        for one in DEFINITIONS.values()
+        if not (one.writes and read_only) and not (one.deletes and not allow_delete)
+    )
     tools.shows_refs = any(one.deletes for one in chosen)
-    config = memory.workspace.config
-    return ToolRegistry(tools, chosen, language=language or _language(memory), dialect=dialect or config.tools.dialect)
+    tools.language = language or _language(memory)
+    return ToolRegistry(tools, chosen, language=tools.language, dialect=dialect or memory.workspace.config.tools.dialect)
 
 
 def _language(memory: Memory) -> Language:
