@@ -7,83 +7,31 @@ The units are read where systemd reads them, and nothing asks systemd, so that i
 from __future__ import annotations
 
 import os
-import re
 import stat as modes
-from dataclasses import dataclass
-from pathlib import Path
-from pwd import getpwall
 from shlex import quote
 from typing import TYPE_CHECKING, Final
 
 from supervisor.protocol.errors import BadConfig
 from supervisor.service.machine import bad, odd
-from supervisor.service.troubles import is_running
+from supervisor.service.troubles import down_service, is_running
 from supervisor.service.units import (
-    SERVICE,
-    SYSTEM_FOLDER,
-    Installation,
-    installation_of,
+    Installed,
+    installed,
     of_user,
     origin_of,
-    user_folder,
-    workspace_of,
+    read_unit,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
+    from pathlib import Path
 
     from supervisor.service.machine import Found
     from supervisor.workspace import Workspace
 
 #: What others must not do with the file of a key.
 _OTHERS: Final = modes.S_IRWXG | modes.S_IRWXO
-
-
-@dataclass(frozen=True, slots=True)
-class Installed:
-    """A service of the workspace: the folder of its units, what was installed, and which other user's own it is, or ""."""
-
-    folder: Path
-    what: Installation
-    owner: str = ""
-
-    @property
-    def unit(self) -> Path:
-        """The path of the unit of the service itself."""
-        return self.folder / self.what.unit(SERVICE)
-
-
-def installed(workspace: Path, environ: Mapping[str, str]) -> list[Installed]:
-    """Return the services of the workspace: the caller's own, those of the system, and other users' where they can be read."""
-    own = user_folder(environ)
-    folders = {Path(account.pw_dir) / ".config" / "systemd" / "user": account.pw_name for account in getpwall()}
-    others = [(folder, "", owner) for folder, owner in folders.items() if folder != own]
-    system = [(SYSTEM_FOLDER, user, "") for user in _users_of_the_system()]
-    found = []
-    for folder, user, owner in [(own, "", ""), *system, *others]:
-        data = _read(folder / Installation(workspace, user).unit(SERVICE))
-        served = workspace_of(data)
-        if served and os.path.realpath(served) == os.path.realpath(workspace):
-            found.append(Installed(folder, installation_of(data, user), owner))
-    return found
-
-
-def _users_of_the_system() -> list[str]:
-    try:
-        names = sorted(os.listdir(SYSTEM_FOLDER))
-    except OSError:
-        return []
-    found = map(re.compile(r"recalld@(.+)\.service").fullmatch, names)
-    return [match[1] for match in found if match]
-
-
-def _read(path: Path) -> bytes:
-    """Return what is in the file; b"" where there is none, or this user may not read it."""
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
 
 
 def check_key(key: Path) -> None:
@@ -101,10 +49,8 @@ def units(ws: Workspace, _now: datetime, environ: Mapping[str, str]) -> Found:
     found = installed(ws.paths.root, environ)
     faults = [*_of_the_services(found)]
     yield from faults
-    own = [one.what.user for one in found if not one.owner]
-    if own and not faults and not is_running(ws):
-        again = f"recalld service restart{of_user(own[0])}"
-        yield odd(f"the service is installed, and no supervisor runs; `{again}` starts it, or says why it can't.")
+    if not faults and (down := down_service(ws, environ)):
+        yield odd(down)
 
 
 def _of_the_services(found: list[Installed]) -> Found:
@@ -132,7 +78,7 @@ def _of_the_units(one: Installed) -> Found:
         yield bad(f"{one.unit} starts {one.what.python}, which is not there; `{again}` makes it for this recalld.")
         return
     for path, wanted in ((one.folder / name, data) for name, data in one.what.units().items()):
-        data = _read(path)
+        data = read_unit(path)
         origin, ours = origin_of(data), origin_of(wanted)
         if not data:
             yield odd(f"{path} is not there, which belongs to the service; `{again}` makes it again.")

@@ -19,12 +19,13 @@ from supervisor.protocol.errors import BadConfig, BadFile, from_os_error
 from supervisor.protocol.llm import model_of
 from supervisor.protocol.message import InvalidEntry, Message
 from supervisor.service.last_night import read_last_backup, read_last_fsck
+from supervisor.service.units import installed, of_user
 from supervisor.summaries.llm_state import configured_state
 from supervisor.text.chinese import has_rjieba
 from supervisor.text.language import language_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from datetime import datetime
 
     from supervisor.protocol.message import History
@@ -51,9 +52,9 @@ REASONS: Final = {
 }
 
 
-def verdict(ws: Workspace, now: datetime) -> tuple[list[str], bool]:
-    """Return the first lines of `status`, and whether all is well."""
-    found = list(troubles(ws, now))
+def verdict(ws: Workspace, now: datetime, *, service: str = "") -> tuple[list[str], bool]:
+    """Return the first lines of `status`, and whether all is well; *service* is a sentence about a service that is down."""
+    found = [*filter(None, [service]), *troubles(ws, now)]
     return [*(found or _all_is_well(ws)), *_advice(ws)], not found
 
 
@@ -61,6 +62,15 @@ def _all_is_well(ws: Workspace) -> list[str]:
     if is_running(ws):
         return ["all is well; the supervisor runs."]
     return ["all is well; no supervisor runs, `recalld run` starts one."]
+
+
+def down_service(ws: Workspace, environ: Mapping[str, str]) -> str:
+    """Return the sentence about a service of the workspace that does not run; "" where one runs, or none is installed."""
+    own = [] if is_running(ws) else [one.what.user for one in installed(ws.paths.root, environ) if not one.owner]
+    if not own:
+        return ""
+    again, why = (f"recalld service {verb}{of_user(own[0])}" for verb in ("restart", "status"))
+    return f"the service is down: it is installed, and no supervisor runs; `{again}` starts it, `{why}` says why it ended."
 
 
 def _advice(ws: Workspace) -> Iterator[str]:

@@ -13,8 +13,8 @@ import os
 import re
 import sys
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
+from pwd import getpwall
 from typing import TYPE_CHECKING, Final
 
 from supervisor.protocol.errors import BadRequest
@@ -97,6 +97,8 @@ class Installation:
         return [self.unit(template) for template in self.templates if template in STARTED]
 
     def _with_head(self, body: str) -> bytes:
+        from importlib import metadata  # `status`, which makes no unit, is quicker without
+
         workspace = json.dumps(str(self.workspace), ensure_ascii=False)
         made: dict[str, object] = {"recalld": metadata.version("recalld"), "python": self.python}
         made["sha256"] = _digest(body.encode())
@@ -164,6 +166,52 @@ def installation_of(unit: bytes, user: str) -> Installation:
     """Return what was installed, from the unit of the service; the *user* is in its name."""
     origin = origin_of(unit)
     return Installation(Path(workspace_of(unit) or ""), user, key_of(unit), origin.python or sys.executable, origin.backups)
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """A service of the workspace: the folder of its units, what was installed, and which other user's own it is, or ""."""
+
+    folder: Path
+    what: Installation
+    owner: str = ""
+
+    @property
+    def unit(self) -> Path:
+        """The path of the unit of the service itself."""
+        return self.folder / self.what.unit(SERVICE)
+
+
+def installed(workspace: Path, environ: Mapping[str, str]) -> list[Installed]:
+    """Return the services of the workspace: the caller's own, those of the system, and other users' where they can be read."""
+    own = user_folder(environ)
+    folders = {Path(account.pw_dir) / ".config" / "systemd" / "user": account.pw_name for account in getpwall()}
+    others = [(folder, "", owner) for folder, owner in folders.items() if folder != own]
+    system = [(SYSTEM_FOLDER, user, "") for user in _users_of_the_system()]
+    found = []
+    for folder, user, owner in [(own, "", ""), *system, *others]:
+        data = read_unit(folder / Installation(workspace, user).unit(SERVICE))
+        served = workspace_of(data)
+        if served and os.path.realpath(served) == os.path.realpath(workspace):
+            found.append(Installed(folder, installation_of(data, user), owner))
+    return found
+
+
+def _users_of_the_system() -> list[str]:
+    try:
+        names = sorted(os.listdir(SYSTEM_FOLDER))
+    except OSError:
+        return []
+    found = map(re.compile(r"recalld@(.+)\.service").fullmatch, names)
+    return [match[1] for match in found if match]
+
+
+def read_unit(path: Path) -> bytes:
+    """Return what is in the file of a unit; b"" where there is none, or this user may not read it."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
 
 
 def of_user(user: str) -> str:

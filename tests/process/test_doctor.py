@@ -567,6 +567,18 @@ def test_doctor_names_the_workspace_where_units_are_made_again(broken: Broken):
     assert f"`recalld -w {quote(str(broken.root))} service install`" in examined(broken)[1]
 
 
+def test_status_tells_of_a_service_that_is_down_as_doctor_does(broken: Broken):
+    a_service_that_does_not_run(broken)
+    done = broken.recalld("status", **broken.environ)
+    assert done.code == 65
+    assert "all is well" not in done.out
+    (sentence,) = done.out.partition("\n\n")[0].splitlines()
+    assert "`recalld service restart` starts it, `recalld service status` says why" in sentence
+    assert sentence in examined(broken)[1]
+    broken.supervised()
+    assert broken.recalld("status", **broken.environ).out.startswith("all is well; the supervisor runs.\n")
+
+
 def test_doctor_speaks_chinese_to_whom_memory_is_chinese(broken: Broken):
     two_long_term_files(broken)
     out = examined(broken, RECALLD_LANGUAGE="auto")[1]

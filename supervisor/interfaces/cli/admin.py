@@ -19,11 +19,11 @@ from supervisor.protocol.errors import BadFile, BadRequest
 def status(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
     """Show the state of the workspace, and first what is wrong with it; 65 when something is."""
     from supervisor.service.status import status as status_of
-    from supervisor.service.troubles import verdict
+    from supervisor.service.troubles import down_service, verdict
 
     ws, at = opened(workspace, now)
     found = status_of(ws, at)
-    sentences, is_well = verdict(ws, at)
+    sentences, is_well = verdict(ws, at, service=down_service(ws, os.environ))
     told = as_text(in_local_times(found, ws.zone), teller())
     show(as_json(found) if json else "\n".join([*map(teller(), sentences), "", told]))
     if not is_well:
