@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 SERVICE: Final = "recalld.service"
 FSCK: Final = "recalld-fsck.service"
 TIMER: Final = "recalld-fsck.timer"
+TROUBLE: Final = "recalld-trouble.service"
 BACKUP: Final = "recalld-backup.service"
 BACKUP_TIMER: Final = "recalld-backup.timer"
-TEMPLATES: Final = (SERVICE, FSCK, TIMER, BACKUP, BACKUP_TIMER)
+TEMPLATES: Final = (SERVICE, FSCK, TIMER, TROUBLE, BACKUP, BACKUP_TIMER)
 #: Those that are started when the machine is; a timer starts its service.
 STARTED: Final = (SERVICE, TIMER, BACKUP_TIMER)
 SYSTEM_FOLDER: Final = Path("/etc/systemd/system")
@@ -114,6 +115,7 @@ class Installation:
             "recalld": " ".join(map(in_command, (self.python, "-P", "-m", "recalld", "-w", str(self.workspace)))),
             "credential": f"\nLoadCredential={CREDENTIAL}:{str(self.key).replace('%', '%%')}" if self.key else "",
             "check": self.unit(FSCK).replace("%", "%%"),
+            "trouble": self.unit(TROUBLE).replace("%", "%%"),
             "backup": f"{in_command(str(kept.folder))} --keep {kept.keep}" if kept else "",
             "backup_sandbox": f"{sandbox}\nReadWritePaths=-{in_list(str(kept.folder))}" if self.user and kept else sandbox,
             "target": "multi-user.target" if self.user else "default.target",

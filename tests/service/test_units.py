@@ -17,6 +17,7 @@ from supervisor.service.units import (
     SERVICE,
     TEMPLATES,
     TIMER,
+    TROUBLE,
     Backups,
     Installation,
     in_command,
@@ -43,9 +44,18 @@ def values(text: str, name: str) -> list[str]:
 
 
 def test_units_have_the_names_of_their_templates_and_of_the_user():
-    assert set(Installation(Path("/w")).units()) == {"recalld.service", "recalld-fsck.service", "recalld-fsck.timer"}
-    of_alice = {"recalld@alice.service", "recalld-fsck@alice.service", "recalld-fsck@alice.timer"}
-    assert set(Installation(Path("/w"), "alice").units()) == of_alice
+    assert set(Installation(Path("/w")).units()) == {
+        "recalld.service",
+        "recalld-fsck.service",
+        "recalld-fsck.timer",
+        "recalld-trouble.service",
+    }
+    assert set(Installation(Path("/w"), "alice").units()) == {
+        "recalld@alice.service",
+        "recalld-fsck@alice.service",
+        "recalld-fsck@alice.timer",
+        "recalld-trouble@alice.service",
+    }
 
 
 def test_units_of_backups_are_there_where_they_are_asked_for(tmp_path):
@@ -78,7 +88,7 @@ def test_service_says_what_the_supervisor_promises(user):
     assert {"64", "75", "77", "78"} <= set(values(text, "RestartPreventExitStatus")[0].split())
     assert values(text, "StartLimitBurst") != []
     assert values(text, "WatchdogSec") == ["120"]
-    assert values(text, "OnFailure") == ["recalld-fsck@alice.service" if user else "recalld-fsck.service"]
+    assert values(text, "OnFailure") == ["recalld-trouble@alice.service" if user else "recalld-trouble.service"]
     assert values(text, "LoadCredential") == []
     assert values(text, "User") == (["%i"] if user else [])
     assert "DynamicUser" not in text
@@ -90,6 +100,15 @@ def test_fsck_runs_at_night_when_nothing_else_does():
     assert values(text, "ExecStart")[0].endswith(" -w /w fsck --report")
     assert (values(text, "IOSchedulingClass"), values(text, "CPUSchedulingPolicy")) == (["idle"], ["idle"])
     assert values(text_of(Installation(Path("/w")), TIMER), "Persistent") == ["yes"]
+
+
+@pytest.mark.parametrize("user", ["", "alice"])
+def test_service_that_is_down_is_told_by_a_unit_that_nothing_else_starts(user):
+    wanted = Installation(Path("/w"), user, backups=Backups(Path("/b"), 7))
+    assert values(text_of(wanted, TROUBLE), "ExecStart")[0].endswith(" -w /w fsck --report")
+    name = wanted.unit(TROUBLE)
+    assert [unit for unit, data in wanted.units().items() if name in data.decode()] == [wanted.unit(SERVICE)]
+    assert name not in wanted.started
 
 
 def test_key_is_a_credential_and_never_a_variable():
@@ -170,7 +189,7 @@ def test_systemd_reads_every_unit_without_a_complaint(path, user, tmp_path):
 
 
 @needs_systemd
-@pytest.mark.parametrize("template", [SERVICE, FSCK, BACKUP])
+@pytest.mark.parametrize("template", [SERVICE, FSCK, TROUBLE, BACKUP])
 def test_exposure_of_the_units_of_the_system_is_at_most_2_5(template, tmp_path):
     installation = Installation(Path("/home/alice/memory"), "alice", KEY, backups=Backups(Path("/mnt/usb"), 7))
     (tmp_path / installation.unit(template)).write_bytes(installation.units()[installation.unit(template)])

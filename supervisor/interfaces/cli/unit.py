@@ -20,7 +20,17 @@ from supervisor.protocol.errors import AlreadyRuns, BadConfig, BadFile, BadReque
 from supervisor.protocol.files import Files
 from supervisor.protocol.paths import WorkspacePaths, check_inside
 from supervisor.service.systemd import Systemd, install, installation, linger, lingers, restart, state_of, uninstall
-from supervisor.service.units import BACKUP, FSCK, SERVICE, Backups, Installation, installation_of, of_user, workspace_of
+from supervisor.service.units import (
+    BACKUP,
+    FSCK,
+    SERVICE,
+    TROUBLE,
+    Backups,
+    Installation,
+    installation_of,
+    of_user,
+    workspace_of,
+)
 
 service = typer.Typer(help="recalld as a service of systemd.", rich_markup_mode=None)
 
@@ -137,7 +147,7 @@ def service_logs(
     """Show what the service and its nightly check have said, from the journal."""
     of_user = Installation(Path(), system)
     option = "--unit" if system else "--user-unit"
-    words = [*(f"{option}={of_user.unit(template)}" for template in (SERVICE, FSCK, BACKUP)), f"--lines={lines}"]
+    words = [*(f"{option}={of_user.unit(template)}" for template in (SERVICE, FSCK, TROUBLE, BACKUP)), f"--lines={lines}"]
     words += [*(["--follow"] if follow else []), *(["--output=json"] if json else [])]
     sys.stdout.flush()
     try:
