@@ -59,7 +59,7 @@ def _serve(root: Path, clock: Clock, print_event: Callable[[Mapping[str, object]
     def parts(ws: Workspace) -> tuple[Workspace, Workers | None, BackgroundThreads]:
         """Return the served workspace, the workers and the threads, all with the configuration of *ws*."""
         another = partial(open_workspace, root, os.environ, tell=print_event, config=ws.config)
-        background = BackgroundThreads(partial(another, clock), clock, manager.work_done)
+        background = BackgroundThreads(partial(another, clock), clock, manager.index_grown)
         served = another(utc_now)
         served.index_lost = background.memory_changed
         return served, Workers(ws, clock) if has_worker else None, background

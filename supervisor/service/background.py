@@ -106,13 +106,13 @@ class PeriodicThread:
 
 
 class BackgroundThreads:
-    """The background threads; *open_another* opens a workspace for each, *work_done* is called while an index is made."""
+    """The background threads; *open_another* opens a workspace for each, *index_grown* is called while an index is made."""
 
     def __init__(
-        self, open_another: Callable[[], Workspace], clock: Clock, work_done: Callable[[], None] = lambda: None
+        self, open_another: Callable[[], Workspace], clock: Clock, index_grown: Callable[[], None] = lambda: None
     ) -> None:
         vectors_ws, index_ws, contexts_ws = open_another(), open_another(), open_another()
-        index_ws.progress = lambda _what, _done, _total: work_done()
+        index_ws.progress = lambda _what, _done, _total: index_grown()
         self._inbox, self._history = contexts_ws.paths.inbox.name, contexts_ws.paths.history.name
         self._vectors = PeriodicThread(vectors_ws, "vectors", _vectors_step(vectors_ws, clock), _GATHER_S)
         self._index, self._commits = index_ws.index, (index_ws.index.current_commit, index_ws.index.current_commit)

@@ -3,7 +3,8 @@ What a supervisor tells the service manager that started it: sd_notify(3), a dat
 
 It is ready once the first round is over and the search index was brought up to date, or could not be. From then on a round that
 is over, and a file that a long archive run has written, feed the watchdog: a supervisor that hangs is killed and started again.
-Nothing here feeds it by time alone. A message that can't be sent is dropped, since nothing must wait for its reader.
+An update of the index does not, since another thread makes it while the rounds may hang. Nothing here feeds it by time alone.
+A message that can't be sent is dropped, since nothing must wait for its reader.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: Seconds that a start, or a stop, may go on for after a sign of work.
-_MORE_S: Final = 60
+#: A start may go on for a minute after a sign of work.
+_MORE_TIME: Final = "EXTEND_TIMEOUT_USEC=60000000"
 #: Seconds between two signs of work: an import writes hundreds of files a second.
 _SIGN_EVERY_S: Final = 1.0
 #: The most characters of STATUS, which is one line of `systemctl status`.
@@ -43,11 +44,13 @@ class ServiceManager:
         return bool(self._address)
 
     def work_done(self) -> None:
-        """A long step has come further: give the start more time or, after it, feed the watchdog. At most once a second."""
-        now = self._steady_s()
-        if now - self._signed_s >= _SIGN_EVERY_S:
-            self._signed_s = now
-            self._send("WATCHDOG=1" if self._is_ready else f"EXTEND_TIMEOUT_USEC={_MORE_S * 1_000_000}")
+        """A round has come further: give the start more time or, after it, feed the watchdog. At most once a second."""
+        self._sign("WATCHDOG=1" if self._is_ready else _MORE_TIME)
+
+    def index_grown(self) -> None:
+        """An update of the index has come further: give the start more time. After it nothing, since the rounds may hang."""
+        if not self._is_ready:
+            self._sign(_MORE_TIME)
 
     def round_done(self, status: str, *, has_index: bool) -> None:
         """A round is over: feed the watchdog and show *status*; ready from the first time that the index is done with."""
@@ -65,6 +68,12 @@ class ServiceManager:
     def stopping(self) -> None:
         """The supervisor ends after its current step."""
         self._send("STOPPING=1", "STATUS=ending after the current step")
+
+    def _sign(self, line: str) -> None:
+        now = self._steady_s()
+        if now - self._signed_s >= _SIGN_EVERY_S:
+            self._signed_s = now
+            self._send(line)
 
     def _send(self, *lines: str) -> None:
         if not self._address:

@@ -87,6 +87,16 @@ def test_manager_asks_for_more_time_until_it_is_ready_and_then_feeds(listening):
     assert [listening.next()[0], listening.next()] == ["READY=1", ["WATCHDOG=1"]]
 
 
+def test_manager_takes_no_update_of_the_index_for_a_round(listening):
+    manager = ServiceManager(listening.address)
+    manager.index_grown()
+    assert listening.next() == ["EXTEND_TIMEOUT_USEC=60000000"]
+    manager.round_done("", has_index=True)
+    assert listening.next()[0] == "READY=1"
+    manager.index_grown()
+    assert listening.is_empty()
+
+
 def test_manager_status_is_one_line(listening):
     ServiceManager(listening.address).round_done("磁盘\nREADY=1\n已满", has_index=False)
     assert listening.next() == ["WATCHDOG=1", "STATUS=磁盘 READY=1 已满"]
