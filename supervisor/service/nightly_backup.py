@@ -11,16 +11,17 @@ import os
 import re
 import stat as modes
 from dataclasses import dataclass
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from supervisor.protocol.errors import BadRequest, StorageError, SupervisorError, from_os_error
+from supervisor.protocol.errors import BadBackup, BadRequest, StorageError, SupervisorError, from_os_error
+from supervisor.protocol.paths import day_of_name
 from supervisor.service.backup import NOT_KEPT, check, check_folder, create
 from supervisor.service.last_night import LastBackup, read_last_backup, write_last_backup
 from supervisor.service.machine import SCARCE_BYTES, walk
 
 if TYPE_CHECKING:
     from datetime import datetime
-    from pathlib import Path
 
     from supervisor.protocol.backup_file import Contents
     from supervisor.workspace import Workspace
@@ -39,7 +40,8 @@ def nightly_backup(ws: Workspace, folder: Path, keep: int, now: datetime, made_b
     """
     Write the backup of the day into the folder, read it back, and delete all but the last *keep* that were made so.
 
-    One of the same day is read back alone. An error is kept for `status`, and raised; then nothing was deleted.
+    One of the same day is read back alone, also after a backup was taken back. An error is kept for `status`, and raised;
+    then nothing was deleted.
     """
     file = folder / f"{ws.paths.root.name}-nightly-{ws.today(now)}.tar"
     try:
@@ -61,7 +63,7 @@ def _write(ws: Workspace, file: Path, done: LastBackup, made_by: str) -> None:
     """Write the backup and note that; one of the same day is left as it is."""
     if file.exists():
         last = read_last_backup(ws)
-        if last is None or last.file != done.file:
+        if (last is None or last.file != done.file) and not _is_of(ws, file):
             raise BadRequest(
                 "DIR", f"{file} is not known to this workspace; move it away, or give each workspace a folder of its own"
             )
@@ -70,6 +72,16 @@ def _write(ws: Workspace, file: Path, done: LastBackup, made_by: str) -> None:
         _refuse_little_room(ws, file.parent)
         create(ws, file, done.at, made_by)
     _note(ws, done)
+
+
+def _is_of(ws: Workspace, file: Path) -> bool:
+    """Return whether the file is a sound backup of this memory, which may have been taken back: a dated file in it is here."""
+    try:
+        dated = [entry for entry in check(file).files if day_of_name(PurePath(entry.path).name)]
+    except (BadBackup, BadRequest):
+        return False
+    here = ((entry, ws.files.read_stable(ws.paths.root / entry.path)) for entry in dated)
+    return any(found is not None and found.digest == entry.sha256 for entry, found in here)
 
 
 def _backups(ws: Workspace, folder: Path) -> list[Path]:
