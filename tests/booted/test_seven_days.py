@@ -214,6 +214,7 @@ def test_week_of_an_ordinary_user_loses_nothing(week, capsys):
     }
     with capsys.disabled():
         print("", *(f"{name}: {figure}" for name, figure in figures.items()), sep="\n")
+    assert refused > 0, "the disk was not full"
     assert (ledger["lost"], ledger["damage"]) == ([], [])
     texts = "".join(path.read_text(encoding="utf-8") for path in week.disk.point.glob("memory/**/2026-*.md"))
     assert [one for one, text in week.acknowledged.items() if one not in texts or text not in texts] == []
