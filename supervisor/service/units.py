@@ -43,6 +43,8 @@ _KEY: Final = re.compile(rf"^LoadCredential={CREDENTIAL}:(.+)$", re.MULTILINE)
 _WORD: Final = re.compile(r"@(\w+)@")
 #: Nothing of a unit may hold them: a line of it would end, or not be shown.
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]")
+#: A unit of the system has folders of its own under these names (PrivateTmp).
+_PRIVATE: Final = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108 - nothing is put there
 #: Names of users that are a part of a unit's name as they are.
 _USER: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63}")
 
@@ -86,6 +88,15 @@ class Installation:
         if self.user and not _USER.fullmatch(self.user):
             raise BadRequest("--system", f"{self.user!r} can't be a part of a unit's name; give a user of this machine")
         return {self.unit(template): self._with_head(self._filled(_template(template))) for template in self.templates}
+
+    def check_places(self) -> None:
+        """Raise BadRequest where a unit of the system would not see the workspace, or the folder of the backups."""
+        folders = {"--workspace": self.workspace} | ({"--backup-to": self.backups.folder} if self.backups else {})
+        for field, folder in folders.items() if self.user else ():
+            if hidden := [place for place in _PRIVATE if folder.is_relative_to(place)]:
+                raise BadRequest(
+                    field, f"{folder} is in {hidden[0]}, which a unit of the system does not see; put it elsewhere"
+                )
 
     @property
     def templates(self) -> tuple[str, ...]:

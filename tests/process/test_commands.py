@@ -676,12 +676,20 @@ def test_service_install_refuses_a_name_that_no_unit_can_hold(tmp_path):
 
 
 def test_service_install_dry_run_shows_everything_and_changes_nothing(recalld, tmp_path):
-    before = sorted(tmp_path.rglob("*"))
-    done = recalld("service", "install", "--dry-run", "--system", "root")
+    before, elsewhere = sorted(tmp_path.rglob("*")), Path("/nowhere/记忆 1")
+    done = recalld("service", "install", "--dry-run", "--system", "root", "-w", str(elsewhere))
     assert done.code == 0
-    assert f'ReadWritePaths="{recalld.root}"' in done.out
+    assert f'ReadWritePaths="{elsewhere}"' in done.out
     assert done.out.splitlines()[-1] == "systemctl --no-pager restart recalld@root.service recalld-fsck@root.timer"
-    assert sorted(tmp_path.rglob("*")) == before
+    assert (sorted(tmp_path.rglob("*")), elsewhere.parent.exists()) == (before, False)
+
+
+@pytest.mark.parametrize(
+    "words", ["--system root -w /tmp/memory", "--system root -w /srv/m --backup-to /tmp", "--backup-to /srv/b --no-backup"]
+)
+def test_service_install_refuses_what_could_not_run(recalld, words):
+    done = recalld("service", "install", "--dry-run", *words.split())
+    assert (done.code, done.out, is_one_sentence(done.err)) == (64, "", True)
 
 
 def test_service_install_dry_run_shows_what_stays_of_before(recalld, tmp_path):

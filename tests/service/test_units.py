@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from contextlib import nullcontext
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -159,6 +161,24 @@ def test_units_refuse_what_no_unit_can_hold(workspace, user, key):
     given = {"backups": key} if isinstance(key, Backups) else {"key": key and Path(key)}
     with pytest.raises(BadRequest):
         Installation(Path(workspace), user, **given).units()
+
+
+@pytest.mark.parametrize(
+    ("workspace", "backups", "refused"),
+    [
+        ("/tmp/记忆", "/mnt/usb", "--workspace"),
+        ("/var/tmp/a/b", "/mnt/usb", "--workspace"),
+        ("/home/me/memory", "/tmp", "--backup-to"),
+        ("/tmpfs/memory", "/srv/tmp/backups", ""),
+    ],
+)
+def test_unit_of_the_system_is_not_given_what_is_in_a_tmp_folder(workspace, backups, refused):
+    wanted = Installation(Path(workspace), backups=Backups(Path(backups), 7))
+    wanted.check_places()
+    with (
+        pytest.raises(BadRequest, match=f"^{refused}: .*which a unit of the system does not see") if refused else nullcontext()
+    ):
+        replace(wanted, user="alice").check_places()
 
 
 def test_user_folder_is_where_systemd_looks():

@@ -59,6 +59,8 @@ def service_install(
     json: Json = False,
 ) -> None:
     """Run the supervisor of the workspace as a service, now and whenever the machine starts."""
+    if no_backup and backup_to:
+        raise BadRequest("--no-backup", "--backup-to asks for backups; give one of the two")
     systemd, files = Systemd(system), Files(RealDisk())
     root = Path(os.path.realpath(_root(workspace, system)))
     wanted = Installation(root, system, _real(key_file) if key_file else None, backups=_backups(backup_to, keep, None))
@@ -72,6 +74,7 @@ def service_install(
         wanted = replace(wanted, backups=None)
     elif keep and not wanted.backups:
         raise BadRequest("--keep", "there are no backups; name their folder with --backup-to")
+    wanted.check_places()
     if dry_run:
         _show_units(wanted, systemd, asks=not system and lingering is not False, json=json)
         return
