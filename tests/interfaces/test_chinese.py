@@ -240,7 +240,7 @@ def test_in_chinese_knows_why_the_service_is_down(why):
         "the service is gone; the memory is still in /home/我/记忆.",
         "the nightly check found something; `recalld status` says what.",
         "let it go on while you are not logged in?",
-        "12 messages are accounted for, and nothing is wrong.",
+        "every message is accounted for (12), and nothing is wrong.",
         "the command of care.on_trouble failed: it was killed after 30 s; correct it in recalld.toml.",
     ],
 )

@@ -746,7 +746,7 @@ def test_run_tells_the_journal_the_priority_of_each_event(recalld, tmp_path):
 
 def test_fsck_report_keeps_what_it_found_for_status(talked):
     done = talked("fsck", "--report")
-    assert (done.code, done.err, done.out) == (0, "", "3 messages are accounted for, and nothing is wrong.\n")
+    assert (done.code, done.err, done.out) == (0, "", "every message is accounted for (3), and nothing is wrong.\n")
     assert json.loads(talked("status", "--json").out)["lastFsck"]["lost"] == 0
     next(talked.root.glob("memory/2026-01-29-*.md")).rename(talked.root / "gone")
     (talked.root / "history.json").write_text("[]", encoding="utf-8")

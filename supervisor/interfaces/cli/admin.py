@@ -79,7 +79,7 @@ def fsck(
     if json or not report:
         show(as_json(found) if json else as_text(found, teller()))
     elif not wrong:
-        show(teller()(f"{ledger.seen} messages are accounted for, and nothing is wrong."))
+        show(teller()(f"every message is accounted for ({ledger.seen}), and nothing is wrong."))
     if wrong or not ledger.is_sound:
         raise typer.Exit(BadFile.exit_code)
 
