@@ -117,5 +117,6 @@ class SearchResult:
     pinned: tuple[Passage, ...] = ()  # the first lines of memory.md, for the turn of an input, whatever was found
     unfiled: int = 0  # messages that were searched beside them, which no file holds yet
     miss: Miss | None = None  # why nothing was found, where the gate stopped it
+    unsearched: str = ""  # why not all of memory was searched, "" if it was
     how: str = "none"  # the backend that scored, or "literal"; "none": nothing was found, "failed": nothing could be
     ms: float = 0.0  # milliseconds that it took

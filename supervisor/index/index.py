@@ -80,6 +80,8 @@ class Index:
         self._damaged: Stat | None = None
         #: Changed groups of files that are not searched, because time was up or too many have changed.
         self.left = 0
+        #: Files that are not searched as they are, since they can't be read, by path with the reason; of the last scan.
+        self.unread: Mapping[str, str] = {}
         #: Called between two groups of an update; if it returns True, the last commit is kept.
         self.should_stop: Callable[[], bool] = lambda: False
         #: Called with the progress of an update: what, done, total.
@@ -212,9 +214,9 @@ class Index:
         unread: dict[str, str] = {}
         if rebuild or not view or view.is_ahead or found.files != before.files:
             unread = self._commit(view, Manifest(VERSION, found.files, {} if rebuild else before.groups), clear=rebuild)
-        self.left = 0
+        self.left, self.unread = 0, {**found.unread, **unread}
         changes = difference({} if rebuild else before.files, found.files)
-        return replace(changes, new=not view and not rebuilt, rebuilt=rebuilt, unread={**found.unread, **unread})
+        return replace(changes, new=not view and not rebuilt, rebuilt=rebuilt, unread=self.unread)
 
     def _commit(self, view: View | None, after: Manifest, *, clear: bool) -> dict[str, str]:
         """Make a commit after that of *view*, or the first one; return the unreadable files, by path with the reason."""
@@ -238,7 +240,9 @@ class Index:
         summaries: dict[Period, ExistingSummary] = {}
         with contextlib.suppress(OSError):
             summaries = self._memory.summaries()
-        return scan(self._files, self._paths, known.files, summaries, self._named)
+        found = scan(self._files, self._paths, known.files, summaries, self._named)
+        self.unread = found.unread
+        return found
 
     def _named(self) -> Collection[str]:
         """Return the names that tell a file from its copies; none while they can't be read."""

@@ -108,6 +108,8 @@ def _scan_file(
     try:
         stat = files.disk.stat(path)
         if stat is None or not modes.S_ISREG(stat.mode):
+            if stat and kind == "long_term":  # a link elsewhere is left out on purpose; here it hides the lines
+                found.unread[name] = "it is a link, a folder or another thing that is not a regular file"
             return
         if here and here.is_as(stat) and (here.kind == kind or (here.kind == "dated" and kind == "note")):
             found.files[name] = here

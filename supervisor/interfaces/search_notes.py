@@ -1,4 +1,4 @@
-"""Why a search has no hits, in one sentence: what the command and the tool say alike."""
+"""What the command and the tool say alike of a search: why it has no hits, and whether memory was searched as a whole."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ if TYPE_CHECKING:
     from supervisor.index.hit import SearchResult
 
 NOT_ASKED: Final = "nothing was asked; give the words to search for."
-CANT_SEARCH: Final = "memory could not be searched; the event recall_failed in log.jsonl says why."
+
+
+def why_not_whole(found: SearchResult) -> str:
+    """Return the sentence that says why not all of memory was searched; "" if it was, or if nothing was asked."""
+    is_asked = found.terms or found.dates or found.how == "failed"
+    return f"not all of memory could be searched: {found.unsearched}." if found.unsearched and is_asked else ""
 
 
 def why_no_hits(found: SearchResult) -> str:
     """Return the sentence that says why nothing was found."""
-    if found.how == "failed":
-        return CANT_SEARCH
+    if not_whole := why_not_whole(found):
+        return not_whole
     if not found.terms and not found.dates:
         return "this is only small talk, there is nothing to search for."
     match found.unfiled:

@@ -28,7 +28,7 @@ from supervisor.text.decoding import decoded
 from supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime, tzinfo
 
     from supervisor.events import Events
@@ -122,6 +122,7 @@ class Searcher:
             pinned=pinned,
             miss=None if hits else answer.miss,
             unfiled=len(unfiled.passages) - unfiled.left,
+            unsearched=_reasons((*search.faults, *_unread(self.index.unread))),
             how="failed" if search.faults and not hits else how,
             ms=round((time.perf_counter() - began) * 1000, 3),
         )
@@ -262,7 +263,7 @@ class _Search:
 
     def emit_events(self, hits: int) -> None:
         """Emit an event for each lasting fault that has begun or ended with this search."""
-        why = "; ".join(dict.fromkeys(self.faults))
+        why = _reasons(self.faults)
         self.of.events.transition("recall_failed", why, why=why, hits=hits)
         fault, backend = self.of.reranker.fault, self.of.settings.backend
         self.of.events.transition("backend_failed", fault, cleared="backend_back", backend=backend, why=fault)
@@ -279,7 +280,21 @@ def heard(found: SearchResult, audience: Audience) -> SearchResult:
     hits = tuple(replace(hit, unit=_unnamed(hit.unit)) for hit in found.hits if audience.may_see(hit.unit))
     pinned = tuple(one for one in found.pinned if audience.may_see(one))
     how = found.how if hits or found.how == "failed" else "none"
-    return replace(found, hits=hits, pinned=pinned, miss=None, unfiled=0, how=how)
+    unsearched = found.unsearched and "a part of it could not be read"  # the reasons name files of other talks
+    return replace(found, hits=hits, pinned=pinned, miss=None, unfiled=0, unsearched=unsearched, how=how)
+
+
+def _reasons(faults: Iterable[str]) -> str:
+    return "; ".join(dict.fromkeys(fault.rstrip(".") for fault in faults))
+
+
+def _unread(files: Mapping[str, str]) -> Iterator[str]:
+    """Yield why the first file is not searched, and how many others are not."""
+    if files:
+        first = min(files)
+        yield f"{first} is not searched: {files[first]}"
+    if len(files) > 1:
+        yield f"{len(files) - 1} more files are not searched"
 
 
 def _unnamed(unit: Passage) -> Passage:

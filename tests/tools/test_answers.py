@@ -83,8 +83,38 @@ def test_memory_search_is_disabled_where_memory_can_not_be_searched(memory, worl
     assert not answer.is_error
     assert answer.data["results"] == []
     assert answer.data["disabled"] is True
-    assert "recall_failed" in answer.data["error"]
+    assert answer.data["error"].startswith("not all of memory could be searched: ")
     assert "recalld doctor" in answer.data["action"]
+
+
+@pytest.mark.parametrize("spoilt", ["large", "folder"])
+def test_memory_search_is_disabled_where_a_file_was_not_searched(memory, world, spoilt):
+    place = world.root / "memory.md"
+    place.unlink()
+    if spoilt == "folder":
+        place.mkdir()
+    else:
+        place.write_text("x")
+        os.truncate(place, 20_000_001)
+    tools = tools_of(memory)
+    answer = tools.call("memory_search", {"query": "zyxwvut"}).data
+    why = (
+        "a link, a folder or another thing that is not a regular file" if spoilt == "folder" else "larger than 20,000,000 bytes"
+    )
+    told = f"not all of memory could be searched: memory.md is not searched: it is {why}."
+    assert answer == {"results": [], "disabled": True, "error": told, "action": answer["action"]}
+    found = tools.call("memory_search", {"query": "8443"}).data
+    assert found["results"]
+    assert found["note"] == told
+    assert memory.find("8443").unsearched in told
+    assert "memory.md" not in memory.find("8443", chat="group").unsearched
+
+
+def test_memory_search_says_that_time_was_up(memory, monkeypatch):
+    monkeypatch.setattr(type(memory.workspace.index), "left", property(lambda _: 1, lambda *_: None), raising=False)
+    answer = tools_of(memory).call("memory_search", {"query": "zyxwvut"}).data
+    assert answer["disabled"] is True
+    assert "time was up" in answer["error"]
 
 
 def test_memory_search_is_disabled_where_the_workspace_is_gone(memory, world):

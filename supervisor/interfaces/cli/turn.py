@@ -13,7 +13,7 @@ from supervisor.interfaces.cli import admin, long_term
 from supervisor.interfaces.cli.app import Folder, Json, Kind, Now, Session, new_app
 from supervisor.interfaces.cli.call import is_served, opened, refuse_other_chats, say, teller
 from supervisor.interfaces.cli.output import as_json, as_text, receipt_text, replay_text, show
-from supervisor.interfaces.search_notes import NOT_ASKED, why_no_hits
+from supervisor.interfaces.search_notes import NOT_ASKED, why_no_hits, why_not_whole
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -93,6 +93,8 @@ def search(
         found = memory.find(query, limit, session=session, chat=_kind(chat))
     if not found.hits:
         say(_why_empty(found) if query.strip() else NOT_ASKED, 0)
+    elif not_whole := why_not_whole(found):
+        say(not_whole, 0)
     if json:
         show(as_json([_hit(hit) for hit in found.hits]))
     for hit in () if json else found.hits:

@@ -2,7 +2,7 @@
 What the tools answer: typed results, their JSON, and how they are clamped to the budget of a turn.
 
 `MemorySearchResult` is 001's, with the day of a memory, who said it, and where it is. A search ends in one of three ways that
-can't be mistaken: results; none, with how many files were searched; or `disabled`, where memory could not be searched at all.
+can't be mistaken: results; none, with how many files were searched; or `disabled`, none where not all of memory was searched.
 An answer's *said* is 000's text, which a client without structured answers gets; where it is "", that gets the JSON.
 """
 
@@ -46,7 +46,7 @@ class MemorySearchResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchAnswer:
-    """The answer of `memory_search`; *note* says why there are no results."""
+    """The answer of `memory_search`; *note* says why there are no results, or why there may be more."""
 
     results: tuple[MemorySearchResult, ...] = ()
     files: int | None = None  # that were searched

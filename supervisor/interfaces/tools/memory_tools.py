@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from supervisor.index.scan import LONG_TERM
-from supervisor.interfaces.search_notes import CANT_SEARCH, NOT_ASKED, why_no_hits
+from supervisor.interfaces.search_notes import NOT_ASKED, why_no_hits, why_not_whole
 from supervisor.interfaces.tools.answers import (
     DeleteAnswer,
     GetAnswer,
@@ -54,7 +54,7 @@ _WRITTEN: Final = "已写入记忆第 {line} 行（共 {total} 条）"  # 000
 _SAVED: Final = "已写入记忆"
 _DELETED: Final = "已删除 {count} 条记忆（共 {total} 条）"
 _CITED: Final = re.compile(r"L?(\d+)(?:-L?(\d+))?")
-_SEE_LOG: Final = "the event recall_failed in log.jsonl says why, and `recalld doctor` what mends it"
+_SEE_LOG: Final = "search again, or look at recall_failed and file_unread in log.jsonl; `recalld doctor` says what mends it"
 _SEE_DOCTOR: Final = "`recalld doctor` says what mends it"
 
 
@@ -195,13 +195,15 @@ class MemoryTools:
     def _ranked(self, query: str, limit: int, least: float) -> SearchAnswer:
         """Return the answer of 001's search."""
         found = self.memory.find(query, limit, session=self._session, chat=self._chat)
-        if found.how == "failed":
-            return SearchAnswer(disabled=True, error=CANT_SEARCH, action=_SEE_LOG)
+        not_whole = why_not_whole(found)
         hits = [hit for hit in found.hits if hit.score >= least]
+        if not hits and not_whole:
+            return SearchAnswer(disabled=True, error=not_whole, action=_SEE_LOG)
         if not hits:
             return SearchAnswer(files=found.files, note=why_no_hits(found) if query.strip() else NOT_ASKED)
         refs = {line.number: line.ref for line in self._long_term()[1]} if _is_long_term(hits) else {}
-        return SearchAnswer(results=clamped([self._result(hit, refs) for hit in hits], self._room()), files=found.files)
+        results = clamped([self._result(hit, refs) for hit in hits], self._room())
+        return SearchAnswer(results=results, files=found.files, note=not_whole)
 
     def _by_keywords(self, keywords: str, limit: int | None, match_mode: str) -> SearchAnswer:
         """Return the answer of 000's search, with the lines as 001's results."""
