@@ -8,6 +8,7 @@ refuse_foreign_supervisor()
 
 from supervisor.interfaces.llamaindex.chat_memory import build_chat_memory  # noqa: E402 - after the check
 from supervisor.interfaces.llamaindex.chat_store import FileChatStore  # noqa: E402
+from supervisor.interfaces.llamaindex.memory_block import RecalldMemoryBlock  # noqa: E402
 from supervisor.interfaces.llamaindex.memory_config import load_memory_config  # noqa: E402
 
-__all__ = ["FileChatStore", "build_chat_memory", "load_memory_config"]
+__all__ = ["FileChatStore", "RecalldMemoryBlock", "build_chat_memory", "load_memory_config"]

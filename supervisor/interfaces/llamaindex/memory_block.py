@@ -1,0 +1,64 @@
+"""A memory block for LlamaIndex's `Memory`: what a workspace knows about the question, and where flushed messages go."""
+
+from __future__ import annotations
+
+import asyncio
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from llama_index.core.memory import BaseMemoryBlock
+
+from supervisor.interfaces.api import Memory
+from supervisor.text.token_count import estimate_tokens
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from llama_index.core.base.llms.types import ChatMessage
+
+
+class RecalldMemoryBlock(BaseMemoryBlock[str]):
+    """The block over the workspace at *root*; BadRequest if there is no such folder."""
+
+    name: str = "recalld"
+    root: str
+
+    def __init__(self, root: str | os.PathLike[str], **fields: Any) -> None:
+        super().__init__(root=str(Memory(root).workspace.paths.root), **fields)
+
+    async def _aget(self, messages: list[ChatMessage] | None = None, **_: Any) -> str:
+        """Return the memory block for the user's last message; "" if nothing fits, or nobody asks."""
+        asked = next((one.content for one in reversed(messages or []) if one.role.value == "user" and one.content), "")
+        if not asked:
+            return ""
+        return await asyncio.to_thread(lambda: Memory(self.root).inject(asked).memory)
+
+    async def _aput(self, messages: list[ChatMessage]) -> None:
+        """Add what the user and the assistant said to the workspace; the same messages given again are not added twice."""
+        raws = _raws(messages)
+        if raws:
+            await asyncio.to_thread(lambda: Memory(self.root).append(raws))
+
+    async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
+        """Return the content without as many of its last lines as have these tokens; None if nothing is left."""
+        lines = content.splitlines()
+        room = estimate_tokens(content) - tokens_to_truncate
+        while lines and estimate_tokens("\n".join(lines)) > room:
+            lines.pop()
+        return "\n".join(lines) or None
+
+
+def _raws(messages: Sequence[ChatMessage]) -> list[dict[str, Any]]:
+    """Return the spoken messages with ids of their own: the same ones have the same, in other company they have others."""
+    said = [(one, one.content or "") for one in messages if one.role.value in ("user", "assistant")]
+    together = sha256("".join(one.model_dump_json() for one, _ in said).encode()).hexdigest()
+    raws = []
+    for n, (one, text) in enumerate(said):
+        if not text.strip():
+            continue
+        identity = sha256(f"{together} {n}".encode()).hexdigest()[:16]
+        session = one.additional_kwargs.get("session_id")
+        where = {"session": session} if isinstance(session, str) else {}
+        raws.append({"id": f"llamaindex-{identity}", "role": one.role.value, "text": text, **where})
+    return raws
