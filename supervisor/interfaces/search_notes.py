@@ -5,9 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from supervisor.index.hit import SearchResult
+    from collections.abc import Callable, Iterable, Sequence
+
+    from supervisor.index.hit import Hit, SearchResult
+    from supervisor.longterm.lines import Line
 
 NOT_ASKED: Final = "nothing was asked; give the words to search for."
+
+
+def refs_of(hits: Sequence[Hit], lines: Callable[[], Iterable[Line]]) -> list[str]:
+    """
+    Return of each hit the name that deletes it, "42@1f3a9c0d", "" if it is not exactly one line of the long-term file.
+
+    *lines* returns the lines of that file; it is called only where a hit is of it.
+    """
+    is_line = [hit.unit.tier == "long_term" and hit.unit.start == hit.unit.end for hit in hits]
+    refs = {line.number: line.ref for line in lines()} if any(is_line) else {}
+    return [refs.get(hit.unit.start, "") if one else "" for hit, one in zip(hits, is_line, strict=True)]
 
 
 def why_not_whole(found: SearchResult) -> str:

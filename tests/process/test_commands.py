@@ -193,6 +193,15 @@ def test_search_cites_each_passage_as_get_takes_it(talked: Command):
     assert talked("get", new).out == "先试试\n上传到新的备份盘\n"
 
 
+def test_search_names_a_long_term_line_as_delete_takes_it(talked: Command):
+    assert talked("write", "备份盘放在书房的抽屉里").code == 0
+    hits = json.loads(talked("search", "备份盘 书房", "--json").out)
+    (ref,) = [hit["ref"] for hit in hits if "ref" in hit]
+    assert all(("ref" in hit) == (hit["path"] == "memory.md") for hit in hits)
+    assert talked("delete", ref).code == 0
+    assert "抽屉" not in talked("search", "备份盘 书房").out
+
+
 # ── exit codes ───────────────────────────────────────────────────────────────
 
 WRONG = [

@@ -13,7 +13,7 @@ from supervisor.interfaces.cli import admin, long_term
 from supervisor.interfaces.cli.app import Folder, Json, Kind, Now, Session, new_app
 from supervisor.interfaces.cli.call import is_served, opened, refuse_other_chats, say, teller
 from supervisor.interfaces.cli.output import as_json, as_text, receipt_text, replay_text, show
-from supervisor.interfaces.search_notes import NOT_ASKED, why_no_hits, why_not_whole
+from supervisor.interfaces.search_notes import NOT_ASKED, refs_of, why_no_hits, why_not_whole
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -33,6 +33,8 @@ _LEFT_OUT: Final = {
     "known": "what matches in memory is in the conversation already.",
     "size": "what matches in memory does not fit; see the budgets [recall] memory_tokens and max_injected_chars.",
 }
+
+_EVERY: Final = 1_000_000_000  # the number of a line behind every other
 
 index = typer.Typer(help="The search index, which can be deleted at any time.", rich_markup_mode=None)
 
@@ -91,12 +93,13 @@ def search(
     """Find memories: path, lines, score."""
     with _memory(workspace, now) as memory:
         found = memory.find(query, limit, session=session, chat=_kind(chat))
+        refs = refs_of(found.hits, lambda: memory.read(1, _EVERY, session=session, chat=chat).lines) if json else []
     if not found.hits:
         say(_why_empty(found) if query.strip() else NOT_ASKED, 0)
     elif not_whole := why_not_whole(found):
         say(not_whole, 0)
     if json:
-        show(as_json([_hit(hit) for hit in found.hits]))
+        show(as_json([_hit(hit) | ({"ref": ref} if ref else {}) for hit, ref in zip(found.hits, refs, strict=True)]))
     for hit in () if json else found.hits:
         line = " ".join(hit.unit.text.split())
         show(f"{hit.score:6.2f}  {hit.unit.citation}  {line[:160]}")

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from supervisor.index.scan import LONG_TERM
-from supervisor.interfaces.search_notes import NOT_ASKED, why_no_hits, why_not_whole
+from supervisor.interfaces.search_notes import NOT_ASKED, refs_of, why_no_hits, why_not_whole
 from supervisor.interfaces.tools.answers import (
     DeleteAnswer,
     GetAnswer,
@@ -36,7 +36,7 @@ from supervisor.protocol.inbox import chat_of
 from supervisor.recall.audience import Audience
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from supervisor.index.hit import Hit
     from supervisor.interfaces.api import Memory
@@ -201,8 +201,8 @@ class MemoryTools:
             return SearchAnswer(disabled=True, error=not_whole, action=_SEE_LOG)
         if not hits:
             return SearchAnswer(files=found.files, note=why_no_hits(found) if query.strip() else NOT_ASKED)
-        refs = {line.number: line.ref for line in self._long_term()[1]} if _is_long_term(hits) else {}
-        results = clamped([self._result(hit, refs) for hit in hits], self._room())
+        refs = refs_of(hits, lambda: self._long_term()[1])
+        results = clamped([self._result(hit, ref) for hit, ref in zip(hits, refs, strict=True)], self._room())
         return SearchAnswer(results=results, files=found.files, note=not_whole)
 
     def _by_keywords(self, keywords: str, limit: int | None, match_mode: str) -> SearchAnswer:
@@ -223,7 +223,7 @@ class MemoryTools:
         results = [self._line_result(path, line) for line in shown]
         return SearchAnswer(results=clamped(results, self._room()), total=len(lines), said=told + self._refs(shown))
 
-    def _result(self, hit: Hit, refs: Mapping[int, str]) -> MemorySearchResult:
+    def _result(self, hit: Hit, ref: str) -> MemorySearchResult:
         unit = hit.unit
         return MemorySearchResult(
             path=unit.path,
@@ -235,7 +235,7 @@ class MemoryTools:
             role=unit.role,
             speaker=unit.speaker,
             citation=self._citation(unit.citation),
-            ref=refs.get(unit.start, "") if unit.tier == "long_term" and unit.start == unit.end else "",
+            ref=ref,
         )
 
     def _line_result(self, path: str, line: Line) -> MemorySearchResult:
@@ -309,10 +309,6 @@ class MemoryTools:
     def _refs(self, lines: Sequence[Line]) -> str:
         """Return the names of the lines, for a model that may delete and is told nothing but text."""
         return f"\n\n行号@摘要: {' '.join(line.ref for line in lines)}" if self.shows_refs and lines else ""
-
-
-def _is_long_term(hits: Sequence[Hit]) -> bool:
-    return any(hit.unit.tier == "long_term" for hit in hits)
 
 
 def _as_line(line: Line, said: str) -> LongTermLine:
