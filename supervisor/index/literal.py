@@ -16,17 +16,21 @@ from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
+from supervisor.index.chunking import chunk_note
 from supervisor.index.documents import chunk_file
 from supervisor.index.hit import Hit
+from supervisor.index.scan import PATIENCE_S
 from supervisor.protocol.clock import NEVER
 from supervisor.protocol.errors import SupervisorError
+from supervisor.text.decoding import decoded
 from supervisor.text.tokenizer import CHINESE, ENGLISH, HAN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import tzinfo
 
-    from supervisor.index.hit import Passage
+    from supervisor.index.chunking import Chunk
+    from supervisor.index.hit import Passage, Tier
     from supervisor.index.manifest import Record
     from supervisor.protocol.clock import Deadline
     from supervisor.protocol.files import Files
@@ -39,6 +43,8 @@ _MOST_PARTS: Final = 8
 _SECONDS: Final = 0.2
 #: Larger files, in bytes, are not searched within a turn: chunking one takes a second and can't be interrupted.
 _MOST_BYTES: Final = 1_000_000
+#: Of a larger note only so many of its last characters are: what stands everywhere in it is found there.
+_LAST_CHARS: Final = 50_000
 
 
 def literal_terms(question: str, is_known: Callable[[str], bool]) -> list[str]:
@@ -70,21 +76,42 @@ def search_files(
     """
     Return at most *limit* passages of the files *records* that contain one of *wanted*, ignoring case.
 
-    The newest files are searched first, until the *deadline*; files larger than a megabyte are skipped.
+    The newest files are searched first, until the *deadline*. Of a note larger than a megabyte the last lines are searched;
+    other files of this size are skipped.
     """
     found: list[Hit] = []
     held = _candidate_files(paths, records, wanted, deadline)
-    small = [path for path in (records if held is None else held) if records[path].size <= _MOST_BYTES]
-    for path in sorted(small, key=lambda path: -records[path].mtime_ns):
+    chosen = [path for path in (records if held is None else held) if _is_small(records[path]) or _has_lines(records[path])]
+    for path in sorted(chosen, key=lambda path: -records[path].mtime_ns):
         if deadline.is_over or len(found) >= limit:
             break
         with contextlib.suppress(OSError, SupervisorError):
             if held is None and not _may_hold(files.disk.read(paths.root / path), wanted):
                 continue
-            chunks = chunk_file(files, paths, path, records[path], zone)
+            if _is_small(records[path]):
+                chunks = chunk_file(files, paths, path, records[path], zone)
+            else:
+                chunks = _last_chunks(files, paths, path, records[path].tier)
             passages = [replace(chunk.passage, tier=records[path].tier) for chunk in chunks]
             found += reversed(hits_of(passages, wanted))  # of a file the last lines are the newest
     return sorted(found[:limit], key=lambda hit: (hit.unit.path, hit.unit.start))
+
+
+def _is_small(record: Record) -> bool:
+    return record.size <= _MOST_BYTES
+
+
+def _has_lines(record: Record) -> bool:
+    """Tell whether any lines of the file can be cut into passages without those before them."""
+    return record.kind == "long_term" or (record.kind == "note" and not record.day)
+
+
+def _last_chunks(files: Files, paths: WorkspacePaths, path: str, tier: Tier) -> list[Chunk]:
+    """Return the chunks of the last lines of a large note, none if it does not exist."""
+    version = files.read_stable(paths.root / path, PATIENCE_S)
+    text = decoded(version.data) if version else ""
+    begin = text.find("\n", max(0, len(text) - _LAST_CHARS)) + 1
+    return chunk_note(path, text[begin:], None, tier, 1 + text.count("\n", 0, begin))
 
 
 def hits_of(passages: Iterable[Passage], wanted: Sequence[str]) -> list[Hit]:

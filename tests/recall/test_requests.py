@@ -203,6 +203,15 @@ def test_recall_finds_what_stands_in_each_line_of_memory_md(tmp_path):
     assert world.search("deploy").hits
 
 
+def test_recall_finds_the_last_line_of_a_large_memory_md_of_one_word(tmp_path):
+    world = World(tmp_path, at("2026-01-31T10:00"))
+    world.reopen(WITHOUT_MODEL)
+    lines = 500  # long ones, which take the index no time
+    world.put("memory.md", "".join(f"- deploy number {n} {'x' * 2_100}\n" for n in range(lines)))
+    world.refresh()
+    assert world.search("deploy").hits[0].unit.start == lines
+
+
 def test_recall_does_not_find_by_a_part_what_the_gate_has_stopped(english):
     assert english.search("explain how ports of a valv work in thermodynamics and entropy").hits == ()
 
