@@ -13,7 +13,7 @@ import os
 import stat
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from supervisor.index.hit import BY_ID
 from supervisor.protocol.attachments import digest_in_name, kind_of
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from supervisor.protocol.paths import WorkspacePaths
     from supervisor.recall.audience import Audience
     from supervisor.recall.unfiled import Unfiled
+
+
+#: Bytes of the longest name of a file; Linux, NAME_MAX.
+_LONGEST_NAME: Final = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +149,7 @@ class LineReader:
         not_memory = BadRequest("path", f"{path!r} is no memory file; it looks like memory/2026-01-28-deploy.md")
         is_attachment = bool(digest_in_name(path))
         climbs = ".." in PurePosixPath(path.lower().replace("%2e", ".").replace("%2f", "/")).parts  # also as in a URI
-        no_name = "\0" in path or not _is_encodable(path)
+        no_name = "\0" in path or not _can_be_named(parts)
         if not parts or path.startswith("/") or climbs or no_name or not (path.endswith(".md") or is_attachment):
             raise not_memory
         place = self.paths.root.joinpath(*parts)
@@ -161,13 +165,12 @@ class LineReader:
         return place
 
 
-def _is_encodable(path: str) -> bool:
-    """Return whether a file can have this name: most lone surrogates stand for no byte."""
+def _can_be_named(parts: Sequence[str]) -> bool:
+    """Return whether files can have these names: most lone surrogates stand for no byte, and a name may be too long."""
     try:
-        os.fsencode(path)
+        return all(len(os.fsencode(part)) <= _LONGEST_NAME for part in parts)
     except UnicodeEncodeError:
         return False
-    return True
 
 
 def _lines(path: str, lines: Sequence[str], spans: Sequence[tuple[int, int | None]]) -> Lines:

@@ -110,6 +110,13 @@ def test_memory_search_is_disabled_where_a_file_was_not_searched(memory, world, 
     assert "memory.md" not in memory.find("8443", chat="group").unsearched
 
 
+def test_memory_get_refuses_a_name_that_no_file_can_have(memory, world):
+    answer = tools_of(memory).call("memory_get", {"path": f"memory/{'茶' * 85}.md"})
+    assert answer.is_error
+    assert answer.text.startswith("path: ")
+    assert str(world.root) not in answer.text
+
+
 def test_memory_search_says_that_time_was_up(memory, monkeypatch):
     monkeypatch.setattr(type(memory.workspace.index), "left", property(lambda _: 1, lambda *_: None), raising=False)
     answer = tools_of(memory).call("memory_search", {"query": "zyxwvut"}).data
