@@ -218,7 +218,8 @@ def test_week_of_an_ordinary_user_loses_nothing(week, capsys):
     assert (ledger["lost"], ledger["damage"]) == ([], [])
     texts = "".join(path.read_text(encoding="utf-8") for path in week.disk.point.glob("memory/**/2026-*.md"))
     assert [one for one, text in week.acknowledged.items() if one not in texts or text not in texts] == []
-    assert ledger["seen"] == len(before) + len(week.acknowledged)
+    # what the full disk refused may be there all the same: it was not promised
+    assert 0 <= ledger["seen"] - len(before) - len(week.acknowledged) <= refused
     assert "Traceback" not in said
     assert [text for text in week.acknowledged.values() if text in said] == []
     assert len(me.run("ls", week.backups).out.splitlines()) == 7
