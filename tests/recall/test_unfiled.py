@@ -25,7 +25,7 @@ TALK = (
 
 @pytest.fixture
 def world(tmp_path):
-    return World(tmp_path, NOW, WITHOUT_MODEL)
+    return World(tmp_path, NOW, f"{WITHOUT_MODEL}[recall]\ntimeout_ms = 60000\n")  # a busy machine finds the same
 
 
 def exchanges(count, start=NOW):
