@@ -15,7 +15,7 @@ from supervisor import Memory, MemoryStore
 from supervisor.longterm.lines import MOST_CHARS
 from supervisor.protocol.errors import BadFile, BadRequest, Busy, NoPermission, StaleLine, StorageError, Unchangeable
 from supervisor.protocol.files import Files
-from tests.world import FaultyDisk, World, at
+from tests.world import WITH_MODEL, FaultyDisk, World, at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 NOW = at("2026-01-31T07:30")  # still the 30th in UTC
 ENTRY = "2026-01-31|web-chat|用户对花生过敏"
+PATIENT = f"{WITH_MODEL}[recall]\ntimeout_ms = 60000\n"  # a busy machine finds the same
 
 
 @pytest.fixture
@@ -308,6 +309,7 @@ def test_memory_store_opens_workspace_memory_and_folder_of_countbot(world):
 
 
 def test_memory_writes_reads_deletes_and_counts_lines(world):
+    world.reopen(PATIENT)
     memory = Memory(world.ws, clock=lambda: NOW)
     assert memory.write("用户对花生过敏").line == 1
     assert memory.write("部署放到周五", source="telegram").line == 2
@@ -323,6 +325,7 @@ def test_memory_writes_reads_deletes_and_counts_lines(world):
 
 
 def test_search_finds_a_new_line_though_nobody_has_updated_the_index(world, monkeypatch):
+    world.reopen(PATIENT)
     world.put("memory.md", "2026-01-02|qq|用户对花生过敏\n")
     world.put("memory/家.md", "- 备用钥匙在抽屉里\n- 雨伞在门口\n")
     world.refresh()
