@@ -193,4 +193,5 @@ def test_plain_options_leave_the_rest_to_the_parser(argv):
 
 
 def test_served_commands_are_those_that_the_supervisor_knows():
-    assert set(turn.commands().commands) == SERVED_COMMANDS | {"index"}
+    waits_for_a_model = {"summarize"}
+    assert set(turn.commands().commands) == SERVED_COMMANDS | {"index"} | waits_for_a_model

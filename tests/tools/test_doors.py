@@ -326,5 +326,5 @@ def of_command(tool: str, said: Said) -> object:
     if said.data is None:
         return said.text
     if tool == "memory_search":
-        return said.text, [{key: value for key, value in one.items() if key != "because"} for one in said.data]
+        return said.text, [{key: value for key, value in one.items() if key not in {"because", "ref"}} for one in said.data]
     return {key: said.data[key] for key in ("path", "text", "total", "start")} if tool == "memory_get" else said.data
