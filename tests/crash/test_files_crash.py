@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from supervisor.protocol.errors import SupervisorError
 from tests.crash.explorer import Explorer, Report
 from tests.crash.file_workloads import CASES, NEW, OLD, Append, Calls, Case, Create, Honest, Move, Quarantine, Remove, Replace
 from tests.crash.loss import MODES, outcomes
@@ -69,6 +70,21 @@ class AppendAfterTorn(Honest):
 def explored(case: Case, *, depth: int = 1, stop: bool = False) -> Report:
     explorer = Explorer(case.recover, case.check, depth=depth, limit=64, stop=stop)
     return explorer.explore(case.work, case.started().state, type(case).__name__)
+
+
+def refuse_each_call(trial: Case, error: int) -> None:
+    """Let each call of the work fail in turn: it ends with the exit code of *error*, and what was acknowledged is there."""
+    whole = trial.started()
+    trial.work(whole)
+    for number in range(whole.operations):
+        disk = trial.started()
+        disk.fail(number, error)
+        try:
+            trial.work(disk)
+        except SupervisorError as refused:
+            assert refused.exit_code == {errno.ENOSPC: 74, errno.EACCES: 77}[error]  # noqa: PT017 - a lost clean-up raises none
+        trial.recover(disk)
+        assert trial.check(disk, disk.acks) == [], disk.log
 
 
 @pytest.mark.parametrize("case", CASES)

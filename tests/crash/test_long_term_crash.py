@@ -11,10 +11,9 @@ import pytest
 
 from supervisor.longterm.lines import with_line
 from supervisor.longterm.long_term_file import LongTermFile
-from supervisor.protocol.errors import SupervisorError
 from supervisor.protocol.paths import WorkspacePaths
 from tests.crash.file_workloads import Case, Honest
-from tests.crash.test_files_crash import NoFileSync, NoFolderSync, explored
+from tests.crash.test_files_crash import NoFileSync, NoFolderSync, explored, refuse_each_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -176,15 +175,4 @@ def test_explorer_finds_a_long_term_file_that_skips_one_step(mutant: LongTerm) -
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EACCES])
 @pytest.mark.parametrize("case", CASES)
 def test_long_term_file_keeps_what_was_acknowledged_after_any_io_error(case: type[LongTerm], error: int) -> None:
-    trial = case()
-    whole = trial.started()
-    trial.work(whole)
-    for number in range(whole.operations):
-        disk = trial.started()
-        disk.fail(number, error)
-        try:
-            trial.work(disk)
-        except SupervisorError as refused:
-            assert refused.exit_code == {errno.ENOSPC: 74, errno.EACCES: 77}[error]  # noqa: PT017 - a lost clean-up raises none
-        trial.recover(disk)
-        assert trial.check(disk, disk.acks) == [], disk.log
+    refuse_each_call(case(), error)

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pytest
 
 from supervisor.protocol.config import load
-from supervisor.protocol.errors import SupervisorError
 from supervisor.protocol.lenient_json import render_json
 from supervisor.workspace import Workspace
 from tests.crash.file_workloads import Case, Honest
-from tests.crash.test_files_crash import NoFileSync, NoFolderSync, explored
+from tests.crash.test_files_crash import NoFileSync, NoFolderSync, explored, refuse_each_call
 from tests.world import WITH_MODEL, Clock, EventList, at, message
 
 if TYPE_CHECKING:
@@ -114,15 +113,4 @@ def test_explorer_finds_session_lines_that_skip_one_step(mutant: Overflowing) ->
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EACCES])
 def test_session_lines_tell_each_message_once_after_any_io_error(error: int) -> None:
-    trial = Overflowing()
-    whole = trial.started()
-    trial.work(whole)
-    for number in range(whole.operations):
-        disk = trial.started()
-        disk.fail(number, error)
-        try:
-            trial.work(disk)
-        except SupervisorError as refused:
-            assert refused.exit_code == {errno.ENOSPC: 74, errno.EACCES: 77}[error]  # noqa: PT017 - a lost clean-up raises none
-        trial.recover(disk)
-        assert trial.check(disk, disk.acks) == [], disk.log
+    refuse_each_call(Overflowing(), error)
