@@ -60,13 +60,23 @@ class Gate:
 def gate_of(query: Query, is_there: Callable[[str], bool]) -> Gate:
     """Return the gate of the request; *is_there* tells whether memory has a word."""
     words = [word for word, counts in query.words.items() if counts > REQUEST_WEIGHT]
+    said = [word for word in words if word not in query.characters]
 
-    def counts(word: str) -> bool:
-        """A compound that memory does not have counts by its parts, which are words of the request too."""
-        return is_there(word) or not any(part != word and part in word for part in words)
+    def asked(word: str) -> float:
+        """
+        Return how much of the word the request asks for.
+
+        A compound that memory does not have counts by its parts, which are words of the request too. Of 发错, of which memory
+        has only 发, the other half still counts.
+        """
+        if is_there(word):
+            return 1.0
+        if any(part != word and part in word for part in said):
+            return 0.0
+        return sum(char not in query.characters for char in word) / len(word)
 
     rarity = query.rarity
     worth = {
-        word: query.words[word] * (_EVERYDAY + (1 - _EVERYDAY) * rarity.get(word, 1.0) ** 2) for word in words if counts(word)
+        word: asked(word) * query.words[word] * (_EVERYDAY + (1 - _EVERYDAY) * rarity.get(word, 1.0) ** 2) for word in words
     }
     return Gate(worth, query.is_own, query.is_question)

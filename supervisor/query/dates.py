@@ -35,6 +35,16 @@ _TO: Final = re.compile(r"\s*(?:到|至|[-–—~]+|to|through|until|till)\s*", 
 _LATIN: Final = re.compile("[A-Za-z]")
 _MONTH: Final = re.compile(r"(?<![\d-])((?:19|20)\d\d)[-/](0[1-9]|1[0-2])(?![\d/-])")
 
+#: The first talk with the assistant; "the first conversation with Anna" is another one.
+_FIRST_TALK: Final = re.compile(
+    r"(?:我们俩?|咱们?俩?|你我|[你我][和跟与][你我])的?(?:第一次|最初|最早|首次)的?(?:聊天?|对话|交谈|交流|谈话|说话|见面|认识)"
+    r"|第一次[和跟与]你(?:聊天?|对话|交谈|交流|谈话|说话|见面|认识)"
+    r"|\b(?:our|the) (?:very )?first (?:ever )?(?:conversation|chat|talk|session)\b(?! with (?!you\b))"
+    r"|\bfirst time (?:that )?we (?:ever )?(?:talked|chatted|spoke|met)\b|\bwe first (?:talked|chatted|spoke|met)\b"
+    r"|\bI first (?:talked|spoke|wrote) (?:to|with) you\b",
+    re.IGNORECASE,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -65,6 +75,19 @@ def spans(text: str, today: date) -> tuple[Span, ...]:
 
         rest = pattern.sub(taken, rest)
     return tuple(_joined(sorted(found, key=lambda span: span.start), rest))
+
+
+def first_talk(text: str, first_day: Callable[[], date | None]) -> tuple[Span, ...]:
+    """
+    Return the *first_day* of memory where *text* (NFKC) names the first talk with the assistant; nothing where there is none.
+
+    >>> from datetime import date
+    >>> [first_talk(text, lambda: date(2026, 1, 2))[0].days.label for text in ("我们第一次聊天", "when we first met")]
+    ['2026-01-02', '2026-01-02']
+    """
+    found = _FIRST_TALK.search(text)
+    day = first_day() if found else None
+    return (Span(Days(day, day), found.start(), found.end()),) if found and day else ()
 
 
 def _joined(found: Iterable[Span], text: str) -> Iterator[Span]:

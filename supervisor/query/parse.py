@@ -17,14 +17,14 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from supervisor.query.calendar import Days
-from supervisor.query.dates import spans
+from supervisor.query.dates import first_talk, spans
 from supervisor.query.intent import is_about_oneself, is_chatter, role_asked_for
 from supervisor.text.small_talk import is_chitchat, is_small_talk
 from supervisor.text.tokenizer import HAN, tokens
 from supervisor.text.word_frequency import rarity_asked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date
 
     from supervisor.query.dates import Span
@@ -159,7 +159,8 @@ class Query:
     itself; *asked* are the words of each sentence that asks. *is_own*: it is about the user, or about what was said.
     *is_question*: it is one sentence that asks, and nothing else, in a language whose words stand apart.
     *only_days*: it asks for what happened on its days and nothing else; *is_now*: today is the only day it names, and it does
-    not ask what happened ("what's the weather today").
+    not ask what happened ("what's the weather today"). *characters* are words that `known_words` has added:
+    parts of words that memory does not have.
     """
 
     words: Mapping[str, float]
@@ -173,6 +174,7 @@ class Query:
     is_question: bool = False
     only_days: bool = False
     is_now: bool = False
+    characters: frozenset[str] = frozenset()
 
     @property
     def is_empty(self) -> bool:
@@ -180,18 +182,21 @@ class Query:
         return not self.words and not self.days
 
 
-def parse_query(question: str, today: date, recent: Sequence[str] = (), most: int = 0) -> Query:
+def parse_query(
+    question: str, today: date, recent: Sequence[str] = (), most: int = 0, first_day: Callable[[], date | None] = lambda: None
+) -> Query:
     """
-    Return what *question* asks for; *recent* are the texts before it, oldest first; at most *most* words (0: all).
+        Return what *question* asks for; *recent* are the texts before it, oldest first; at most *most* words (0: all).
 
-    If there are more words, the rarest are kept. A greeting or thanks asks for nothing.
+    *first_day* tells the first day of memory, which "our first talk" names. If there are more words, the rarest are kept. A
+        greeting or thanks asks for nothing.
     """
     question = question[:_MOST_CHARS]
     if is_small_talk(question) or is_chatter(question):
         return Query({})
     asking, others = _parts(unicodedata.normalize("NFKC", question))
     text = " ".join(asking)
-    named = [spans(sentence, today) for sentence in asking]
+    named = [spans(sentence, today) or first_talk(sentence, first_day) for sentence in asking]
     days = tuple(span.days for of_sentence in named for span in of_sentence)
     asked = [weight_terms(sentence, dates) for sentence, dates in zip(asking, named, strict=True)]
     words = {word: max(weights.get(word, 0.0) for weights in asked) for weights in asked for word in weights}

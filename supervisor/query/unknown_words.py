@@ -88,4 +88,6 @@ def _in_characters(query: Query, frequency: Callable[[str], int], relative_idf: 
         if char not in query.words and frequency(char)
     }
     rarity = {char: rarity_asked(char) for char in more}
-    return replace(query, words={**query.words, **more}, rarity={**query.rarity, **rarity}) if more else query
+    if not more:
+        return query
+    return replace(query, words={**query.words, **more}, rarity={**query.rarity, **rarity}, characters=frozenset(more))

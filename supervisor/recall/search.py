@@ -11,6 +11,7 @@ from __future__ import annotations
 import stat
 import time
 from dataclasses import dataclass, field, replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from supervisor.index.bm25 import load_numpy
@@ -21,6 +22,7 @@ from supervisor.index.literal import hits_of, literal_terms, newest_and_fullest,
 from supervisor.index.scan import PATIENCE_S, long_term_name
 from supervisor.protocol.clock import local_day, within
 from supervisor.protocol.errors import BadFile, as_supervisor_error
+from supervisor.protocol.paths import day_of_name
 from supervisor.query.parse import Query, parse_query
 from supervisor.recall.audience import nameless
 from supervisor.recall.unfiled import UnfiledPassages, path_by_id
@@ -29,7 +31,7 @@ from supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime, tzinfo
+    from datetime import date, datetime, tzinfo
 
     from supervisor.events import Events
     from supervisor.index.commit import Changes
@@ -167,7 +169,11 @@ class Searcher:
     def _parsed(self, question: str, now: datetime, recent: Sequence[Message]) -> Query:
         count = self.settings.recent_messages
         before = [message.text for message in recent][-count:] if count else ()
-        return parse_query(question, local_day(now, self.zone), before, self.settings.max_keywords)
+        return parse_query(question, local_day(now, self.zone), before, self.settings.max_keywords, self._first_day)
+
+    def _first_day(self) -> date | None:
+        """Return the first day that memory has messages of; None if nothing is filed yet."""
+        return min(filter(None, (day_of_name(PurePath(path).name) for path in self.index.records())), default=None)
 
 
 @dataclass(frozen=True, slots=True)

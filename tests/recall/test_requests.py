@@ -249,6 +249,37 @@ def test_recall_finds_a_week_of_a_month_in_order(september, question):
 
 
 @pytest.mark.parametrize(
+    "question",
+    [
+        "我们第一次聊天聊了什么",
+        "你还记得我们第一次对话的时候说了啥吗？",
+        "What happened when we first met?",
+        "our first conversation",
+    ],
+)
+def test_recall_finds_the_first_talk_by_the_first_day(september, question):
+    assert day_texts(september, question)[0][0] == "08-20"
+
+
+def test_recall_finds_nothing_of_a_first_talk_before_one(tmp_path):
+    world = World(tmp_path, at("2026-01-31T10:00"))
+    world.reopen(WITHOUT_MODEL)
+    assert world.search("我们第一次聊天聊了什么").hits == ()
+
+
+@pytest.mark.parametrize("request_", ["又卡死了，先不弄", "写错了，先别看", "手滑点错了，先不弄"])
+def test_recall_finds_nothing_by_one_common_character_of_a_word(tmp_path, request_):
+    world = world_of(tmp_path, ["他说别点外卖", "点了两个菜", "孩子先写作业", "先去的超市", "弄了一下午", "死线是周五", "看书"])
+    assert world.search(request_).hits == ()
+
+
+@pytest.mark.parametrize(("said", "question"), [("周六把车洗了", "洗车是哪天"), ("智齿要拔，约在周四", "拔牙是哪天")])
+def test_recall_finds_a_word_by_its_characters(tmp_path, said, question):
+    world = world_of(tmp_path, [said, "遛狗", "写报告"])
+    assert world.search(question).hits[0].unit.text == said
+
+
+@pytest.mark.parametrize(
     ("said", "question"),
     [
         (["I live in Leith now", "I live in Cramond now"], "where do I live"),
