@@ -66,12 +66,12 @@ def gate_of(query: Query, is_there: Callable[[str], bool]) -> Gate:
         """
         Return how much of the word the request asks for.
 
-        A compound that memory does not have counts by its parts, which are words of the request too. Of 发错, of which memory
-        has only 发, the other half still counts.
+        A compound that memory does not have counts by its parts, which are words of the request too, and a typo by the word
+        that it is read as. Of 发错, of which memory has only 发, the other half still counts.
         """
         if is_there(word):
             return 1.0
-        if any(part != word and part in word for part in said):
+        if word in query.respelled or any(part != word and part in word for part in said):
             return 0.0
         return sum(char not in query.characters for char in word) / len(word)
 

@@ -55,6 +55,8 @@ _ENGLISH: Final = re.compile(
     rf"(?:{_ORDER}{_WHAT})?|^{_ORDER}{_WHAT}|\b(?:please|thanks|thank you)\W*$",
     re.IGNORECASE,
 )
+#: What people type for and, you, are, and please: no words to search for.
+_SHORTHAND: Final = re.compile(r"(?<![\w'’.-])(?:n|u|r|ur|pls|plz|thx)(?![\w'’.-])")
 #: The words that ask what was on a day, or which day or time it is.
 _WHICH: Final = re.compile(
     r"发生|\bhappen\w*|几月几[号日]|几[号点月]|多少号|(?:星期|礼拜|周)几|哪一?[天日]|什么日子|日期"
@@ -76,7 +78,7 @@ def weight_terms(sentence: str, dates: Sequence[Span]) -> dict[str, float]:
     >>> weight_terms("麻烦帮我查一下我妈生日几号", ())
     {'麻烦': 0.1, '帮': 0.1, '查': 0.1, '妈': 1.0, '生日': 1.0, '几号': 0.1}
     """
-    requests = (*([] if sentence.isascii() else _chinese()), _ENGLISH, _WHICH)
+    requests = (*([] if sentence.isascii() else _chinese()), _ENGLISH, _SHORTHAND, _WHICH)
     undated = _without(sentence, [match.span() for pattern in requests for match in pattern.finditer(sentence)])
     known = tokens(undated)
     plain = tokens(_without(undated, [(span.start, span.end) for span in dates])) if dates else known
@@ -159,8 +161,8 @@ class Query:
     itself; *asked* are the words of each sentence that asks. *is_own*: it is about the user, or about what was said.
     *is_question*: it is one sentence that asks, and nothing else, in a language whose words stand apart.
     *only_days*: it asks for what happened on its days and nothing else; *is_now*: today is the only day it names, and it does
-    not ask what happened ("what's the weather today"). *characters* are words that `known_words` has added:
-    parts of words that memory does not have.
+    not ask what happened ("what's the weather today"). *respelled* are words that `known_words`
+    reads as others, too, and *characters* those that it has added: parts of words that memory does not have.
     """
 
     words: Mapping[str, float]
@@ -174,6 +176,7 @@ class Query:
     is_question: bool = False
     only_days: bool = False
     is_now: bool = False
+    respelled: frozenset[str] = frozenset()
     characters: frozenset[str] = frozenset()
 
     @property

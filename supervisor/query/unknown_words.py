@@ -74,7 +74,7 @@ def _respelled(query: Query, frequency: Callable[[str], int]) -> Query:
     words = {**query.words, **{guess: query.words[word] for word, guess in meant.items() if guess not in query.words}}
     rarity = {word: query.rarity.get(word, min(_GUESSED, rarity_asked(word))) for word in words}
     asked = tuple((*sentence, *(meant[word] for word in sentence if word in meant)) for sentence in query.asked)
-    return replace(query, words=words, rarity=rarity, asked=asked)
+    return replace(query, words=words, rarity=rarity, asked=asked, respelled=frozenset(meant))
 
 
 def _in_characters(query: Query, frequency: Callable[[str], int], relative_idf: Callable[[str], float]) -> Query:

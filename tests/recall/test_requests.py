@@ -273,6 +273,12 @@ def test_recall_finds_nothing_by_one_common_character_of_a_word(tmp_path, reques
     assert world.search(request_).hits == ()
 
 
+def test_recall_is_not_stopped_by_a_typo_and_shorthand(tmp_path):
+    said = "The next service is due at 60,000 km"
+    world = world_of(tmp_path, [said, "walked the dog", "soup for lunch"])
+    assert world.search("whens the next srvice, km n date pls").hits[0].unit.text == said
+
+
 @pytest.mark.parametrize(("said", "question"), [("周六把车洗了", "洗车是哪天"), ("智齿要拔，约在周四", "拔牙是哪天")])
 def test_recall_finds_a_word_by_its_characters(tmp_path, said, question):
     world = world_of(tmp_path, [said, "遛狗", "写报告"])
