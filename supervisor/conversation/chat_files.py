@@ -68,10 +68,11 @@ class ChatFiles(Generic[M]):
         """Add a message; it is durable then."""
         with self._locked(key):
             path = self._paths.chat(session_digest(key))
-            if self._files.disk.stat(path) is None:
-                self._write(key, [message], None)
-            else:
+            found = self._files.disk.stat(path)
+            if found and found.size:
                 self._files.append(path, self._render(message) + b"\n")
+            else:
+                self._write(key, [message], self._files.read_stable(path))
 
     def replace(self, key: str, messages: Sequence[M]) -> None:
         """Replace the messages of the key."""

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 
 #: At most one of these is held at a time, but for inbox + history; taken in this order.
-ORDER = ("calls.lock", "index.lock", "vectors.lock", "inbox.json.lock", "memory.md.lock", "history.json.lock")
+ORDER = ("calls.lock", "index.lock", "vectors.lock", "chat.lock", "inbox.json.lock", "memory.md.lock", "history.json.lock")
 #: Held for life, taken before any of the others.
 _FOR_LIFE = re.compile(r"supervisor\.lock|worker-[0-7]\.lock|session-[0-9a-f]{16}\.lock")
+_OF_CHAT = re.compile(r"chat-[0-9a-f]{16}\.lock")
 
 
 class LockWatch:
@@ -53,4 +54,6 @@ class LockWatch:
 
 def _short(path: str) -> str:
     name = path.rpartition("/")[2]
+    if _OF_CHAT.fullmatch(name):
+        return "chat.lock"
     return "memory.md.lock" if name == "MEMORY.md.lock" else name
