@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from supervisor.archive.memory_folder import MemoryFolder
     from supervisor.archive.quarantine import Quarantine
     from supervisor.archive.replaced import ReplacedHistories
+    from supervisor.conversation.session_files import SessionFiles, SessionTalk
     from supervisor.conversation.session_lines import SessionLines
     from supervisor.events import Events
     from supervisor.index.index import Index
@@ -102,10 +103,21 @@ class Workspace:
 
     @cached_property
     def session_lines(self) -> SessionLines:
-        from supervisor.conversation.session_lines import SessionLines, SessionTalk
+        from supervisor.conversation.session_lines import SessionLines
 
-        talk = SessionTalk(self.history, self.journal, self.memory, self.unfiled, self.config)
-        return SessionLines(self.files, self.paths, talk, self.long_term, self.config, self.events)
+        return SessionLines(self.session_files, self.session_talk, self.long_term, self.config, self.events)
+
+    @cached_property
+    def session_files(self) -> SessionFiles:
+        from supervisor.conversation.session_files import SessionFiles
+
+        return SessionFiles(self.files, self.paths)
+
+    @cached_property
+    def session_talk(self) -> SessionTalk:
+        from supervisor.conversation.session_files import SessionTalk
+
+        return SessionTalk(self.history, self.journal, self.memory, self.unfiled, self.config)
 
     @cached_property
     def drop_box(self) -> DropBox:

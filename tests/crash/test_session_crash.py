@@ -89,9 +89,9 @@ def forgetful(lines: SessionLines) -> None:
     def write(session: str, progress: Any, intent: Intent, now: Any) -> Any:
         return fulfil(session, progress, intent, now)
 
-    fulfil, keep = lines._fulfil, lines._keep
+    fulfil, keep = lines._fulfil, lines._files.keep
     lines._fulfil = write  # type: ignore[method-assign]
-    lines._keep = lambda session, progress: None if progress.intent else keep(session, progress)  # type: ignore[method-assign]
+    lines._files.keep = lambda session, progress: None if progress.intent else keep(session, progress)  # type: ignore[method-assign]
 
 
 @pytest.mark.parametrize(("case", "depth"), [(Overflowing, 1), (Summarizing, 0)])
