@@ -64,6 +64,8 @@ class Workspace:
         self.progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None
         #: Called when the index is found damaged and must be rebuilt.
         self.index_lost: Callable[[], None] = lambda: None
+        #: Called before a turn asks the model to continue a running summary; what it raises ends the turn.
+        self.asks_model: Callable[[], None] = lambda: None
 
     @cached_property
     def history(self) -> HistoryStore:

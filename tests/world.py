@@ -12,6 +12,7 @@ import json
 import os
 import re
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from random import Random
 from threading import Event
@@ -34,6 +35,7 @@ from supervisor.protocol.disk import RealDisk
 from supervisor.protocol.files import Files
 from supervisor.service import status
 from supervisor.service.background import IndexUpdater, ask_canaries, prepare_backend
+from supervisor.service.conversations import kept_summary
 from supervisor.service.daemon import Supervisor
 from supervisor.service.fsck import fsck, repair
 from supervisor.service.lock import any_worker, reclaim, sweep
@@ -476,6 +478,7 @@ class World:
             files=self.files,
             clock=self.clock,
             recall=search or (lambda question, _now, recent: self.search(question, recent)),
+            summary_of=partial(kept_summary, self.ws),
             **self._turn_stores(),
         )
 

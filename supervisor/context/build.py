@@ -18,8 +18,9 @@ from supervisor.context.history_window import Budgets, Window, WindowLimits, Win
 from supervisor.context.memory_block import BlockLimits, PackedBlock, pack
 from supervisor.context.messages import turn_messages
 from supervisor.context.render import miss
-from supervisor.context.request import Asked, Contained, admit, resolve_input
+from supervisor.context.request import Asked, Contained, admit, resolve_input, with_summary
 from supervisor.context.secrets import redact_history, redactor
+from supervisor.conversation.running import summary_block
 from supervisor.index.hit import Hit, SearchResult
 from supervisor.protocol.errors import BadFile, InternalError, SupervisorError, as_supervisor_error
 from supervisor.protocol.inbox import DIRECT, Chat, chat_of, parse_inbox
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from supervisor.archive.history import HistoryStore
     from supervisor.context.receipts import ReceiptStore
     from supervisor.context.render import Language
+    from supervisor.conversation.sessions import RunningSummary
     from supervisor.events import Events
     from supervisor.index.hit import Miss, Passage
     from supervisor.protocol.config import Config
@@ -56,6 +58,8 @@ _FRAME_TOKENS: Final = 40
 _LOOKED_AT: Final = 3
 #: The first lines of memory.md have at most this part of the budget of memory.
 _PINNED_DIVISOR: Final = 4
+#: The running summary has at most this part of the budget of the history.
+_SUMMARY_DIVISOR: Final = 2
 #: How long a turn waits for a history.json that can't be read, in seconds: it has to be answered within 250 ms.
 _PATIENCE_S: Final = 0.1
 
@@ -132,13 +136,22 @@ def context(
     result: SearchResult,
     system: str = "",
     *,
+    kept: RunningSummary | None = None,
     config: Config,
     paths: WorkspacePaths,
     events: Events,
 ) -> Injection:
-    """Return the whole turn: the client's *system* prompt as given, the recent history, memory and the question."""
+    """
+    Return the whole turn: the client's *system* prompt as given, the recent history, memory and the question.
+
+    *kept* is the running summary of the asked session, which is shown in place of the messages that it has. One that takes more
+    than half of the budget of the history is left out, and they are shown.
+    """
+    budget = turn_budgets(asked, system, result, config).history
+    if kept and _summary_tokens(kept.text, config) <= budget // _SUMMARY_DIVISOR:
+        asked = with_summary(asked, kept)
     limits = WindowLimits(
-        tokens=_budgets(asked, system, result, config).history,
+        tokens=budget - _summary_tokens(asked.summary, config),
         least=config.context.min_messages,
         most=config.context.max_messages,
         message_chars=config.context.message_chars,
@@ -236,7 +249,7 @@ def _build(
     paths: WorkspacePaths,
     events: Events,
 ) -> Injection:
-    budgets = _budgets(asked, system, result, config)
+    budgets = turn_budgets(asked, system, result, config)
     in_history = frozenset(said.id for said in history.said if said.is_whole and said.id)
     block = _attempt(
         "memory block", lambda: memory_block(asked, result, budgets.memory, in_history, config), None, paths, events
@@ -251,6 +264,8 @@ def _build(
         place=config.context.memory_in,
         alternate=config.context.alternate,
         language=_language(asked, config),
+        summary=summary_block(asked.summary) if asked.summary else "",
+        summary_in=config.conversation.summary_in,
     )
 
     def receipt(result: SearchResult, memory: PackedBlock) -> Receipt:
@@ -285,6 +300,11 @@ def _receipt(
     settings = {"recall": asdict(config.recall), "context": asdict(config.context)}
     settings["tokens"] = asdict(config.tokens)
     pinned = _pinned_budget(budgets.memory, config)
+    tokens = {"memory": memory.tokens - memory.pinned_tokens, "pinned": memory.pinned_tokens, "history": history.tokens}
+    limits = {"memory": budgets.memory, "pinned": pinned, "history": budgets.history}
+    if asked.summary:
+        tokens["summary"] = _summary_tokens(asked.summary, config)
+        limits["summary"] = budgets.history // _SUMMARY_DIVISOR
     return Receipt(
         # with the settings: asked again under others, the same block comes of other reasons
         id=turn_id(now, asked.question, json.dumps(list(messages)), memory.text, json.dumps(settings)),
@@ -303,8 +323,8 @@ def _receipt(
         memory=memory.text,
         history=tuple({"id": o.id, "role": o.role, "content": o.text, "whole": o.is_whole} for o in history.said),
         messages=tuple(messages),
-        tokens={"memory": memory.tokens - memory.pinned_tokens, "pinned": memory.pinned_tokens, "history": history.tokens},
-        budgets={"memory": budgets.memory, "pinned": pinned, "history": budgets.history},
+        tokens=tokens,
+        budgets=limits,
         config=settings,
     )
 
@@ -338,7 +358,7 @@ def _language(asked: Asked, config: Config) -> Language:
     return config.language if config.language != "auto" else language_of(asked.question)
 
 
-def _budgets(asked: Asked, system: str, result: SearchResult, config: Config) -> Budgets:
+def turn_budgets(asked: Asked, system: str, result: SearchResult, config: Config) -> Budgets:
     """Return the token budgets of memory and history, smaller where the assistant's model has a small context window."""
     size, weight = config.context.window_tokens, config.tokens.cjk_weight
     fixed = sum(
@@ -348,6 +368,10 @@ def _budgets(asked: Asked, system: str, result: SearchResult, config: Config) ->
     fixed += _FRAME_TOKENS + min(config.recall.pinned_tokens, estimate_tokens(pinned[: size * _CHARS_PER_TOKEN], weight))
     limits = Budgets(config.recall.memory_tokens, config.context.history_tokens)
     return share(size, fixed, limits, config.context.min_messages)
+
+
+def _summary_tokens(summary: str, config: Config) -> int:
+    return estimate_tokens(summary_block(summary), config.tokens.cjk_weight) if summary else 0
 
 
 def _read_inbox(files: Files, paths: WorkspacePaths, zone: tzinfo) -> tuple[Message, ...]:

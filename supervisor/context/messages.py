@@ -36,23 +36,28 @@ def turn_messages(
     place: MemoryPlace = "question",
     alternate: bool = False,
     language: Language = "en",
+    summary: str = "",
+    summary_in: Literal["system", "user"] = "system",
 ) -> tuple[dict[str, str], ...]:
     """
     Return the messages ``{role, content}``: the system prompt as it is given, the recent history, the question.
 
-    *memory* stands where *place* says, between the tags ``<memory>``. The question follows a line with the time *now*, in its
-    zone. With *alternate* messages of one role in a row are joined and the first one is the user's.
+    *summary* is what was said before that history; it follows the system prompt, or begins the question. *memory* stands where
+    *place* says, between the tags ``<memory>``. The question follows a line with the time *now*, in its zone. With *alternate*
+    messages of one role in a row are joined and the first one is the user's.
     """
     quoted = f"<memory>\n{memory}</memory>" if memory.strip() else ""
     asked = [time_line(now, language), question] if question.strip() else []
-    system_parts, before, last = [system], "", asked
+    in_question = summary_in == "user" and asked
+    system_parts, before, last = [system, "" if in_question else summary], "", asked
     match place:
         case "system":
-            system_parts = [system, quoted]
+            system_parts.append(quoted)
         case "message":
             before = quoted
         case "question":
             last = [quoted, *asked]
+    last = [summary, *last] if in_question else last
     talk = [(one.role, one.content) for one in said if one.text.strip()]
     if alternate:
         first = next((n for n, (role, _) in enumerate(talk) if role == "user"), len(talk))

@@ -20,8 +20,11 @@ from supervisor.protocol.inbox import parse_inbox
 from supervisor.protocol.turn import prepared_turn_id
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from supervisor.archive.history import HistoryStore
     from supervisor.context.build import Recall
+    from supervisor.conversation.sessions import RunningSummary
     from supervisor.events import Events
     from supervisor.protocol.clock import Clock
     from supervisor.protocol.config import Config
@@ -34,7 +37,11 @@ _SECOND_NS: Final = 1e9
 
 
 class PreparedContexts:
-    """Writes the context of each new version of inbox.json; it remembers the last version that it has handled."""
+    """
+    Writes the context of each new version of inbox.json; it remembers the last version that it has handled.
+
+    *summary_of* returns the running summary that is kept of a session, None where it can't be read.
+    """
 
     def __init__(
         self,
@@ -46,6 +53,7 @@ class PreparedContexts:
         events: Events,
         clock: Clock,
         recall: Recall,
+        summary_of: Callable[[str], RunningSummary | None],
     ) -> None:
         self._history = history
         self._files = files
@@ -54,6 +62,7 @@ class PreparedContexts:
         self._events = events
         self._clock = clock
         self._recall = recall
+        self._summary_of = summary_of
         self._receipts = ReceiptStore(files, paths)
         self._stat: Stat | None = None
         self._digest = ""
@@ -90,7 +99,8 @@ class PreparedContexts:
             turn = prepared_turn_id(asked.inputs[-1], written, now + self._config.archive.future_limit)
             if self._receipts.inbox_of(turn) != inbox.digest:
                 result = self._recall(asked.question, now, asked.before)
-                whole = context(asked, now, result, config=self._config, paths=self._paths, events=self._events)
+                kept = self._summary_of(asked.chat.session)
+                whole = context(asked, now, result, kept=kept, config=self._config, paths=self._paths, events=self._events)
                 self._receipts.put(replace(whole.receipt, id=turn, inbox=inbox.digest))
                 made = turn
         self._stat, self._digest = inbox.stat, inbox.digest

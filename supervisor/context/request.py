@@ -1,21 +1,24 @@
 """
 The input of a turn, and which hits its audience may see (001; 003, 关键词提取).
 
-`resolve_input` decides what is asked: which inputs are open, which conversation they belong to, and what was said before them.
+`resolve_input` decides what is asked: which inputs are open, which conversation they belong to, and what was said before them;
+`with_summary` puts the running summary in place of what it has of that.
 `admit` removes hits that the audience must not see (`recall/audience`), and hits that the turn already contains.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from supervisor.protocol.clock import truncate_to_ms
 from supervisor.protocol.inbox import DIRECT, Chat, chat_of
 from supervisor.protocol.message import Message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from supervisor.conversation.sessions import RunningSummary
     from supervisor.index.hit import Hit, Passage
     from supervisor.protocol.message import History
     from supervisor.recall.audience import Audience
@@ -26,7 +29,8 @@ class Asked:
     """
     The question ("" if there is none), its chat, and what user and assistant said before it, oldest first.
 
-    *known* are the ids of the messages that the client itself puts before the assistant.
+    *known* are the ids of the messages that the client itself puts before the assistant. *summary* is the running summary of
+    what was said in its session before *before*, "" without one.
     """
 
     question: str
@@ -34,6 +38,7 @@ class Asked:
     inputs: tuple[Message, ...] = ()
     before: tuple[Message, ...] = ()
     known: frozenset[str] = frozenset()
+    summary: str = ""
 
 
 def resolve_input(question: str | None, inbox: Sequence[Message], history: History, chat: Chat = DIRECT) -> Asked:
@@ -55,6 +60,19 @@ def resolve_input(question: str | None, inbox: Sequence[Message], history: Histo
     if before and before[-1].role == "user" and before[-1].text.strip() == question.strip():
         before.pop()  # the input was appended to history before it was asked
     return Asked(question, chat, waiting, tuple(before))
+
+
+def with_summary(asked: Asked, kept: RunningSummary) -> Asked:
+    """Return what is asked with the running summary of its session in place of what it has, where it may be seen."""
+    marker, session = kept.marker, asked.chat.session
+    if not kept.text or marker is None or (kept.is_private and not asked.chat.is_direct):
+        return asked
+
+    def is_covered(message: Message) -> bool:
+        named, at = chat_of(message.raw).session, message.created_at
+        return named == session and at is not None and marker.covers(message.id, truncate_to_ms(at))
+
+    return replace(asked, summary=kept.text, before=tuple(one for one in asked.before if not is_covered(one)))
 
 
 def _says_something(message: Message) -> bool:

@@ -79,15 +79,7 @@ class MemoryManager:
         self.conversation_summary = ""
         self.message_buffer: list[dict[str, Any]] = []
         self._config = config = config or Config()
-        rule = config.conversation
-        self._limits = Limits(
-            context_tokens=getattr(settings, "llm_context_length", config.llm.context_tokens),
-            share=rule.limit,
-            max_messages=rule.max_messages,
-            keep_turns=rule.keep_turns,
-            summary_in=rule.summary_in,
-            cjk_weight=config.tokens.cjk_weight,
-        )
+        self._limits = limits_of(config, settings)
         self._llm = llm
         self._templates = {(n, language): template(n, language) for n in _TEMPLATES for language in get_args(Language)}
         self._events, self._clock = events, clock
@@ -110,6 +102,7 @@ class MemoryManager:
         raw = dict(message)
         said = read_said(raw, self._limits.cjk_weight)
         with self._lock:
+            self._refresh()
             talk, prompts = self._conversation(), self._prompts()
             if said.role != "system":
                 talk = replace(talk, said=(*talk.said, said))
@@ -118,28 +111,34 @@ class MemoryManager:
             else:
                 talk = replace(talk, system=_JOINT.join((*prompts, said.text)))
             refuse_too_long(talk, self._limits)
-            self.message_buffer.append(raw)
+            self._take(raw)
 
     def needs_summary(self) -> bool:
         """Tell whether the conversation takes more than its share of the context, or has more messages than the limit."""
         with self._lock:
+            self._refresh()
             return is_full(self._conversation(), self._limits)
 
     def recompose(self) -> list[dict[str, Any]]:
         """Return the messages for the model: system prompt and summary, the turns that stay, the open turn. Calls no model."""
         with self._lock:
+            self._refresh()
             talk = self._conversation()
         return recomposed(talk, self._limits)
 
     def context(self) -> list[dict[str, Any]]:
         """Return the messages for the model, after what is due has been summed up."""
-        self._sum_up_now(by_hand=False)
+        self.summarize_due()
         return self.recompose()
 
     async def acontext(self) -> list[dict[str, Any]]:
         """Return the same as `context`, without waiting in the event loop."""
         await self._sum_up(by_hand=False)
         return self.recompose()
+
+    def summarize_due(self) -> bool:
+        """Sum up what is due, as `context` does before it answers; return whether anything was."""
+        return self._sum_up_now(by_hand=False)
 
     def summarize(self) -> bool:
         """Sum up all but the turns that stay, due or not; return whether anything was. NoSummary if the model wrote none."""
@@ -170,6 +169,7 @@ class MemoryManager:
     def _due(self, *, by_hand: bool) -> int:
         """Return how many of the oldest messages are summed up now."""
         with self._lock:
+            self._refresh()
             count = to_sum_up(self._conversation(), self._limits, self._clock(), by_hand=by_hand)
         if count and self._llm is None:
             if not self._has_warned:
@@ -183,7 +183,7 @@ class MemoryManager:
         """Sum up what is due; a failure is noted, and raised where a person asked."""
         async with self._alone():
             with self._lock:
-                talk, sent, count = self._conversation(), self._messages(), self._due(by_hand=by_hand)
+                count, talk, sent = self._due(by_hand=by_hand), self._conversation(), self._messages()
             if not count or self._llm is None:
                 return False
             try:
@@ -272,6 +272,13 @@ class MemoryManager:
 
     # ── what is held ─────────────────────────────────────────────────────────
 
+    def _refresh(self) -> None:
+        """Take in what others have done to the conversation, where it is not this object's alone."""
+
+    def _take(self, raw: dict[str, Any]) -> None:
+        """Take a message into the conversation."""
+        self.message_buffer.append(raw)
+
     def _messages(self) -> list[dict[str, Any]]:
         return [raw for raw in self.message_buffer if raw.get("role") != "system"]
 
@@ -312,6 +319,19 @@ class MemoryManager:
     def _emit(self, event: str, **fields: object) -> None:
         if self._events is not None:
             self._events.emit(event, **fields)
+
+
+def limits_of(config: Config, settings: object = None) -> Limits:
+    """Return the limits of a conversation; the context is that of *settings*, where they have one. ValueError if it is none."""
+    rule = config.conversation
+    return Limits(
+        context_tokens=getattr(settings, "llm_context_length", config.llm.context_tokens),
+        share=rule.limit,
+        max_messages=rule.max_messages,
+        keep_turns=rule.keep_turns,
+        summary_in=rule.summary_in,
+        cjk_weight=config.tokens.cjk_weight,
+    )
 
 
 class TaskMemory:

@@ -42,6 +42,9 @@ class Limits:
     keep_turns: int = 3
     summary_in: Literal["system", "user"] = "system"
     cjk_weight: float = 1.0
+    #: What a turn shows of the conversation, where it does not send all of it: messages that are said, and tokens.
+    shown_messages: int | None = None
+    shown_tokens: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse limits that no conversation can keep."""
@@ -58,7 +61,7 @@ class Limits:
     @property
     def summary_tokens(self) -> int:
         """The most tokens of the summary."""
-        return self.window // _SUMMARY_DIVISOR
+        return min(self.window, self.window if self.shown_tokens is None else self.shown_tokens) // _SUMMARY_DIVISOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +105,13 @@ def tokens_of(talk: Conversation, limits: Limits) -> int:
 
 
 def is_full(talk: Conversation, limits: Limits) -> bool:
-    """Tell whether the conversation takes more than its window, or has more messages than the limit."""
-    return tokens_of(talk, limits) > limits.window or len(talk.said) > limits.max_messages
+    """Tell whether the conversation takes more than its window, has more messages than the limit, or more than is shown."""
+    summary = _system_tokens("", talk.summary, limits)
+    return (
+        tokens_of(talk, limits) > limits.window
+        or len(talk.said) > limits.max_messages
+        or _exceeds_shown(talk.said, limits, 1, summary)
+    )
 
 
 def to_sum_up(talk: Conversation, limits: Limits, now: datetime, *, by_hand: bool = False) -> int:
@@ -124,8 +132,18 @@ def to_sum_up(talk: Conversation, limits: Limits, now: datetime, *, by_hand: boo
         turns = talk.said[start:end]
         if sum(one.tokens for one in turns) > room or len(turns) > limits.max_messages // _KEPT_MESSAGES:
             break
+        if _exceeds_shown(turns, limits, _KEPT_MESSAGES):
+            break
         kept = start
     return kept
+
+
+def _exceeds_shown(said: Sequence[Said], limits: Limits, divisor: int, summary_tokens: int = 0) -> bool:
+    """Tell whether the messages, with a summary, are more than one part in *divisor* of what a turn shows."""
+    spoken = [one for one in said if one.is_question or one.is_answer]
+    tokens = summary_tokens + sum(one.tokens for one in spoken)
+    too_many = limits.shown_messages is not None and len(spoken) > limits.shown_messages // divisor
+    return too_many or (limits.shown_tokens is not None and tokens > limits.shown_tokens // divisor)
 
 
 def commit_points(said: Sequence[Said]) -> frozenset[int]:

@@ -1,8 +1,8 @@
 """
 Which messages of a session are summed up next, and how far that has come (docs/reference/protocol.md, 11).
 
-A session has two markers: how far `summarize` has come, and how far overflow has. A marker is a message and its moment, so that
-it still marks when the message is deleted: what was said before that moment counts as summed up. Pure.
+A session has three markers: how far `summarize` has come, overflow, and the running summary. A marker is a message and its
+moment, so that it still marks when the message is deleted: what was said before that moment counts as summed up. Pure.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
+from supervisor.conversation.running import Failure
 from supervisor.protocol.clock import from_wire, to_wire
 
 if TYPE_CHECKING:
@@ -40,7 +41,11 @@ class Marker:
 
     def has(self, block: Block) -> bool:
         """Tell whether the message was summed up."""
-        return block.created_at < self.at or (block.created_at == self.at and id_of(block) in self.ids)
+        return self.covers(id_of(block), block.created_at)
+
+    def covers(self, identity: str, at: datetime) -> bool:
+        """Tell whether the message of this id and moment was; one without an id, if any of its moment was."""
+        return at < self.at or (at == self.at and (not identity or identity in self.ids))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,20 @@ class Intent:
 
 
 @dataclass(frozen=True, slots=True)
+class RunningSummary:
+    """
+    The running summary of a session, and the *marker* of what it has; without one there is none yet.
+
+    *is_private*: it has words of a private talk, which no group may read. *failure* is that of the last try to continue it.
+    """
+
+    text: str = ""
+    marker: Marker | None = None
+    is_private: bool = False
+    failure: Failure = field(default_factory=Failure)
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """How far a session is summed up, the line that is being written, and how overflow failed since it last succeeded."""
 
@@ -62,6 +81,7 @@ class Progress:
     attempts: int = 0
     failed_at: datetime | None = None
     next_at: datetime | None = None
+    running: RunningSummary = field(default_factory=RunningSummary)
 
     def intending(self, intent: Intent) -> Progress:
         """Return the progress before the line is written."""
@@ -140,6 +160,7 @@ def progress_to_wire(session: str, progress: Progress) -> dict[str, Any]:
         "attempts": progress.attempts,
         "failedAt": progress.failed_at and to_wire(progress.failed_at),
         "nextAt": progress.next_at and to_wire(progress.next_at),
+        **({"running": _running_to_wire(progress.running)} if progress.running != RunningSummary() else {}),
     }
 
 
@@ -158,7 +179,27 @@ def progress_from_wire(raw: Any) -> Progress:
         int(raw["attempts"]),
         from_wire(raw["failedAt"]) if raw["failedAt"] else None,
         from_wire(raw["nextAt"]) if raw["nextAt"] else None,
+        _running_from_wire(raw["running"]) if "running" in raw else RunningSummary(),
     )
+
+
+def _running_to_wire(running: RunningSummary) -> dict[str, Any]:
+    failure = running.failure
+    return {
+        "summary": running.text,
+        "marker": running.marker and _marker_to_wire(running.marker),
+        "private": running.is_private,
+        "attempts": failure.attempts,
+        "failedAt": failure.failed_at and to_wire(failure.failed_at),
+        "nextAt": failure.next_at and to_wire(failure.next_at),
+    }
+
+
+def _running_from_wire(raw: Any) -> RunningSummary:
+    failed_at, next_at = (from_wire(raw[name]) if raw[name] else None for name in ("failedAt", "nextAt"))
+    marker = _marker_from_wire(raw["marker"]) if raw["marker"] else None
+    failure = Failure(int(raw["attempts"]), failed_at, next_at)
+    return RunningSummary(str(raw["summary"]), marker, bool(raw["private"]), failure)
 
 
 def _marker_to_wire(marker: Marker) -> dict[str, Any]:

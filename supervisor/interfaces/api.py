@@ -96,38 +96,38 @@ class Memory:
         """
         Return the turn with the recent history: `messages` are chat-completions messages, *system* first, as given.
 
-        With `turns.overflow = "memory"` what newly left the session's history is summed up first, which may ask the model.
+        The session's running summary is in it, where one is kept. With `turns.overflow` what no longer fits the history is
+        summed up first, which may ask the model.
         """
         from supervisor.context.build import context
+        from supervisor.service.conversations import running_summary
 
         refuse_no_text("system", system)
-        if self.workspace.config.turns.overflow == "memory":
+        ws = self.workspace
+        if ws.config.turns.overflow == "memory":
             with suppress(SupervisorError):  # the turn goes on, and what left waits for the next one
                 self.summarize_overflow(session)
         asked, now, result = self._ask(question, session, chat)
-        ws = self.workspace
-        return self._saved(context(asked, now, result, system, config=ws.config, paths=ws.paths, events=ws.events))
+        kept = running_summary(ws, asked, system, result, self.append, self._clock, self._environ)
+        made = context(asked, now, result, system, kept=kept, config=ws.config, paths=ws.paths, events=ws.events)
+        return self._saved(made)
 
-    def conversation(self, llm: ChatStream | None = None, system_prompt: str = "", *, settings: object = None) -> MemoryManager:
+    def conversation(
+        self, llm: ChatStream | None = None, system_prompt: str = "", *, settings: object = None, session: str | None = None
+    ) -> MemoryManager:
         """
         Return the memory of a running conversation, with the workspace's configuration, prompts and events.
 
-        What is said in it is not added to the workspace. BadConfig if one of its prompts is wrong; else as `MemoryManager`.
+        That of a *session* ("": of the messages that name none) continues where the session is: its messages are those of the
+        workspace, `add` appends to it, and the summary is kept. Without a session nothing of it is in the workspace.
+        BadConfig if one of its prompts is wrong, BadFile if a file of the session can't be read; else as `MemoryManager`.
         """
-        from supervisor.conversation.memory_manager import MemoryManager
-        from supervisor.protocol.prompts import load_template
+        from supervisor.service.conversations import open_conversation, open_session
 
-        ws = self.workspace
-        template = partial(load_template, files=ws.files, paths=ws.paths)
-        return MemoryManager(
-            llm,
-            system_prompt,
-            settings=settings,
-            config=ws.config,
-            template=template,
-            events=ws.events,
-            clock=self._clock,
-        )
+        if session is None:
+            return open_conversation(self.workspace, llm, system_prompt, settings, self._clock)
+        refuse_no_text("session", session)
+        return open_session(self.workspace, session, self.append, llm, system_prompt, settings, self._clock)
 
     def why(self, turn: str | None = None) -> Receipt:
         """Return the receipt of the turn (its id, or the beginning of it; None: of the newest): what was shown, and why."""

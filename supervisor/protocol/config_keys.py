@@ -301,8 +301,11 @@ class Turns(Section):
     """Who answers, and what happens around a turn."""
 
     reply: Literal["off"] = choice("off", "Who answers. off: the assistant; recalld can't yet.")
-    overflow: Literal["off", "memory"] = choice(
-        "off", "memory: messages that leave a session are summarised into memory.md.", "memory"
+    overflow: Literal["off", "memory", "summary"] = choice(
+        "off",
+        "memory: messages that leave a session go into memory.md. summary: what leaves a turn's history, into its summary.",
+        "memory",
+        "summary",
     )
     greeting: bool = flag(False, "Greet the user after a long silence.")
 

@@ -21,6 +21,7 @@ from supervisor.protocol.errors import Busy, InternalError, SupervisorError, as_
 from supervisor.protocol.quiet_hours import quiet_until
 from supervisor.recall.canaries import probe
 from supervisor.recall.rerank import precompute_vectors
+from supervisor.service.conversations import kept_summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -265,6 +266,7 @@ def _context_step(ws: Workspace, clock: Clock) -> Callable[[], float]:
         events=ws.events,
         clock=clock,
         recall=partial(ws.searcher.search, is_input=True),
+        summary_of=partial(kept_summary, ws),
     )
 
     def step() -> float:

@@ -104,6 +104,17 @@ def test_to_sum_up_keeps_fewer_turns_where_they_would_take_the_head_room():
     assert due(busy, replace(LIMITS, context_tokens=100_000, max_messages=40), by_hand=True) == 4 + 22
 
 
+def test_to_sum_up_begins_where_a_turn_no_longer_shows_all_that_is_said():
+    shown = Limits(context_tokens=100_000, shown_messages=8, shown_tokens=1_000)
+    turns = [talk for n in range(4) for talk in (question(f"第 {n} 问"), call("c1"), result("c1"), answer(f"第 {n} 答"))]
+    assert to_sum_up(conversation(*turns), shown, NOW) == 0  # what tools say is not shown
+    assert to_sum_up(conversation(*turns, question("第 4 问")), shown, NOW) == 8  # two turns are half of what is shown
+    long = conversation(*turns, summary="备份" * 400)
+    assert not is_full(long, shown)
+    assert is_full(replace(long, summary="备份" * 500), shown)
+    assert shown.summary_tokens == 200
+
+
 def test_limits_refuse_what_no_conversation_can_keep():
     for wrong in ({"context_tokens": 0}, {"context_tokens": -1}, {"context_tokens": True}, {"share": 1.5}, {"share": 0}):
         with pytest.raises(ValueError, match="must be"):

@@ -1,16 +1,21 @@
-"""Overflow and `summarize` under the crash explorer: whenever the machine dies, each message is in one line, and in one only."""
+"""Overflow, `summarize` and the running summary under the crash explorer: whenever the machine dies, each message is told once."""
 
 from __future__ import annotations
 
 import errno
+import json
+import re
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
 from supervisor.protocol.config import load
 from supervisor.protocol.lenient_json import render_json
+from supervisor.service.conversations import open_session
 from supervisor.workspace import Workspace
+from tests.conversation.talk import Scripted, fenced
 from tests.crash.file_workloads import Case, Honest
 from tests.crash.test_files_crash import NoFileSync, NoFolderSync, explored, refuse_each_call
 from tests.world import WITH_MODEL, Clock, EventList, at, message
@@ -18,14 +23,16 @@ from tests.world import WITH_MODEL, Clock, EventList, at, message
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from supervisor.conversation.session_files import SessionFiles
     from supervisor.conversation.session_lines import SessionLines
-    from supervisor.conversation.sessions import Intent
+    from supervisor.conversation.sessions import Intent, Progress
     from supervisor.protocol.files import Files
     from tests.crash.model_disk import ModelDisk
 
 NOW = at("2026-01-31T10:00")
 SESSION = "部署"
 TALK = [message(f"m{n}", f"2026-01-30T09:{n:02}", f"第{n}条", session=SESSION) for n in range(12)]
+CONFIG_KEEPS_NONE = load(f"{WITH_MODEL}[conversation]\nkeep_turns = 0\n".encode(), {})
 CONFIG = load(f"{WITH_MODEL}[conversation]\nmax_history = 4\n".encode(), {})
 
 
@@ -83,6 +90,53 @@ class Summarizing(Overflowing):
         return [f"第{n}条 is told {text.count(f'第{n}条')} times" for n in range(12) if text.count(f"第{n}条") != 1]
 
 
+class Continuing(Overflowing):
+    """A running summary is continued twice, by a model that keeps all that it is told; each answer is a turn's end."""
+
+    TALK: ClassVar = [
+        {**one, "role": ("user", "assistant")[n % 2], "text": f"第{n}件事的端口是{n}"} for n, one in enumerate(TALK)
+    ]
+    start: ClassVar = {"history.json": render_json(TALK[:6]), ".recalld/空": b""}
+
+    def __init__(self, in_two_writes: bool = False) -> None:
+        super().__init__()
+        self.in_two_writes = in_two_writes
+
+    def work(self, disk: ModelDisk) -> None:
+        self.continue_it(disk)
+        disk.ack(6)
+        disk.plant("history.json", render_json(self.TALK))
+        self.continue_it(disk)
+        disk.ack(12)
+
+    def recover(self, disk: ModelDisk) -> None:
+        Case.recover(self, disk)
+        self.make(disk, "second").sweep(disk.root / ".recalld/sessions")
+        disk.plant("history.json", render_json(self.TALK))
+        self.continue_it(disk, "second")
+
+    def continue_it(self, disk: ModelDisk, program: str = "first") -> None:
+        workspace = Workspace(disk.root, CONFIG_KEEPS_NONE, self.make(disk, program), EventList(Clock(NOW)))
+        if self.in_two_writes:
+            marker_first(workspace.session_files)
+        model = Scripted(lambda prompt: "；".join(f"第{n}件事的端口是{n}" for n in self.told("".join(fenced(prompt)))))
+        open_session(workspace, SESSION, self.refuse, model, "", None, Clock(NOW)).summarize()
+
+    def refuse(self, message: object) -> None:
+        raise AssertionError(message)
+
+    @staticmethod
+    def told(text: str) -> list[int]:
+        return [int(found) for found in re.findall(r"第(\d+)件事", text)]
+
+    def wrong(self, tree: dict[str, bytes], acks: list[Any]) -> list[str]:
+        (data,) = (
+            data for name, data in tree.items() if name.startswith(".recalld/sessions/session-") and name.endswith("json")
+        )
+        told = self.told(json.loads(data)["running"]["summary"])
+        return [] if told == list(range(12)) else [f"the summary tells {told}"]
+
+
 def forgetful(lines: SessionLines) -> None:
     """Let the line be written without having been written down before, as in 000."""
 
@@ -94,7 +148,19 @@ def forgetful(lines: SessionLines) -> None:
     lines._files.keep = lambda session, progress: None if progress.intent else keep(session, progress)  # type: ignore[method-assign]
 
 
-@pytest.mark.parametrize(("case", "depth"), [(Overflowing, 1), (Summarizing, 0)])
+def marker_first(files: SessionFiles) -> None:
+    """Let the marker move before the summary is there."""
+
+    def write(session: str, progress: Progress) -> None:
+        before = files.read(session).running
+        keep(session, replace(progress, running=replace(progress.running, text=before.text)))
+        keep(session, progress)
+
+    keep = files.keep
+    files.keep = write  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize(("case", "depth"), [(Overflowing, 1), (Summarizing, 0), (Continuing, 0)])
 def test_session_lines_tell_each_message_once_after_any_crash(case: type[Overflowing], depth: int) -> None:
     report = explored(case(), depth=depth)
     assert not report.failures, str(report)
@@ -103,8 +169,8 @@ def test_session_lines_tell_each_message_once_after_any_crash(case: type[Overflo
 
 @pytest.mark.parametrize(
     "mutant",
-    [Overflowing(NoFileSync), Overflowing(NoFolderSync), Overflowing(without_intent=True)],
-    ids=["bytes", "names", "intent"],
+    [Overflowing(NoFileSync), Overflowing(NoFolderSync), Overflowing(without_intent=True), Continuing(in_two_writes=True)],
+    ids=["bytes", "names", "intent", "apart"],
 )
 def test_explorer_finds_session_lines_that_skip_one_step(mutant: Overflowing) -> None:
     report = explored(mutant, depth=0, stop=True)
@@ -112,5 +178,6 @@ def test_explorer_finds_session_lines_that_skip_one_step(mutant: Overflowing) ->
 
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EACCES])
-def test_session_lines_tell_each_message_once_after_any_io_error(error: int) -> None:
-    refuse_each_call(Overflowing(), error)
+@pytest.mark.parametrize("case", [Overflowing, Continuing])
+def test_session_lines_tell_each_message_once_after_any_io_error(case: type[Overflowing], error: int) -> None:
+    refuse_each_call(case(), error)

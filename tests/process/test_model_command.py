@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.llm.server import Act, Server
-from tests.process.command import Command, ended
+from tests.process.command import Command, ended, until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,8 +85,9 @@ SAID = (
 )
 
 
-def talked(recalld: Command) -> None:
-    lines = [{"role": role, "text": text, "session": "部署"} for role, text in SAID]
+def talked(recalld: Command, times: int = 1) -> None:
+    again = ("", *(f"（第 {n} 次）" for n in range(2, times + 1)))
+    lines = [{"role": role, "text": text + more, "session": "部署"} for more in again for role, text in SAID]
     assert recalld("append", "--jsonl", stdin="\n".join(map(json.dumps, lines))).code == 0
 
 
@@ -127,3 +129,39 @@ def test_context_sums_up_what_overflows_beside_a_supervisor(tmp_path: Path):
         done = recalld("context", "--query", "超时怎么改的？", "--session", "部署")
     assert (done.code, done.err) == (0, "")
     assert (recalld.root / "memory.md").read_text("utf-8").startswith("2026-01-31|auto-overflow|摘录：")
+
+
+SUMMARY = "用户对花生过敏；Cloudflare Workers 的超时改成 30 秒，加一次重试。"
+TURN = ("context", "--query", "我能吃花生酱吗？", "--session", "部署", "--system", "你是小记。")
+
+
+@pytest.mark.feature("004.2")
+def test_context_makes_the_summary_of_a_session_without_being_asked(recalld: Command, server: Server):
+    talked(recalld, 8)
+    recalld.environ["RECALLD_TURNS_OVERFLOW"] = "summary"
+    asked, may_answer = threading.Event(), threading.Event()
+
+    def script(_number: int, _prompt: str) -> Act:
+        asked.set()
+        may_answer.wait(60)
+        return Act(text=SUMMARY)
+
+    server.script = script
+    killed = recalld.start("-w", str(recalld.root), *TURN)
+    until(asked.is_set, killed)
+    busy = recalld(*TURN)  # no turn waits for the model of another
+    killed.kill()
+    killed.communicate()
+    assert (busy.code, busy.err, SUMMARY in busy.out, server.seen.calls) == (0, "", False, 1)
+    may_answer.set()
+
+    with recalld.supervised():
+        turns = [recalld(*TURN), recalld(*TURN)]
+    assert [(turn.code, turn.err) for turn in turns] == [(0, "")] * 2
+    assert turns[0].out == turns[1].out
+    first, *rest = json.loads(turns[0].out)
+    assert first["content"].startswith("你是小记。\n\n对话历史总结：\n")
+    assert SUMMARY in first["content"]
+    assert [one["role"] for one in rest] == ["user", "user", "assistant"] * 3 + ["user", "user"]
+    assert rest[-2]["content"] == f"{SAID[-1][1]}（第 8 次）"
+    assert server.seen.calls == json.loads(recalld("status", "--json").out)["today"]["calls"] == 2

@@ -72,8 +72,10 @@ def context(
 ) -> None:
     """Print the whole turn, memory and recent history in their budgets, as chat-completions messages."""
     with _memory(workspace, now) as memory:
-        if is_served() and memory.workspace.config.turns.overflow == "memory":
-            raise ValueError("the client asks the model, for which no supervisor waits")
+        if is_served():
+            memory.workspace.asks_model = _leave_to_client
+            if memory.workspace.config.turns.overflow == "memory":
+                _leave_to_client()
         made = memory.context(query, system, session=session, chat=_kind(chat))
     if text and not json:
         show("\n\n".join(f"{message['role']}: {message['content']}" for message in made.messages))
@@ -198,6 +200,10 @@ def _memory(workspace: Path | None, now: str | None) -> Iterator[Memory]:
     ws, at = opened(workspace, now)
     with progress() as ws.progress:
         yield Memory(ws, clock=lambda: at, keep_fresh=not is_served())
+
+
+def _leave_to_client() -> None:
+    raise ValueError("the client asks the model, for which no supervisor waits")
 
 
 def _kind(chat: str) -> str:

@@ -1,0 +1,137 @@
+"""
+`SessionMemory`: the memory of a session's conversation, which continues where the session stands.
+
+Its messages are those of the workspace that the running summary does not have yet, whoever has added them; summary and marker
+are in the session's file, in one write after the model has answered. A lock of the session is held from reading to that write,
+over the calls of the model, so that no message is summed up twice or not at all. Source: docs/reference/protocol.md, 11.8.
+"""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from supervisor.conversation.memory_manager import MemoryManager
+from supervisor.conversation.sessions import RunningSummary, marker_after, not_summed_up
+from supervisor.protocol.attachments import attachments_of
+from supervisor.protocol.errors import Busy
+from supervisor.protocol.inbox import chat_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+
+    from supervisor.conversation.asking import ChatStream
+    from supervisor.conversation.running import Limits
+    from supervisor.conversation.session_files import SessionFiles, SessionTalk
+    from supervisor.protocol.dated_file import Block
+    from supervisor.protocol.errors import NoSummary
+
+#: Who speaks in a conversation: the system prompt is the caller's, and another program's own roles are refused by servers.
+_ROLES: Final = frozenset({"user", "assistant", "tool", "function"})
+#: What of a message a model's server takes beside role and words.
+_SENT: Final = ("name", "tool_calls", "tool_call_id", "function_call")
+#: What a summary that another process writes is waited for, in seconds: the turn goes on.
+_WAIT_S: Final = 0.0
+
+
+class SessionMessage(dict[str, Any]):
+    """A message of a session as a model's server takes it; *block* is what the workspace has of it."""
+
+    def __init__(self, block: Block) -> None:
+        fields = block.fields
+        # of a picture that is a file by now a server would get no more than the name
+        words = block.shown if attachments_of(fields) else fields.get(block.text_field, block.text)
+        super().__init__(role=block.role, content=words, **{name: fields[name] for name in _SENT if name in fields})
+        self.block = block
+
+
+class SessionMemory(MemoryManager):
+    """
+    The memory of the *session*: summary and messages are those of the workspace, *append* adds a message to it, durably.
+
+    *limits* are those of the conversation where a turn shows less of it than all. The rest is as for `MemoryManager`.
+    """
+
+    def __init__(
+        self,
+        llm: ChatStream | None,
+        system_prompt: str,
+        session: str,
+        *,
+        files: SessionFiles,
+        talk: SessionTalk,
+        append: Callable[[Mapping[str, Any]], object],
+        limits: Limits | None = None,
+        **options: Any,
+    ) -> None:
+        self._session, self._files, self._talk, self._append = session, files, talk, append
+        self._kept = RunningSummary()
+        super().__init__(llm, system_prompt, **options)
+        self._limits = limits or self._limits
+        self._refresh()
+
+    @property
+    def is_private(self) -> bool:
+        """Whether the conversation has a message of a private talk, which no group may read."""
+        with self._lock:
+            self._refresh()
+            return self._is_private()
+
+    def _is_private(self) -> bool:
+        return self._kept.is_private or any(chat_of(one.block.fields).is_direct for one in self._of_session())
+
+    def _of_session(self) -> list[SessionMessage]:
+        return [raw for raw in self.message_buffer if isinstance(raw, SessionMessage)]
+
+    def _refresh(self) -> None:
+        """Read summary and messages from the workspace; a message that is the same as before stays the same object."""
+        kept = self._files.read(self._session).running
+        since = kept.marker.at if kept.marker else None
+        blocks = not_summed_up(self._talk.messages(self._session, self._clock(), since), kept.marker)
+        if kept.marker is None:
+            # the summary of a long session begins here, else it would cost a call for each forty of its messages
+            blocks = blocks[-self._config.conversation.max_history :]
+        known = {(one.block.id, one.block.created_at): one for one in self._of_session()}
+        messages = []
+        for block in blocks:
+            before = known.get((block.id, block.created_at))
+            messages.append(before if before is not None and before.block == block else SessionMessage(block))
+        prompts = [raw for raw in self.message_buffer if raw.get("role") == "system"]
+        self._kept, self._failure, self.conversation_summary = kept, kept.failure, kept.text
+        self.message_buffer[:] = [*prompts, *(one for one in messages if one.block.role in _ROLES)]
+        self._read = {id(raw): self._read[id(raw)] for raw in self.message_buffer if id(raw) in self._read}
+
+    def _take(self, raw: dict[str, Any]) -> None:
+        if raw.get("role") == "system":
+            super()._take(raw)
+            return
+        self._append({**raw, "session": self._session})
+        self._refresh()
+
+    def _keep(self, summary: str, told: Sequence[dict[str, Any]]) -> None:
+        progress = self._files.read(self._session)
+        blocks = [one.block for one in told if isinstance(one, SessionMessage)]
+        running = RunningSummary(summary, marker_after(blocks, progress.running.marker), self._is_private())
+        self._files.keep(self._session, replace(progress, running=running))
+        super()._keep(summary, told)
+
+    def _note(self, failure: NoSummary) -> None:
+        super()._note(failure)
+        progress = self._files.read(self._session)
+        self._files.keep(self._session, replace(progress, running=replace(progress.running, failure=self._failure)))
+
+    async def _sum_up(self, *, by_hand: bool) -> bool:
+        try:
+            return await super()._sum_up(by_hand=by_hand)
+        except Busy:
+            if by_hand:
+                raise
+            return False
+
+    @asynccontextmanager
+    async def _alone(self) -> AsyncIterator[None]:
+        """Keep other processes from summing up the session, too."""
+        async with super()._alone():
+            with self._files.locked(self._session, _WAIT_S):
+                yield

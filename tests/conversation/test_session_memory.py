@@ -1,0 +1,226 @@
+"""The running summary of a session: where it continues, what it costs, and that no message is in it twice or nowhere."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from supervisor import Memory
+from supervisor.conversation.running import Limits
+from supervisor.conversation.sessions import session_digest
+from supervisor.protocol.errors import BadFile, BadRequest, Busy, NoSummary
+from supervisor.service.conversations import open_session
+from tests.conversation.talk import Scripted, answer, call, fenced, question, result
+from tests.world import WITH_MODEL, World, message
+
+SESSION = "家里"
+OTHER = "公司"
+
+
+def fact(n: int) -> str:
+    return f"第 {n} 件事的端口是 {n}"
+
+
+def facts(text: str) -> list[int]:
+    return [int(found) for found in re.findall(r"第 (\d+) 件事", text)]
+
+
+def said(count: int, first: int = 0, session: str = SESSION) -> list[dict[str, object]]:
+    roles = ("user", "assistant")
+    return [
+        message(f"m{n}", f"2026-01-30T{9 + n // 60:02}:{n % 60:02}", fact(n), roles[n % 2], session=session)
+        for n in range(first, first + count)
+    ]
+
+
+def telling() -> Scripted:
+    """A model that keeps all that it is told."""
+    return Scripted(lambda prompt: "；".join(fact(n) for n in dict.fromkeys(facts("".join(fenced(prompt))))))
+
+
+def places(memory: Memory) -> tuple[list[int], list[int]]:
+    """The facts in the summary of the session, and those in its buffer, as a process finds them that comes later."""
+    talk = Memory(memory.workspace, clock=memory.clock).conversation(session=SESSION)
+    shown = talk.recompose()
+    buffer = [n for raw in talk.message_buffer for n in facts(str(raw["content"]))]
+    assert all(set(raw) <= {"role", "content", "name", "tool_calls", "tool_call_id"} for raw in shown)
+    return facts(talk.conversation_summary), buffer
+
+
+@pytest.fixture
+def memory(world: World) -> Memory:
+    return Memory(world.ws, clock=world.clock)
+
+
+# ── a session ────────────────────────────────────────────────────────────────
+
+
+def test_session_memory_continues_where_the_session_is(world: World, memory: Memory) -> None:
+    talk = memory.conversation(telling(), "你是家里的助手。", session=SESSION)
+    for n in range(12):
+        talk.add((question, answer)[n % 2](fact(n)))
+        world.forward(minutes=1)
+    assert talk.summarize()
+    talk.add(question(fact(12)))
+
+    assert places(memory) == ([0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11, 12])
+    again = Memory(world.ws, clock=world.clock).conversation(None, "你是家里的助手。", session=SESSION)
+    assert again.recompose() == talk.recompose()
+    assert talk.recompose()[0]["content"].startswith("你是家里的助手。\n\n对话历史总结：\n")
+    assert [one["session"] for one in json.loads((world.root / "history.json").read_bytes())] == [SESSION] * 13
+
+
+def test_session_memory_takes_what_other_programs_add_and_no_other_session(world: World, memory: Memory) -> None:
+    talk = memory.conversation(session=SESSION)
+    world.write([*said(3), *said(2, 3, OTHER), message("m9", "2026-01-30T20:00", fact(9))])
+    assert [facts(one["content"]) for one in talk.recompose()] == [[0], [1], [2]]
+    unnamed = memory.conversation(session="")
+    assert [facts(one["content"]) for one in unnamed.recompose()] == [[9]]
+
+
+def test_session_memory_finds_messages_that_are_in_dated_files_by_now(world: World, memory: Memory) -> None:
+    old = [{**one, "createdAt": str(one["createdAt"]).replace("01-30", "01-10")} for one in said(4)]
+    world.write(old)
+    world.round("all")
+    world.write(said(4, 4))  # another program has dropped what was archived
+    assert places(memory) == ([], list(range(8)))
+    memory.conversation(telling(), session=SESSION).summarize()
+    assert places(memory) == ([0, 1], [2, 3, 4, 5, 6, 7])
+
+
+def test_session_memory_keeps_a_call_and_its_results_together(world: World, memory: Memory) -> None:
+    raws = [question(fact(0)), call("c1", "c2"), result("c1"), result("c2", fact(1)), answer(fact(2))] * 3
+    world.write(
+        [
+            {"id": f"m{n}", "createdAt": f"2026-01-{10 + n}T01:00:00.000Z", "session": SESSION, **raw}
+            for n, raw in enumerate(raws)
+        ]
+    )
+    world.round("all")
+    world.write([])
+    before = memory.conversation(session=SESSION)
+    before.needs_summary()
+    assert before.message_buffer == raws
+
+    model = telling()
+    memory.conversation(model, session=SESSION, settings=None).summarize()
+    assert model.prompts == []  # three turns stay
+
+    reopened = world.reopen(f"{WITH_MODEL}[conversation]\nkeep_turns = 1\n")
+    memory = Memory(reopened.ws, clock=reopened.clock)
+    talk = memory.conversation(model, session=SESSION)
+    assert talk.summarize()
+    assert talk.message_buffer == raws[10:]
+
+
+def test_session_memory_begins_a_long_session_with_its_last_hundred(world: World, memory: Memory) -> None:
+    world.write(said(120))
+    assert places(memory) == ([], list(range(20, 120)))
+    model = Scripted(lambda _: fact(20))
+    memory.conversation(model, session=SESSION).summarize()
+    assert facts(fenced(model.prompts[0])[0])[0] == 20
+    assert places(memory) == ([20], list(range(114, 120)))
+
+
+def test_session_memory_leaves_out_what_the_server_can_not_take(world: World, memory: Memory) -> None:
+    world.write([{**one, "channel": "web", "meta": {"a": 1}, "attachments": []} for one in said(2)])
+    assert memory.conversation(session=SESSION).recompose() == [question(fact(0)), answer(fact(1))]
+
+
+@pytest.mark.parametrize("session", ["../../etc|passwd", "一\n二", "长" * 500])
+def test_session_memory_takes_any_name_as_text_and_never_as_a_path(world: World, memory: Memory, session: str) -> None:
+    world.write(said(10, session=session))
+    memory.conversation(telling(), session=session).summarize()
+    assert {path.name for path in world.paths.sessions.iterdir()} == {
+        f"session-{session_digest(session)}.{ending}" for ending in ("json", "lock")
+    }
+    with pytest.raises(BadRequest):
+        memory.conversation(session=7)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("wrong", [{"role": "user"}, {"content": "没有角色"}, question("长" * 9000)])
+def test_session_memory_refuses_what_is_no_message_and_adds_nothing(world: World, memory: Memory, wrong: dict) -> None:
+    talk = memory.conversation(session=SESSION)
+    with pytest.raises(ValueError, match=r"no message|window"):
+        talk.add(wrong)
+    assert json.loads(world.read("history.json") or b"[]") == []
+
+
+# ── the file of the session ──────────────────────────────────────────────────
+
+
+def test_session_memory_shares_the_file_with_the_markers_of_lines(world: World, memory: Memory) -> None:
+    world.write(said(10))
+    line = Scripted(lambda _: "备份放在 /srv/backup1，端口 8001")
+    memory.summarize(SESSION, llm=line)
+    memory.conversation(telling(), session=SESSION).summarize()
+    assert memory.summarize(SESSION, llm=line) is None
+    world.add(*said(2, 10))
+    assert memory.summarize(SESSION, llm=line)
+    assert places(memory) == ([0, 1, 2, 3], list(range(4, 12)))
+
+
+def test_session_file_of_before_opens_and_has_no_running_summary(world: World, memory: Memory) -> None:
+    world.write(said(10))
+    memory.summarize(SESSION, llm=Scripted(lambda _: "备份放在 /srv/backup1，端口 8001"))
+    path = world.paths.session(session_digest(SESSION))
+    assert "running" not in json.loads(path.read_bytes())
+    assert places(memory) == ([], list(range(10)))
+
+
+def test_session_memory_refuses_a_damaged_file_and_leaves_it(world: World, memory: Memory) -> None:
+    world.write(said(10))
+    talk = memory.conversation(telling(), session=SESSION)
+    talk.summarize()
+    path = world.paths.session(session_digest(SESSION))
+    for damaged in (path.read_bytes()[:60], path.read_bytes().replace(b'"marker"', b'"mark"'), b'{"version": 1, "running": 7}'):
+        path.write_bytes(damaged)
+        with pytest.raises(BadFile):
+            talk.context()
+        assert path.read_bytes() == damaged
+
+
+def test_session_memory_that_fails_keeps_all_and_waits_in_every_process(world: World, memory: Memory) -> None:
+    world.write(said(60))
+    model = Scripted(lambda _: RuntimeError("模型不在"))
+    sent = memory.conversation(model, session=SESSION).context()
+    assert len(sent) == 60
+    assert memory.conversation(model, session=SESSION).context() == sent
+    assert (len(model.prompts), len(world.events.of("conversation_failed"))) == (1, 1)
+    with pytest.raises(NoSummary):
+        memory.conversation(model, session=SESSION).summarize()
+    assert places(memory) == ([], list(range(60)))
+
+    world.forward(minutes=31)
+    memory.conversation(telling(), session=SESSION).context()
+    assert places(memory) == (list(range(54)), list(range(54, 60)))
+    assert world.events.of("conversation_summarised")[-1]["messages"] == 54
+
+
+def test_session_memory_is_continued_by_one_process_at_a_time(world: World, memory: Memory) -> None:
+    world.write(said(60))
+    mine = telling()
+    other = memory.conversation(mine, session=SESSION)
+    seen: list[object] = []
+
+    def script(prompt: str) -> str:
+        seen.append(len(other.context()))  # goes on without a summary
+        with pytest.raises(Busy):
+            other.summarize()
+        other.add(question(fact(60)))
+        return str(telling().script(prompt))
+
+    assert memory.conversation(Scripted(script), session=SESSION).summarize()
+    assert (seen, mine.prompts) == ([60], [])
+    assert places(memory) == (list(range(54)), list(range(54, 61)))
+
+
+def test_session_memory_sums_up_what_a_turn_no_longer_shows(world: World, memory: Memory) -> None:
+    world.write(said(21))
+    limits = Limits(shown_messages=20, shown_tokens=4096)
+    talk = open_session(world.ws, SESSION, memory.append, telling(), "", None, world.clock, limits)
+    assert talk.summarize_due()
+    assert places(memory)[1] == [14, 15, 16, 17, 18, 19, 20]
+    assert not talk.summarize_due()
