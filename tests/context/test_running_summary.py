@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 
 from supervisor import Memory
+from supervisor.conversation.running import Limits
 from supervisor.conversation.sessions import session_digest
-from tests.conversation.talk import Scripted
+from supervisor.service.conversations import open_session
+from tests.conversation.talk import Scripted, fenced
 from tests.world import WITH_MODEL, World, talk
 
 if TYPE_CHECKING:
@@ -120,6 +123,28 @@ def test_context_without_a_model_keeps_every_message_in_the_history(world: World
     turn = Memory(world.ws, clock=world.clock).context(QUESTION, session=SESSION)
     assert numbers(turn) == list(range(10, 30))
     assert not world.paths.sessions.exists()
+
+
+def test_context_of_a_long_session_tells_all_in_summary_or_history(world: World) -> None:
+    def told(text: str) -> list[int]:
+        return list(dict.fromkeys(int(found) for found in re.findall(r"端口 (\d+)", text)))
+
+    def script(prompt: str) -> str:
+        calls.append(count)
+        return "；".join(f"端口 {n}" for n in told("".join(fenced(prompt))))
+
+    memory, model, calls = Memory(world.ws, clock=world.clock), Scripted(script), list[int]()
+    limits = Limits(shown_messages=20, shown_tokens=4096)  # as a turn has them
+    for count in range(0, 60, 2):
+        session = open_session(world.ws, SESSION, memory.append, model, "", None, world.clock, limits)
+        session.summarize_due()
+        turn = memory.context(QUESTION, session=SESSION)
+        assert turn.memory == ""
+        assert sorted(told("".join(one["content"] for one in turn.messages))) == list(range(count))
+        for n, role in enumerate(("user", "assistant"), count):
+            memory.append({"role": role, "text": f"端口 {n}", "session": SESSION})
+        world.forward(minutes=1)
+    assert calls == [22, 38, 54]  # messages so far: a call every eight turns
 
 
 @pytest.mark.parametrize(("count", "chat", "asks"), [(20, "group", False), (21, "group", True), (21, "direct", False)])
