@@ -149,10 +149,8 @@ def test_context_makes_the_summary_of_a_session_without_being_asked(recalld: Com
     server.script = script
     killed = recalld.start("-w", str(recalld.root), *TURN)
     until(asked.is_set, killed)
-    busy = recalld(*TURN)  # no turn waits for the model of another
     killed.kill()
     killed.communicate()
-    assert (busy.code, busy.err, SUMMARY in busy.out, server.seen.calls) == (0, "", False, 1)
     may_answer.set()
 
     with recalld.supervised():
