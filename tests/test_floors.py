@@ -38,7 +38,9 @@ WORKER: Final = ("supervisor.protocol", "supervisor.text", "worker", "prompts")
 HOMES: Final = {
     "filelock": {"supervisor.protocol.disk"},
     "yaml": {"supervisor.protocol.frontmatter", "supervisor.interfaces.llamaindex.memory_config"},
-    "llama_index": {f"supervisor.interfaces.llamaindex.{name}" for name in ("chat_memory", "chat_store", "memory_block")},
+    "llama_index": {
+        f"supervisor.interfaces.llamaindex.{name}" for name in ("chat_memory", "chat_store", "memory_block", "message_json")
+    },
     "jieba": {"supervisor.text.chinese"},
     "rjieba": {"supervisor.text.chinese"},
     "opencc": {"supervisor.text.chinese"},

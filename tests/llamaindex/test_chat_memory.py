@@ -205,6 +205,17 @@ def test_chat_memory_stores_no_question_larger_than_the_window():
     assert memory.get_all() == []
 
 
+def test_chat_memory_goes_on_after_half_a_character():
+    memory = build_chat_memory(Scripted(SUMMARY), token_limit=400)
+    cut_off = said("assistant", "在书房的 NAS 上 \ud83d")
+    memory.put(turn(0)[0])
+    memory.put(cut_off)
+
+    assert memory.get() == [turn(0)[0], cut_off]
+    fill(memory, 30, 1)
+    assert SUMMARY in memory.get()[0].content
+
+
 def test_chat_memory_never_shows_half_of_a_call_and_its_result():
     memory = build_chat_memory(Scripted(SUMMARY), token_limit=400)
     for n in range(20):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import multiprocessing
 import threading
 
 import pytest
@@ -82,6 +83,14 @@ def test_file_chat_store_takes_no_key_for_a_path(root, key):
     assert {path.parent for path in made if path.is_file()} == {root / ".recalld/sessions"}
 
 
+def test_file_chat_store_keeps_half_a_character(root):
+    cut_off = ChatMessage(role="assistant", content="在书房的 NAS 上 \ud83d")
+    FileChatStore(root).add_message("一", cut_off)
+
+    assert FileChatStore(root).get_messages("一") == [cut_off]
+    assert not (root / ".recalld/quarantine").exists()
+
+
 @pytest.mark.parametrize("is_added_to", [False, True])
 def test_file_chat_store_reads_the_whole_lines_of_a_cut_off_file(root, is_added_to):
     store = FileChatStore(root)
@@ -117,6 +126,27 @@ def test_file_chat_store_loses_no_message_of_several_threads(root):
     assert sorted(one.content for one in FileChatStore(root).get_messages("一")) == sorted(
         one.content for one in messages(*range(40))
     )
+
+
+def add_twenty(root, part):
+    store = FileChatStore(root)
+    for n in range(20 * part, 20 * part + 20):
+        store.add_message("一", messages(n)[0])
+
+
+def test_file_chat_store_loses_no_message_of_eight_processes(root):
+    processes = [multiprocessing.get_context("fork").Process(target=add_twenty, args=(root, part)) for part in range(8)]
+    for one in processes:
+        one.start()
+    for one in processes:
+        one.join()
+    assert [one.exitcode for one in processes] == [0] * 8
+    found = FileChatStore(root).get_messages("一")
+    assert sorted(one.content for one in found) == sorted(one.content for one in messages(*range(160)))
+    places = {one.content: place for place, one in enumerate(found)}
+    for part in range(8):
+        order = [places[one.content] for one in messages(*range(20 * part, 20 * part + 20))]
+        assert order == sorted(order)
 
 
 def test_file_chat_store_refuses_a_folder_that_is_not_there(tmp_path):

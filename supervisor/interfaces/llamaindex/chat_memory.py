@@ -25,6 +25,7 @@ from supervisor.conversation.memory_manager import MemoryManager
 from supervisor.conversation.running import Conversation, Limits, refuse_too_long
 from supervisor.conversation.turns import read_said
 from supervisor.interfaces.llamaindex.memory_config import why_no_token_limit
+from supervisor.interfaces.llamaindex.message_json import message_to_json
 from supervisor.protocol.config import Config
 from supervisor.protocol.prompts import PromptTemplate, shipped_template
 from supervisor.text.token_count import estimate_tokens
@@ -88,7 +89,7 @@ class ChatMemory(ChatSummaryMemoryBuffer):
 
     def get(self, input: str | None = None, initial_token_count: int = 0, **kwargs: Any) -> list[ChatMessage]:  # noqa: A002, ARG002
         """
-        Return the summary as a system message and the messages that it does not have; the last question is always there.
+        Return the summary as a system message and the messages that it does not have; an open question is always there.
 
         What is due is summed up first. A model that fails costs nothing: of the messages as many turns are returned as fit.
         """
@@ -138,7 +139,7 @@ class ChatMemory(ChatSummaryMemoryBuffer):
 
     def _given_all(self, messages: Sequence[ChatMessage]) -> MemoryManager:
         """Return the manager with every message that the summary does not have; a new one if others are in the store now."""
-        digests = [sha256(one.model_dump_json().encode()).hexdigest() for one in messages]
+        digests = [sha256(message_to_json(one)).hexdigest() for one in messages]
         manager = self._manager
         if manager is None or digests[: len(self._given)] != self._given:
             manager = self._manager = self._made()

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.storage.chat_store import BaseChatStore
 
 from supervisor.conversation.chat_files import ChatFiles
 from supervisor.interfaces.api import Memory
+from supervisor.interfaces.llamaindex.message_json import message_from_json, message_to_json
 
 if TYPE_CHECKING:
     import os
+
+    from llama_index.core.base.llms.types import ChatMessage
 
     from supervisor.workspace import Workspace
 
@@ -33,8 +35,8 @@ class FileChatStore(BaseChatStore):
             workspace.paths,
             workspace.quarantine,
             workspace.events,
-            render=lambda message: message.model_dump_json().encode(),
-            parse=ChatMessage.model_validate_json,
+            render=message_to_json,
+            parse=message_from_json,
         )
 
     @classmethod

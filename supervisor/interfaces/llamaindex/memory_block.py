@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from llama_index.core.memory import BaseMemoryBlock
 
 from supervisor.interfaces.api import Memory
+from supervisor.interfaces.llamaindex.message_json import message_to_json
 from supervisor.text.token_count import estimate_tokens
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class RecalldMemoryBlock(BaseMemoryBlock[str]):
 def _raws(messages: Sequence[ChatMessage]) -> list[dict[str, Any]]:
     """Return the spoken messages with ids of their own: the same ones have the same, in other company they have others."""
     said = [(one, one.content or "") for one in messages if one.role.value in ("user", "assistant")]
-    together = sha256("".join(one.model_dump_json() for one, _ in said).encode()).hexdigest()
+    together = sha256(b"".join(message_to_json(one) for one, _ in said)).hexdigest()
     raws = []
     for n, (one, text) in enumerate(said):
         if not text.strip():
