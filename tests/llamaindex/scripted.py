@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from llama_index.core.base.llms.types import ToolCallBlock
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.llms import ChatMessage, ChatResponse, CompletionResponse, MockLLM
 from llama_index.core.llms.mock import MockFunctionCallingLLM
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+
+async def streamed(message: ChatMessage) -> AsyncIterator[ChatResponse]:
+    """The words of the message one after the other, and its calls with the last."""
+    words = message.content or ""
+    for n in range(1, len(words)):
+        yield ChatResponse(message=ChatMessage(role="assistant", content=words[:n]), delta=words[n - 1])
+    yield ChatResponse(message=message, delta=words[-1:])
 
 
 class Scripted(MockLLM):
@@ -35,6 +46,9 @@ class Scripted(MockLLM):
     async def achat(self, messages, **kwargs):
         return self.chat(messages, **kwargs)
 
+    async def astream_chat(self, messages, **kwargs):
+        return streamed(self.chat(messages, **kwargs).message)
+
     def complete(self, prompt, formatted=False, **kwargs):
         return CompletionResponse(text=self.chat([ChatMessage(role="user", content=prompt)]).message.content)
 
@@ -45,18 +59,31 @@ class Scripted(MockLLM):
 class ScriptedTools(MockFunctionCallingLLM):
     """A model that calls `weather` for the first question, and answers the others."""
 
-    _seen: list[str] = PrivateAttr(default_factory=list)
+    _seen: list[list[ChatMessage]] = PrivateAttr(default_factory=list)
 
     @property
-    def seen(self) -> list[str]:
+    def seen(self) -> list[list[ChatMessage]]:
         return self._seen
 
+    def knows(self, messages: list[ChatMessage]) -> bool:
+        return any(one.role == "tool" for one in messages)
+
     async def achat(self, messages, **kwargs):
-        self._seen.append("\n".join(one.content or "" for one in messages))
-        if any(one.role == "tool" for one in messages):
+        self._seen.append(list(messages))
+        if self.knows(messages):
             return ChatResponse(message=ChatMessage(role="assistant", content="小雨，24 度，不冷。"))
-        call = ToolCallBlock(tool_call_id="c1", tool_name="weather", tool_kwargs={"city": "泉州"})
+        call = ToolCallBlock(tool_call_id=f"c{len(self._seen)}", tool_name="weather", tool_kwargs={"city": "泉州"})
         return ChatResponse(message=ChatMessage(role="assistant", blocks=[call]))
 
     async def achat_with_tools(self, tools, user_msg=None, chat_history=None, **kwargs):
         return await self.achat(chat_history or [])
+
+    async def astream_chat_with_tools(self, tools, user_msg=None, chat_history=None, **kwargs):
+        return streamed((await self.achat(chat_history or [])).message)
+
+
+class ScriptedToolsEachTime(ScriptedTools):
+    """A model that calls `weather` for each question."""
+
+    def knows(self, messages: list[ChatMessage]) -> bool:
+        return messages[-1].role == "tool"

@@ -11,14 +11,13 @@ import pytest
 pytest.importorskip("llama_index.core", reason="LlamaIndex has an environment of its own: script/test-llamaindex")
 
 from llama_index.core import SummaryIndex
-from llama_index.core.agent import FunctionAgent, ReActAgent
 from llama_index.core.llms import ChatMessage, MockLLM
 from llama_index.core.memory import ChatSummaryMemoryBuffer
 from llama_index.core.schema import TextNode
 from llama_index.core.storage.chat_store import SimpleChatStore
 
 from recalld.llamaindex import build_chat_memory
-from tests.llamaindex.scripted import Scripted, ScriptedTools
+from tests.llamaindex.scripted import Scripted
 
 SUMMARY = "用户对花生过敏，备份在书房的 NAS 上，端口 8443。"
 PROMPT = "请总结以下对话的关键信息，保留重要的上下文和结论。"
@@ -230,7 +229,7 @@ def test_chat_memory_never_shows_half_of_a_call_and_its_result():
         assert shown[-1].content == "小雨，24 度。"
 
 
-# ── engines and agents ───────────────────────────────────────────────────────
+# ── a chat engine ────────────────────────────────────────────────────────────
 
 
 @pytest.mark.feature("002.7")
@@ -254,37 +253,3 @@ def test_chat_engine_resolves_it_in_the_second_question():
     assert len(memory.get_all()) == 4
     engine.reset()
     assert memory.get_all() == []
-
-
-def weather(city: str) -> str:
-    """The weather of a city."""
-    return f"{city}小雨，24 度"
-
-
-def test_function_agent_remembers_with_the_memory_that_run_is_given():
-    async def talk():
-        llm = ScriptedTools()
-        memory = build_chat_memory(llm)
-        agent = FunctionAgent(tools=[weather], llm=llm, streaming=False)
-        await agent.run("泉州天气怎么样？", memory=memory)
-        await agent.run("它冷吗？", memory=memory)
-        return memory.get_all(), llm.seen
-
-    everything, seen = asyncio.run(talk())
-    assert [one.role.value for one in everything] == ["user", "assistant", "tool", "assistant", "user", "assistant"]
-    assert "泉州天气怎么样？" in seen[-1]
-    assert "小雨" in everything[2].content
-
-
-def test_react_agent_remembers_with_the_memory_that_run_is_given():
-    async def talk():
-        llm = Scripted("Thought: I can answer without using any more tools.\nAnswer: 小雨。")
-        memory = build_chat_memory(llm)
-        agent = ReActAgent(tools=[weather], llm=llm, streaming=False)
-        await agent.run("泉州天气怎么样？", memory=memory)
-        await agent.run("它冷吗？", memory=memory)
-        return memory.get_all(), llm.prompts
-
-    everything, prompts = asyncio.run(talk())
-    assert texts(everything)[0] == "泉州天气怎么样？"
-    assert "泉州天气怎么样？" in prompts[-1]
