@@ -54,13 +54,16 @@ def test_long_term_file_loses_no_line_of_eight_writers():
     assert re.search(r"^[4-9][0-9]{2} acknowledged lines; [1-9][0-9]* of them without the lock, .*; 0 violations", said), said
 
 
+@pytest.mark.feature("000.42")
 @pytest.mark.process
 @pytest.mark.timeout(120)
 def test_session_lines_tell_each_message_once_with_eight_processes():
     """They add to one chat of LlamaIndex, too."""
     said = stormed("sessions", "--messages", "80")
 
-    assert re.search(r"^80 messages of 8 processes' session in [1-9][0-9]* lines, 80 messages added .*; 0 violations", said), said
+    assert re.search(r"^80 messages of 8 processes' session in [1-9][0-9]* lines, 80 messages added .*; 0 violations", said), (
+        said
+    )
 
 
 def test_saves_missing_reports_a_lost_edit(tmp_path):

@@ -1,0 +1,192 @@
+"""What holds of a chat memory in any talk: tools, empty texts, any Unicode, restarts, and a model that fails by chance."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections import Counter
+from typing import Any
+
+import pytest
+
+pytest.importorskip("llama_index.core", reason="LlamaIndex has an environment of its own: script/test-llamaindex")
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from llama_index.core.base.llms.types import ToolCallBlock
+from llama_index.core.llms import ChatMessage
+from llama_index.core.storage.chat_store import SimpleChatStore
+
+from recalld.llamaindex import FileChatStore, build_chat_memory
+from supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
+from supervisor.workspace import make_workspace
+from tests.llamaindex.scripted import Scripted
+
+LIMIT = 300
+SUMMARY = "用户对花生过敏，备份在书房的 NAS 上，端口 8443。"
+#: What the model does when it is asked; each but the first is a failure.
+ANSWERS = (*[SUMMARY] * 5, RuntimeError("down"), "", "抱歉，我无法完成这个请求。", "<think>好</think>")
+
+WORDS = st.sampled_from(
+    ("备份在哪台机器上？", "在书房的 NAS 上，端口 8443。", "谢谢", "", " \n", "好的，", "这件事要多久才能办完？" * 3)
+)
+#: Half of a character, too, as the end of a streamed piece.
+ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=40)
+TEXTS = st.one_of(WORDS, ANY_TEXT, st.builds(lambda text, n: text * n, WORDS, st.integers(1, 8)))
+#: Those of which the model's text is a summary, so that it never fails.
+IN_CHINESE = st.sampled_from(("备份在哪台机器上？", "在书房的 NAS 上，端口 8443。", "我对花生过敏。", ""))
+
+
+def plain_call(identity: str) -> ChatMessage:
+    function = {"name": "weather", "arguments": '{"city": "泉州"}'}
+    call = {"id": identity, "type": "function", "function": function}
+    return ChatMessage(role="assistant", content=None, additional_kwargs={"tool_calls": [call]})
+
+
+def block_call(identity: str) -> ChatMessage:
+    call = ToolCallBlock(tool_call_id=identity, tool_name="weather", tool_kwargs={"city": "泉州"})
+    return ChatMessage(role="assistant", blocks=[call])
+
+
+def result(identity: str, text: str) -> ChatMessage:
+    return ChatMessage(role="tool", content=text, additional_kwargs={"tool_call_id": identity})
+
+
+@st.composite
+def turns(draw, texts=TEXTS) -> list[ChatMessage]:
+    """A question, calls with their results or without, an answer or none."""
+    turn = [ChatMessage(role="user", content=draw(texts))]
+    for _ in range(draw(st.integers(0, 2))):
+        identity = f"c{draw(st.integers(0, 3))}"
+        pair = [draw(st.sampled_from((plain_call, block_call)))(identity), result(identity, draw(texts))]
+        turn += draw(st.sampled_from((pair, pair, pair[:1], pair[1:])))
+    if draw(st.integers(0, 4)):
+        turn.append(ChatMessage(role="assistant", content=draw(texts)))
+    return turn
+
+
+#: True for a restart of the process.
+TALKS = st.lists(st.one_of(turns(), turns(), turns(), st.just(True)), min_size=1, max_size=14)
+MODELS = st.lists(st.sampled_from(ANSWERS), min_size=1, max_size=4)
+
+
+class Fickle(Scripted):
+    """A model that answers these in turn, and then from the first on."""
+
+    def __init__(self, answers: list[Any]) -> None:
+        super().__init__(lambda _: answers[(len(self.prompts) - 1) % len(answers)])
+
+
+def tokens(messages: list[ChatMessage]) -> int:
+    return sum(estimate_tokens(one.content or "") + MESSAGE_TOKENS for one in messages)
+
+
+def calls(message: ChatMessage) -> list[str]:
+    found = [one.tool_call_id for one in message.blocks if isinstance(one, ToolCallBlock)]
+    return found + [one["id"] for one in message.additional_kwargs.get("tool_calls", [])]
+
+
+def is_open(put: list[ChatMessage]) -> bool:
+    """Whether the last question waits for its answer."""
+    return bool(put) and (put[-1].role != "assistant" or bool(calls(put[-1])))
+
+
+def assert_no_half(shown: list[ChatMessage]) -> None:
+    """Each call has its result behind it, and each result its call before it."""
+    waiting: Counter[str] = Counter()
+    for one in shown:
+        if answered := one.additional_kwargs.get("tool_call_id"):
+            assert waiting[answered], shown
+            waiting[answered] -= 1
+        waiting.update(calls(one))
+    assert not waiting.total(), shown
+
+
+def assert_holds(memory: Any, put: list[ChatMessage]) -> list[ChatMessage]:
+    """Everything is stored, and what is shown is whole, fits, has the question and costs nothing again."""
+    shown = memory.get()
+    assert memory.get_all() == put
+    assert tokens(shown) <= LIMIT
+    assert memory.get_token_count() <= LIMIT
+    spoken = [one for one in shown if one.role != "system"]
+    rest = iter(put)
+    assert all(any(one is other or one == other for other in rest) for one in spoken), (spoken, put)
+    if is_open(put):
+        assert next(one for one in reversed(put) if one.role == "user") in spoken
+    assert_no_half(shown)
+    asked = len(memory.llm.prompts)
+    assert memory.get() == shown
+    assert len(memory.llm.prompts) == asked
+    return shown
+
+
+@pytest.mark.feature("002.5", "002.6")
+@given(talk=TALKS, answers=MODELS)
+@settings(max_examples=150)
+def test_chat_memory_keeps_everything_and_its_window_in_any_talk(talk, answers):
+    store, llm, put = SimpleChatStore(), Fickle(answers), []
+    memory = build_chat_memory(llm, token_limit=LIMIT, chat_store=store)
+    for step in talk:
+        if step is True:
+            store = SimpleChatStore(store=copy.deepcopy(store.store))
+            memory = build_chat_memory(llm, token_limit=LIMIT, chat_store=store)
+            continue
+        for message in step:
+            memory.put(message)
+            put.append(message)
+            if message.role != "tool":
+                assert_holds(memory, put)
+    assert_holds(memory, put)
+
+
+@given(talk=st.lists(turns(IN_CHINESE), min_size=6, max_size=14))
+@settings(max_examples=60)
+def test_chat_memory_asks_nothing_for_the_same_talk_after_a_restart(talk):
+    llm, store = Scripted(SUMMARY), SimpleChatStore()
+    memory = build_chat_memory(llm, token_limit=LIMIT, chat_store=store)
+    for turn in talk:
+        memory.put_messages(turn)
+        memory.get()
+    shown, asked = memory.get(), len(llm.prompts)
+
+    again = build_chat_memory(llm, token_limit=LIMIT, chat_store=store)
+    assert again.get() == shown
+    assert len(llm.prompts) == asked
+
+
+@pytest.mark.feature("002.6")
+@given(talk=st.lists(turns(), min_size=1, max_size=10), answers=MODELS)
+@settings(max_examples=60)
+def test_chat_memory_shows_the_same_to_threads_and_coroutines(talk, answers):
+    ours = build_chat_memory(Fickle(answers), token_limit=LIMIT)
+    theirs = build_chat_memory(Fickle(answers), token_limit=LIMIT)
+
+    async def use() -> None:
+        for turn in talk:
+            await theirs.aput_messages(turn)
+            ours.put_messages(turn)
+            assert await theirs.aget() == ours.get()
+        assert await theirs.aget_all() == ours.get_all()
+        await theirs.areset()
+        ours.reset()
+        assert await theirs.aget() == ours.get() == []
+
+    asyncio.run(use())
+    assert theirs.llm.prompts == ours.llm.prompts
+
+
+@given(parts=st.lists(turns(), max_size=6), key=ANY_TEXT, other=ANY_TEXT)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_file_chat_store_gives_back_any_message_under_any_key(tmp_path_factory, parts, key, other):
+    root = tmp_path_factory.mktemp("工作区")
+    make_workspace(root, {})
+    store, put = FileChatStore(root), [message for part in parts for message in part]
+    for message in put[::2]:
+        store.add_message(key, message)
+    store.set_messages(other, put)
+    expected = put if key == other else put[::2]
+
+    again = FileChatStore(root)
+    assert again.get_messages(key) == expected
+    assert again.get_messages(other) == put
+    assert again.get_keys() == sorted({key, other} if put[::2] else {other})
