@@ -204,6 +204,31 @@ def test_chat_memory_stores_no_question_larger_than_the_window():
     assert memory.get_all() == []
 
 
+def test_chat_memory_stores_no_prompt_that_leaves_a_question_no_room():
+    memory = build_chat_memory(MockLLM(), token_limit=100)
+    prompt, question = said("system", "你是一个有用的助手。" * 5), said("user", "备份在哪台机器上？" * 5)
+    memory.put(prompt)
+    for put in (memory.put, lambda one: memory.put_messages([one]), lambda one: asyncio.run(memory.aput(one))):
+        with pytest.raises(ValueError, match=r"system prompt and question are .* the window is 100"):
+            put(question)
+    assert memory.get_all() == [prompt]
+
+    memory.set([question])
+    with pytest.raises(ValueError, match="the window is 100"):
+        memory.put(prompt)
+    assert memory.get() == [question]
+
+
+def test_chat_memory_shows_a_repeated_system_prompt_once():
+    memory, prompt = build_chat_memory(MockLLM(), token_limit=100), said("system", "你是一个有用的助手。")
+    for n in range(20):
+        memory.put_messages([prompt, *turn(n)])
+    memory.put(said("user", "端口是多少？"))
+
+    assert texts(memory.get())[0] == prompt.content
+    assert len(memory.get_all()) == 61
+
+
 def test_chat_memory_goes_on_after_half_a_character():
     memory = build_chat_memory(Scripted(SUMMARY), token_limit=400)
     cut_off = said("assistant", "在书房的 NAS 上 \ud83d")

@@ -8,6 +8,7 @@ its own, and counts only while these messages are still the first. The rule is t
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from dataclasses import replace
@@ -23,7 +24,7 @@ from llama_index.core.storage.chat_store import SimpleChatStore
 
 from supervisor.conversation.memory_manager import MemoryManager
 from supervisor.conversation.running import Conversation, Limits, refuse_too_long
-from supervisor.conversation.turns import read_said
+from supervisor.conversation.turns import Said, read_said
 from supervisor.interfaces.llamaindex.memory_config import why_no_token_limit
 from supervisor.interfaces.llamaindex.message_json import message_to_json
 from supervisor.protocol.config import Config
@@ -107,13 +108,13 @@ class ChatMemory(ChatSummaryMemoryBuffer):
         return list(self.chat_store.get_messages(self.chat_store_key))
 
     def put(self, message: ChatMessage) -> None:
-        """Store the message; ValueError, and nothing is stored, if it is a question larger than the window."""
+        """Store the message; ValueError, and nothing is stored, if system prompts and the last question outgrow the window."""
         self._refuse_too_long([message])
         super().put(message)
 
     async def aput(self, message: ChatMessage) -> None:
         """Do the same as `put`."""
-        self._refuse_too_long([message])
+        await asyncio.to_thread(self._refuse_too_long, [message])
         await super().aput(message)
 
     def put_messages(self, messages: list[ChatMessage]) -> None:
@@ -124,7 +125,7 @@ class ChatMemory(ChatSummaryMemoryBuffer):
 
     def set(self, messages: list[ChatMessage]) -> None:
         """Replace every message, and the summary of those that were there."""
-        self._refuse_too_long(messages)
+        self._refuse_too_long(messages, replaced=True)
         with self._guard:
             self._forget()
             super().set(messages)
@@ -152,7 +153,7 @@ class ChatMemory(ChatSummaryMemoryBuffer):
             raw = _wire(messages[place], place)
             if left_out and raw["role"] != "system":
                 left_out -= 1
-            else:
+            elif not _is_repeated(raw, manager.message_buffer):
                 manager.message_buffer.append(raw)
         self._given = digests
         return manager
@@ -203,9 +204,22 @@ class ChatMemory(ChatSummaryMemoryBuffer):
             events=workspace.events if workspace else None,
         )
 
-    def _refuse_too_long(self, messages: Sequence[ChatMessage]) -> None:
-        for message in messages:
-            refuse_too_long(Conversation(said=(read_said(_wire(message, 0)),)), self._limits())
+    def _refuse_too_long(self, messages: Sequence[ChatMessage], *, replaced: bool = False) -> None:
+        """Raise ValueError if the window has no room for the system prompts and a question; *replaced*: of these alone."""
+        if not any(_role(one) in ("system", "user") for one in messages):
+            return
+        before = [] if replaced else [one for one in self.get_all() if _role(one) in ("system", "user")]
+        limits = self._limits()
+        prompts: list[str] = []
+        question: tuple[Said, ...] = ()
+        for n, message in enumerate((*before, *messages)):
+            said = read_said(_wire(message, 0))
+            if said.role == "system":
+                prompts += [said.text] if said.text not in prompts else []
+            elif said.is_question:
+                question = (said,)
+            if n >= len(before):
+                refuse_too_long(Conversation("\n\n".join(prompts), said=question), limits)
 
 
 class _Model:
@@ -271,6 +285,11 @@ def _plain(call: Any) -> Any:
 def _role(message: ChatMessage) -> str:
     role: str = _ROLES.get(message.role, message.role.value)
     return role
+
+
+def _is_repeated(raw: dict[str, Any], before: Sequence[dict[str, Any]]) -> bool:
+    """Tell whether it is a system prompt that was there before: a framework may begin each turn with it."""
+    return raw["role"] == "system" and any(one["role"] == "system" and one["content"] == raw["content"] for one in before)
 
 
 def _system(content: str) -> ChatMessage:
