@@ -9,26 +9,22 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import threading
 import time
-from contextlib import closing, suppress
-from http.client import HTTPConnection
 
 import pytest
 
 from supervisor.text.token_count import estimate_tokens
+from tests.llm.llama import CONTEXT, IS_THERE, Llama
 from tests.llm.shop import ServedWorld, long_day
 from worker.providers import Cancelled, ProviderError, Usage
 from worker.providers.openai import OpenAi
 
-PYTHON, MODEL = os.environ.get("RECALLD_TEST_LLM", ""), os.environ.get("RECALLD_TEST_LLM_MODEL", "")
 pytestmark = [
     pytest.mark.llm,
-    pytest.mark.skipif(not PYTHON, reason="needs a model: script/test-llm"),
+    pytest.mark.skipif(not IS_THERE, reason="needs a model: script/test-llm"),
     pytest.mark.timeout(300),
 ]
-CONTEXT = 2048
 #: English, since a Chinese character costs this model four tokens and more.
 TALK = (
     "Please back up the nginx configuration to /srv/backup.",
@@ -36,33 +32,6 @@ TALK = (
     "Renew the certificate by Friday.",
 )
 LONG = "Write a very long story about a server, with every detail that you can think of."
-
-
-class Llama:
-    """llama.cpp's server as a process."""
-
-    def __init__(self, port: int) -> None:
-        self.port = port
-        self.url = f"http://127.0.0.1:{port}/v1"
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        command = [PYTHON, "-m", "llama_cpp.server", "--model", MODEL, "--host", "127.0.0.1", "--port", str(self.port)]
-        command += ["--n_ctx", str(CONTEXT), "--n_threads", "2", "--model_alias", "smollm2"]
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        until = time.monotonic() + 60
-        while time.monotonic() < until and self.process.poll() is None:
-            with suppress(OSError), closing(HTTPConnection("127.0.0.1", self.port, timeout=1)) as connection:
-                connection.connect()
-                return
-            time.sleep(0.1)
-        raise AssertionError("the server does not come up")
-
-    def kill(self) -> None:
-        if self.process and self.process.poll() is None:
-            self.process.kill()
-        if self.process:
-            self.process.wait()
 
 
 @pytest.fixture(scope="module")
