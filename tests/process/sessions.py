@@ -2,7 +2,7 @@
 Eight processes with one session at once: what leaves its history goes into long-term lines, by a scripted model on loopback, and
 each adds to one chat of LlamaIndex, while a program goes on talking.
 
-    python -m tests.process.sessions --messages 4000
+    python -m tests.process.sessions --messages 1000
 
 Each message that left has to be in one line and no other, and no call may be paid twice; what was added to the chat has to be
 there once, in the order of its writer.
@@ -200,7 +200,7 @@ class Round:
 
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--messages", type=int, default=4_000)
+    options.add_argument("--messages", type=int, default=1_000)
     options.add_argument("--a-round", type=int, default=200, help="messages in one workspace")
     options.add_argument("--log", type=Path, help="a line a round; a run that was cut off goes on")
     found = options.parse_args()
