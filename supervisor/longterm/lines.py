@@ -144,16 +144,6 @@ def entry_source(source: str) -> str:
     return one_line(source.replace("|", " ")) or DEFAULT_SOURCE
 
 
-def render_entry(entry: Entry) -> str:
-    """
-    Return the line of an entry.
-
-    >>> render_entry(Entry(date(2026, 2, 15), "web-chat", "用户偏好Python；项目用FastAPI"))
-    '2026-02-15|web-chat|用户偏好Python；项目用FastAPI'
-    """
-    return f"{entry.day.isoformat()}|{entry.source}|{entry.content}"
-
-
 def parse_entry(text: str) -> Entry | None:
     """Return the parts of an entry, None for a line of another kind."""
     match = _ENTRY.fullmatch(text.strip())
@@ -161,6 +151,18 @@ def parse_entry(text: str) -> Entry | None:
         return Entry(date.fromisoformat(match[1]), match[2], match[3]) if match else None
     except ValueError:  # there is no such day
         return None
+
+
+def content_in(line: str, entry: Entry) -> str:
+    """
+    Return the content that *line*, made of the *entry*, is read back with, "" if it is not one line of its day and source.
+
+    >>> content_in("2026-02-15|web-chat|用户偏好Python #shared", Entry(date(2026, 2, 15), "web-chat", "用户偏好Python"))
+    '用户偏好Python #shared'
+    """
+    found = parse_entry(line)
+    is_same = found is not None and found[:2] == entry[:2] and entry.content in found.content
+    return found.content if found and is_same and cut(line) == [line] else ""
 
 
 def line_with(text: str, content: str) -> Line | None:

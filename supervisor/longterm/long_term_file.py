@@ -19,6 +19,7 @@ from supervisor.longterm.lines import (
     EMPTY,
     Entry,
     Line,
+    content_in,
     count_filled,
     cut,
     entry_content,
@@ -29,7 +30,6 @@ from supervisor.longterm.lines import (
     parse_refs,
     recent_lines,
     refuse_stale,
-    render_entry,
     stats,
     text_of,
     with_line,
@@ -37,9 +37,11 @@ from supervisor.longterm.lines import (
     without_surrogates,
 )
 from supervisor.protocol.clock import local_day
-from supervisor.protocol.errors import Conflict, NoPermission, Unchangeable, from_os_error
+from supervisor.protocol.errors import BadConfig, Conflict, NoPermission, Unchangeable, from_os_error
 from supervisor.protocol.files import digest_of
+from supervisor.protocol.prompts import PLACEHOLDERS, load_template
 from supervisor.text.decoding import decoded
+from supervisor.text.language import language_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -49,6 +51,8 @@ if TYPE_CHECKING:
     from supervisor.protocol.files import Files, FileVersion
     from supervisor.protocol.paths import WorkspacePaths
 
+#: The template of an entry's line.
+_TEMPLATE: Final = "memory-entry"
 #: How often to write when other programs change the file meanwhile.
 _WRITE_TRIES: Final = 20
 #: The bits of a mode that let somebody write.
@@ -174,15 +178,17 @@ class LongTermFile:
         Add an entry of the local day of *now* and return its line; where a line has the same words already, that one.
 
         *seen* returns the text with blanks in place of the lines that the writer may not see: those are no line that has the
-        words. BadRequest if the content is blank or too long.
+        words. BadRequest if the content is blank or too long, BadConfig if the workspace's template for a line is wrong.
         """
         entry = Entry(local_day(now, self._zone), entry_source(source), entry_content(content))
+        made_of, written = self._line_of(entry)
         place: list[Line] = []  # of the last try
 
         def add(text: str) -> str:
-            there = line_with(seen(text) if seen else text, entry.content)
+            visible = seen(text) if seen else text
+            there = next(filter(None, (line_with(visible, words) for words in dict.fromkeys((entry.content, written)))), None)
             place[:] = [there] if there else []
-            return text if there else with_line(text, render_entry(entry))
+            return text if there else with_line(text, made_of)
 
         after = self.change(add)
         line = place[0] if place else after.last
@@ -229,6 +235,19 @@ class LongTermFile:
         raise AssertionError("unreachable")
 
     # ── steps ────────────────────────────────────────────────────────────────
+
+    def _line_of(self, entry: Entry) -> tuple[str, str]:
+        """Return the line that the workspace's template makes of the entry, and the content that it is read back with."""
+        template = load_template(_TEMPLATE, language_of(entry.content), self._files, self._paths)
+        line = template.fill(date=entry.day.isoformat(), source=entry.source, content=entry.content).strip()
+        content = content_in(line, entry)
+        # subtle: a line whose content has the day once more would be another line tomorrow, and be written twice
+        if not content or any(template.text.count(f"{{{name}}}") > 1 for name in PLACEHOLDERS[_TEMPLATE]):
+            raise BadConfig(
+                f"prompts/{template.name}",
+                "no line made by it is an entry; let it be one line that begins with {date}|{source}| and has {content} once",
+            )
+        return line, content
 
     def _delete(self, numbers: Collection[int], check: Callable[[str], None]) -> Deleted:
         count = 0

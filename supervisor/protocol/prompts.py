@@ -14,7 +14,7 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Final, get_args
 
-from supervisor.protocol.errors import BadConfig
+from supervisor.protocol.errors import BadConfig, BadRequest
 from supervisor.text.language import Language
 
 if TYPE_CHECKING:
@@ -32,6 +32,16 @@ PLACEHOLDERS: Final = {
     "conversation-to-memory": ("messages",),
     "recursive-summary": ("previous_summary", "past_messages", "char_limit"),
     "overflow-summary": ("messages",),
+    "memory-entry": ("date", "source", "content"),
+    "heartbeat-greeting": (
+        "ai_name",
+        "time_desc",
+        "user_name",
+        "idle_hours",
+        "user_context",
+        "personality_desc",
+        "memory_context",
+    ),
 }
 _PLACEHOLDER: Final = re.compile("{(" + "|".join(sorted({one for names in PLACEHOLDERS.values() for one in names})) + ")}")
 _VERSION_DIGITS: Final = 12
@@ -57,7 +67,11 @@ def shipped_template(name: str, language: Language) -> PromptTemplate:
 
 
 def load_template(name: str, language: Language, files: Files, paths: WorkspacePaths) -> PromptTemplate:
-    """Return the workspace's template, else the shipped one; BadConfig when a placeholder is missing in it."""
+    """Return the workspace's template, else the shipped one; BadConfig when it lacks a placeholder."""
+    if name not in PLACEHOLDERS:
+        raise BadRequest("name", f"there is no prompt {name!r}; give one of {', '.join(PLACEHOLDERS)}")
+    if language not in get_args(Language):
+        raise BadRequest("language", f"{language!r} is no language of the prompts; give zh or en")
     file = f"{name}.{language}.md"
     version = files.read_stable(paths.root / "prompts" / file)
     return _checked(name, file, version.data) if version else shipped_template(name, language)

@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import re
 import stat
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ import pytest
 
 from supervisor import Memory, MemoryStore
 from supervisor.longterm.lines import MOST_CHARS
-from supervisor.protocol.errors import BadFile, BadRequest, Busy, NoPermission, StaleLine, StorageError, Unchangeable
+from supervisor.protocol.errors import BadConfig, BadFile, BadRequest, Busy, NoPermission, StaleLine, StorageError, Unchangeable
 from supervisor.protocol.files import Files
 from tests.world import WITH_MODEL, FaultyDisk, World, at
 
@@ -117,6 +118,43 @@ def test_append_answers_with_the_line_that_has_the_words_already(world, path, th
     written = write(world, " 用户对花生过敏\n")
     assert (written.line, written.total, written.is_new, written.text) == (3, 3, False, there)
     assert path.read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize(
+    ("template", "line"),
+    [
+        ("{date}|{source}|{content} #shared\n", f"{ENTRY} #shared"),
+        ("{date}|{source}|（{content}）", "2026-01-31|web-chat|（用户对花生过敏）"),
+        ("\ufeff{date}|{source}|{content}\r\n", ENTRY),
+    ],
+)
+def test_append_makes_the_line_by_the_template_of_the_workspace(world, path, template, line):
+    world.put("prompts/memory-entry.zh.md", template)
+    assert write(world).text == line
+    again = write(world)
+    assert (again.is_new, again.total) == (False, 1)
+    assert world.ws.long_term.read().stats()["sources"] == {"web-chat": 1}
+    write(world, "The user prefers tea.")  # of another language: as shipped
+    assert path.read_text(encoding="utf-8") == f"{line}\n2026-01-31|web-chat|The user prefers tea.\n"
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{content}",
+        "{source}|{date}|{content}",
+        "- {date}|{source}|{content}",
+        "{date}|{source} |{content}",
+        "{date}|{source}|\n{content}",
+        "{date}|{source}|{content}（{date}）",
+    ],
+)
+def test_append_refuses_a_template_that_makes_no_entry(world, path, template):
+    world.put("prompts/memory-entry.zh.md", template)
+    with pytest.raises(BadConfig, match=re.escape("prompts/memory-entry.zh.md: ")) as refused:
+        write(world)
+    assert refused.value.exit_code == 78
+    assert not path.exists()
 
 
 # ── what an editor saves meanwhile ───────────────────────────────────────────
