@@ -171,7 +171,8 @@ class EventLog:
         is_first = key not in self._lasting
         before, self._lasting[key] = self._lasting.get(key), active
         if active and active != before:
-            if not (is_first and self._is_logged({"event": event, **fields}, cleared)):
+            may_be_anothers = is_first or cleared  # else the same fault, come back, would not be written again
+            if not (may_be_anothers and self._is_logged({"event": event, **fields}, cleared)):
                 self.emit(event, **fields)
         elif before and not active and cleared:
             self.emit(cleared)

@@ -129,7 +129,7 @@ def list_models(root: Path, _idle_s: float | None, report: Callable[[Mapping[str
 
 def complete(root: Path, _idle_s: float | None, report: Callable[[Mapping[str, object]], None]) -> None:
     """
-    Ask the configured model what standard input says; *report* gets its answer, or the reason and the error.
+    Ask the configured model what standard input says; *report* gets its answer, or the reason and the error, and the cost.
 
     The call is one of the day's, and not made where they are used up. BadConfig where no model is configured.
     """
@@ -137,11 +137,12 @@ def complete(root: Path, _idle_s: float | None, report: Callable[[Mapping[str, o
     writing = Writing(_model(config), config, files, paths, clock, _never)
     prompt = sys.stdin.buffer.read().decode("utf-8", "replace")
     try:
-        report({"answer": writing.complete(prompt)})
+        said: dict[str, object] = {"answer": writing.complete(prompt)}
     except ProviderError as error:
-        report({"reason": error.reason, "error": error.why})
+        said = {"reason": error.reason, "error": error.why, "retryAfterS": error.retry_after_s}
     except NoCall as error:
-        report({"reason": "provider", "error": str(error)})
+        said = {"reason": "spent", "error": str(error)}
+    report({**said, "usage": writing.usage.wire()})
 
 
 def make_extract(root: Path, _idle_s: float | None, report: Callable[[Mapping[str, object]], None]) -> None:

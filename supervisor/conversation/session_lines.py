@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from supervisor.protocol.config import Config
     from supervisor.protocol.dated_file import Block
 
+#: Why a model was not asked at all; what comes back by itself costs a session no attempt.
+_NOT_ASKED: Final = frozenset({"paused", "spent"})
 #: What an overflow that is being summed up by another process is waited for, in seconds: the turn goes on.
 _OVERFLOW_WAIT_S: Final = 0.0
 
@@ -119,7 +121,8 @@ class SessionLines:
         try:
             text = write(self._shown([block for block in left if is_spoken(block)]))
         except NoSummary as error:
-            self._note_failure(session, progress, error, now)
+            if error.reason not in _NOT_ASKED:
+                self._note_failure(session, progress, error, now)
             return None
         return self._write(session, progress, "overflow", OVERFLOW, text, left, now)
 

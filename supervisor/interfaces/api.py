@@ -258,7 +258,7 @@ class Memory:
         from supervisor.service.session_writer import session_writer
 
         refuse_no_text("session", session)
-        write = session_writer(self.workspace, llm, "conversation-to-memory", self._environ)
+        write = session_writer(self.workspace, llm, "conversation-to-memory", self._environ, self._clock)
         return self.workspace.session_lines.summarize(session, write, self._clock(), again=again)
 
     def summarize_overflow(self, session: str = "", *, llm: ChatStream | None = None) -> Written | None:
@@ -270,7 +270,7 @@ class Memory:
         from supervisor.service.session_writer import session_writer
 
         refuse_no_text("session", session)
-        write = session_writer(self.workspace, llm, "overflow-summary", self._environ)
+        write = session_writer(self.workspace, llm, "overflow-summary", self._environ, self._clock)
         return self.workspace.session_lines.summarize_overflow(session, write, self._clock())
 
     def get_history_with_summary(self, session: str = "") -> list[dict[str, Any]]:

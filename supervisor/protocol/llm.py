@@ -21,7 +21,7 @@ from supervisor.protocol.errors import BadConfig
 from supervisor.protocol.lenient_json import parse_json, render_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from datetime import datetime, tzinfo
 
     from supervisor.protocol.config_keys import Llm
@@ -56,8 +56,7 @@ class CallLog:
 
         Busy or OSError when it can't be recorded.
         """
-        self._files.make_folder(self._path.parent)
-        with self._files.lock(self._lock):
+        with self.locked():
             begun = self._begun()
             if most is not None and self._on_day_of(now, begun) >= most:
                 return False
@@ -66,6 +65,13 @@ class CallLog:
                 self._files.replace(self._path, b"".join(map(_line, recent)), self._files.read_stable(self._path))
             self._files.append(self._path, _line(now))
         return True
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the lock under which the calls, and the state of the provider, are read and changed."""
+        self._files.make_folder(self._path.parent)
+        with self._files.lock(self._lock):
+            yield
 
     def _on_day_of(self, now: datetime, begun: list[datetime]) -> int:
         return sum(at.date() == local_day(now, self._zone) for at in begun)

@@ -209,8 +209,9 @@ class TaskQueue:
         return raw if isinstance(raw, dict) else {}
 
     def note_provider(self, fields: dict[str, Any]) -> None:
-        """Record the provider's last fault and the cost of the day."""
+        """Record the provider's last fault and the cost of the day; who read them before holds the lock of the calls."""
         path = self.provider_state
+        self._files.make_folder(path.parent, lasting=True)  # a session may be summed up where no supervisor has run yet
         self._files.replace(path, render_json(fields) + b"\n", self._files.read_stable(path))
 
     def clear(self, group: str) -> None:

@@ -105,6 +105,7 @@ def _continued(
     from supervisor.conversation.running import Conversation, to_sum_up
     from supervisor.conversation.turns import read_said
     from supervisor.service.session_writer import WorkerModel
+    from supervisor.summaries.llm_state import refusal
 
     config, session = ws.config, asked.chat.session
     limits = replace(limits_of(config), shown_messages=config.context.max_messages, shown_tokens=history_tokens)
@@ -112,7 +113,9 @@ def _continued(
     said = tuple(read_said(one.raw, limits.cjk_weight) for one in rest)
     if not to_sum_up(Conversation(summary=kept.text, said=said, failure=kept.failure), limits, clock()):
         return kept
-    talk = open_session(ws, session, append, WorkerModel(ws.paths.root, environ), "", None, clock, limits)
+    if refusal(clock(), ws.model_use):
+        return kept
+    talk = open_session(ws, session, append, WorkerModel(ws, environ, clock), "", None, clock, limits)
     if not asked.chat.is_direct and talk.is_private:
         return kept
     ws.asks_model()

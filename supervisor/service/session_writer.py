@@ -2,7 +2,7 @@
 Who writes the line of a session: the program's own model, else the configured one, else an extract (protocol.md, 11.2).
 
 The worker alone talks to the configured model, and alone makes extracts. Here one is started for each call: a line is wanted at
-once, and a person or a turn waits for it.
+once, and a person or a turn waits for it. What a call cost, and whether the provider is away, is noted as that of a task is.
 """
 
 from __future__ import annotations
@@ -15,25 +15,29 @@ from typing import TYPE_CHECKING, Any
 from supervisor.conversation.asking import in_loop_of_its_own
 from supervisor.conversation.session_lines import extract_line
 from supervisor.conversation.summarizer import ConversationSummarizer
+from supervisor.protocol.clock import to_wire
 from supervisor.protocol.errors import NoSummary
 from supervisor.protocol.prompts import load_template
+from supervisor.protocol.task import Result
 from supervisor.service.workers import worker_command
+from supervisor.summaries.llm_state import note_result, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
+    from datetime import datetime
 
     from supervisor.conversation.asking import ChatStream
+    from supervisor.protocol.clock import Clock
     from supervisor.protocol.prompts import PromptTemplate
     from supervisor.text.language import Language
     from supervisor.workspace import Workspace
 
 
 def session_writer(
-    ws: Workspace, llm: ChatStream | None, prompt: str, environ: Mapping[str, str]
+    ws: Workspace, llm: ChatStream | None, prompt: str, environ: Mapping[str, str], clock: Clock
 ) -> Callable[[Sequence[dict[str, Any]]], str]:
     """Return what writes the line of a session: *llm*, else the configured model, with this prompt; without one an extract."""
-    worker = WorkerModel(ws.paths.root, environ)
+    worker = WorkerModel(ws, environ, clock)
     if llm is None and ws.extracting:
         return lambda messages: extract_line(worker.extract(messages))
 
@@ -53,19 +57,27 @@ class WorkerModel:
     *environ* are variables beside those of this process.
     """
 
-    def __init__(self, root: Path, environ: Mapping[str, str]) -> None:
-        self._root = root
+    def __init__(self, ws: Workspace, environ: Mapping[str, str], clock: Clock) -> None:
+        self._root, self._use = ws.paths.root, ws.model_use
         self._environ = environ
+        self._clock = clock
 
     def chat_stream(self, *, messages: list[dict[str, Any]], temperature: float) -> Iterator[str]:  # noqa: ARG002 - llm.temperature
-        """Yield the answer; NoSummary with the worker's sentence where there is none."""
-        yield self._ask("--complete", messages[-1]["content"])
+        """Yield the answer; NoSummary, with a sentence, where there is none, or where the model may not be asked now."""
+        started = self._clock()
+        if refused := refusal(started, self._use):
+            raise refused
+        found = self._ask("--complete", messages[-1]["content"])
+        if found.get("reason") != "spent":  # by another process meanwhile: nothing was asked
+            note_result(_result_of(found, started), self._clock(), self._use)
+        yield _answer_in(found)
 
     def extract(self, messages: Sequence[Mapping[str, Any]]) -> str:
         """Return an extract of the messages, without a model; "" if they are nothing but courtesies."""
-        return self._ask("--extract", json.dumps(messages))
+        return _answer_in(self._ask("--extract", json.dumps(messages)))
 
-    def _ask(self, how: str, text: str) -> str:
+    def _ask(self, how: str, text: str) -> dict[str, Any]:
+        """Return what a worker reports; NoSummary with its sentence if it can't work."""
         asked = subprocess.run(
             [*worker_command(self._root), how, "--json"],
             input=text.encode("utf-8", "replace"),
@@ -76,7 +88,25 @@ class WorkerModel:
         if asked.returncode:
             sentence = asked.stderr.decode("utf-8", "replace").strip().removeprefix("recalld worker: ").removesuffix(".")
             raise NoSummary(sentence, "provider")
-        found = json.loads(asked.stdout)
-        if "error" in found:
-            raise NoSummary(found["error"], found["reason"])
-        return str(found["answer"])
+        found: dict[str, Any] = json.loads(asked.stdout)
+        return found
+
+
+def _answer_in(found: Mapping[str, Any]) -> str:
+    if "error" in found:
+        raise NoSummary(found["error"], found["reason"])
+    return str(found["answer"])
+
+
+def _result_of(found: Mapping[str, Any], started: datetime) -> Result:
+    """Return what a worker reports of its call as the result of a task."""
+    answered = "answer" in found
+    return Result(
+        id="",
+        status="done" if answered else "failed",
+        reason=None if answered else found["reason"],
+        error=found.get("error", ""),
+        retry_after_s=found.get("retryAfterS", 0),
+        usage=found["usage"],
+        started_at=to_wire(started),
+    )

@@ -1,8 +1,8 @@
 """
 The model as the supervisor sees it: its pause, the day's cap, what each result cost, and how many calls a job needs.
 
-The state is in `worker/failed/provider.json`; the rules for it are in `retry.py`. Source: protocol.md, 3, Failure, and
-6.7.
+The state is in `worker/failed/provider.json`, which is read and changed under the lock of the calls; the rules for it are in
+`retry.py`. Source: protocol.md, 3, Failure, and 6.7.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.protocol.clock import from_wire, local_day, to_wire, truncate_to_ms
+from supervisor.protocol.clock import from_wire, local, local_day, to_wire, truncate_to_ms
+from supervisor.protocol.errors import NoSummary
 from supervisor.summaries.retry import (
     ProviderState,
     after_fault,
@@ -93,12 +94,25 @@ def configured_state(task_queue: TaskQueue, endpoint: Endpoint) -> ProviderState
     return state if state.server == endpoint.server else without_fault(state)
 
 
-def end_pause(task_queue: TaskQueue) -> bool:
+def end_pause(use: ModelUse) -> bool:
     """End the pause of the model, which has answered a person; tell whether there was one."""
-    state = provider_state(task_queue)
-    if state.is_failing:
-        task_queue.note_provider(_wire(without_fault(state)))
+    with use.calls.locked():
+        state = provider_state(use.task_queue)
+        if state.is_failing:
+            use.task_queue.note_provider(_wire(without_fault(state)))
     return state.is_failing
+
+
+def refusal(now: datetime, use: ModelUse) -> NoSummary | None:
+    """Return why the model may not be asked now, with the reason "paused" or "spent"; None if it may."""
+    state, most = configured_state(use.task_queue, use.endpoint), use.config.llm.max_calls_per_day
+    spent = calls_today(now, use)
+    if spent >= most:
+        return NoSummary(f"the day's {most} calls are used up", "spent")
+    if not calls_allowed(state, now, spent, most, in_flight=0) and state.next_at:
+        until = local(state.next_at, use.config.archive.zone)
+        return NoSummary(f"the model is paused until {until:%Y-%m-%d %H:%M}, {state.reason}", "paused")
+    return None
 
 
 def note_result(result: Result, now: datetime, use: ModelUse) -> None:
@@ -109,25 +123,31 @@ def note_result(result: Result, now: datetime, use: ModelUse) -> None:
     """
     if result.extract or writes_extracts(use.config.llm):
         return
-    config, task_queue = use.config, use.task_queue
     now = truncate_to_ms(now)  # the precision of the times in the state
-    before = provider_state(task_queue)
-    today = local_day(now, config.archive.zone).isoformat()
-    after = with_usage(before, result.usage, today, calls_today(now, use))
+    with use.calls.locked():
+        before = provider_state(use.task_queue)
+        after = _after(before, result, now, use)
+        if after != before:
+            use.task_queue.note_provider(_wire(after))
+    if result.reason == "provider":
+        use.task_queue.cancel_queued()
+    _tell_pause(after, now, use.events)
+    if before.attempts < after.attempts == use.config.archive.max_attempts:
+        use.events.emit("archive_backlog", attempts=after.attempts, why=after.reason)
+
+
+def _after(before: ProviderState, result: Result, now: datetime, use: ModelUse) -> ProviderState:
+    """Return the state of the provider after the result."""
+    archive = use.config.archive
+    after = with_usage(before, result.usage, local_day(now, archive.zone).isoformat(), calls_today(now, use))
     started = from_wire(result.started_at) if result.started_at else None
     if result.reason == "provider":
-        archive = config.archive
         waits = (archive.backoff, archive.backlog_interval, archive.jitter)
         after = after_fault(after, started, now, result.error, timedelta(seconds=result.retry_after_s), waits)
-        after = replace(after, server=use.endpoint.server, key=use.endpoint.key)
-        task_queue.cancel_queued()
-    elif result.status == "done" or result.reason in {"empty", "refused", "truncated", "vague"}:
-        after = after_success(after, started, now)
-    if after != before:
-        task_queue.note_provider(_wire(after))
-    _tell_pause(after, now, use.events)
-    if before.attempts < after.attempts == config.archive.max_attempts:
-        use.events.emit("archive_backlog", attempts=after.attempts, why=after.reason)
+        return replace(after, server=use.endpoint.server, key=use.endpoint.key)
+    if result.status == "done" or result.reason in {"empty", "refused", "truncated", "vague"}:
+        return after_success(after, started, now)
+    return after
 
 
 def calls_today(now: datetime, use: ModelUse) -> int:
@@ -155,8 +175,8 @@ def calls_left(now: datetime, in_flight: int, use: ModelUse) -> int:
     state = provider_state(task_queue)
     if state.is_failing and (state.server, state.key) != (use.endpoint.server, use.endpoint.key):
         events.emit("provider_changed", why=state.reason)
-        state = without_fault(state)
-        task_queue.note_provider(_wire(state))
+        end_pause(use)
+        state = provider_state(task_queue)
     _tell_pause(state, now, events)
     return calls_allowed(state, now, spent, most, in_flight)
 

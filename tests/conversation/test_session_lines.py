@@ -233,6 +233,14 @@ def test_overflow_waits_after_a_failure_and_loses_nothing(world: World, memory: 
     assert len(lines(world)) == 1
 
 
+@pytest.mark.parametrize("reason", ["paused", "spent"])
+def test_overflow_does_not_count_a_model_that_was_not_asked(world: World, memory: Memory, reason: str) -> None:
+    world.write(said(120))
+    assert memory.summarize_overflow(SESSION, llm=Scripted(lambda _: NoSummary("它没有被问", reason))) is None
+    assert memory.summarize_overflow(SESSION, llm=Numbered())
+    assert world.events.of("conversation_failed") == []
+
+
 def test_overflow_leaves_a_session_to_the_process_that_has_it(world: World, memory: Memory) -> None:
     world.write(said(120))
     found: list[object] = []

@@ -99,7 +99,9 @@ def test_summarize_asks_the_configured_model_within_the_calls_of_the_day(recalld
     assert server.seen.calls == 0
     done = ended(recalld.start("-w", str(recalld.root), "summarize", "--session", "部署", RECALLD_LANGUAGE="zh"))
     assert (done.code, done.out, done.err) == (0, "已保存到记忆第 1 行（共 1 条）\n", "")
-    assert server.seen.calls == json.loads(recalld("status", "--json").out)["today"]["calls"] == 1
+    today = json.loads(recalld("status", "--json").out)["today"]
+    assert server.seen.calls == today["calls"] == 1
+    assert server.seen.tokens == today["promptTokens"] + today["completionTokens"] > 0
     assert (recalld.root / "memory.md").read_text("utf-8") == (
         "2026-01-31|部署|Cloudflare Workers 超时改成 30 秒，加一次重试；用户对花生过敏\n"
     )

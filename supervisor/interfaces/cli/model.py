@@ -30,7 +30,7 @@ def model_test(workspace: Folder = None, now: Now = None, json: Json = False) ->
     if asked.returncode:
         raise typer.Exit(say(asked.stderr.strip().removeprefix("recalld worker: "), asked.returncode))
     found = jsonlib.loads(asked.stdout)
-    was_paused = "answer" in found and end_pause(ws.task_queue)
+    was_paused = "answer" in found and end_pause(ws.model_use)
     if json:
         show(as_json(found))
     elif "answer" in found:

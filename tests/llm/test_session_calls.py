@@ -1,0 +1,99 @@
+"""A call for a session counts as that of a task does: its tokens, the day's cap, and the provider's pause."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from supervisor import Memory
+from supervisor.protocol.clock import to_wire
+from supervisor.protocol.errors import NoSummary
+from tests.llm.server import Act, Server
+from tests.llm.shop import KEY, ServedWorld
+from tests.world import message, talk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LINE = Act(text="备份脚本改到凌晨 4:15，端口 8443")
+AWAY = Act(status=503, message="Loading model")
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server() as running:
+        yield running
+
+
+@pytest.fixture
+def world(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> ServedWorld:
+    """A day that is due for a summary, and a session."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    made = ServedWorld(tmp_path, server)
+    old = message("m1", "2026-01-10T09:00", "备份脚本改到凌晨 4:15，端口 8443。", archived=False)
+    new = message("m2", "2026-01-30T09:00", "备份脚本改到凌晨 4:15，端口 8443。", archived=False, session="备份")
+    made.write([old, new])
+    return made
+
+
+def summed_up(world: ServedWorld) -> bool:
+    """Sum the session up, as a process beside the supervisor does, by a worker that is a process, too."""
+    environ = {"RECALLD_NOW": to_wire(world.clock())}
+    return Memory(world.another().ws, environ=environ, clock=world.clock).summarize("备份", again=True) is not None
+
+
+def today(world: ServedWorld) -> dict[str, Any]:
+    found: dict[str, Any] = world.status()["today"]
+    return found
+
+
+def test_session_call_adds_its_tokens_to_those_of_the_tasks(world, server):
+    server.play(LINE)
+    assert summed_up(world)
+    assert today(world)["promptTokens"] + today(world)["completionTokens"] == server.seen.tokens > 0
+    world.settle()
+    assert (today(world)["calls"], server.seen.calls) == (2, 2)
+    assert today(world)["promptTokens"] + today(world)["completionTokens"] == server.seen.tokens
+
+
+def test_session_call_that_fails_pauses_the_provider_for_tasks_too(world, server):
+    server.play(AWAY, LINE)
+    with pytest.raises(NoSummary, match="still loading the model"):
+        summed_up(world)
+    assert world.plan()["providerPausedUntil"] == today(world)["pausedUntil"] is not None
+    world.settle()
+    assert server.seen.calls == 1
+    world.forward(minutes=12)
+    assert summed_up(world)
+    assert today(world)["pausedUntil"] is None
+    assert server.seen.calls == 2
+
+
+def test_session_call_is_not_made_while_tasks_have_paused_the_provider(world, server):
+    server.play(AWAY)
+    world.settle()
+    with pytest.raises(NoSummary, match=r"paused until 2026-01-31 10:\d\d, the server is still loading") as refused:
+        summed_up(world)
+    assert (refused.value.reason, server.seen.calls, today(world)["calls"]) == ("paused", 1, 1)
+
+
+def test_turn_continues_no_summary_while_the_provider_is_paused(world, server):
+    server.play(AWAY)
+    world.configure('[turns]\noverflow = "summary"')
+    world.settle()
+    world.add(*(one | {"session": "备份"} for one in talk("2026-01-31T08:00", 30)))
+    other = world.another()
+    made = Memory(other.ws, clock=world.clock).context("备份在哪里？", session="备份")
+    assert (server.seen.calls, other.events.of("conversation_failed")) == (1, [])
+    assert made.history
+
+
+def test_session_call_is_not_made_where_the_calls_of_the_day_are_spent(world, server):
+    server.play(LINE)
+    world.configure("max_calls_per_day = 1")
+    world.settle()
+    with pytest.raises(NoSummary, match="the day's 1 calls are used up") as refused:
+        summed_up(world)
+    assert (refused.value.reason, server.seen.calls) == ("spent", 1)
