@@ -84,7 +84,7 @@ class Memory:
 
         For a client that sends the history itself: *known* are the ids of the messages that it sends, they are not shown again.
         *chat* says where the question was asked ("direct", "group", "channel"; "": as the key of the *session* says); in a
-        group only the group's own memories are shown. A receipt is written to turns/.
+        group only the group's own memories are shown. A receipt is written to turns/. `turns.overflow` is as for `context`.
         """
         from supervisor.context.build import inject
 
@@ -104,9 +104,6 @@ class Memory:
 
         refuse_no_text("system", system)
         ws = self.workspace
-        if ws.config.turns.overflow == "memory":
-            with suppress(SupervisorError):  # the turn goes on, and what left waits for the next one
-                self.summarize_overflow(session)
         asked, now, result = self._ask(question, session, chat)
         kept = running_summary(ws, asked, system, result, self.append, self._clock, self._environ)
         made = context(asked, now, result, system, kept=kept, config=ws.config, paths=ws.paths, events=ws.events)
@@ -322,6 +319,9 @@ class Memory:
 
         refuse_no_text("question", "" if question is None else question)
         ids, where = frozenset(_texts("known", known)), _chat(session, chat)
+        if self.workspace.config.turns.overflow == "memory":
+            with suppress(SupervisorError):  # the turn goes on, and what left waits for the next one
+                self.summarize_overflow(session)
         self._refresh()
         now, ws = self._clock(), self.workspace
         asked = read_input(question, where, history=ws.history, files=ws.files, paths=ws.paths, zone=ws.zone, events=ws.events)

@@ -118,7 +118,7 @@ def test_summarize_without_a_model_writes_an_extract_that_says_so(recalld: Comma
     assert "我对花生过敏" in done.out
 
 
-def test_context_sums_up_what_overflows_beside_a_supervisor(tmp_path: Path):
+def test_turns_sum_up_what_overflows_beside_a_supervisor(tmp_path: Path):
     turns = {
         "RECALLD_TURNS_OVERFLOW": "memory",
         "RECALLD_CONVERSATION_MAX_HISTORY": "1",
@@ -126,11 +126,14 @@ def test_context_sums_up_what_overflows_beside_a_supervisor(tmp_path: Path):
     }
     recalld = Command(tmp_path / "工作区", RECALLD_NOW="2026-01-31T10:00:00+08:00", **turns)
     assert recalld("init").code == 0
-    talked(recalld)
     with recalld.supervised():
-        done = recalld("context", "--query", "超时怎么改的？", "--session", "部署")
-    assert (done.code, done.err) == (0, "")
-    assert (recalld.root / "memory.md").read_text("utf-8").startswith("2026-01-31|auto-overflow|摘录：")
+        for command in ("context", "inject"):
+            talked(recalld)
+            done = recalld(command, "--query", "超时怎么改的？", "--session", "部署")
+            assert (done.code, done.err) == (0, "")
+    first, second = (recalld.root / "memory.md").read_text("utf-8").splitlines()
+    assert first.startswith("2026-01-31|auto-overflow|摘录：")
+    assert second.startswith("2026-01-31|auto-overflow|摘录：")
 
 
 SUMMARY = "用户对花生过敏；Cloudflare Workers 的超时改成 30 秒，加一次重试。"

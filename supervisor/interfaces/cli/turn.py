@@ -50,6 +50,7 @@ def inject(
 ) -> None:
     """Print the memory block for an input, and nothing else."""
     with _memory(workspace, now) as memory:
+        _leave_model_to_client(memory)
         made = memory.inject(query, session=session, chat=_kind(chat), known=known)
     if not made.memory:
         say(_why_empty(made.result, {why for _, why in made.left_out}) if made.receipt.question.strip() else _NOT_ASKED, 0)
@@ -72,10 +73,7 @@ def context(
 ) -> None:
     """Print the whole turn, memory and recent history in their budgets, as chat-completions messages."""
     with _memory(workspace, now) as memory:
-        if is_served():
-            memory.workspace.asks_model = _leave_to_client
-            if memory.workspace.config.turns.overflow == "memory":
-                _leave_to_client()
+        _leave_model_to_client(memory)
         made = memory.context(query, system, session=session, chat=_kind(chat))
     if text and not json:
         show("\n\n".join(f"{message['role']}: {message['content']}" for message in made.messages))
@@ -202,7 +200,15 @@ def _memory(workspace: Path | None, now: str | None) -> Iterator[Memory]:
         yield Memory(ws, clock=lambda: at, keep_fresh=not is_served())
 
 
-def _leave_to_client() -> None:
+def _leave_model_to_client(memory: Memory) -> None:
+    """Have the client do a turn that asks the model, by a ValueError: no supervisor waits for one."""
+    if is_served():
+        memory.workspace.asks_model = _refuse_to_wait
+        if memory.workspace.config.turns.overflow == "memory":
+            _refuse_to_wait()
+
+
+def _refuse_to_wait() -> None:
     raise ValueError("the client asks the model, for which no supervisor waits")
 
 
