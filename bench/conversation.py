@@ -1,9 +1,10 @@
 """
 A running conversation of thousands of turns: what its summary costs, and what of its beginning is in the context at the end.
 
-    python bench/conversation.py [--turns 2000] [--context 8192] [--json]
+    python bench/conversation.py [--turns 2000] [--context 8192] [--longer 1] [--json]
 
 The first ten turns have 30 facts that the user asks to remember, the others are made-up talk in Chinese and English (bench/talk.py).
+Messages that are `--longer`, so many of the made-up ones in one, are summed up by their tokens and not by their number.
 The model is scripted: one keeps every fact that it is told for as long as its summary may be, the other keeps what is newest. At the
 end each fact is asked for; it counts where its value is in the messages that would be sent. "memory": recalld's own turn over the same
 talk, archived and summarised without a model. "both": the conversation in what the memory block leaves of the context, and the block.
@@ -81,15 +82,17 @@ def facts() -> list[Fact]:
     return found
 
 
-def conversation(turns: int) -> Iterator[dict[str, Any]]:
+def conversation(turns: int, longer: int = 1) -> Iterator[dict[str, Any]]:
     """Yield the messages as history.json holds them: facts in the first ten turns, made-up talk in the others."""
     known = facts()
-    for n, message in enumerate(talk(2 * turns, max(1, turns // 25))):
-        turn, said = n // 2, str(message["text"])
+    made_up = talk(2 * turns * longer, max(1, turns // 25))
+    for n, messages in enumerate(zip(*[made_up] * longer, strict=True)):
+        turn, role = n // 2, "assistant" if n % 2 else "user"
+        said = "\n".join(str(one["text"]) for one in messages)
         if turn < TURNS_WITH_FACTS:
             told = known[turn * FACTS_A_TURN : (turn + 1) * FACTS_A_TURN]
-            said = " ".join(one.said for one in told) if message["role"] == "user" else f"记下了。Noted, {len(told)}."
-        yield {**message, "text": said}
+            said = " ".join(one.said for one in told) if role == "user" else f"记下了。Noted, {len(told)}."
+        yield {**messages[0], "role": role, "text": said}
 
 
 class Summariser:
@@ -137,13 +140,13 @@ class Run:
         return min((after - before for before, after in pairwise(self.asked_at)), default=0)
 
 
-def run(turns: int, context: int, *, keeps_facts: bool = True) -> Run:
+def run(turns: int, context: int, longer: int = 1, *, keeps_facts: bool = True) -> Run:
     """Have the conversation, as an agent has it: question, messages for the model, answer."""
     model, now = Summariser(keeps_facts=keeps_facts), [datetime.now(UTC)]
     settings = SimpleNamespace(llm_context_length=context)
     done = Run(model, MemoryManager(model, SYSTEM, settings=settings, clock=lambda: now[0]))
     began = time.perf_counter()
-    for n, message in enumerate(conversation(turns)):
+    for n, message in enumerate(conversation(turns, longer)):
         now[0] = datetime.fromisoformat(str(message["createdAt"]))
         done.memory.add({"role": message["role"], "content": message["text"]})
         if message["role"] == "user":
@@ -164,9 +167,9 @@ def sent_for(memory: MemoryManager, question: str) -> str:
     return words
 
 
-def archived(root: Path, turns: int) -> Memory:
+def archived(root: Path, turns: int, longer: int) -> Memory:
     """Return the memory of a workspace in which the conversation was archived and summarised."""
-    messages = list(conversation(turns))
+    messages = list(conversation(turns, longer))
     (root / "history.json").write_text(json.dumps(messages, ensure_ascii=False), encoding="utf-8")
     now = datetime.fromisoformat(str(messages[-1]["createdAt"])) + timedelta(hours=7)
     settle(root, now.isoformat())
@@ -177,20 +180,22 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--turns", type=int, default=2000)
     options.add_argument("--context", type=int, default=8192)
+    options.add_argument("--longer", type=int, default=1)
     options.add_argument("--json", action="store_true")
     given = options.parse_args()
     rows = []
     known, block = facts(), Config().recall.memory_tokens
     with tempfile.TemporaryDirectory(prefix="conversation-") as folder:
-        memory = archived(Path(folder), given.turns)
+        memory = archived(Path(folder), given.turns, given.longer)
         of_memory = {one.value: "\n".join(m["content"] for m in memory.context(one.asked, SYSTEM).messages) for one in known}
         of_block = {one.value: memory.inject(one.asked).memory for one in known}
         for keeps_facts in (True, False):
-            alone = run(given.turns, given.context, keeps_facts=keeps_facts)
-            beside = run(given.turns, given.context - block, keeps_facts=keeps_facts)
+            alone = run(given.turns, given.context, given.longer, keeps_facts=keeps_facts)
+            beside = run(given.turns, given.context - block, given.longer, keeps_facts=keeps_facts)
             rows.append(
                 {
                     "model": "keeps facts" if keeps_facts else "keeps the newest",
+                    "turns with a call": len(alone.asked_at),
                     "calls": alone.model.calls,
                     "closest calls, turns": alone.closest,
                     "tokens in": alone.model.tokens_in,

@@ -240,7 +240,8 @@ class MemoryManager:
         with self._lock:
             attempts = self._failure.attempts + 1
             wait = delay_after(attempts, archive.backoff, archive.backlog_interval)
-            self._failure = self._failure.again(now, jittered(wait, archive.jitter, f"conversation-{attempts}"))
+            wait, questions = jittered(wait, archive.jitter, f"conversation-{attempts}"), self._conversation().questions
+            self._failure = self._failure.again(now, wait, questions)
         self._emit("conversation_failed", reason=failure.reason, attempts=attempts)
 
     def _writer(self, llm: ChatStream, text: str) -> SummaryWriter:

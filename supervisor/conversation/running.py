@@ -4,7 +4,8 @@ The running summary's rule: what of a conversation is summed up now, what stays,
 A conversation is summed up when it takes more than a share of the context, has more messages than a limit, or when it is asked
 for. The last turns stay word for word, the open turn is never summed up. What is left afterwards takes at most three fifths of
 the window beside the system prompt, so that the next turn does not start a call again. Where the summary can't be made nothing
-is given up: the messages stay, and of them as many whole turns are sent as the window has room for.
+is given up: the messages stay, and of them as many whole turns are sent as the window has room for. The next try comes after a
+while and some turns later: where turns are slow, time alone would let a model that fails be asked in each of them.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ _SUMMARY_DIVISOR: Final = 5
 _KEPT_PARTS: Final = 2
 #: The turns that stay may be half of the messages that start a call.
 _KEPT_MESSAGES: Final = 2
+#: How many turns after a failure the next try is; fewer while the oldest turns are not sent any more.
+_TURNS_APART: Final = 5
+_TURNS_APART_BEYOND: Final = 2
 _HEADING: Final = {"zh": "对话历史总结：", "en": "Summary of the conversation so far:"}
 _JOINT: Final = "\n\n"
 
@@ -66,19 +70,22 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The last failures of the summary in a row; none when *attempts* is 0."""
+    """The last failures of the summary in a row, none when *attempts* is 0; *questions* there were at the last one."""
 
     attempts: int = 0
     failed_at: datetime | None = None
     next_at: datetime | None = None
+    questions: int = 0
 
-    def again(self, now: datetime, wait: timedelta) -> Failure:
+    def again(self, now: datetime, wait: timedelta, questions: int) -> Failure:
         """Return the failure after another one at *now*, with the *wait* before the next try."""
-        return Failure(self.attempts + 1, now, now + wait)
+        return Failure(self.attempts + 1, now, now + wait, questions)
 
-    def holds_back(self, now: datetime) -> bool:
-        """Tell whether the wait is not over."""
-        return self.failed_at is not None and self.next_at is not None and not is_due(self.failed_at, self.next_at, now)
+    def holds_back(self, now: datetime, questions: int, turns: int) -> bool:
+        """Tell whether the wait is not over, or fewer than so many *turns* were begun since; *questions* there are now."""
+        if self.failed_at is None or self.next_at is None:
+            return False
+        return not is_due(self.failed_at, self.next_at, now) or abs(questions - self.questions) < turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +101,11 @@ class Conversation:
     said: tuple[Said, ...] = ()
     failure: Failure = field(default_factory=Failure)
 
+    @property
+    def questions(self) -> int:
+        """How many questions of the user's the summary does not have."""
+        return sum(one.is_question for one in self.said)
+
     def without_oldest(self, count: int, summary: str) -> Conversation:
         """Return the conversation with its *count* oldest messages in the new *summary*."""
         return replace(self, summary=summary, said=self.said[count:], failure=Failure())
@@ -106,12 +118,13 @@ def tokens_of(talk: Conversation, limits: Limits) -> int:
 
 def is_full(talk: Conversation, limits: Limits) -> bool:
     """Tell whether the conversation takes more than its window, has more messages than the limit, or more than is shown."""
+    return len(talk.said) > limits.max_messages or not _fits(talk, limits)
+
+
+def _fits(talk: Conversation, limits: Limits) -> bool:
+    """Tell whether all of the conversation would be sent, and is shown."""
     summary = _system_tokens("", talk.summary, limits)
-    return (
-        tokens_of(talk, limits) > limits.window
-        or len(talk.said) > limits.max_messages
-        or _exceeds_shown(talk.said, limits, 1, summary)
-    )
+    return tokens_of(talk, limits) <= limits.window and not _exceeds_shown(talk.said, limits, 1, summary)
 
 
 def to_sum_up(talk: Conversation, limits: Limits, now: datetime, *, by_hand: bool = False) -> int:
@@ -121,7 +134,7 @@ def to_sum_up(talk: Conversation, limits: Limits, now: datetime, *, by_hand: boo
     They are whole turns. The last `keep_turns` stay, or as many of them as take two fifths of the window and half of the
     messages that start a call. *by_hand*: whether the conversation is full or a failure waits is not asked.
     """
-    if not by_hand and (talk.failure.holds_back(now) or not is_full(talk, limits)):
+    if not by_hand and (_waits(talk, limits, now) or not is_full(talk, limits)):
         return 0
     starts = turn_starts(talk.said)
     closed = starts[:-1] if starts and is_open(talk.said[starts[-1] :]) else starts
@@ -136,6 +149,14 @@ def to_sum_up(talk: Conversation, limits: Limits, now: datetime, *, by_hand: boo
             break
         kept = start
     return kept
+
+
+def _waits(talk: Conversation, limits: Limits, now: datetime) -> bool:
+    """Tell whether the last try has failed, and it is too early for the next."""
+    if not talk.failure.attempts:
+        return False
+    turns = _TURNS_APART if _fits(talk, limits) else _TURNS_APART_BEYOND
+    return talk.failure.holds_back(now, talk.questions, turns)
 
 
 def _exceeds_shown(said: Sequence[Said], limits: Limits, divisor: int, summary_tokens: int = 0) -> bool:

@@ -192,13 +192,14 @@ def _running_to_wire(running: RunningSummary) -> dict[str, Any]:
         "attempts": failure.attempts,
         "failedAt": failure.failed_at and to_wire(failure.failed_at),
         "nextAt": failure.next_at and to_wire(failure.next_at),
+        "questions": failure.questions,
     }
 
 
 def _running_from_wire(raw: Any) -> RunningSummary:
     failed_at, next_at = (from_wire(raw[name]) if raw[name] else None for name in ("failedAt", "nextAt"))
     marker = _marker_from_wire(raw["marker"]) if raw["marker"] else None
-    failure = Failure(int(raw["attempts"]), failed_at, next_at)
+    failure = Failure(int(raw["attempts"]), failed_at, next_at, int(raw["questions"]))
     return RunningSummary(str(raw["summary"]), marker, bool(raw["private"]), failure)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -67,14 +68,36 @@ def test_to_sum_up_begins_above_fifty_messages_or_by_hand():
     assert due(conversation(*turns(4)), wide, by_hand=True) == 2
 
 
-def test_to_sum_up_waits_after_a_failure_but_not_for_a_person():
-    failure = Failure().again(NOW, timedelta(minutes=10))
-    talk = replace(conversation(*turns(40, "花" * 20)), failure=failure)
+@pytest.mark.parametrize(("limits", "apart"), [(LIMITS, 2), (Limits(context_tokens=100_000), 5)])
+def test_to_sum_up_waits_after_a_failure_but_not_for_a_person(limits, apart):
+    """For ten minutes and five turns; for two where the oldest turns are not sent."""
+    failure = Failure().again(NOW, timedelta(minutes=10), questions=40)
+    early, talk = (replace(conversation(*turns(40 + n, "花" * 20)), failure=failure) for n in (apart - 1, apart))
+    later = NOW + timedelta(minutes=10)
 
-    assert due(talk) == 0
-    assert due(talk, by_hand=True) > 0
-    assert to_sum_up(talk, LIMITS, NOW + timedelta(minutes=10)) > 0
+    assert (due(talk, limits), to_sum_up(early, limits, later)) == (0, 0)
+    assert due(talk, limits, by_hand=True) > 0
+    assert to_sum_up(talk, limits, later) > 0
     assert talk.without_oldest(2, "新的").failure == Failure()
+
+
+@pytest.mark.parametrize("words", ["花", "花" * 50], ids=["by messages", "by tokens"])
+@pytest.mark.parametrize("answers", [(True,), (False,), (True, False), (False, False, True)])
+def test_to_sum_up_never_begins_in_neighbouring_turns(words, answers):
+    """Whatever the model does, though a turn takes a day, so that no wait of a failure is longer."""
+    limits, talk, asked = Limits(context_tokens=2_000), conversation(), []
+    for n in range(200):
+        now = NOW + timedelta(days=n)
+        talk = replace(talk, said=(*talk.said, read_said(question(f"问题{n}{words}？"))))
+        if count := to_sum_up(talk, limits, now):
+            asked.append(n)
+            if answers[len(asked) % len(answers)]:
+                talk = talk.without_oldest(count, "总" * limits.summary_tokens)
+            else:
+                talk = replace(talk, failure=talk.failure.again(now, timedelta(minutes=10), talk.questions))
+        talk = replace(talk, said=(*talk.said, read_said(answer(f"回答{n}{words}。"))))
+    assert len(asked) > 5
+    assert min(after - before for before, after in pairwise(asked)) > 1
 
 
 @pytest.mark.parametrize("messages", [[], [question("在吗")], [question("天气？"), call("甲"), result("甲", "雨" * 900)]])
@@ -247,7 +270,7 @@ def test_rule_loses_nothing_splits_no_pair_and_keeps_the_window(messages, chance
         count = due(talk, limits, by_hand=by_hand)
         assert count in commit_points(talk.said) | {0}
         if count and chance.random() < 0.3:
-            talk = replace(talk, failure=talk.failure.again(NOW, timedelta(minutes=10)))
+            talk = replace(talk, failure=talk.failure.again(NOW, timedelta(minutes=10), talk.questions))
             assert due(talk, limits) == 0
         elif count:
             told += talk.said[:count]
