@@ -103,14 +103,14 @@ class MemoryManager:
         said = read_said(raw, self._limits.cjk_weight)
         with self._lock:
             self._refresh()
-            talk, prompts = self._conversation(), self._prompts()
+            prompts, question = self._prompts(), self._last_question()
             if said.role != "system":
-                talk = replace(talk, said=(*talk.said, said))
+                question = said if said.is_question else question
             elif not said.text or said.text in prompts:
                 return  # a framework may begin each turn with it
             else:
-                talk = replace(talk, system=_JOINT.join((*prompts, said.text)))
-            refuse_too_long(talk, self._limits)
+                prompts.append(said.text)
+            refuse_too_long(Conversation(_JOINT.join(prompts), said=(question,) if question else ()), self._limits)
             self._take(raw)
 
     def needs_summary(self) -> bool:
@@ -168,16 +168,15 @@ class MemoryManager:
 
     def _due(self, *, by_hand: bool) -> int:
         """Return how many of the oldest messages are summed up now."""
-        with self._lock:
-            self._refresh()
-            count = to_sum_up(self._conversation(), self._limits, self._clock(), by_hand=by_hand)
-        if count and self._llm is None:
-            if not self._has_warned:
+        if self._llm is None:
+            if not self._has_warned and self.needs_summary():
                 self._has_warned = True
                 text = "no model sums up the conversation, which is larger than its window: the oldest turns are not sent"
                 warnings.warn(text, stacklevel=3)
             return 0
-        return count
+        with self._lock:
+            self._refresh()
+            return to_sum_up(self._conversation(), self._limits, self._clock(), by_hand=by_hand)
 
     async def _sum_up(self, *, by_hand: bool) -> bool:
         """Sum up what is due; a failure is noted, and raised where a person asked."""
@@ -285,6 +284,10 @@ class MemoryManager:
 
     def _prompts(self) -> list[str]:
         return [self._said(raw).text for raw in self.message_buffer if raw.get("role") == "system"]
+
+    def _last_question(self) -> Said | None:
+        found = (self._said(raw) for raw in reversed(self.message_buffer))
+        return next((one for one in found if one.is_question), None)
 
     def _conversation(self) -> Conversation:
         """Return the conversation as it is now."""

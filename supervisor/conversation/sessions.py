@@ -199,7 +199,7 @@ def _running_to_wire(running: RunningSummary) -> dict[str, Any]:
 def _running_from_wire(raw: Any) -> RunningSummary:
     failed_at, next_at = (from_wire(raw[name]) if raw[name] else None for name in ("failedAt", "nextAt"))
     marker = _marker_from_wire(raw["marker"]) if raw["marker"] else None
-    failure = Failure(int(raw["attempts"]), failed_at, next_at, int(raw["questions"]))
+    failure = Failure(int(raw["attempts"]), failed_at, next_at, int(raw.get("questions", 0)))
     return RunningSummary(str(raw["summary"]), marker, bool(raw["private"]), failure)
 
 

@@ -38,7 +38,11 @@ _COLON: Final = {"zh": "：", "en": ": "}
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A message: *raw* as it was given, *text* as a person reads it, its tokens, the ids of its calls and of its results."""
+    """
+    A message: *raw* as it was given, *text* as a person reads it, its tokens, the ids of its calls and of its results.
+
+    *is_question*: the user says something; a message that only brings results of tools is none.
+    """
 
     raw: Mapping[str, Any]
     role: str
@@ -46,11 +50,7 @@ class Said:
     tokens: int
     calls: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
-
-    @property
-    def is_question(self) -> bool:
-        """Whether the user says something; a message that only brings results of tools is none."""
-        return self.role == "user" and not only_results(self.raw)
+    is_question: bool = False
 
     @property
     def is_answer(self) -> bool:
@@ -75,6 +75,7 @@ def read_said(raw: object, cjk_weight: float = 1.0) -> Said:
         estimate_tokens(sent, cjk_weight) + len(files) * _FILE_TOKENS + MESSAGE_TOKENS,
         call_ids(message.raw),
         result_ids(message.raw),
+        message.role == "user" and not only_results(message.raw),
     )
 
 
@@ -112,24 +113,26 @@ class Pairs:
 
 def whole_pairs(said: Sequence[Said]) -> Pairs:
     """Return what calls and their results allow; a call without its result, and a result without its call, is a half."""
+    linked = [n for n, one in enumerate(said) if one.calls or one.results]  # few, while the others are many
     waiting: dict[str, list[int]] = {}
-    missing = [len(one.calls) for one in said]
-    inside = [False] * (len(said) + 1)
-    callers: list[list[int]] = [[] for _ in said]
-    for n, one in enumerate(said):
-        for result in one.results:
+    missing = {n: len(said[n].calls) for n in linked}
+    callers: dict[int, list[int]] = {n: [] for n in linked}
+    may_divide, is_whole = [True] * (len(said) + 1), [True] * len(said)
+    for n in linked:
+        for result in said[n].results:
             if not waiting.get(result):
                 missing[n] += 1  # nobody asked for it
                 continue
             caller = waiting[result].pop()
             missing[caller] -= 1
             callers[n].append(caller)
-            inside[caller + 1 : n + 1] = [True] * (n - caller)
-        for call in one.calls:
+            may_divide[caller + 1 : n + 1] = [False] * (n - caller)
+        for call in said[n].calls:
             waiting.setdefault(call, []).append(n)
-    # subtle: a result whose caller lacks another result is a half as well
-    whole = [not missing[n] and not any(missing[caller] for caller in callers[n]) for n in range(len(said))]
-    return Pairs(tuple(not inside[n] for n in range(len(said))), tuple(whole))
+    for n in linked:
+        # subtle: a result whose caller lacks another result is a half as well
+        is_whole[n] = not missing[n] and not any(missing[caller] for caller in callers[n])
+    return Pairs(tuple(may_divide[: len(said)]), tuple(is_whole))
 
 
 def dialogue(said: Sequence[Said], language: Language) -> list[tuple[int, Entry]]:
