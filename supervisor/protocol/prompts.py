@@ -11,7 +11,6 @@ import hashlib
 import re
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Final, get_args
 
 from supervisor.protocol.errors import BadConfig, BadRequest
@@ -62,6 +61,8 @@ class PromptTemplate:
 @cache
 def shipped_template(name: str, language: Language) -> PromptTemplate:
     """Return the template that recalld ships."""
+    from importlib import resources  # who only reads long-term lines needs none
+
     file = f"{name}.{language}.md"
     return _checked(name, file, resources.files("prompts").joinpath(file).read_bytes())
 
