@@ -16,6 +16,7 @@ from supervisor.protocol.period import period_of_group
 from supervisor.protocol.summary_file import Source, Summary, render_summary
 from supervisor.protocol.task import Result, Task, parse_result, task_id
 from supervisor.service.workers import worker_command
+from tests.process.prepared import Process
 from tests.world import WITHOUT_MODEL, ZONE, World, at
 from worker.providers import choose
 
@@ -121,12 +122,14 @@ class ServedWorld(World):
         return result
 
     def start_worker(self, *, idle_s: float = 0.2, **environ: str) -> subprocess.Popen[str]:
-        """Start a worker process."""
-        command = [*worker_command(self.root), "--idle", str(idle_s)]
+        """Start a worker process; a new one if it gets variables of its own, which a library may read as it is loaded."""
         path = os.pathsep.join(entry for entry in sys.path if entry)
-        return subprocess.Popen(
-            command,
+        words = ["--workspace", str(self.root), "--idle", str(idle_s)]
+        return (subprocess.Popen if environ else Process)(
+            [*worker_command(self.root), *words[2:]] if environ else ["worker", *words],
+            cwd=self.root,
             env={**_environ(), "PYTHONPATH": path, "OPENAI_API_KEY": KEY, **environ},
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from tests.process.prepared import Process
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -50,9 +52,16 @@ class Command:
         stderr: int = subprocess.PIPE,
         **environ: str,
     ) -> subprocess.Popen[str]:
-        """Start `recalld` with these *words* alone; *before* it another program, *options* of Python."""
-        return subprocess.Popen(
-            [*before, sys.executable, *options, *_FRONT, *words],
+        """
+        Start `recalld` with these *words* alone; *before* it another program, *options* of Python.
+
+        It is forked from a process that has it loaded, unless something is said of its start, its output or Python.
+        """
+        new = (
+            before or options or (stdout, stderr) != (subprocess.PIPE,) * 2 or any(key.startswith("PYTHON") for key in environ)
+        )
+        return (subprocess.Popen if new else Process)(
+            [*before, sys.executable, *options, *_FRONT, *words] if new else ["recalld", *words],
             env={**self.environ, **environ},
             stdin=subprocess.PIPE,
             stdout=stdout,
