@@ -10,13 +10,13 @@ import subprocess
 import sys
 import sysconfig
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.process.command import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 _HANGS_S = 60.0
 
@@ -60,8 +60,10 @@ class Person:
         self.home, self.memory = home, home / "memory"
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("RECALLD_", "PYTHON", "LC_", "LANG"))}
         installed = {"PATH": f"{sysconfig.get_path('scripts')}:{os.environ['PATH']}", "HOME": str(home)}
+        # who has used it before has the dictionary in the cache
+        used = {"XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))}
         busy = {"RECALLD_RECALL_TIMEOUT_MS": "60000"}  # a busy machine finds the same
-        self.environ = kept | installed | busy | {"LANG": locale, "TZ": "Asia/Shanghai"} | variables
+        self.environ = kept | installed | used | busy | {"LANG": locale, "TZ": "Asia/Shanghai"} | variables
 
     def types(self, line: str, *, expects: int = 0, stdin: str = "") -> Printed:
         """What the line prints; it must end with the code that the person *expects*, and never with a traceback."""
