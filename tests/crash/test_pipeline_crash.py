@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from tests.crash.workload import Workload
 
 #: States judged of each workload without, and further ones with a crash inside the recovery too; the command goes further.
-PLAIN, INSIDE = 60, 20
+PLAIN, INSIDE = 40, 12
 #: Calls that are made to fail, of a workload and kind of error.
-TRIALS = 4
+TRIALS = 3
 
 
 def _explored(workload: Workload, plain: int, inside: int) -> None:

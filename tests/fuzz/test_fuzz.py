@@ -31,7 +31,7 @@ def test_readers_raise_only_expected_errors_on_mutated_files(hundred):
 
 def test_workspace_loses_nothing_in_a_day_with_corrupt_files(tmp_path):
     start = template(tmp_path / "start")
-    for seed in range(20):
+    for seed in range(12):
         live(start, tmp_path / "case", seed)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SHARE = settings(
-    max_examples=20,
+    max_examples=10,
     stateful_step_count=30,
     deadline=None,
     derandomize=True,

@@ -159,7 +159,7 @@ def test_simulation_finds_every_mutant(name: str, monkeypatch: pytest.MonkeyPatc
 
     def seasons() -> None:
         for seed in range(4):
-            live(str(seed), "Asia/Shanghai", date(2025, 11, 1), 60)
+            live(str(seed), "Asia/Shanghai", date(2025, 11, 1), 25)
 
     with pytest.raises(Violation):
         seasons()

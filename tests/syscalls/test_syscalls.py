@@ -31,16 +31,16 @@ def swept(*words: str, module: str = "tests.syscalls") -> tuple[int, str]:
 @pytest.mark.process
 @pytest.mark.timeout(120)
 def test_pipeline_loses_nothing_when_a_system_call_fails_or_is_the_last():
-    code, said = swept("--limit", "25", "--seed", "7")
+    code, said = swept("--limit", "15", "--seed", "7")
 
     assert code == 0, said
-    assert re.search(r"^25 trials, 0 violations", said, re.MULTILINE), said
+    assert re.search(r"^15 trials, 0 violations", said, re.MULTILINE), said
 
 
 @pytest.mark.process
 @pytest.mark.timeout(120)
 def test_recovery_loses_nothing_when_it_is_killed_too():
-    code, said = swept("--pairs", "12", "--pairs-a-kill", "6", "--seed", "7")
+    code, said = swept("--pairs", "8", "--pairs-a-kill", "4", "--seed", "7")
 
     assert code == 0, said
     assert re.search(r"^[1-9][0-9]* trials, 0 violations", said, re.MULTILINE), said
@@ -49,7 +49,7 @@ def test_recovery_loses_nothing_when_it_is_killed_too():
 @pytest.mark.process
 @pytest.mark.timeout(120)
 def test_sweep_finds_files_written_in_place():
-    code, said = swept("--control", "--workload", "archive", "--faults", "kill", "--limit", "40", "--seed", "9")
+    code, said = swept("--control", "--workload", "archive", "--faults", "kill", "--limit", "14", "--seed", "9")
 
     assert code == 0, said
     assert "can't be read" in said
