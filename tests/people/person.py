@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.process.command import until
+from tests.process.prepared import Process
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,13 +79,22 @@ class Person:
             check=False,
             timeout=_HANGS_S,
         )
-        assert done.returncode == expects, f"{line}: {done.returncode}\n{done.stdout}{done.stderr}"
-        assert "Traceback" not in done.stderr
-        return Printed(done.returncode, done.stdout, done.stderr)
+        return _printed(line, Printed(done.returncode, done.stdout, done.stderr), expects)
 
     def recalld(self, words: str, *, expects: int = 0, stdin: str = "") -> Printed:
-        """What `recalld -w ~/memory` prints with these words."""
-        return self.types(f"recalld -w ~/memory {words}", expects=expects, stdin=stdin)
+        """What `recalld -w ~/memory` prints with these words; it is forked from a process that has it loaded."""
+        pipe = subprocess.PIPE
+        process = Process(
+            ["recalld", "-w", str(self.memory), *shlex.split(words)],
+            cwd=self.home,
+            env=self.environ,
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
+            encoding="utf-8",
+        )
+        out, err = process.communicate(stdin, timeout=_HANGS_S)
+        return _printed(words, Printed(process.returncode, out, err), expects)
 
     def python(self, program: str) -> str:
         """What a program of theirs prints."""
@@ -114,6 +125,13 @@ class Person:
     def supervisor(self, before: str = "") -> contextlib.AbstractContextManager[Window]:
         """A supervisor in the foreground; *before* it other words, such as a limit."""
         return self.window(f"{before}recalld -w ~/memory run", " started")
+
+
+def _printed(line: str, done: Printed, expects: int) -> Printed:
+    """What the line printed, once it is seen that it ended as it should."""
+    assert done.code == expects, f"{line}: {done.code}\n{done.out}{done.err}"
+    assert "Traceback" not in done.err
+    return done
 
 
 def lines_of(*messages: dict[str, Any]) -> str:
