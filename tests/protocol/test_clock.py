@@ -165,8 +165,11 @@ def test_utc_now_is_aware_and_in_utc() -> None:
     assert utc_now().tzinfo is UTC
 
 
+KNOWN = available_timezones()
+
+
 @given(
-    st.text().filter(lambda name: name not in available_timezones())
+    st.text().filter(lambda name: name not in KNOWN)
     | st.sampled_from(["Asia", "..", "/etc/localtime", "zone.tab", "a\0b", "Asia/Shanghai/", "x" * 5000, "\ud800"])
 )
 def test_find_zone_refuses_unknown_names_in_one_sentence(name: str) -> None:
