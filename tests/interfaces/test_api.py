@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from datetime import UTC, datetime
+from importlib import import_module
+from importlib.util import find_spec
 
 import pytest
 
@@ -254,3 +257,9 @@ def test_output_of_why_shows_the_question_the_shown_and_the_omitted_lines(memory
     assert replay_text(memory.replay()).endswith("Asked now, it would get the same.")
     world.put("memory.md", "- 花生酱在柜子里\n")
     assert "\n+[memory.md#L1] 花生酱在柜子里" in replay_text(memory.replay())
+
+
+@pytest.mark.skipif(find_spec("llama_index") is not None, reason="LlamaIndex is installed, so that nothing is missing")
+def test_api_llamaindex_without_its_extra_says_what_to_install():
+    with pytest.raises(ModuleNotFoundError, match=re.escape("pip install '.[llamaindex]'")):
+        import_module("recalld.llamaindex")
