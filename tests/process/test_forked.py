@@ -1,7 +1,11 @@
-"""The base of all long suites: a hanging process is ended and reported, and each part records its commit."""
+"""
+What processes of tests are made of: a forked command is like a new one; in the long suites a hanging process is ended and
+reported, and each part records its commit.
+"""
 
 import json
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.process import rounds
+from tests.process.command import Command, ended
 from tests.process.rounds import Rounds
 
 ROOT = Path(__file__).parents[2]
@@ -48,3 +53,41 @@ def test_rounds_record_each_commit_and_report_all_with_the_slowest_case(tmp_path
     assert [json.loads(line)["commit"] for line in log.read_text(encoding="utf-8").splitlines()] == ["旧一", "新二+"]
     end = re.sub(r", [0-9]+ s;", ", … s;", Rounds(log).end)
     assert end == "1 violations, … s; slowest 3.0 s, 第0; commit 旧一, 新二+"
+
+
+@pytest.fixture
+def recalld(tmp_path):
+    made = Command(tmp_path / "工作区", RECALLD_NOW="2026-01-31T10:00:00+08:00", TZ="America/New_York")
+    assert made("init").code == 0
+    return made
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("words", "stdin", "environ"),
+    [
+        ("append -w 工作区 --role user --text - --json --at 昨天", "我对花生过敏。", {}),
+        (
+            "append -w 工作区 --jsonl",
+            '{"id": "m1", "role": "user", "text": "半个表情 \\ud83d"}\n坏的',
+            {"RECALLD_LANGUAGE": "zh"},
+        ),
+        ("status -w 工作区", "", {"RECALLD_ARCHIVE_TIMEZONE": ""}),
+        ("status -w 没有", "", {"RECALLD_LANGUAGE": "auto", "LC_ALL": "zh_CN.UTF-8"}),
+        ("serach", "", {}),
+    ],
+    ids=["input", "lines", "zone", "language", "fault"],
+)
+def test_forked_command_answers_like_a_new_one(recalld, words, stdin, environ):
+    forked, new = (ended(recalld.start(*words.split(), before=before, **environ), stdin) for before in ([], ["env"]))
+    assert forked == new
+    assert forked.out + forked.err
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 0), (signal.SIGKILL, -signal.SIGKILL)])
+def test_forked_supervisor_ends_by_signals_like_a_new_one(recalld, number, code):
+    with recalld.supervised() as process:
+        assert Path(f"/proc/{process.pid}/cwd").readlink() == recalld.root.parent
+        process.send_signal(number)
+        assert process.wait(30) == code
