@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from filelock import FileLock
 from hypothesis import settings
 
 from tests.world import World, at
@@ -41,3 +44,22 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, bytes], None]:
         assert path.read_bytes() == data, f"tests/golden/{name} differs; see it with --update-golden and git diff"
 
     return compare
+
+
+@pytest.fixture(scope="session")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[Path], object]], Path]:
+    """The folder of a name, which one of the processes of this run fills, and all read."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+    def folder_of(name: str, fill: Callable[[Path], object]) -> Path:
+        folder, is_filled = shared / name, shared / f"{name}.filled"
+        with FileLock(shared / f"{name}.lock"):
+            if not is_filled.exists():
+                shutil.rmtree(folder, ignore_errors=True)  # where *fill* failed, it fails again for who asks next
+                folder.mkdir()
+                fill(folder)
+                is_filled.touch()
+        return folder
+
+    return folder_of

@@ -185,15 +185,11 @@ def model():
 
 
 @pytest.fixture(scope="module", params=LANGUAGES.values(), ids=LANGUAGES.keys())
-def taught(request, tmp_path_factory):
+def taught(request, made_once):
     """The language's ending, and the home folder after the tutorial of that language, whose examples are compared."""
-    home = tmp_path_factory.mktemp("home")
-    follow(
-        ROOT / f"docs/tutorial/first-memory{request.param}.md",
-        Shell(home, request.param),
-        update=request.config.getoption("--update-golden"),
-    )
-    return request.param, home
+    ending, update = request.param, request.config.getoption("--update-golden")
+    page = ROOT / f"docs/tutorial/first-memory{ending}.md"
+    return ending, made_once(f"home{ending}", lambda home: follow(page, Shell(home, ending), update=update))
 
 
 @pytest.mark.parametrize("ending", LANGUAGES.values(), ids=LANGUAGES.keys())

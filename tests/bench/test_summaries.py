@@ -8,6 +8,7 @@ import shutil
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -16,6 +17,9 @@ from bench.measures import WindowMessage, covered, inventions, says_a_sentence, 
 from bench.pieces import Piece, bare, in_digits, pieces
 from bench.served import settle
 from bench.summaries import Made, conversations, made, measured, tally
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 HISTORY = Path(__file__).parents[2] / "workspace" / "history.json"
 #: Message, and the words of it that answer a question about it: of three months, and from September on of days too.
@@ -70,15 +74,17 @@ SAID = [
 
 
 @pytest.fixture(scope="module")
-def extracts(tmp_path_factory: pytest.TempPathFactory) -> list[Made]:
+def extracts(made_once: Callable[[str, Callable[[Path], object]], Path]) -> list[Made]:
     """Extracts of September's and October's days, then, from December on, of all months; made by the product as a process."""
-    root = tmp_path_factory.mktemp("extracts")
-    shutil.copyfile(HISTORY, root / "history.json")
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("RECALLD_")}
-    environ["RECALLD_ARCHIVE_TIMEZONE"] = "Asia/Shanghai"
-    for now in ("2026-10-30T10:00:00+08:00", "2026-12-31T10:00:00+08:00"):
-        assert settle(root, now, environ) == 0
-    return made(root)
+
+    def make(root: Path) -> None:
+        shutil.copyfile(HISTORY, root / "history.json")
+        environ = {name: value for name, value in os.environ.items() if not name.startswith("RECALLD_")}
+        environ["RECALLD_ARCHIVE_TIMEZONE"] = "Asia/Shanghai"
+        for now in ("2026-10-30T10:00:00+08:00", "2026-12-31T10:00:00+08:00"):
+            assert settle(root, now, environ) == 0
+
+    return made(made_once("extracts", make))
 
 
 def surviving(summaries: list[Made]) -> int:
