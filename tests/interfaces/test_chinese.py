@@ -24,7 +24,7 @@ from worker.providers import http_errors
 
 ROOT = Path(__file__).parents[2]
 #: The errors whose parts a person may read; those of readers are told in events, which stay English.
-PEOPLES = {"BadBackup", "BadConfig", "BadFile", "BadRequest", "NoPermission", "NoService", "ServiceForbidden"}
+PEOPLES = {"BadBackup", "BadConfig", "BadFile", "BadRequest", "NoPermission", "NoService", "NoSummary", "ServiceForbidden"}
 HAN = re.compile("[\u4e00-\u9fff]")
 BLANK_IN_CHINESE = re.compile("[\u3001-\u9fff\uff01-\uff5e] [\u3001-\u9fff\uff01-\uff5e]")
 
@@ -47,7 +47,8 @@ def said_by_errors() -> list[str]:
     for path in sorted([*ROOT.glob("supervisor/**/*.py"), *ROOT.glob("worker/**/*.py")]):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in PEOPLES:
-                found += [text for argument in node.args[1:] for text in templates(argument) if " " in text]
+                said = node.args[0 if node.func.id == "NoSummary" else 1 :]  # which names no file or key
+                found += [text for argument in said for text in templates(argument) if " " in text]
     return sorted(set(found))
 
 
