@@ -33,7 +33,7 @@ from supervisor.protocol.queue import TaskQueue
 from supervisor.text.language import Language
 from supervisor.text.printable import printable, printable_json
 from worker.loop import Worker
-from worker.providers import ListingModel, Model, NoCall, ProviderError, choose
+from worker.providers import Cancelled, ListingModel, Model, NoCall, ProviderError, choose
 from worker.providers.extractive import Kind, extract
 from worker.writing import Writing
 
@@ -131,10 +131,12 @@ def complete(root: Path, _idle_s: float | None, report: Callable[[Mapping[str, o
     """
     Ask the configured model what standard input says; *report* gets its answer, or the reason and the error, and the cost.
 
-    The call is one of the day's, and not made where they are used up. BadConfig where no model is configured.
+    The call is one of the day's, and not made where they are used up; it is given up when the process that wants the answer ends.
+    BadConfig where no model is configured.
     """
+    asker = os.getppid()
     files, paths, config, clock = _open(root)
-    writing = Writing(_model(config), config, files, paths, clock, _never)
+    writing = Writing(_model(config), config, files, paths, clock, lambda: os.getppid() != asker)
     prompt = sys.stdin.buffer.read().decode("utf-8", "replace")
     try:
         said: dict[str, object] = {"answer": writing.complete(prompt)}
@@ -142,6 +144,8 @@ def complete(root: Path, _idle_s: float | None, report: Callable[[Mapping[str, o
         said = {"reason": error.reason, "error": error.why, "retryAfterS": error.retry_after_s}
     except NoCall as error:
         said = {"reason": "spent", "error": str(error)}
+    except Cancelled:
+        return
     report({**said, "usage": writing.usage.wire()})
 
 

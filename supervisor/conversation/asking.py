@@ -56,7 +56,11 @@ _SHORTER: Final = 9
 
 
 class ChatStream(Protocol):
-    """A model: an object whose `chat_stream` yields the answer in pieces."""
+    """
+    A model: an object whose `chat_stream` yields the answer in pieces.
+
+    One with a true `keeps_time` ends each answer by itself, and is not left before it has said why.
+    """
 
     def chat_stream(self, *, messages: list[dict[str, Any]], temperature: float) -> Any:
         """Return an iterator, or something to await that gives one."""
@@ -99,8 +103,9 @@ class SummaryWriter:
 
     async def _answer(self, prompt: str) -> str:
         seconds = self.timeout.total_seconds()
+        most = None if getattr(self.model, "keeps_time", False) else seconds
         try:
-            return await asyncio.wait_for(_read(self.model, prompt, self.temperature), seconds)
+            return await asyncio.wait_for(_read(self.model, prompt, self.temperature), most)
         except TimeoutError:
             raise NoSummary(f"the model did not answer within {seconds:g} s", "timeout") from None
         except NoSummary:
@@ -216,7 +221,8 @@ def in_loop_of_its_own(work: Coroutine[Any, Any, T]) -> T:
         except BaseException as error:  # noqa: BLE001 - raised again below
             done.set_exception(error)
 
-    threading.Thread(target=run).start()
+    # subtle: a daemon, else a program that is interrupted waits for the model before it ends
+    threading.Thread(target=run, daemon=True).start()
     return done.result()
 
 

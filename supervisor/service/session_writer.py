@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.conversation.asking import in_loop_of_its_own
 from supervisor.conversation.session_lines import extract_line
@@ -56,6 +56,9 @@ class WorkerModel:
 
     *environ* are variables beside those of this process.
     """
+
+    #: `llm.timeout` begins when the worker calls, which is later than here: it would never get to tell, and note, a silence.
+    keeps_time: Final = True
 
     def __init__(self, ws: Workspace, environ: Mapping[str, str], clock: Clock) -> None:
         self._root, self._use = ws.paths.root, ws.model_use

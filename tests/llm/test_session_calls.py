@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +12,7 @@ from supervisor.protocol.clock import to_wire
 from supervisor.protocol.errors import NoSummary
 from tests.llm.server import Act, Server
 from tests.llm.shop import KEY, ServedWorld
+from tests.process.command import Command, ended, until
 from tests.world import message, talk
 
 if TYPE_CHECKING:
@@ -69,6 +71,24 @@ def test_session_call_that_fails_pauses_the_provider_for_tasks_too(world, server
     assert summed_up(world)
     assert today(world)["pausedUntil"] is None
     assert server.seen.calls == 2
+
+
+def test_session_call_that_takes_too_long_is_told_and_noted_by_the_worker(world, server):
+    server.play("hang")
+    world.configure('timeout = "1s"')
+    with pytest.raises(NoSummary, match="the server did not answer in time") as refused:
+        summed_up(world)
+    assert (refused.value.reason, today(world)["calls"]) == ("timeout", 1)
+    assert today(world)["completionTokens"] > 0
+
+
+def test_session_call_ends_with_the_command_that_is_interrupted(world, server):
+    server.play("hang")
+    process = Command(world.root).start("-w", str(world.root), "summarize", "--session", "备份")
+    until(lambda: server.seen.calls, process)
+    process.send_signal(signal.SIGINT)  # of this process alone, as a service manager does it
+    assert ended(process).code == 130
+    until(lambda: server.seen.gone)
 
 
 def test_session_call_is_not_made_while_tasks_have_paused_the_provider(world, server):
