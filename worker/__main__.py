@@ -131,8 +131,8 @@ def complete(root: Path, _idle_s: float | None, report: Callable[[Mapping[str, o
     """
     Ask the configured model what standard input says; *report* gets its answer, or the reason and the error, and the cost.
 
-    The call is one of the day's, and not made where they are used up; it is given up when the process that wants the answer ends.
-    BadConfig where no model is configured.
+    The call is one of the day's, and not made where they are used up; it is given up when the process that
+    wants the answer ends. BadConfig where no model is configured.
     """
     asker = os.getppid()
     files, paths, config, clock = _open(root)

@@ -25,7 +25,9 @@ from supervisor.summaries.quality import reject_reason
 from supervisor.text.language import language_of
 from supervisor.text.llm_output import cleaned, continued, says_nothing
 from supervisor.text.quoting import Entry, quote
+from supervisor.text.redact import HIDDEN, redacted
 from supervisor.text.small_talk import is_small_talk
+from supervisor.text.token_count import estimate_tokens
 from supervisor.text.tokenizer import tokens
 from supervisor.text.word_frequency import telling_words
 
@@ -33,13 +35,12 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
     from datetime import timedelta
 
+    from supervisor.protocol.config_keys import Privacy
     from supervisor.protocol.prompts import PromptTemplate
     from supervisor.text.language import Language
 
 T = TypeVar("T")
 
-#: Of 000; low, so that a summary keeps to what was said.
-TEMPERATURE: Final = 0.3
 #: Characters after which an answer is not read on: no summary is so long.
 _MOST_CHARS: Final = 64_000
 #: The last line of the prompt, which models like to repeat.
@@ -53,6 +54,10 @@ _LENGTH: Final = {"zh": "（新的摘要不超过 {} 个字。）", "en": "(The 
 _TOO_LONG: Final = 3
 #: Of ten characters that would just fit, so many are asked for.
 _SHORTER: Final = 9
+#: Of ten tokens of the context, so many are planned with: an estimate may be too low.
+_PLANNED: Final = 9
+#: The tokens of the smallest piece of a conversation that is worth a call.
+_MIN_PIECE: Final = 64
 
 
 class ChatStream(Protocol):
@@ -77,7 +82,8 @@ class SummaryWriter:
     size: Callable[[str], int]
     most: int
     timeout: timedelta
-    temperature: float = TEMPERATURE
+    temperature: float
+    cjk_weight: float
 
     async def write(
         self, name: str, language: Language, values: Mapping[str, str], said: Sequence[Entry], previous: str
@@ -100,6 +106,18 @@ class SummaryWriter:
         if self.size(text) > self.most:
             raise NoSummary(f"the model's text is longer than {self.max_chars} characters")
         return text
+
+    def room(self, name: str, language: Language, values: Mapping[str, str], context_tokens: int, answer_tokens: int) -> int:
+        """
+        Return the tokens of a piece, beside the prompt *name* with the other *values* and the answer.
+
+        NoSummary if the context of the model leaves too few.
+        """
+        prompt = self.template(name, language).fill(**values)
+        room = context_tokens * _PLANNED // 10 - estimate_tokens(prompt, self.cjk_weight) - answer_tokens
+        if room < _MIN_PIECE:
+            raise NoSummary("prompt and summary so far fill the model's context", "input")
+        return room
 
     async def _answer(self, prompt: str) -> str:
         seconds = self.timeout.total_seconds()
@@ -137,6 +155,11 @@ class SummaryWriter:
         if reason or _copies_example(text, template.text, material):
             raise NoSummary("the model's text can't become a summary", reason or "refused")
         return text
+
+
+def without_secrets(text: str, language: Language, privacy: Privacy) -> str:
+    """Return the text as a model may read it."""
+    return text if privacy.redact == "off" else redacted(text, HIDDEN[language], privacy.patterns)
 
 
 def _copies_example(text: str, template: str, material: str) -> bool:

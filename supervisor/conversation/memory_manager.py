@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self, get_args
 
-from supervisor.conversation.asking import SummaryWriter, in_loop_of_its_own
+from supervisor.conversation.asking import SummaryWriter, in_loop_of_its_own, without_secrets
 from supervisor.conversation.running import (
     Conversation,
     Failure,
@@ -34,8 +34,7 @@ from supervisor.protocol.errors import NoSummary
 from supervisor.protocol.prompts import shipped_template
 from supervisor.summaries.retry import delay_after, jittered
 from supervisor.text.language import Language, language_of
-from supervisor.text.quoting import quote, take_entries
-from supervisor.text.redact import HIDDEN, redacted
+from supervisor.text.quoting import quote, take_entries, taken
 from supervisor.text.token_count import estimate_tokens
 
 if TYPE_CHECKING:
@@ -48,10 +47,6 @@ if TYPE_CHECKING:
 
 #: The template that continues the summary, and the one that makes a long one shorter.
 _TEMPLATES: Final = ("running-summary", "recursive-summary")
-#: Of ten tokens of the context, so many are planned with: an estimate may be too low.
-_PLANNED: Final = 9
-#: The tokens of the smallest piece of a conversation that is worth a call.
-_MIN_PIECE: Final = 64
 _JOINT: Final = "\n\n"
 
 
@@ -200,17 +195,21 @@ class MemoryManager:
         said = talk.said[:count]
         language = language_of("\n".join(one.text for one in said))
         places = dialogue(said, language)
-        entries = [replace(entry, text=self._hidden(entry.text, language)) for _, entry in places]
+        privacy = self._config.privacy
+        entries = [replace(entry, text=without_secrets(entry.text, language, privacy)) for _, entry in places]
         points, summary, told = commit_points(said), talk.summary, 0
+        limits = self._limits
         writer = self._writer(llm, "\n".join((summary, *(entry.text for entry in entries))))
         while entries:
-            piece, _, rest = take_entries(entries, self._room(summary, language), language, self._limits.cjk_weight)
-            done = entries[: len(entries) - len(rest)] or entries[:1]
+            current = without_secrets(summary, language, privacy)
             values = {
-                "current_summary": quote(self._hidden(summary, language), language) if summary else "",
-                "new_dialogue_content": quote(piece, language),
+                "current_summary": quote(current, language) if summary else "",
+                "new_dialogue_content": quote("", language),
             }
-            summary = await writer.write("running-summary", language, values, done, summary)
+            room = writer.room("running-summary", language, values, limits.context_tokens, limits.summary_tokens)
+            piece, _, rest = take_entries(entries, room, language, limits.cjk_weight)
+            values["new_dialogue_content"] = quote(piece, language)
+            summary = await writer.write("running-summary", language, values, taken(entries, rest), summary)
             entries = rest
             at = places[-len(rest)][0] if rest else count
             if at in points and not (rest and rest[0].part):
@@ -254,21 +253,8 @@ class MemoryManager:
             most=most,
             timeout=self._config.llm.timeout,
             temperature=self._config.llm.temperature,
+            cjk_weight=limits.cjk_weight,
         )
-
-    def _room(self, summary: str, language: Language) -> int:
-        """Return the tokens of a piece, beside template, summary and answer; NoSummary if they are too few."""
-        limits = self._limits
-        values = {"current_summary": quote(summary, language), "new_dialogue_content": quote("", language)}
-        frame = estimate_tokens(self._templates["running-summary", language].fill(**values), limits.cjk_weight)
-        room = limits.context_tokens * _PLANNED // 10 - frame - limits.summary_tokens
-        if room < _MIN_PIECE:
-            raise NoSummary("prompt and summary so far fill the model's context", "input")
-        return room
-
-    def _hidden(self, text: str, language: Language) -> str:
-        privacy = self._config.privacy
-        return text if privacy.redact == "off" else redacted(text, HIDDEN[language], privacy.patterns)
 
     # ── what is held ─────────────────────────────────────────────────────────
 

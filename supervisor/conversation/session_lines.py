@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from supervisor.conversation.asking import without_secrets
 from supervisor.conversation.sessions import (
     OVERFLOW,
     Intent,
@@ -26,7 +27,6 @@ from supervisor.longterm.lines import one_line
 from supervisor.protocol.errors import BadRequest, Busy, NoSummary
 from supervisor.summaries.retry import delay_after, is_due, jittered
 from supervisor.text.language import language_of
-from supervisor.text.redact import HIDDEN, redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -168,9 +168,7 @@ class SessionLines:
         privacy = self._config.privacy
         shown = []
         for block in blocks:
-            text = block.shown
-            if privacy.redact != "off":
-                text = redacted(text, HIDDEN[language_of(text)], privacy.patterns)
+            text = without_secrets(block.shown, language_of(block.shown), privacy)
             name = {"name": block.speaker} if block.speaker else {}
             shown.append({"role": block.role, "content": text, **name, "createdAt": block.created_at.isoformat()})
         return shown

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.conversation.analyzer import CHAR_THRESHOLD, KEEP_RECENT, MESSAGE_THRESHOLD, MessageAnalyzer, entries_of
-from supervisor.conversation.asking import SummaryWriter
+from supervisor.conversation.asking import SummaryWriter, without_secrets
+from supervisor.protocol.config import Config
 from supervisor.protocol.prompts import shipped_template
 from supervisor.text.language import Language, language_of
-from supervisor.text.quoting import quote, take_entries
-from supervisor.text.redact import HIDDEN, redacted
+from supervisor.text.quoting import quote, take_entries, taken
+from supervisor.text.token_count import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -20,19 +20,20 @@ if TYPE_CHECKING:
     from supervisor.conversation.asking import ChatStream
     from supervisor.protocol.prompts import PromptTemplate
 
-#: Tokens of the conversation in one call; in Chinese the 4,000 characters of 000.
+#: The most tokens of the conversation in one call; in Chinese the 4,000 characters of 000.
 _PIECE_TOKENS: Final = 4_000
-_TIMEOUT: Final = timedelta(minutes=10)
+#: The part of the model's context that the line may take.
+_LINE_PART: Final = 4
 _SEPARATOR: Final[Mapping[Language, str]] = {"zh": "；", "en": "; "}
 _MARK: Final = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|[-*+•][ \t]+|\d{1,3}[.)、][ \t]*)?|[；;。][ \t]*$")
 
 
 class ConversationSummarizer:
     """
-    Sums up conversations in one line of at most *char_limit* characters.
+    Sums up conversations in one line of at most *char_limit* characters, and at most a quarter of the model's context.
 
     *provider* is any object with `chat_stream(messages=…, temperature=…)`, which gives an iterator of texts or of chunks, plain
-    or asynchronous. *template* returns the prompts, *timeout* is how long one call may take.
+    or asynchronous. *template* returns the prompts; context, temperature and time limit are those of `llm` in *config*.
     """
 
     def __init__(
@@ -41,19 +42,13 @@ class ConversationSummarizer:
         char_limit: int = 2000,
         *,
         template: Callable[[str, Language], PromptTemplate] = shipped_template,
-        timeout: timedelta = _TIMEOUT,
+        config: Config | None = None,
     ) -> None:
         if char_limit < 1:
             raise ValueError(f"char_limit is {char_limit}, and must be 1 or more")
         self.analyzer = MessageAnalyzer()
-        self._writer = SummaryWriter(
-            model=provider,
-            template=template,
-            max_chars=char_limit,
-            size=lambda text: len(_one_line(text)),
-            most=char_limit,
-            timeout=timeout,
-        )
+        self._provider, self._char_limit, self._template = provider, char_limit, template
+        self._config = config or Config()
 
     async def summarize_conversation(self, messages: Sequence[Mapping[str, Any]], previous_summary: str = "") -> str:
         """
@@ -65,20 +60,38 @@ class ConversationSummarizer:
         """
         entries = entries_of(messages)
         language = language_of("\n".join(entry.text for entry in entries))
-        entries = [replace(entry, text=redacted(entry.text, HIDDEN[language])) for entry in entries]
-        summary = previous_summary
+        config = self._config
+        entries = [replace(entry, text=without_secrets(entry.text, language, config.privacy)) for entry in entries]
+        summary, line_tokens = previous_summary, config.llm.context_tokens // _LINE_PART
+        writer = self._writer("\n".join(entry.text for entry in entries), line_tokens)
         while entries:
-            text, _, rest = take_entries(entries, _PIECE_TOKENS, language, 1.0)
-            piece = entries[: len(entries) - len(rest)] or entries[:1]
-            quoted = quote(text, language)
-            name, values = "conversation-to-memory", {"messages": quoted}
+            name, place, values = "conversation-to-memory", "messages", {}
             if summary:
-                name = "recursive-summary"
-                limit = str(self._writer.max_chars)
-                values = {"previous_summary": quote(summary, language), "past_messages": quoted, "char_limit": limit}
-            summary = _one_line(await self._writer.write(name, language, values, piece, summary))
+                name, place = "recursive-summary", "past_messages"
+                previous = without_secrets(summary, language, config.privacy)
+                values = {"previous_summary": quote(previous, language), "char_limit": str(writer.max_chars)}
+            blank = {**values, place: quote("", language)}
+            room = min(_PIECE_TOKENS, writer.room(name, language, blank, config.llm.context_tokens, line_tokens))
+            text, _, rest = take_entries(entries, room, language, config.tokens.cjk_weight)
+            values = {**values, place: quote(text, language)}
+            summary = _one_line(await writer.write(name, language, values, taken(entries, rest), summary))
             entries = rest
         return summary
+
+    def _writer(self, text: str, line_tokens: int) -> SummaryWriter:
+        """Return the writer for a line about *text*, of at most *line_tokens* with as many characters as that has."""
+        llm, weight = self._config.llm, self._config.tokens.cjk_weight
+        most = min(self._char_limit, max(1, line_tokens * len(text) // max(1, estimate_tokens(text, weight))))
+        return SummaryWriter(
+            model=self._provider,
+            template=self._template,
+            max_chars=most,
+            size=lambda text: len(_one_line(text)),
+            most=most,
+            timeout=llm.timeout,
+            temperature=llm.temperature,
+            cjk_weight=weight,
+        )
 
     def should_summarize(
         self,

@@ -44,9 +44,7 @@ def session_writer(
     def template(name: str, language: Language) -> PromptTemplate:
         return load_template(prompt if name == "conversation-to-memory" else name, language, ws.files, ws.paths)
 
-    writer = ConversationSummarizer(
-        llm or worker, ws.config.summarize.char_limit, template=template, timeout=ws.config.llm.timeout
-    )
+    writer = ConversationSummarizer(llm or worker, ws.config.summarize.char_limit, template=template, config=ws.config)
     return lambda messages: in_loop_of_its_own(writer.summarize_conversation(messages))
 
 

@@ -89,6 +89,20 @@ def take_entries(entries: Sequence[Entry], room: int, language: Language, weight
     return "\n".join(shown), tokens, []
 
 
+def taken(entries: Sequence[Entry], rest: Sequence[Entry]) -> list[Entry]:
+    """
+    Return what `take_entries` took of the *entries* where it left the *rest*: whole ones, or the beginning of the first.
+
+    >>> first = Entry("USER", "周五部署。端口 8443。")
+    >>> [one.text for one in taken([first], [Entry("USER", "端口 8443。", 2)])]
+    ['周五部署。']
+    """
+    whole = list(entries[: len(entries) - len(rest)])
+    if whole or not entries:
+        return whole
+    return [replace(entries[0], text=entries[0].text[: -len(rest[0].text)])]
+
+
 def _cut(entry: Entry, room: int, language: Language, weight: float) -> tuple[Entry, Entry]:
     """Return the part of the entry that fits, cut at the end of a sentence where one is near, and the rest of the entry."""
     part = entry.part or 1

@@ -242,6 +242,17 @@ def test_a_talk_about_the_example_is_summed_up():
     assert talk.summarize()
 
 
+def test_a_piece_is_judged_by_what_the_model_was_told_of_it():
+    about = "人工智能在医疗领域有哪些应用？现状呢？可以帮助诊断疾病、分析医学影像、药物研发，发展很快。"
+    copied = "用户询问了人工智能的医疗应用，AI可以帮助诊断疾病、分析医学影像和药物研发。"
+    long = f"{'，'.join(f'{n}号机柜' for n in range(300))}。{about}"
+    talk = manager(lambda prompt: copied if "号机柜" in prompt else SUMMARY, *TALK, answer(long), context=1_500)
+
+    with pytest.raises(NoSummary):
+        talk.summarize()  # the first part of it does not speak of that
+    assert len(prompts(talk)) == 2
+
+
 def test_summarize_bounds_the_summary_and_has_a_long_one_made_shorter():
     long = f"用户对花生过敏，备份在书房的 NAS 上，端口 8443。{'；'.join(f'第{n}号柜在{n}楼' for n in range(40))}。"
     answers = iter([long, SUMMARY, long, long])
@@ -300,11 +311,13 @@ def test_summarize_asks_nothing_for_courtesies_and_hides_secrets():
 
     assert talk.summarize()
     assert (prompts(talk), talk.conversation_summary, len(talk.message_buffer)) == ([], "", 1)
-    secret = manager(lambda _: SUMMARY, *TALK, question("数据库密码是 hunter2-demo"), answer("记下了。"))
-    secret.summarize()
-    assert "hunter2" not in prompts(secret)[0]
-    shown = manager(None, config=Config(privacy=Privacy(redact="off")))
-    assert shown._hidden("密码是 hunter2-demo", "zh") == "密码是 hunter2-demo"
+    told = [*TALK, question("数据库密码是 hunter2-demo"), answer("记下了。")]
+    for redact, is_shown in (("llm", False), ("off", True)):
+        secret = manager(
+            lambda _: SUMMARY, *told, config=Config(privacy=Privacy(redact=redact), conversation=Conversation(keep_turns=0))
+        )
+        secret.summarize()
+        assert ("hunter2" in prompts(secret)[0]) is is_shown
 
 
 def test_memory_manager_without_a_model_keeps_all_and_warns_once():

@@ -12,7 +12,10 @@ from types import SimpleNamespace
 import pytest
 
 from supervisor.conversation.summarizer import ConversationSummarizer
+from supervisor.protocol.config import Config
+from supervisor.protocol.config_keys import Llm, Privacy
 from supervisor.protocol.errors import NoSummary
+from supervisor.text.token_count import estimate_tokens
 from tests.conversation.talk import Scripted, answer, fenced, question
 
 LINE = "讨论了API设计方案；决定使用RESTful风格；认证方案选JWT"
@@ -94,6 +97,17 @@ def test_summarize_conversation_tells_a_long_message_in_pieces():
     assert sum(len(text) for text in told) >= len("".join(facts))
 
 
+@pytest.mark.parametrize("tokens", [1024, 2048, 8192])
+def test_summarize_conversation_leaves_room_in_the_models_context(tokens):
+    facts = [f"第{n}号机柜在{n}楼，" for n in range(700)]
+    model = Scripted(lambda _: "机柜清单：每层楼一个机柜，编号与楼层相同")
+
+    summarize(model, [question("机柜清单"), answer("".join(facts))], config=Config(llm=Llm(context_tokens=tokens)))
+
+    assert all(estimate_tokens(prompt) <= tokens * 3 // 4 for prompt in model.prompts)
+    assert all(fact in "".join(fenced(prompt)[-1] for prompt in model.prompts) for fact in facts[::50])
+
+
 @pytest.mark.parametrize("messages", [[], [question("好的"), answer("收到"), question("👍")], [{"role": "user"}]])
 def test_summarize_conversation_asks_nothing_where_there_is_nothing(messages):
     model = Scripted(lambda _: LINE)
@@ -145,7 +159,7 @@ def test_summarize_conversation_does_not_wait_for_a_model_that_hangs():
 
     for model in (Hanging(), Silent()):
         with pytest.raises(NoSummary) as refused:
-            summarize(model, timeout=SHORT)
+            summarize(model, config=Config(llm=Llm(timeout=SHORT)))
         assert refused.value.reason == "timeout"
     release.set()
 
@@ -165,3 +179,5 @@ def test_summarize_conversation_makes_one_line_of_a_list_and_hides_secrets():
 
     assert summarize(model, [*TALK, question("数据库密码是 hunter2-demo")]) == "决定使用 RESTful 风格；认证方案选 JWT"
     assert "hunter2" not in model.prompts[0]
+    summarize(model, [*TALK, question("数据库密码是 hunter2-demo")], config=Config(privacy=Privacy(redact="off")))
+    assert "hunter2" in model.prompts[1]
