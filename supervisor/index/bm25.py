@@ -89,9 +89,17 @@ def term_numbers(words: Iterable[str]) -> bytes:
 class TermCounts:
     """The terms of the candidates, counted once, to score them for any set of words."""
 
-    def __init__(self, candidates: Sequence[Candidate], corpora: Sequence[Corpus], k1: float, b: float) -> None:
+    def __init__(
+        self,
+        candidates: Sequence[Candidate],
+        corpora: Sequence[Corpus],
+        k1: float,
+        b: float,
+        related: Mapping[str, Mapping[str, float]],
+    ) -> None:
         import numpy as np
 
+        self._related = related
         self._corpora, self._k1, self._b = corpora, k1, b
         parts = [part for candidate in candidates for part in candidate.words]
         self._words = np.frombuffer(b"".join(parts), dtype=np.uint32)
@@ -101,10 +109,19 @@ class TermCounts:
         self._known: dict[str, Any] = {}  # the score of each candidate for a word of weight 1
 
     def scores(self, words: Mapping[str, float]) -> list[float]:
-        """Return the score of each candidate for these words with their weights: the sum over the fields."""
+        """
+        Return the score of each candidate for these words with their weights: the sum over the fields.
+
+        A word scores by itself or by one of those related to it, whichever is more.
+        """
         import numpy as np
 
-        self._weigh([word for word in words if word not in self._known])
+        new = [word for word in words if word not in self._known]
+        others = [other for word in new for other in self._related.get(word, ())]
+        self._weigh([word for word in dict.fromkeys((*new, *others)) if word not in self._known])
+        for word in new:
+            for other, worth in self._related.get(word, {}).items():
+                self._known[word] = np.maximum(self._known[word], worth * self._known[other])
         total = np.zeros(len(self._lengths))
         for word, counts in words.items():
             total += counts * self._known[word]

@@ -21,7 +21,7 @@ from supervisor.index.ranking import AFTER, SHORT
 from supervisor.protocol.errors import BadFile, SupervisorError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from supervisor.index.bm25 import Candidate
     from supervisor.query.calendar import Days
@@ -36,6 +36,8 @@ _TO_OPEN: Final = 320_000_000
 _TO_WRITE: Final = 640_000_000
 _NOTE: Final = "note"
 _WORDS: Final = tuple(f"words{reach}" for reach in CONTEXT_WIDTHS)
+#: The fields in which related words are looked for, the narrowest.
+_NEAR: Final = 2
 #: The size of this process in pages, first its addresses.
 _OWN_SIZE: Final = "/proc/self/statm"
 #: The number of an error of the disk, as it is in tantivy's messages.
@@ -104,17 +106,23 @@ class Engine:
                 raise
 
     def candidates(
-        self, words: Sequence[str], days: Sequence[Days], keys: Collection[str] | None, most: int
+        self,
+        words: Sequence[str],
+        related: Mapping[str, float],
+        days: Sequence[Days],
+        keys: Collection[str] | None,
+        most: int,
     ) -> list[Candidate]:
         """
         Return at most *most* candidates with the best score for *words*, and as many of each span of *days*, in no order.
 
-        A candidate of a long span must have one of the words; without words the newest are taken. *keys* are the contents to
-        search, None for all.
+        The words *related* to them count for their share, in the passages themselves and the messages beside them. A candidate
+        of a long span must have one of the words; without words the newest are taken. *keys* are the contents to search, None
+        for all.
         """
         found: dict[tuple[int, int], bytes] = {}
         with self._faults():
-            self._find(found, words, days, keys, most)
+            self._find(found, self._query(words, related) if words else None, days, keys, most)
         return self._candidates(found.values())
 
     def _candidates(self, found: Iterable[bytes]) -> list[Candidate]:
@@ -134,13 +142,12 @@ class Engine:
     def _find(
         self,
         found: dict[tuple[int, int], bytes],
-        words: Sequence[str],
+        asked: Any,
         days: Sequence[Days],
         keys: Collection[str] | None,
         most: int,
     ) -> None:
         searcher = self._searcher  # subtle: another thread may replace it with a newer one
-        asked = self._query(words) if words else None
         if asked:
             self._collect(searcher, found, [(self._must, asked)], keys, most)
         for span in days:
@@ -170,11 +177,14 @@ class Engine:
             if place not in found:
                 found[place] = searcher.doc(address)["stored"][0]
 
-    def _query(self, words: Sequence[str]) -> Any:
-        term = self._library.Query.term_query
-        return self._library.Query.boolean_query(
-            [(self._should, term(self._schema, field, word, "freq")) for word in words for field in _WORDS],
-        )
+    def _query(self, words: Sequence[str], related: Mapping[str, float]) -> Any:
+        def term(field: str, word: str) -> Any:
+            return self._library.Query.term_query(self._schema, field, word, "freq")
+
+        boost = self._library.Query.boost_query
+        own = [term(field, word) for word in words for field in _WORDS]
+        others = [boost(term(field, word), worth) for word, worth in related.items() for field in _WORDS[:_NEAR]]
+        return self._library.Query.boolean_query([(self._should, one) for one in (*own, *others)])
 
     @contextlib.contextmanager
     def _faults(self) -> Iterator[None]:

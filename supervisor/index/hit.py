@@ -72,7 +72,7 @@ class Hit:
 
     unit: Passage
     score: float
-    because: tuple[str, ...] = ()  # "words: 备份, nas", "day 2026-01-28", "role assistant", "window", "literal"
+    because: tuple[str, ...] = ()  # "words: 备份, nas", "related: bike", "window", "day 2026-01-28", "role user", "literal"
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,11 +70,12 @@ class Verdict:
 
 @dataclass(slots=True)
 class Scored:
-    """A candidate, its score, and the reasons of the score other than words."""
+    """A candidate, its score, the reasons of the score other than words, and its words that are related to the question's."""
 
     candidate: Candidate
     score: float
     because: list[str] = field(default_factory=list)
+    related: list[str] = field(default_factory=list)
 
 
 def own_words(words: Iterable[str], candidate: Candidate) -> list[str]:
@@ -90,7 +91,7 @@ def rank(query: Query, candidates: Sequence[Candidate], corpora: Sequence[Corpus
     if query.only_days:
         found = [Scored(one, 1.0 if _is_of(query, one) else _ABOUT_A_DAY, [f"day {one.day}"]) for one in candidates]
         return sorted(found, key=lambda one: -one.score)
-    counted = TermCounts(candidates, corpora, k1, b)
+    counted = TermCounts(candidates, corpora, k1, b, query.related)
     query = replace(query, words=weighed(query))
     best = max(counted.scores(query.words)) or 1.0
     scores = _scores(query, candidates, counted, corpora[0], best)

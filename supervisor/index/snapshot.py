@@ -27,6 +27,7 @@ from supervisor.index.ranking import Scored, Verdict, own_words, rank, verdict, 
 from supervisor.protocol.errors import BadFile, SupervisorError
 from supervisor.protocol.lenient_json import parse_json
 from supervisor.query.dates import spans
+from supervisor.query.related_words import with_related_words
 from supervisor.query.unknown_words import known_words
 
 if TYPE_CHECKING:
@@ -147,6 +148,7 @@ class View:
         if not keys:
             return [], Verdict()
         query = known_words(query, self.corpora[0].frequency, self.corpora[0].relative_idf)
+        query = with_related_words(query, self.corpora[0].frequency)
         offered = self._offered(query, None if len(keys) == len(paths) else keys)
         known = [(one, paths[one.source[0]]) for one in offered if one.source[0] in keys]
         known.sort(key=lambda one: (_ORDER[self._tier(one[1])], -(one[0].day.toordinal() if one[0].day else 0)))
@@ -155,7 +157,11 @@ class View:
         if not said.is_open:
             return [], said
         floor = max(least, share * best[0].score)
-        return [(one, paths[one.candidate.source[0]]) for one in best[:limit] if one.score >= floor], said
+        kept = [one for one in best[:limit] if one.score >= floor]
+        related = dict.fromkeys(other for others in query.related.values() for other in others)
+        for one in kept:
+            one.related = own_words(related, one.candidate)
+        return [(one, paths[one.candidate.source[0]]) for one in kept], said
 
     def same(self, units: Collection[str], tiers: Sequence[Collection[Tier] | None], most: int) -> list[Passage]:
         """Return at most *most* passages of the *tiers* that have these words (`Passage.unit`), in no order."""
@@ -171,7 +177,7 @@ class View:
     def hit(self, query: Query, one: Scored, path: str) -> Hit:
         """Return the passage as a hit, with the reasons of its score."""
         words = own_words(query.words, one.candidate)
-        why = f"words: {', '.join(words)}" if words else "window"
+        why = f"words: {', '.join(words)}" if words else f"related: {', '.join(one.related)}" if one.related else "window"
         passage = decode_passage(one.candidate.source[1], path, self._tier(path))
         return Hit(passage, round(one.score, 4), (why, *one.because))
 
@@ -192,20 +198,22 @@ class View:
         """
         weights = {word: counts * self.corpora[0].idf(word) for word, counts in weighed(query).items()}
         telling = sorted(query.words, key=lambda word: -weights[word] * query.rarity.get(word, 1.0))
-        found = [word for word in telling if self.corpora[-1].frequency(word)]
+        found = [word for word in telling if self.corpora[-1].frequency(word) or word in query.related]
         of_each = [word for asked in query.asked for word in [word for word in found if word in asked][:_WORDS_EACH]]
         found = list(dict.fromkeys((*found[:_MOST_WORDS], *of_each)))
         words = {word: weights[word] or 1.0 for word in found}
+        related = [(other, worth) for word in found for other, worth in query.related.get(word, {}).items()]
         if query.only_days:
-            of_days = self._found({}, query.days, keys)
+            of_days = self._found({}, {}, query.days, keys)
             there = [one for one in of_days if one.day and any(one.day in days for days in query.days)]
             numbers = [word for word in query.words if word.isdigit()]
             return there + [
                 one
-                for one in (self._found(words, (), keys) if numbers else ())
+                for one in (self._found(words, {}, (), keys) if numbers else ())
                 if one not in there and len(own_words(numbers, one)) == len(numbers) and self._names_a_day_of(query, one)
             ]
-        return self._found(words, query.days, keys)
+        # in order of their worth, so that a word related to two of the question has the greater one
+        return self._found(words, dict(sorted(related, key=lambda one: one[1])), query.days, keys)
 
     def _names_a_day_of(self, query: Query, one: Candidate) -> bool:
         """Tell whether the words of the passage name a day of the question, in whatever year: it may have been ahead then."""
@@ -214,9 +222,16 @@ class View:
         named = spans(text, one.day) if one.day else ()
         return any((span.days.first.month, span.days.first.day) in asked and span.days.length == 1 for span in named)
 
-    def _found(self, words: Mapping[str, float], days: Sequence[Days], keys: Collection[str] | None) -> list[Candidate]:
-        """Return the candidates of the engine, except for groups of the overlay, those of the overlay, and the unfiled ones."""
-        offered = self.engine.candidates(list(words), days, keys, CANDIDATES) if self.engine else []
+    def _found(
+        self, words: Mapping[str, float], related: Mapping[str, float], days: Sequence[Days], keys: Collection[str] | None
+    ) -> list[Candidate]:
+        """
+        Return the candidates of the engine, except for groups of the overlay, those of the overlay, and the unfiled ones.
+
+        *words* have their weights, the words *related* to them what they are worth beside them.
+        """
+        offered = self.engine.candidates(list(words), related, days, keys, CANDIDATES) if self.engine else []
+        words = {**words, **{word: worth * self.corpora[0].idf(word) for word, worth in related.items()}}
         if self.overlay.groups:
             offered = [one for one in offered if one.group not in self.overlay.groups]
             offered += self.overlay.candidates(words, days, CANDIDATES)

@@ -137,7 +137,7 @@ _BACK: Final = re.compile(
 )
 _PERSON: Final = re.compile(r"\b(?:he|she|him|her|them|they)\b", re.IGNORECASE)
 #: A capitalised word inside a sentence is probably a name: of "she", or of what the question is about.
-_NAMED: Final = re.compile(r"(?<=[\w,;:]\s)(?!I\b)[A-Z][\w'’-]+")
+NAMED: Final = re.compile(r"(?<=[\w,;:]\s)(?!I\b)[A-Z][\w'’-]+")
 #: The surnames that most Chinese people have, and what is said after or before them: 王医生, 小林. Alone they are common words.
 _SURNAMES: Final = (
     "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔"
@@ -162,7 +162,8 @@ class Query:
     *is_question*: it is one sentence that asks, and nothing else, in a language whose words stand apart.
     *only_days*: it asks for what happened on its days and nothing else; *is_now*: today is the only day it names, and it does
     not ask what happened ("what's the weather today"). *respelled* are words that `known_words`
-    reads as others, too, and *characters* those that it has added: parts of words that memory does not have.
+    reads as others, too, and *characters* those that it has added: parts of words that memory does not have. *related* are the
+    words of memory that mean nearly the same as a word, with what they are worth beside it (`with_related_words`).
     """
 
     words: Mapping[str, float]
@@ -178,6 +179,7 @@ class Query:
     is_now: bool = False
     respelled: frozenset[str] = frozenset()
     characters: frozenset[str] = frozenset()
+    related: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
@@ -220,7 +222,7 @@ def parse_query(
         words = {word: counts for word, counts in words.items() if word in rarest}
     each = tuple(filter(None, (tuple(word for word in sentence if word in words) for sentence in asked[-_MOST_ASKED:])))
     is_now = bool(days) and all(span == Days(today, today) for span in days) and not asks_what_happened(text)
-    names = {token for name in _NAMED.findall(question) for token in tokens(name)}
+    names = {token for name in NAMED.findall(question) for token in tokens(name)}
     names |= {surname for found in _SURNAMED.findall(question) for surname in found}
     names |= {name for found in _NICKNAMED.findall(question) for name in found[:2]}
     # a month is written like a name and is none: "February"
@@ -242,7 +244,7 @@ def refers_back(question: str, words: int) -> bool:
     """
     if not words or words > _FEW:
         return not words
-    return bool(_BACK.search(question)) or (bool(_PERSON.search(question)) and not _NAMED.search(question))
+    return bool(_BACK.search(question)) or (bool(_PERSON.search(question)) and not NAMED.search(question))
 
 
 def _parts(question: str) -> tuple[list[str], list[str]]:

@@ -61,3 +61,14 @@ def test_ranking_prefers_the_speaker_to_the_person_addressed(question, about, be
 
 def test_ranking_returns_nothing_when_no_part_of_a_question_is_answered():
     assert ranked(parse_query("量子色动力学是什么？另外，胶子的质量是多少？", TODAY), BACKUP) == {}
+
+
+def test_ranking_scores_a_word_by_itself_or_by_a_related_one():
+    query = replace(parse_query("where did I put my bicycle?", TODAY), related={"bicycl": {"bike": 0.4, "wheel": 0.3}})
+    assert [*ranked(query, ["a blue kayak", "a red wheel", "a new bike", "a used bicycle"])] == [
+        "a used bicycle",
+        "a new bike",
+        "a red wheel",
+    ]
+    alone, both = (ranked(query, [said, "a used bicycle"])[said] for said in ("bike trail", "bike wheel"))
+    assert alone == both  # the better one counts, not the sum

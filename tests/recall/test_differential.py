@@ -1,7 +1,7 @@
 """
 Our order against bare rank-bm25 over the same words: every message scored, no index, no candidates.
 
-What recall adds to the words (days, roles, words that answers share) is worth nothing here, so that the words alone decide.
+What recall adds to the words (days, roles, related words, words that answers share) is worth nothing here, so that the words alone decide.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from rank_bm25 import BM25Okapi
 
 from supervisor.index import ranking
 from supervisor.index.documents import CONTEXT_WIDTHS
+from supervisor.query import related_words
 from supervisor.query.parse import Query, parse_query
 from supervisor.text.tokenizer import tokens
 from tests.world import WITHOUT_MODEL, World, at
@@ -70,6 +71,7 @@ class Bare:
 def talk(tmp_path, monkeypatch):
     for name in [name for name in vars(ranking) if name.endswith(("_WORTH", "_LOSS"))]:
         monkeypatch.setattr(ranking, name, 0.0)
+    monkeypatch.setattr(related_words, "_WORTH", 0.0)
     rng = random.Random(20260131)
     world = World(tmp_path, at("2026-01-31T10:00"))
     world.reopen(WITHOUT_MODEL)
