@@ -338,12 +338,7 @@ class Summarize(Section):
     max_chars: int = whole(4000, "The most characters of the conversation that the model gets.", least=100)
     message_chars: int = whole(300, "A message of more characters is cut before the model gets it.", least=20)
     skip_chars: int = whole(8, "Small talk of at most this many characters is left out.")
-    char_limit: int = whole(
-        2000,
-        "The most characters of the summary, which takes at most a quarter of llm.context_tokens, too.",
-        least=20,
-        most=20_000,
-    )
+    char_limit: int = whole(2000, "The most characters of the summary, within a quarter of the context.", least=20, most=20_000)
 
 
 @section
