@@ -11,6 +11,7 @@ import asyncio
 import threading
 import warnings
 from collections import Counter
+from collections.abc import Mapping
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -38,7 +39,7 @@ from supervisor.text.quoting import quote, take_entries, taken
 from supervisor.text.token_count import estimate_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
 
     from supervisor.conversation.asking import ChatStream
     from supervisor.events import Events
@@ -94,8 +95,8 @@ class MemoryManager:
 
         ValueError, and nothing is added, if it is no message, or a question that is larger than the window.
         """
+        said = read_said(dict(message) if isinstance(message, Mapping) else message, self._limits.cjk_weight)
         raw = dict(message)
-        said = read_said(raw, self._limits.cjk_weight)
         with self._lock:
             self._refresh()
             prompts, question = self._prompts(), self._last_question()

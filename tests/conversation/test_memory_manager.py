@@ -156,7 +156,7 @@ def test_context_sums_up_what_is_due_and_asks_once_for_the_same_input():
 def test_add_stores_no_invalid_message_and_no_question_above_the_window():
     talk = manager(None, context=512)
 
-    for wrong in ({}, {"role": "user"}, question("花" * 512), {"role": "system", "content": "规" * 512}):
+    for wrong in (None, 7, "早", [], {}, {"role": "user"}, question("花" * 512), {"role": "system", "content": "规" * 512}):
         with pytest.raises(ValueError, match=r"no message|shorten"):
             talk.add(wrong)
     assert len(talk.message_buffer) == 1
