@@ -54,6 +54,9 @@ _LENGTH: Final = {"zh": "（新的摘要不超过 {} 个字。）", "en": "(The 
 _TOO_LONG: Final = 3
 #: Of ten characters that would just fit, so many are asked for.
 _SHORTER: Final = 9
+#: Between the matters of a line; and what a line of a list begins and ends with.
+_SEPARATOR: Final = {"zh": "；", "en": "; "}
+_MARK: Final = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|[-*+•][ \t]+|\d{1,3}[.)、][ \t]*)?|(?:[；;。]|(?<!\.)\.)[ \t]*$")
 #: Of ten tokens of the context, so many are planned with: an estimate may be too low.
 _PLANNED: Final = 9
 #: The tokens of the smallest piece of a conversation that is worth a call.
@@ -160,6 +163,19 @@ class SummaryWriter:
 def without_secrets(text: str, language: Language, privacy: Privacy) -> str:
     """Return the text as a model may read it."""
     return text if privacy.redact == "off" else redacted(text, HIDDEN[language], privacy.patterns)
+
+
+def in_one_line(text: str) -> str:
+    r"""
+    Return the text on one line, its lines as matters of the entry.
+
+    >>> in_one_line("- 决定用 JWT。\n- 周五部署。"), in_one_line("用 JWT；周五部署。")
+    ('决定用 JWT；周五部署', '用 JWT；周五部署。')
+    """
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) < 2:
+        return text.strip()
+    return _SEPARATOR[language_of(text)].join(filter(None, (_MARK.sub("", line).strip() for line in lines)))
 
 
 def _copies_example(text: str, template: str, material: str) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.conversation.asking import without_secrets
+from supervisor.conversation.asking import in_one_line, without_secrets
 from supervisor.conversation.sessions import (
     OVERFLOW,
     Intent,
@@ -52,8 +52,7 @@ def extract_line(extract: str) -> str:
     >>> extract_line("> 摘录：没有用模型，从 2 条消息里挑出 1 条的原话。\n\n## 部署\n\n- 18:55 用户：改到周五。")
     '摘录：没有用模型，从 2 条消息里挑出 1 条的原话；18:55 用户：改到周五'
     """
-    lines = [line.removeprefix("> ").removeprefix("- ").rstrip("。") for line in extract.splitlines()]
-    return "；".join(line for line in lines if line.strip() and not line.startswith("#"))
+    return in_one_line("\n".join(line.removeprefix("> ") for line in extract.splitlines() if not line.startswith("#")))
 
 
 class SessionLines:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from supervisor.conversation.analyzer import CHAR_THRESHOLD, KEEP_RECENT, MESSAGE_THRESHOLD, MessageAnalyzer, entries_of
-from supervisor.conversation.asking import SummaryWriter, without_secrets
+from supervisor.conversation.asking import SummaryWriter, in_one_line, without_secrets
 from supervisor.protocol.config import Config
 from supervisor.protocol.prompts import shipped_template
 from supervisor.text.language import Language, language_of
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 _PIECE_TOKENS: Final = 4_000
 #: The part of the model's context that the line may take.
 _LINE_PART: Final = 4
-_SEPARATOR: Final[Mapping[Language, str]] = {"zh": "；", "en": "; "}
-_MARK: Final = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|[-*+•][ \t]+|\d{1,3}[.)、][ \t]*)?|[；;。][ \t]*$")
 
 
 class ConversationSummarizer:
@@ -74,7 +71,7 @@ class ConversationSummarizer:
             room = min(_PIECE_TOKENS, writer.room(name, language, blank, config.llm.context_tokens, line_tokens))
             text, _, rest = take_entries(entries, room, language, config.tokens.cjk_weight)
             values = {**values, place: quote(text, language)}
-            summary = _one_line(await writer.write(name, language, values, taken(entries, rest), summary))
+            summary = in_one_line(await writer.write(name, language, values, taken(entries, rest), summary))
             entries = rest
         return summary
 
@@ -86,7 +83,7 @@ class ConversationSummarizer:
             model=self._provider,
             template=self._template,
             max_chars=most,
-            size=lambda text: len(_one_line(text)),
+            size=lambda text: len(in_one_line(text)),
             most=most,
             timeout=llm.timeout,
             temperature=llm.temperature,
@@ -107,16 +104,3 @@ class ConversationSummarizer:
     ) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
         """Return the messages to sum up and those to keep, the *keep_recent* newest."""
         return self.analyzer.split_messages(messages, keep_recent)
-
-
-def _one_line(text: str) -> str:
-    r"""
-    Return the text on one line, its lines as matters of the entry.
-
-    >>> _one_line("- 决定用 JWT。\n- 周五部署。"), _one_line("用 JWT；周五部署。")
-    ('决定用 JWT；周五部署', '用 JWT；周五部署。')
-    """
-    lines = [line for line in text.splitlines() if line.strip()]
-    if len(lines) < 2:
-        return text.strip()
-    return _SEPARATOR[language_of(text)].join(filter(None, (_MARK.sub("", line).strip() for line in lines)))

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -35,7 +34,7 @@ from supervisor.protocol.lenient_json import parse_json, render_json
 from supervisor.workspace import Workspace, open_workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
     from datetime import datetime
 
     from supervisor.context.build import Injection, Replay
@@ -318,14 +317,13 @@ class Memory:
         from supervisor.context.build import read_input
 
         refuse_no_text("question", "" if question is None else question)
-        ids, where = frozenset(_texts("known", known)), _chat(session, chat)
-        if self.workspace.config.turns.overflow == "memory":
-            with suppress(SupervisorError):  # the turn goes on, and what left waits for the next one
-                self.summarize_overflow(session)
+        ids, where, ws = frozenset(_texts("known", known)), _chat(session, chat), self.workspace
+        stores: dict[str, Any] = {"history": ws.history, "files": ws.files, "paths": ws.paths, "events": ws.events}
+        read = partial(read_input, question, where, zone=ws.zone, **stores)
+        if ws.config.turns.overflow == "memory":
+            self._attempt("summing up what overflows", lambda: self.summarize_overflow(read().chat.session))
         self._refresh()
-        now, ws = self._clock(), self.workspace
-        asked = read_input(question, where, history=ws.history, files=ws.files, paths=ws.paths, zone=ws.zone, events=ws.events)
-        asked = replace(asked, known=ids)
+        now, asked = self._clock(), replace(read(), known=ids)
         return asked, now, ws.searcher.search(asked.question, now, asked.before, is_input=True)
 
     def _saved(self, turn: Injection) -> Injection:
@@ -338,15 +336,18 @@ class Memory:
         return turn
 
     def _refresh(self) -> None:
-        """Update the index; if that fails the turn goes on with the old one, and an event reports it."""
-        if not self._keep_fresh:
-            return
+        """Update the index; if that fails the turn goes on with the old one."""
+        if self._keep_fresh:
+            self._attempt("index", self.workspace.searcher.refresh)
+
+    def _attempt(self, what: str, step: Callable[[], object]) -> None:
+        """Do what the turn goes on without; an event reports it if that fails."""
         fault = ""
         try:
-            self.workspace.searcher.refresh()
+            step()
         except (SupervisorError, OSError) as error:
-            fault = str(as_supervisor_error(error, "index", self.workspace.paths.root))
-        self.workspace.events.transition("degraded", fault, cleared="recovered", what="index", why=fault)
+            fault = str(as_supervisor_error(error, what, self.workspace.paths.root))
+        self.workspace.events.transition("degraded", fault, cleared="recovered", what=what, why=fault)
 
 
 def _raws(messages: object) -> list[dict[str, Any]]:

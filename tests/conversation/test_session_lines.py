@@ -11,7 +11,7 @@ from supervisor.conversation.session_lines import extract_line
 from supervisor.conversation.sessions import session_digest
 from supervisor.protocol.errors import BadFile, BadRequest, NoSummary
 from tests.conversation.talk import Scripted, fenced
-from tests.world import World, message, talk
+from tests.world import WITHOUT_MODEL, World, message, talk
 
 SESSION = "部署"
 LINE = "备份放在 /srv/backup；超时改成 30 秒；用户对花生过敏"
@@ -136,6 +136,9 @@ def test_summarize_refuses_a_damaged_marker_rather_than_sum_up_twice(world: Worl
 def test_extract_line_has_no_headings() -> None:
     assert extract_line("> 摘录：一条。\n\n## 部署\n\n- 09:00 用户：改到周五。\n- 10:00 用户：好") == (
         "摘录：一条；09:00 用户：改到周五；10:00 用户：好"
+    )
+    assert extract_line("> Extract: one message.\n\n- 09:00 user: On Friday.\n- 09:01 user: At four...") == (
+        "Extract: one message; 09:00 user: On Friday; 09:01 user: At four..."
     )
     assert extract_line("") == ""
 
@@ -268,3 +271,21 @@ def test_overflow_line_of_a_killed_process_is_written_by_the_next(world: World, 
 
 def killed(*_: object) -> None:
     raise KeyboardInterrupt
+
+
+def test_turn_sums_up_the_session_that_the_inbox_names(world: World) -> None:
+    world.reopen(f'{WITHOUT_MODEL}[turns]\noverflow = "memory"\n')
+    world.write(said(103))
+    world.ask({"id": "q1", "role": "user", "text": "备份在哪里？", "session": SESSION})
+    Memory(world.ws, clock=world.clock).inject()
+    assert marker(world).endswith("002")
+
+
+def test_turn_goes_on_where_overflow_can_not_and_an_event_says_why(world: World) -> None:
+    world.reopen(f'{WITHOUT_MODEL}[turns]\noverflow = "memory"\n')
+    world.write(said(103))
+    path = world.paths.session(session_digest(SESSION))
+    world.put(str(path.relative_to(world.root)), b"{")
+    assert Memory(world.ws, clock=world.clock).inject("备份在哪里？", session=SESSION).memory
+    (event,) = world.events.of("degraded")
+    assert path.name in event["why"]
