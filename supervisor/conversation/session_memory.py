@@ -67,6 +67,7 @@ class SessionMemory(MemoryManager):
     ) -> None:
         self._session, self._files, self._talk, self._append = session, files, talk, append
         self._kept = RunningSummary()
+        self._passed: list[Block] = []
         super().__init__(llm, system_prompt, **options)
         self._limits = limits or self._limits
         self._refresh()
@@ -89,9 +90,9 @@ class SessionMemory(MemoryManager):
         kept = self._files.read(self._session).running
         since = kept.marker.at if kept.marker else None
         blocks = not_summed_up(self._talk.messages(self._session, self._clock(), since), kept.marker)
-        if kept.marker is None:
-            # the summary of a long session begins here, else it would cost a call for each forty of its messages
-            blocks = blocks[-self._config.conversation.max_history :]
+        # the summary of a long session begins late, else it would cost a call for each forty of its messages
+        begins = max(0, len(blocks) - self._config.conversation.max_history) if kept.marker is None else 0
+        self._passed, blocks = blocks[:begins], blocks[begins:]
         known = {(one.block.id, one.block.created_at): one for one in self._of_session()}
         messages = []
         for block in blocks:
@@ -112,7 +113,9 @@ class SessionMemory(MemoryManager):
     def _keep(self, summary: str, told: Sequence[dict[str, Any]]) -> None:
         progress = self._files.read(self._session)
         blocks = [one.block for one in told if isinstance(one, SessionMessage)]
-        running = RunningSummary(summary, marker_after(blocks, progress.running.marker), self._is_private())
+        # subtle: what is passed by may be of the marker's moment, as where all were added at once
+        marker = marker_after([*self._passed, *blocks], progress.running.marker)
+        running = RunningSummary(summary, marker, self._is_private())
         self._files.keep(self._session, replace(progress, running=running))
         super()._keep(summary, told)
 

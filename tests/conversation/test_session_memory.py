@@ -124,6 +124,13 @@ def test_session_memory_begins_a_long_session_with_its_last_hundred(world: World
     assert places(memory) == ([20], list(range(114, 120)))
 
 
+def test_session_memory_passes_by_the_same_where_all_are_of_one_moment(world: World, memory: Memory) -> None:
+    world.write([{**one, "createdAt": "2026-01-30T09:00:00+08:00"} for one in said(120)])
+    assert memory.conversation(Scripted(lambda _: fact(20)), session=SESSION).summarize()
+    summary, buffer = places(memory)
+    assert (summary, len(buffer)) == ([20], 6)
+
+
 def test_session_memory_leaves_out_what_the_server_can_not_take(world: World, memory: Memory) -> None:
     world.write([{**one, "channel": "web", "meta": {"a": 1}, "attachments": []} for one in said(2)])
     assert memory.conversation(session=SESSION).recompose() == [question(fact(0)), answer(fact(1))]
