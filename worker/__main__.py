@@ -141,7 +141,7 @@ def complete(root: Path, _idle_s: float | None, report: Callable[[Mapping[str, o
     try:
         said: dict[str, object] = {"answer": writing.complete(prompt)}
     except ProviderError as error:
-        said = {"reason": error.reason, "error": error.why, "retryAfterS": error.retry_after_s}
+        said = {"reason": error.reason, "error": error.why, "retryAfterS": error.retry_after_s, "tooLong": error.overflow}
     except NoCall as error:
         said = {"reason": "spent", "error": str(error)}
     except Cancelled:

@@ -24,7 +24,7 @@ from supervisor.summaries.phrases import is_greeting
 from supervisor.summaries.quality import reject_reason
 from supervisor.text.language import language_of
 from supervisor.text.llm_output import cleaned, continued, says_nothing
-from supervisor.text.quoting import Entry, quote
+from supervisor.text.quoting import Entry, quote, take_entries, taken
 from supervisor.text.redact import HIDDEN, redacted
 from supervisor.text.small_talk import is_small_talk
 from supervisor.text.token_count import estimate_tokens
@@ -109,6 +109,31 @@ class SummaryWriter:
         if self.size(text) > self.most:
             raise NoSummary(f"the model's text is longer than {self.max_chars} characters")
         return text
+
+    async def tell(
+        self,
+        name: str,
+        language: Language,
+        values: Mapping[str, str],
+        place: str,
+        entries: Sequence[Entry],
+        room: int,
+        previous: str,
+    ) -> tuple[str, list[Entry]]:
+        """
+        Return the new summary, with as many *entries* as *room* tokens hold, at *place* in the prompt, and the entries left.
+
+        Half as many where they are too long for the model: its server counts tokens better than the estimate. Else as `write`.
+        """
+        while True:
+            text, size, rest = take_entries(entries, room, language, self.cjk_weight)
+            filled = {**values, place: quote(text, language)}
+            try:
+                return await self.write(name, language, filled, taken(entries, rest), previous), rest
+            except NoSummary as refused:
+                if not refused.is_too_long or size // 2 < _MIN_PIECE:
+                    raise
+                room = size // 2
 
     def room(self, name: str, language: Language, values: Mapping[str, str], context_tokens: int, answer_tokens: int) -> int:
         """

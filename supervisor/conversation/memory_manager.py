@@ -35,7 +35,7 @@ from supervisor.protocol.errors import NoSummary
 from supervisor.protocol.prompts import shipped_template
 from supervisor.summaries.retry import delay_after, jittered
 from supervisor.text.language import Language, language_of
-from supervisor.text.quoting import quote, take_entries, taken
+from supervisor.text.quoting import quote
 from supervisor.text.token_count import estimate_tokens
 
 if TYPE_CHECKING:
@@ -203,17 +203,13 @@ class MemoryManager:
         writer = self._writer(llm, "\n".join((summary, *(entry.text for entry in entries))))
         while entries:
             current = without_secrets(summary, language, privacy)
-            values = {
-                "current_summary": quote(current, language) if summary else "",
-                "new_dialogue_content": quote("", language),
-            }
-            room = writer.room("running-summary", language, values, limits.context_tokens, limits.summary_tokens)
-            piece, _, rest = take_entries(entries, room, language, limits.cjk_weight)
-            values["new_dialogue_content"] = quote(piece, language)
-            summary = await writer.write("running-summary", language, values, taken(entries, rest), summary)
-            entries = rest
-            at = places[-len(rest)][0] if rest else count
-            if at in points and not (rest and rest[0].part):
+            name, place = "running-summary", "new_dialogue_content"
+            values = {"current_summary": quote(current, language) if summary else ""}
+            blank = {**values, place: quote("", language)}
+            room = writer.room(name, language, blank, limits.context_tokens, limits.summary_tokens)
+            summary, entries = await writer.tell(name, language, values, place, entries, room, summary)
+            at = places[-len(entries)][0] if entries else count
+            if at in points and not (entries and entries[0].part):
                 self._keep(summary, sent[told:at])
                 told = at
         if told < count:

@@ -10,7 +10,7 @@ from supervisor.conversation.asking import SummaryWriter, in_one_line, without_s
 from supervisor.protocol.config import Config
 from supervisor.protocol.prompts import shipped_template
 from supervisor.text.language import Language, language_of
-from supervisor.text.quoting import quote, take_entries, taken
+from supervisor.text.quoting import quote
 from supervisor.text.token_count import estimate_tokens
 
 if TYPE_CHECKING:
@@ -69,10 +69,8 @@ class ConversationSummarizer:
                 values = {"previous_summary": quote(previous, language), "char_limit": str(writer.max_chars)}
             blank = {**values, place: quote("", language)}
             room = min(_PIECE_TOKENS, writer.room(name, language, blank, config.llm.context_tokens, line_tokens))
-            text, _, rest = take_entries(entries, room, language, config.tokens.cjk_weight)
-            values = {**values, place: quote(text, language)}
-            summary = in_one_line(await writer.write(name, language, values, taken(entries, rest), summary))
-            entries = rest
+            text, entries = await writer.tell(name, language, values, place, entries, room, summary)
+            summary = in_one_line(text)
         return summary
 
     def _writer(self, text: str, line_tokens: int) -> SummaryWriter:

@@ -232,12 +232,17 @@ class ServiceForbidden(SupervisorError):
 
 @dataclass(eq=False, repr=False)
 class NoSummary(SupervisorError):
-    """The model gave no text that can become a summary; *reason* is one word, as in the events (protocol.md, 6.2)."""
+    """
+    The model gave no text that can become a summary; *reason* is one word, as in the events (protocol.md, 6.2).
+
+    *is_too_long*: the prompt was longer than the model's context.
+    """
 
     exit_code = 69
     sentence = "no summary was written: {self.why}; what was there stays, try again later."
     why: str
     reason: str = "refused"
+    is_too_long: bool = False
 
 
 @dataclass(eq=False, repr=False)

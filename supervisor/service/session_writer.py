@@ -95,7 +95,7 @@ class WorkerModel:
 
 def _answer_in(found: Mapping[str, Any]) -> str:
     if "error" in found:
-        raise NoSummary(found["error"], found["reason"])
+        raise NoSummary(found["error"], found["reason"], found.get("tooLong", False))
     return str(found["answer"])
 
 

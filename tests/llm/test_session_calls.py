@@ -82,6 +82,20 @@ def test_session_call_that_takes_too_long_is_told_and_noted_by_the_worker(world,
     assert today(world)["completionTokens"] > 0
 
 
+def test_session_call_that_is_too_long_for_the_server_is_made_with_half(world, server):
+    said = [f"第 {n} 号箱子在阁楼第 {n % 7} 层，贴着蓝色的标签，里面是冬天的衣服和两床被子。" for n in range(40)]
+    world.write(
+        [message(f"b{n}", f"2026-01-30T10:{n:02d}", text, archived=False, session="备份") for n, text in enumerate(said)]
+    )
+    server.play("too long", LINE)
+    assert summed_up(world)
+    whole, *halves = server.seen.prompts
+    assert all(text in whole for text in said)
+    assert len(halves) > 1
+    assert max(map(len, halves)) < len(whole)
+    assert all(sum(text in half for half in halves) == 1 for text in said)
+
+
 def test_session_call_ends_with_the_command_that_is_interrupted(world, server):
     server.play("hang")
     process = Command(world.root).start("-w", str(world.root), "summarize", "--session", "备份")
