@@ -10,11 +10,11 @@ A store is made, and its module imported, when it is first used: a command loads
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from supervisor.protocol.config import load, render_default
 from supervisor.protocol.disk import RealDisk
-from supervisor.protocol.errors import BadRequest
+from supervisor.protocol.errors import BadRequest, SupervisorError, as_supervisor_error
 from supervisor.protocol.files import Files
 from supervisor.protocol.paths import WorkspacePaths, check_filesystem
 
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from supervisor.recall.search import Searcher
     from supervisor.recall.unfiled import Unfiled
     from supervisor.summaries.llm_state import ModelUse
+
+T = TypeVar("T")
 
 
 class Workspace:
@@ -208,6 +210,16 @@ class Workspace:
         for folder in (*parents, paths.summaries, paths.originals, paths.previous, paths.drop_box):
             self.files.make_folder(folder, lasting=True)
         self.task_queue.prepare()
+
+    def attempt(self, what: str, step: Callable[[], T], otherwise: T) -> T:
+        """Return what *step* returns, *otherwise* if a file or the configuration forbids it, which an event reports."""
+        fault = ""
+        try:
+            otherwise = step()
+        except (SupervisorError, OSError) as error:
+            fault = str(as_supervisor_error(error, what, self.paths.root))
+        self.events.transition("degraded", fault, cleared="recovered", what=what, why=fault)
+        return otherwise
 
     def recorded_files(self) -> Collection[str]:
         """Return the names of the dated files that the seen journal knows now."""

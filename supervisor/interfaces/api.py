@@ -24,8 +24,6 @@ from supervisor.protocol.clock import utc_now
 from supervisor.protocol.errors import (
     BadRequest,
     StaleLine,
-    SupervisorError,
-    as_supervisor_error,
     listed,
     refuse_no_number,
     refuse_no_text,
@@ -34,7 +32,7 @@ from supervisor.protocol.lenient_json import parse_json, render_json
 from supervisor.workspace import Workspace, open_workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Collection
     from datetime import datetime
 
     from supervisor.context.build import Injection, Replay
@@ -321,7 +319,7 @@ class Memory:
         stores: dict[str, Any] = {"history": ws.history, "files": ws.files, "paths": ws.paths, "events": ws.events}
         read = partial(read_input, question, where, zone=ws.zone, **stores)
         if ws.config.turns.overflow == "memory":
-            self._attempt("summing up what overflows", lambda: self.summarize_overflow(read().chat.session))
+            self.workspace.attempt("summing up what overflows", lambda: self.summarize_overflow(read().chat.session), None)
         self._refresh()
         now, asked = self._clock(), replace(read(), known=ids)
         return asked, now, ws.searcher.search(asked.question, now, asked.before, is_input=True)
@@ -338,16 +336,7 @@ class Memory:
     def _refresh(self) -> None:
         """Update the index; if that fails the turn goes on with the old one."""
         if self._keep_fresh:
-            self._attempt("index", self.workspace.searcher.refresh)
-
-    def _attempt(self, what: str, step: Callable[[], object]) -> None:
-        """Do what the turn goes on without; an event reports it if that fails."""
-        fault = ""
-        try:
-            step()
-        except (SupervisorError, OSError) as error:
-            fault = str(as_supervisor_error(error, what, self.workspace.paths.root))
-        self.workspace.events.transition("degraded", fault, cleared="recovered", what=what, why=fault)
+            self.workspace.attempt("index", self.workspace.searcher.refresh, None)
 
 
 def _raws(messages: object) -> list[dict[str, Any]]:

@@ -12,7 +12,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from supervisor.context.request import with_summary
-from supervisor.protocol.errors import SupervisorError, as_supervisor_error
 from supervisor.protocol.inbox import chat_of
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def _wiring(ws: Workspace, clock: Clock) -> dict[str, Any]:
 
 def kept_summary(ws: Workspace, session: str) -> RunningSummary | None:
     """Return the running summary that is kept of the session; None, and an event reports it, where it can't be read."""
-    return _attempt(ws, "running summary", lambda: ws.session_files.read(session).running, None)
+    return ws.attempt("running summary", lambda: ws.session_files.read(session).running, None)
 
 
 def running_summary(
@@ -83,7 +82,7 @@ def running_summary(
     from supervisor.context.build import turn_budgets
 
     room = turn_budgets(asked, system, result, ws.config).history
-    return _attempt(ws, "continuing a running summary", lambda: _continued(ws, asked, kept, room, append, clock, environ), kept)
+    return ws.attempt("continuing a running summary", lambda: _continued(ws, asked, kept, room, append, clock, environ), kept)
 
 
 def _continued(
@@ -121,16 +120,3 @@ def _continued(
     ws.asks_model()
     talk.summarize_due()
     return ws.session_files.read(session).running
-
-
-def _attempt(
-    ws: Workspace, what: str, step: Callable[[], RunningSummary], otherwise: RunningSummary | None
-) -> RunningSummary | None:
-    """Return what *step* returns, *otherwise* if a file or the configuration forbids it; an event reports that."""
-    fault = ""
-    try:
-        otherwise = step()
-    except (SupervisorError, OSError) as error:  # the turn goes on
-        fault = str(as_supervisor_error(error, what, ws.paths.root))
-    ws.events.transition("degraded", fault, cleared="recovered", what=what, why=fault)
-    return otherwise
