@@ -25,8 +25,8 @@ CALLS = 50
 
 def ask(url: str, seconds: float, calls: int) -> None:
     """Ask *calls* times, then print the highest resident size in MB, the milliseconds of processor a call, and the last error."""
-    from worker.providers import ProviderError
-    from worker.providers.openai import OpenAi
+    from recalld.worker.providers import ProviderError
+    from recalld.worker.providers.openai import OpenAi
 
     model = OpenAi(model="scripted", base_url=url, temperature=0.3, timeout_s=seconds)
     why, before = "", 0.0

@@ -31,12 +31,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench.served import settle
 from bench.talk import talk
-from supervisor.conversation.memory_manager import MemoryManager
-from supervisor.conversation.turns import read_said
-from supervisor.interfaces.api import Memory
-from supervisor.protocol.clock import fixed_clock
-from supervisor.protocol.config import Config
-from supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.conversation.memory_manager import MemoryManager
+from recalld.supervisor.conversation.turns import read_said
+from recalld.supervisor.interfaces.api import Memory
+from recalld.supervisor.protocol.clock import fixed_clock
+from recalld.supervisor.protocol.config import Config
+from recalld.supervisor.text.token_count import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,8 +12,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from bench.pieces import NUMBER, bare, in_digits, number, pieces, plain, shaped
-from supervisor.text.tokenizer import tokens
-from supervisor.text.word_frequency import telling_words
+from recalld.supervisor.text.tokenizer import tokens
+from recalld.supervisor.text.word_frequency import telling_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

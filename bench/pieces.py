@@ -8,9 +8,9 @@ import warnings
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from supervisor.text.chinese import han_frequency
-from supervisor.text.tokenizer import HAN, spelled, tokens
-from supervisor.text.word_frequency import rarity
+from recalld.supervisor.text.chinese import han_frequency
+from recalld.supervisor.text.tokenizer import HAN, spelled, tokens
+from recalld.supervisor.text.word_frequency import rarity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

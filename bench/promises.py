@@ -32,17 +32,17 @@ from zoneinfo import ZoneInfo
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench.served import ENVIRON, Served, served
-from supervisor.protocol.clock import utc_now
-from supervisor.protocol.dated_file import Block
-from supervisor.query.dates import spans
-from supervisor.service.round import run_round
-from supervisor.summaries.quality import reject_reason
-from supervisor.text.llm_output import cleaned, says_nothing
-from supervisor.text.redact import redacted
-from supervisor.workspace import open_workspace
-from worker.providers import Cancelled, ProviderError
-from worker.providers.extractive import extract
-from worker.providers.openai import OpenAi
+from recalld.supervisor.protocol.clock import utc_now
+from recalld.supervisor.protocol.dated_file import Block
+from recalld.supervisor.query.dates import spans
+from recalld.supervisor.service.round import run_round
+from recalld.supervisor.summaries.quality import reject_reason
+from recalld.supervisor.text.llm_output import cleaned, says_nothing
+from recalld.supervisor.text.redact import redacted
+from recalld.supervisor.workspace import open_workspace
+from recalld.worker.providers import Cancelled, ProviderError
+from recalld.worker.providers.extractive import extract
+from recalld.worker.providers.openai import OpenAi
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -32,13 +32,13 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from bench.served import settle
-from supervisor.context.build import inject, read_input
-from supervisor.context.memory_block import pack  # noqa: F401 - a broken packing should fail here, not question by question
-from supervisor.protocol.clock import fixed_clock, from_wire
-from supervisor.protocol.message import Message, read_message
-from supervisor.service.background import prepare_backend
-from supervisor.text.token_count import estimate_tokens
-from supervisor.workspace import Workspace, open_workspace
+from recalld.supervisor.context.build import inject, read_input
+from recalld.supervisor.context.memory_block import pack  # noqa: F401 - a broken packing should fail here, not question by question
+from recalld.supervisor.protocol.clock import fixed_clock, from_wire
+from recalld.supervisor.protocol.message import Message, read_message
+from recalld.supervisor.service.background import prepare_backend
+from recalld.supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.workspace import Workspace, open_workspace
 
 HERE = Path(__file__).parent
 BLANK = re.compile(r"\s+")

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from supervisor.interfaces.locate import folder_id
+from recalld.supervisor.interfaces.locate import folder_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -36,14 +36,14 @@ from zoneinfo import ZoneInfo
 from served import served
 from talk import talk
 
-from supervisor.context.build import inject, read_input, save_receipt
-from supervisor.context.receipts import ReceiptStore
-from supervisor.protocol.clock import fixed_clock
-from supervisor.protocol.dated_file import block_of, render_dated
-from supervisor.protocol.message import Message, read_message
-from supervisor.recall.search import LIMIT
-from supervisor.text.tokenizer import tokens
-from supervisor.workspace import open_workspace
+from recalld.supervisor.context.build import inject, read_input, save_receipt
+from recalld.supervisor.context.receipts import ReceiptStore
+from recalld.supervisor.protocol.clock import fixed_clock
+from recalld.supervisor.protocol.dated_file import block_of, render_dated
+from recalld.supervisor.protocol.message import Message, read_message
+from recalld.supervisor.recall.search import LIMIT
+from recalld.supervisor.text.tokenizer import tokens
+from recalld.supervisor.workspace import open_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

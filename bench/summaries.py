@@ -33,13 +33,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from bench.measures import WHOLE, Ground, WindowMessage, covered, says_a_sentence, told
 from bench.pieces import bare, pieces
 from bench.served import settle
-from supervisor.archive.memory_folder import MemoryFolder
-from supervisor.protocol.disk import RealDisk
-from supervisor.protocol.files import Files
-from supervisor.protocol.paths import WorkspacePaths
-from supervisor.protocol.queue import TaskQueue
-from supervisor.text.token_count import estimate_tokens
-from supervisor.text.tokenizer import tokens
+from recalld.supervisor.archive.memory_folder import MemoryFolder
+from recalld.supervisor.protocol.disk import RealDisk
+from recalld.supervisor.protocol.files import Files
+from recalld.supervisor.protocol.paths import WorkspacePaths
+from recalld.supervisor.protocol.queue import TaskQueue
+from recalld.supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

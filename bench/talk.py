@@ -29,7 +29,7 @@ _DAY_US = 86_400_000_000
 @cache
 def _english() -> tuple[list[str], list[float]]:
     """Return words, the commonest first, and their shares added up."""
-    words = resources.files("supervisor.text").joinpath("data/english.txt").read_text(encoding="ascii").split()
+    words = resources.files("recalld.supervisor.text").joinpath("data/english.txt").read_text(encoding="ascii").split()
     return words, list(accumulate(1 / rank for rank in range(1, len(words) + 1)))
 
 

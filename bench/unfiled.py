@@ -34,13 +34,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from bench.recall import BLANK, WHOLE, questions_of, share
 from bench.served import ENVIRON
 from bench.talk import talk
-from supervisor.context.build import inject, read_input
-from supervisor.interfaces.api import Memory
-from supervisor.interfaces.locate import folder_id
-from supervisor.protocol.clock import fixed_clock, from_wire, to_wire, utc_now
-from supervisor.recall.unfiled import UnfiledPassages
-from supervisor.service.round import run_round
-from supervisor.workspace import Workspace, make_workspace, open_workspace
+from recalld.supervisor.context.build import inject, read_input
+from recalld.supervisor.interfaces.api import Memory
+from recalld.supervisor.interfaces.locate import folder_id
+from recalld.supervisor.protocol.clock import fixed_clock, from_wire, to_wire, utc_now
+from recalld.supervisor.recall.unfiled import UnfiledPassages
+from recalld.supervisor.service.round import run_round
+from recalld.supervisor.workspace import Workspace, make_workspace, open_workspace
 
 LATER = (5, 30, 90)
 #: Messages beside which the time is taken.

@@ -28,11 +28,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from speed import NOW, _messages, once_ms, rss_mb, write
 
-from supervisor.protocol.clock import fixed_clock
-from supervisor.recall.hybrid import Hybrid
-from supervisor.recall.meaning import calibrate
-from supervisor.service.background import prepare_backend
-from supervisor.workspace import open_workspace
+from recalld.supervisor.protocol.clock import fixed_clock
+from recalld.supervisor.recall.hybrid import Hybrid
+from recalld.supervisor.recall.meaning import calibrate
+from recalld.supervisor.service.background import prepare_backend
+from recalld.supervisor.workspace import open_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

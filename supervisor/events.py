@@ -15,17 +15,17 @@ import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from supervisor.protocol.clock import from_wire, to_wire
-from supervisor.protocol.disk import open_regular
-from supervisor.protocol.errors import from_os_error
+from recalld.supervisor.protocol.clock import from_wire, to_wire
+from recalld.supervisor.protocol.disk import open_regular
+from recalld.supervisor.protocol.errors import from_os_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from datetime import datetime
     from pathlib import Path
 
-    from supervisor.protocol.clock import Clock
-    from supervisor.protocol.config_keys import Log
+    from recalld.supervisor.protocol.clock import Clock
+    from recalld.supervisor.protocol.config_keys import Log
 
 #: All events, and what each means.
 EVENTS: Final[Mapping[str, str]] = {
@@ -310,7 +310,7 @@ def _add_line(handle: int, line: bytes) -> None:
 
 _INTRODUCTION: Final = """# Events
 
-This page is generated from the source: `python -m supervisor.events > docs/reference/events.md`.
+This page is generated from the source: `python -m recalld.supervisor.events > docs/reference/events.md`.
 
 Each event is a line of `log.jsonl` in the workspace, and one that `recalld run` prints. It has a time, a name, counts, groups
 and durations, never the text of a message. What lasts is written once, when it begins. Its fields, an example, and how long the

@@ -12,39 +12,39 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
-from supervisor.protocol.config import load, render_default
-from supervisor.protocol.disk import RealDisk
-from supervisor.protocol.errors import BadRequest, SupervisorError, as_supervisor_error
-from supervisor.protocol.files import Files
-from supervisor.protocol.paths import WorkspacePaths, check_filesystem
+from recalld.supervisor.protocol.config import load, render_default
+from recalld.supervisor.protocol.disk import RealDisk
+from recalld.supervisor.protocol.errors import BadRequest, SupervisorError, as_supervisor_error
+from recalld.supervisor.protocol.files import Files
+from recalld.supervisor.protocol.paths import WorkspacePaths, check_filesystem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
     from datetime import date, datetime
     from pathlib import Path
 
-    from supervisor.archive.append import DropBox
-    from supervisor.archive.attachments import Attachments
-    from supervisor.archive.flags import Caps, Failure
-    from supervisor.archive.history import HistoryStore
-    from supervisor.archive.journal import SeenJournal
-    from supervisor.archive.memory_folder import MemoryFolder
-    from supervisor.archive.quarantine import Quarantine
-    from supervisor.archive.replaced import ReplacedHistories
-    from supervisor.conversation.session_files import SessionFiles, SessionTalk
-    from supervisor.conversation.session_lines import SessionLines
-    from supervisor.events import Events
-    from supervisor.index.index import Index
-    from supervisor.longterm.long_term_file import LongTermFile
-    from supervisor.protocol.clock import Clock
-    from supervisor.protocol.config import Config
-    from supervisor.protocol.llm import CallLog, Endpoint
-    from supervisor.protocol.queue import TaskQueue
-    from supervisor.recall.lines import LineReader
-    from supervisor.recall.rerank import Reranker
-    from supervisor.recall.search import Searcher
-    from supervisor.recall.unfiled import Unfiled
-    from supervisor.summaries.llm_state import ModelUse
+    from recalld.supervisor.archive.append import DropBox
+    from recalld.supervisor.archive.attachments import Attachments
+    from recalld.supervisor.archive.flags import Caps, Failure
+    from recalld.supervisor.archive.history import HistoryStore
+    from recalld.supervisor.archive.journal import SeenJournal
+    from recalld.supervisor.archive.memory_folder import MemoryFolder
+    from recalld.supervisor.archive.quarantine import Quarantine
+    from recalld.supervisor.archive.replaced import ReplacedHistories
+    from recalld.supervisor.conversation.session_files import SessionFiles, SessionTalk
+    from recalld.supervisor.conversation.session_lines import SessionLines
+    from recalld.supervisor.events import Events
+    from recalld.supervisor.index.index import Index
+    from recalld.supervisor.longterm.long_term_file import LongTermFile
+    from recalld.supervisor.protocol.clock import Clock
+    from recalld.supervisor.protocol.config import Config
+    from recalld.supervisor.protocol.llm import CallLog, Endpoint
+    from recalld.supervisor.protocol.queue import TaskQueue
+    from recalld.supervisor.recall.lines import LineReader
+    from recalld.supervisor.recall.rerank import Reranker
+    from recalld.supervisor.recall.search import Searcher
+    from recalld.supervisor.recall.unfiled import Unfiled
+    from recalld.supervisor.summaries.llm_state import ModelUse
 
 T = TypeVar("T")
 
@@ -71,91 +71,91 @@ class Workspace:
 
     @cached_property
     def history(self) -> HistoryStore:
-        from supervisor.archive.history import HistoryStore
+        from recalld.supervisor.archive.history import HistoryStore
 
         return HistoryStore(self.files, self.paths, self.zone)
 
     @cached_property
     def journal(self) -> SeenJournal:
-        from supervisor.archive.journal import SeenJournal
+        from recalld.supervisor.archive.journal import SeenJournal
 
         return SeenJournal(self.files, self.paths, self.zone)
 
     @cached_property
     def attachments(self) -> Attachments:
-        from supervisor.archive.attachments import Attachments
+        from recalld.supervisor.archive.attachments import Attachments
 
         return Attachments(self.files, self.paths)
 
     @cached_property
     def endpoint(self) -> Endpoint:
-        from supervisor.protocol.llm import endpoint_of
+        from recalld.supervisor.protocol.llm import endpoint_of
 
         return endpoint_of(self.config.llm, self._environ)
 
     @cached_property
     def memory(self) -> MemoryFolder:
-        from supervisor.archive.memory_folder import MemoryFolder
+        from recalld.supervisor.archive.memory_folder import MemoryFolder
 
         return MemoryFolder(self.files, self.paths, self.recorded_files)
 
     @cached_property
     def long_term(self) -> LongTermFile:
-        from supervisor.longterm.long_term_file import LongTermFile
+        from recalld.supervisor.longterm.long_term_file import LongTermFile
 
         return LongTermFile(self.files, self.paths, self.zone)
 
     @cached_property
     def session_lines(self) -> SessionLines:
-        from supervisor.conversation.session_lines import SessionLines
+        from recalld.supervisor.conversation.session_lines import SessionLines
 
         return SessionLines(self.session_files, self.session_talk, self.long_term, self.config, self.events)
 
     @cached_property
     def session_files(self) -> SessionFiles:
-        from supervisor.conversation.session_files import SessionFiles
+        from recalld.supervisor.conversation.session_files import SessionFiles
 
         return SessionFiles(self.files, self.paths)
 
     @cached_property
     def session_talk(self) -> SessionTalk:
-        from supervisor.conversation.session_files import SessionTalk
+        from recalld.supervisor.conversation.session_files import SessionTalk
 
         return SessionTalk(self.history, self.journal, self.memory, self.unfiled, self.config)
 
     @cached_property
     def drop_box(self) -> DropBox:
-        from supervisor.archive.append import DropBox
+        from recalld.supervisor.archive.append import DropBox
 
         return DropBox(self.files, self.paths, self.zone)
 
     @cached_property
     def quarantine(self) -> Quarantine:
-        from supervisor.archive.quarantine import Quarantine
+        from recalld.supervisor.archive.quarantine import Quarantine
 
         return Quarantine(self.files, self.paths.quarantine, self.config.care.quarantine_limit)
 
     @cached_property
     def replaced(self) -> ReplacedHistories:
-        from supervisor.archive.replaced import ReplacedHistories
+        from recalld.supervisor.archive.replaced import ReplacedHistories
 
         return ReplacedHistories(self.files, self.paths, self.config.care.quarantine_limit, self.config.archive.quiet)
 
     @cached_property
     def task_queue(self) -> TaskQueue:
-        from supervisor.protocol.queue import TaskQueue
+        from recalld.supervisor.protocol.queue import TaskQueue
 
         return TaskQueue(self.files, self.paths)
 
     @cached_property
     def calls(self) -> CallLog:
-        from supervisor.protocol.llm import CallLog
+        from recalld.supervisor.protocol.llm import CallLog
 
         return CallLog(self.files, self.paths, self.zone)
 
     @cached_property
     def index(self) -> Index:
-        from supervisor.index.index import Index
+        from recalld.supervisor.index.index import Index
 
         recall = self.config.recall
         index = Index(self.files, self.paths, self.memory, self.zone, recall.k1, recall.b)
@@ -164,19 +164,19 @@ class Workspace:
 
     @cached_property
     def reranker(self) -> Reranker:
-        from supervisor.recall.rerank import Reranker, backend_of
+        from recalld.supervisor.recall.rerank import Reranker, backend_of
 
         return Reranker(lambda: backend_of(self.config, self._environ, self.files, self.paths))
 
     @cached_property
     def unfiled(self) -> Unfiled:
-        from supervisor.recall.unfiled import Unfiled
+        from recalld.supervisor.recall.unfiled import Unfiled
 
         return Unfiled(self.files, self.paths, self.history, self.drop_box, self.config.archive)
 
     @cached_property
     def searcher(self) -> Searcher:
-        from supervisor.recall.search import Searcher
+        from recalld.supervisor.recall.search import Searcher
 
         return Searcher(
             unfiled=self.unfiled,
@@ -192,7 +192,7 @@ class Workspace:
 
     @cached_property
     def line_reader(self) -> LineReader:
-        from supervisor.recall.lines import LineReader
+        from recalld.supervisor.recall.lines import LineReader
 
         return LineReader(
             files=self.files,
@@ -233,7 +233,7 @@ class Workspace:
     @property
     def caps(self) -> Caps:
         """The limits of history.json."""
-        from supervisor.archive.flags import Caps
+        from recalld.supervisor.archive.flags import Caps
 
         history = self.config.history
         return Caps(history.soft_cap, history.hard_cap, history.hard_bytes, self.config.archive.keep_newest)
@@ -241,7 +241,7 @@ class Workspace:
     @property
     def model_use(self) -> ModelUse:
         """What the use of the model is recorded in and limited by."""
-        from supervisor.summaries.llm_state import ModelUse
+        from recalld.supervisor.summaries.llm_state import ModelUse
 
         return ModelUse(
             task_queue=self.task_queue, calls=self.calls, config=self.config, endpoint=self.endpoint, events=self.events
@@ -250,13 +250,13 @@ class Workspace:
     @property
     def extracting(self) -> bool:
         """Whether no model is configured, so that every summary is an extract."""
-        from supervisor.summaries.llm_state import writes_extracts
+        from recalld.supervisor.summaries.llm_state import writes_extracts
 
         return writes_extracts(self.config.llm)
 
     def failures(self) -> dict[str, Failure]:
         """Return the last failure of each group that waits for a retry."""
-        from supervisor.archive.flags import Failure
+        from recalld.supervisor.archive.flags import Failure
 
         return Failure.by_group(self.task_queue.failures())
 
@@ -274,7 +274,7 @@ def open_workspace(
     *tell* is called with each event. *config* is used in place of recalld.toml and the variables. BadConfig if the
     configuration is wrong, or the file system is not suitable.
     """
-    from supervisor.events import EventLog
+    from recalld.supervisor.events import EventLog
 
     files = Files(RealDisk())
     paths = WorkspacePaths(root)
@@ -291,7 +291,7 @@ def make_workspace(root: Path, environ: Mapping[str, str]) -> bool:
 
     The machine's time zone is written into the configuration, so that days stay the same wherever the folder is moved.
     """
-    from supervisor.protocol.clock import machine_zone
+    from recalld.supervisor.protocol.clock import machine_zone
 
     files, paths = Files(RealDisk()), WorkspacePaths(root)
     if root.exists() and not root.is_dir():

@@ -13,26 +13,26 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from supervisor import events
-from supervisor.archive.journal import SeenJournal
-from supervisor.events import EVENTS
-from supervisor.interfaces.cli.main import commands
-from supervisor.interfaces.cli.output import wire
-from supervisor.protocol import config as configuration
-from supervisor.protocol import errors
-from supervisor.protocol.clock import find_zone, fixed_clock
-from supervisor.protocol.config import Config
-from supervisor.protocol.dated_file import body_digest, parse_dated, render_dated
-from supervisor.protocol.frontmatter import read_head
-from supervisor.protocol.message import Message, parse_history, render_history
-from supervisor.protocol.settings import dotted, keys
-from supervisor.protocol.summary_file import parse_summary, render_summary
-from supervisor.protocol.task import REASONS, parse_result, parse_task, render_result, render_task
-from supervisor.service.fsck import fsck
-from supervisor.service.round import intake
-from supervisor.service.status import plan, status
-from supervisor.summaries.llm_state import provider_state
-from supervisor.workspace import make_workspace, open_workspace
+from recalld.supervisor import events
+from recalld.supervisor.archive.journal import SeenJournal
+from recalld.supervisor.events import EVENTS
+from recalld.supervisor.interfaces.cli.main import commands
+from recalld.supervisor.interfaces.cli.output import wire
+from recalld.supervisor.protocol import config as configuration
+from recalld.supervisor.protocol import errors
+from recalld.supervisor.protocol.clock import find_zone, fixed_clock
+from recalld.supervisor.protocol.config import Config
+from recalld.supervisor.protocol.dated_file import body_digest, parse_dated, render_dated
+from recalld.supervisor.protocol.frontmatter import read_head
+from recalld.supervisor.protocol.message import Message, parse_history, render_history
+from recalld.supervisor.protocol.settings import dotted, keys
+from recalld.supervisor.protocol.summary_file import parse_summary, render_summary
+from recalld.supervisor.protocol.task import REASONS, parse_result, parse_task, render_result, render_task
+from recalld.supervisor.service.fsck import fsck
+from recalld.supervisor.service.round import intake
+from recalld.supervisor.service.status import plan, status
+from recalld.supervisor.summaries.llm_state import provider_state
+from recalld.supervisor.workspace import make_workspace, open_workspace
 
 if TYPE_CHECKING:
     import typer

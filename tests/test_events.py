@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from supervisor.events import EventLog
-from supervisor.protocol.config import load
+from recalld.supervisor.events import EventLog
+from recalld.supervisor.protocol.config import load
 
 NOW = datetime(2026, 1, 28, 1, 2, 3, tzinfo=UTC)
 

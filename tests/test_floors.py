@@ -14,60 +14,62 @@ ROOT: Final = Path(__file__).parent.parent
 
 #: The packages in the order a message travels. A module imports from its own package and from earlier ones.
 FLOORS: Final = (
-    "supervisor.text",
-    "supervisor.protocol",
-    "supervisor.events",
-    "supervisor.archive",
-    "supervisor.summaries",
-    "supervisor.query",
-    "supervisor.index",
-    "supervisor.recall",
-    "supervisor.longterm",
-    "supervisor.conversation",
-    "supervisor.context",
-    "supervisor.workspace",
-    "supervisor.service",
-    "supervisor.interfaces",
-    "supervisor",
+    "recalld.supervisor.text",
+    "recalld.supervisor.protocol",
+    "recalld.supervisor.events",
+    "recalld.supervisor.archive",
+    "recalld.supervisor.summaries",
+    "recalld.supervisor.query",
+    "recalld.supervisor.index",
+    "recalld.supervisor.recall",
+    "recalld.supervisor.longterm",
+    "recalld.supervisor.conversation",
+    "recalld.supervisor.context",
+    "recalld.supervisor.workspace",
+    "recalld.supervisor.service",
+    "recalld.supervisor.interfaces",
     "recalld",
 )
+#: The face and the start of recalld; every other module is in a package.
+TOP: Final = ("recalld", "recalld.__main__", "recalld.llamaindex", "recalld.supervisor")
 #: What a process of its own may see of recalld.
-WORKER: Final = ("supervisor.protocol", "supervisor.text", "worker", "prompts")
+WORKER: Final = ("recalld.supervisor.protocol", "recalld.supervisor.text", "recalld.worker", "recalld.prompts")
 
 #: Each outside package has its home.
 HOMES: Final = {
-    "filelock": {"supervisor.protocol.disk"},
-    "yaml": {"supervisor.protocol.frontmatter", "supervisor.interfaces.llamaindex.memory_config"},
+    "filelock": {"recalld.supervisor.protocol.disk"},
+    "yaml": {"recalld.supervisor.protocol.frontmatter", "recalld.supervisor.interfaces.llamaindex.memory_config"},
     "llama_index": {
-        f"supervisor.interfaces.llamaindex.{name}" for name in ("chat_memory", "chat_store", "memory_block", "message_json")
+        f"recalld.supervisor.interfaces.llamaindex.{name}"
+        for name in ("chat_memory", "chat_store", "memory_block", "message_json")
     },
-    "jieba": {"supervisor.text.chinese"},
-    "rjieba": {"supervisor.text.chinese"},
-    "opencc": {"supervisor.text.chinese"},
-    "pypinyin": {"supervisor.text.chinese"},
-    "Stemmer": {"supervisor.text.tokenizer"},
-    "regex": {"supervisor.text.snippet"},
-    "tantivy": {"supervisor.index.engine"},
-    "rank_bm25": {"supervisor.index.bm25"},
+    "jieba": {"recalld.supervisor.text.chinese"},
+    "rjieba": {"recalld.supervisor.text.chinese"},
+    "opencc": {"recalld.supervisor.text.chinese"},
+    "pypinyin": {"recalld.supervisor.text.chinese"},
+    "Stemmer": {"recalld.supervisor.text.tokenizer"},
+    "regex": {"recalld.supervisor.text.snippet"},
+    "tantivy": {"recalld.supervisor.index.engine"},
+    "rank_bm25": {"recalld.supervisor.index.bm25"},
     "numpy": {
-        "supervisor.index.bm25",
-        *(f"supervisor.recall.{name}" for name in ("embeddings", "hybrid", "meaning", "vectors")),
+        "recalld.supervisor.index.bm25",
+        *(f"recalld.supervisor.recall.{name}" for name in ("embeddings", "hybrid", "meaning", "vectors")),
     },
-    "platformdirs": {"supervisor.text.chinese", "supervisor.interfaces.locate"},
-    "watchdog": {"supervisor.service.watcher"},
+    "platformdirs": {"recalld.supervisor.text.chinese", "recalld.supervisor.interfaces.locate"},
+    "watchdog": {"recalld.supervisor.service.watcher"},
     "typer": {
-        f"supervisor.interfaces.cli.{name}"
+        f"recalld.supervisor.interfaces.cli.{name}"
         for name in ("main", "app", "admin", "backup", "completion", "long_term", "model", "service", "turn", "unit")
     },
-    "rich": {"supervisor.interfaces.cli.output"},
-    "openai": {"worker.providers.openai"},
-    "httpx2": {"supervisor.recall.embeddings"},
-    **{name: {"supervisor.interfaces.mcp"} for name in ("mcp", "mcp_types", "anyio", "pydantic")},
+    "rich": {"recalld.supervisor.interfaces.cli.output"},
+    "openai": {"recalld.worker.providers.openai"},
+    "httpx2": {"recalld.supervisor.recall.embeddings"},
+    **{name: {"recalld.supervisor.interfaces.mcp"} for name in ("mcp", "mcp_types", "anyio", "pydantic")},
 }
 
 #: Rules and formats have no I/O, clock, chance or log.
 PURE: Final = tuple(
-    f"supervisor.{package}.{name}"
+    f"recalld.supervisor.{package}.{name}"
     for package, names in {
         "protocol": "attachments dated_file errors inbox lenient_json message parts period summary_file task turn",
         "archive": "alignment copies coverage flags identity plan slug",
@@ -88,21 +90,23 @@ PURE_IMPORTS: Final = frozenset(
 )
 PURE_MAY_IMPORT: Final = (
     *PURE,
-    "supervisor.text",
-    "supervisor.protocol.clock",
-    "supervisor.protocol.paths",
-    "supervisor.protocol.frontmatter",
+    "recalld.supervisor.text",
+    "recalld.supervisor.protocol.clock",
+    "recalld.supervisor.protocol.paths",
+    "recalld.supervisor.protocol.frontmatter",
 )
 PURE_NAMES: Final = frozenset({"open", "print", "input", "utc_now", "machine_zone"})
 
 #: Who writes files; the folders that are made outside a workspace, the cache of jieba's dictionary and where a backup is unpacked;
 #: the socket's own mode; and standard output.
-WRITERS: Final = frozenset({"supervisor.protocol.files", "supervisor.protocol.disk", "supervisor.events"})
+WRITERS: Final = frozenset(
+    {"recalld.supervisor.protocol.files", "recalld.supervisor.protocol.disk", "recalld.supervisor.events"}
+)
 ALLOWED_WRITES: Final = {
-    "supervisor.text.chinese": {"os.makedirs"},
-    "supervisor.interfaces.socket_server": {"os.fchmod"},
-    "supervisor.protocol.output": {"os.write"},
-    "supervisor.service.backup": {"tempfile.TemporaryDirectory", "shutil.rmtree"},
+    "recalld.supervisor.text.chinese": {"os.makedirs"},
+    "recalld.supervisor.interfaces.socket_server": {"os.fchmod"},
+    "recalld.supervisor.protocol.output": {"os.write"},
+    "recalld.supervisor.service.backup": {"tempfile.TemporaryDirectory", "shutil.rmtree"},
 }
 OS_WRITES: Final = frozenset(
     "chmod chown copy_file_range fchmod fchown ftruncate link makedirs mkdir mkfifo mknod remove removedirs rename renames "
@@ -113,7 +117,7 @@ METHODS: Final = frozenset(
 )
 #: The one reader of the wall clock.
 #: The second makes the time of a message that a supervisor is asked to add, before anything is loaded.
-CLOCKS: Final = ("supervisor.protocol.clock", "supervisor.interfaces.entry")
+CLOCKS: Final = ("recalld.supervisor.protocol.clock", "recalld.supervisor.interfaces.entry")
 
 
 class Fault(NamedTuple):
@@ -155,13 +159,17 @@ def import_faults(module: str, source: str) -> list[Fault]:
     """Imports from later packages, from elsewhere than an outside package's home, and into the worker."""
     found = []
     own = _floor_of(module)
-    if (own is None or (module.count(".") == 1 and _floor_of(module) == FLOORS.index("supervisor"))) and not _within(
-        module, ("worker", "prompts")
+    if (
+        module not in TOP
+        and (own is None or FLOORS[own] == "recalld")
+        and not _within(module, ("recalld.worker", "recalld.prompts"))
     ):
         found.append(Fault(module, 1, "is in no package of FLOORS"))
     for line, name in _imports(ast.parse(source)):
         top = name.partition(".")[0]
-        if top in ("recalld", "supervisor", "worker", "prompts"):
+        if top in ("supervisor", "worker", "prompts"):
+            why = f"imports {top}, whose name here is recalld.{top}"
+        elif top == "recalld":
             why = _inner_fault(module, own, name)
         elif top in sys.stdlib_module_names or top == "_typeshed":
             pure = not _within(module, PURE) or top in PURE_IMPORTS or (top == "pathlib" and _is_for_types(source, line))
@@ -174,7 +182,7 @@ def import_faults(module: str, source: str) -> list[Fault]:
 
 
 def _inner_fault(module: str, own: int | None, name: str) -> str:
-    if _within(module, ("worker",)):
+    if _within(module, ("recalld.worker",)):
         return "" if _within(name, WORKER) else f"is the worker's and imports {name}"
     theirs = _floor_of(name)
     if own is None or theirs is None:
@@ -233,9 +241,16 @@ def _is_clock(called: str) -> bool:
     return called.rpartition(".")[0] in ("datetime", "datetime.datetime", "date", "datetime.date", "time")
 
 
+def _module_of(path: Path) -> str:
+    """The import name of a file of the repository: recalld.worker.loop of worker/loop.py."""
+    parts = path.with_suffix("").parts
+    return ".".join(parts if parts[0] == "recalld" else ("recalld", *parts)).removesuffix(".__init__")
+
+
 def _sources() -> dict[str, str]:
-    paths = [path for package in ("recalld", "supervisor", "worker", "prompts") for path in (ROOT / package).rglob("*.py")]
-    names = {path: ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in paths}
+    paths = [*(ROOT / "recalld").glob("*.py")]  # its folders are links to these three
+    paths += [path for name in ("supervisor", "worker", "prompts") for path in (ROOT / name).rglob("*.py")]
+    names = {path: _module_of(path.relative_to(ROOT)) for path in paths}
     return {name: path.read_text(encoding="utf-8") for path, name in sorted(names.items(), key=lambda item: item[1])}
 
 
@@ -270,25 +285,25 @@ def test_floor_tables_name_only_existing_modules():
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("supervisor.protocol.period", "from supervisor.protocol.files import Files"),
-        ("supervisor.protocol.period", "import os"),
-        ("supervisor.protocol.period", "import random"),
-        ("supervisor.protocol.period", "import logging"),
-        ("supervisor.protocol.period", "from pathlib import Path"),
-        ("supervisor.archive.plan", "from supervisor.archive import history"),
-        ("supervisor.protocol.files", "from supervisor.archive.plan import due"),
-        ("supervisor.protocol.message", "import time"),
-        ("supervisor.text.tokenizer", "from supervisor.protocol.files import Files"),
-        ("supervisor.archive.run", "from supervisor.summaries.submit import submit_due"),
-        ("supervisor.recall.search", "from supervisor.context import build"),
-        ("supervisor.archive.run", "def f():\n    from supervisor.service.daemon import Supervisor"),
-        ("supervisor.service.daemon", "import worker.loop"),
-        ("supervisor.service.daemon", "import watchdog"),
-        ("supervisor.archive.run", "import yaml"),
-        ("supervisor.archive.run", "from filelock import FileLock"),
-        ("worker.loop", "from supervisor.archive.history import HistoryStore"),
-        ("worker.loop", "from supervisor import archive"),
-        ("supervisor.utils", ""),
+        ("recalld.supervisor.protocol.period", "from recalld.supervisor.protocol.files import Files"),
+        ("recalld.supervisor.protocol.period", "import os"),
+        ("recalld.supervisor.protocol.period", "import random"),
+        ("recalld.supervisor.protocol.period", "import logging"),
+        ("recalld.supervisor.protocol.period", "from pathlib import Path"),
+        ("recalld.supervisor.archive.plan", "from recalld.supervisor.archive import history"),
+        ("recalld.supervisor.protocol.files", "from recalld.supervisor.archive.plan import due"),
+        ("recalld.supervisor.protocol.message", "import time"),
+        ("recalld.supervisor.text.tokenizer", "from recalld.supervisor.protocol.files import Files"),
+        ("recalld.supervisor.archive.run", "from recalld.supervisor.summaries.submit import submit_due"),
+        ("recalld.supervisor.recall.search", "from recalld.supervisor.context import build"),
+        ("recalld.supervisor.archive.run", "def f():\n    from recalld.supervisor.service.daemon import Supervisor"),
+        ("recalld.supervisor.service.daemon", "import recalld.worker.loop"),
+        ("recalld.supervisor.service.daemon", "import watchdog"),
+        ("recalld.supervisor.archive.run", "import yaml"),
+        ("recalld.supervisor.archive.run", "from filelock import FileLock"),
+        ("recalld.worker.loop", "from recalld.supervisor.archive.history import HistoryStore"),
+        ("recalld.worker.loop", "from recalld.supervisor import archive"),
+        ("recalld.supervisor.utils", ""),
     ],
 )
 def test_import_faults_reports_a_forbidden_import(module, source):
@@ -298,19 +313,19 @@ def test_import_faults_reports_a_forbidden_import(module, source):
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("supervisor.archive.run", "open('memory/2026-01-28-部署.md', 'w')"),
-        ("supervisor.archive.run", "open(path, mode='ab')"),
-        ("supervisor.archive.run", "path.open('x')"),
-        ("supervisor.archive.run", "path.write_text('摘要')"),
-        ("supervisor.archive.run", "path.write_bytes(b'')"),
-        ("supervisor.archive.run", "os.rename(a, b)"),
-        ("supervisor.archive.run", "os.open(path, os.O_WRONLY)"),
-        ("supervisor.archive.run", "path.unlink()"),
-        ("worker.loop", "shutil.rmtree(folder)"),
-        ("supervisor.archive.run", "now = datetime.now(UTC)"),
-        ("supervisor.archive.run", "time.time()"),
-        ("supervisor.protocol.period", "date.today()"),
-        ("supervisor.protocol.period", "print('你好')"),
+        ("recalld.supervisor.archive.run", "open('memory/2026-01-28-部署.md', 'w')"),
+        ("recalld.supervisor.archive.run", "open(path, mode='ab')"),
+        ("recalld.supervisor.archive.run", "path.open('x')"),
+        ("recalld.supervisor.archive.run", "path.write_text('摘要')"),
+        ("recalld.supervisor.archive.run", "path.write_bytes(b'')"),
+        ("recalld.supervisor.archive.run", "os.rename(a, b)"),
+        ("recalld.supervisor.archive.run", "os.open(path, os.O_WRONLY)"),
+        ("recalld.supervisor.archive.run", "path.unlink()"),
+        ("recalld.worker.loop", "shutil.rmtree(folder)"),
+        ("recalld.supervisor.archive.run", "now = datetime.now(UTC)"),
+        ("recalld.supervisor.archive.run", "time.time()"),
+        ("recalld.supervisor.protocol.period", "date.today()"),
+        ("recalld.supervisor.protocol.period", "print('你好')"),
     ],
 )
 def test_call_faults_reports_a_forbidden_write_or_clock_read(module, source):
@@ -321,15 +336,18 @@ def test_call_faults_reports_a_forbidden_write_or_clock_read(module, source):
     ("module", "source"),
     [
         (
-            "supervisor.archive.run",
-            "import os\nfrom supervisor.protocol.files import Files\nfrom supervisor.archive.intake import unwritten",
+            "recalld.supervisor.archive.run",
+            "import os\nfrom recalld.supervisor.protocol.files import Files\nfrom recalld.supervisor.archive.intake import unwritten",
         ),
-        ("supervisor.protocol.period", "if TYPE_CHECKING:\n    from pathlib import Path"),
+        ("recalld.supervisor.protocol.period", "if TYPE_CHECKING:\n    from pathlib import Path"),
         (
-            "supervisor.archive.run",
+            "recalld.supervisor.archive.run",
             "open(path, 'rb')\nos.open(os.devnull, os.O_WRONLY)\nself._files.disk.touch(path)\n'a'.replace('a', '文')",
         ),
-        ("worker.loop", "from supervisor.text.tokenizer import stem\nfrom worker.summarize import summarise"),
+        (
+            "recalld.worker.loop",
+            "from recalld.supervisor.text.tokenizer import stem\nfrom recalld.worker.summarize import summarise",
+        ),
     ],
 )
 def test_import_faults_and_call_faults_accept_allowed_code(module, source):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.interfaces.cli import main
+from recalld.supervisor.interfaces.cli import main
 
 ROOT = Path(__file__).parent.parent
 ENGLISH = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -62,7 +62,7 @@ def test_readme_names_only_existing_commands_and_scripts(text):
 
 @BOTH
 def test_readme_tree_shows_everything_in_a_workspace(text, tmp_path):
-    from supervisor.workspace import make_workspace, open_workspace
+    from recalld.supervisor.workspace import make_workspace, open_workspace
 
     make_workspace(tmp_path, {})
     open_workspace(tmp_path, {}, None).prepare()

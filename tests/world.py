@@ -20,27 +20,27 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Self
 from zoneinfo import ZoneInfo
 
-from supervisor.archive.append import append
-from supervisor.archive.intake import unwritten
-from supervisor.archive.restore import add_missing
-from supervisor.context import build as turns
-from supervisor.context.prepared import PreparedContexts
-from supervisor.context.receipts import ReceiptStore
-from supervisor.events import EVENTS, EventLog
-from supervisor.protocol.clock import to_wire
-from supervisor.protocol.config import Config, load
-from supervisor.protocol.config_keys import Log
-from supervisor.protocol.dated_file import Block, parse_dated
-from supervisor.protocol.disk import RealDisk
-from supervisor.protocol.files import Files
-from supervisor.service import status
-from supervisor.service.background import IndexUpdater, ask_canaries, prepare_backend
-from supervisor.service.conversations import kept_summary
-from supervisor.service.daemon import Supervisor
-from supervisor.service.fsck import fsck, repair
-from supervisor.service.lock import any_worker, reclaim, sweep
-from supervisor.service.nightly import report
-from supervisor.service.round import (
+from recalld.supervisor.archive.append import append
+from recalld.supervisor.archive.intake import unwritten
+from recalld.supervisor.archive.restore import add_missing
+from recalld.supervisor.context import build as turns
+from recalld.supervisor.context.prepared import PreparedContexts
+from recalld.supervisor.context.receipts import ReceiptStore
+from recalld.supervisor.events import EVENTS, EventLog
+from recalld.supervisor.protocol.clock import to_wire
+from recalld.supervisor.protocol.config import Config, load
+from recalld.supervisor.protocol.config_keys import Log
+from recalld.supervisor.protocol.dated_file import Block, parse_dated
+from recalld.supervisor.protocol.disk import RealDisk
+from recalld.supervisor.protocol.files import Files
+from recalld.supervisor.service import status
+from recalld.supervisor.service.background import IndexUpdater, ask_canaries, prepare_backend
+from recalld.supervisor.service.conversations import kept_summary
+from recalld.supervisor.service.daemon import Supervisor
+from recalld.supervisor.service.fsck import fsck, repair
+from recalld.supervisor.service.lock import any_worker, reclaim, sweep
+from recalld.supervisor.service.nightly import report
+from recalld.supervisor.service.round import (
     Round,
     archive,
     collect,
@@ -53,25 +53,25 @@ from supervisor.service.round import (
     until_settled,
     why_due,
 )
-from supervisor.summaries.llm_state import provider_state
-from supervisor.summaries.submit import submit_again
-from supervisor.workspace import Workspace
-from worker.loop import Worker
-from worker.providers import NoCall
+from recalld.supervisor.summaries.llm_state import provider_state
+from recalld.supervisor.summaries.submit import submit_again
+from recalld.supervisor.workspace import Workspace
+from recalld.worker.loop import Worker
+from recalld.worker.providers import NoCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from supervisor.archive.run import Due
-    from supervisor.context.build import Injection, Replay
-    from supervisor.context.request import Asked
-    from supervisor.index.commit import Changes
-    from supervisor.protocol.disk import Disk
-    from supervisor.protocol.message import Message
-    from supervisor.protocol.task import Task
-    from supervisor.protocol.turn import Receipt
-    from supervisor.recall.lines import Lines
-    from supervisor.service.fsck import Ledger, Repairs
+    from recalld.supervisor.archive.run import Due
+    from recalld.supervisor.context.build import Injection, Replay
+    from recalld.supervisor.context.request import Asked
+    from recalld.supervisor.index.commit import Changes
+    from recalld.supervisor.protocol.disk import Disk
+    from recalld.supervisor.protocol.message import Message
+    from recalld.supervisor.protocol.task import Task
+    from recalld.supervisor.protocol.turn import Receipt
+    from recalld.supervisor.recall.lines import Lines
+    from recalld.supervisor.service.fsck import Ledger, Repairs
 
 ZONE = ZoneInfo("Asia/Shanghai")
 IN_SHANGHAI = 'timezone = "Asia/Shanghai"'

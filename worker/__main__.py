@@ -1,8 +1,8 @@
 """
-The worker as a process: `python -m worker`, started by the supervisor or by hand (`recalld worker`).
+The worker as a process: `python -m recalld.worker`, started by the supervisor or by hand (`recalld worker`).
 
-The supervisor starts this file by its path, and recalld's own folder comes first on the path of imports, so that no other
-package named `worker` or `supervisor` can run in its place.
+The supervisor starts this file by its path, and the folder of this `recalld` comes first on the path of imports, so that no
+other package of that name can run in its place.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, get_args
 
 if __name__ == "__main__":
-    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
-from supervisor.protocol.clock import clock_from, from_wire, local_day, utc_now
-from supervisor.protocol.config import load
-from supervisor.protocol.dated_file import Block
-from supervisor.protocol.disk import RealDisk
-from supervisor.protocol.errors import BadConfig, BadRequest, SupervisorError, as_supervisor_error
-from supervisor.protocol.files import Files
-from supervisor.protocol.llm import CallLog
-from supervisor.protocol.output import line_printer
-from supervisor.protocol.paths import WorkspacePaths, check_filesystem
-from supervisor.protocol.prompts import load_templates
-from supervisor.protocol.queue import TaskQueue
-from supervisor.text.language import Language
-from supervisor.text.printable import printable, printable_json
-from worker.loop import Worker
-from worker.providers import Cancelled, ListingModel, Model, NoCall, ProviderError, choose
-from worker.providers.extractive import Kind, extract
-from worker.writing import Writing
+from recalld.supervisor.protocol.clock import clock_from, from_wire, local_day, utc_now
+from recalld.supervisor.protocol.config import load
+from recalld.supervisor.protocol.dated_file import Block
+from recalld.supervisor.protocol.disk import RealDisk
+from recalld.supervisor.protocol.errors import BadConfig, BadRequest, SupervisorError, as_supervisor_error
+from recalld.supervisor.protocol.files import Files
+from recalld.supervisor.protocol.llm import CallLog
+from recalld.supervisor.protocol.output import line_printer
+from recalld.supervisor.protocol.paths import WorkspacePaths, check_filesystem
+from recalld.supervisor.protocol.prompts import load_templates
+from recalld.supervisor.protocol.queue import TaskQueue
+from recalld.supervisor.text.language import Language
+from recalld.supervisor.text.printable import printable, printable_json
+from recalld.worker.loop import Worker
+from recalld.worker.providers import Cancelled, ListingModel, Model, NoCall, ProviderError, choose
+from recalld.worker.providers.extractive import Kind, extract
+from recalld.worker.writing import Writing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from supervisor.protocol.clock import Clock
-    from supervisor.protocol.config import Config
+    from recalld.supervisor.protocol.clock import Clock
+    from recalld.supervisor.protocol.config import Config
 
 #: What `ask` asks, and the most tokens of the answer: a model that thinks first needs some hundred.
 QUESTION: Final = "This is a test of the connection. Answer with one word: ready."

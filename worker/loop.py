@@ -16,23 +16,23 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from supervisor.protocol.errors import BadConfig, Busy
-from supervisor.protocol.paths import WORKERS
-from supervisor.protocol.queue import TaskQueue
-from supervisor.protocol.signals import on_signals
-from worker.providers import Cancelled, Model, NoCall
-from worker.summarize import summarise
-from worker.writing import Pieces
+from recalld.supervisor.protocol.errors import BadConfig, Busy
+from recalld.supervisor.protocol.paths import WORKERS
+from recalld.supervisor.protocol.queue import TaskQueue
+from recalld.supervisor.protocol.signals import on_signals
+from recalld.worker.providers import Cancelled, Model, NoCall
+from recalld.worker.summarize import summarise
+from recalld.worker.writing import Pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from supervisor.protocol.clock import Clock
-    from supervisor.protocol.config import Config
-    from supervisor.protocol.files import Files
-    from supervisor.protocol.paths import WorkspacePaths
-    from supervisor.protocol.task import Result, Task
-    from worker.providers import Summariser
+    from recalld.supervisor.protocol.clock import Clock
+    from recalld.supervisor.protocol.config import Config
+    from recalld.supervisor.protocol.files import Files
+    from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.protocol.task import Result, Task
+    from recalld.worker.providers import Summariser
 
 
 _POLL_S: Final = 0.2

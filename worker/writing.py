@@ -16,31 +16,31 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
-from supervisor.protocol.clock import local
-from supervisor.protocol.errors import Busy
-from supervisor.protocol.llm import CallLog
-from supervisor.protocol.period import period_of_group
-from supervisor.protocol.prompts import PromptTemplate, load_template, version_of
-from supervisor.text.language import Language, language_of
-from supervisor.text.llm_output import continued
-from supervisor.text.quoting import Entry, quote, take_entries
-from supervisor.text.redact import HIDDEN, redacted
-from supervisor.text.small_talk import is_chitchat
-from supervisor.text.token_count import estimate_tokens
-from worker.providers import NoCall, ProviderError, Usage
+from recalld.supervisor.protocol.clock import local
+from recalld.supervisor.protocol.errors import Busy
+from recalld.supervisor.protocol.llm import CallLog
+from recalld.supervisor.protocol.period import period_of_group
+from recalld.supervisor.protocol.prompts import PromptTemplate, load_template, version_of
+from recalld.supervisor.text.language import Language, language_of
+from recalld.supervisor.text.llm_output import continued
+from recalld.supervisor.text.quoting import Entry, quote, take_entries
+from recalld.supervisor.text.redact import HIDDEN, redacted
+from recalld.supervisor.text.small_talk import is_chitchat
+from recalld.supervisor.text.token_count import estimate_tokens
+from recalld.worker.providers import NoCall, ProviderError, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import tzinfo
     from pathlib import Path
 
-    from supervisor.protocol.clock import Clock
-    from supervisor.protocol.config import Config
-    from supervisor.protocol.dated_file import Block
-    from supervisor.protocol.files import Files
-    from supervisor.protocol.paths import WorkspacePaths
-    from supervisor.protocol.task import Task
-    from worker.providers import Model
+    from recalld.supervisor.protocol.clock import Clock
+    from recalld.supervisor.protocol.config import Config
+    from recalld.supervisor.protocol.dated_file import Block
+    from recalld.supervisor.protocol.files import Files
+    from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.protocol.task import Task
+    from recalld.worker.providers import Model
 
 #: The most pieces that are kept, of all groups together; the oldest are deleted first.
 _MAX_PIECES: Final = 512

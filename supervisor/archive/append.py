@@ -15,26 +15,26 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.protocol.attachments import attachments_of, named
-from supervisor.protocol.clock import to_wire, why_not_said_at
-from supervisor.protocol.errors import BadFile, BadRequest, Busy, Conflict, from_os_error
-from supervisor.protocol.files import digest_of
-from supervisor.protocol.lenient_json import parse_json, render_json
-from supervisor.protocol.message import History, InvalidEntry, Message, read_message, with_id, with_timestamp
-from supervisor.protocol.paths import is_unfinished
-from supervisor.text.printable import printable
+from recalld.supervisor.protocol.attachments import attachments_of, named
+from recalld.supervisor.protocol.clock import to_wire, why_not_said_at
+from recalld.supervisor.protocol.errors import BadFile, BadRequest, Busy, Conflict, from_os_error
+from recalld.supervisor.protocol.files import digest_of
+from recalld.supervisor.protocol.lenient_json import parse_json, render_json
+from recalld.supervisor.protocol.message import History, InvalidEntry, Message, read_message, with_id, with_timestamp
+from recalld.supervisor.protocol.paths import is_unfinished
+from recalld.supervisor.text.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from datetime import tzinfo
     from pathlib import Path
 
-    from supervisor.archive.history import HistoryStore
-    from supervisor.archive.journal import SeenJournal
-    from supervisor.events import Events
-    from supervisor.protocol.config_keys import Archive
-    from supervisor.protocol.files import Files, FileVersion
-    from supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.archive.history import HistoryStore
+    from recalld.supervisor.archive.journal import SeenJournal
+    from recalld.supervisor.events import Events
+    from recalld.supervisor.protocol.config_keys import Archive
+    from recalld.supervisor.protocol.files import Files, FileVersion
+    from recalld.supervisor.protocol.paths import WorkspacePaths
 
 #: The name of a claimed file: with inode and time of last change, so that no two are the same.
 _CLAIMED: Final = re.compile(r"\.taken-[0-9]+--?[0-9]+-(?P<name>.+\.(?i:json))", re.DOTALL)

@@ -10,17 +10,17 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from supervisor.protocol.attachments import digest_in_name, holds, joined, separated
-from supervisor.protocol.errors import Busy
+from recalld.supervisor.protocol.attachments import digest_in_name, holds, joined, separated
+from recalld.supervisor.protocol.errors import Busy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from supervisor.protocol.dated_file import Block
-    from supervisor.protocol.files import Files
-    from supervisor.protocol.message import Message
-    from supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.protocol.dated_file import Block
+    from recalld.supervisor.protocol.files import Files
+    from recalld.supervisor.protocol.message import Message
+    from recalld.supervisor.protocol.paths import WorkspacePaths
 
 
 class Attachments:

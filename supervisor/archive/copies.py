@@ -14,17 +14,17 @@ import re
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final
 
-from supervisor.protocol.clock import to_wire
-from supervisor.protocol.dated_file import parse_dated, without_base64
-from supervisor.protocol.errors import NewerFormat
-from supervisor.protocol.frontmatter import read_head
-from supervisor.protocol.summary_file import parts_of
+from recalld.supervisor.protocol.clock import to_wire
+from recalld.supervisor.protocol.dated_file import parse_dated, without_base64
+from recalld.supervisor.protocol.errors import NewerFormat
+from recalld.supervisor.protocol.frontmatter import read_head
+from recalld.supervisor.protocol.summary_file import parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
     from pathlib import Path
 
-    from supervisor.protocol.dated_file import Block
+    from recalld.supervisor.protocol.dated_file import Block
 
 #: Hex digits of the mark of a message; only files of the same day are compared.
 _MARK: Final = 12

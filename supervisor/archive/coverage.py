@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from supervisor.protocol.period import Period
-from supervisor.protocol.summary_file import Source
+from recalld.supervisor.protocol.period import Period
+from recalld.supervisor.protocol.summary_file import Source
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

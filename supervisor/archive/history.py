@@ -11,19 +11,19 @@ import json
 import re
 from typing import TYPE_CHECKING, Final
 
-from supervisor.archive.replaced import keep_open_file
-from supervisor.protocol.errors import BadFile, Conflict
-from supervisor.protocol.lenient_json import parse_json
-from supervisor.protocol.message import History, parse_history, render_history
+from recalld.supervisor.archive.replaced import keep_open_file
+from recalld.supervisor.protocol.errors import BadFile, Conflict
+from recalld.supervisor.protocol.lenient_json import parse_json
+from recalld.supervisor.protocol.message import History, parse_history, render_history
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
     from datetime import tzinfo
 
-    from supervisor.protocol.disk import Stat
-    from supervisor.protocol.files import Files, FileVersion
-    from supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.protocol.disk import Stat
+    from recalld.supervisor.protocol.files import Files, FileVersion
+    from recalld.supervisor.protocol.paths import WorkspacePaths
 
 #: How often to write when another program changes the file meanwhile.
 _WRITE_TRIES: Final = 5

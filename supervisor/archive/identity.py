@@ -16,14 +16,14 @@ from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.archive.alignment import overlap, same_places, stand_together
-from supervisor.protocol.clock import from_wire, to_wire
-from supervisor.protocol.message import History, Message, with_id, with_timestamp
+from recalld.supervisor.archive.alignment import overlap, same_places, stand_together
+from recalld.supervisor.protocol.clock import from_wire, to_wire
+from recalld.supervisor.protocol.message import History, Message, with_id, with_timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from supervisor.protocol.message import Entry, Key
+    from recalld.supervisor.protocol.message import Entry, Key
 
 FUTURE: Final = timedelta(days=1)  # a time further ahead than this is impossible
 #: What other programs write before a message on its line: a list mark, a time, the speaker.

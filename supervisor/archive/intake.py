@@ -11,26 +11,26 @@ from collections import defaultdict
 from functools import partial
 from typing import TYPE_CHECKING
 
-from supervisor.archive.append import tell_odd_times
-from supervisor.archive.identity import add_messages, assign_ids, contains_message, continues, reinsert_lost, renumbered
-from supervisor.protocol.clock import local_day
-from supervisor.protocol.errors import ErrorCollector
-from supervisor.protocol.lenient_json import render_json
-from supervisor.protocol.message import Archived, History, InvalidEntry, Key, Message, with_timestamp
+from recalld.supervisor.archive.append import tell_odd_times
+from recalld.supervisor.archive.identity import add_messages, assign_ids, contains_message, continues, reinsert_lost, renumbered
+from recalld.supervisor.protocol.clock import local_day
+from recalld.supervisor.protocol.errors import ErrorCollector
+from recalld.supervisor.protocol.lenient_json import render_json
+from recalld.supervisor.protocol.message import Archived, History, InvalidEntry, Key, Message, with_timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime, tzinfo
     from pathlib import Path
 
-    from supervisor.archive.append import DropBox
-    from supervisor.archive.coverage import MemoryFile
-    from supervisor.archive.history import HistoryStore
-    from supervisor.archive.journal import SeenJournal
-    from supervisor.archive.memory_folder import MemoryFolder
-    from supervisor.archive.quarantine import Quarantine
-    from supervisor.events import Events
-    from supervisor.protocol.config_keys import Archive
+    from recalld.supervisor.archive.append import DropBox
+    from recalld.supervisor.archive.coverage import MemoryFile
+    from recalld.supervisor.archive.history import HistoryStore
+    from recalld.supervisor.archive.journal import SeenJournal
+    from recalld.supervisor.archive.memory_folder import MemoryFolder
+    from recalld.supervisor.archive.quarantine import Quarantine
+    from recalld.supervisor.events import Events
+    from recalld.supervisor.protocol.config_keys import Archive
 
 
 def intake(

@@ -13,25 +13,25 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from supervisor.archive.copies import contents, copies
-from supervisor.archive.coverage import ExistingSummary, MemoryFile, names_ever
-from supervisor.protocol.attachments import possible_names
-from supervisor.protocol.clock import from_wire
-from supervisor.protocol.dated_file import Block, DatedFile, parse_dated
-from supervisor.protocol.errors import Busy
-from supervisor.protocol.files import FileVersion, digest_of
-from supervisor.protocol.frontmatter import number_in, read_head
-from supervisor.protocol.paths import day_of_name, period_of_name
-from supervisor.protocol.summary_file import Summary, parse_summary, render_summary
+from recalld.supervisor.archive.copies import contents, copies
+from recalld.supervisor.archive.coverage import ExistingSummary, MemoryFile, names_ever
+from recalld.supervisor.protocol.attachments import possible_names
+from recalld.supervisor.protocol.clock import from_wire
+from recalld.supervisor.protocol.dated_file import Block, DatedFile, parse_dated
+from recalld.supervisor.protocol.errors import Busy
+from recalld.supervisor.protocol.files import FileVersion, digest_of
+from recalld.supervisor.protocol.frontmatter import number_in, read_head
+from recalld.supervisor.protocol.paths import day_of_name, period_of_name
+from recalld.supervisor.protocol.summary_file import Summary, parse_summary, render_summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
     from pathlib import Path
 
-    from supervisor.protocol.disk import Stat
-    from supervisor.protocol.files import Files
-    from supervisor.protocol.paths import WorkspacePaths
-    from supervisor.protocol.period import Period
+    from recalld.supervisor.protocol.disk import Stat
+    from recalld.supervisor.protocol.files import Files
+    from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.protocol.period import Period
 
 #: Hex digits of a file's digest in a summary.
 DIGEST: Final = 16

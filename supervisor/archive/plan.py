@@ -12,14 +12,14 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from supervisor.protocol.clock import local_day
-from supervisor.protocol.dated_file import Block, block_of
-from supervisor.protocol.paths import SLUG_CHARS, dated_name
+from recalld.supervisor.protocol.clock import local_day
+from recalld.supervisor.protocol.dated_file import Block, block_of
+from recalld.supervisor.protocol.paths import SLUG_CHARS, dated_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from supervisor.protocol.message import Key, Message
+    from recalld.supervisor.protocol.message import Key, Message
 
 UNARCHIVED_LIMIT: Final = 100  # messages; docs/reference/protocol.md, 3.1
 INTERVAL: Final = timedelta(hours=6)
@@ -134,7 +134,11 @@ def plan_days(
 
 def _name_of(day: date, blocks: Sequence[Block], taken: Collection[str], slug_length: int) -> str:
     """Return the name of the dated file with these blocks, none of *taken*."""
-    from supervisor.archive.slug import free_name, short_id, slug_of  # who names no file does not wait for its dictionaries
+    from recalld.supervisor.archive.slug import (  # who names no file does not wait for its dictionaries
+        free_name,
+        short_id,
+        slug_of,
+    )
 
     slug = slug_of([(block.role, block.words) for block in blocks], slug_length) or f"mem-{short_id(blocks[0].id)}"
     return free_name(partial(dated_name, day), slug, taken)

@@ -12,18 +12,18 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from supervisor.protocol.errors import Busy
-from supervisor.protocol.lenient_json import parse_json
+from recalld.supervisor.protocol.errors import Busy
+from recalld.supervisor.protocol.lenient_json import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
     from pathlib import Path
 
-    from supervisor.archive.quarantine import Quarantine
-    from supervisor.protocol.disk import Stat
-    from supervisor.protocol.files import Files, FileVersion
-    from supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.archive.quarantine import Quarantine
+    from recalld.supervisor.protocol.disk import Stat
+    from recalld.supervisor.protocol.files import Files, FileVersion
+    from recalld.supervisor.protocol.paths import WorkspacePaths
 
 #: No program takes longer than this between opening history.json for writing and its last byte.
 _LONGEST_WRITE: Final = timedelta(days=1)

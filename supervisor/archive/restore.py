@@ -9,23 +9,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from supervisor.archive.identity import add_messages, assign_ids, renumbered
-from supervisor.protocol.errors import BadFile, BadRequest, NotFound
-from supervisor.protocol.lenient_json import recover_prefix
-from supervisor.protocol.message import Message, read_message
+from recalld.supervisor.archive.identity import add_messages, assign_ids, renumbered
+from recalld.supervisor.protocol.errors import BadFile, BadRequest, NotFound
+from recalld.supervisor.protocol.lenient_json import recover_prefix
+from recalld.supervisor.protocol.message import Message, read_message
 
 if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from supervisor.archive.history import HistoryStore
-    from supervisor.archive.journal import SeenJournal
-    from supervisor.archive.quarantine import Quarantine
-    from supervisor.archive.replaced import ReplacedHistories
-    from supervisor.events import Events
-    from supervisor.protocol.config_keys import Archive
-    from supervisor.protocol.files import Files
-    from supervisor.protocol.message import History, Key
+    from recalld.supervisor.archive.history import HistoryStore
+    from recalld.supervisor.archive.journal import SeenJournal
+    from recalld.supervisor.archive.quarantine import Quarantine
+    from recalld.supervisor.archive.replaced import ReplacedHistories
+    from recalld.supervisor.events import Events
+    from recalld.supervisor.protocol.config_keys import Archive
+    from recalld.supervisor.protocol.files import Files
+    from recalld.supervisor.protocol.message import History, Key
 
 
 def keep_damaged(history: HistoryStore, quarantine: Quarantine) -> bool:

@@ -10,27 +10,27 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from supervisor.archive.coverage import covered, names_ever
-from supervisor.archive.flags import Evidence, Failure, mark_pending, overflow, reconcile, trim
-from supervisor.archive.intake import unwritten, update_journal
-from supervisor.archive.plan import due, first_to_take, interval_end, plan_days, without_open_questions
-from supervisor.protocol.dated_file import render_dated
+from recalld.supervisor.archive.coverage import covered, names_ever
+from recalld.supervisor.archive.flags import Evidence, Failure, mark_pending, overflow, reconcile, trim
+from recalld.supervisor.archive.intake import unwritten, update_journal
+from recalld.supervisor.archive.plan import due, first_to_take, interval_end, plan_days, without_open_questions
+from recalld.supervisor.protocol.dated_file import render_dated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from datetime import date, datetime
 
-    from supervisor.archive.attachments import Attachments
-    from supervisor.archive.coverage import MemoryFile
-    from supervisor.archive.flags import Caps
-    from supervisor.archive.history import HistoryStore
-    from supervisor.archive.journal import SeenJournal
-    from supervisor.archive.memory_folder import MemoryFolder
-    from supervisor.archive.plan import Due
-    from supervisor.events import Events
-    from supervisor.protocol.config_keys import Archive
-    from supervisor.protocol.message import History, Message
-    from supervisor.protocol.queue import TaskQueue
+    from recalld.supervisor.archive.attachments import Attachments
+    from recalld.supervisor.archive.coverage import MemoryFile
+    from recalld.supervisor.archive.flags import Caps
+    from recalld.supervisor.archive.history import HistoryStore
+    from recalld.supervisor.archive.journal import SeenJournal
+    from recalld.supervisor.archive.memory_folder import MemoryFolder
+    from recalld.supervisor.archive.plan import Due
+    from recalld.supervisor.events import Events
+    from recalld.supervisor.protocol.config_keys import Archive
+    from recalld.supervisor.protocol.message import History, Message
+    from recalld.supervisor.protocol.queue import TaskQueue
 
 
 def archive(

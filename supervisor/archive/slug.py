@@ -7,11 +7,11 @@ from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from supervisor.protocol.paths import SLUG_CHARS
-from supervisor.text.chinese import cut_whole, han_frequency, is_noun, pinyin, to_simplified
-from supervisor.text.redact import redacted
-from supervisor.text.tokenizer import HAN, latin_words, stem
-from supervisor.text.word_frequency import is_known, rarity
+from recalld.supervisor.protocol.paths import SLUG_CHARS
+from recalld.supervisor.text.chinese import cut_whole, han_frequency, is_noun, pinyin, to_simplified
+from recalld.supervisor.text.redact import redacted
+from recalld.supervisor.text.tokenizer import HAN, latin_words, stem
+from recalld.supervisor.text.word_frequency import is_known, rarity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence

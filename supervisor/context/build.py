@@ -14,37 +14,37 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from supervisor.context.history_window import Budgets, Window, WindowLimits, WindowMessage, share, window
-from supervisor.context.memory_block import BlockLimits, PackedBlock, pack
-from supervisor.context.messages import turn_messages
-from supervisor.context.render import miss
-from supervisor.context.request import Asked, Contained, admit, resolve_input, with_summary
-from supervisor.context.secrets import redact_history, redactor
-from supervisor.conversation.running import summary_block
-from supervisor.index.hit import Hit, SearchResult
-from supervisor.protocol.errors import BadFile, InternalError, SupervisorError, as_supervisor_error
-from supervisor.protocol.inbox import DIRECT, Chat, chat_of, parse_inbox
-from supervisor.protocol.message import Message, read_message
-from supervisor.protocol.parts import readable
-from supervisor.protocol.turn import Candidate, Receipt, turn_id
-from supervisor.recall.audience import Audience
-from supervisor.text.language import language_of
-from supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
+from recalld.supervisor.context.history_window import Budgets, Window, WindowLimits, WindowMessage, share, window
+from recalld.supervisor.context.memory_block import BlockLimits, PackedBlock, pack
+from recalld.supervisor.context.messages import turn_messages
+from recalld.supervisor.context.render import miss
+from recalld.supervisor.context.request import Asked, Contained, admit, resolve_input, with_summary
+from recalld.supervisor.context.secrets import redact_history, redactor
+from recalld.supervisor.conversation.running import summary_block
+from recalld.supervisor.index.hit import Hit, SearchResult
+from recalld.supervisor.protocol.errors import BadFile, InternalError, SupervisorError, as_supervisor_error
+from recalld.supervisor.protocol.inbox import DIRECT, Chat, chat_of, parse_inbox
+from recalld.supervisor.protocol.message import Message, read_message
+from recalld.supervisor.protocol.parts import readable
+from recalld.supervisor.protocol.turn import Candidate, Receipt, turn_id
+from recalld.supervisor.recall.audience import Audience
+from recalld.supervisor.text.language import language_of
+from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime, tzinfo
 
-    from supervisor.archive.history import HistoryStore
-    from supervisor.context.receipts import ReceiptStore
-    from supervisor.context.render import Language
-    from supervisor.conversation.sessions import RunningSummary
-    from supervisor.events import Events
-    from supervisor.index.hit import Miss, Passage
-    from supervisor.protocol.config import Config
-    from supervisor.protocol.files import Files
-    from supervisor.protocol.message import History
-    from supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.archive.history import HistoryStore
+    from recalld.supervisor.context.receipts import ReceiptStore
+    from recalld.supervisor.context.render import Language
+    from recalld.supervisor.conversation.sessions import RunningSummary
+    from recalld.supervisor.events import Events
+    from recalld.supervisor.index.hit import Miss, Passage
+    from recalld.supervisor.protocol.config import Config
+    from recalld.supervisor.protocol.files import Files
+    from recalld.supervisor.protocol.message import History
+    from recalld.supervisor.protocol.paths import WorkspacePaths
 
 T = TypeVar("T")
 #: Recall for a question, asked at a moment after the recent messages (oldest first).

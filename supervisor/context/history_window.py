@@ -16,14 +16,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, tzinfo
 from typing import TYPE_CHECKING, Final, Literal
 
-from supervisor.text.day_words import day_in_brackets
-from supervisor.text.snippet import snippet_span
-from supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
+from recalld.supervisor.text.day_words import day_in_brackets
+from recalld.supervisor.text.snippet import snippet_span
+from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from supervisor.protocol.message import Message
+    from recalld.supervisor.protocol.message import Message
 
 #: Marks the end of a message that was cut.
 CUT: Final = "…[truncated]"

@@ -15,7 +15,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from supervisor.context.render import (
+from recalld.supervisor.context.render import (
     BETWEEN,
     HEADER,
     NOTE,
@@ -28,16 +28,16 @@ from supervisor.context.render import (
     spoken,
     tag,
 )
-from supervisor.index.hit import Hit
-from supervisor.recall.audience import nameless
-from supervisor.text.day_words import day_in_brackets
-from supervisor.text.token_count import token_cost, whole_tokens
+from recalld.supervisor.index.hit import Hit
+from recalld.supervisor.recall.audience import nameless
+from recalld.supervisor.text.day_words import day_in_brackets
+from recalld.supervisor.text.token_count import token_cost, whole_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import date
 
-    from supervisor.index.hit import Passage
+    from recalld.supervisor.index.hit import Passage
 
 #: The reason of a line that is shown whatever is asked.
 PINNED: Final = "pinned"

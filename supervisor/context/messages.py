@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from supervisor.text.day_words import day_words
+from recalld.supervisor.text.day_words import day_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-    from supervisor.context.history_window import WindowMessage
-    from supervisor.context.render import Language
+    from recalld.supervisor.context.history_window import WindowMessage
+    from recalld.supervisor.context.render import Language
 
 #: `context.memory_in`
 MemoryPlace: TypeAlias = Literal["question", "system", "message"]

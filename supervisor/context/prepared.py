@@ -12,26 +12,26 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from supervisor.context.build import context
-from supervisor.context.receipts import ReceiptStore
-from supervisor.context.request import resolve_input
-from supervisor.protocol.errors import BadFile, SupervisorError, as_supervisor_error
-from supervisor.protocol.inbox import parse_inbox
-from supervisor.protocol.turn import prepared_turn_id
+from recalld.supervisor.context.build import context
+from recalld.supervisor.context.receipts import ReceiptStore
+from recalld.supervisor.context.request import resolve_input
+from recalld.supervisor.protocol.errors import BadFile, SupervisorError, as_supervisor_error
+from recalld.supervisor.protocol.inbox import parse_inbox
+from recalld.supervisor.protocol.turn import prepared_turn_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from supervisor.archive.history import HistoryStore
-    from supervisor.context.build import Recall
-    from supervisor.conversation.sessions import RunningSummary
-    from supervisor.events import Events
-    from supervisor.protocol.clock import Clock
-    from supervisor.protocol.config import Config
-    from supervisor.protocol.disk import Stat
-    from supervisor.protocol.files import Files, FileVersion
-    from supervisor.protocol.message import History
-    from supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.archive.history import HistoryStore
+    from recalld.supervisor.context.build import Recall
+    from recalld.supervisor.conversation.sessions import RunningSummary
+    from recalld.supervisor.events import Events
+    from recalld.supervisor.protocol.clock import Clock
+    from recalld.supervisor.protocol.config import Config
+    from recalld.supervisor.protocol.disk import Stat
+    from recalld.supervisor.protocol.files import Files, FileVersion
+    from recalld.supervisor.protocol.message import History
+    from recalld.supervisor.protocol.paths import WorkspacePaths
 
 _SECOND_NS: Final = 1e9
 

@@ -15,9 +15,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from supervisor.index.hit import BY_ID, line_marks
-from supervisor.text.snippet import snippet_span
-from supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.index.hit import BY_ID, line_marks
+from recalld.supervisor.text.snippet import snippet_span
+from recalld.supervisor.text.token_count import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

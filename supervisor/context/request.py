@@ -11,17 +11,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from supervisor.protocol.clock import truncate_to_ms
-from supervisor.protocol.inbox import DIRECT, Chat, chat_of
-from supervisor.protocol.message import Message
+from recalld.supervisor.protocol.clock import truncate_to_ms
+from recalld.supervisor.protocol.inbox import DIRECT, Chat, chat_of
+from recalld.supervisor.protocol.message import Message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from supervisor.conversation.sessions import RunningSummary
-    from supervisor.index.hit import Hit, Passage
-    from supervisor.protocol.message import History
-    from supervisor.recall.audience import Audience
+    from recalld.supervisor.conversation.sessions import RunningSummary
+    from recalld.supervisor.index.hit import Hit, Passage
+    from recalld.supervisor.protocol.message import History
+    from recalld.supervisor.recall.audience import Audience
 
 
 @dataclass(frozen=True, slots=True)

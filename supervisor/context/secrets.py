@@ -11,17 +11,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from supervisor.text.redact import HIDDEN, Secret, find_secrets, redacted
-from supervisor.text.snippet import snippet_span
-from supervisor.text.tokenizer import tokens
+from recalld.supervisor.text.redact import HIDDEN, Secret, find_secrets, redacted
+from recalld.supervisor.text.snippet import snippet_span
+from recalld.supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from supervisor.context.render import Language
-    from supervisor.context.request import Asked
-    from supervisor.index.hit import Hit
-    from supervisor.protocol.config_keys import Privacy
+    from recalld.supervisor.context.render import Language
+    from recalld.supervisor.context.request import Asked
+    from recalld.supervisor.index.hit import Hit
+    from recalld.supervisor.protocol.config_keys import Privacy
 
 #: Characters of each hit in which secrets are compared, and of a secret's sentence before it.
 _COMPARED_CHARS: Final = 2_000

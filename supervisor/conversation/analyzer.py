@@ -12,16 +12,16 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from supervisor.conversation.turns import answers_question, dialogue, read_said, whole_pairs
-from supervisor.text.language import language_of
-from supervisor.text.small_talk import SKIP_PREFIXES
-from supervisor.text.snippet import snippet_span
+from recalld.supervisor.conversation.turns import answers_question, dialogue, read_said, whole_pairs
+from recalld.supervisor.text.language import language_of
+from recalld.supervisor.text.small_talk import SKIP_PREFIXES
+from recalld.supervisor.text.snippet import snippet_span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from supervisor.conversation.turns import Said
-    from supervisor.text.quoting import Entry
+    from recalld.supervisor.conversation.turns import Said
+    from recalld.supervisor.text.quoting import Entry
 
 #: Of 000: characters of a message and of all that are shown, and what is more than enough to sum up.
 _MESSAGE_CHARS: Final = 300

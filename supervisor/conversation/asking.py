@@ -18,26 +18,26 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-from supervisor.protocol.errors import NoSummary
-from supervisor.summaries.llm_state import prompt_marks
-from supervisor.summaries.phrases import is_greeting
-from supervisor.summaries.quality import reject_reason
-from supervisor.text.language import language_of
-from supervisor.text.llm_output import cleaned, continued, says_nothing
-from supervisor.text.quoting import Entry, quote, take_entries, taken
-from supervisor.text.redact import HIDDEN, redacted
-from supervisor.text.small_talk import is_small_talk
-from supervisor.text.token_count import estimate_tokens
-from supervisor.text.tokenizer import tokens
-from supervisor.text.word_frequency import telling_words
+from recalld.supervisor.protocol.errors import NoSummary
+from recalld.supervisor.summaries.llm_state import prompt_marks
+from recalld.supervisor.summaries.phrases import is_greeting
+from recalld.supervisor.summaries.quality import reject_reason
+from recalld.supervisor.text.language import language_of
+from recalld.supervisor.text.llm_output import cleaned, continued, says_nothing
+from recalld.supervisor.text.quoting import Entry, quote, take_entries, taken
+from recalld.supervisor.text.redact import HIDDEN, redacted
+from recalld.supervisor.text.small_talk import is_small_talk
+from recalld.supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.text.tokenizer import tokens
+from recalld.supervisor.text.word_frequency import telling_words
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
     from datetime import timedelta
 
-    from supervisor.protocol.config_keys import Privacy
-    from supervisor.protocol.prompts import PromptTemplate
-    from supervisor.text.language import Language
+    from recalld.supervisor.protocol.config_keys import Privacy
+    from recalld.supervisor.protocol.prompts import PromptTemplate
+    from recalld.supervisor.text.language import Language
 
 T = TypeVar("T")
 

@@ -17,8 +17,8 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self, get_args
 
-from supervisor.conversation.asking import SummaryWriter, in_loop_of_its_own, without_secrets
-from supervisor.conversation.running import (
+from recalld.supervisor.conversation.asking import SummaryWriter, in_loop_of_its_own, without_secrets
+from recalld.supervisor.conversation.running import (
     Conversation,
     Failure,
     Limits,
@@ -28,23 +28,23 @@ from supervisor.conversation.running import (
     refuse_too_long,
     to_sum_up,
 )
-from supervisor.conversation.turns import Said, dialogue, read_said
-from supervisor.protocol.clock import utc_now
-from supervisor.protocol.config import Config
-from supervisor.protocol.errors import NoSummary
-from supervisor.protocol.prompts import shipped_template
-from supervisor.summaries.retry import delay_after, jittered
-from supervisor.text.language import Language, language_of
-from supervisor.text.quoting import quote
-from supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.conversation.turns import Said, dialogue, read_said
+from recalld.supervisor.protocol.clock import utc_now
+from recalld.supervisor.protocol.config import Config
+from recalld.supervisor.protocol.errors import NoSummary
+from recalld.supervisor.protocol.prompts import shipped_template
+from recalld.supervisor.summaries.retry import delay_after, jittered
+from recalld.supervisor.text.language import Language, language_of
+from recalld.supervisor.text.quoting import quote
+from recalld.supervisor.text.token_count import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
-    from supervisor.conversation.asking import ChatStream
-    from supervisor.events import Events
-    from supervisor.protocol.clock import Clock
-    from supervisor.protocol.prompts import PromptTemplate
+    from recalld.supervisor.conversation.asking import ChatStream
+    from recalld.supervisor.events import Events
+    from recalld.supervisor.protocol.clock import Clock
+    from recalld.supervisor.protocol.prompts import PromptTemplate
 
 #: The template that continues the summary, and the one that makes a long one shorter.
 _TEMPLATES: Final = ("running-summary", "recursive-summary")

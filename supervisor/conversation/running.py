@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from supervisor.conversation.turns import Said, is_open, turn_starts, whole_pairs
-from supervisor.summaries.retry import is_due
-from supervisor.text.language import language_of
-from supervisor.text.quoting import quote
-from supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
+from recalld.supervisor.conversation.turns import Said, is_open, turn_starts, whole_pairs
+from recalld.supervisor.summaries.retry import is_due
+from recalld.supervisor.text.language import language_of
+from recalld.supervisor.text.quoting import quote
+from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

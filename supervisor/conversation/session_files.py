@@ -10,27 +10,27 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from supervisor.archive.identity import assign_ids
-from supervisor.conversation.sessions import Progress, progress_from_wire, progress_to_wire, session_digest
-from supervisor.protocol.clock import local_day, truncate_to_ms
-from supervisor.protocol.dated_file import block_of
-from supervisor.protocol.errors import BadFile, from_os_error
-from supervisor.protocol.lenient_json import parse_json, render_json
-from supervisor.protocol.message import Message
+from recalld.supervisor.archive.identity import assign_ids
+from recalld.supervisor.conversation.sessions import Progress, progress_from_wire, progress_to_wire, session_digest
+from recalld.supervisor.protocol.clock import local_day, truncate_to_ms
+from recalld.supervisor.protocol.dated_file import block_of
+from recalld.supervisor.protocol.errors import BadFile, from_os_error
+from recalld.supervisor.protocol.lenient_json import parse_json, render_json
+from recalld.supervisor.protocol.message import Message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
     from pathlib import Path
 
-    from supervisor.archive.history import HistoryStore
-    from supervisor.archive.journal import SeenJournal
-    from supervisor.archive.memory_folder import MemoryFolder
-    from supervisor.protocol.config import Config
-    from supervisor.protocol.dated_file import Block
-    from supervisor.protocol.files import Files
-    from supervisor.protocol.paths import WorkspacePaths
-    from supervisor.recall.unfiled import Unfiled
+    from recalld.supervisor.archive.history import HistoryStore
+    from recalld.supervisor.archive.journal import SeenJournal
+    from recalld.supervisor.archive.memory_folder import MemoryFolder
+    from recalld.supervisor.protocol.config import Config
+    from recalld.supervisor.protocol.dated_file import Block
+    from recalld.supervisor.protocol.files import Files
+    from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.recall.unfiled import Unfiled
 
 
 class SessionTalk:

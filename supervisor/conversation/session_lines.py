@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.conversation.asking import in_one_line, without_secrets
-from supervisor.conversation.sessions import (
+from recalld.supervisor.conversation.asking import in_one_line, without_secrets
+from recalld.supervisor.conversation.sessions import (
     OVERFLOW,
     Intent,
     Progress,
@@ -23,21 +23,21 @@ from supervisor.conversation.sessions import (
     session_digest,
     source_of,
 )
-from supervisor.longterm.lines import one_line
-from supervisor.protocol.errors import BadRequest, Busy, NoSummary
-from supervisor.summaries.retry import delay_after, is_due, jittered
-from supervisor.text.language import language_of
+from recalld.supervisor.longterm.lines import one_line
+from recalld.supervisor.protocol.errors import BadRequest, Busy, NoSummary
+from recalld.supervisor.summaries.retry import delay_after, is_due, jittered
+from recalld.supervisor.text.language import language_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from supervisor.conversation.session_files import SessionFiles, SessionTalk
-    from supervisor.conversation.sessions import Kind
-    from supervisor.events import Events
-    from supervisor.longterm.long_term_file import LongTermFile, Written
-    from supervisor.protocol.config import Config
-    from supervisor.protocol.dated_file import Block
+    from recalld.supervisor.conversation.session_files import SessionFiles, SessionTalk
+    from recalld.supervisor.conversation.sessions import Kind
+    from recalld.supervisor.events import Events
+    from recalld.supervisor.longterm.long_term_file import LongTermFile, Written
+    from recalld.supervisor.protocol.config import Config
+    from recalld.supervisor.protocol.dated_file import Block
 
 #: Why a model was not asked at all; what comes back by itself costs a session no attempt.
 _NOT_ASKED: Final = frozenset({"paused", "spent"})

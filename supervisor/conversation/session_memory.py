@@ -12,20 +12,20 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.conversation.memory_manager import MemoryManager
-from supervisor.conversation.sessions import RunningSummary, marker_after, not_summed_up
-from supervisor.protocol.attachments import attachments_of
-from supervisor.protocol.errors import Busy
-from supervisor.protocol.inbox import chat_of
+from recalld.supervisor.conversation.memory_manager import MemoryManager
+from recalld.supervisor.conversation.sessions import RunningSummary, marker_after, not_summed_up
+from recalld.supervisor.protocol.attachments import attachments_of
+from recalld.supervisor.protocol.errors import Busy
+from recalld.supervisor.protocol.inbox import chat_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
-    from supervisor.conversation.asking import ChatStream
-    from supervisor.conversation.running import Limits
-    from supervisor.conversation.session_files import SessionFiles, SessionTalk
-    from supervisor.protocol.dated_file import Block
-    from supervisor.protocol.errors import NoSummary
+    from recalld.supervisor.conversation.asking import ChatStream
+    from recalld.supervisor.conversation.running import Limits
+    from recalld.supervisor.conversation.session_files import SessionFiles, SessionTalk
+    from recalld.supervisor.protocol.dated_file import Block
+    from recalld.supervisor.protocol.errors import NoSummary
 
 #: Who speaks in a conversation: the system prompt is the caller's, and another program's own roles are refused by servers.
 _ROLES: Final = frozenset({"user", "assistant", "tool", "function"})

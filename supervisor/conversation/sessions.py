@@ -11,14 +11,14 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from supervisor.conversation.running import Failure
-from supervisor.protocol.clock import from_wire, to_wire
+from recalld.supervisor.conversation.running import Failure
+from recalld.supervisor.protocol.clock import from_wire, to_wire
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from supervisor.protocol.dated_file import Block
+    from recalld.supervisor.protocol.dated_file import Block
 
 Kind: TypeAlias = Literal["summary", "overflow"]
 KINDS: Final[tuple[Kind, ...]] = ("summary", "overflow")

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.conversation.analyzer import CHAR_THRESHOLD, KEEP_RECENT, MESSAGE_THRESHOLD, MessageAnalyzer, entries_of
-from supervisor.conversation.asking import SummaryWriter, in_one_line, without_secrets
-from supervisor.protocol.config import Config
-from supervisor.protocol.prompts import shipped_template
-from supervisor.text.language import Language, language_of
-from supervisor.text.quoting import quote
-from supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.conversation.analyzer import CHAR_THRESHOLD, KEEP_RECENT, MESSAGE_THRESHOLD, MessageAnalyzer, entries_of
+from recalld.supervisor.conversation.asking import SummaryWriter, in_one_line, without_secrets
+from recalld.supervisor.protocol.config import Config
+from recalld.supervisor.protocol.prompts import shipped_template
+from recalld.supervisor.text.language import Language, language_of
+from recalld.supervisor.text.quoting import quote
+from recalld.supervisor.text.token_count import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from supervisor.conversation.asking import ChatStream
-    from supervisor.protocol.prompts import PromptTemplate
+    from recalld.supervisor.conversation.asking import ChatStream
+    from recalld.supervisor.protocol.prompts import PromptTemplate
 
 #: The most tokens of the conversation in one call; in Chinese the 4,000 characters of 000.
 _PIECE_TOKENS: Final = 4_000

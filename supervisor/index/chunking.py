@@ -16,21 +16,21 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from supervisor.index.hit import Passage
-from supervisor.protocol.clock import local_day
-from supervisor.protocol.frontmatter import read_head
-from supervisor.protocol.inbox import chat_of
-from supervisor.protocol.message import ROLES
-from supervisor.protocol.parts import only_results
-from supervisor.protocol.summary_file import MARKER, SOURCES
+from recalld.supervisor.index.hit import Passage
+from recalld.supervisor.protocol.clock import local_day
+from recalld.supervisor.protocol.frontmatter import read_head
+from recalld.supervisor.protocol.inbox import chat_of
+from recalld.supervisor.protocol.message import ROLES
+from recalld.supervisor.protocol.parts import only_results
+from recalld.supervisor.protocol.summary_file import MARKER, SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import tzinfo
     from pathlib import Path
 
-    from supervisor.index.hit import Tier
-    from supervisor.protocol.dated_file import Block, DatedFile
+    from recalld.supervisor.index.hit import Tier
+    from recalld.supervisor.protocol.dated_file import Block, DatedFile
 
 #: The version of these rules, part of every index: a change makes it rebuild.
 VERSION: Final = 7

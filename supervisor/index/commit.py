@@ -10,15 +10,15 @@ import errno
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from supervisor.index.bm25 import CONTEXT_WIDTHS
-from supervisor.index.manifest import Group, render_manifest
+from recalld.supervisor.index.bm25 import CONTEXT_WIDTHS
+from recalld.supervisor.index.manifest import Group, render_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from supervisor.index.documents import Document
-    from supervisor.index.engine import Engine
-    from supervisor.index.manifest import Manifest, Record
+    from recalld.supervisor.index.documents import Document
+    from recalld.supervisor.index.engine import Engine
+    from recalld.supervisor.index.manifest import Manifest, Record
 
 #: From this many groups on an update reports its progress.
 _LONG: Final = 50

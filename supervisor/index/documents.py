@@ -14,23 +14,23 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.index.bm25 import CONTEXT_WIDTHS, Candidate, term_numbers
-from supervisor.index.chunking import Chunk, chunk_dated, chunk_note, chunk_summary, neighbours
-from supervisor.index.hit import Passage
-from supervisor.index.scan import PATIENCE_S
-from supervisor.protocol.clock import from_wire, to_wire
-from supervisor.protocol.dated_file import parse_dated, without_base64
-from supervisor.text.decoding import decoded
-from supervisor.text.tokenizer import tokens
+from recalld.supervisor.index.bm25 import CONTEXT_WIDTHS, Candidate, term_numbers
+from recalld.supervisor.index.chunking import Chunk, chunk_dated, chunk_note, chunk_summary, neighbours
+from recalld.supervisor.index.hit import Passage
+from recalld.supervisor.index.scan import PATIENCE_S
+from recalld.supervisor.protocol.clock import from_wire, to_wire
+from recalld.supervisor.protocol.dated_file import parse_dated, without_base64
+from recalld.supervisor.text.decoding import decoded
+from recalld.supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import tzinfo
 
-    from supervisor.index.hit import Tier
-    from supervisor.index.manifest import Kind, Record
-    from supervisor.protocol.files import Files
-    from supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.index.hit import Tier
+    from recalld.supervisor.index.manifest import Kind, Record
+    from recalld.supervisor.protocol.files import Files
+    from recalld.supervisor.protocol.paths import WorkspacePaths
 
 #: Characters of one passage that are searched: a message of megabytes must not delay the others.
 _MOST_CHARS: Final = 50_000

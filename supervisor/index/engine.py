@@ -15,16 +15,16 @@ import resource
 import struct
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.index.bm25 import CONTEXT_WIDTHS
-from supervisor.index.documents import Document, candidate
-from supervisor.index.ranking import AFTER, SHORT
-from supervisor.protocol.errors import BadFile, SupervisorError
+from recalld.supervisor.index.bm25 import CONTEXT_WIDTHS
+from recalld.supervisor.index.documents import Document, candidate
+from recalld.supervisor.index.ranking import AFTER, SHORT
+from recalld.supervisor.protocol.errors import BadFile, SupervisorError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from supervisor.index.bm25 import Candidate
-    from supervisor.query.calendar import Days
+    from recalld.supervisor.index.bm25 import Candidate
+    from recalld.supervisor.query.calendar import Days
 
 #: The version of fields and stored bytes, part of the version of the index.
 VERSION: Final = 6

@@ -13,12 +13,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from supervisor.query.parse import REQUEST_WEIGHT
+from recalld.supervisor.query.parse import REQUEST_WEIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from supervisor.query.parse import Query
+    from recalld.supervisor.query.parse import Query
 
 #: The share of the request's rarity that a passage must have, and the rarity that is enough of any request. A plain question
 #: has no other words than those it is about: there it is more, a whole name.

@@ -14,37 +14,37 @@ import stat as modes
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from supervisor.index.chunking import VERSION as CUT
-from supervisor.index.commit import Changes, Inventory, commit, difference, differing_files
-from supervisor.index.documents import documents
-from supervisor.index.engine import VERSION as SCHEMA
-from supervisor.index.engine import Engine
-from supervisor.index.hit import Answer
-from supervisor.index.manifest import Manifest
-from supervisor.index.overlay import NOTHING
-from supervisor.index.scan import long_term_name, rescan, scan
-from supervisor.index.snapshot import View, has_changed, open_commit, refuse_truncated, view_after_commit, with_overlay
-from supervisor.protocol.clock import NEVER
-from supervisor.protocol.errors import BadFile, Busy, SupervisorError
-from supervisor.text.tokenizer import VERSION as WORDS
+from recalld.supervisor.index.chunking import VERSION as CUT
+from recalld.supervisor.index.commit import Changes, Inventory, commit, difference, differing_files
+from recalld.supervisor.index.documents import documents
+from recalld.supervisor.index.engine import VERSION as SCHEMA
+from recalld.supervisor.index.engine import Engine
+from recalld.supervisor.index.hit import Answer
+from recalld.supervisor.index.manifest import Manifest
+from recalld.supervisor.index.overlay import NOTHING
+from recalld.supervisor.index.scan import long_term_name, rescan, scan
+from recalld.supervisor.index.snapshot import View, has_changed, open_commit, refuse_truncated, view_after_commit, with_overlay
+from recalld.supervisor.protocol.clock import NEVER
+from recalld.supervisor.protocol.errors import BadFile, Busy, SupervisorError
+from recalld.supervisor.text.tokenizer import VERSION as WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import tzinfo
 
-    from supervisor.archive.coverage import ExistingSummary
-    from supervisor.archive.memory_folder import MemoryFolder
-    from supervisor.index.documents import Document
-    from supervisor.index.hit import Passage, Tier
-    from supervisor.index.manifest import Record
-    from supervisor.index.overlay import Overlay
-    from supervisor.index.scan import Scan
-    from supervisor.protocol.clock import Deadline
-    from supervisor.protocol.disk import Stat
-    from supervisor.protocol.files import Files
-    from supervisor.protocol.paths import WorkspacePaths
-    from supervisor.protocol.period import Period
-    from supervisor.query.parse import Query
+    from recalld.supervisor.archive.coverage import ExistingSummary
+    from recalld.supervisor.archive.memory_folder import MemoryFolder
+    from recalld.supervisor.index.documents import Document
+    from recalld.supervisor.index.hit import Passage, Tier
+    from recalld.supervisor.index.manifest import Record
+    from recalld.supervisor.index.overlay import Overlay
+    from recalld.supervisor.index.scan import Scan
+    from recalld.supervisor.protocol.clock import Deadline
+    from recalld.supervisor.protocol.disk import Stat
+    from recalld.supervisor.protocol.files import Files
+    from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.protocol.period import Period
+    from recalld.supervisor.query.parse import Query
 
 #: An index that was made with another version is rebuilt.
 VERSION: Final = f"{SCHEMA}.{WORDS}.{CUT}"

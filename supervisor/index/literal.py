@@ -16,25 +16,25 @@ from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from supervisor.index.chunking import chunk_note
-from supervisor.index.documents import chunk_file
-from supervisor.index.hit import Hit
-from supervisor.index.scan import PATIENCE_S
-from supervisor.protocol.clock import NEVER
-from supervisor.protocol.errors import SupervisorError
-from supervisor.text.decoding import decoded
-from supervisor.text.tokenizer import CHINESE, ENGLISH, HAN
+from recalld.supervisor.index.chunking import chunk_note
+from recalld.supervisor.index.documents import chunk_file
+from recalld.supervisor.index.hit import Hit
+from recalld.supervisor.index.scan import PATIENCE_S
+from recalld.supervisor.protocol.clock import NEVER
+from recalld.supervisor.protocol.errors import SupervisorError
+from recalld.supervisor.text.decoding import decoded
+from recalld.supervisor.text.tokenizer import CHINESE, ENGLISH, HAN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import tzinfo
 
-    from supervisor.index.chunking import Chunk
-    from supervisor.index.hit import Passage, Tier
-    from supervisor.index.manifest import Record
-    from supervisor.protocol.clock import Deadline
-    from supervisor.protocol.files import Files
-    from supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.index.chunking import Chunk
+    from recalld.supervisor.index.hit import Passage, Tier
+    from recalld.supervisor.index.manifest import Record
+    from recalld.supervisor.protocol.clock import Deadline
+    from recalld.supervisor.protocol.files import Files
+    from recalld.supervisor.protocol.paths import WorkspacePaths
 
 #: The fewest characters of a part that is searched for.
 _LATIN, _CHINESE = 4, 2

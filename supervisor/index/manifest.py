@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from supervisor.index.hit import Tier
-    from supervisor.protocol.disk import Stat
+    from recalld.supervisor.index.hit import Tier
+    from recalld.supervisor.protocol.disk import Stat
 
 Kind: TypeAlias = Literal["dated", "note", "summary", "long_term"]
 

@@ -12,17 +12,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from supervisor.index.bm25 import CONTEXT_WIDTHS
-from supervisor.index.documents import candidate, decode_passage
-from supervisor.index.ranking import AFTER, SHORT
+from recalld.supervisor.index.bm25 import CONTEXT_WIDTHS
+from recalld.supervisor.index.documents import candidate, decode_passage
+from recalld.supervisor.index.ranking import AFTER, SHORT
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import date
 
-    from supervisor.index.bm25 import Candidate
-    from supervisor.index.documents import Document
-    from supervisor.query.calendar import Days
+    from recalld.supervisor.index.bm25 import Candidate
+    from recalld.supervisor.index.documents import Document
+    from recalld.supervisor.query.calendar import Days
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,15 +13,15 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from supervisor.index.bm25 import TermCounts
-from supervisor.index.gate import gate_of
+from recalld.supervisor.index.bm25 import TermCounts
+from recalld.supervisor.index.gate import gate_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from supervisor.index.bm25 import Candidate, Corpus
-    from supervisor.query.calendar import Days
-    from supervisor.query.parse import Query
+    from recalld.supervisor.index.bm25 import Candidate, Corpus
+    from recalld.supervisor.query.calendar import Days
+    from recalld.supervisor.query.parse import Query
 
 #: Feedback from the best answers: how many answers, how many of their words, and the weight of these, of the best score.
 _FEEDBACK_ANSWERS: Final = 3

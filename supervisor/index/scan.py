@@ -11,23 +11,23 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from supervisor.archive.copies import contents, copies
-from supervisor.archive.coverage import MemoryFile, covered, covered_days
-from supervisor.index.manifest import Record
-from supervisor.protocol.errors import SupervisorError
-from supervisor.protocol.files import digest_of
-from supervisor.protocol.frontmatter import read_head
-from supervisor.protocol.paths import day_of_name, is_foreign, period_of_name
+from recalld.supervisor.archive.copies import contents, copies
+from recalld.supervisor.archive.coverage import MemoryFile, covered, covered_days
+from recalld.supervisor.index.manifest import Record
+from recalld.supervisor.protocol.errors import SupervisorError
+from recalld.supervisor.protocol.files import digest_of
+from recalld.supervisor.protocol.frontmatter import read_head
+from recalld.supervisor.protocol.paths import day_of_name, is_foreign, period_of_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
     from pathlib import Path
 
-    from supervisor.archive.coverage import ExistingSummary
-    from supervisor.index.manifest import Kind
-    from supervisor.protocol.files import Files
-    from supervisor.protocol.paths import WorkspacePaths
-    from supervisor.protocol.period import Period
+    from recalld.supervisor.archive.coverage import ExistingSummary
+    from recalld.supervisor.index.manifest import Kind
+    from recalld.supervisor.protocol.files import Files
+    from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.protocol.period import Period
 
 #: Hex digits of a file's digest, as summaries name it.
 _DIGEST: Final = 16

@@ -16,32 +16,32 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
-from supervisor.index.bm25 import CONTEXT_WIDTHS, Corpus
-from supervisor.index.commit import differing
-from supervisor.index.documents import decode_passage
-from supervisor.index.engine import Engine
-from supervisor.index.hit import Answer, Hit, Miss
-from supervisor.index.manifest import Manifest, parse_manifest
-from supervisor.index.overlay import Overlay, OverlayGroup, overlay_group
-from supervisor.index.ranking import Scored, Verdict, own_words, rank, verdict, weighed
-from supervisor.protocol.errors import BadFile, SupervisorError
-from supervisor.protocol.lenient_json import parse_json
-from supervisor.query.dates import spans
-from supervisor.query.related_words import with_related_words
-from supervisor.query.unknown_words import known_words
+from recalld.supervisor.index.bm25 import CONTEXT_WIDTHS, Corpus
+from recalld.supervisor.index.commit import differing
+from recalld.supervisor.index.documents import decode_passage
+from recalld.supervisor.index.engine import Engine
+from recalld.supervisor.index.hit import Answer, Hit, Miss
+from recalld.supervisor.index.manifest import Manifest, parse_manifest
+from recalld.supervisor.index.overlay import Overlay, OverlayGroup, overlay_group
+from recalld.supervisor.index.ranking import Scored, Verdict, own_words, rank, verdict, weighed
+from recalld.supervisor.protocol.errors import BadFile, SupervisorError
+from recalld.supervisor.protocol.lenient_json import parse_json
+from recalld.supervisor.query.dates import spans
+from recalld.supervisor.query.related_words import with_related_words
+from recalld.supervisor.query.unknown_words import known_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from supervisor.index.bm25 import Candidate
-    from supervisor.index.documents import Document
-    from supervisor.index.hit import Passage, Tier
-    from supervisor.index.manifest import Record
-    from supervisor.protocol.clock import Deadline
-    from supervisor.protocol.disk import Disk, Stat
-    from supervisor.query.calendar import Days
-    from supervisor.query.parse import Query
+    from recalld.supervisor.index.bm25 import Candidate
+    from recalld.supervisor.index.documents import Document
+    from recalld.supervisor.index.hit import Passage, Tier
+    from recalld.supervisor.index.manifest import Record
+    from recalld.supervisor.protocol.clock import Deadline
+    from recalld.supervisor.protocol.disk import Disk, Stat
+    from recalld.supervisor.query.calendar import Days
+    from recalld.supervisor.query.parse import Query
 
 #: The most candidates that are scored, and the most words that they are found by: the rarest of an input, and of each question
 #: in it.

@@ -19,34 +19,34 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from supervisor.longterm.lines import DEFAULT_SOURCE, cut, parse_refs, refuse_stale
-from supervisor.protocol.clock import utc_now
-from supervisor.protocol.errors import (
+from recalld.supervisor.longterm.lines import DEFAULT_SOURCE, cut, parse_refs, refuse_stale
+from recalld.supervisor.protocol.clock import utc_now
+from recalld.supervisor.protocol.errors import (
     BadRequest,
     StaleLine,
     listed,
     refuse_no_number,
     refuse_no_text,
 )
-from supervisor.protocol.lenient_json import parse_json, render_json
-from supervisor.workspace import Workspace, open_workspace
+from recalld.supervisor.protocol.lenient_json import parse_json, render_json
+from recalld.supervisor.workspace import Workspace, open_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from datetime import datetime
 
-    from supervisor.context.build import Injection, Replay
-    from supervisor.context.request import Asked
-    from supervisor.conversation.asking import ChatStream
-    from supervisor.conversation.memory_manager import MemoryManager
-    from supervisor.index.commit import Changes
-    from supervisor.index.hit import Hit, SearchResult
-    from supervisor.longterm.long_term_file import Deleted, LongTermFile, LongTermLines, LongTermText, Written
-    from supervisor.protocol.clock import Clock
-    from supervisor.protocol.inbox import Chat
-    from supervisor.protocol.turn import Receipt
-    from supervisor.recall.audience import Audience
-    from supervisor.recall.lines import Lines
+    from recalld.supervisor.context.build import Injection, Replay
+    from recalld.supervisor.context.request import Asked
+    from recalld.supervisor.conversation.asking import ChatStream
+    from recalld.supervisor.conversation.memory_manager import MemoryManager
+    from recalld.supervisor.index.commit import Changes
+    from recalld.supervisor.index.hit import Hit, SearchResult
+    from recalld.supervisor.longterm.long_term_file import Deleted, LongTermFile, LongTermLines, LongTermText, Written
+    from recalld.supervisor.protocol.clock import Clock
+    from recalld.supervisor.protocol.inbox import Chat
+    from recalld.supervisor.protocol.turn import Receipt
+    from recalld.supervisor.recall.audience import Audience
+    from recalld.supervisor.recall.lines import Lines
 
 
 class Memory:
@@ -83,7 +83,7 @@ class Memory:
         *chat* says where the question was asked ("direct", "group", "channel"; "": as the key of the *session* says); in a
         group only the group's own memories are shown. A receipt is written to turns/. `turns.overflow` is as for `context`.
         """
-        from supervisor.context.build import inject
+        from recalld.supervisor.context.build import inject
 
         asked, now, result = self._ask(question, session, chat, known)
         ws = self.workspace
@@ -96,8 +96,8 @@ class Memory:
         The session's running summary is in it, where one is kept. With `turns.overflow` what no longer fits the history is
         summed up first, which may ask the model.
         """
-        from supervisor.context.build import context
-        from supervisor.service.conversations import running_summary
+        from recalld.supervisor.context.build import context
+        from recalld.supervisor.service.conversations import running_summary
 
         refuse_no_text("system", system)
         ws = self.workspace
@@ -116,7 +116,7 @@ class Memory:
         workspace, `add` appends to it, and the summary is kept. Without a session nothing of it is in the workspace.
         BadConfig if one of its prompts is wrong, BadFile if a file of the session can't be read; else as `MemoryManager`.
         """
-        from supervisor.service.conversations import open_conversation, open_session
+        from recalld.supervisor.service.conversations import open_conversation, open_session
 
         if session is None:
             return open_conversation(self.workspace, llm, system_prompt, settings, self._clock)
@@ -125,14 +125,14 @@ class Memory:
 
     def why(self, turn: str | None = None) -> Receipt:
         """Return the receipt of the turn (its id, or the beginning of it; None: of the newest): what was shown, and why."""
-        from supervisor.context.receipts import ReceiptStore
+        from recalld.supervisor.context.receipts import ReceiptStore
 
         refuse_no_text("turn", "" if turn is None else turn)
         return ReceiptStore(self.workspace.files, self.workspace.paths).read(turn)
 
     def replay(self, turn: str | None = None) -> Replay:
         """Return the receipt of the turn, the memory block for its question now, and the difference."""
-        from supervisor.context.build import replay
+        from recalld.supervisor.context.build import replay
 
         self._refresh()
         recall = partial(self.workspace.searcher.search, is_input=True)
@@ -150,7 +150,7 @@ class Memory:
 
     def find(self, query: str, limit: int = 10, *, session: str = "", chat: str = "") -> SearchResult:
         """Return the hits of `search` with how they were found, and without any why there are none."""
-        from supervisor.recall.search import heard
+        from recalld.supervisor.recall.search import heard
 
         refuse_no_text("query", query)
         refuse_no_number("limit", limit)
@@ -181,7 +181,7 @@ class Memory:
 
         BadRequest if one is no message; then none was added.
         """
-        from supervisor.archive.append import append
+        from recalld.supervisor.archive.append import append
 
         raws = _raws(messages)
         ws = self.workspace
@@ -249,7 +249,7 @@ class Memory:
         writes it, as in `conversation`; None: the configured model, in the day's calls, and without one an extract that says
         so. NoSummary if the model wrote none; BadRequest if no message names the session.
         """
-        from supervisor.service.session_writer import session_writer
+        from recalld.supervisor.service.session_writer import session_writer
 
         refuse_no_text("session", session)
         write = session_writer(self.workspace, llm, "conversation-to-memory", self._environ, self._clock)
@@ -261,7 +261,7 @@ class Memory:
 
         To be called before the history is loaded. None if too little left, or the model wrote nothing: it is asked again later.
         """
-        from supervisor.service.session_writer import session_writer
+        from recalld.supervisor.service.session_writer import session_writer
 
         refuse_no_text("session", session)
         write = session_writer(self.workspace, llm, "overflow-summary", self._environ, self._clock)
@@ -304,7 +304,7 @@ class Memory:
 
     def audience(self, session: str = "", chat: str = "") -> Audience:
         """Return who reads the *chat* of the *session*, and what they may see."""
-        from supervisor.recall.audience import Audience
+        from recalld.supervisor.recall.audience import Audience
 
         return Audience(chat=_chat(session, chat), in_groups=self.workspace.config.recall.in_groups)
 
@@ -312,7 +312,7 @@ class Memory:
         self, question: str | None, session: str, chat: str, known: Collection[str] = ()
     ) -> tuple[Asked, datetime, SearchResult]:
         """Return what is asked, the moment, and the result of recall."""
-        from supervisor.context.build import read_input
+        from recalld.supervisor.context.build import read_input
 
         refuse_no_text("question", "" if question is None else question)
         ids, where, ws = frozenset(_texts("known", known)), _chat(session, chat), self.workspace
@@ -326,8 +326,8 @@ class Memory:
 
     def _saved(self, turn: Injection) -> Injection:
         """Write the receipt of the turn and return the turn."""
-        from supervisor.context.build import save_receipt
-        from supervisor.context.receipts import ReceiptStore
+        from recalld.supervisor.context.build import save_receipt
+        from recalld.supervisor.context.receipts import ReceiptStore
 
         ws = self.workspace
         save_receipt(turn, receipts=ReceiptStore(ws.files, ws.paths), paths=ws.paths, events=ws.events)
@@ -370,7 +370,7 @@ def _chat(session: str, chat: str) -> Chat:
     refuse_no_text("chat", chat)
     if chat not in {"", "direct", "group", "channel"}:
         raise BadRequest("chat", f"{chat!r} is not direct, group or channel")
-    from supervisor.protocol.inbox import chat_of
+    from recalld.supervisor.protocol.inbox import chat_of
 
     return chat_of({"session": session, "chat": chat or None})
 

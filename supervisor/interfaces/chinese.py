@@ -13,12 +13,12 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from supervisor.text.language import language_of
+from recalld.supervisor.text.language import language_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from supervisor.text.language import Language
+    from recalld.supervisor.text.language import Language
 
 _Table: TypeAlias = "tuple[tuple[str, str, str, str], ...]"
 _FIELD: Final = re.compile(r"\{(\w+)\}")

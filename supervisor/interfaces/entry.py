@@ -16,7 +16,7 @@ import io
 import os
 import sys
 
-from supervisor.interfaces.locate import MAX_REQUEST, PROTOCOL, folder_id, socket_path, version, workspace_of
+from recalld.supervisor.interfaces.locate import MAX_REQUEST, PROTOCOL, folder_id, socket_path, version, workspace_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def main() -> None:
             sys.stdout.write(out)
             sys.stdout.flush()
     except OSError as error:
-        from supervisor.interfaces.cli.call import unprinted
+        from recalld.supervisor.interfaces.cli.call import unprinted
 
         code = unprinted(error) or (_UNPRINTED if once else 0)
     sys.exit(code)
@@ -73,21 +73,21 @@ def _run_here(argv: list[str], once: dict[str, Any] | None, *, is_mute: bool) ->
     if _is_served(argv):
         gc.disable()  # the process ends before a collection would free anything
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start a thread for each core, which nothing here needs
-    from supervisor.interfaces.cli.call import ONCE, Once, run_and_exit
+    from recalld.supervisor.interfaces.cli.call import ONCE, Once, run_and_exit
 
     if _command(argv) == "append":
-        from supervisor.interfaces.cli.append import append, plain_options
+        from recalld.supervisor.interfaces.cli.append import append, plain_options
 
         ONCE.set(Once.of(once) if once else None)
         options = plain_options(argv)
         if options is not None:
             run_and_exit(lambda: append(**options), is_mute=is_mute, at_once=True)
-    from supervisor.interfaces.cli.app import run_command
+    from recalld.supervisor.interfaces.cli.app import run_command
 
     if _is_served(argv):
-        from supervisor.interfaces.cli.turn import commands
+        from recalld.supervisor.interfaces.cli.turn import commands
     else:
-        from supervisor.interfaces.cli.main import commands
+        from recalld.supervisor.interfaces.cli.main import commands
     # a client of MCP that has gone expects the process to be gone, too
     run_and_exit(lambda: run_command(commands(), None), is_mute=is_mute, at_once=_command(argv) == "mcp")
 

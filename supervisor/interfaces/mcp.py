@@ -33,18 +33,18 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from supervisor.interfaces.locate import version
-from supervisor.interfaces.tools.answers import ANSWERS, output_schema
-from supervisor.protocol.errors import NotFound, SupervisorError
+from recalld.supervisor.interfaces.locate import version
+from recalld.supervisor.interfaces.tools.answers import ANSWERS, output_schema
+from recalld.supervisor.protocol.errors import NotFound, SupervisorError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from anyio.streams.memory import MemoryObjectSendStream
 
-    from supervisor.interfaces.tools.definitions import Definition
-    from supervisor.interfaces.tools.memory_tools import MemoryTools
-    from supervisor.interfaces.tools.registry import ToolRegistry
+    from recalld.supervisor.interfaces.tools.definitions import Definition
+    from recalld.supervisor.interfaces.tools.memory_tools import MemoryTools
+    from recalld.supervisor.interfaces.tools.registry import ToolRegistry
 
 T = TypeVar("T")
 #: The files of memory as resources: `{+path}` goes on after a slash.

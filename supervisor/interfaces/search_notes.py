@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from supervisor.index.hit import Hit, SearchResult
-    from supervisor.longterm.lines import Line
+    from recalld.supervisor.index.hit import Hit, SearchResult
+    from recalld.supervisor.longterm.lines import Line
 
 NOT_ASKED: Final = "nothing was asked; give the words to search for."
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.index.scan import LONG_TERM, MOST_BYTES, long_term_name
-from supervisor.longterm.lines import (
+from recalld.supervisor.index.scan import LONG_TERM, MOST_BYTES, long_term_name
+from recalld.supervisor.longterm.lines import (
     EMPTY,
     Entry,
     Line,
@@ -36,20 +36,20 @@ from supervisor.longterm.lines import (
     without_lines,
     without_surrogates,
 )
-from supervisor.protocol.clock import local_day
-from supervisor.protocol.errors import BadConfig, Conflict, NoPermission, Unchangeable, from_os_error
-from supervisor.protocol.files import digest_of
-from supervisor.protocol.prompts import PLACEHOLDERS, load_template
-from supervisor.text.decoding import decoded
-from supervisor.text.language import language_of
+from recalld.supervisor.protocol.clock import local_day
+from recalld.supervisor.protocol.errors import BadConfig, Conflict, NoPermission, Unchangeable, from_os_error
+from recalld.supervisor.protocol.files import digest_of
+from recalld.supervisor.protocol.prompts import PLACEHOLDERS, load_template
+from recalld.supervisor.text.decoding import decoded
+from recalld.supervisor.text.language import language_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
     from datetime import datetime, tzinfo
     from pathlib import Path
 
-    from supervisor.protocol.files import Files, FileVersion
-    from supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.protocol.files import Files, FileVersion
+    from recalld.supervisor.protocol.paths import WorkspacePaths
 
 #: The template of an entry's line.
 _TEMPLATE: Final = "memory-entry"

@@ -13,7 +13,7 @@ import hashlib
 import re
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from supervisor.protocol.message import WORD_FIELDS, is_thought
+from recalld.supervisor.protocol.message import WORD_FIELDS, is_thought
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo, available_timezones
 
-from supervisor.protocol.errors import BadConfig
+from recalld.supervisor.protocol.errors import BadConfig
 
 Clock: TypeAlias = Callable[[], datetime]  # aware, UTC
 

@@ -2,7 +2,7 @@
 The configuration of a workspace, from recalld.toml and the variables `RECALLD_<SECTION>_<KEY>`, which win over the file.
 
 `load` turns bytes and variables into a `Config` and reads no file. The keys are in config_keys.py, their reader in settings.py.
-configuration.md is generated from the keys: `python -m supervisor.protocol.config > docs/reference/configuration.md`.
+configuration.md is generated from the keys: `python -m recalld.supervisor.protocol.config > docs/reference/configuration.md`.
 """
 
 # ruff: noqa: RUF009 - every default is immutable
@@ -13,8 +13,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from supervisor.protocol.clock import find_zone
-from supervisor.protocol.config_keys import (
+from recalld.supervisor.protocol.clock import find_zone
+from recalld.supervisor.protocol.config_keys import (
     Archive,
     Care,
     Context,
@@ -32,8 +32,8 @@ from supervisor.protocol.config_keys import (
     Turns,
     Worker,
 )
-from supervisor.protocol.errors import BadConfig
-from supervisor.protocol.settings import (
+from recalld.supervisor.protocol.errors import BadConfig
+from recalld.supervisor.protocol.settings import (
     Place,
     applied,
     choice,
@@ -239,7 +239,7 @@ def render_default(zone: str) -> str:
 _INTRODUCTION: Final = """\
 # Configuration
 
-This page is generated from the source: `python -m supervisor.protocol.config > docs/reference/configuration.md`.
+This page is generated from the source: `python -m recalld.supervisor.protocol.config > docs/reference/configuration.md`.
 
 The file `recalld.toml` is in the workspace; a workspace without one uses the defaults. Every key can also be set by an
 environment variable, `RECALLD_<SECTION>_<KEY>` (`RECALLD_RECALL_MAX_HITS=0`; for a key without a section `RECALLD_LANGUAGE`).

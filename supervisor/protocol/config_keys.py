@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import FrozenInstanceError, dataclass, fields
 from typing import TYPE_CHECKING, Final, Literal, TypeVar, dataclass_transform
 
-from supervisor.protocol.clock import find_zone
-from supervisor.protocol.quiet_hours import QUIET_HOURS
-from supervisor.protocol.settings import (
+from recalld.supervisor.protocol.clock import find_zone
+from recalld.supervisor.protocol.quiet_hours import QUIET_HOURS
+from recalld.supervisor.protocol.settings import (
     choice,
     duration,
     durations,

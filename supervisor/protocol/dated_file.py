@@ -17,11 +17,11 @@ from collections.abc import Mapping, Sequence  # noqa: TC003 - dataclass fields
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.protocol.clock import from_wire, local, to_wire
-from supervisor.protocol.frontmatter import DATED_FORMAT, FORMAT, number_in, read_head, render_head
-from supervisor.protocol.message import OUR_FIELDS, ROLES, Key, Message, digest_of_text, fingerprints_of, text_field_of
-from supervisor.protocol.parts import LINE, file_lines, speaker_of, tool_lines
-from supervisor.text.thinking import after_thoughts
+from recalld.supervisor.protocol.clock import from_wire, local, to_wire
+from recalld.supervisor.protocol.frontmatter import DATED_FORMAT, FORMAT, number_in, read_head, render_head
+from recalld.supervisor.protocol.message import OUR_FIELDS, ROLES, Key, Message, digest_of_text, fingerprints_of, text_field_of
+from recalld.supervisor.protocol.parts import LINE, file_lines, speaker_of, tool_lines
+from recalld.supervisor.text.thinking import after_thoughts
 
 if TYPE_CHECKING:
     from datetime import date, datetime, tzinfo

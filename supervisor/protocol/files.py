@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from supervisor.protocol.errors import TEMPORARY, Busy, Conflict
+from recalld.supervisor.protocol.errors import TEMPORARY, Busy, Conflict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from supervisor.protocol.disk import Disk, Stat
+    from recalld.supervisor.protocol.disk import Disk, Stat
 
 FILE_MODE: Final = 0o600
 LOCK_WAIT_S: Final = 10.0

@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from supervisor.protocol.lenient_json import parse_json
-from supervisor.protocol.message import InvalidEntry, Message, read_message
+from recalld.supervisor.protocol.lenient_json import parse_json
+from recalld.supervisor.protocol.message import InvalidEntry, Message, read_message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

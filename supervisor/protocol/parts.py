@@ -16,13 +16,13 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.protocol.attachments import attachments_of, kind_of, named
-from supervisor.protocol.message import WORD_FIELDS, is_thought, text_of
+from recalld.supervisor.protocol.attachments import attachments_of, kind_of, named
+from recalld.supervisor.protocol.message import WORD_FIELDS, is_thought, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from supervisor.protocol.message import Message
+    from recalld.supervisor.protocol.message import Message
 
 #: Every line that this module makes.
 LINE: Final = re.compile(r"\((?:image|audio|video|file|call|result)\b[^\n]*\)")

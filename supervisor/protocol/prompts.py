@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final, get_args
 
-from supervisor.protocol.errors import BadConfig, BadRequest
-from supervisor.text.language import Language
+from recalld.supervisor.protocol.errors import BadConfig, BadRequest
+from recalld.supervisor.text.language import Language
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from supervisor.protocol.files import Files
-    from supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.protocol.files import Files
+    from recalld.supervisor.protocol.paths import WorkspacePaths
 
 #: The placeholders that a template must have. {date} and {month} are both the period, {daily_summaries} is {messages} too.
 PLACEHOLDERS: Final = {
@@ -64,7 +64,7 @@ def shipped_template(name: str, language: Language) -> PromptTemplate:
     from importlib import resources  # who only reads long-term lines needs none
 
     file = f"{name}.{language}.md"
-    return _checked(name, file, resources.files("prompts").joinpath(file).read_bytes())
+    return _checked(name, file, resources.files("recalld.prompts").joinpath(file).read_bytes())
 
 
 def load_template(name: str, language: Language, files: Files, paths: WorkspacePaths) -> PromptTemplate:

@@ -12,9 +12,9 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from supervisor.protocol.dated_file import body_digest
-from supervisor.protocol.frontmatter import FORMAT, read_head, render_head
-from supervisor.protocol.paths import day_of_name
+from recalld.supervisor.protocol.dated_file import body_digest
+from recalld.supervisor.protocol.frontmatter import FORMAT, read_head, render_head
+from recalld.supervisor.protocol.paths import day_of_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

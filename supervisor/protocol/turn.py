@@ -12,16 +12,16 @@ import re
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.protocol.clock import from_wire, to_wire
-from supervisor.protocol.errors import BadFile, NewerFormat
-from supervisor.protocol.lenient_json import parse_json, render_json
+from recalld.supervisor.protocol.clock import from_wire, to_wire
+from recalld.supervisor.protocol.errors import BadFile, NewerFormat
+from recalld.supervisor.protocol.lenient_json import parse_json, render_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
     from pathlib import Path
 
-    from supervisor.protocol.message import Message
+    from recalld.supervisor.protocol.message import Message
 
 VERSION: Final = 1
 TURN_ID: Final = re.compile(r"\d{8}T\d{9}Z-[0-9a-f]{12}")

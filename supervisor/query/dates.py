@@ -12,7 +12,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from supervisor.query.calendar import Days, latest_day, month_of, single_day
+from recalld.supervisor.query.calendar import Days, latest_day, month_of, single_day
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -129,10 +129,10 @@ def _rules(text: str) -> Iterator[tuple[re.Pattern[str], DaysOf]]:
     """Yield the rules that can match the text; the rules of a language are loaded only if the text has its letters."""
     yield from ((_FULL, _full), (_MONTH, _month), (_SLASHED, _slashed))
     if not text.isascii():
-        from supervisor.query import dates_zh
+        from recalld.supervisor.query import dates_zh
 
         yield from dates_zh.RULES
     if _LATIN.search(text):
-        from supervisor.query import dates_en
+        from recalld.supervisor.query import dates_en
 
         yield from dates_en.RULES

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from supervisor.query.calendar import (
+from recalld.supervisor.query.calendar import (
     Days,
     ago,
     day_of_month_back,

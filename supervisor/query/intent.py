@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from supervisor.text.small_talk import is_small_talk
-from supervisor.text.tokenizer import tokens
-from supervisor.text.word_frequency import rarity_asked
+from recalld.supervisor.text.small_talk import is_small_talk
+from recalld.supervisor.text.tokenizer import tokens
+from recalld.supervisor.text.word_frequency import rarity_asked
 
 #: What asks; what exclaims; and a question to the assistant about itself.
 _QUESTION: Final = re.compile(

@@ -16,18 +16,18 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from supervisor.query.calendar import Days
-from supervisor.query.dates import first_talk, spans
-from supervisor.query.intent import is_about_oneself, is_chatter, role_asked_for
-from supervisor.text.small_talk import is_chitchat, is_small_talk
-from supervisor.text.tokenizer import HAN, tokens
-from supervisor.text.word_frequency import rarity_asked
+from recalld.supervisor.query.calendar import Days
+from recalld.supervisor.query.dates import first_talk, spans
+from recalld.supervisor.query.intent import is_about_oneself, is_chatter, role_asked_for
+from recalld.supervisor.text.small_talk import is_chitchat, is_small_talk
+from recalld.supervisor.text.tokenizer import HAN, tokens
+from recalld.supervisor.text.word_frequency import rarity_asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date
 
-    from supervisor.query.dates import Span
+    from recalld.supervisor.query.dates import Span
 
 #: Weights: a word of a request; a word of a date; an English word of a span of days, since people say "June" and "year" in
 #: messages, but not 月 and 号 (measured).

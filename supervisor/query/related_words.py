@@ -18,13 +18,13 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from supervisor.query.parse import NAMED, REQUEST_WEIGHT
-from supervisor.text.tokenizer import tokens
+from recalld.supervisor.query.parse import NAMED, REQUEST_WEIGHT
+from recalld.supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from supervisor.query.parse import Query
+    from recalld.supervisor.query.parse import Query
 
 #: A line for each stem, in the order of their bytes.
 TABLE: Final = Path(__file__).with_suffix(".txt")

@@ -11,14 +11,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from supervisor.query.parse import REQUEST_WEIGHT
-from supervisor.text.tokenizer import latin_words, stem, stems, tokens
-from supervisor.text.word_frequency import rarity_asked
+from recalld.supervisor.query.parse import REQUEST_WEIGHT
+from recalld.supervisor.text.tokenizer import latin_words, stem, stems, tokens
+from recalld.supervisor.text.word_frequency import rarity_asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from supervisor.query.parse import Query
+    from recalld.supervisor.query.parse import Query
 
 #: The letters of a word that may have a typo, and of how many words of a question typos are looked for: each takes some 500
 #: lookups.

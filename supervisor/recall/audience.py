@@ -11,10 +11,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from supervisor.protocol.inbox import DIRECT, Chat
+from recalld.supervisor.protocol.inbox import DIRECT, Chat
 
 if TYPE_CHECKING:
-    from supervisor.index.hit import Passage
+    from recalld.supervisor.index.hit import Passage
 
 _NAMED: Final = re.compile(r"(\d{4}-\d\d-\d\d)-[^/]+\.md\Z")
 

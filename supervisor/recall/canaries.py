@@ -14,23 +14,23 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from supervisor.protocol.clock import from_wire, to_wire
-from supervisor.protocol.paths import day_of_name
-from supervisor.text.small_talk import is_chitchat
-from supervisor.text.tokenizer import spelled, tokens
-from supervisor.text.word_frequency import rarity
+from recalld.supervisor.protocol.clock import from_wire, to_wire
+from recalld.supervisor.protocol.paths import day_of_name
+from recalld.supervisor.text.small_talk import is_chitchat
+from recalld.supervisor.text.tokenizer import spelled, tokens
+from recalld.supervisor.text.word_frequency import rarity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from supervisor.archive.coverage import MemoryFile
-    from supervisor.archive.memory_folder import MemoryFolder
-    from supervisor.events import Events
-    from supervisor.index.hit import Hit
-    from supervisor.protocol.files import Files
-    from supervisor.protocol.paths import WorkspacePaths
-    from supervisor.recall.search import Searcher
+    from recalld.supervisor.archive.coverage import MemoryFile
+    from recalld.supervisor.archive.memory_folder import MemoryFolder
+    from recalld.supervisor.events import Events
+    from recalld.supervisor.index.hit import Hit
+    from recalld.supervisor.protocol.files import Files
+    from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.recall.search import Searcher
 
 T = TypeVar("T")
 #: The format of the file; another number is read as an empty file.

@@ -12,14 +12,14 @@ import time
 import weakref
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.protocol.llm import NO_KEY, find_key, is_local, without_credentials
+from recalld.supervisor.protocol.llm import NO_KEY, find_key, is_local, without_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import numpy as np
 
-    from supervisor.protocol.config import Config
+    from recalld.supervisor.protocol.config import Config
 
 #: Characters of a text that are sent: its beginning says what it is about, and models take no more than a page.
 MOST_CHARS: Final = 2_000
@@ -75,7 +75,7 @@ class Embeddings:
 
     def _plain(self, text: str) -> str:
         """Return the text without secrets, shortened; never an empty one, which servers refuse."""
-        from supervisor.text.redact import redacted  # only a search with embeddings needs it
+        from recalld.supervisor.text.redact import redacted  # only a search with embeddings needs it
 
         text = text[:MOST_CHARS].encode("utf-8", "replace").decode()
         hidden = text if self._privacy.redact == "off" else redacted(text, _HIDDEN, self._privacy.patterns)

@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import numpy as np
 
-from supervisor.index.hit import BackendResult
-from supervisor.protocol.errors import BadConfig, Busy, Conflict
-from supervisor.recall.embeddings import Embeddings, Refused
-from supervisor.recall.meaning import FOREIGN, WITNESSES, Calibration, calibrate, parse_calibration
-from supervisor.recall.vectors import VectorStore
-from supervisor.text.small_talk import is_small_talk
+from recalld.supervisor.index.hit import BackendResult
+from recalld.supervisor.protocol.errors import BadConfig, Busy, Conflict
+from recalld.supervisor.recall.embeddings import Embeddings, Refused
+from recalld.supervisor.recall.meaning import FOREIGN, WITNESSES, Calibration, calibrate, parse_calibration
+from recalld.supervisor.recall.vectors import VectorStore
+from recalld.supervisor.text.small_talk import is_small_talk
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from supervisor.index.hit import Passage
-    from supervisor.protocol.config import Config
-    from supervisor.protocol.disk import Stat
-    from supervisor.protocol.files import Files
-    from supervisor.protocol.paths import WorkspacePaths
-    from supervisor.recall.meaning import Floats
+    from recalld.supervisor.index.hit import Passage
+    from recalld.supervisor.protocol.config import Config
+    from recalld.supervisor.protocol.disk import Stat
+    from recalld.supervisor.protocol.files import Files
+    from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.recall.meaning import Floats
 
 #: The most texts that a question finds by meaning.
 _MOST: Final = 20

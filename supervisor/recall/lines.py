@@ -15,25 +15,25 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from supervisor.index.hit import BY_ID
-from supervisor.protocol.attachments import digest_in_name, kind_of
-from supervisor.protocol.errors import BadRequest, NotFound
-from supervisor.protocol.paths import day_of_name, is_foreign
-from supervisor.recall.audience import ALONE
-from supervisor.text.decoding import decoded
+from recalld.supervisor.index.hit import BY_ID
+from recalld.supervisor.protocol.attachments import digest_in_name, kind_of
+from recalld.supervisor.protocol.errors import BadRequest, NotFound
+from recalld.supervisor.protocol.paths import day_of_name, is_foreign
+from recalld.supervisor.recall.audience import ALONE
+from recalld.supervisor.text.decoding import decoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime, tzinfo
     from pathlib import Path
 
-    from supervisor.archive.journal import SeenJournal
-    from supervisor.archive.memory_folder import MemoryFolder
-    from supervisor.index.hit import Passage
-    from supervisor.protocol.files import Files
-    from supervisor.protocol.paths import WorkspacePaths
-    from supervisor.recall.audience import Audience
-    from supervisor.recall.unfiled import Unfiled
+    from recalld.supervisor.archive.journal import SeenJournal
+    from recalld.supervisor.archive.memory_folder import MemoryFolder
+    from recalld.supervisor.index.hit import Passage
+    from recalld.supervisor.protocol.files import Files
+    from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.recall.audience import Audience
+    from recalld.supervisor.recall.unfiled import Unfiled
 
 
 #: Bytes of the longest name of a file; Linux, NAME_MAX.
@@ -114,8 +114,8 @@ class LineReader:
 
     def _passages(self, place: Path, data: bytes) -> Iterator[Passage]:
         """Yield the passages of a file as the index has them; none of a file that no search reads."""
-        from supervisor.index.documents import chunk_data  # here: a direct chat needs neither
-        from supervisor.index.scan import kind_and_day
+        from recalld.supervisor.index.documents import chunk_data  # here: a direct chat needs neither
+        from recalld.supervisor.index.scan import kind_and_day
 
         if not is_foreign(place.name):
             kind, day = kind_and_day(self.files, self.paths, place, data)
@@ -124,7 +124,7 @@ class LineReader:
 
     def _text_by_id(self, path: str, now: datetime, audience: Audience) -> list[str]:
         """Return the lines of the message at *path*, "history.json#<id>"; NotFound if there is none for *audience*."""
-        from supervisor.index.chunking import chunk_message
+        from recalld.supervisor.index.chunking import chunk_message
 
         for block in self.unfiled().blocks_of(path.removeprefix(BY_ID), now, self.journal(), self.memory()):
             if audience.may_see(chunk_message(path, block, self.zone).passage):

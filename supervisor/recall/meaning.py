@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from supervisor.text.tokenizer import HAN
+from recalld.supervisor.text.tokenizer import HAN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from supervisor.recall.vectors import Segment
+    from recalld.supervisor.recall.vectors import Segment
 
 Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float32]]
 

@@ -13,22 +13,22 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
-from supervisor.index.documents import chunk_file
-from supervisor.index.hit import BackendResult, Hit
-from supervisor.protocol.clock import within
-from supervisor.protocol.errors import BadConfig, SupervisorError
+from recalld.supervisor.index.documents import chunk_file
+from recalld.supervisor.index.hit import BackendResult, Hit
+from recalld.supervisor.protocol.clock import within
+from recalld.supervisor.protocol.errors import BadConfig, SupervisorError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from datetime import tzinfo
 
-    from supervisor.events import Events
-    from supervisor.index.hit import Passage
-    from supervisor.index.index import Index
-    from supervisor.protocol.clock import Deadline
-    from supervisor.protocol.config import Config
-    from supervisor.protocol.files import Files
-    from supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.events import Events
+    from recalld.supervisor.index.hit import Passage
+    from recalld.supervisor.index.index import Index
+    from recalld.supervisor.protocol.clock import Deadline
+    from recalld.supervisor.protocol.config import Config
+    from recalld.supervisor.protocol.files import Files
+    from recalld.supervisor.protocol.paths import WorkspacePaths
 
 #: Where packages register a backend: the name is that of `[recall] backend`, the object is called with the configuration.
 GROUP: Final = "recalld.backends"
@@ -258,7 +258,7 @@ def backend_of(config: Config, environ: Mapping[str, str], files: Files, paths: 
     if name == "bm25":
         return None
     if name == "hybrid":
-        from supervisor.recall.hybrid import make_hybrid
+        from recalld.supervisor.recall.hybrid import make_hybrid
 
         return make_hybrid(config, environ, files, paths)
     from importlib.metadata import entry_points

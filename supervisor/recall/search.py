@@ -14,37 +14,37 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from supervisor.index.bm25 import load_numpy
-from supervisor.index.chunking import chunk_note
-from supervisor.index.gate import gate_of
-from supervisor.index.hit import Answer, SearchResult
-from supervisor.index.literal import hits_of, literal_terms, newest_and_fullest, search_files
-from supervisor.index.scan import PATIENCE_S, long_term_name
-from supervisor.protocol.clock import local_day, within
-from supervisor.protocol.errors import BadFile, as_supervisor_error
-from supervisor.protocol.paths import day_of_name
-from supervisor.query.parse import Query, parse_query
-from supervisor.recall.audience import nameless
-from supervisor.recall.unfiled import UnfiledPassages, path_by_id
-from supervisor.text.decoding import decoded
-from supervisor.text.tokenizer import tokens
+from recalld.supervisor.index.bm25 import load_numpy
+from recalld.supervisor.index.chunking import chunk_note
+from recalld.supervisor.index.gate import gate_of
+from recalld.supervisor.index.hit import Answer, SearchResult
+from recalld.supervisor.index.literal import hits_of, literal_terms, newest_and_fullest, search_files
+from recalld.supervisor.index.scan import PATIENCE_S, long_term_name
+from recalld.supervisor.protocol.clock import local_day, within
+from recalld.supervisor.protocol.errors import BadFile, as_supervisor_error
+from recalld.supervisor.protocol.paths import day_of_name
+from recalld.supervisor.query.parse import Query, parse_query
+from recalld.supervisor.recall.audience import nameless
+from recalld.supervisor.recall.unfiled import UnfiledPassages, path_by_id
+from recalld.supervisor.text.decoding import decoded
+from recalld.supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import date, datetime, tzinfo
 
-    from supervisor.events import Events
-    from supervisor.index.commit import Changes
-    from supervisor.index.hit import Hit, Passage, Tier
-    from supervisor.index.index import Index
-    from supervisor.protocol.clock import Deadline
-    from supervisor.protocol.config_keys import Recall
-    from supervisor.protocol.files import Files
-    from supervisor.protocol.message import Message
-    from supervisor.protocol.paths import WorkspacePaths
-    from supervisor.recall.audience import Audience
-    from supervisor.recall.rerank import Reranker
-    from supervisor.recall.unfiled import Unfiled
+    from recalld.supervisor.events import Events
+    from recalld.supervisor.index.commit import Changes
+    from recalld.supervisor.index.hit import Hit, Passage, Tier
+    from recalld.supervisor.index.index import Index
+    from recalld.supervisor.protocol.clock import Deadline
+    from recalld.supervisor.protocol.config_keys import Recall
+    from recalld.supervisor.protocol.files import Files
+    from recalld.supervisor.protocol.message import Message
+    from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.recall.audience import Audience
+    from recalld.supervisor.recall.rerank import Reranker
+    from recalld.supervisor.recall.unfiled import Unfiled
 
 T = TypeVar("T")
 #: The most hits that a search returns: of the ordinary memories and of the originals each.

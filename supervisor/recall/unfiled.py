@@ -15,35 +15,35 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, unquote
 
-from supervisor.archive.identity import assign_ids
-from supervisor.archive.journal import SeenJournal
-from supervisor.index.bm25 import CONTEXT_WIDTHS
-from supervisor.index.chunking import chunk_message, neighbours
-from supervisor.index.documents import talk_documents
-from supervisor.index.hit import BY_ID
-from supervisor.index.overlay import NOTHING, Overlay, overlay_group
-from supervisor.protocol.clock import NEVER
-from supervisor.protocol.dated_file import block_of
-from supervisor.protocol.errors import SupervisorError
-from supervisor.protocol.message import Archived, Message
-from supervisor.text.tokenizer import HAN, tokens
+from recalld.supervisor.archive.identity import assign_ids
+from recalld.supervisor.archive.journal import SeenJournal
+from recalld.supervisor.index.bm25 import CONTEXT_WIDTHS
+from recalld.supervisor.index.chunking import chunk_message, neighbours
+from recalld.supervisor.index.documents import talk_documents
+from recalld.supervisor.index.hit import BY_ID
+from recalld.supervisor.index.overlay import NOTHING, Overlay, overlay_group
+from recalld.supervisor.protocol.clock import NEVER
+from recalld.supervisor.protocol.dated_file import block_of
+from recalld.supervisor.protocol.errors import SupervisorError
+from recalld.supervisor.protocol.message import Archived, Message
+from recalld.supervisor.text.tokenizer import HAN, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
     from datetime import datetime
 
-    from supervisor.archive.append import DropBox
-    from supervisor.archive.history import HistoryStore
-    from supervisor.archive.memory_folder import MemoryFolder
-    from supervisor.index.chunking import Chunk
-    from supervisor.index.hit import Passage
-    from supervisor.index.overlay import OverlayGroup
-    from supervisor.protocol.clock import Deadline
-    from supervisor.protocol.config_keys import Archive
-    from supervisor.protocol.dated_file import Block
-    from supervisor.protocol.files import Files
-    from supervisor.protocol.message import Key
-    from supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.archive.append import DropBox
+    from recalld.supervisor.archive.history import HistoryStore
+    from recalld.supervisor.archive.memory_folder import MemoryFolder
+    from recalld.supervisor.index.chunking import Chunk
+    from recalld.supervisor.index.hit import Passage
+    from recalld.supervisor.index.overlay import OverlayGroup
+    from recalld.supervisor.protocol.clock import Deadline
+    from recalld.supervisor.protocol.config_keys import Archive
+    from recalld.supervisor.protocol.dated_file import Block
+    from recalld.supervisor.protocol.files import Files
+    from recalld.supervisor.protocol.message import Key
+    from recalld.supervisor.protocol.paths import WorkspacePaths
 
 #: Messages of one group: a new message makes only the last groups of its talk again.
 _GROUP: Final = 16

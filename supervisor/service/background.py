@@ -15,20 +15,20 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from supervisor.context.prepared import PreparedContexts
-from supervisor.protocol.clock import within
-from supervisor.protocol.errors import Busy, InternalError, SupervisorError, as_supervisor_error
-from supervisor.protocol.quiet_hours import quiet_until
-from supervisor.recall.canaries import probe
-from supervisor.recall.rerank import precompute_vectors
-from supervisor.service.conversations import kept_summary
+from recalld.supervisor.context.prepared import PreparedContexts
+from recalld.supervisor.protocol.clock import within
+from recalld.supervisor.protocol.errors import Busy, InternalError, SupervisorError, as_supervisor_error
+from recalld.supervisor.protocol.quiet_hours import quiet_until
+from recalld.supervisor.recall.canaries import probe
+from recalld.supervisor.recall.rerank import precompute_vectors
+from recalld.supervisor.service.conversations import kept_summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from supervisor.protocol.clock import Clock
-    from supervisor.workspace import Workspace
+    from recalld.supervisor.protocol.clock import Clock
+    from recalld.supervisor.workspace import Workspace
 
 #: Seconds until a step is tried again that failed with an unexpected exception.
 _RETRY_AFTER_BUG_S: Final = 60.0

@@ -19,25 +19,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from supervisor.events import EventLog
-from supervisor.protocol.backup_file import LIST, BackupFile, Contents, Entry, entry_of, render_end, render_file
-from supervisor.protocol.clock import find_zone, machine_zone, to_wire
-from supervisor.protocol.config import load
-from supervisor.protocol.disk import RealDisk
-from supervisor.protocol.errors import TEMPORARY, BadConfig, BadRequest, Busy, Conflict, from_os_error
-from supervisor.protocol.files import FILE_MODE, Files, FileVersion, is_left_behind
-from supervisor.protocol.paths import LOST_AND_FOUND, QUEUE_FOLDERS, WorkspacePaths, day_of_name
-from supervisor.service.fsck import fsck
-from supervisor.workspace import Workspace
+from recalld.supervisor.events import EventLog
+from recalld.supervisor.protocol.backup_file import LIST, BackupFile, Contents, Entry, entry_of, render_end, render_file
+from recalld.supervisor.protocol.clock import find_zone, machine_zone, to_wire
+from recalld.supervisor.protocol.config import load
+from recalld.supervisor.protocol.disk import RealDisk
+from recalld.supervisor.protocol.errors import TEMPORARY, BadConfig, BadRequest, Busy, Conflict, from_os_error
+from recalld.supervisor.protocol.files import FILE_MODE, Files, FileVersion, is_left_behind
+from recalld.supervisor.protocol.paths import LOST_AND_FOUND, QUEUE_FOLDERS, WorkspacePaths, day_of_name
+from recalld.supervisor.service.fsck import fsck
+from recalld.supervisor.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime
     from zoneinfo import ZoneInfo
 
-    from supervisor.protocol.clock import Clock
-    from supervisor.protocol.disk import Stat
-    from supervisor.service.fsck import Ledger
+    from recalld.supervisor.protocol.clock import Clock
+    from recalld.supervisor.protocol.disk import Stat
+    from recalld.supervisor.service.fsck import Ledger
 
 #: How often it is begun again, when a file is written in place or a dated file vanishes meanwhile.
 _TRIES: Final = 5

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from supervisor.protocol.config import FILE, Config
-from supervisor.protocol.errors import BadConfig
-from supervisor.protocol.settings import dotted, keys
+from recalld.supervisor.protocol.config import FILE, Config
+from recalld.supervisor.protocol.errors import BadConfig
+from recalld.supervisor.protocol.settings import dotted, keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from supervisor.protocol.disk import Stat
-    from supervisor.protocol.settings import Place
-    from supervisor.workspace import Workspace
+    from recalld.supervisor.protocol.disk import Stat
+    from recalld.supervisor.protocol.settings import Place
+    from recalld.supervisor.workspace import Workspace
 
 
 class ConfigWatch:

@@ -11,28 +11,28 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from supervisor.context.request import with_summary
-from supervisor.protocol.inbox import chat_of
+from recalld.supervisor.context.request import with_summary
+from recalld.supervisor.protocol.inbox import chat_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from supervisor.context.request import Asked
-    from supervisor.conversation.asking import ChatStream
-    from supervisor.conversation.memory_manager import MemoryManager
-    from supervisor.conversation.running import Limits
-    from supervisor.conversation.session_memory import SessionMemory
-    from supervisor.conversation.sessions import RunningSummary
-    from supervisor.index.hit import SearchResult
-    from supervisor.protocol.clock import Clock
-    from supervisor.workspace import Workspace
+    from recalld.supervisor.context.request import Asked
+    from recalld.supervisor.conversation.asking import ChatStream
+    from recalld.supervisor.conversation.memory_manager import MemoryManager
+    from recalld.supervisor.conversation.running import Limits
+    from recalld.supervisor.conversation.session_memory import SessionMemory
+    from recalld.supervisor.conversation.sessions import RunningSummary
+    from recalld.supervisor.index.hit import SearchResult
+    from recalld.supervisor.protocol.clock import Clock
+    from recalld.supervisor.workspace import Workspace
 
 
 def open_conversation(
     ws: Workspace, llm: ChatStream | None, system_prompt: str, settings: object, clock: Clock
 ) -> MemoryManager:
     """Return the memory of a conversation that is not in the workspace, with its configuration, prompts and events."""
-    from supervisor.conversation.memory_manager import MemoryManager
+    from recalld.supervisor.conversation.memory_manager import MemoryManager
 
     return MemoryManager(llm, system_prompt, settings=settings, **_wiring(ws, clock))
 
@@ -48,14 +48,14 @@ def open_session(
     limits: Limits | None = None,
 ) -> SessionMemory:
     """Return the memory of a session's conversation, as of now; *append* adds a message to the workspace."""
-    from supervisor.conversation.session_memory import SessionMemory
+    from recalld.supervisor.conversation.session_memory import SessionMemory
 
     stores: dict[str, Any] = {"files": ws.session_files, "talk": ws.session_talk, "append": append, "limits": limits}
     return SessionMemory(llm, system_prompt, session, settings=settings, **stores, **_wiring(ws, clock))
 
 
 def _wiring(ws: Workspace, clock: Clock) -> dict[str, Any]:
-    from supervisor.protocol.prompts import load_template
+    from recalld.supervisor.protocol.prompts import load_template
 
     template = partial(load_template, files=ws.files, paths=ws.paths)
     return {"config": ws.config, "template": template, "events": ws.events, "clock": clock}
@@ -79,7 +79,7 @@ def running_summary(
     kept = kept_summary(ws, asked.chat.session)
     if kept is None or ws.config.turns.overflow != "summary" or ws.extracting:
         return kept
-    from supervisor.context.build import turn_budgets
+    from recalld.supervisor.context.build import turn_budgets
 
     room = turn_budgets(asked, system, result, ws.config).history
     return ws.attempt("continuing a running summary", lambda: _continued(ws, asked, kept, room, append, clock, environ), kept)
@@ -100,11 +100,11 @@ def _continued(
     It is due where the history block, of at most *history_tokens*, no longer shows all that the summary does not have. After a
     failure that waits, or where another process does it now, it is the one that is *kept*.
     """
-    from supervisor.conversation.memory_manager import limits_of
-    from supervisor.conversation.running import Conversation, to_sum_up
-    from supervisor.conversation.turns import read_said
-    from supervisor.service.session_writer import WorkerModel
-    from supervisor.summaries.llm_state import refusal
+    from recalld.supervisor.conversation.memory_manager import limits_of
+    from recalld.supervisor.conversation.running import Conversation, to_sum_up
+    from recalld.supervisor.conversation.turns import read_said
+    from recalld.supervisor.service.session_writer import WorkerModel
+    from recalld.supervisor.summaries.llm_state import refusal
 
     config, session = ws.config, asked.chat.session
     limits = replace(limits_of(config), shown_messages=config.context.max_messages, shown_tokens=history_tokens)

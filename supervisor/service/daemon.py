@@ -18,27 +18,27 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
-from supervisor.protocol.clock import steady_s
-from supervisor.protocol.errors import BadFile, Busy
-from supervisor.protocol.paths import check_inside
-from supervisor.protocol.quiet_hours import quiet_until
-from supervisor.service.notify import ServiceManager
-from supervisor.service.round import Round, attempt, collect, report_errors, restore_history, run_round
-from supervisor.service.status import status_line
-from supervisor.service.watcher import ChangeDetector
-from supervisor.summaries.llm_state import provider_state
+from recalld.supervisor.protocol.clock import steady_s
+from recalld.supervisor.protocol.errors import BadFile, Busy
+from recalld.supervisor.protocol.paths import check_inside
+from recalld.supervisor.protocol.quiet_hours import quiet_until
+from recalld.supervisor.service.notify import ServiceManager
+from recalld.supervisor.service.round import Round, attempt, collect, report_errors, restore_history, run_round
+from recalld.supervisor.service.status import status_line
+from recalld.supervisor.service.watcher import ChangeDetector
+from recalld.supervisor.summaries.llm_state import provider_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from supervisor.protocol.clock import Clock
-    from supervisor.protocol.disk import Stat
-    from supervisor.protocol.errors import SupervisorError
-    from supervisor.service.background import BackgroundThreads
-    from supervisor.service.config_watch import ConfigWatch
-    from supervisor.service.lock import SupervisorLock
-    from supervisor.service.workers import Workers
-    from supervisor.workspace import Workspace
+    from recalld.supervisor.protocol.clock import Clock
+    from recalld.supervisor.protocol.disk import Stat
+    from recalld.supervisor.protocol.errors import SupervisorError
+    from recalld.supervisor.service.background import BackgroundThreads
+    from recalld.supervisor.service.config_watch import ConfigWatch
+    from recalld.supervisor.service.lock import SupervisorLock
+    from recalld.supervisor.service.workers import Workers
+    from recalld.supervisor.workspace import Workspace
 
 T = TypeVar("T")
 #: A clock that moves no more than this was only corrected.
@@ -258,7 +258,7 @@ class Supervisor:
     @contextlib.contextmanager
     def _watch(self) -> Iterator[None]:
         """Receive file events; where there are none, only the poll finds changes."""
-        from supervisor.service.watcher import watch
+        from recalld.supervisor.service.watcher import watch
 
         try:
             stop = watch(self._ws.paths, self.hint)

@@ -16,25 +16,25 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from supervisor.events import EventLog
-from supervisor.protocol.clock import fixed_clock, machine_zone
-from supervisor.protocol.config import load, render_default
-from supervisor.protocol.disk import RealDisk
-from supervisor.protocol.errors import BadConfig, NoPermission, as_supervisor_error
-from supervisor.protocol.files import Files
-from supervisor.protocol.llm import CREDENTIAL, NO_KEY, find_key, is_local, without_credentials
-from supervisor.protocol.paths import QUEUE_FOLDERS, WorkspacePaths
-from supervisor.service import installed, machine
-from supervisor.service.fsck import fsck
-from supervisor.service.machine import bad, odd, walk
-from supervisor.service.troubles import LONGEST_WAIT, REASONS, is_running, local_time, troubles
-from supervisor.service.workers import worker_command
-from supervisor.workspace import Workspace
+from recalld.supervisor.events import EventLog
+from recalld.supervisor.protocol.clock import fixed_clock, machine_zone
+from recalld.supervisor.protocol.config import load, render_default
+from recalld.supervisor.protocol.disk import RealDisk
+from recalld.supervisor.protocol.errors import BadConfig, NoPermission, as_supervisor_error
+from recalld.supervisor.protocol.files import Files
+from recalld.supervisor.protocol.llm import CREDENTIAL, NO_KEY, find_key, is_local, without_credentials
+from recalld.supervisor.protocol.paths import QUEUE_FOLDERS, WorkspacePaths
+from recalld.supervisor.service import installed, machine
+from recalld.supervisor.service.fsck import fsck
+from recalld.supervisor.service.machine import bad, odd, walk
+from recalld.supervisor.service.troubles import LONGEST_WAIT, REASONS, is_running, local_time, troubles
+from recalld.supervisor.service.workers import worker_command
+from recalld.supervisor.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from supervisor.service.machine import Found, State
+    from recalld.supervisor.service.machine import Found, State
 
 Look: TypeAlias = "Callable[[Workspace, datetime, Mapping[str, str]], Found]"
 

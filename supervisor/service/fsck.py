@@ -13,25 +13,25 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from supervisor.archive.copies import contents, copies, is_named_like_ours
-from supervisor.archive.coverage import covered
-from supervisor.archive.intake import update_journal
-from supervisor.archive.memory_folder import MemoryFolder
-from supervisor.protocol.attachments import attachments_of, digest_in_name, separated
-from supervisor.protocol.clock import to_wire
-from supervisor.protocol.dated_file import is_broken, parse_dated
-from supervisor.protocol.errors import SupervisorError
-from supervisor.protocol.lenient_json import parse_json, recover_prefix
-from supervisor.protocol.message import Archived, InvalidEntry, Key, Message, read_message
-from supervisor.service.round import restore_history
+from recalld.supervisor.archive.copies import contents, copies, is_named_like_ours
+from recalld.supervisor.archive.coverage import covered
+from recalld.supervisor.archive.intake import update_journal
+from recalld.supervisor.archive.memory_folder import MemoryFolder
+from recalld.supervisor.protocol.attachments import attachments_of, digest_in_name, separated
+from recalld.supervisor.protocol.clock import to_wire
+from recalld.supervisor.protocol.dated_file import is_broken, parse_dated
+from recalld.supervisor.protocol.errors import SupervisorError
+from recalld.supervisor.protocol.lenient_json import parse_json, recover_prefix
+from recalld.supervisor.protocol.message import Archived, InvalidEntry, Key, Message, read_message
+from recalld.supervisor.service.round import restore_history
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
-    from supervisor.protocol.dated_file import Block, DatedFile
-    from supervisor.workspace import Workspace
+    from recalld.supervisor.protocol.dated_file import Block, DatedFile
+    from recalld.supervisor.workspace import Workspace
 
 
 @dataclass(slots=True, kw_only=True)

@@ -11,10 +11,10 @@ import stat as modes
 from shlex import quote
 from typing import TYPE_CHECKING, Final
 
-from supervisor.protocol.errors import BadConfig
-from supervisor.service.machine import bad, odd
-from supervisor.service.troubles import down_service, is_running
-from supervisor.service.units import (
+from recalld.supervisor.protocol.errors import BadConfig
+from recalld.supervisor.service.machine import bad, odd
+from recalld.supervisor.service.troubles import down_service, is_running
+from recalld.supervisor.service.units import (
     Installed,
     installed,
     of_user,
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from supervisor.service.machine import Found
-    from supervisor.workspace import Workspace
+    from recalld.supervisor.service.machine import Found
+    from recalld.supervisor.workspace import Workspace
 
 #: What others must not do with the file of a key.
 _OTHERS: Final = modes.S_IRWXG | modes.S_IRWXO

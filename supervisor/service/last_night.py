@@ -10,12 +10,12 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from supervisor.protocol.clock import from_wire, to_wire
+from recalld.supervisor.protocol.clock import from_wire, to_wire
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from supervisor.workspace import Workspace
+    from recalld.supervisor.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,15 +9,15 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Final
 
-from supervisor.protocol.errors import AlreadyRuns, Busy, LockLost
-from supervisor.protocol.paths import WORKERS
+from recalld.supervisor.protocol.errors import AlreadyRuns, Busy, LockLost
+from recalld.supervisor.protocol.paths import WORKERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from supervisor.protocol.disk import Stat
-    from supervisor.workspace import Workspace
+    from recalld.supervisor.protocol.disk import Stat
+    from recalld.supervisor.workspace import Workspace
 
 #: Seconds to wait for the lock: `status` shares it for a moment, to see whether a supervisor runs.
 _LOCK_WAIT_S: Final = 1.0

@@ -18,18 +18,18 @@ from pwd import getpwuid
 from shlex import quote
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from supervisor.events import lasting_states, newest_time
-from supervisor.protocol.clock import find_zone, from_wire, machine_zone
-from supervisor.protocol.errors import BadConfig
-from supervisor.protocol.paths import LOST_AND_FOUND, check_filesystem, check_inside
-from supervisor.service.daemon import LARGE, SMALL
-from supervisor.service.troubles import is_running
+from recalld.supervisor.events import lasting_states, newest_time
+from recalld.supervisor.protocol.clock import find_zone, from_wire, machine_zone
+from recalld.supervisor.protocol.errors import BadConfig
+from recalld.supervisor.protocol.paths import LOST_AND_FOUND, check_filesystem, check_inside
+from recalld.supervisor.service.daemon import LARGE, SMALL
+from recalld.supervisor.service.troubles import is_running
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from datetime import datetime
 
-    from supervisor.workspace import Workspace
+    from recalld.supervisor.workspace import Workspace
 
 State: TypeAlias = Literal["good", "odd", "bad"]
 Found: TypeAlias = "Iterator[tuple[State, str]]"

@@ -15,18 +15,18 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from supervisor.protocol.quiet_hours import quiet_until
-from supervisor.service.fsck import fsck
-from supervisor.service.last_night import LastFsck, read_last_fsck, write_last_fsck
-from supervisor.service.troubles import troubles
+from recalld.supervisor.protocol.quiet_hours import quiet_until
+from recalld.supervisor.service.fsck import fsck
+from recalld.supervisor.service.last_night import LastFsck, read_last_fsck, write_last_fsck
+from recalld.supervisor.service.troubles import troubles
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from supervisor.protocol.clock import Clock
-    from supervisor.service.fsck import Ledger
-    from supervisor.workspace import Workspace
+    from recalld.supervisor.protocol.clock import Clock
+    from recalld.supervisor.service.fsck import Ledger
+    from recalld.supervisor.workspace import Workspace
 
 #: Seconds after which the user's command is killed.
 _COMMAND_S: Final = 30.0

@@ -14,17 +14,17 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from supervisor.protocol.errors import BadBackup, BadRequest, StorageError, SupervisorError, from_os_error
-from supervisor.protocol.paths import day_of_name
-from supervisor.service.backup import NOT_KEPT, check, check_folder, create
-from supervisor.service.last_night import LastBackup, read_last_backup, write_last_backup
-from supervisor.service.machine import SCARCE_BYTES, walk
+from recalld.supervisor.protocol.errors import BadBackup, BadRequest, StorageError, SupervisorError, from_os_error
+from recalld.supervisor.protocol.paths import day_of_name
+from recalld.supervisor.service.backup import NOT_KEPT, check, check_folder, create
+from recalld.supervisor.service.last_night import LastBackup, read_last_backup, write_last_backup
+from recalld.supervisor.service.machine import SCARCE_BYTES, walk
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from supervisor.protocol.backup_file import Contents
-    from supervisor.workspace import Workspace
+    from recalld.supervisor.protocol.backup_file import Contents
+    from recalld.supervisor.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
-from supervisor.archive import intake as archive_intake
-from supervisor.archive import restore as archive_restore
-from supervisor.archive import run as archive_run
-from supervisor.archive.restore import keep_damaged
-from supervisor.protocol.clock import within
-from supervisor.protocol.errors import (
+from recalld.supervisor.archive import intake as archive_intake
+from recalld.supervisor.archive import restore as archive_restore
+from recalld.supervisor.archive import run as archive_run
+from recalld.supervisor.archive.restore import keep_damaged
+from recalld.supervisor.protocol.clock import within
+from recalld.supervisor.protocol.errors import (
     AlreadyRuns,
     BadConfig,
     BadFile,
@@ -26,9 +26,9 @@ from supervisor.protocol.errors import (
     NewerFormat,
     as_supervisor_error,
 )
-from supervisor.service.lock import supervisor_lock, sweep_shared
-from supervisor.summaries.collect import collect_results
-from supervisor.summaries.submit import submit_due
+from recalld.supervisor.service.lock import supervisor_lock, sweep_shared
+from recalld.supervisor.summaries.collect import collect_results
+from recalld.supervisor.summaries.submit import submit_due
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from pathlib import Path
     from threading import Event
 
-    from supervisor.archive.plan import Due
-    from supervisor.protocol.errors import SupervisorError
-    from supervisor.service.workers import Workers
-    from supervisor.workspace import Workspace
+    from recalld.supervisor.archive.plan import Due
+    from recalld.supervisor.protocol.errors import SupervisorError
+    from recalld.supervisor.service.workers import Workers
+    from recalld.supervisor.workspace import Workspace
 
 
 def intake(ws: Workspace, now: datetime) -> int:

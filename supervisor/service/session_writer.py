@@ -12,25 +12,25 @@ import os
 import subprocess
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.conversation.asking import in_loop_of_its_own
-from supervisor.conversation.session_lines import extract_line
-from supervisor.conversation.summarizer import ConversationSummarizer
-from supervisor.protocol.clock import to_wire
-from supervisor.protocol.errors import NoSummary
-from supervisor.protocol.prompts import load_template
-from supervisor.protocol.task import Result
-from supervisor.service.workers import worker_command
-from supervisor.summaries.llm_state import note_result, refusal
+from recalld.supervisor.conversation.asking import in_loop_of_its_own
+from recalld.supervisor.conversation.session_lines import extract_line
+from recalld.supervisor.conversation.summarizer import ConversationSummarizer
+from recalld.supervisor.protocol.clock import to_wire
+from recalld.supervisor.protocol.errors import NoSummary
+from recalld.supervisor.protocol.prompts import load_template
+from recalld.supervisor.protocol.task import Result
+from recalld.supervisor.service.workers import worker_command
+from recalld.supervisor.summaries.llm_state import note_result, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from supervisor.conversation.asking import ChatStream
-    from supervisor.protocol.clock import Clock
-    from supervisor.protocol.prompts import PromptTemplate
-    from supervisor.text.language import Language
-    from supervisor.workspace import Workspace
+    from recalld.supervisor.conversation.asking import ChatStream
+    from recalld.supervisor.protocol.clock import Clock
+    from recalld.supervisor.protocol.prompts import PromptTemplate
+    from recalld.supervisor.text.language import Language
+    from recalld.supervisor.workspace import Workspace
 
 
 def session_writer(

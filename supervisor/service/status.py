@@ -5,18 +5,18 @@ from __future__ import annotations
 from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
-from supervisor.archive.coverage import covered, covered_days
-from supervisor.archive.identity import assign_ids
-from supervisor.archive.intake import unwritten
-from supervisor.archive.plan import plan_days, without_open_questions
-from supervisor.archive.run import is_overflowing, next_run, taken_names, why_due
-from supervisor.protocol.clock import local, to_wire
-from supervisor.protocol.errors import BadFile
-from supervisor.protocol.message import Archived, History, InvalidEntry, Message
-from supervisor.protocol.quiet_hours import quiet_until
-from supervisor.recall.canaries import CanaryStore, rate
-from supervisor.service.last_night import read_last_backup, read_last_fsck
-from supervisor.summaries.llm_state import (
+from recalld.supervisor.archive.coverage import covered, covered_days
+from recalld.supervisor.archive.identity import assign_ids
+from recalld.supervisor.archive.intake import unwritten
+from recalld.supervisor.archive.plan import plan_days, without_open_questions
+from recalld.supervisor.archive.run import is_overflowing, next_run, taken_names, why_due
+from recalld.supervisor.protocol.clock import local, to_wire
+from recalld.supervisor.protocol.errors import BadFile
+from recalld.supervisor.protocol.message import Archived, History, InvalidEntry, Message
+from recalld.supervisor.protocol.quiet_hours import quiet_until
+from recalld.supervisor.recall.canaries import CanaryStore, rate
+from recalld.supervisor.service.last_night import read_last_backup, read_last_fsck
+from recalld.supervisor.summaries.llm_state import (
     BYTES_PER_TOKEN,
     bytes_by_group,
     calls_needed,
@@ -24,14 +24,14 @@ from supervisor.summaries.llm_state import (
     configured_state,
     summary_writer,
 )
-from supervisor.summaries.retry import is_due
-from supervisor.summaries.schedule import due_summaries, files_by_period
+from recalld.supervisor.summaries.retry import is_due
+from recalld.supervisor.summaries.schedule import due_summaries, files_by_period
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from supervisor.archive.coverage import MemoryFile
-    from supervisor.workspace import Workspace
+    from recalld.supervisor.archive.coverage import MemoryFile
+    from recalld.supervisor.workspace import Workspace
 
 
 def status(ws: Workspace, now: datetime) -> dict[str, Any]:

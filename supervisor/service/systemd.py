@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from supervisor.protocol.errors import ForeignUnit, NoService, NoUnit, ServiceForbidden, from_os_error
-from supervisor.service.units import (
+from recalld.supervisor.protocol.errors import ForeignUnit, NoService, NoUnit, ServiceForbidden, from_os_error
+from recalld.supervisor.service.units import (
     BACKUP,
     BACKUP_TIMER,
     FSCK,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
 
-    from supervisor.protocol.files import Files, FileVersion
+    from recalld.supervisor.protocol.files import Files, FileVersion
 
 #: systemd's own folder, which is there where it runs.
 BOOTED: Final = Path("/run/systemd/system")

@@ -11,25 +11,25 @@ import os
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from supervisor.archive.intake import unwritten
-from supervisor.events import lasting_states
-from supervisor.protocol.attachments import attachments_of
-from supervisor.protocol.clock import local
-from supervisor.protocol.errors import BadConfig, BadFile, from_os_error
-from supervisor.protocol.llm import model_of
-from supervisor.protocol.message import InvalidEntry, Message
-from supervisor.service.last_night import read_last_backup, read_last_fsck
-from supervisor.service.units import installed, of_user
-from supervisor.summaries.llm_state import configured_state
-from supervisor.text.chinese import has_rjieba
-from supervisor.text.language import language_of
+from recalld.supervisor.archive.intake import unwritten
+from recalld.supervisor.events import lasting_states
+from recalld.supervisor.protocol.attachments import attachments_of
+from recalld.supervisor.protocol.clock import local
+from recalld.supervisor.protocol.errors import BadConfig, BadFile, from_os_error
+from recalld.supervisor.protocol.llm import model_of
+from recalld.supervisor.protocol.message import InvalidEntry, Message
+from recalld.supervisor.service.last_night import read_last_backup, read_last_fsck
+from recalld.supervisor.service.units import installed, of_user
+from recalld.supervisor.summaries.llm_state import configured_state
+from recalld.supervisor.text.chinese import has_rjieba
+from recalld.supervisor.text.language import language_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime
 
-    from supervisor.protocol.message import History
-    from supervisor.workspace import Workspace
+    from recalld.supervisor.protocol.message import History
+    from recalld.supervisor.workspace import Workspace
 
 #: How long a message may wait where no supervisor runs: a daily `run --until-settled` is a way to use recalld too.
 LONGEST_WAIT: Final = timedelta(days=1)

@@ -17,8 +17,8 @@ from pathlib import Path
 from pwd import getpwall
 from typing import TYPE_CHECKING, Final
 
-from supervisor.protocol.errors import BadRequest
-from supervisor.protocol.llm import CREDENTIAL
+from recalld.supervisor.protocol.errors import BadRequest
+from recalld.supervisor.protocol.llm import CREDENTIAL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

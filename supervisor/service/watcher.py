@@ -21,15 +21,15 @@ from watchdog.events import (
 )
 from watchdog.observers import Observer
 
-from supervisor.protocol.paths import is_foreign
+from recalld.supervisor.protocol.paths import is_foreign
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from supervisor.protocol.disk import Disk, Stat
-    from supervisor.protocol.paths import WorkspacePaths
-    from supervisor.protocol.queue import TaskQueue
+    from recalld.supervisor.protocol.disk import Disk, Stat
+    from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.protocol.queue import TaskQueue
 
 Signature: TypeAlias = "tuple[tuple[Path, Stat | None], ...]"
 #: Without opened and closed-without-write events: the supervisor's own reading would wake it for ever.

@@ -14,17 +14,18 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from supervisor.protocol.clock import to_wire
-from supervisor.protocol.errors import ErrorCollector, NoProcess
-from supervisor.service.lock import reclaim
+from recalld.supervisor.protocol.clock import to_wire
+from recalld.supervisor.protocol.errors import ErrorCollector, NoProcess
+from recalld.supervisor.service.lock import reclaim
 
 if TYPE_CHECKING:
-    from supervisor.protocol.clock import Clock
-    from supervisor.workspace import Workspace
+    from recalld.supervisor.protocol.clock import Clock
+    from recalld.supervisor.workspace import Workspace
 
 #: Seconds until a worker that keeps ending is started again, at most.
 _LONGEST_S: Final = 60.0
-_WORKER: Final = Path(__file__).resolve().parents[2] / "worker" / "__main__.py"
+#: Not resolved: in a checkout `recalld/supervisor` is a link, and the package that holds it must stay in sight.
+_WORKER: Final = Path(__file__).absolute().parents[2] / "worker" / "__main__.py"
 
 
 def worker_command(root: Path) -> list[str]:

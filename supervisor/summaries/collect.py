@@ -10,29 +10,29 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from supervisor.archive.coverage import may_replace
-from supervisor.protocol.clock import to_wire
-from supervisor.protocol.errors import Conflict, ErrorCollector
-from supervisor.protocol.period import Period, period_of_group
-from supervisor.protocol.summary_file import Summary
-from supervisor.protocol.task import task_id
-from supervisor.summaries.llm_state import note_result, prompt_marks
-from supervisor.summaries.quality import reject_reason
-from supervisor.summaries.retry import delay_after, jittered
-from supervisor.text.language import language_of
-from supervisor.text.llm_output import cleaned, says_nothing
-from supervisor.text.small_talk import is_chitchat
+from recalld.supervisor.archive.coverage import may_replace
+from recalld.supervisor.protocol.clock import to_wire
+from recalld.supervisor.protocol.errors import Conflict, ErrorCollector
+from recalld.supervisor.protocol.period import Period, period_of_group
+from recalld.supervisor.protocol.summary_file import Summary
+from recalld.supervisor.protocol.task import task_id
+from recalld.supervisor.summaries.llm_state import note_result, prompt_marks
+from recalld.supervisor.summaries.quality import reject_reason
+from recalld.supervisor.summaries.retry import delay_after, jittered
+from recalld.supervisor.text.language import language_of
+from recalld.supervisor.text.llm_output import cleaned, says_nothing
+from recalld.supervisor.text.small_talk import is_chitchat
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
     from pathlib import Path
 
-    from supervisor.archive.memory_folder import MemoryFolder
-    from supervisor.archive.quarantine import Quarantine
-    from supervisor.protocol.files import Files
-    from supervisor.protocol.task import Reason, Result
-    from supervisor.summaries.llm_state import ModelUse
+    from recalld.supervisor.archive.memory_folder import MemoryFolder
+    from recalld.supervisor.archive.quarantine import Quarantine
+    from recalld.supervisor.protocol.files import Files
+    from recalld.supervisor.protocol.task import Reason, Result
+    from recalld.supervisor.summaries.llm_state import ModelUse
 
 #: The text of an empty summary, so that a person who opens it knows why it is empty.
 NOTHING: Final = "> 无需记录 · Nothing to record."

@@ -12,9 +12,9 @@ from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.protocol.clock import from_wire, local, local_day, to_wire, truncate_to_ms
-from supervisor.protocol.errors import NoSummary
-from supervisor.summaries.retry import (
+from recalld.supervisor.protocol.clock import from_wire, local, local_day, to_wire, truncate_to_ms
+from recalld.supervisor.protocol.errors import NoSummary
+from recalld.supervisor.summaries.retry import (
     ProviderState,
     after_fault,
     after_success,
@@ -22,21 +22,21 @@ from supervisor.summaries.retry import (
     with_usage,
     without_fault,
 )
-from supervisor.summaries.schedule import SummaryWriter
+from recalld.supervisor.summaries.schedule import SummaryWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
 
-    from supervisor.archive.coverage import MemoryFile
-    from supervisor.archive.flags import Failure
-    from supervisor.events import Events
-    from supervisor.protocol.config import Config
-    from supervisor.protocol.config_keys import Llm
-    from supervisor.protocol.llm import CallLog, Endpoint
-    from supervisor.protocol.queue import TaskQueue
-    from supervisor.protocol.task import Result
-    from supervisor.summaries.schedule import SummaryJob
+    from recalld.supervisor.archive.coverage import MemoryFile
+    from recalld.supervisor.archive.flags import Failure
+    from recalld.supervisor.events import Events
+    from recalld.supervisor.protocol.config import Config
+    from recalld.supervisor.protocol.config_keys import Llm
+    from recalld.supervisor.protocol.llm import CallLog, Endpoint
+    from recalld.supervisor.protocol.queue import TaskQueue
+    from recalld.supervisor.protocol.task import Result
+    from recalld.supervisor.summaries.schedule import SummaryJob
 
 #: Bytes of a dated file per token, a cautious estimate: Chinese takes three bytes a character.
 BYTES_PER_TOKEN: Final = 3
@@ -206,7 +206,7 @@ def prompt_marks() -> tuple[str, ...]:
     """Return the sentences of the shipped prompts: a text that repeats one has echoed its prompt."""
     from importlib import resources  # only who judges a summary needs it
 
-    files = [file for file in resources.files("prompts").iterdir() if file.name.endswith(".md")]
+    files = [file for file in resources.files("recalld.prompts").iterdir() if file.name.endswith(".md")]
     lines = [
         line.strip(" -*#") for file in sorted(files, key=lambda f: f.name) for line in file.read_text("utf-8").splitlines()
     ]

@@ -15,9 +15,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from supervisor.text.llm_output import HEADING, opening, outside_code, own_words
-from supervisor.text.small_talk import is_chitchat
-from supervisor.text.tokenizer import HAN
+from recalld.supervisor.text.llm_output import HEADING, opening, outside_code, own_words
+from recalld.supervisor.text.small_talk import is_chitchat
+from recalld.supervisor.text.tokenizer import HAN
 
 _GREETING_MAX_CHARS: Final = 160  # of a text that is judged as a greeting
 

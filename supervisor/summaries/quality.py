@@ -16,8 +16,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final, Literal
 
-from supervisor.protocol.summary_file import MARKER, SOURCES
-from supervisor.summaries.phrases import (
+from recalld.supervisor.protocol.summary_file import MARKER, SOURCES
+from recalld.supervisor.summaries.phrases import (
     continues_the_talk,
     has_unclosed_thought,
     is_data,
@@ -28,14 +28,14 @@ from supervisor.summaries.phrases import (
     reports_too_long_input,
     thinks_aloud,
 )
-from supervisor.text.llm_output import HEADING, outside_code, own_words
-from supervisor.text.tokenizer import HAN, KANA
-from supervisor.text.word_frequency import telling_words
+from recalld.supervisor.text.llm_output import HEADING, outside_code, own_words
+from recalld.supervisor.text.tokenizer import HAN, KANA
+from recalld.supervisor.text.word_frequency import telling_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from supervisor.protocol.task import Reason
+    from recalld.supervisor.protocol.task import Reason
 
 MAX_CHARS: Final = 8_000  # characters of one summary
 

@@ -11,15 +11,15 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from supervisor.archive.coverage import covered, covers
-from supervisor.protocol.period import Period, summary_period
+from recalld.supervisor.archive.coverage import covered, covers
+from recalld.supervisor.protocol.period import Period, summary_period
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from datetime import date
 
-    from supervisor.archive.coverage import ExistingSummary, MemoryFile
-    from supervisor.protocol.summary_file import Source
+    from recalld.supervisor.archive.coverage import ExistingSummary, MemoryFile
+    from recalld.supervisor.protocol.summary_file import Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,28 +10,28 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from supervisor.archive.coverage import covered
-from supervisor.archive.flags import Failure, mark_pending
-from supervisor.protocol.clock import local_day, to_wire
-from supervisor.protocol.errors import BadRequest, ErrorCollector
-from supervisor.protocol.message import Message
-from supervisor.protocol.period import day, month, read_period, summary_period
-from supervisor.protocol.task import Task, task_id
-from supervisor.summaries.llm_state import bytes_by_group, calls_left, calls_needed, summary_writer
-from supervisor.summaries.retry import is_due
-from supervisor.summaries.schedule import SummaryJob, due_summaries, summary_job
+from recalld.supervisor.archive.coverage import covered
+from recalld.supervisor.archive.flags import Failure, mark_pending
+from recalld.supervisor.protocol.clock import local_day, to_wire
+from recalld.supervisor.protocol.errors import BadRequest, ErrorCollector
+from recalld.supervisor.protocol.message import Message
+from recalld.supervisor.protocol.period import day, month, read_period, summary_period
+from recalld.supervisor.protocol.task import Task, task_id
+from recalld.supervisor.summaries.llm_state import bytes_by_group, calls_left, calls_needed, summary_writer
+from recalld.supervisor.summaries.retry import is_due
+from recalld.supervisor.summaries.schedule import SummaryJob, due_summaries, summary_job
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from supervisor.archive.history import HistoryStore
-    from supervisor.archive.journal import SeenJournal
-    from supervisor.archive.memory_folder import MemoryFolder
-    from supervisor.events import Events
-    from supervisor.protocol.config import Config
-    from supervisor.protocol.queue import TaskQueue
-    from supervisor.summaries.llm_state import ModelUse
+    from recalld.supervisor.archive.history import HistoryStore
+    from recalld.supervisor.archive.journal import SeenJournal
+    from recalld.supervisor.archive.memory_folder import MemoryFolder
+    from recalld.supervisor.events import Events
+    from recalld.supervisor.protocol.config import Config
+    from recalld.supervisor.protocol.queue import TaskQueue
+    from recalld.supervisor.summaries.llm_state import ModelUse
 
 
 def submit_due(

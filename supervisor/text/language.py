@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import Final, Literal
 
-from supervisor.text.tokenizer import HAN, KANA
+from recalld.supervisor.text.tokenizer import HAN, KANA
 
 Language = Literal["zh", "en"]
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from supervisor.text.thinking import after_thoughts
+from recalld.supervisor.text.thinking import after_thoughts
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,8 +13,8 @@ from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from supervisor.text.chinese import to_simplified
-from supervisor.text.tokenizer import HAN
+from recalld.supervisor.text.chinese import to_simplified
+from recalld.supervisor.text.tokenizer import HAN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

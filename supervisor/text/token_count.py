@@ -11,7 +11,7 @@ import math
 import re
 from typing import Final
 
-from supervisor.text.tokenizer import HAN, KANA
+from recalld.supervisor.text.tokenizer import HAN, KANA
 
 #: Tokens that the chat template adds to each message.
 MESSAGE_TOKENS: Final = 4

@@ -14,7 +14,7 @@ import unicodedata
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.text.chinese import cut_for_search, cut_whole, to_simplified
+from recalld.supervisor.text.chinese import cut_for_search, cut_whole, to_simplified
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

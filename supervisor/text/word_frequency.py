@@ -15,8 +15,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from supervisor.text.chinese import han_frequency
-from supervisor.text.tokenizer import HAN, stem, stems, tokens
+from recalld.supervisor.text.chinese import han_frequency
+from recalld.supervisor.text.tokenizer import HAN, stem, stems, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

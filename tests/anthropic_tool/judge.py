@@ -17,7 +17,7 @@ from typing import Any
 from anthropic.lib.tools import ToolError  # type: ignore[import-not-found, unused-ignore]
 from anthropic.tools.memory import BetaLocalFilesystemMemoryTool  # type: ignore[import-not-found, unused-ignore]
 
-from supervisor.interfaces.tools.anthropic_memory import Answer
+from recalld.supervisor.interfaces.tools.anthropic_memory import Answer
 from tests.anthropic_tool.sequences import comparable, files_in, ours, sequence, why_different
 
 _RECORDED = 30  # sequences

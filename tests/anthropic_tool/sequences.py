@@ -6,11 +6,11 @@ import re
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor import Memory
-from supervisor.interfaces.tools.anthropic_memory import Answer, AnthropicMemory
-from supervisor.protocol.config import load
-from supervisor.protocol.files import Files
-from supervisor.workspace import Workspace
+from recalld import Memory
+from recalld.supervisor.interfaces.tools.anthropic_memory import Answer, AnthropicMemory
+from recalld.supervisor.protocol.config import load
+from recalld.supervisor.protocol.files import Files
+from recalld.supervisor.workspace import Workspace
 from tests.world import Clock, EventList, UnsyncedDisk, at
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.archive.alignment import same_places
+from recalld.supervisor.archive.alignment import same_places
 
 
 @pytest.mark.parametrize(

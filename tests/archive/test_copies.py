@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.archive.copies import contents, copies
+from recalld.supervisor.archive.copies import contents, copies
 from tests.world import FaultyDisk, World, message, message_on, talk
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from supervisor.archive.coverage import covered, covered_days, covers, may_replace, names_ever
-from supervisor.protocol.period import Period
+from recalld.supervisor.archive.coverage import covered, covered_days, covers, may_replace, names_ever
+from recalld.supervisor.protocol.period import Period
 from tests.archive.states import file, standing
 
 ONE, TWO = file("2025-12-03-nginx.md"), file("2025-12-04-pnpm.md")

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.archive.identity import Known, assign_ids
-from supervisor.protocol.clock import to_wire
-from supervisor.protocol.message import History, Message, fingerprint_of
+from recalld.supervisor.archive.identity import Known, assign_ids
+from recalld.supervisor.protocol.clock import to_wire
+from recalld.supervisor.protocol.message import History, Message, fingerprint_of
 from tests.archive.states import HISTORIES, NOON, ODD, entry, parsed_message
 
 TIME = to_wire(NOON)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from supervisor.protocol.message import digest_of_text, fingerprint_of
+from recalld.supervisor.protocol.message import digest_of_text, fingerprint_of
 from tests.world import FaultyDisk, World, at, message, talk, without
 
 # ── names ────────────────────────────────────────────────────────────────────

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.archive.journal import SeenJournal
-from supervisor.protocol.dated_file import block_of
-from supervisor.protocol.disk import RealDisk
-from supervisor.protocol.errors import NewerFormat
-from supervisor.protocol.files import Files
-from supervisor.protocol.message import Message, read_message, with_timestamp
-from supervisor.protocol.paths import WorkspacePaths
+from recalld.supervisor.archive.journal import SeenJournal
+from recalld.supervisor.protocol.dated_file import block_of
+from recalld.supervisor.protocol.disk import RealDisk
+from recalld.supervisor.protocol.errors import NewerFormat
+from recalld.supervisor.protocol.files import Files
+from recalld.supervisor.protocol.message import Message, read_message, with_timestamp
+from recalld.supervisor.protocol.paths import WorkspacePaths
 from tests.world import ZONE, at, message
 
 if TYPE_CHECKING:

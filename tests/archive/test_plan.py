@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.archive.plan import due, plan_days, without_open_questions
-from supervisor.protocol.clock import local_day
-from supervisor.protocol.message import Key, Message
+from recalld.supervisor.archive.plan import due, plan_days, without_open_questions
+from recalld.supervisor.protocol.clock import local_day
+from recalld.supervisor.protocol.message import Key, Message
 from tests.archive.states import HISTORIES, MOMENTS, NOON, SHANGHAI, parsed_message
 
 HOUR, MINUTE, MS = timedelta(hours=1), timedelta(minutes=1), timedelta(milliseconds=1)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.archive.quarantine import Quarantine
-from supervisor.protocol.disk import RealDisk
-from supervisor.protocol.files import Files
+from recalld.supervisor.archive.quarantine import Quarantine
+from recalld.supervisor.protocol.disk import RealDisk
+from recalld.supervisor.protocol.files import Files
 
 if TYPE_CHECKING:
     from pathlib import Path

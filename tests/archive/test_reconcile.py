@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.archive.flags import Evidence, Failure, mark_pending, reconcile
-from supervisor.protocol.clock import to_wire
-from supervisor.protocol.message import Archived, Message, with_archived
+from recalld.supervisor.archive.flags import Evidence, Failure, mark_pending, reconcile
+from recalld.supervisor.protocol.clock import to_wire
+from recalld.supervisor.protocol.message import Archived, Message, with_archived
 from tests.archive.states import FLAGS, HISTORIES, NOON, ODD, parsed_message
 
 TODAY = date(2026, 1, 31)

@@ -7,11 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from supervisor.protocol.disk import RealDisk
-from supervisor.protocol.files import Files
-from supervisor.protocol.message import Archived, Message
+from recalld.supervisor.protocol.disk import RealDisk
+from recalld.supervisor.protocol.files import Files
+from recalld.supervisor.protocol.message import Archived, Message
+from recalld.worker.writing import Pieces
 from tests.world import GOOD_SUMMARY, FaultyDisk, World, message_on, talk, unreachable
-from worker.writing import Pieces
 
 
 def reflag(world: World, *flags: object) -> None:

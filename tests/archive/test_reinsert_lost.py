@@ -8,9 +8,9 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.archive.identity import reinsert_lost
-from supervisor.protocol.clock import to_wire
-from supervisor.protocol.message import Message, read_message, with_timestamp
+from recalld.supervisor.archive.identity import reinsert_lost
+from recalld.supervisor.protocol.clock import to_wire
+from recalld.supervisor.protocol.message import Message, read_message, with_timestamp
 
 START = datetime(2026, 1, 31, 9, tzinfo=UTC)
 

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import pytest
 
-from supervisor.protocol.message import digest_of_text
+from recalld.supervisor.protocol.message import digest_of_text
 from tests.world import FaultyDisk, message, talk, without
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from supervisor.protocol.files import Files
-from supervisor.protocol.message import Message
+from recalld.supervisor.protocol.files import Files
+from recalld.supervisor.protocol.message import Message
 from tests.world import message, talk, unreachable
 
 # ── due ──────────────────────────────────────────────────────────────────────
@@ -186,7 +186,7 @@ def test_archive_does_not_reuse_a_name_after_journal_and_file_are_gone(world):
 def test_archive_keeps_a_file_that_a_person_created_under_its_name(world, monkeypatch):
     world.write([message("1", "2026-01-31T09:00", "重启 nginx")])
     world.intake()
-    from supervisor.archive import run as module
+    from recalld.supervisor.archive import run as module
 
     plan_days = module.plan_days
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.archive.slug import free_name, short_id, slug_of
-from supervisor.protocol.paths import dated_name, day_of_name
+from recalld.supervisor.archive.slug import free_name, short_id, slug_of
+from recalld.supervisor.protocol.paths import dated_name, day_of_name
 
 SLUG = re.compile(r"[a-z0-9-]{1,32}")
 DAY = date(2026, 1, 28)

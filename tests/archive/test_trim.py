@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.archive.flags import Caps, overflow, trim
-from supervisor.protocol.lenient_json import render_json
-from supervisor.protocol.message import Archived, History, Message
+from recalld.supervisor.archive.flags import Caps, overflow, trim
+from recalld.supervisor.protocol.lenient_json import render_json
+from recalld.supervisor.protocol.message import Archived, History, Message
 from tests.archive.states import HISTORIES, NOON, ODD, parsed_message
 
 

@@ -8,8 +8,8 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from bench.recall import HERE, ask, foreign_of, prepare, questions_of, share, table
-from supervisor.protocol.clock import fixed_clock
-from supervisor.workspace import open_workspace
+from recalld.supervisor.protocol.clock import fixed_clock
+from recalld.supervisor.workspace import open_workspace
 
 HISTORY = HERE.parent / "workspace" / "history.json"
 ALL = questions_of(HERE / "questions", [])

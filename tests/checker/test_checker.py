@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.protocol.dated_file import Block, render_dated
+from recalld.supervisor.protocol.dated_file import Block, render_dated
 from tests.checker.__main__ import main
 from tests.checker.checker import Acked, Given, check
 from tests.checker.formats import read_dated, sha16

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from supervisor.index.hit import Hit, Passage
+from recalld.supervisor.index.hit import Hit, Passage
 
 #: What stored text may try: tags, headings, fences, comments, marks of chats, escapes, directions, broken characters.
 ATTACKS = (

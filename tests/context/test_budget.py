@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.context.history_window import Budgets, share
-from supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.context.history_window import Budgets, share
+from recalld.supervisor.text.token_count import estimate_tokens
 
 
 @pytest.mark.parametrize(

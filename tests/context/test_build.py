@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from supervisor.index.hit import Hit, Passage, SearchResult
-from supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.index.hit import Hit, Passage, SearchResult
+from recalld.supervisor.text.token_count import estimate_tokens
 from tests.context.passages import HITS, TERMS, hit
 from tests.world import WITH_MODEL, World, message, talk
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from supervisor.context.history_window import CUT, Window, WindowLimits, WindowMessage, window
-from supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
+from recalld.supervisor.context.history_window import CUT, Window, WindowLimits, WindowMessage, window
+from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
 from tests.archive.states import NOON, parsed_message
 
 if TYPE_CHECKING:
-    from supervisor.protocol.message import Message
+    from recalld.supervisor.protocol.message import Message
 
 LIMITS = WindowLimits()
 

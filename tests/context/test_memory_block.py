@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from supervisor.context.memory_block import BlockLimits, pack
-from supervisor.context.render import HEADER, NOTE
-from supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.context.memory_block import BlockLimits, pack
+from recalld.supervisor.context.render import HEADER, NOTE
+from recalld.supervisor.text.token_count import estimate_tokens
 from tests.context.passages import HITS, TERMS, hit
 
 if TYPE_CHECKING:
-    from supervisor.index.hit import Hit
+    from recalld.supervisor.index.hit import Hit
 
 ZH = BlockLimits(language="zh")
 DAY = "（2026年1月28日星期三）"

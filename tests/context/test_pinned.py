@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from supervisor.interfaces.api import Memory
-from supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.interfaces.api import Memory
+from recalld.supervisor.text.token_count import estimate_tokens
 from tests.world import WITHOUT_MODEL, World, at, message
 
 NOW = at("2026-01-31T10:00")

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from supervisor.protocol.turn import parse_receipt
+from recalld.supervisor.protocol.turn import parse_receipt
 from tests.world import FaultyDisk, at, message
 
 if TYPE_CHECKING:
-    from supervisor.protocol.turn import Receipt
+    from recalld.supervisor.protocol.turn import Receipt
 
 PEANUTS = message("花生-1", "2026-01-30T09:00", "我对花生过敏，点外卖要备注。")
 NOTED = message("花生-2", "2026-01-30T09:01", "记住了，花生过敏。", "assistant")
@@ -193,7 +193,7 @@ def test_prepared_context_of_an_input_older_than_all_receipts_stays(filled):
 def seconds(monkeypatch):
     """The monotonic clock, cranked."""
     now = [100.0]
-    monkeypatch.setattr("supervisor.context.prepared.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("recalld.supervisor.context.prepared.time.monotonic", lambda: now[0])
     return now
 
 

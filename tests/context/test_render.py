@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.context.render import BETWEEN, MISS_TOKENS, entry, miss, shown, spoken, tag
-from supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.context.render import BETWEEN, MISS_TOKENS, entry, miss, shown, spoken, tag
+from recalld.supervisor.text.token_count import estimate_tokens
 from tests.context.passages import ATTACKS, TEXTS
 
 #: What no stored text may bring into the block as it stands.

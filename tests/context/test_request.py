@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from supervisor.context.request import Contained, admit, resolve_input
-from supervisor.protocol.inbox import Chat
-from supervisor.recall.audience import ALONE, Audience
+from recalld.supervisor.context.request import Contained, admit, resolve_input
+from recalld.supervisor.protocol.inbox import Chat
+from recalld.supervisor.recall.audience import ALONE, Audience
 from tests.archive.states import NOON, ODD, parsed_message
 from tests.context.passages import hit
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor import Memory
-from supervisor.conversation.running import Limits
-from supervisor.conversation.sessions import session_digest
-from supervisor.service.conversations import open_session
+from recalld import Memory
+from recalld.supervisor.conversation.running import Limits
+from recalld.supervisor.conversation.sessions import session_digest
+from recalld.supervisor.service.conversations import open_session
 from tests.conversation.talk import Scripted, fenced
 from tests.world import WITH_MODEL, World, talk
 
 if TYPE_CHECKING:
-    from supervisor.context.build import Injection
+    from recalld.supervisor.context.build import Injection
 
 SESSION = "家里"
 GROUP = "telegram:group:一家人"

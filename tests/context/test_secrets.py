@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from supervisor.context.request import Asked
-from supervisor.context.secrets import redactor
-from supervisor.protocol.config_keys import Privacy
-from supervisor.protocol.inbox import Chat
+from recalld.supervisor.context.request import Asked
+from recalld.supervisor.context.secrets import redactor
+from recalld.supervisor.protocol.config_keys import Privacy
+from recalld.supervisor.protocol.inbox import Chat
 from tests.context.passages import hit
 from tests.world import World, message
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from supervisor.conversation.analyzer import MessageAnalyzer
-from supervisor.conversation.summarizer import ConversationSummarizer
-from supervisor.text.small_talk import SKIP_PREFIXES
+from recalld.supervisor.conversation.analyzer import MessageAnalyzer
+from recalld.supervisor.conversation.summarizer import ConversationSummarizer
+from recalld.supervisor.text.small_talk import SKIP_PREFIXES
 from tests.conversation.talk import answer, call, question, result
 
 ANALYZER = MessageAnalyzer()

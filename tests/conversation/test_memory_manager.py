@@ -14,14 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from supervisor.conversation.memory_manager import MemoryManager, TaskMemory
-from supervisor.conversation.turns import read_said
-from supervisor.interfaces.api import Memory
-from supervisor.protocol.config import Config
-from supervisor.protocol.config_keys import Conversation, Llm, Privacy
-from supervisor.protocol.errors import BadConfig, NoSummary
-from supervisor.text.token_count import estimate_tokens
-from supervisor.workspace import make_workspace
+from recalld.supervisor.conversation.memory_manager import MemoryManager, TaskMemory
+from recalld.supervisor.conversation.turns import read_said
+from recalld.supervisor.interfaces.api import Memory
+from recalld.supervisor.protocol.config import Config
+from recalld.supervisor.protocol.config_keys import Conversation, Llm, Privacy
+from recalld.supervisor.protocol.errors import BadConfig, NoSummary
+from recalld.supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.workspace import make_workspace
 from tests.conversation.talk import Scripted, answer, call, fenced, question, result
 
 SYSTEM = "你是一个聊天助手..."
@@ -98,7 +98,7 @@ def test_memory_manager_recomposes_system_summary_and_question_as_004():
 
 @pytest.mark.feature("004.8")
 def test_running_summary_prompt_is_the_template_of_004_to_the_letter():
-    template = resources.files("prompts").joinpath("running-summary.zh.md").read_text(encoding="utf-8")
+    template = resources.files("recalld.prompts").joinpath("running-summary.zh.md").read_text(encoding="utf-8")
 
     assert template == (
         "请逐步总结提供的对话内容，将其补充到之前的摘要中并返回一个新的摘要。\n\n示例：\n当前摘要：\n用户询问了人工智能的发展现状。\n\n"

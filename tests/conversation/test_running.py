@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from supervisor.conversation.running import (
+from recalld.supervisor.conversation.running import (
     Conversation,
     Failure,
     Limits,
@@ -22,8 +22,8 @@ from supervisor.conversation.running import (
     to_sum_up,
     tokens_of,
 )
-from supervisor.conversation.turns import is_open, read_said, turn_starts, whole_pairs
-from supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
+from recalld.supervisor.conversation.turns import is_open, read_said, turn_starts, whole_pairs
+from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
 from tests.conversation.talk import answer, call, question, result
 
 NOW = datetime(2026, 1, 28, 5, tzinfo=UTC)

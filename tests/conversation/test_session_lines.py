@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from supervisor import Memory
-from supervisor.conversation.session_lines import extract_line
-from supervisor.conversation.sessions import session_digest
-from supervisor.protocol.errors import BadFile, BadRequest, NoSummary
+from recalld import Memory
+from recalld.supervisor.conversation.session_lines import extract_line
+from recalld.supervisor.conversation.sessions import session_digest
+from recalld.supervisor.protocol.errors import BadFile, BadRequest, NoSummary
 from tests.conversation.talk import Scripted, fenced
 from tests.world import WITHOUT_MODEL, World, message, talk
 

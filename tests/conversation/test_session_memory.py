@@ -7,11 +7,11 @@ import re
 
 import pytest
 
-from supervisor import Memory
-from supervisor.conversation.running import Limits
-from supervisor.conversation.sessions import session_digest
-from supervisor.protocol.errors import BadFile, BadRequest, Busy, NoSummary
-from supervisor.service.conversations import open_session
+from recalld import Memory
+from recalld.supervisor.conversation.running import Limits
+from recalld.supervisor.conversation.sessions import session_digest
+from recalld.supervisor.protocol.errors import BadFile, BadRequest, Busy, NoSummary
+from recalld.supervisor.service.conversations import open_session
 from tests.conversation.talk import Scripted, answer, call, fenced, question, result
 from tests.world import WITH_MODEL, World, message
 

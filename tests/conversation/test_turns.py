@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from supervisor.conversation.turns import dialogue, is_open, read_said, turn_starts, whole_pairs
+from recalld.supervisor.conversation.turns import dialogue, is_open, read_said, turn_starts, whole_pairs
 from tests.conversation.talk import answer, call, question, result
 
 

@@ -6,15 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from supervisor.archive.flags import Caps, Evidence, trim
-from supervisor.protocol.clock import to_wire
-from supervisor.protocol.errors import BadFile
-from supervisor.protocol.message import Archived, Message, fingerprint_of, with_archived
+from recalld.supervisor.archive.flags import Caps, Evidence, trim
+from recalld.supervisor.protocol.clock import to_wire
+from recalld.supervisor.protocol.errors import BadFile
+from recalld.supervisor.protocol.message import Archived, Message, fingerprint_of, with_archived
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from supervisor.archive.history import HistoryStore
+    from recalld.supervisor.archive.history import HistoryStore
 
 
 def nothing(*_: object, **__: object) -> None:
@@ -215,10 +215,10 @@ def written_once(self: Any, path: Any, data: bytes) -> None:
 
 def written_first(original: Callable[..., Any]) -> Callable[..., Any]:
     """Tell the journal that words are written before they are."""
-    from supervisor.protocol.dated_file import parse_dated
+    from recalld.supervisor.protocol.dated_file import parse_dated
 
     def write_dated(self: Any, name: str, data: bytes) -> None:
-        from supervisor.archive.journal import SeenJournal
+        from recalld.supervisor.archive.journal import SeenJournal
 
         found = parse_dated(data, Path(name))
         assert found
@@ -240,7 +240,7 @@ def count_again(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def torn_receipt(self: Any, receipt: Any) -> None:
     """Write a receipt as any program writes a file."""
-    from supervisor.protocol.turn import render_receipt
+    from recalld.supervisor.protocol.turn import render_receipt
 
     self._files.make_folder(self._folder)
     handle = self._files.disk.create(self._folder / f"{receipt.id}.json", 0o600)

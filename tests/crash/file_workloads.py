@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from supervisor.archive import quarantine
-from supervisor.protocol.files import Files
-from supervisor.protocol.llm import CallLog
-from supervisor.protocol.paths import WorkspacePaths
+from recalld.supervisor.archive import quarantine
+from recalld.supervisor.protocol.files import Files
+from recalld.supervisor.protocol.llm import CallLog
+from recalld.supervisor.protocol.paths import WorkspacePaths
 from tests.crash.model_disk import ModelDisk
 
 if TYPE_CHECKING:

@@ -8,33 +8,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import supervisor.archive.identity
-import supervisor.archive.intake
-import supervisor.archive.memory_folder
-import supervisor.archive.restore
-import supervisor.archive.run
-import supervisor.protocol.dated_file
-import supervisor.protocol.files
-import supervisor.protocol.message
-import supervisor.service.lock
-import supervisor.service.round
-import supervisor.summaries.collect
-import supervisor.summaries.schedule
-import supervisor.summaries.submit
-from supervisor.archive.append import DropBox
-from supervisor.archive.attachments import Attachments
-from supervisor.archive.history import HistoryStore
-from supervisor.archive.journal import JournalState, SeenJournal
-from supervisor.archive.memory_folder import MemoryFolder
-from supervisor.archive.quarantine import Quarantine
-from supervisor.archive.replaced import ReplacedHistories
-from supervisor.context.receipts import ReceiptStore
-from supervisor.protocol.files import Files, FsyncTracker
-from supervisor.protocol.queue import TaskQueue
-from supervisor.protocol.summary_file import Summary
+import recalld.supervisor.archive.identity
+import recalld.supervisor.archive.intake
+import recalld.supervisor.archive.memory_folder
+import recalld.supervisor.archive.restore
+import recalld.supervisor.archive.run
+import recalld.supervisor.protocol.dated_file
+import recalld.supervisor.protocol.files
+import recalld.supervisor.protocol.message
+import recalld.supervisor.service.lock
+import recalld.supervisor.service.round
+import recalld.supervisor.summaries.collect
+import recalld.supervisor.summaries.schedule
+import recalld.supervisor.summaries.submit
+from recalld.supervisor.archive.append import DropBox
+from recalld.supervisor.archive.attachments import Attachments
+from recalld.supervisor.archive.history import HistoryStore
+from recalld.supervisor.archive.journal import JournalState, SeenJournal
+from recalld.supervisor.archive.memory_folder import MemoryFolder
+from recalld.supervisor.archive.quarantine import Quarantine
+from recalld.supervisor.archive.replaced import ReplacedHistories
+from recalld.supervisor.context.receipts import ReceiptStore
+from recalld.supervisor.protocol.files import Files, FsyncTracker
+from recalld.supervisor.protocol.queue import TaskQueue
+from recalld.supervisor.protocol.summary_file import Summary
+from recalld.worker.loop import Lease
 from tests.crash import faults, others, people, talking, working
 from tests.crash.model_disk import ModelDisk
-from worker.loop import Lease
 
 if TYPE_CHECKING:
     from tests.crash.workload import Workload
@@ -50,7 +50,7 @@ class Mutant(NamedTuple):
     survives: str = ""
 
 
-_JOB = faults.only_fresh(supervisor.summaries.schedule.summary_job)
+_JOB = faults.only_fresh(recalld.supervisor.summaries.schedule.summary_job)
 _PARSE = HistoryStore._parse
 
 MUTANTS = (
@@ -69,7 +69,12 @@ MUTANTS = (
     Mutant("no last look before the rename", others.Between, "LOST: 插", ((Files, "_is_unchanged", lambda *_: True),)),
     Mutant("no sweep", talking.Archive, "was left behind", ((Files, "sweep", lambda *_, **__: 0),)),
     Mutant("a sweep of anything temporary", people.Notes, "lost a person's words", ((Files, "sweep", faults.greedy_sweep),)),
-    Mutant("files that others may read", talking.Archive, "has mode 0644", ((supervisor.protocol.files, "FILE_MODE", 0o644),)),
+    Mutant(
+        "files that others may read",
+        talking.Archive,
+        "has mode 0644",
+        ((recalld.supervisor.protocol.files, "FILE_MODE", 0o644),),
+    ),
     Mutant(
         "a picture named before it is on the disk",
         others.Pictures,
@@ -119,14 +124,14 @@ MUTANTS = (
         "no copy of the damaged file",
         others.Damaged,
         "no copy was kept of the damaged file",
-        ((Quarantine, "keep", faults.nothing), (supervisor.archive.restore, "keep_damaged", lambda *_: True)),
+        ((Quarantine, "keep", faults.nothing), (recalld.supervisor.archive.restore, "keep_damaged", lambda *_: True)),
     ),
     Mutant("append tells no journal", others.Lost, "LOST: 三", ((SeenJournal, "append_seen", faults.nothing),)),
     Mutant(
         "the journal is not asked for lost words",
         others.Lost,
         "LOST: 一",
-        ((supervisor.archive.intake, "_reinsert", faults.nothing),),
+        ((recalld.supervisor.archive.intake, "_reinsert", faults.nothing),),
     ),
     Mutant(
         "the journal is emptied before it is written",
@@ -146,9 +151,9 @@ MUTANTS = (
         "LOST: 门",
         (
             (
-                supervisor.archive.intake,
+                recalld.supervisor.archive.intake,
                 "_empty_drop_box",
-                faults.removed_before_journal(supervisor.archive.intake._empty_drop_box),
+                faults.removed_before_journal(recalld.supervisor.archive.intake._empty_drop_box),
             ),
         ),
     ),
@@ -180,60 +185,68 @@ MUTANTS = (
         "a message without a name is never known again",
         others.Nameless,
         "was said 1 times, and is written 2 times",
-        ((supervisor.archive.identity, "_free_ids", lambda *_: iter(())),),
+        ((recalld.supervisor.archive.identity, "_free_ids", lambda *_: iter(())),),
     ),
     Mutant(
         "newer words of an id are always the same message",
         others.Numbered,
         "LOST: 0",
-        ((supervisor.archive.intake, "continues", lambda *_: True),),
+        ((recalld.supervisor.archive.intake, "continues", lambda *_: True),),
     ),
     Mutant(
         "a message with another number is another message",
         others.Numbered,
         "was said 1 times, and is written 2 times",
-        ((supervisor.archive.intake, "renumbered", lambda *_: {}),),
+        ((recalld.supervisor.archive.intake, "renumbered", lambda *_: {}),),
     ),
     Mutant(
         "what slid out is the twin of what came in",
         others.Window,
         "LOST: 2026-01-28T12:00:00.000Z '继续。'",
-        ((supervisor.archive.identity, "same_places", faults.same_words),),
+        ((recalld.supervisor.archive.identity, "same_places", faults.same_words),),
     ),
     Mutant(
         "a time is known by its spelling alone",
         others.Respelled,
         "was said 1 times, and is written",
         (
-            (supervisor.protocol.message, "fingerprints_of", faults.fingerprints_by_spelling),
-            (supervisor.protocol.dated_file, "fingerprints_of", faults.fingerprints_by_spelling),
+            (recalld.supervisor.protocol.message, "fingerprints_of", faults.fingerprints_by_spelling),
+            (recalld.supervisor.protocol.dated_file, "fingerprints_of", faults.fingerprints_by_spelling),
         ),
     ),
     Mutant(
         "words in the event seen",
         talking.Archive,
         "the event seen holds the words",
-        ((supervisor.archive.intake, "intake", faults.intake_telling_texts(supervisor.archive.intake.intake)),),
+        ((recalld.supervisor.archive.intake, "intake", faults.intake_telling_texts(recalld.supervisor.archive.intake.intake)),),
     ),
     Mutant(
         "words in the event put_back",
         others.Lost,
         "the event put_back holds the words",
-        ((supervisor.archive.intake, "_reinsert", faults.reinsert_telling_texts(supervisor.archive.intake._reinsert)),),
+        (
+            (
+                recalld.supervisor.archive.intake,
+                "_reinsert",
+                faults.reinsert_telling_texts(recalld.supervisor.archive.intake._reinsert),
+            ),
+        ),
     ),
-    Mutant("trim what is not written", talking.Trim, "LOST: 多", ((supervisor.archive.run, "trim", faults.trim_anything),)),
+    Mutant(
+        "trim what is not written", talking.Trim, "LOST: 多", ((recalld.supervisor.archive.run, "trim", faults.trim_anything),)
+    ),
     Mutant(
         "trim the newest",
         talking.Trim,
         "was said last and has left history.json",
-        ((supervisor.archive.run, "trim", faults.trim_newest),),
+        ((recalld.supervisor.archive.run, "trim", faults.trim_newest),),
     ),
     # ── the archive run ──
     Mutant(
         "flag before file",
         talking.Archive,
         "its words are in no dated file",
-        ((supervisor.archive.run, "mark_pending", faults.mark_archived),),
+        ((recalld.supervisor.archive.run, "mark_pending", faults.mark_archived),),
     ),
     Mutant(
         "journal before file",
@@ -245,25 +258,25 @@ MUTANTS = (
         "written files unknown after a crash",
         talking.Archive,
         "DOUBLE: ",
-        ((supervisor.archive.intake, "_record_unknown_files", faults.nothing),),
+        ((recalld.supervisor.archive.intake, "_record_unknown_files", faults.nothing),),
     ),
     Mutant(
         "pending is never mended",
         talking.Archive,
         "nothing is in flight",
-        ((supervisor.service.round, "reconcile_flags", faults.nothing),),
+        ((recalld.supervisor.service.round, "reconcile_flags", faults.nothing),),
     ),
     Mutant(
         "recover resets groups in flight",
         talking.Archive,
         "a task with its words is in flight",
-        ((supervisor.archive.run, "Evidence", faults.reset),),
+        ((recalld.supervisor.archive.run, "Evidence", faults.reset),),
     ),
     Mutant(
         "names without an ordinal",
         talking.LateInDay,
         "with another digest",
-        ((supervisor.archive.run, "taken_names", lambda *_: set()),),
+        ((recalld.supervisor.archive.run, "taken_names", lambda *_: set()),),
     ),
     Mutant(
         "other words are the same message",
@@ -276,55 +289,55 @@ MUTANTS = (
         "tasks before pending",
         working.Failure,
         "a task with its words is in flight",
-        ((supervisor.summaries.submit, "_mark", faults.nothing),),
+        ((recalld.supervisor.summaries.submit, "_mark", faults.nothing),),
     ),
     Mutant(
         "moved before covered",
         talking.DayRipens,
         "lies in originals/, and no summary names it",
-        ((supervisor.summaries.submit, "covered", faults.everything),),
+        ((recalld.supervisor.summaries.submit, "covered", faults.everything),),
     ),
     Mutant(
         "copies of synchronisers are memory",
         people.Copies,
         "(1).md is a copy, and was touched",
-        ((supervisor.archive.memory_folder, "copies", lambda *_: {}),),
+        ((recalld.supervisor.archive.memory_folder, "copies", lambda *_: {}),),
     ),
     Mutant(
         "covered by name alone",
         people.DatedEdited,
         "is old and no summary names it",
         (
-            (supervisor.summaries.schedule, "covered", faults.by_name),
-            (supervisor.summaries.schedule, "covers", faults.covers_by_name),
+            (recalld.supervisor.summaries.schedule, "covered", faults.by_name),
+            (recalld.supervisor.summaries.schedule, "covers", faults.covers_by_name),
         ),
     ),
     Mutant(
         "a month hides what it does not name",
         talking.LateInMonth,
         "its words are written",
-        ((supervisor.summaries.schedule, "covers", lambda s, _: s is not None),),
+        ((recalld.supervisor.summaries.schedule, "covers", lambda s, _: s is not None),),
     ),
     Mutant(
         "overwrite instead of merge",
         talking.LateInDay,
         "no summary names it",
         (
-            (supervisor.summaries.schedule, "summary_job", _JOB),
-            (supervisor.summaries.collect, "may_replace", lambda *_, **__: True),
+            (recalld.supervisor.summaries.schedule, "summary_job", _JOB),
+            (recalld.supervisor.summaries.collect, "may_replace", lambda *_, **__: True),
         ),
     ),
     Mutant(
         "a narrower text takes the place",
         working.TwoWorkers,
         "no summary names it",
-        ((supervisor.summaries.collect, "may_replace", lambda *_, **__: True), (Lease, "held", lambda *_: True)),
+        ((recalld.supervisor.summaries.collect, "may_replace", lambda *_, **__: True), (Lease, "held", lambda *_: True)),
     ),
     Mutant(
         "a person's words are not kept",
         people.Edited,
         "lost a person's words",
-        ((supervisor.summaries.collect, "Summary", faults.no_words_kept(Summary)),),
+        ((recalld.supervisor.summaries.collect, "Summary", faults.no_words_kept(Summary)),),
     ),
     # ── the hand-off ──
     Mutant("no reclaim", talking.DayRipens, "is still there", ((TaskQueue, "requeue", faults.nothing),)),
@@ -332,13 +345,13 @@ MUTANTS = (
         "a failure counts at each look",
         working.Failure,
         "one failure counts as 2",
-        ((supervisor.summaries.collect, "_fail", faults.count_again(supervisor.summaries.collect._fail)),),
+        ((recalld.supervisor.summaries.collect, "_fail", faults.count_again(recalld.supervisor.summaries.collect._fail)),),
     ),
     Mutant(
         "no wait after a failure",
         working.Failure,
         "is asked for before",
-        ((supervisor.summaries.submit, "is_due", lambda *_: True),),
+        ((recalld.supervisor.summaries.submit, "is_due", lambda *_: True),),
     ),
     Mutant(
         "a failure is never forgotten",
@@ -350,7 +363,7 @@ MUTANTS = (
         "the provider's fault is the group's",
         working.ProviderDown,
         "the provider is asked again at once",
-        ((supervisor.summaries.collect, "note_result", faults.nothing),),
+        ((recalld.supervisor.summaries.collect, "note_result", faults.nothing),),
     ),
     Mutant("a receipt in place", working.Turn, "can't be read", ((ReceiptStore, "write", faults.torn_receipt),)),
     Mutant(
@@ -375,7 +388,13 @@ MUTANTS = (
         "the result deleted first",
         talking.DayRipens,
         "lies in originals/, and no summary names it",
-        ((supervisor.summaries.collect, "_take_in", faults.result_first(supervisor.summaries.collect._take_in)),),
+        (
+            (
+                recalld.supervisor.summaries.collect,
+                "_take_in",
+                faults.result_first(recalld.supervisor.summaries.collect._take_in),
+            ),
+        ),
     ),
     Mutant(
         "the running task is left",

@@ -8,25 +8,25 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
-from supervisor.protocol.clock import from_wire, to_wire
-from supervisor.protocol.errors import BadFile
-from supervisor.protocol.message import Message, read_message
-from supervisor.text.word_frequency import telling_words
+from recalld.supervisor.protocol.clock import from_wire, to_wire
+from recalld.supervisor.protocol.errors import BadFile
+from recalld.supervisor.protocol.message import Message, read_message
+from recalld.supervisor.text.word_frequency import telling_words
+from recalld.worker.providers import ProviderError, Usage
 from tests.checker.checker import Acked
 from tests.checker.formats import read_dated, read_summary
 from tests.checker.reading import DATED
 from tests.checker.spoken import strings
 from tests.crash.voice import Voice
 from tests.world import Clock, World, message
-from worker.providers import ProviderError, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from supervisor.protocol.config import Config
-    from supervisor.protocol.dated_file import Block
-    from supervisor.protocol.task import Task
-    from supervisor.service.round import Round
+    from recalld.supervisor.protocol.config import Config
+    from recalld.supervisor.protocol.dated_file import Block
+    from recalld.supervisor.protocol.task import Task
+    from recalld.supervisor.service.round import Round
     from tests.crash.model_disk import ModelDisk
 
 #: Rounds after which a workspace that still finds something to do is no longer waited for.

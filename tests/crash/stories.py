@@ -11,7 +11,7 @@ import json
 import random
 from typing import TYPE_CHECKING, Any
 
-from supervisor.index.hit import SearchResult
+from recalld.supervisor.index.hit import SearchResult
 from tests.checker.checker import Acked
 from tests.checker.formats import Unreadable, read_dated
 from tests.crash.others import entries_of, rewrite

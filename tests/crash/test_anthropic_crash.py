@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
-from supervisor import Memory
-from supervisor.interfaces.tools.anthropic_memory import AnthropicMemory
-from supervisor.protocol.config import load
-from supervisor.workspace import Workspace
+from recalld import Memory
+from recalld.supervisor.interfaces.tools.anthropic_memory import AnthropicMemory
+from recalld.supervisor.protocol.config import load
+from recalld.supervisor.workspace import Workspace
 from tests.crash.file_workloads import Case, Honest
 from tests.crash.loss import MODES
 from tests.crash.test_files_crash import NoFileSync, NoFolderSync, RenameBeforeWrite, _after, explored

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
-from supervisor.conversation.chat_files import ChatFiles
-from supervisor.conversation.sessions import session_digest
-from supervisor.protocol.config import Config
-from supervisor.protocol.lenient_json import parse_json, render_json
-from supervisor.workspace import Workspace
+from recalld.supervisor.conversation.chat_files import ChatFiles
+from recalld.supervisor.conversation.sessions import session_digest
+from recalld.supervisor.protocol.config import Config
+from recalld.supervisor.protocol.lenient_json import parse_json, render_json
+from recalld.supervisor.workspace import Workspace
 from tests.crash.file_workloads import Case, Honest
 from tests.crash.test_files_crash import (
     AppendAfterTorn,
@@ -27,7 +27,7 @@ from tests.world import Clock, EventList, at
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from supervisor.protocol.files import Files
+    from recalld.supervisor.protocol.files import Files
     from tests.crash.model_disk import ModelDisk
 
 KEY = "网页-7"

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
-from supervisor.longterm.lines import with_line
-from supervisor.longterm.long_term_file import LongTermFile
-from supervisor.protocol.paths import WorkspacePaths
+from recalld.supervisor.longterm.lines import with_line
+from recalld.supervisor.longterm.long_term_file import LongTermFile
+from recalld.supervisor.protocol.paths import WorkspacePaths
 from tests.crash.file_workloads import Case, Honest
 from tests.crash.test_files_crash import NoFileSync, NoFolderSync, explored, refuse_each_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from supervisor.protocol.files import Files
+    from recalld.supervisor.protocol.files import Files
     from tests.crash.model_disk import ModelDisk
 
 NOW = datetime(2026, 1, 28, 4, tzinfo=UTC)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
-from supervisor.protocol.config import load
-from supervisor.protocol.lenient_json import render_json
-from supervisor.service.conversations import open_session
-from supervisor.workspace import Workspace
+from recalld.supervisor.protocol.config import load
+from recalld.supervisor.protocol.lenient_json import render_json
+from recalld.supervisor.service.conversations import open_session
+from recalld.supervisor.workspace import Workspace
 from tests.conversation.talk import Scripted, fenced
 from tests.crash.file_workloads import Case, Honest
 from tests.crash.test_files_crash import NoFileSync, NoFolderSync, explored, refuse_each_call
@@ -23,10 +23,10 @@ from tests.world import WITH_MODEL, Clock, EventList, at, message
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from supervisor.conversation.session_files import SessionFiles
-    from supervisor.conversation.session_lines import SessionLines
-    from supervisor.conversation.sessions import Intent, Progress
-    from supervisor.protocol.files import Files
+    from recalld.supervisor.conversation.session_files import SessionFiles
+    from recalld.supervisor.conversation.session_lines import SessionLines
+    from recalld.supervisor.conversation.sessions import Intent, Progress
+    from recalld.supervisor.protocol.files import Files
     from tests.crash.model_disk import ModelDisk
 
 NOW = at("2026-01-31T10:00")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from functools import lru_cache
 
-from supervisor.protocol.config import Config, load
+from recalld.supervisor.protocol.config import Config, load
 
 ZONE = "Asia/Shanghai"
 _ZONES = (

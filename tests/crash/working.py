@@ -6,8 +6,8 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from supervisor.context.receipts import ReceiptStore
-from supervisor.index.hit import SearchResult
+from recalld.supervisor.context.receipts import ReceiptStore
+from recalld.supervisor.index.hit import SearchResult
 from tests.crash.program import Brief, Program, wait
 from tests.crash.talking import DECEMBER, JANUARY, MODEL
 from tests.crash.workload import Workload

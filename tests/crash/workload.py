@@ -6,7 +6,7 @@ import contextlib
 import json
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from supervisor.protocol.clock import from_wire
+from recalld.supervisor.protocol.clock import from_wire
 from tests.checker.checker import Acked, Given, check
 from tests.crash.model_disk import ModelDisk
 from tests.crash.program import Brief, Program, Replaced, clock_of, wait
@@ -16,7 +16,7 @@ from tests.crash.voice import Voice
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from supervisor.protocol.config import Config
+    from recalld.supervisor.protocol.config import Config
     from tests.crash.state import State
 
 

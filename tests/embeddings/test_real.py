@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.text.tokenizer import tokens
+from recalld.supervisor.text.tokenizer import tokens
 from tests.world import WITHOUT_MODEL, World, at
 
 PYTHON = os.environ.get("RECALLD_TEST_EMBEDDINGS", "")

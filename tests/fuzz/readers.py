@@ -13,26 +13,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo
 
-from supervisor.archive import slug
-from supervisor.context import render
-from supervisor.index import chunking
-from supervisor.protocol.config import load, render_default
-from supervisor.protocol.dated_file import block_of, parse_dated, render_dated
-from supervisor.protocol.errors import SupervisorError
-from supervisor.protocol.files import Files
-from supervisor.protocol.inbox import parse_inbox
-from supervisor.protocol.lenient_json import parse_json, recover_prefix, render_json
-from supervisor.protocol.llm import CallLog
-from supervisor.protocol.message import Message, parse_history, read_message, render_history
-from supervisor.protocol.paths import WorkspacePaths
-from supervisor.protocol.summary_file import Source, Summary, parse_summary, render_summary
-from supervisor.protocol.task import Result, Task, parse_result, parse_task, render_result, render_task
-from supervisor.query import dates, parse
-from supervisor.summaries import quality
-from supervisor.summaries.llm_state import calls_left, note_result, provider_state, summary_writer
-from supervisor.summaries.retry import BACKLOG_INTERVAL, BACKOFF, delay_after, is_due
-from supervisor.text import decoding, language, llm_output, redact, small_talk, token_count, tokenizer
-from supervisor.workspace import Workspace
+from recalld.supervisor.archive import slug
+from recalld.supervisor.context import render
+from recalld.supervisor.index import chunking
+from recalld.supervisor.protocol.config import load, render_default
+from recalld.supervisor.protocol.dated_file import block_of, parse_dated, render_dated
+from recalld.supervisor.protocol.errors import SupervisorError
+from recalld.supervisor.protocol.files import Files
+from recalld.supervisor.protocol.inbox import parse_inbox
+from recalld.supervisor.protocol.lenient_json import parse_json, recover_prefix, render_json
+from recalld.supervisor.protocol.llm import CallLog
+from recalld.supervisor.protocol.message import Message, parse_history, read_message, render_history
+from recalld.supervisor.protocol.paths import WorkspacePaths
+from recalld.supervisor.protocol.summary_file import Source, Summary, parse_summary, render_summary
+from recalld.supervisor.protocol.task import Result, Task, parse_result, parse_task, render_result, render_task
+from recalld.supervisor.query import dates, parse
+from recalld.supervisor.summaries import quality
+from recalld.supervisor.summaries.llm_state import calls_left, note_result, provider_state, summary_writer
+from recalld.supervisor.summaries.retry import BACKLOG_INTERVAL, BACKOFF, delay_after, is_due
+from recalld.supervisor.text import decoding, language, llm_output, redact, small_talk, token_count, tokenizer
+from recalld.supervisor.workspace import Workspace
 from tests.crash.model_disk import ModelDisk
 
 if TYPE_CHECKING:

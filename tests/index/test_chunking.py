@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.index.chunking import Chunk, chunk_note, chunk_summary, neighbours
-from supervisor.text.decoding import decoded
+from recalld.supervisor.index.chunking import Chunk, chunk_note, chunk_summary, neighbours
+from recalld.supervisor.text.decoding import decoded
 
 DAY = date(2026, 1, 28)
 NOTE = """---

@@ -18,16 +18,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import supervisor.index.index
-import supervisor.index.snapshot
-from supervisor.index.commit import Changes
-from supervisor.index.engine import Engine
-from supervisor.index.ranking import Verdict
-from supervisor.index.snapshot import View
-from supervisor.protocol.clock import within
-from supervisor.protocol.disk import RealDisk
-from supervisor.protocol.errors import BadFile
-from supervisor.query.parse import Query, parse_query
+import recalld.supervisor.index.index
+import recalld.supervisor.index.snapshot
+from recalld.supervisor.index.commit import Changes
+from recalld.supervisor.index.engine import Engine
+from recalld.supervisor.index.ranking import Verdict
+from recalld.supervisor.index.snapshot import View
+from recalld.supervisor.protocol.clock import within
+from recalld.supervisor.protocol.disk import RealDisk
+from recalld.supervisor.protocol.errors import BadFile
+from recalld.supervisor.query.parse import Query, parse_query
 from tests.world import WITHOUT_MODEL, FaultyDisk, World, at, message, talk
 
 ROOT = Path(__file__).parents[2]
@@ -121,7 +121,7 @@ def test_index_finds_both_of_two_identical_files(filled):
 
 
 def test_index_rebuilds_and_reports_an_index_of_another_version(filled, monkeypatch):
-    monkeypatch.setattr(supervisor.index.index, "VERSION", "other")
+    monkeypatch.setattr(recalld.supervisor.index.index, "VERSION", "other")
     filled.reopen()
     assert filled.found_paths("花生")  # from memory, meanwhile
     assert filled.refresh().rebuilt
@@ -302,12 +302,12 @@ def test_index_sees_a_commit_made_while_another_is_opened(filled, monkeypatch):
 
     class Slow(Engine):
         def note(self):
-            monkeypatch.setattr(supervisor.index.snapshot, "Engine", Engine)
+            monkeypatch.setattr(recalld.supervisor.index.snapshot, "Engine", Engine)
             filled.note("wishes.md", "- 买一台电钢琴\n")
             filled.refresh()
             return super().note()
 
-    monkeypatch.setattr(supervisor.index.snapshot, "Engine", Slow)
+    monkeypatch.setattr(recalld.supervisor.index.snapshot, "Engine", Slow)
     assert other.found_paths("花生")
     assert other.found_paths("电钢琴") == ["memory/wishes.md"]
     assert other.events.of("index_damaged") == []
@@ -317,11 +317,11 @@ def test_index_reports_no_damage_when_segments_are_merged_while_opening(filled, 
     other = filled.another()
 
     def gone(folder, *, new):
-        monkeypatch.setattr(supervisor.index.snapshot, "Engine", Engine)
+        monkeypatch.setattr(recalld.supervisor.index.snapshot, "Engine", Engine)
         filled.refresh(rebuild=True)
         raise BadFile(folder, "ValueError in the index's library")
 
-    monkeypatch.setattr(supervisor.index.snapshot, "Engine", gone)
+    monkeypatch.setattr(recalld.supervisor.index.snapshot, "Engine", gone)
     assert other.ws.index.inventory().files == 2  # of what was made meanwhile, at the first look
     assert other.found_paths("花生")
     assert other.events.of("index_damaged") == []
@@ -331,7 +331,7 @@ def test_index_searches_one_snapshot_when_a_commit_comes_in_between(filled, monk
     """Else the one would be searched in what memory holds, not all, and the other in a commit; and nothing would tell it."""
     shutil.rmtree(filled.root / ".recalld/index")
     other, left = filled.another(), []
-    monkeypatch.setattr(supervisor.index.snapshot, "_MOST", 0)  # more has changed than memory holds
+    monkeypatch.setattr(recalld.supervisor.index.snapshot, "_MOST", 0)  # more has changed than memory holds
     filled.reopen()
 
     def slow(view, *how):
@@ -510,8 +510,8 @@ def test_index_keeps_the_old_commit_after_an_interrupt(filled):
     program = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
-        "from supervisor.protocol.clock import utc_now\n"
-        "from supervisor.workspace import open_workspace\n"
+        "from recalld.supervisor.protocol.clock import utc_now\n"
+        "from recalld.supervisor.workspace import open_workspace\n"
         f"ws = open_workspace(Path({str(filled.root)!r}), {{}}, utc_now)\n"
         "ws.progress = lambda what, done, of: os.kill(os.getpid(), signal.SIGINT) if done == 1000 else None\n"
         "ws.searcher.refresh()\n"

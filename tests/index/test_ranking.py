@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.index.bm25 import Candidate, Corpus, term_numbers
-from supervisor.index.ranking import rank, verdict
-from supervisor.query.parse import parse_query
-from supervisor.text.tokenizer import tokens
+from recalld.supervisor.index.bm25 import Candidate, Corpus, term_numbers
+from recalld.supervisor.index.ranking import rank, verdict
+from recalld.supervisor.query.parse import parse_query
+from recalld.supervisor.text.tokenizer import tokens
 
 if TYPE_CHECKING:
-    from supervisor.query.parse import Query
+    from recalld.supervisor.query.parse import Query
 
 TODAY = date(2026, 1, 31)
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from supervisor import AnthropicMemory, Memory
-from supervisor.protocol.errors import BadRequest
+from recalld import AnthropicMemory, Memory
+from recalld.supervisor.protocol.errors import BadRequest
 from tests.anthropic_tool.sequences import comparable, ours
 from tests.world import World, message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from supervisor.interfaces.tools.anthropic_memory import Answer
+    from recalld.supervisor.interfaces.tools.anthropic_memory import Answer
 
 FAMILY = "telegram:group:一家人"
 RECORDED = (Path(__file__).parents[1] / "anthropic_tool" / "recorded.jsonl").read_text(encoding="utf-8").splitlines()

@@ -12,13 +12,13 @@ from importlib.util import find_spec
 
 import pytest
 
-import supervisor.index.index
-from supervisor import Memory, SupervisorError
-from supervisor.index import chunking
-from supervisor.index.index import SCHEMA, WORDS
-from supervisor.interfaces.cli.output import receipt_text, replay_text
-from supervisor.protocol.errors import BadRequest, NotFound
-from supervisor.protocol.inbox import Chat
+import recalld.supervisor.index.index
+from recalld import Memory, SupervisorError
+from recalld.supervisor.index import chunking
+from recalld.supervisor.index.index import SCHEMA, WORDS
+from recalld.supervisor.interfaces.cli.output import receipt_text, replay_text
+from recalld.supervisor.protocol.errors import BadRequest, NotFound
+from recalld.supervisor.protocol.inbox import Chat
 from tests.world import World, message
 
 
@@ -189,7 +189,7 @@ def test_api_judges_lines_that_were_indexed_by_an_older_rule(world, monkeypatch,
     world.settle()
     with monkeypatch.context() as older:
         older.setattr(chunking, "chat_of", lambda raw: Chat("direct", raw.get("session", "")))
-        older.setattr(supervisor.index.index, "VERSION", f"{SCHEMA}.{WORDS}.2")
+        older.setattr(recalld.supervisor.index.index, "VERSION", f"{SCHEMA}.{WORDS}.2")
         world.refresh(rebuild=True)
     memory = Memory(world.root, environ={}, clock=world.clock, keep_fresh=keep_fresh)
     block = memory.inject("车牌", session=heard["session"]).memory

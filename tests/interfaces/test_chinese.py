@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.interfaces.chinese import in_chinese, spoken_language
-from supervisor.interfaces.cli.app import run_command
-from supervisor.interfaces.cli.call import OPENED
-from supervisor.interfaces.cli.main import commands
-from supervisor.interfaces.cli.output import _HOW, _label, as_text
-from supervisor.protocol import errors, message
-from supervisor.protocol.clock import why_no_instant, why_not_said_at
-from supervisor.protocol.config import Config, load
-from supervisor.protocol.message import InvalidEntry, read_message
-from supervisor.protocol.settings import keys
-from supervisor.service import doctor, installed, machine, systemd, troubles
-from worker.providers import http_errors
+from recalld.supervisor.interfaces.chinese import in_chinese, spoken_language
+from recalld.supervisor.interfaces.cli.app import run_command
+from recalld.supervisor.interfaces.cli.call import OPENED
+from recalld.supervisor.interfaces.cli.main import commands
+from recalld.supervisor.interfaces.cli.output import _HOW, _label, as_text
+from recalld.supervisor.protocol import errors, message
+from recalld.supervisor.protocol.clock import why_no_instant, why_not_said_at
+from recalld.supervisor.protocol.config import Config, load
+from recalld.supervisor.protocol.message import InvalidEntry, read_message
+from recalld.supervisor.protocol.settings import keys
+from recalld.supervisor.service import doctor, installed, machine, systemd, troubles
+from recalld.worker.providers import http_errors
 
 ROOT = Path(__file__).parents[2]
 #: The errors whose parts a person may read; those of readers are told in events, which stay English.

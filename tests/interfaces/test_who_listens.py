@@ -11,13 +11,13 @@ import anyio
 import pytest
 from mcp import Client, MCPError
 
-from supervisor import Memory, register_all_tools
-from supervisor.interfaces.cli.app import run_command
-from supervisor.interfaces.cli.call import OPENED
-from supervisor.interfaces.cli.main import commands
-from supervisor.interfaces.mcp import MemoryServer
-from supervisor.interfaces.tools.memory_tools import MemoryTools
-from supervisor.protocol.errors import BadRequest, NotFound, StaleLine, SupervisorError
+from recalld import Memory, register_all_tools
+from recalld.supervisor.interfaces.cli.app import run_command
+from recalld.supervisor.interfaces.cli.call import OPENED
+from recalld.supervisor.interfaces.cli.main import commands
+from recalld.supervisor.interfaces.mcp import MemoryServer
+from recalld.supervisor.interfaces.tools.memory_tools import MemoryTools
+from recalld.supervisor.protocol.errors import BadRequest, NotFound, StaleLine, SupervisorError
 from tests.archive.test_attachments import FILE, photo
 from tests.world import World, at, message
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from supervisor.interfaces.llamaindex.memory_config import load_memory_config
-from supervisor.protocol.errors import BadConfig
+from recalld.supervisor.interfaces.llamaindex.memory_config import load_memory_config
+from recalld.supervisor.protocol.errors import BadConfig
 
 OF_002 = """\
 memory:

@@ -9,23 +9,23 @@ import sys
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
-from supervisor.protocol.clock import to_wire
-from supervisor.protocol.dated_file import Block, render_dated
-from supervisor.protocol.files import digest_of
-from supervisor.protocol.period import period_of_group
-from supervisor.protocol.summary_file import Source, Summary, render_summary
-from supervisor.protocol.task import Result, Task, parse_result, task_id
-from supervisor.service.workers import worker_command
+from recalld.supervisor.protocol.clock import to_wire
+from recalld.supervisor.protocol.dated_file import Block, render_dated
+from recalld.supervisor.protocol.files import digest_of
+from recalld.supervisor.protocol.period import period_of_group
+from recalld.supervisor.protocol.summary_file import Source, Summary, render_summary
+from recalld.supervisor.protocol.task import Result, Task, parse_result, task_id
+from recalld.supervisor.service.workers import worker_command
+from recalld.worker.providers import choose
 from tests.process.prepared import Process
 from tests.world import WITHOUT_MODEL, ZONE, World, at
-from worker.providers import choose
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
     from pathlib import Path
 
-    from supervisor.protocol.queue import TaskQueue
+    from recalld.supervisor.protocol.queue import TaskQueue
     from tests.llm.server import Server
 
 KEY = "sk-test-4f9a1c77e2d84b0f"

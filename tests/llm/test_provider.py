@@ -8,13 +8,13 @@ import traceback
 
 import pytest
 
-from supervisor.protocol.config import load
-from supervisor.protocol.errors import BadConfig
+from recalld.supervisor.protocol.config import load
+from recalld.supervisor.protocol.errors import BadConfig
+from recalld.worker.providers import Cancelled, ProviderError, choose
+from recalld.worker.providers.extractive import Extractive
+from recalld.worker.providers.openai import MOST_BYTES, OpenAi
 from tests.llm.server import ACTS, TEXT, Act, Server
 from tests.process.command import until
-from worker.providers import Cancelled, ProviderError, choose
-from worker.providers.extractive import Extractive
-from worker.providers.openai import MOST_BYTES, OpenAi
 
 #: A server that never answers would hold a test for ever.
 pytestmark = pytest.mark.timeout(60)

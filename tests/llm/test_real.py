@@ -14,11 +14,11 @@ import time
 
 import pytest
 
-from supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.text.token_count import estimate_tokens
+from recalld.worker.providers import Cancelled, ProviderError, Usage
+from recalld.worker.providers.openai import OpenAi
 from tests.llm.llama import CONTEXT, IS_THERE, Llama
 from tests.llm.shop import ServedWorld, long_day
-from worker.providers import Cancelled, ProviderError, Usage
-from worker.providers.openai import OpenAi
 
 pytestmark = [
     pytest.mark.llm,

@@ -10,14 +10,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from supervisor.interfaces.cli.output import as_line
-from supervisor.protocol.config import load
-from supervisor.protocol.llm import endpoint_of
-from supervisor.protocol.queue import TaskQueue
+from recalld.supervisor.interfaces.cli.output import as_line
+from recalld.supervisor.protocol.config import load
+from recalld.supervisor.protocol.llm import endpoint_of
+from recalld.supervisor.protocol.queue import TaskQueue
+from recalld.worker.providers import NoCall
 from tests.llm.server import ACTS, Act, Server
 from tests.llm.shop import ServedWorld
 from tests.world import message
-from worker.providers import NoCall
 
 NOW = datetime(2026, 2, 10, 4, tzinfo=UTC)
 SUMMARY = "## 备份\n\n备份脚本改到凌晨 4:15，端口 8443；王芳周五前续签证书。"

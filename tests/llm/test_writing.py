@@ -9,12 +9,12 @@ from importlib import resources
 
 import pytest
 
-from supervisor.protocol.errors import BadConfig
-from supervisor.protocol.llm import CallLog
-from supervisor.protocol.prompts import PLACEHOLDERS, load_template
+from recalld.supervisor.protocol.errors import BadConfig
+from recalld.supervisor.protocol.llm import CallLog
+from recalld.supervisor.protocol.prompts import PLACEHOLDERS, load_template
+from recalld.worker.providers import NoCall
 from tests.llm.server import TEXT, Act, Server
 from tests.llm.shop import KEY, SENTENCES, ZONE, ServedWorld, long_day
-from worker.providers import NoCall
 
 TALK = ("把 nginx 的配置备份一下，放在 /srv/backup。", "好的，备份好了，端口改成 8443。", "周五前续签证书。")
 #: A context in which a day of 60 such messages is four pieces.
@@ -62,7 +62,7 @@ def test_worker_summarizes_a_day_with_the_prompt_of_its_language(shop):
     assert (result.provider, result.model) == ("openai", "qwen-test")
     (prompt,) = shop.server.seen.prompts
     assert result.usage == {"calls": 1, "promptTokens": len(prompt), "completionTokens": len(TEXT)}
-    wording = resources.files("prompts").joinpath("daily-summary.zh.md").read_bytes()
+    wording = resources.files("recalld.prompts").joinpath("daily-summary.zh.md").read_bytes()
     assert result.prompt == hashlib.sha256(wording).hexdigest()[:12]
     before, after = wording.decode().replace("{date}", "2026-01-15").split("{messages}")
     assert prompt.startswith(before)
@@ -235,7 +235,7 @@ def test_writing_reads_a_large_day_in_pieces_with_the_summary_so_far(small):
     read = [int(n) for prompt in prompts for n in re.findall(r"（第 (\d+) 条）", prompt)]
     assert read == list(range(60))
     names = ("daily-summary.zh.md", "merge-summary.zh.md")
-    both = b"".join(resources.files("prompts").joinpath(name).read_bytes() for name in names)
+    both = b"".join(resources.files("recalld.prompts").joinpath(name).read_bytes() for name in names)
     assert result.prompt == hashlib.sha256(both).hexdigest()[:12]
 
 
@@ -243,7 +243,7 @@ def test_writing_leaves_room_for_the_answer_in_every_prompt(small):
     small.submit_task("day-2026-01-15", small.day("2026-01-15", long_day(60)))
     small.do()
 
-    from supervisor.text.token_count import estimate_tokens
+    from recalld.supervisor.text.token_count import estimate_tokens
 
     assert len(small.server.seen.bodies) > 2
     for body in small.server.seen.bodies:

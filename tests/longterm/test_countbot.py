@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor import MemoryStore, register_all_tools
-from supervisor.conversation.analyzer import MessageAnalyzer
+from recalld import MemoryStore, register_all_tools
+from recalld.supervisor.conversation.analyzer import MessageAnalyzer
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from supervisor.longterm.guidance import guidance
+from recalld.supervisor.longterm.guidance import guidance
 
 FOUR = ("memory_search", "memory_get", "memory_read", "memory_write")
 

@@ -12,10 +12,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor import Memory, MemoryStore
-from supervisor.longterm.lines import MOST_CHARS
-from supervisor.protocol.errors import BadConfig, BadFile, BadRequest, Busy, NoPermission, StaleLine, StorageError, Unchangeable
-from supervisor.protocol.files import Files
+from recalld import Memory, MemoryStore
+from recalld.supervisor.longterm.lines import MOST_CHARS
+from recalld.supervisor.protocol.errors import (
+    BadConfig,
+    BadFile,
+    BadRequest,
+    Busy,
+    NoPermission,
+    StaleLine,
+    StorageError,
+    Unchangeable,
+)
+from recalld.supervisor.protocol.files import Files
 from tests.world import WITH_MODEL, FaultyDisk, World, at
 
 if TYPE_CHECKING:
@@ -372,7 +381,7 @@ def test_search_finds_a_new_line_though_nobody_has_updated_the_index(world, monk
     assert {hit.unit.path for hit in served.search("钥匙")} == {"memory.md", "memory/家.md"}
     served.delete([served.read(2).lines[0].ref])
     assert {hit.unit.path for hit in served.search("钥匙")} == {"memory/家.md"}
-    monkeypatch.setattr("supervisor.index.index._AT_ONCE_BYTES", 40)  # a large one waits for the update
+    monkeypatch.setattr("recalld.supervisor.index.index._AT_ONCE_BYTES", 40)  # a large one waits for the update
     served.write("雨伞放在车里")
     assert {hit.unit.path for hit in served.search("雨伞")} == {"memory/家.md"}
     assert {hit.unit.path for hit in Memory(world.ws, clock=lambda: NOW).search("雨伞")} == {"memory.md", "memory/家.md"}

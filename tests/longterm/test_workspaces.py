@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor import Memory
+from recalld import Memory
 
 if TYPE_CHECKING:
     from pathlib import Path

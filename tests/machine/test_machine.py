@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, run_state_machine_as_test
 
-import supervisor.archive.intake
-import supervisor.archive.journal
-import supervisor.archive.memory_folder
+import recalld.supervisor.archive.intake
+import recalld.supervisor.archive.journal
+import recalld.supervisor.archive.memory_folder
 from tests.machine.__main__ import main
 from tests.machine.machine import AnyOrder
 from tests.simulation.programs import WRITERS, Program, Synchroniser
@@ -43,10 +43,10 @@ def test_machine_command_continues_an_interrupted_run(tmp_path: Path) -> None:
 
 
 MUTANTS = {
-    "forgets what is written": (supervisor.archive.journal.SeenJournal, "record_written", lambda *_: None),
-    "puts nothing back": (supervisor.archive.intake, "_reinsert", lambda *_: None),
-    "takes one id for one message": (supervisor.archive.intake, "continues", lambda *_: True),
-    "takes copies for memory": (supervisor.archive.memory_folder, "copies", lambda *_: {}),
+    "forgets what is written": (recalld.supervisor.archive.journal.SeenJournal, "record_written", lambda *_: None),
+    "puts nothing back": (recalld.supervisor.archive.intake, "_reinsert", lambda *_: None),
+    "takes one id for one message": (recalld.supervisor.archive.intake, "continues", lambda *_: True),
+    "takes copies for memory": (recalld.supervisor.archive.memory_folder, "copies", lambda *_: {}),
 }
 
 

@@ -22,13 +22,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-import supervisor.service.daemon
-import supervisor.service.workers
-import worker.__main__
-from supervisor.interfaces.cli import app
-from supervisor.interfaces.cli.app import run_command
-from supervisor.interfaces.cli.call import run_and_exit
-from supervisor.interfaces.cli.main import commands
+import recalld.supervisor.service.daemon
+import recalld.supervisor.service.workers
+import recalld.worker.__main__
+from recalld.supervisor.interfaces.cli import app
+from recalld.supervisor.interfaces.cli.app import run_command
+from recalld.supervisor.interfaces.cli.call import run_and_exit
+from recalld.supervisor.interfaces.cli.main import commands
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -122,7 +122,7 @@ def _become(environ: Mapping[str, str] | None, files: Sequence[int]) -> None:
     sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
     sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False, buffering=1)
     app.GIVEN.clear()
-    supervisor.service.workers.subprocess = SimpleNamespace(  # type: ignore[assignment]
+    recalld.supervisor.service.workers.subprocess = SimpleNamespace(  # type: ignore[assignment]
         Popen=_forked_worker, DEVNULL=subprocess.DEVNULL, TimeoutExpired=subprocess.TimeoutExpired
     )
 
@@ -135,7 +135,7 @@ def _forked_worker(command: Sequence[str], env: Mapping[str, str] | None = None,
 def work(words: Sequence[str]) -> int:
     """Be a worker process with these arguments."""
     sys.argv = ["worker", *words]
-    return worker.__main__.main()
+    return recalld.worker.__main__.main()
 
 
 def command(root: Path, *words: str) -> Callable[[], int]:
@@ -223,9 +223,9 @@ def warm() -> None:
 
 def _work_once(root: Path) -> None:
     """Let a worker of this very process do one task, without the threads of its loop."""
-    from supervisor.workspace import open_workspace
-    from worker.loop import Worker
-    from worker.providers import choose
+    from recalld.supervisor.workspace import open_workspace
+    from recalld.worker.loop import Worker
+    from recalld.worker.providers import choose
 
-    ws = open_workspace(root, {}, supervisor.protocol.clock.utc_now)
-    Worker(ws.files, ws.paths, ws.config, choose(ws.config, {}), supervisor.protocol.clock.utc_now).run_once()
+    ws = open_workspace(root, {}, recalld.supervisor.protocol.clock.utc_now)
+    Worker(ws.files, ws.paths, ws.config, choose(ws.config, {}), recalld.supervisor.protocol.clock.utc_now).run_once()

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Final
 
 from filelock import FileLock
 
-from supervisor.archive.append import append
-from supervisor.protocol.clock import utc_now
-from supervisor.workspace import open_workspace
+from recalld.supervisor.archive.append import append
+from recalld.supervisor.protocol.clock import utc_now
+from recalld.supervisor.workspace import open_workspace
 from tests.process import foreign, forked
 
 if TYPE_CHECKING:

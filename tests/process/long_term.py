@@ -25,10 +25,10 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor import AnthropicMemory, Memory, MemoryStore
-from supervisor.interfaces.cli.main import commands
-from supervisor.longterm.lines import cut, parse_entry
-from supervisor.protocol.errors import Conflict
+from recalld import AnthropicMemory, Memory, MemoryStore
+from recalld.supervisor.interfaces.cli.main import commands
+from recalld.supervisor.longterm.lines import cut, parse_entry
+from recalld.supervisor.protocol.errors import Conflict
 from tests.process import forked
 from tests.process.rounds import Rounds
 

@@ -125,7 +125,7 @@ def _life(words: Sequence[str], cwd: str) -> Callable[[], int]:
         time.tzset()
         sys.argv = [*words]
         try:
-            return {"recalld": recalld.__main__.main, "worker": worker.__main__.main}[words[0]]() or 0
+            return {"recalld": recalld.__main__.main, "worker": recalld.worker.__main__.main}[words[0]]() or 0
         finally:
             threading._shutdown()  # as at the end of any process: the threads are waited for
 
@@ -150,10 +150,10 @@ if __name__ == "__main__":
     import importlib
 
     import recalld.__main__
-    import worker.__main__
-    from supervisor.interfaces.cli import turn
-    from supervisor.text.tokenizer import tokens
-    from supervisor.text.word_frequency import rarity_asked
+    import recalld.worker.__main__
+    from recalld.supervisor.interfaces.cli import turn
+    from recalld.supervisor.text.tokenizer import tokens
+    from recalld.supervisor.text.word_frequency import rarity_asked
     from tests.process import forked
 
     _load()

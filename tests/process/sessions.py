@@ -24,10 +24,10 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor import Memory
-from supervisor.conversation.chat_files import ChatFiles
-from supervisor.protocol.lenient_json import parse_json, render_json
-from supervisor.workspace import make_workspace
+from recalld import Memory
+from recalld.supervisor.conversation.chat_files import ChatFiles
+from recalld.supervisor.protocol.lenient_json import parse_json, render_json
+from recalld.supervisor.workspace import make_workspace
 from tests.llm.server import Act, Server
 from tests.process import forked
 from tests.process.rounds import Rounds

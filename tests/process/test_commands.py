@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.interfaces.cli.main import commands
-from supervisor.interfaces.cli.output import as_json, as_line
-from supervisor.service.units import BACKUP, SERVICE, Backups, Installation
-from supervisor.text.printable import printable
+from recalld.supervisor.interfaces.cli.main import commands
+from recalld.supervisor.interfaces.cli.output import as_json, as_line
+from recalld.supervisor.service.units import BACKUP, SERVICE, Backups, Installation
+from recalld.supervisor.text.printable import printable
 from tests.process.command import Command, Ended, ended
 
 if TYPE_CHECKING:

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.interfaces.cli import append as append_command
-from supervisor.interfaces.cli import turn
-from supervisor.interfaces.cli.append import plain_options
-from supervisor.interfaces.cli.call import GIVEN
-from supervisor.interfaces.entry import SERVED_COMMANDS
-from supervisor.interfaces.serve import _answer
-from supervisor.interfaces.socket_server import parse_request
-from supervisor.protocol.clock import utc_now
-from supervisor.workspace import open_workspace
+from recalld.supervisor.interfaces.cli import append as append_command
+from recalld.supervisor.interfaces.cli import turn
+from recalld.supervisor.interfaces.cli.append import plain_options
+from recalld.supervisor.interfaces.cli.call import GIVEN
+from recalld.supervisor.interfaces.entry import SERVED_COMMANDS
+from recalld.supervisor.interfaces.serve import _answer
+from recalld.supervisor.interfaces.socket_server import parse_request
+from recalld.supervisor.protocol.clock import utc_now
+from recalld.supervisor.workspace import open_workspace
 from tests.process.command import Command
 
 if TYPE_CHECKING:

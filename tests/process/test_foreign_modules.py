@@ -1,4 +1,4 @@
-"""A user's own modules that are called as ours are never run; a process that already has another `supervisor` is told so."""
+"""A user's own modules named as ours are never run, and work beside ours."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-import recalld
-import supervisor
 from tests.world import message_on
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
@@ -51,15 +49,14 @@ def test_command_and_worker_never_run_modules_of_the_user(folder, path):
     assert (folder / "ws" / "memory" / "summary" / "2026-01-10.md").exists()  # so the worker did its work
 
 
-def test_import_is_refused_in_one_sentence_beside_another_supervisor(folder):
-    for before in ("", "import supervisor; "):
-        done = run(folder, "-c", f"{before}from recalld import Memory", PYTHONPATH=str(ROOT))
-        assert done.returncode == 1
-        assert done.stderr.splitlines()[-1].startswith("ImportError: recalld needs its own package `supervisor`, but ")
-        assert str(folder / "supervisor.py") in done.stderr.splitlines()[-1]
+def test_import_of_recalld_works_beside_modules_of_the_user(folder):
+    source = "import supervisor, worker, prompts; from recalld import Memory; from recalld.prompts import MEMORY_ENTRY_TEMPLATE"
+    done = run(folder, "-c", source, PYTHONPATH=str(ROOT / "script" / "editable"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (folder / "was-run").exists()  # theirs, which they asked for
 
 
-def test_import_of_recalld_gives_what_supervisor_offers(tmp_path):
-    source = "import recalld, supervisor; print(all(getattr(recalld, n) is getattr(supervisor, n) for n in supervisor.__all__))"
-    assert run(tmp_path, "-c", source, PYTHONPATH=str(ROOT)).stdout == "True\n"
-    assert recalld.__all__ == supervisor.__all__
+def test_editable_install_shows_no_package_but_recalld(tmp_path):
+    found = "import importlib.util as u; print([name for name in ('supervisor', 'worker', 'prompts') if u.find_spec(name)])"
+    assert run(tmp_path, "-c", found, PYTHONPATH=str(ROOT / "script" / "editable")).stdout == "[]\n"
+    assert [one.name for one in (ROOT / "script" / "editable").iterdir()] == ["recalld"]

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from supervisor.interfaces.api import Memory
+from recalld.supervisor.interfaces.api import Memory
 from tests.process.command import Command
 from tests.process.test_recall_ready import Running
 

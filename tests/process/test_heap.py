@@ -11,7 +11,7 @@ import pytest
 #: Ten threads at once hold memory of the C library, so that each wants a pool of its own; the library then counts its pools.
 THREADS = """
 import ctypes, sys, threading
-from supervisor.interfaces.serve import limit_malloc_arenas
+from recalld.supervisor.interfaces.serve import limit_malloc_arenas
 if sys.argv[1] == "one":
     limit_malloc_arenas()
 libc = ctypes.CDLL(None)

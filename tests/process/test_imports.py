@@ -79,14 +79,14 @@ def test_entry_with_a_supervisor_imports_two_modules_and_no_dependency(command, 
     with command.supervised():
         found = loaded(*ANSWERED[name], command=command) - bare
 
-    assert {name for name in found if name.startswith(("supervisor", "recalld"))} == {
+    assert {name for name in found if name.startswith("recalld")} == {
         "recalld",
         "supervisor",
-        "supervisor.interfaces",
-        "supervisor.interfaces.entry",
-        "supervisor.interfaces.locate",
+        "recalld.supervisor.interfaces",
+        "recalld.supervisor.interfaces.entry",
+        "recalld.supervisor.interfaces.locate",
     }
-    outside = {name.partition(".")[0] for name in found} - set(sys.stdlib_module_names) - {"recalld", "supervisor"}
+    outside = {name.partition(".")[0] for name in found} - set(sys.stdlib_module_names) - {"recalld"}
     assert outside == set()
     assert found & DEAR == set()
 
@@ -106,35 +106,43 @@ def test_inject_in_chinese_imports_no_heavy_module_but_the_tokenizer(command):
 
 #: What searches, what judges a model's summaries, and what names files: no command that hooks call does it without a supervisor.
 UNUSED = {
-    "append": ("typer", "numpy", "tantivy", "Stemmer", "supervisor.index", "supervisor.recall", "supervisor.summaries"),
+    "append": (
+        "typer",
+        "numpy",
+        "tantivy",
+        "Stemmer",
+        "recalld.supervisor.index",
+        "recalld.supervisor.recall",
+        "recalld.supervisor.summaries",
+    ),
     "get": (
         "numpy",
         "rank_bm25",
         "tantivy",
         "Stemmer",
-        "supervisor.index.chunking",
-        "supervisor.archive",
-        "supervisor.summaries",
+        "recalld.supervisor.index.chunking",
+        "recalld.supervisor.archive",
+        "recalld.supervisor.summaries",
     ),
     "status": (
         "numpy",
         "rank_bm25",
         "tantivy",
         "Stemmer",
-        "supervisor.index",
-        "supervisor.archive.slug",
-        "supervisor.service.round",
-        "supervisor.summaries.collect",
-        "supervisor.summaries.quality",
-        "supervisor.text.llm_output",
-        "supervisor.text.redact",
+        "recalld.supervisor.index",
+        "recalld.supervisor.archive.slug",
+        "recalld.supervisor.service.round",
+        "recalld.supervisor.summaries.collect",
+        "recalld.supervisor.summaries.quality",
+        "recalld.supervisor.text.llm_output",
+        "recalld.supervisor.text.redact",
     ),
     "search": (
         "openai",
-        "supervisor.archive.slug",
-        "supervisor.summaries",
-        "supervisor.text.llm_output",
-        "supervisor.text.redact",
+        "recalld.supervisor.archive.slug",
+        "recalld.supervisor.summaries",
+        "recalld.supervisor.text.llm_output",
+        "recalld.supervisor.text.redact",
     ),
 }
 UNUSED["plan"] = UNUSED["status"]  # what waits here is a question without its answer, and no file is named for it yet
@@ -153,8 +161,8 @@ def test_version_and_help_load_no_store(command, option):
     found = loaded(option, command=command)
 
     assert {name for name in found if name.startswith("supervisor.")} & {
-        "supervisor.workspace",
-        "supervisor.protocol.config",
-        "supervisor.archive.journal",
-        "supervisor.index.index",
+        "recalld.supervisor.workspace",
+        "recalld.supervisor.protocol.config",
+        "recalld.supervisor.archive.journal",
+        "recalld.supervisor.index.index",
     } == set()

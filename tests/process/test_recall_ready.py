@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from supervisor.interfaces.locate import folder_id
+from recalld.supervisor.interfaces.locate import folder_id
 from tests.process.command import Command, until
 from tests.world import message
 

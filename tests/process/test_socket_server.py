@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from supervisor.interfaces import entry
-from supervisor.interfaces.locate import folder_id, version
-from supervisor.interfaces.socket_server import running_version, serve_socket
+from recalld.supervisor.interfaces import entry
+from recalld.supervisor.interfaces.locate import folder_id, version
+from recalld.supervisor.interfaces.socket_server import running_version, serve_socket
 from tests.process.command import Command, ended, until
 from tests.world import message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from supervisor.interfaces.socket_server import Request
+    from recalld.supervisor.interfaces.socket_server import Request
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
 GOOD = {"version": 3, "argv": ["search", "花生"], "env": {"RECALLD_X": "是"}, "folder": [7, 8]}
@@ -146,7 +146,7 @@ def test_socket_server_acknowledges_a_request_before_the_work(world, told):
 
 def test_socket_server_serves_others_while_clients_are_silent(door, monkeypatch):
     with monkeypatch.context() as patient:
-        patient.setattr("supervisor.interfaces.socket_server._READ_S", 600.0)
+        patient.setattr("recalld.supervisor.interfaces.socket_server._READ_S", 600.0)
         silent = [door() for _ in range(15)]
         assert is_served(door())
         for line in silent:
@@ -170,7 +170,7 @@ def test_socket_server_removes_its_socket_and_thread_on_close(world, told):
 
 
 def test_socket_server_retries_when_the_disk_has_no_room_for_a_socket(world, told, monkeypatch):
-    monkeypatch.setattr("supervisor.interfaces.socket_server._REOPEN_S", 0.02)
+    monkeypatch.setattr("recalld.supervisor.interfaces.socket_server._REOPEN_S", 0.02)
     refused = threading.Event()
     has_room = threading.Event()
     bind = socket.socket.bind
@@ -182,7 +182,7 @@ def test_socket_server_retries_when_the_disk_has_no_room_for_a_socket(world, tol
                 raise OSError(errno.ENOSPC, "磁盘满了")
             bind(self, where)
 
-    monkeypatch.setattr("supervisor.interfaces.socket_server.socket.socket", Unable)
+    monkeypatch.setattr("recalld.supervisor.interfaces.socket_server.socket.socket", Unable)
     with serve_socket(world.paths, world.files, answer, told.append):
         assert refused.is_set()
         assert told[0] == "the socket can't be made: 磁盘满了"
@@ -196,7 +196,7 @@ def test_socket_server_retries_when_the_disk_has_no_room_for_a_socket(world, tol
 
 
 def test_socket_server_makes_a_deleted_socket_again(world, told, monkeypatch):
-    monkeypatch.setattr("supervisor.interfaces.socket_server._REOPEN_S", 0.02)
+    monkeypatch.setattr("recalld.supervisor.interfaces.socket_server._REOPEN_S", 0.02)
     path = world.paths.state / "socket"
     with serve_socket(world.paths, world.files, answer, told.append):
         for _ in range(2):
@@ -288,7 +288,7 @@ def test_entry_sends_nothing_to_a_socket_of_another_user(world, listening, monke
         found[4] += 1
         return os.stat_result(found)
 
-    monkeypatch.setattr("supervisor.interfaces.locate.os.lstat", strange)
+    monkeypatch.setattr("recalld.supervisor.interfaces.locate.os.lstat", strange)
     assert entry._ask_supervisor(["-w", str(world.root), "inject", "--query", "花生"]) == (None, False)
 
 
@@ -349,7 +349,7 @@ def test_run_answers_no_command_that_changes_the_user(tmp_path):
 @pytest.fixture
 def far(world, tmp_path, monkeypatch) -> Path:
     """The folder of sockets of a workspace whose own path is too long for one."""
-    monkeypatch.setattr("supervisor.interfaces.socket_server._MAX_PATH", 0)
+    monkeypatch.setattr("recalld.supervisor.interfaces.socket_server._MAX_PATH", 0)
     runtime = tmp_path / "run"
     runtime.mkdir(mode=0o700)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.protocol import attachments
-from supervisor.protocol.attachments import attachments_of, digest_in_name, holds, joined, named, separated
-from supervisor.protocol.message import Message, read_message
+from recalld.supervisor.protocol import attachments
+from recalld.supervisor.protocol.attachments import attachments_of, digest_in_name, holds, joined, named, separated
+from recalld.supervisor.protocol.message import Message, read_message
 from tests.protocol.values import JSON, TEXT
 
 PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.protocol.clock import (
+from recalld.supervisor.protocol.clock import (
     clock_from,
     find_zone,
     fixed_clock,
@@ -21,7 +21,7 @@ from supervisor.protocol.clock import (
     utc_now,
     why_no_instant,
 )
-from supervisor.protocol.errors import BadConfig
+from recalld.supervisor.protocol.errors import BadConfig
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 ZONES = st.sampled_from(

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.protocol.config import PLANNED, Config, language_key, literal, load, render_default
-from supervisor.protocol.errors import BadConfig
-from supervisor.protocol.settings import dotted, keys, read_duration, read_size, variable
+from recalld.supervisor.protocol.config import PLANNED, Config, language_key, literal, load, render_default
+from recalld.supervisor.protocol.errors import BadConfig
+from recalld.supervisor.protocol.settings import dotted, keys, read_duration, read_size, variable
 
 ROOT = Path(__file__).parents[2]
 KEYS = keys(Config())
@@ -369,15 +369,13 @@ def test_render_default_shows_keys_that_are_valid_when_uncommented() -> None:
 
 def test_configuration_page_equals_the_output_of_the_config_module() -> None:
     made = subprocess.run(
-        [sys.executable, "-m", "supervisor.protocol.config"], cwd=ROOT, capture_output=True, check=True
+        [sys.executable, "-m", "recalld.supervisor.protocol.config"], cwd=ROOT, capture_output=True, check=True
     ).stdout
     assert (ROOT / "docs/reference/configuration.md").read_bytes() == made, (
-        "python -m supervisor.protocol.config > docs/reference/configuration.md"
+        "python -m recalld.supervisor.protocol.config > docs/reference/configuration.md"
     )
 
 
 def test_config_import_needs_no_yaml_typer_tomllib_or_difflib() -> None:
-    code = (
-        "import sys; sys.modules |= dict.fromkeys(['yaml', 'typer', 'tomllib', 'difflib']); import supervisor.protocol.config"
-    )
+    code = "import sys; sys.modules |= dict.fromkeys(['yaml', 'typer', 'tomllib', 'difflib']); import recalld.supervisor.protocol.config"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

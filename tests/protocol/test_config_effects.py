@@ -14,30 +14,30 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from supervisor import register_all_tools
-from supervisor.events import EventLog
-from supervisor.interfaces.api import Memory
-from supervisor.protocol.config import PLANNED, Config, literal, load
-from supervisor.protocol.errors import BadConfig, NoSummary
-from supervisor.protocol.inbox import Chat
-from supervisor.protocol.message import read_message
-from supervisor.protocol.paths import check_filesystem
-from supervisor.protocol.settings import dotted, keys, variable
-from supervisor.recall.meaning import FOREIGN
-from supervisor.recall.rerank import Reranker
-from supervisor.service.workers import Workers
+from recalld import register_all_tools
+from recalld.supervisor.events import EventLog
+from recalld.supervisor.interfaces.api import Memory
+from recalld.supervisor.protocol.config import PLANNED, Config, literal, load
+from recalld.supervisor.protocol.errors import BadConfig, NoSummary
+from recalld.supervisor.protocol.inbox import Chat
+from recalld.supervisor.protocol.message import read_message
+from recalld.supervisor.protocol.paths import check_filesystem
+from recalld.supervisor.protocol.settings import dotted, keys, variable
+from recalld.supervisor.recall.meaning import FOREIGN
+from recalld.supervisor.recall.rerank import Reranker
+from recalld.supervisor.service.workers import Workers
+from recalld.worker.__main__ import main
+from recalld.worker.providers import choose
 from tests.conversation.talk import Scripted
 from tests.llm import server as llm
 from tests.llm.shop import SENTENCES
 from tests.recall import vectors
 from tests.world import ZONE, FaultyDisk, World, at, message, message_on, talk
-from worker.__main__ import main
-from worker.providers import choose
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from supervisor.conversation.memory_manager import MemoryManager
+    from recalld.supervisor.conversation.memory_manager import MemoryManager
 
 ROOT = Path(__file__).parents[2]
 NOW = at("2026-01-31T10:00")
@@ -473,7 +473,7 @@ def put_back_in_a_minute(world: World) -> int:
     world.round("all")
     world.ws.task_queue.claim()
     workers = Workers(world.ws, world.clock)
-    with by_the_clock_of(world, "supervisor.service.workers"):
+    with by_the_clock_of(world, "recalld.supervisor.service.workers"):
         for _ in range(2):
             workers.watch_leases()
             world.forward(seconds=60)
@@ -493,7 +493,7 @@ def does_what_comes_a_minute_later(world: World) -> bool:
 
     with signals_as_they_were(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", ["worker", "--workspace", str(world.root)])
-        patch.setattr("worker.loop.time", SimpleNamespace(monotonic=clock))  # each look is half a minute later
+        patch.setattr("recalld.worker.loop.time", SimpleNamespace(monotonic=clock))  # each look is half a minute later
         assert main() == 0
     return bool(world.ws.task_queue.finished())
 
@@ -583,7 +583,7 @@ def inbox_told_broken_in_two_seconds(world: World) -> int:
     """Events of an inbox that is broken, two seconds after it was written."""
     world.put("inbox.json", b"[{")
     prepared = world.prepared_contexts()
-    with by_the_clock_of(world, "supervisor.context.prepared"):
+    with by_the_clock_of(world, "recalld.supervisor.context.prepared"):
         prepared.update()
         world.forward(seconds=2)
         prepared.update()
@@ -624,7 +624,7 @@ def opens_on_a_network_disk(world: World) -> bool:
     mounts = world.root / "mountinfo"
     mounts.write_text(f"30 22 0:26 / {world.root.resolve()} rw - nfs4 server:/export rw\n")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("supervisor.protocol.paths._MOUNTS", str(mounts))
+        patch.setattr("recalld.supervisor.protocol.paths._MOUNTS", str(mounts))
         try:
             check_filesystem(world.paths, allow_network_fs=world.ws.config.care.allow_network_fs)
         except BadConfig:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.protocol.config import render_default
-from supervisor.protocol.prompts import load_template
-from supervisor.workspace import open_workspace
+from recalld.supervisor.protocol.config import render_default
+from recalld.supervisor.protocol.prompts import load_template
+from recalld.supervisor.workspace import open_workspace
 from tests.world import GOOD_SUMMARY, WITHOUT_MODEL, World, message
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ def test_configuration_of_an_editor_says_the_same(world: World, editor: str) -> 
 
 def test_prompt_of_an_editor_asks_the_same(world: World, editor: str) -> None:
     name = "daily-summary.zh.md"
-    world.put(f"prompts/{name}", (resources.files("prompts") / name).read_bytes() + "\n语气要像老朋友。\n".encode())
+    world.put(f"prompts/{name}", (resources.files("recalld.prompts") / name).read_bytes() + "\n语气要像老朋友。\n".encode())
 
     def asked() -> str:
         return load_template("daily-summary", "zh", world.files, world.paths).fill(date="2026-01-10", messages="材料")

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.protocol import disk as module
-from supervisor.protocol.disk import RealDisk
-from supervisor.protocol.errors import Busy
+from recalld.supervisor.protocol import disk as module
+from recalld.supervisor.protocol.disk import RealDisk
+from recalld.supervisor.protocol.errors import Busy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -186,8 +186,8 @@ _OTHER = """
 import sys
 from pathlib import Path
 from filelock import FileLock, Timeout
-from supervisor.protocol.disk import RealDisk
-from supervisor.protocol.errors import Busy
+from recalld.supervisor.protocol.disk import RealDisk
+from recalld.supervisor.protocol.errors import Busy
 
 way, path, wait_s = sys.argv[1], Path(sys.argv[2]), float(sys.argv[3])
 ways = {"lock": RealDisk().lock, "lock_for_life": RealDisk().lock_for_life, "filelock": lambda path, s: FileLock(path, timeout=s)}

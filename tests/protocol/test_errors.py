@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.protocol import errors as e
+from recalld.supervisor.protocol import errors as e
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

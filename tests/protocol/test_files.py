@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.protocol.disk import RealDisk
-from supervisor.protocol.errors import Busy, Conflict
-from supervisor.protocol.files import Files, FileVersion, digest_of
+from recalld.supervisor.protocol.disk import RealDisk
+from recalld.supervisor.protocol.errors import Busy, Conflict
+from recalld.supervisor.protocol.files import Files, FileVersion, digest_of
 from tests.world import FaultyDisk
 
 OLD, NEW = "[旧]".encode(), "[新的]".encode()

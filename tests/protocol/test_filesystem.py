@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.protocol.clock import utc_now
-from supervisor.protocol.errors import BadConfig
-from supervisor.protocol.paths import NETWORK, WorkspacePaths, check_filesystem, filesystem_kind
-from supervisor.workspace import open_workspace
+from recalld.supervisor.protocol.clock import utc_now
+from recalld.supervisor.protocol.errors import BadConfig
+from recalld.supervisor.protocol.paths import NETWORK, WorkspacePaths, check_filesystem, filesystem_kind
+from recalld.supervisor.workspace import open_workspace
 
 MOUNTS = r"""22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
 30 22 0:26 / /home rw - btrfs /dev/sda2 rw
@@ -51,7 +51,7 @@ def test_filesystem_kind_is_empty_when_no_mounts_are_known():
 def test_check_filesystem_refuses_network_file_systems_unless_allowed(tmp_path, monkeypatch, kind):
     mounts = tmp_path / "mountinfo"
     mounts.write_text(f"22 1 254:0 / / rw - ext4 /dev/vda rw\n30 22 0:26 / {os.path.realpath(tmp_path)} rw - {kind} x rw\n")
-    monkeypatch.setattr("supervisor.protocol.paths._MOUNTS", str(mounts))
+    monkeypatch.setattr("recalld.supervisor.protocol.paths._MOUNTS", str(mounts))
     with pytest.raises(BadConfig, match=rf"care.allow_network_fs: .* is on {kind}, where locks may not work"):
         open_workspace(tmp_path, {}, utc_now)
     assert BadConfig.exit_code == 78

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.protocol.disk import RealDisk
+from recalld.supervisor.protocol.disk import RealDisk
 from tests.world import message
 
 if TYPE_CHECKING:

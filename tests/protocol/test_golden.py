@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from supervisor.protocol.dated_file import Block, block_of, parse_dated, render_dated
-from supervisor.protocol.message import (
+from recalld.supervisor.protocol.dated_file import Block, block_of, parse_dated, render_dated
+from recalld.supervisor.protocol.message import (
     Archived,
     Message,
     parse_history,
@@ -20,8 +20,8 @@ from supervisor.protocol.message import (
     with_id,
     with_timestamp,
 )
-from supervisor.protocol.summary_file import parse_summary, render_summary
-from supervisor.protocol.task import parse_result, parse_task, render_result, render_task
+from recalld.supervisor.protocol.summary_file import parse_summary, render_summary
+from recalld.supervisor.protocol.task import parse_result, parse_task, render_result, render_task
 from tests.protocol.test_summary_file import SUMMARY
 from tests.protocol.test_task import RESULT, TASK
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.archive.journal import FORMAT
-from supervisor.protocol.errors import NewerFormat
-from supervisor.service import backup
+from recalld.supervisor.archive.journal import FORMAT
+from recalld.supervisor.protocol.errors import NewerFormat
+from recalld.supervisor.service import backup
 from tests.process.command import Command
 from tests.world import World, at, message
 

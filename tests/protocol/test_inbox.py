@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.protocol.inbox import Chat, chat_of, parse_inbox
+from recalld.supervisor.protocol.inbox import Chat, chat_of, parse_inbox
 
 ZONE = ZoneInfo("Asia/Shanghai")
 

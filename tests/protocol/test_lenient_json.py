@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.protocol.lenient_json import parse_json, recover_prefix, render_json
+from recalld.supervisor.protocol.lenient_json import parse_json, recover_prefix, render_json
 
 MESSAGES = [{"id": "1", "text": "备份好了"}, {"id": "2", "text": "port 8443"}, {"id": "3", "text": '他说："[,]"'}]
 WHOLE = json.dumps(MESSAGES, ensure_ascii=False, indent=1).encode()

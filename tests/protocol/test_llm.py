@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.protocol.disk import RealDisk
-from supervisor.protocol.files import Files
-from supervisor.protocol.llm import CallLog
-from supervisor.protocol.paths import WorkspacePaths
+from recalld.supervisor.protocol.disk import RealDisk
+from recalld.supervisor.protocol.files import Files
+from recalld.supervisor.protocol.llm import CallLog
+from recalld.supervisor.protocol.paths import WorkspacePaths
 from tests.crash.model_disk import ModelDisk
 from tests.world import FaultyDisk
 
@@ -57,7 +57,7 @@ def test_call_log_raises_when_a_call_cannot_be_recorded(tmp_path):
 
 
 def test_call_log_drops_old_days_when_it_grows_long(calls, tmp_path, monkeypatch):
-    monkeypatch.setattr("supervisor.protocol.llm._MANY", 10)
+    monkeypatch.setattr("recalld.supervisor.protocol.llm._MANY", 10)
     for day in range(12):
         calls.begin(NOON + timedelta(days=day), 5)
     assert len((tmp_path / "工作区" / ".recalld" / "calls.jsonl").read_bytes().splitlines()) < 10

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.protocol.lenient_json import DEEPEST, parse_json, render_json
-from supervisor.protocol.message import (
+from recalld.supervisor.protocol.lenient_json import DEEPEST, parse_json, render_json
+from recalld.supervisor.protocol.message import (
     MOVES,
     Archived,
     InvalidEntry,

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from supervisor.protocol.attachments import separated
-from supervisor.protocol.message import Message, read_message
-from supervisor.protocol.parts import LINE, file_lines, readable, speaker_of, tool_lines
+from recalld.supervisor.protocol.attachments import separated
+from recalld.supervisor.protocol.message import Message, read_message
+from recalld.supervisor.protocol.parts import LINE, file_lines, readable, speaker_of, tool_lines
 from tests.protocol.test_attachments import PNG, RAWS, path
 
 DATA = base64.b64encode(PNG).decode()

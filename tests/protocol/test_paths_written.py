@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.events import EventLog
-from supervisor.interfaces.socket_server import serve_socket
-from supervisor.protocol.config import load
-from supervisor.protocol.paths import QUEUE_FOLDERS, WORKERS, WorkspacePaths, period_of_name
-from supervisor.protocol.period import day
-from supervisor.service.background import prepare_backend
-from supervisor.service.lock import supervisor_lock
-from supervisor.service.nightly_backup import nightly_backup
-from supervisor.service.round import archive_now
-from supervisor.workspace import Workspace, make_workspace
+from recalld.supervisor.events import EventLog
+from recalld.supervisor.interfaces.socket_server import serve_socket
+from recalld.supervisor.protocol.config import load
+from recalld.supervisor.protocol.paths import QUEUE_FOLDERS, WORKERS, WorkspacePaths, period_of_name
+from recalld.supervisor.protocol.period import day
+from recalld.supervisor.service.background import prepare_backend
+from recalld.supervisor.service.lock import supervisor_lock
+from recalld.supervisor.service.nightly_backup import nightly_backup
+from recalld.supervisor.service.round import archive_now
+from recalld.supervisor.workspace import Workspace, make_workspace
+from recalld.worker.providers import choose
 from tests.llm.server import Act, Server
 from tests.llm.shop import SENTENCES
 from tests.protocol.test_attachments import PNG
 from tests.recall import vectors
 from tests.world import GOOD_SUMMARY, IN_SHANGHAI, FaultyDisk, World, at, message, message_on
-from worker.providers import choose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.protocol.period import Period, day, month, period_of_group, read_period
+from recalld.supervisor.protocol.period import Period, day, month, period_of_group, read_period
 
 JAN_15 = date(2026, 1, 15)
 

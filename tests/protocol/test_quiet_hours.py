@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from supervisor.protocol.config import load
-from supervisor.protocol.errors import BadConfig
-from supervisor.protocol.quiet_hours import quiet_until
+from recalld.supervisor.protocol.config import load
+from recalld.supervisor.protocol.errors import BadConfig
+from recalld.supervisor.protocol.quiet_hours import quiet_until
 from tests.world import ZONE, at
 
 

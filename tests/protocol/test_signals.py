@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.protocol.signals import on_signals
+from recalld.supervisor.protocol.signals import on_signals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.protocol.summary_file import Source
-from supervisor.protocol.task import Result, Task, parse_result, parse_task, render_result, render_task, task_id
+from recalld.supervisor.protocol.summary_file import Source
+from recalld.supervisor.protocol.task import Result, Task, parse_result, parse_task, render_result, render_task, task_id
 from tests.protocol.values import JSON, TEXT
 
 ONE = Source("2026-01-15-nginx.md", "9f8a3c0012345678", 12)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.query.calendar import Days
-from supervisor.query.dates import spans
+from recalld.supervisor.query.calendar import Days
+from recalld.supervisor.query.dates import spans
 
 TODAY = date(2026, 1, 31)
 

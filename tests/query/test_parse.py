@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.query.parse import parse_query, refers_back
+from recalld.supervisor.query.parse import parse_query, refers_back
 
 TODAY = date(2026, 1, 31)
 BEFORE = ("上次部署用了 Cloudflare Workers，超时了", "好的")

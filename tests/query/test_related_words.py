@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import pytest
 
-from supervisor.query.parse import parse_query
-from supervisor.query.related_words import TABLE, related_words, with_related_words
-from supervisor.text.tokenizer import stem, tokens
+from recalld.supervisor.query.parse import parse_query
+from recalld.supervisor.query.related_words import TABLE, related_words, with_related_words
+from recalld.supervisor.text.tokenizer import stem, tokens
 
 TODAY = date(2026, 1, 28)
 LINE = re.compile(r"[a-z]+( [a-z]+\d\d){1,11}")

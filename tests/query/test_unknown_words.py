@@ -6,9 +6,9 @@ from datetime import date
 
 import pytest
 
-from supervisor.query.parse import parse_query
-from supervisor.query.unknown_words import known_words
-from supervisor.text.tokenizer import tokens
+from recalld.supervisor.query.parse import parse_query
+from recalld.supervisor.query.unknown_words import known_words
+from recalld.supervisor.text.tokenizer import tokens
 
 TODAY = date(2026, 1, 28)
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from supervisor.index.hit import BackendResult, Hit, Passage
-from supervisor.protocol.config import load
-from supervisor.recall.rerank import GROUP, add_found, add_scores
+from recalld.supervisor.index.hit import BackendResult, Hit, Passage
+from recalld.supervisor.protocol.config import load
+from recalld.supervisor.recall.rerank import GROUP, add_found, add_scores
 from tests.world import WITHOUT_MODEL, message
 
 SAID = [
@@ -97,7 +97,7 @@ def test_rerank_ignores_a_backend_that_fails_or_is_missing(filled, package, name
 
 
 def test_config_refuses_an_invalid_backend_name():
-    from supervisor.protocol.errors import BadConfig
+    from recalld.supervisor.protocol.errors import BadConfig
 
     with pytest.raises(BadConfig):
         load(b'[recall]\nbackend = "Hybrid, please"\n', {})

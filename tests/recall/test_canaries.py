@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from supervisor.recall.canaries import KEPT, PER_CHECK, Canary, CanaryState, CanaryStore
+from recalld.supervisor.recall.canaries import KEPT, PER_CHECK, Canary, CanaryState, CanaryStore
 from tests.world import GOOD_SUMMARY, WITHOUT_MODEL, at, message
 
 TOLD = (
@@ -205,7 +205,7 @@ def test_canary_store_drops_the_oldest_beyond_its_limit(store, world):
 @pytest.mark.parametrize(("kept", "first"), [(200, 1), (12, 5)])
 def test_canaries_first_check_takes_one_from_each_run_that_it_can_keep(world, store, monkeypatch, kept, first):
     """Three may come from a run: of twelve that are kept, four runs, the newest."""
-    monkeypatch.setattr("supervisor.recall.canaries.KEPT", kept)
+    monkeypatch.setattr("recalld.supervisor.recall.canaries.KEPT", kept)
     for day in range(1, 9):
         say(world, of=[(f"2026-01-2{day}", f"第 {day} 天的 rsync 备份编号 8{day}43 存在 nas{day} 上。")], prefix=f"d{day}-")
         world.clock.forward(minutes=1)

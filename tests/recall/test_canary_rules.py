@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.index.hit import Hit, Passage
-from supervisor.recall.canaries import (
+from recalld.supervisor.index.hit import Hit, Passage
+from recalld.supervisor.recall.canaries import (
     PER_RUN,
     QUESTION_WORDS,
     Canary,
@@ -24,7 +24,7 @@ from supervisor.recall.canaries import (
     sample,
     with_answer,
 )
-from supervisor.text.tokenizer import tokens
+from recalld.supervisor.text.tokenizer import tokens
 from tests.world import at
 
 NOW = at("2026-01-31T10:00")

@@ -14,11 +14,11 @@ from statistics import mean
 import pytest
 from rank_bm25 import BM25Okapi
 
-from supervisor.index import ranking
-from supervisor.index.documents import CONTEXT_WIDTHS
-from supervisor.query import related_words
-from supervisor.query.parse import Query, parse_query
-from supervisor.text.tokenizer import tokens
+from recalld.supervisor.index import ranking
+from recalld.supervisor.index.documents import CONTEXT_WIDTHS
+from recalld.supervisor.query import related_words
+from recalld.supervisor.query.parse import Query, parse_query
+from recalld.supervisor.text.tokenizer import tokens
 from tests.world import WITHOUT_MODEL, World, at
 
 CHINESE = """

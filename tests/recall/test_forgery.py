@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from supervisor.context.render import BETWEEN, FENCE, HEADER, NOTE
-from supervisor.text.redact import HIDDEN
+from recalld.supervisor.context.render import BETWEEN, FENCE, HEADER, NOTE
+from recalld.supervisor.text.redact import HIDDEN
 from tests.context.passages import TEXTS
 from tests.context.test_render import FORGED, UNSEEN
 from tests.world import WITHOUT_MODEL, World, at, message

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.recall.hybrid import Hybrid
-from supervisor.recall.meaning import FOREIGN, calibrate, parse_calibration, products
-from supervisor.recall.vectors import VectorStore
+from recalld.supervisor.recall.hybrid import Hybrid
+from recalld.supervisor.recall.meaning import FOREIGN, calibrate, parse_calibration, products
+from recalld.supervisor.recall.vectors import VectorStore
 from tests.recall.vectors import FAULTS, SIZE, Server
 from tests.world import WITHOUT_MODEL, message
 
@@ -190,7 +190,7 @@ def test_embeddings_send_no_secret_unless_redaction_is_off(filled, server):
 
 
 def test_embeddings_send_the_key_to_the_server_and_to_no_event(filled, server):
-    from supervisor.recall.rerank import backend_of
+    from recalld.supervisor.recall.rerank import backend_of
 
     ws = filled.ws
     ws.reranker.__init__(lambda: backend_of(ws.config, {"OPENAI_API_KEY": "sk-demo-123"}, ws.files, ws.paths))
@@ -337,8 +337,8 @@ def test_vectors_may_be_made_by_two_processes_at_once(filled, server):
 
 @given(st.lists(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=9, unique=True), min_size=1, max_size=12))
 def test_vector_store_has_each_text_once_and_the_last_vector_of_it(tmp_path_factory, batches):
-    from supervisor.protocol.disk import RealDisk
-    from supervisor.protocol.files import Files
+    from recalld.supervisor.protocol.disk import RealDisk
+    from recalld.supervisor.protocol.files import Files
 
     folder = tmp_path_factory.mktemp("store")
     store = VectorStore(Files(RealDisk()), folder / "vectors", folder / "lock", "bge")

@@ -10,7 +10,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from supervisor.interfaces.cli.output import receipt_text
+from recalld.supervisor.interfaces.cli.output import receipt_text
 from tests.world import WITHOUT_MODEL, World, at
 
 ENGLISH = """

@@ -9,8 +9,8 @@ from datetime import timedelta
 
 import pytest
 
-from supervisor.interfaces.api import Memory
-from supervisor.protocol.errors import NotFound
+from recalld.supervisor.interfaces.api import Memory
+from recalld.supervisor.protocol.errors import NotFound
 from tests.world import WITHOUT_MODEL, World, at, message, without
 
 NOW = at("2026-01-28T12:00")
@@ -312,7 +312,7 @@ def test_search_loads_its_libraries_before_its_time_begins(world):
     probe = f"""
 import sys
 from recalld import Memory
-from supervisor.recall import search
+from recalld.supervisor.recall import search
 loaded, within = [], search.within
 def begin(seconds):
     loaded.append({{"numpy", "opencc"}} <= sys.modules.keys() and bool({{"jieba", "rjieba"}} & sys.modules.keys()))

@@ -14,7 +14,7 @@ from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
-from supervisor.text.tokenizer import tokens
+from recalld.supervisor.text.tokenizer import tokens
 
 SIZE = 256
 #: What the model knows to mean the same, as the tokeniser spells it.

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from supervisor.service.background import BackgroundThreads, IndexUpdater, PeriodicThread
+from recalld.supervisor.service.background import BackgroundThreads, IndexUpdater, PeriodicThread
 from tests.world import FaultyDisk, message
 
 #: Far above what anything here takes: reached only when something is broken.
@@ -42,7 +42,7 @@ def test_background_index_step_skips_canaries_when_told_to_stop(filled):
 
 def test_background_index_step_runs_canaries_at_most_once_a_minute(filled, monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("supervisor.service.background.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("recalld.supervisor.service.background.time.monotonic", lambda: now[0])
     updater = filled.index_updater()
     assert updater.step() == 60
     filled.paths.canaries.unlink()
@@ -74,7 +74,7 @@ def test_background_index_step_reports_a_full_disk_once_and_backs_off(filled):
 
 
 def test_background_index_step_retries_and_reports_a_locked_index(filled, monkeypatch):
-    monkeypatch.setattr("supervisor.service.background._LOCK_WAIT", type(filled.ws.config.care.poll)(0))
+    monkeypatch.setattr("recalld.supervisor.service.background._LOCK_WAIT", type(filled.ws.config.care.poll)(0))
     updater = filled.index_updater()
     filled.files.make_folder(filled.paths.state / "index")
     with filled.files.lock(filled.paths.state / "index.lock"):

@@ -18,17 +18,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from supervisor.protocol.backup_file import FORMAT, LIST, BackupFile
-from supervisor.protocol.disk import RealDisk
-from supervisor.protocol.errors import BadBackup, BadRequest, Busy, Conflict, NewerFormat, StorageError
-from supervisor.service import backup as service
+from recalld.supervisor.protocol.backup_file import FORMAT, LIST, BackupFile
+from recalld.supervisor.protocol.disk import RealDisk
+from recalld.supervisor.protocol.errors import BadBackup, BadRequest, Busy, Conflict, NewerFormat, StorageError
+from recalld.supervisor.service import backup as service
 from tests.world import WITHOUT_MODEL, Clock, EventList, World, at, message, message_on, talk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import datetime
 
-    from supervisor.service.backup import Backup
+    from recalld.supervisor.service.backup import Backup
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from supervisor.service.watcher import ChangeDetector
+from recalld.supervisor.service.watcher import ChangeDetector
 
 
 @pytest.fixture

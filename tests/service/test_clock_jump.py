@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.service.daemon import LONG_WAIT, WAIT, Reading, jump, pause_after
+from recalld.supervisor.service.daemon import LONG_WAIT, WAIT, Reading, jump, pause_after
 from tests.world import at
 
 NOON = Reading(at("2026-01-31T12:00"), 1_000.0)

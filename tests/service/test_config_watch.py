@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.protocol.config import load
-from supervisor.service.config_watch import ConfigWatch
-from supervisor.workspace import Workspace
+from recalld.supervisor.protocol.config import load
+from recalld.supervisor.service.config_watch import ConfigWatch
+from recalld.supervisor.workspace import Workspace
 from tests.process.command import Command, until
 from tests.world import IN_SHANGHAI, World, at
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from supervisor.service.fsck import Ledger
+from recalld.supervisor.service.fsck import Ledger
 from tests.world import World, message, talk
 
 

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from supervisor.protocol.config import load
-from supervisor.protocol.errors import Busy, NoProcess
-from supervisor.service.config_watch import ConfigWatch
-from supervisor.service.daemon import Supervisor
-from supervisor.service.lock import supervisor_lock
-from supervisor.service.workers import Workers
-from supervisor.workspace import Workspace
+from recalld.supervisor.protocol.config import load
+from recalld.supervisor.protocol.errors import Busy, NoProcess
+from recalld.supervisor.service.config_watch import ConfigWatch
+from recalld.supervisor.service.daemon import Supervisor
+from recalld.supervisor.service.lock import supervisor_lock
+from recalld.supervisor.service.workers import Workers
+from recalld.supervisor.workspace import Workspace
 from tests.world import IN_SHANGHAI, FaultyDisk, World, at, message_on
 
 #: The modules whose calls are refused, but for what they do in a round.
@@ -155,9 +155,9 @@ class Life:
         watch = ConfigWatch(ws, self.reopen)
         self.supervisor = Supervisor(ws, clock, Workers(ws, clock), clock.monotonic, self, watch)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("supervisor.service.workers.time", self.world.clock)
-            patch.setattr("supervisor.service.workers.subprocess.Popen", self.fork)
-            patch.setattr("supervisor.service.watcher.Observer", lambda: Watcher(self.gate))
+            patch.setattr("recalld.supervisor.service.workers.time", self.world.clock)
+            patch.setattr("recalld.supervisor.service.workers.subprocess.Popen", self.fork)
+            patch.setattr("recalld.supervisor.service.watcher.Observer", lambda: Watcher(self.gate))
             try:
                 with supervisor_lock(self.world.ws) as held:
                     self.held = held

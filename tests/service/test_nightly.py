@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.service.last_night import read_last_fsck
-from supervisor.service.nightly import await_quiet_end
-from supervisor.service.troubles import verdict
+from recalld.supervisor.service.last_night import read_last_fsck
+from recalld.supervisor.service.nightly import await_quiet_end
+from recalld.supervisor.service.troubles import verdict
 from tests.world import IN_SHANGHAI, at, message_on
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.protocol.errors import BadBackup, BadRequest, StorageError
-from supervisor.service.backup import check, restore
-from supervisor.service.last_night import read_last_backup
-from supervisor.service.machine import SCARCE_BYTES
-from supervisor.service.nightly_backup import nightly_backup
-from supervisor.service.troubles import verdict
+from recalld.supervisor.protocol.errors import BadBackup, BadRequest, StorageError
+from recalld.supervisor.service.backup import check, restore
+from recalld.supervisor.service.last_night import read_last_backup
+from recalld.supervisor.service.machine import SCARCE_BYTES
+from recalld.supervisor.service.nightly_backup import nightly_backup
+from recalld.supervisor.service.troubles import verdict
 from tests.world import World, at, message
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.service.background import BackgroundThreads
-from supervisor.service.lock import supervisor_lock
-from supervisor.service.notify import ServiceManager
-from supervisor.service.round import Round
+from recalld.supervisor.service.background import BackgroundThreads
+from recalld.supervisor.service.lock import supervisor_lock
+from recalld.supervisor.service.notify import ServiceManager
+from recalld.supervisor.service.round import Round
 from tests.world import talk
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def test_supervisor_that_hangs_in_a_round_feeds_no_watchdog(world, listening, mo
         goes_on.wait(DEADLINE_S)
         return Round()
 
-    monkeypatch.setattr("supervisor.service.daemon.run_round", hang)
+    monkeypatch.setattr("recalld.supervisor.service.daemon.run_round", hang)
     supervisor = world.supervisor(manager=ServiceManager(listening.address))
     with supervisor_lock(world.ws) as lock:
         thread = threading.Thread(target=supervisor.run, args=(lock,))

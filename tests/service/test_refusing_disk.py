@@ -6,7 +6,7 @@ import errno
 import os
 from typing import TYPE_CHECKING
 
-from supervisor.protocol.disk import RealDisk
+from recalld.supervisor.protocol.disk import RealDisk
 from tests.world import message
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from supervisor.protocol.errors import BadFile, BadRequest, NotFound
-from supervisor.service.fsck import Repairs
+from recalld.supervisor.protocol.errors import BadFile, BadRequest, NotFound
+from recalld.supervisor.service.fsck import Repairs
 from tests.world import World, message, talk
 
 

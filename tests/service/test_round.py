@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.protocol.errors import BadConfig
+from recalld.supervisor.protocol.errors import BadConfig
 from tests.world import FaultyDisk, message, message_on, talk, unreachable
 
 # ── counts and rest ──────────────────────────────────────────────────────────

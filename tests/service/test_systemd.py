@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.protocol.disk import RealDisk
-from supervisor.protocol.errors import ForeignUnit, NoService, NoUnit, ServiceForbidden
-from supervisor.protocol.files import Files
-from supervisor.service.systemd import (
+from recalld.supervisor.protocol.disk import RealDisk
+from recalld.supervisor.protocol.errors import ForeignUnit, NoService, NoUnit, ServiceForbidden
+from recalld.supervisor.protocol.files import Files
+from recalld.supervisor.service.systemd import (
     Done,
     Systemd,
     failed_unit,
@@ -29,7 +29,7 @@ from supervisor.service.systemd import (
     state_of,
     uninstall,
 )
-from supervisor.service.units import BACKUP, BACKUP_TIMER, SERVICE, Backups, Installation, workspace_of
+from recalld.supervisor.service.units import BACKUP, BACKUP_TIMER, SERVICE, Backups, Installation, workspace_of
 from tests.world import FaultyDisk, at
 
 if TYPE_CHECKING:

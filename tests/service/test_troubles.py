@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.events import EventLog
-from supervisor.protocol.config_keys import Log
-from supervisor.protocol.disk import RealDisk
-from supervisor.service.troubles import verdict
+from recalld.supervisor.events import EventLog
+from recalld.supervisor.protocol.config_keys import Log
+from recalld.supervisor.protocol.disk import RealDisk
+from recalld.supervisor.service.troubles import verdict
 from tests.world import World, message_on, talk, unreachable
 
 if TYPE_CHECKING:

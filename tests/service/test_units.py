@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.protocol.errors import BadRequest
-from supervisor.service.units import (
+from recalld.supervisor.protocol.errors import BadRequest
+from recalld.supervisor.service.units import (
     BACKUP,
     FSCK,
     SERVICE,

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from supervisor.text.word_frequency import telling_words
+from recalld.supervisor.text.word_frequency import telling_words
+from recalld.worker.providers import Completion, ProviderError, Usage
 from tests.summaries.quality_cases import BAD
-from worker.providers import Completion, ProviderError, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from random import Random
 
-    from supervisor.protocol.dated_file import Block
-    from supervisor.protocol.task import Reason, Task
+    from recalld.supervisor.protocol.dated_file import Block
+    from recalld.supervisor.protocol.task import Reason, Task
 
 #: What each kind of time is made of: how the model behaves, and how often.
 TIMES: dict[str, tuple[tuple[str, int], ...]] = {

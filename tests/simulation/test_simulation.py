@@ -11,12 +11,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-import supervisor.archive.restore
-import supervisor.archive.run
-import supervisor.service.lock
-import supervisor.summaries.collect
-import supervisor.summaries.submit
-from supervisor.protocol.dated_file import render_dated
+import recalld.supervisor.archive.restore
+import recalld.supervisor.archive.run
+import recalld.supervisor.service.lock
+import recalld.supervisor.summaries.collect
+import recalld.supervisor.summaries.submit
+from recalld.supervisor.protocol.dated_file import render_dated
 from tests.simulation import others
 from tests.simulation.__main__ import main
 from tests.simulation.judge import found_again, judge, searchable
@@ -140,15 +140,15 @@ def test_judge_notices_a_changed_personal_file(world: SimulatedWorld) -> None:
 
 #: Recalld with one step wrong: the years must show it.
 MUTANTS = {
-    "tries again at once": (supervisor.summaries.submit, "is_due", lambda *_: True),
+    "tries again at once": (recalld.supervisor.summaries.submit, "is_due", lambda *_: True),
     "writes all but the last": (
-        supervisor.archive.run,
+        recalld.supervisor.archive.run,
         "render_dated",
         lambda *about: render_dated(*about[:-1], about[-1][:1]),
     ),
-    "never trims": (supervisor.archive.run, "trim", lambda history, written, caps: history),
-    "takes any text": (supervisor.summaries.collect, "_write", lambda *_, **__: None),
-    "never asks again": (supervisor.summaries.submit, "is_due", lambda *_: False),
+    "never trims": (recalld.supervisor.archive.run, "trim", lambda history, written, caps: history),
+    "takes any text": (recalld.supervisor.summaries.collect, "_write", lambda *_, **__: None),
+    "never asks again": (recalld.supervisor.summaries.submit, "is_due", lambda *_: False),
 }
 
 

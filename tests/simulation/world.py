@@ -18,15 +18,16 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-import supervisor.service.workers
-from supervisor.events import EVENTS, EventLog
-from supervisor.protocol.clock import to_wire
-from supervisor.protocol.config import Config, load
-from supervisor.protocol.config_keys import Log
-from supervisor.protocol.errors import Busy, LockLost, SupervisorError
-from supervisor.protocol.files import Files
-from supervisor.service.lock import supervisor_lock
-from supervisor.service.workers import Workers
+import recalld.supervisor.service.workers
+from recalld.supervisor.events import EVENTS, EventLog
+from recalld.supervisor.protocol.clock import to_wire
+from recalld.supervisor.protocol.config import Config, load
+from recalld.supervisor.protocol.config_keys import Log
+from recalld.supervisor.protocol.errors import Busy, LockLost, SupervisorError
+from recalld.supervisor.protocol.files import Files
+from recalld.supervisor.service.lock import supervisor_lock
+from recalld.supervisor.service.workers import Workers
+from recalld.worker.providers import NoCall
 from tests.checker.formats import Unreadable, read_dated, read_history
 from tests.crash.ledger import PowerLoss
 from tests.crash.loss import MODES, outcomes
@@ -34,13 +35,12 @@ from tests.simulation.disk import SimulatedDisk
 from tests.simulation.model import Extracts, ScriptedModel, WorkerKilled
 from tests.simulation.watch import Watch
 from tests.world import Clock, World
-from worker.providers import NoCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from supervisor.service.round import Round
+    from recalld.supervisor.service.round import Round
     from tests.simulation.programs import Program
     from tests.simulation.talk import WindowMessage
 
@@ -463,9 +463,9 @@ class Life:
 @contextlib.contextmanager
 def cranked(world: SimulatedWorld) -> Iterator[None]:
     """Have the leases live by the world's monotonic clock."""
-    real = supervisor.service.workers.time
-    supervisor.service.workers.time = world.clock  # type: ignore[assignment]
+    real = recalld.supervisor.service.workers.time
+    recalld.supervisor.service.workers.time = world.clock  # type: ignore[assignment]
     try:
         yield
     finally:
-        supervisor.service.workers.time = real
+        recalld.supervisor.service.workers.time = real

@@ -19,8 +19,8 @@ from tests.world import World, at, message
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from supervisor.protocol.dated_file import Block
-    from supervisor.protocol.task import Task
+    from recalld.supervisor.protocol.dated_file import Block
+    from recalld.supervisor.protocol.task import Task
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "month"
 FIRST = date(2025, 12, 3)

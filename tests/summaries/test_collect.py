@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import supervisor.summaries.collect
-from supervisor.protocol.clock import to_wire
-from supervisor.protocol.summary_file import Source
-from supervisor.protocol.task import Result, Task, parse_task, render_result
+import recalld.supervisor.summaries.collect
+from recalld.supervisor.protocol.clock import to_wire
+from recalld.supervisor.protocol.summary_file import Source
+from recalld.supervisor.protocol.task import Result, Task, parse_task, render_result
 from tests.world import GOOD_SUMMARY, World, at, message, message_on, unreachable
 
 if TYPE_CHECKING:
@@ -517,14 +517,14 @@ def test_collect_continues_with_other_results_after_an_error(world, monkeypatch)
     first, second = two_tasks(world)
     for task in (first, second):
         deliver(world, done(task, GOOD_SUMMARY))
-    write = supervisor.summaries.collect._write
+    write = recalld.supervisor.summaries.collect._write
 
     def broken(stores, result, *rest, **named):
         if result.group == first.group:
             raise ValueError("哪里写错了")
         write(stores, result, *rest, **named)
 
-    monkeypatch.setattr(supervisor.summaries.collect, "_write", broken)
+    monkeypatch.setattr(recalld.supervisor.summaries.collect, "_write", broken)
     assert list(world.round().errors) == ["harvest"]
     assert world.summaries() == ["2026-01-11"]
 

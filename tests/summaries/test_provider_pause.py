@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.summaries.retry import (
+from recalld.supervisor.summaries.retry import (
     BACKLOG_INTERVAL,
     BACKOFF,
     ProviderState,

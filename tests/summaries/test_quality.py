@@ -8,14 +8,14 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from supervisor.protocol.dated_file import Block
-from supervisor.protocol.summary_file import MARKER, SOURCES, Source, Summary, parse_summary, render_summary
-from supervisor.summaries.quality import MAX_CHARS, reject_reason
-from supervisor.text.language import language_of
-from supervisor.text.llm_output import cleaned, says_nothing
+from recalld.supervisor.protocol.dated_file import Block
+from recalld.supervisor.protocol.summary_file import MARKER, SOURCES, Source, Summary, parse_summary, render_summary
+from recalld.supervisor.summaries.quality import MAX_CHARS, reject_reason
+from recalld.supervisor.text.language import language_of
+from recalld.supervisor.text.llm_output import cleaned, says_nothing
+from recalld.worker.providers.extractive import extract
 from tests.archive.states import SHANGHAI
 from tests.summaries.quality_cases import BAD, EN, GOOD, GOOD_EN, GOOD_ZH, NOT_NOTHING, NOTHING, WRAPPED, ZH
-from worker.providers.extractive import extract
 
 #: Why a text is rejected; never the provider's fault, which would make every group wait.
 REASONS = ("empty", "refused", "truncated", "input", "vague")

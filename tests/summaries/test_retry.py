@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.summaries.retry import BACKLOG_INTERVAL, delay_after, is_due, jittered
+from recalld.supervisor.summaries.retry import BACKLOG_INTERVAL, delay_after, is_due, jittered
 
 NOW = datetime(2026, 1, 31, 2, tzinfo=UTC)
 DELAYS = st.timedeltas(timedelta(), timedelta(days=2))

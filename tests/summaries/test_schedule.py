@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.archive.coverage import ExistingSummary, MemoryFile, covered
-from supervisor.protocol.clock import local_day
-from supervisor.protocol.period import summary_period
-from supervisor.summaries.schedule import SummaryJob, SummaryWriter, due_summaries, files_by_period
+from recalld.supervisor.archive.coverage import ExistingSummary, MemoryFile, covered
+from recalld.supervisor.protocol.clock import local_day
+from recalld.supervisor.protocol.period import summary_period
+from recalld.supervisor.summaries.schedule import SummaryJob, SummaryWriter, due_summaries, files_by_period
 from tests.archive.states import file, standing
 
 if TYPE_CHECKING:
-    from supervisor.protocol.period import Period
+    from recalld.supervisor.protocol.period import Period
 
 JAN_31, FEB_1 = date(2026, 1, 31), date(2026, 2, 1)
 NOV, DEC, JAN, RECENT = (file(f"{day}-nginx.md") for day in ("2025-11-20", "2025-12-20", "2026-01-10", "2026-01-27"))

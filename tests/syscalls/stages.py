@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
-import worker.__main__
+import recalld.worker.__main__
+from recalld.worker.loop import Worker
 from tests.checker.__main__ import read_folder
 from tests.checker.checker import Acked, Given, check
 from tests.process import forked
-from worker.loop import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,7 +92,7 @@ class Stage:
             return forked.command(root, *self.words)
 
         def work() -> int:
-            worker.__main__.Worker = Held
+            recalld.worker.__main__.Worker = Held
             return forked.work(["--workspace", str(root), "--idle", "0"])
 
         return work

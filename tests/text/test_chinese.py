@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.text.chinese import cut_for_search, han_frequency, jieba_cut_for_search, to_simplified
-from supervisor.text.snippet import snippet_span
-from supervisor.text.tokenizer import HAN, spelled, tokens
+from recalld.supervisor.text.chinese import cut_for_search, han_frequency, jieba_cut_for_search, to_simplified
+from recalld.supervisor.text.snippet import snippet_span
+from recalld.supervisor.text.tokenizer import HAN, spelled, tokens
 
 #: What people write, and what cuts badly: names, ambiguous runs, words of one character, rare characters.
 WRITTEN = (

@@ -1,6 +1,6 @@
 import pytest
 
-from supervisor.text.language import language_of
+from recalld.supervisor.text.language import language_of
 
 
 @pytest.mark.parametrize(

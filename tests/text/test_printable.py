@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.interfaces.cli.output import as_json, as_line
-from supervisor.text.printable import printable, printable_json
+from recalld.supervisor.interfaces.cli.output import as_json, as_line
+from recalld.supervisor.text.printable import printable, printable_json
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from supervisor.text.redact import redacted
+from recalld.supervisor.text.redact import redacted
 
 
 @pytest.mark.parametrize(

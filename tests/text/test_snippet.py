@@ -11,7 +11,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.text.snippet import _is_separate, is_grapheme_boundary, snippet_span
+from recalld.supervisor.text.snippet import _is_separate, is_grapheme_boundary, snippet_span
 
 #: What a person sees as one character, each by a rule of UAX 29.
 CLUSTERS = {
@@ -112,6 +112,6 @@ def test_separate_characters_join_no_neighbour():
     ],
 )
 def test_snippet_loads_regex_only_where_characters_may_join(text, loads):
-    probe = "import sys; from supervisor.text.snippet import snippet_span; snippet_span(sys.argv[1], 100); print('regex' in sys.modules)"
+    probe = "import sys; from recalld.supervisor.text.snippet import snippet_span; snippet_span(sys.argv[1], 100); print('regex' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", probe, text], capture_output=True, text=True, check=True)
     assert done.stdout == f"{loads}\n"

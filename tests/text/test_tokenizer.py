@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.text.chinese import is_noun
-from supervisor.text.tokenizer import latin_words, spelled, tokens
-from supervisor.text.word_frequency import rarity
+from recalld.supervisor.text.chinese import is_noun
+from recalld.supervisor.text.tokenizer import latin_words, spelled, tokens
+from recalld.supervisor.text.word_frequency import rarity
 
 
 @pytest.mark.parametrize(
@@ -97,17 +97,23 @@ def test_tokenizer_ignores_case(text):
     ("code", "absent"),
     [
         (
-            "from supervisor.text.tokenizer import latin_words; latin_words('部署 Cloudflare Workers')",
-            {"jieba", "rjieba", "opencc", "Stemmer"},
-        ),
-        ("from supervisor.text.tokenizer import tokens; tokens('deployed, no Han here')", {"jieba", "rjieba", "opencc"}),
-        ("from supervisor.text.small_talk import is_chitchat; is_chitchat('好的')", {"jieba", "rjieba", "opencc", "Stemmer"}),
-        (
-            "from supervisor.text.token_count import estimate_tokens; estimate_tokens('部署 Workers')",
+            "from recalld.supervisor.text.tokenizer import latin_words; latin_words('部署 Cloudflare Workers')",
             {"jieba", "rjieba", "opencc", "Stemmer"},
         ),
         (
-            "from supervisor.text.language import language_of; language_of('部署 Workers')",
+            "from recalld.supervisor.text.tokenizer import tokens; tokens('deployed, no Han here')",
+            {"jieba", "rjieba", "opencc"},
+        ),
+        (
+            "from recalld.supervisor.text.small_talk import is_chitchat; is_chitchat('好的')",
+            {"jieba", "rjieba", "opencc", "Stemmer"},
+        ),
+        (
+            "from recalld.supervisor.text.token_count import estimate_tokens; estimate_tokens('部署 Workers')",
+            {"jieba", "rjieba", "opencc", "Stemmer"},
+        ),
+        (
+            "from recalld.supervisor.text.language import language_of; language_of('部署 Workers')",
             {"jieba", "rjieba", "opencc", "Stemmer"},
         ),
     ],
@@ -119,7 +125,7 @@ def test_tokenizer_loads_jieba_and_the_stemmer_only_when_needed(code, absent):
 
 
 def test_spelled_loads_jieba_silently_and_caches_in_the_user_folder(tmp_path):
-    probe = "from supervisor.text.tokenizer import spelled; print([token for _, token in spelled('备份脚本')])"
+    probe = "from recalld.supervisor.text.tokenizer import spelled; print([token for _, token in spelled('备份脚本')])"
     env = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "TMPDIR": str(tmp_path), "HOME": str(tmp_path), "PYTHONUTF8": "1"}
     done = subprocess.run([sys.executable, "-W", "error", "-c", probe], capture_output=True, text=True, check=True, env=env)
     assert (done.stdout, done.stderr) == ("['备份', '脚本']\n", "")
@@ -128,7 +134,7 @@ def test_spelled_loads_jieba_silently_and_caches_in_the_user_folder(tmp_path):
 
 def test_spelled_returns_the_same_words_without_a_cache_folder(tmp_path):
     (tmp_path / "cache").write_text("a file where the folder should be")
-    probe = "from supervisor.text.tokenizer import spelled; print([token for _, token in spelled('备份脚本')])"
+    probe = "from recalld.supervisor.text.tokenizer import spelled; print([token for _, token in spelled('备份脚本')])"
     env = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "TMPDIR": str(tmp_path), "HOME": str(tmp_path), "PYTHONUTF8": "1"}
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True, env=env)
     assert (done.stdout, done.stderr) == ("['备份', '脚本']\n", "")

@@ -7,8 +7,8 @@ import os
 
 import pytest
 
-from supervisor import Memory, MemoryStore, register_all_tools
-from supervisor.interfaces.tools.answers import (
+from recalld import Memory, MemoryStore, register_all_tools
+from recalld.supervisor.interfaces.tools.answers import (
     TRUNCATED,
     MemorySearchResult,
     Room,
@@ -17,8 +17,8 @@ from supervisor.interfaces.tools.answers import (
     clamped,
     cut,
 )
-from supervisor.protocol.errors import Conflict
-from supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.protocol.errors import Conflict
+from recalld.supervisor.text.token_count import estimate_tokens
 from tests.tools.memory import GROUP, remembered
 
 

@@ -7,10 +7,10 @@ import re
 import jsonschema
 import pytest
 
-from supervisor import register_all_tools
-from supervisor.interfaces.tools.answers import ANSWERS, output_schema
-from supervisor.interfaces.tools.definitions import DEFINITIONS
-from supervisor.protocol.errors import BadRequest
+from recalld import register_all_tools
+from recalld.supervisor.interfaces.tools.answers import ANSWERS, output_schema
+from recalld.supervisor.interfaces.tools.definitions import DEFINITIONS
+from recalld.supervisor.protocol.errors import BadRequest
 
 #: The keywords that OpenAI's strict mode knows.
 STRICT = {"type", "description", "enum", "items", "properties", "required", "additionalProperties"}

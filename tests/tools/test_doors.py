@@ -12,14 +12,14 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from supervisor import Memory
-from supervisor.interfaces.cli.app import run_command
-from supervisor.interfaces.cli.call import OPENED
-from supervisor.interfaces.cli.main import commands
-from supervisor.interfaces.tools.answers import as_text, as_wire
-from supervisor.interfaces.tools.registry import register_all_tools
-from supervisor.protocol.clock import fixed_clock, to_wire
-from supervisor.protocol.errors import SupervisorError
+from recalld import Memory
+from recalld.supervisor.interfaces.cli.app import run_command
+from recalld.supervisor.interfaces.cli.call import OPENED
+from recalld.supervisor.interfaces.cli.main import commands
+from recalld.supervisor.interfaces.tools.answers import as_text, as_wire
+from recalld.supervisor.interfaces.tools.registry import register_all_tools
+from recalld.supervisor.protocol.clock import fixed_clock, to_wire
+from recalld.supervisor.protocol.errors import SupervisorError
 from tests.tools.memory import remembered
 from tests.world import World, at
 

@@ -12,9 +12,9 @@ import anyio
 import pytest
 from mcp import Client, MCPError
 
-from supervisor import Memory, register_all_tools
-from supervisor.interfaces.mcp import MemoryServer
-from supervisor.longterm.guidance import SEARCH_FIRST
+from recalld import Memory, register_all_tools
+from recalld.supervisor.interfaces.mcp import MemoryServer
+from recalld.supervisor.longterm.guidance import SEARCH_FIRST
 from tests.tools.memory import GROUP, remembered
 
 if TYPE_CHECKING:

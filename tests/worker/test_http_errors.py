@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from worker.providers.http_errors import classify, refused_parameter, retry_after
+from recalld.worker.providers.http_errors import classify, refused_parameter, retry_after
 
 TOO_LONG = (
     (400, "This model's maximum context length is 2048 tokens, however you requested 3011 tokens"),  # OpenAI, vLLM

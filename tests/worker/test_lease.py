@@ -7,14 +7,14 @@ import threading
 
 import pytest
 
-from supervisor.protocol.disk import RealDisk
-from supervisor.protocol.files import Files
-from supervisor.protocol.paths import WorkspacePaths
-from supervisor.protocol.queue import TaskQueue
-from supervisor.protocol.summary_file import Source
-from supervisor.protocol.task import Task, task_id
+from recalld.supervisor.protocol.disk import RealDisk
+from recalld.supervisor.protocol.files import Files
+from recalld.supervisor.protocol.paths import WorkspacePaths
+from recalld.supervisor.protocol.queue import TaskQueue
+from recalld.supervisor.protocol.summary_file import Source
+from recalld.supervisor.protocol.task import Task, task_id
+from recalld.worker.loop import Lease
 from tests.world import GOOD_SUMMARY, WITH_MODEL, FaultyDisk, message_on
-from worker.loop import Lease
 
 SOURCES = (Source("2026-01-15-部署.md", "9f8a3c0012345678", 3),)
 

@@ -8,11 +8,11 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.protocol.dated_file import Block
-from supervisor.text.quoting import Entry, quote, sanitized, take_entries
-from supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.protocol.dated_file import Block
+from recalld.supervisor.text.quoting import Entry, quote, sanitized, take_entries
+from recalld.supervisor.text.token_count import estimate_tokens
+from recalld.worker.writing import entries_of
 from tests.world import at
-from worker.writing import entries_of
 
 ZONE = ZoneInfo("Asia/Shanghai")
 WORDS = st.text(alphabet=st.sampled_from("部署备份，。！\n\r`~ abc012{}<|>[INST]/\u2028\x00\ud83d🙂"), max_size=300) | st.text(

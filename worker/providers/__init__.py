@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from supervisor.protocol.config import Config
-    from supervisor.protocol.dated_file import Block
-    from supervisor.protocol.task import Reason, Task
+    from recalld.supervisor.protocol.config import Config
+    from recalld.supervisor.protocol.dated_file import Block
+    from recalld.supervisor.protocol.task import Reason, Task
 
 
 class Provider(Protocol):
@@ -124,8 +124,8 @@ class NoCall(Exception):
 
 #: The module of each provider, imported when it is chosen: a client takes long to import, and extracts need none.
 PROVIDERS: Final = {
-    "extractive": "worker.providers.extractive",
-    "openai": "worker.providers.openai",
+    "extractive": "recalld.worker.providers.extractive",
+    "openai": "recalld.worker.providers.openai",
 }
 
 

@@ -19,13 +19,13 @@ from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Final, Literal
 from zoneinfo import ZoneInfo
 
-from supervisor.protocol.clock import local
-from supervisor.protocol.dated_file import Block
-from supervisor.text.language import language_of
-from supervisor.text.small_talk import is_chitchat
-from supervisor.text.tokenizer import HAN, spelled, stem
-from supervisor.text.word_frequency import is_known, rarity
-from worker.providers.sentences import (
+from recalld.supervisor.protocol.clock import local
+from recalld.supervisor.protocol.dated_file import Block
+from recalld.supervisor.text.language import language_of
+from recalld.supervisor.text.small_talk import is_chitchat
+from recalld.supervisor.text.tokenizer import HAN, spelled, stem
+from recalld.supervisor.text.word_frequency import is_known, rarity
+from recalld.worker.providers.sentences import (
     LONGEST,
     clean,
     columns,
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from datetime import tzinfo
 
-    from supervisor.protocol.config import Config
-    from supervisor.protocol.task import Task
-    from supervisor.text.language import Language
+    from recalld.supervisor.protocol.config import Config
+    from recalld.supervisor.protocol.task import Task
+    from recalld.supervisor.text.language import Language
 
 Kind = Literal["day", "month"]
 

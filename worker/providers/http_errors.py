@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final
 
-from supervisor.protocol.task import LONGEST_RETRY_S
+from recalld.supervisor.protocol.task import LONGEST_RETRY_S
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from supervisor.protocol.task import Reason
+    from recalld.supervisor.protocol.task import Reason
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import openai
 
-from supervisor.protocol.llm import NO_KEY, find_key, is_local, model_of, without_credentials
-from supervisor.text.llm_output import without_thinking
-from supervisor.text.token_count import estimate_tokens
-from worker.providers import Cancelled, Completion, Listed, NoCall, ProviderError, Usage, http_errors
+from recalld.supervisor.protocol.llm import NO_KEY, find_key, is_local, model_of, without_credentials
+from recalld.supervisor.text.llm_output import without_thinking
+from recalld.supervisor.text.token_count import estimate_tokens
+from recalld.worker.providers import Cancelled, Completion, Listed, NoCall, ProviderError, Usage, http_errors
 
 if TYPE_CHECKING:
     import ssl
     from collections.abc import AsyncIterator, Callable, Mapping
 
-    from supervisor.protocol.config import Config
+    from recalld.supervisor.protocol.config import Config
 
 #: The HTTP library of the installed openai: httpx2, before openai 3 httpx. It reads a body only from a stream of its own kind.
 _HTTP: Final[Any] = import_module(openai.DefaultAsyncHttpxClient.__bases__[0].__module__)

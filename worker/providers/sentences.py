@@ -12,12 +12,12 @@ import math
 import re
 from typing import TYPE_CHECKING, Final
 
-from supervisor.text.chinese import cut_whole, is_noun, to_simplified
-from supervisor.text.language import language_of
-from supervisor.text.small_talk import is_chitchat
-from supervisor.text.tokenizer import CHINESE, ENGLISH, HAN
-from supervisor.text.word_frequency import is_known
-from worker.providers.lines import is_code, lines
+from recalld.supervisor.text.chinese import cut_whole, is_noun, to_simplified
+from recalld.supervisor.text.language import language_of
+from recalld.supervisor.text.small_talk import is_chitchat
+from recalld.supervisor.text.tokenizer import CHINESE, ENGLISH, HAN
+from recalld.supervisor.text.word_frequency import is_known
+from recalld.worker.providers.lines import is_code, lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from supervisor.interfaces.cli.call import GIVEN, exit_code_of, say
-from supervisor.protocol.errors import BadRequest
+from recalld.supervisor.interfaces.cli.call import GIVEN, exit_code_of, say
+from recalld.supervisor.protocol.errors import BadRequest
 
 Folder = Annotated[Path | None, typer.Option("-w", "--workspace", help="the workspace (RECALLD_WORKSPACE)")]
 Now = Annotated[str | None, typer.Option("--now", help="the clock, ISO 8601 (RECALLD_NOW)")]
@@ -37,7 +37,7 @@ def new_app() -> typer.Typer:
 
 def _say_version(asked: bool) -> None:
     if asked:
-        from supervisor.interfaces.locate import version
+        from recalld.supervisor.interfaces.locate import version
 
         print(version())
         raise typer.Exit

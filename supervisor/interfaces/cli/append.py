@@ -8,17 +8,17 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.archive.append import append as append_messages
-from supervisor.archive.append import read_lines
-from supervisor.interfaces.cli.call import ONCE, is_served, opened, read_words, refuse_other_chats, say, unprinted
-from supervisor.interfaces.cli.output import as_json, show
-from supervisor.protocol.clock import why_not_said_at
-from supervisor.protocol.errors import BadFile, BadRequest, StorageError
+from recalld.supervisor.archive.append import append as append_messages
+from recalld.supervisor.archive.append import read_lines
+from recalld.supervisor.interfaces.cli.call import ONCE, is_served, opened, read_words, refuse_other_chats, say, unprinted
+from recalld.supervisor.interfaces.cli.output import as_json, show
+from recalld.supervisor.protocol.clock import why_not_said_at
+from recalld.supervisor.protocol.errors import BadFile, BadRequest, StorageError
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from supervisor.workspace import Workspace
+    from recalld.supervisor.workspace import Workspace
 
 _BATCH: Final = 8_000_000  # bytes of --jsonl input that are appended in one write
 _OPTIONS: Final = frozenset({"role", "text", "at", "session", "channel", "chat", "now"})

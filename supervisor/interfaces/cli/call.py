@@ -17,17 +17,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from supervisor.interfaces.locate import workspace_of
-from supervisor.protocol.clock import Clock, fixed_clock, read_instant, to_wire, utc_now, why_no_instant
-from supervisor.protocol.errors import BadRequest, SupervisorError, from_os_error
-from supervisor.protocol.output import is_journal
-from supervisor.text.printable import printable
+from recalld.supervisor.interfaces.locate import workspace_of
+from recalld.supervisor.protocol.clock import Clock, fixed_clock, read_instant, to_wire, utc_now, why_no_instant
+from recalld.supervisor.protocol.errors import BadRequest, SupervisorError, from_os_error
+from recalld.supervisor.protocol.output import is_journal
+from recalld.supervisor.text.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from supervisor.text.language import Language
-    from supervisor.workspace import Workspace
+    from recalld.supervisor.text.language import Language
+    from recalld.supervisor.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ def opened(workspace: Path | None, now: str | None, option: str = "--now") -> tu
         raise BadRequest("--workspace", f"{root} is a file, not a folder")
     if not root.is_dir():
         raise BadRequest("--workspace", f"{root} is not there; make it with `recalld init -w {root}`")
-    from supervisor.workspace import open_workspace
+    from recalld.supervisor.workspace import open_workspace
 
     ws = open_workspace(root, os.environ, clock)
     OPENED.set(ws)
@@ -219,7 +219,7 @@ def spoken(sentence: str) -> str:
 
 def teller() -> Callable[[str], str]:
     """Return what puts a sentence in the language of who reads it, and the commands in it as they must be typed."""
-    from supervisor.interfaces.chinese import in_chinese
+    from recalld.supervisor.interfaces.chinese import in_chinese
 
     tell: Callable[[str], str] = in_chinese if language() == "zh" else str
     named = NAMED.get()
@@ -241,7 +241,7 @@ def _typed(path: Path) -> str:
 
 def language() -> Language:
     """Return the language of who reads what is printed: that of the workspace, also if it can't be opened."""
-    from supervisor.interfaces.chinese import spoken_language
+    from recalld.supervisor.interfaces.chinese import spoken_language
 
     call = CALL.get()
     if ws := OPENED.get() or (call.served if call else None):
@@ -251,10 +251,10 @@ def language() -> Language:
 
 def _language_asked_for() -> str:
     """Return the key `language` of a workspace that is not open: arguments or configuration are wrong, or it is not there."""
-    from supervisor.protocol.config import language_key
-    from supervisor.protocol.disk import RealDisk
-    from supervisor.protocol.files import Files
-    from supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.protocol.config import language_key
+    from recalld.supervisor.protocol.disk import RealDisk
+    from recalld.supervisor.protocol.files import Files
+    from recalld.supervisor.protocol.paths import WorkspacePaths
 
     toml = None
     with contextlib.suppress(OSError, ValueError, SupervisorError):
@@ -266,7 +266,7 @@ def _language_asked_for() -> str:
 
 def _newest_words(ws: Workspace) -> Iterator[str]:
     """Yield what tells the language of the memory, the newest first: the end of the conversation, then dated files."""
-    from supervisor.protocol.paths import day_of_name
+    from recalld.supervisor.protocol.paths import day_of_name
 
     with contextlib.suppress(OSError, SupervisorError):
         if said := ws.history.last_words():

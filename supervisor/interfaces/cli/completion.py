@@ -7,9 +7,9 @@ from typing import Annotated, Final
 import typer
 from typer.completion import completion_init, get_completion_script  # type: ignore[attr-defined]
 
-from supervisor.interfaces.cli.app import COMPLETE
-from supervisor.interfaces.cli.output import show
-from supervisor.protocol.errors import BadRequest
+from recalld.supervisor.interfaces.cli.app import COMPLETE
+from recalld.supervisor.interfaces.cli.output import show
+from recalld.supervisor.protocol.errors import BadRequest
 
 _SHELLS: Final = ("bash", "zsh", "fish")
 

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from supervisor.interfaces.cli.app import Folder, Json, Kind, Now, Session  # noqa: TC001 - typer reads the annotations
-from supervisor.interfaces.cli.call import opened, refuse_other_chats, say, spoken, teller
-from supervisor.interfaces.cli.output import as_json, as_text, show
-from supervisor.longterm.lines import DEFAULT_SOURCE
-from supervisor.protocol.errors import BadRequest
+from recalld.supervisor.interfaces.cli.app import Folder, Json, Kind, Now, Session  # noqa: TC001 - typer reads the annotations
+from recalld.supervisor.interfaces.cli.call import opened, refuse_other_chats, say, spoken, teller
+from recalld.supervisor.interfaces.cli.output import as_json, as_text, show
+from recalld.supervisor.longterm.lines import DEFAULT_SOURCE
+from recalld.supervisor.protocol.errors import BadRequest
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from supervisor.interfaces.api import Memory
+    from recalld.supervisor.interfaces.api import Memory
 
 
 def write(
@@ -33,7 +33,7 @@ def write(
     memory, heard = _memory(workspace, now), _heard(session, chat)
     made = memory.write(text, source, **heard)
     if not made.is_shown:
-        from supervisor.interfaces.tools.definitions import not_shown
+        from recalld.supervisor.interfaces.tools.definitions import not_shown
 
         note = not_shown(memory.audience(**heard), "en")
         fields = {"path": made.path, "total": made.total, "new": made.is_new, "note": note}
@@ -125,7 +125,7 @@ def summarize(
 
 
 def _memory(workspace: Path | None, now: str | None) -> Memory:
-    from supervisor.interfaces.api import Memory
+    from recalld.supervisor.interfaces.api import Memory
 
     ws, at = opened(workspace, now)
     return Memory(ws, clock=lambda: at)

@@ -11,8 +11,8 @@ from typing import Any
 
 import typer
 
-from supervisor.interfaces.cli import admin, backup, completion, long_term, model, service, turn, unit
-from supervisor.interfaces.cli.app import new_app
+from recalld.supervisor.interfaces.cli import admin, backup, completion, long_term, model, service, turn, unit
+from recalld.supervisor.interfaces.cli.app import new_app
 
 
 @cache

@@ -14,9 +14,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from unicodedata import east_asian_width
 
-from supervisor.events import priority
-from supervisor.protocol.clock import from_wire, local, to_wire
-from supervisor.text.printable import printable, printable_json
+from recalld.supervisor.events import priority
+from recalld.supervisor.protocol.clock import from_wire, local, to_wire
+from recalld.supervisor.text.printable import printable, printable_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress, TaskID
 
-    from supervisor.context.build import Replay
-    from supervisor.protocol.turn import Receipt
+    from recalld.supervisor.context.build import Replay
+    from recalld.supervisor.protocol.turn import Receipt
 
 #: Puts what recalld says, not what it stores, in the language of the reader.
 Tell: TypeAlias = "Callable[[str], str]"
@@ -152,7 +152,7 @@ def _columns(text: str) -> int:
 
 def receipt_text(receipt: Receipt, tell: Tell = str) -> str:
     """Return a receipt as text: what was asked and searched, which hits were shown or not and why, and the memory block."""
-    from supervisor.context.render import tag
+    from recalld.supervisor.context.render import tag
 
     words = ", ".join([*receipt.terms, *receipt.dates]) or tell("nothing")
     cost = tell(f"({_HOW.get(receipt.how, receipt.how)}, {receipt.files} files, {receipt.ms:.1f} ms)")

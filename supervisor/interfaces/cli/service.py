@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from supervisor.interfaces.cli.app import Folder, Json, Now  # noqa: TC001 - typer reads the annotations
-from supervisor.interfaces.cli.call import OPENED, language, moment, opened, refuse_other_chats, root_of, say, teller
-from supervisor.interfaces.cli.output import as_json, as_text, in_local_times, show, tree
-from supervisor.protocol.clock import clock_from, fixed_clock, to_wire, utc_now
-from supervisor.protocol.errors import Busy
+from recalld.supervisor.interfaces.cli.app import Folder, Json, Now  # noqa: TC001 - typer reads the annotations
+from recalld.supervisor.interfaces.cli.call import OPENED, language, moment, opened, refuse_other_chats, root_of, say, teller
+from recalld.supervisor.interfaces.cli.output import as_json, as_text, in_local_times, show, tree
+from recalld.supervisor.protocol.clock import clock_from, fixed_clock, to_wire, utc_now
+from recalld.supervisor.protocol.errors import Busy
 
 if TYPE_CHECKING:
-    from supervisor.service.round import Round
-    from supervisor.workspace import Workspace
+    from recalld.supervisor.service.round import Round
+    from recalld.supervisor.workspace import Workspace
 
 summary = typer.Typer(help="Daily and monthly summaries.", rich_markup_mode=None)
 
 
 def init(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
     """Make a workspace; what is there is never changed."""
-    from supervisor.workspace import make_workspace, open_workspace
+    from recalld.supervisor.workspace import make_workspace, open_workspace
 
     moment(now)
     root = root_of(workspace)
@@ -46,12 +46,12 @@ def run(
     no_worker: Annotated[bool, typer.Option("--no-worker", help="never start a worker")] = False,
 ) -> None:
     """Run the supervisor in the foreground."""
-    from supervisor.interfaces.cli.output import progress
-    from supervisor.interfaces.serve import serve
-    from supervisor.protocol.signals import on_signals
-    from supervisor.service.round import until_settled as run_until_settled
-    from supervisor.service.workers import Workers
-    from supervisor.workspace import make_workspace, open_workspace
+    from recalld.supervisor.interfaces.cli.output import progress
+    from recalld.supervisor.interfaces.serve import serve
+    from recalld.supervisor.protocol.signals import on_signals
+    from recalld.supervisor.service.round import until_settled as run_until_settled
+    from recalld.supervisor.service.workers import Workers
+    from recalld.supervisor.workspace import make_workspace, open_workspace
 
     at = moment(now)
     root = root_of(workspace)
@@ -71,7 +71,7 @@ def run(
 
 def _print_total(ws: Workspace, total: Round, *, json: bool, has_worker: bool) -> None:
     """Print the counts of `--until-settled`; raise the error that is left, or Exit(69) if summaries are left."""
-    from supervisor.summaries.llm_state import configured_state
+    from recalld.supervisor.summaries.llm_state import configured_state
 
     waiting = ws.failures()
     counts = {
@@ -104,7 +104,7 @@ def worker(
     idle: Annotated[float | None, typer.Option("--idle", help="leave after so many seconds without work")] = None,
 ) -> None:
     """Run a worker alone; any number may run."""
-    from supervisor.service.workers import worker_command
+    from recalld.supervisor.service.workers import worker_command
 
     ws, _ = opened(workspace, now)
     options = [*(["--json"] if json else []), *([] if idle is None else ["--idle", str(idle)]), "--language", language()]
@@ -113,7 +113,7 @@ def worker(
 
 def archive(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
     """Write every message to its dated file now."""
-    from supervisor.service.round import archive_now
+    from recalld.supervisor.service.round import archive_now
 
     ws, at = opened(workspace, now)
     files, left = archive_now(ws, at)
@@ -132,7 +132,7 @@ def summary_redo(
     json: Json = False,
 ) -> None:
     """Have a summary written again; the old one is kept until the new one is there."""
-    from supervisor.summaries.submit import submit_again
+    from recalld.supervisor.summaries.submit import submit_again
 
     ws, at = opened(workspace, now)
     group = submit_again(
@@ -160,9 +160,9 @@ def mcp(
     import gc
 
     gc.disable()  # the SDK makes thousands of objects that stay: to look through them takes a fifth of the start
-    from supervisor.interfaces.api import Memory
-    from supervisor.interfaces.mcp import serve as serve_mcp
-    from supervisor.interfaces.tools.registry import register_all_tools
+    from recalld.supervisor.interfaces.api import Memory
+    from recalld.supervisor.interfaces.mcp import serve as serve_mcp
+    from recalld.supervisor.interfaces.tools.registry import register_all_tools
 
     at = moment(now)
     ws, _ = opened(workspace, now)

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from supervisor.interfaces.cli import admin, long_term
-from supervisor.interfaces.cli.app import Folder, Json, Kind, Now, Session, new_app
-from supervisor.interfaces.cli.call import is_served, opened, refuse_other_chats, say, teller
-from supervisor.interfaces.cli.output import as_json, as_text, receipt_text, replay_text, show
-from supervisor.interfaces.search_notes import NOT_ASKED, refs_of, why_no_hits, why_not_whole
+from recalld.supervisor.interfaces.cli import admin, long_term
+from recalld.supervisor.interfaces.cli.app import Folder, Json, Kind, Now, Session, new_app
+from recalld.supervisor.interfaces.cli.call import is_served, opened, refuse_other_chats, say, teller
+from recalld.supervisor.interfaces.cli.output import as_json, as_text, receipt_text, replay_text, show
+from recalld.supervisor.interfaces.search_notes import NOT_ASKED, refs_of, why_no_hits, why_not_whole
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from pathlib import Path
 
-    from supervisor.index.commit import Inventory
-    from supervisor.index.hit import SearchResult
-    from supervisor.interfaces.api import Memory
+    from recalld.supervisor.index.commit import Inventory
+    from recalld.supervisor.index.hit import SearchResult
+    from recalld.supervisor.interfaces.api import Memory
 
 Query = Annotated[str | None, typer.Option("--query", help="the input; without it, what waits in inbox.json")]
 
@@ -151,7 +151,7 @@ def append(
     json: Json = False,
 ) -> int:
     """Add a message, or many; prints each id once the message is safe."""
-    from supervisor.interfaces.cli.append import append as add
+    from recalld.supervisor.interfaces.cli.append import append as add
 
     fields = {"role": role, "text": text, "at": at, "session": session, "channel": channel, "chat": chat}
     return add(**fields, jsonl=jsonl, workspace=workspace, now=now, json=json)
@@ -172,8 +172,8 @@ def index_status(workspace: Folder = None, now: Now = None, json: Json = False) 
 @index.command("rebuild")
 def index_rebuild(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
     """Rebuild the index from the files, and compute the missing vectors; 69 if their server does not answer."""
-    from supervisor.protocol.clock import utc_now
-    from supervisor.service.background import prepare_backend
+    from recalld.supervisor.protocol.clock import utc_now
+    from recalld.supervisor.service.background import prepare_backend
 
     with _memory(workspace, now) as memory:
         changes = asdict(memory.rebuild())
@@ -192,8 +192,8 @@ def _held(found: Inventory) -> dict[str, int]:
 @contextlib.contextmanager
 def _memory(workspace: Path | None, now: str | None) -> Iterator[Memory]:
     """Yield the memory as of *now*; a client's command does not update the index, a running supervisor does."""
-    from supervisor.interfaces.api import Memory
-    from supervisor.interfaces.cli.output import progress
+    from recalld.supervisor.interfaces.api import Memory
+    from recalld.supervisor.interfaces.cli.output import progress
 
     ws, at = opened(workspace, now)
     with progress() as ws.progress:

@@ -22,14 +22,14 @@ from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.memory import ChatSummaryMemoryBuffer
 from llama_index.core.storage.chat_store import SimpleChatStore
 
-from supervisor.conversation.memory_manager import MemoryManager
-from supervisor.conversation.running import Conversation, Limits, refuse_too_long
-from supervisor.conversation.turns import Said, read_said
-from supervisor.interfaces.llamaindex.memory_config import why_no_token_limit
-from supervisor.interfaces.llamaindex.message_json import message_to_json
-from supervisor.protocol.config import Config
-from supervisor.protocol.prompts import PromptTemplate, shipped_template
-from supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.conversation.memory_manager import MemoryManager
+from recalld.supervisor.conversation.running import Conversation, Limits, refuse_too_long
+from recalld.supervisor.conversation.turns import Said, read_said
+from recalld.supervisor.interfaces.llamaindex.memory_config import why_no_token_limit
+from recalld.supervisor.interfaces.llamaindex.message_json import message_to_json
+from recalld.supervisor.protocol.config import Config
+from recalld.supervisor.protocol.prompts import PromptTemplate, shipped_template
+from recalld.supervisor.text.token_count import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from llama_index.core.llms.llm import LLM
     from llama_index.core.storage.chat_store import BaseChatStore
 
-    from supervisor.text.language import Language
+    from recalld.supervisor.text.language import Language
 
 #: The key of the summary, after that of the messages.
 _SUMMARY_KEY: Final = "{}#summary"

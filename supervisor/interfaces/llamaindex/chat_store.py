@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.storage.chat_store import BaseChatStore
 
-from supervisor.conversation.chat_files import ChatFiles
-from supervisor.interfaces.api import Memory
-from supervisor.interfaces.llamaindex.message_json import message_from_json, message_to_json
+from recalld.supervisor.conversation.chat_files import ChatFiles
+from recalld.supervisor.interfaces.api import Memory
+from recalld.supervisor.interfaces.llamaindex.message_json import message_from_json, message_to_json
 
 if TYPE_CHECKING:
     import os
 
     from llama_index.core.base.llms.types import ChatMessage
 
-    from supervisor.workspace import Workspace
+    from recalld.supervisor.workspace import Workspace
 
 
 class FileChatStore(BaseChatStore):

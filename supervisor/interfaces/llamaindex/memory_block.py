@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from llama_index.core.memory import BaseMemoryBlock
 
-from supervisor.interfaces.api import Memory
-from supervisor.interfaces.llamaindex.message_json import message_to_json
-from supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.interfaces.api import Memory
+from recalld.supervisor.interfaces.llamaindex.message_json import message_to_json
+from recalld.supervisor.text.token_count import estimate_tokens
 
 if TYPE_CHECKING:
     import os

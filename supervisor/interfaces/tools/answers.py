@@ -13,8 +13,8 @@ import re
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args, get_origin, get_type_hints
 
-from supervisor.text.snippet import is_grapheme_boundary
-from supervisor.text.token_count import estimate_tokens
+from recalld.supervisor.text.snippet import is_grapheme_boundary
+from recalld.supervisor.text.token_count import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import Any, Final, TypeAlias
 
-from supervisor.longterm.lines import without_surrogates
-from supervisor.protocol.errors import BadRequest
-from supervisor.protocol.paths import is_foreign
+from recalld.supervisor.longterm.lines import without_surrogates
+from recalld.supervisor.protocol.errors import BadRequest
+from recalld.supervisor.protocol.paths import is_foreign
 
 #: The folder that the model sees; memory.md is the long-term file in it, the rest is memory/.
 ROOT: Final = "/memories"

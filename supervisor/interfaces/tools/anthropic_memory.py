@@ -19,7 +19,7 @@ import stat as modes
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, assert_never
 
-from supervisor.interfaces.tools.anthropic_commands import (
+from recalld.supervisor.interfaces.tools.anthropic_commands import (
     LONG_TERM,
     ROOT,
     Command,
@@ -40,19 +40,19 @@ from supervisor.interfaces.tools.anthropic_commands import (
     replaced,
     writable,
 )
-from supervisor.longterm.long_term_file import LongTermFile, kept_name
-from supervisor.protocol.errors import BadRequest, SupervisorError, as_supervisor_error
-from supervisor.protocol.paths import day_of_name, is_foreign
-from supervisor.text.decoding import decoded
+from recalld.supervisor.longterm.long_term_file import LongTermFile, kept_name
+from recalld.supervisor.protocol.errors import BadRequest, SupervisorError, as_supervisor_error
+from recalld.supervisor.protocol.paths import day_of_name, is_foreign
+from recalld.supervisor.text.decoding import decoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from supervisor.interfaces.api import Memory
-    from supervisor.protocol.disk import Stat
-    from supervisor.workspace import Workspace
+    from recalld.supervisor.interfaces.api import Memory
+    from recalld.supervisor.protocol.disk import Stat
+    from recalld.supervisor.workspace import Workspace
 
 #: How deep a folder is shown.
 _DEPTH: Final = 2

@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from supervisor.interfaces.chinese import in_chinese
-from supervisor.protocol.errors import BadRequest
+from recalld.supervisor.interfaces.chinese import in_chinese
+from recalld.supervisor.protocol.errors import BadRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from supervisor.recall.audience import Audience
+    from recalld.supervisor.recall.audience import Audience
 
 Language: TypeAlias = Literal["zh", "en"]
 #: Which schema of `memory_search` a model sees (`[tools] dialect`): 001's ranked search, or 000's line search.

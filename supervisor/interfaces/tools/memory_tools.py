@@ -15,9 +15,9 @@ from bisect import bisect_left
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from supervisor.index.scan import LONG_TERM
-from supervisor.interfaces.search_notes import NOT_ASKED, refs_of, why_no_hits, why_not_whole
-from supervisor.interfaces.tools.answers import (
+from recalld.supervisor.index.scan import LONG_TERM
+from recalld.supervisor.interfaces.search_notes import NOT_ASKED, refs_of, why_no_hits, why_not_whole
+from recalld.supervisor.interfaces.tools.answers import (
     DeleteAnswer,
     GetAnswer,
     LongTermLine,
@@ -29,20 +29,20 @@ from supervisor.interfaces.tools.answers import (
     clamped,
     cut,
 )
-from supervisor.interfaces.tools.definitions import SEARCH, not_shown
-from supervisor.longterm.lines import matching, one_line, parse_entry, recent_lines, search_text, text_of
-from supervisor.protocol.errors import BadRequest, Conflict, NotFound, SupervisorError, as_supervisor_error
-from supervisor.protocol.inbox import chat_of
-from supervisor.recall.audience import Audience
+from recalld.supervisor.interfaces.tools.definitions import SEARCH, not_shown
+from recalld.supervisor.longterm.lines import matching, one_line, parse_entry, recent_lines, search_text, text_of
+from recalld.supervisor.protocol.errors import BadRequest, Conflict, NotFound, SupervisorError, as_supervisor_error
+from recalld.supervisor.protocol.inbox import chat_of
+from recalld.supervisor.recall.audience import Audience
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from supervisor.index.hit import Hit
-    from supervisor.interfaces.api import Memory
-    from supervisor.interfaces.tools.definitions import Language
-    from supervisor.longterm.lines import Line
-    from supervisor.recall.lines import Lines
+    from recalld.supervisor.index.hit import Hit
+    from recalld.supervisor.interfaces.api import Memory
+    from recalld.supervisor.interfaces.tools.definitions import Language
+    from recalld.supervisor.longterm.lines import Line
+    from recalld.supervisor.recall.lines import Lines
 
 #: Results of a ranked search; 001.
 MAX_RESULTS: Final = 5

@@ -17,20 +17,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from supervisor.interfaces.chinese import spoken_language
-from supervisor.interfaces.tools.answers import as_text, as_wire
-from supervisor.interfaces.tools.definitions import DEFINITIONS, told_to
-from supervisor.interfaces.tools.memory_tools import MemoryTools
-from supervisor.longterm.guidance import guidance
-from supervisor.protocol.errors import BadRequest, SupervisorError, as_supervisor_error
+from recalld.supervisor.interfaces.chinese import spoken_language
+from recalld.supervisor.interfaces.tools.answers import as_text, as_wire
+from recalld.supervisor.interfaces.tools.definitions import DEFINITIONS, told_to
+from recalld.supervisor.interfaces.tools.memory_tools import MemoryTools
+from recalld.supervisor.longterm.guidance import guidance
+from recalld.supervisor.protocol.errors import BadRequest, SupervisorError, as_supervisor_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from supervisor.interfaces.api import Memory
-    from supervisor.interfaces.tools.answers import Answer
-    from supervisor.interfaces.tools.definitions import Definition, Dialect, Language
-    from supervisor.longterm.memory_store import MemoryStore
+    from recalld.supervisor.interfaces.api import Memory
+    from recalld.supervisor.interfaces.tools.answers import Answer
+    from recalld.supervisor.interfaces.tools.definitions import Definition, Dialect, Language
+    from recalld.supervisor.longterm.memory_store import MemoryStore
 
 #: The arguments of JSON that have another name in Python.
 _IN_PYTHON: Final = {"maxResults": "max_results", "minScore": "min_score", "from": "start"}
@@ -188,9 +188,9 @@ def register_all_tools(
     """
     if memory_store is None:
         return ToolRegistry(None, (), language=language or "en", dialect=dialect or "recall")
-    from supervisor.interfaces.api import Memory
-    from supervisor.longterm.memory_store import MemoryStore
-    from supervisor.workspace import open_workspace
+    from recalld.supervisor.interfaces.api import Memory
+    from recalld.supervisor.longterm.memory_store import MemoryStore
+    from recalld.supervisor.workspace import open_workspace
 
     if isinstance(memory_store, MemoryStore):
         # the folder may come with the first write, which `Memory` of a path refuses
