@@ -34,8 +34,8 @@ from bench.talk import talk
 from recalld.supervisor.conversation.memory_manager import MemoryManager
 from recalld.supervisor.conversation.turns import read_said
 from recalld.supervisor.interfaces.api import Memory
-from recalld.supervisor.protocol.clock import fixed_clock
 from recalld.supervisor.protocol.config import Config
+from recalld.supervisor.storage.clock import fixed_clock
 from recalld.supervisor.text.token_count import estimate_tokens
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.served import settle
 from recalld import Memory
-from recalld.supervisor.protocol.clock import fixed_clock, from_wire
+from recalld.supervisor.storage.clock import fixed_clock, from_wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -32,10 +32,10 @@ from zoneinfo import ZoneInfo
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench.served import ENVIRON, Served, served
-from recalld.supervisor.protocol.clock import utc_now
+from recalld.supervisor.host.round import run_round
 from recalld.supervisor.protocol.dated_file import Block
 from recalld.supervisor.query.dates import spans
-from recalld.supervisor.service.round import run_round
+from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.summaries.quality import reject_reason
 from recalld.supervisor.text.llm_output import cleaned, says_nothing
 from recalld.supervisor.text.redact import redacted

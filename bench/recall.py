@@ -34,9 +34,9 @@ from zoneinfo import ZoneInfo
 from bench.served import settle
 from recalld.supervisor.context.build import inject, read_input
 from recalld.supervisor.context.memory_block import pack  # noqa: F401 - a broken packing should fail here, not question by question
-from recalld.supervisor.protocol.clock import fixed_clock, from_wire
+from recalld.supervisor.host.background import prepare_backend
 from recalld.supervisor.protocol.message import Message, read_message
-from recalld.supervisor.service.background import prepare_backend
+from recalld.supervisor.storage.clock import fixed_clock, from_wire
 from recalld.supervisor.text.token_count import estimate_tokens
 from recalld.supervisor.workspace import Workspace, open_workspace
 

@@ -38,10 +38,10 @@ from talk import talk
 
 from recalld.supervisor.context.build import inject, read_input, save_receipt
 from recalld.supervisor.context.receipts import ReceiptStore
-from recalld.supervisor.protocol.clock import fixed_clock
 from recalld.supervisor.protocol.dated_file import block_of, render_dated
 from recalld.supervisor.protocol.message import Message, read_message
 from recalld.supervisor.recall.search import LIMIT
+from recalld.supervisor.storage.clock import fixed_clock
 from recalld.supervisor.text.tokenizer import tokens
 from recalld.supervisor.workspace import open_workspace
 

@@ -34,10 +34,10 @@ from bench.measures import WHOLE, Ground, WindowMessage, covered, says_a_sentenc
 from bench.pieces import bare, pieces
 from bench.served import settle
 from recalld.supervisor.archive.memory_folder import MemoryFolder
-from recalld.supervisor.protocol.disk import RealDisk
-from recalld.supervisor.protocol.files import Files
 from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.protocol.queue import TaskQueue
+from recalld.supervisor.storage.disk import RealDisk
+from recalld.supervisor.storage.files import Files
 from recalld.supervisor.text.token_count import estimate_tokens
 from recalld.supervisor.text.tokenizer import tokens
 

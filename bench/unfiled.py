@@ -35,11 +35,11 @@ from bench.recall import BLANK, WHOLE, questions_of, share
 from bench.served import ENVIRON
 from bench.talk import talk
 from recalld.supervisor.context.build import inject, read_input
+from recalld.supervisor.host.round import run_round
 from recalld.supervisor.interfaces.api import Memory
 from recalld.supervisor.interfaces.locate import folder_id
-from recalld.supervisor.protocol.clock import fixed_clock, from_wire, to_wire, utc_now
 from recalld.supervisor.recall.unfiled import UnfiledPassages
-from recalld.supervisor.service.round import run_round
+from recalld.supervisor.storage.clock import fixed_clock, from_wire, to_wire, utc_now
 from recalld.supervisor.workspace import Workspace, make_workspace, open_workspace
 
 LATER = (5, 30, 90)

@@ -28,10 +28,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from speed import NOW, _messages, once_ms, rss_mb, write
 
-from recalld.supervisor.protocol.clock import fixed_clock
+from recalld.supervisor.host.background import prepare_backend
 from recalld.supervisor.recall.hybrid import Hybrid
 from recalld.supervisor.recall.meaning import calibrate
-from recalld.supervisor.service.background import prepare_backend
+from recalld.supervisor.storage.clock import fixed_clock
 from recalld.supervisor.workspace import open_workspace
 
 if TYPE_CHECKING:

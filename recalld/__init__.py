@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.interfaces.tools.anthropic_memory import AnthropicMemory as AnthropicMemory
     from recalld.supervisor.interfaces.tools.registry import register_all_tools as register_all_tools
     from recalld.supervisor.longterm.memory_store import MemoryStore as MemoryStore
-    from recalld.supervisor.protocol.errors import SupervisorError as SupervisorError
+    from recalld.supervisor.storage.errors import SupervisorError as SupervisorError
 
 _HOMES = {
     "AnthropicMemory": "recalld.supervisor.interfaces.tools.anthropic_memory",
@@ -28,7 +28,7 @@ _HOMES = {
     "MemoryManager": "recalld.supervisor.conversation.memory_manager",
     "MemoryStore": "recalld.supervisor.longterm.memory_store",
     "MessageAnalyzer": "recalld.supervisor.conversation.analyzer",
-    "SupervisorError": "recalld.supervisor.protocol.errors",
+    "SupervisorError": "recalld.supervisor.storage.errors",
     "register_all_tools": "recalld.supervisor.interfaces.tools.registry",
 }
 

@@ -15,17 +15,17 @@ import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from recalld.supervisor.protocol.clock import from_wire, to_wire
-from recalld.supervisor.protocol.disk import open_regular
-from recalld.supervisor.protocol.errors import from_os_error
+from recalld.supervisor.storage.clock import from_wire, to_wire
+from recalld.supervisor.storage.disk import open_regular
+from recalld.supervisor.storage.errors import from_os_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from datetime import datetime
     from pathlib import Path
 
-    from recalld.supervisor.protocol.clock import Clock
     from recalld.supervisor.protocol.config_keys import Log
+    from recalld.supervisor.storage.clock import Clock
 
 #: All events, and what each means.
 EVENTS: Final[Mapping[str, str]] = {

@@ -1,8 +1,8 @@
 """
 The composition root: an open workspace is its paths, configuration, stores and events, wired in this one place.
 
-A store is made, and its module imported, when it is first used: a command loads what it needs and no more. Only `service/` and
-`interfaces/` see a `Workspace`; they pass each step the stores that it uses.
+A store is made, and its module imported, when it is first used: a command loads what it needs and no more. Only `host/`,
+`checks/` and `interfaces/` see a `Workspace`; they pass each step the stores that it uses.
 """
 
 # ruff: noqa: D102 - a store is described in its own class
@@ -13,10 +13,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from recalld.supervisor.protocol.config import load, render_default
-from recalld.supervisor.protocol.disk import RealDisk
-from recalld.supervisor.protocol.errors import BadRequest, SupervisorError, as_supervisor_error
-from recalld.supervisor.protocol.files import Files
 from recalld.supervisor.protocol.paths import WorkspacePaths, check_filesystem
+from recalld.supervisor.storage.disk import RealDisk
+from recalld.supervisor.storage.errors import BadRequest, SupervisorError, as_supervisor_error
+from recalld.supervisor.storage.files import Files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from recalld.supervisor.events import Events
     from recalld.supervisor.index.index import Index
     from recalld.supervisor.longterm.long_term_file import LongTermFile
-    from recalld.supervisor.protocol.clock import Clock
     from recalld.supervisor.protocol.config import Config
     from recalld.supervisor.protocol.llm import CallLog, Endpoint
     from recalld.supervisor.protocol.queue import TaskQueue
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.recall.rerank import Reranker
     from recalld.supervisor.recall.search import Searcher
     from recalld.supervisor.recall.unfiled import Unfiled
+    from recalld.supervisor.storage.clock import Clock
     from recalld.supervisor.summaries.llm_state import ModelUse
 
 T = TypeVar("T")
@@ -291,7 +291,7 @@ def make_workspace(root: Path, environ: Mapping[str, str]) -> bool:
 
     The machine's time zone is written into the configuration, so that days stay the same wherever the folder is moved.
     """
-    from recalld.supervisor.protocol.clock import machine_zone
+    from recalld.supervisor.storage.clock import machine_zone
 
     files, paths = Files(RealDisk()), WorkspacePaths(root)
     if root.exists() and not root.is_dir():

@@ -15,12 +15,13 @@ import pytest
 
 from recalld.supervisor import events
 from recalld.supervisor.archive.journal import SeenJournal
+from recalld.supervisor.checks.fsck import fsck
+from recalld.supervisor.checks.status import plan, status
 from recalld.supervisor.events import EVENTS
+from recalld.supervisor.host.round import intake
 from recalld.supervisor.interfaces.cli.main import commands
 from recalld.supervisor.interfaces.cli.output import wire
 from recalld.supervisor.protocol import config as configuration
-from recalld.supervisor.protocol import errors
-from recalld.supervisor.protocol.clock import find_zone, fixed_clock
 from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.dated_file import body_digest, parse_dated, render_dated
 from recalld.supervisor.protocol.frontmatter import read_head
@@ -28,9 +29,8 @@ from recalld.supervisor.protocol.message import Message, parse_history, render_h
 from recalld.supervisor.protocol.settings import dotted, keys
 from recalld.supervisor.protocol.summary_file import parse_summary, render_summary
 from recalld.supervisor.protocol.task import REASONS, parse_result, parse_task, render_result, render_task
-from recalld.supervisor.service.fsck import fsck
-from recalld.supervisor.service.round import intake
-from recalld.supervisor.service.status import plan, status
+from recalld.supervisor.storage import errors
+from recalld.supervisor.storage.clock import find_zone, fixed_clock
 from recalld.supervisor.summaries.llm_state import provider_state
 from recalld.supervisor.workspace import make_workspace, open_workspace
 
@@ -348,7 +348,7 @@ def test_architecture_docs_name_exactly_the_existing_packages():
 
 
 def test_docs_name_only_existing_modules():
-    folders = ("supervisor", "worker", "recalld", "tests", "bench")
+    folders = ("supervisor", "worker", "prompts", "recalld", "tests", "bench")
     there = [f"/{path.relative_to(ROOT).as_posix()}" for folder in folders for path in (ROOT / folder).rglob("*.py")]
     for page in PAGES:
         if page.name == "CHANGELOG.md" or page.parent.name == "decisions":

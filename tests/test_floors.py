@@ -15,6 +15,7 @@ ROOT: Final = Path(__file__).parent.parent
 #: The packages in the order a message travels. A module imports from its own package and from earlier ones.
 FLOORS: Final = (
     "recalld.supervisor.text",
+    "recalld.supervisor.storage",
     "recalld.supervisor.protocol",
     "recalld.supervisor.events",
     "recalld.supervisor.archive",
@@ -26,18 +27,25 @@ FLOORS: Final = (
     "recalld.supervisor.conversation",
     "recalld.supervisor.context",
     "recalld.supervisor.workspace",
-    "recalld.supervisor.service",
+    "recalld.supervisor.host",
+    "recalld.supervisor.checks",
     "recalld.supervisor.interfaces",
     "recalld",
 )
 #: The face and the start of recalld; every other module is in a package.
 TOP: Final = ("recalld", "recalld.__main__", "recalld.llamaindex", "recalld.supervisor")
 #: What a process of its own may see of recalld.
-WORKER: Final = ("recalld.supervisor.protocol", "recalld.supervisor.text", "recalld.worker", "recalld.prompts")
+WORKER: Final = (
+    "recalld.supervisor.storage",
+    "recalld.supervisor.protocol",
+    "recalld.supervisor.text",
+    "recalld.worker",
+    "recalld.prompts",
+)
 
 #: Each outside package has its home.
 HOMES: Final = {
-    "filelock": {"recalld.supervisor.protocol.disk"},
+    "filelock": {"recalld.supervisor.storage.disk"},
     "yaml": {"recalld.supervisor.protocol.frontmatter", "recalld.supervisor.interfaces.llamaindex.memory_config"},
     "llama_index": {
         f"recalld.supervisor.interfaces.llamaindex.{name}"
@@ -56,7 +64,7 @@ HOMES: Final = {
         *(f"recalld.supervisor.recall.{name}" for name in ("embeddings", "hybrid", "meaning", "vectors")),
     },
     "platformdirs": {"recalld.supervisor.text.chinese", "recalld.supervisor.interfaces.locate"},
-    "watchdog": {"recalld.supervisor.service.watcher"},
+    "watchdog": {"recalld.supervisor.host.watcher"},
     "typer": {
         f"recalld.supervisor.interfaces.cli.{name}"
         for name in ("main", "app", "admin", "backup", "completion", "long_term", "model", "service", "turn", "unit")
@@ -71,7 +79,8 @@ HOMES: Final = {
 PURE: Final = tuple(
     f"recalld.supervisor.{package}.{name}"
     for package, names in {
-        "protocol": "attachments dated_file errors inbox lenient_json message parts period summary_file task turn",
+        "storage": "errors lenient_json",
+        "protocol": "attachments dated_file inbox message parts period summary_file task turn",
         "archive": "alignment copies coverage flags identity plan slug",
         "summaries": "phrases quality retry schedule",
         "query": "calendar dates dates_en dates_zh intent parse unknown_words",
@@ -91,7 +100,7 @@ PURE_IMPORTS: Final = frozenset(
 PURE_MAY_IMPORT: Final = (
     *PURE,
     "recalld.supervisor.text",
-    "recalld.supervisor.protocol.clock",
+    "recalld.supervisor.storage.clock",
     "recalld.supervisor.protocol.paths",
     "recalld.supervisor.protocol.frontmatter",
 )
@@ -99,14 +108,12 @@ PURE_NAMES: Final = frozenset({"open", "print", "input", "utc_now", "machine_zon
 
 #: Who writes files; the folders that are made outside a workspace, the cache of jieba's dictionary and where a backup is unpacked;
 #: the socket's own mode; and standard output.
-WRITERS: Final = frozenset(
-    {"recalld.supervisor.protocol.files", "recalld.supervisor.protocol.disk", "recalld.supervisor.events"}
-)
+WRITERS: Final = frozenset({"recalld.supervisor.storage.files", "recalld.supervisor.storage.disk", "recalld.supervisor.events"})
 ALLOWED_WRITES: Final = {
     "recalld.supervisor.text.chinese": {"os.makedirs"},
     "recalld.supervisor.interfaces.socket_server": {"os.fchmod"},
-    "recalld.supervisor.protocol.output": {"os.write"},
-    "recalld.supervisor.service.backup": {"tempfile.TemporaryDirectory", "shutil.rmtree"},
+    "recalld.supervisor.storage.output": {"os.write"},
+    "recalld.supervisor.checks.backup": {"tempfile.TemporaryDirectory", "shutil.rmtree"},
 }
 OS_WRITES: Final = frozenset(
     "chmod chown copy_file_range fchmod fchown ftruncate link makedirs mkdir mkfifo mknod remove removedirs rename renames "
@@ -117,7 +124,7 @@ METHODS: Final = frozenset(
 )
 #: The one reader of the wall clock.
 #: The second makes the time of a message that a supervisor is asked to add, before anything is loaded.
-CLOCKS: Final = ("recalld.supervisor.protocol.clock", "recalld.supervisor.interfaces.entry")
+CLOCKS: Final = ("recalld.supervisor.storage.clock", "recalld.supervisor.interfaces.entry")
 
 
 class Fault(NamedTuple):
@@ -285,20 +292,20 @@ def test_floor_tables_name_only_existing_modules():
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("recalld.supervisor.protocol.period", "from recalld.supervisor.protocol.files import Files"),
+        ("recalld.supervisor.protocol.period", "from recalld.supervisor.storage.files import Files"),
         ("recalld.supervisor.protocol.period", "import os"),
         ("recalld.supervisor.protocol.period", "import random"),
         ("recalld.supervisor.protocol.period", "import logging"),
         ("recalld.supervisor.protocol.period", "from pathlib import Path"),
         ("recalld.supervisor.archive.plan", "from recalld.supervisor.archive import history"),
-        ("recalld.supervisor.protocol.files", "from recalld.supervisor.archive.plan import due"),
+        ("recalld.supervisor.storage.files", "from recalld.supervisor.archive.plan import due"),
         ("recalld.supervisor.protocol.message", "import time"),
-        ("recalld.supervisor.text.tokenizer", "from recalld.supervisor.protocol.files import Files"),
+        ("recalld.supervisor.text.tokenizer", "from recalld.supervisor.storage.files import Files"),
         ("recalld.supervisor.archive.run", "from recalld.supervisor.summaries.submit import submit_due"),
         ("recalld.supervisor.recall.search", "from recalld.supervisor.context import build"),
-        ("recalld.supervisor.archive.run", "def f():\n    from recalld.supervisor.service.daemon import Supervisor"),
-        ("recalld.supervisor.service.daemon", "import recalld.worker.loop"),
-        ("recalld.supervisor.service.daemon", "import watchdog"),
+        ("recalld.supervisor.archive.run", "def f():\n    from recalld.supervisor.host.daemon import Supervisor"),
+        ("recalld.supervisor.host.daemon", "import recalld.worker.loop"),
+        ("recalld.supervisor.host.daemon", "import watchdog"),
         ("recalld.supervisor.archive.run", "import yaml"),
         ("recalld.supervisor.archive.run", "from filelock import FileLock"),
         ("recalld.worker.loop", "from recalld.supervisor.archive.history import HistoryStore"),
@@ -337,7 +344,7 @@ def test_call_faults_reports_a_forbidden_write_or_clock_read(module, source):
     [
         (
             "recalld.supervisor.archive.run",
-            "import os\nfrom recalld.supervisor.protocol.files import Files\nfrom recalld.supervisor.archive.intake import unwritten",
+            "import os\nfrom recalld.supervisor.storage.files import Files\nfrom recalld.supervisor.archive.intake import unwritten",
         ),
         ("recalld.supervisor.protocol.period", "if TYPE_CHECKING:\n    from pathlib import Path"),
         (

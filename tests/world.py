@@ -23,24 +23,18 @@ from zoneinfo import ZoneInfo
 from recalld.supervisor.archive.append import append
 from recalld.supervisor.archive.intake import unwritten
 from recalld.supervisor.archive.restore import add_missing
+from recalld.supervisor.checks import status
+from recalld.supervisor.checks.fsck import fsck, repair
+from recalld.supervisor.checks.nightly import report
 from recalld.supervisor.context import build as turns
 from recalld.supervisor.context.prepared import PreparedContexts
 from recalld.supervisor.context.receipts import ReceiptStore
 from recalld.supervisor.events import EVENTS, EventLog
-from recalld.supervisor.protocol.clock import to_wire
-from recalld.supervisor.protocol.config import Config, load
-from recalld.supervisor.protocol.config_keys import Log
-from recalld.supervisor.protocol.dated_file import Block, parse_dated
-from recalld.supervisor.protocol.disk import RealDisk
-from recalld.supervisor.protocol.files import Files
-from recalld.supervisor.service import status
-from recalld.supervisor.service.background import IndexUpdater, ask_canaries, prepare_backend
-from recalld.supervisor.service.conversations import kept_summary
-from recalld.supervisor.service.daemon import Supervisor
-from recalld.supervisor.service.fsck import fsck, repair
-from recalld.supervisor.service.lock import any_worker, reclaim, sweep
-from recalld.supervisor.service.nightly import report
-from recalld.supervisor.service.round import (
+from recalld.supervisor.host.background import IndexUpdater, ask_canaries, prepare_backend
+from recalld.supervisor.host.conversations import kept_summary
+from recalld.supervisor.host.daemon import Supervisor, status_line
+from recalld.supervisor.host.lock import any_worker, reclaim, sweep
+from recalld.supervisor.host.round import (
     Round,
     archive,
     collect,
@@ -53,6 +47,12 @@ from recalld.supervisor.service.round import (
     until_settled,
     why_due,
 )
+from recalld.supervisor.protocol.config import Config, load
+from recalld.supervisor.protocol.config_keys import Log
+from recalld.supervisor.protocol.dated_file import Block, parse_dated
+from recalld.supervisor.storage.clock import to_wire
+from recalld.supervisor.storage.disk import RealDisk
+from recalld.supervisor.storage.files import Files
 from recalld.supervisor.summaries.llm_state import provider_state
 from recalld.supervisor.summaries.submit import submit_again
 from recalld.supervisor.workspace import Workspace
@@ -63,15 +63,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from recalld.supervisor.archive.run import Due
+    from recalld.supervisor.checks.fsck import Ledger, Repairs
     from recalld.supervisor.context.build import Injection, Replay
     from recalld.supervisor.context.request import Asked
     from recalld.supervisor.index.commit import Changes
-    from recalld.supervisor.protocol.disk import Disk
     from recalld.supervisor.protocol.message import Message
     from recalld.supervisor.protocol.task import Task
     from recalld.supervisor.protocol.turn import Receipt
     from recalld.supervisor.recall.lines import Lines
-    from recalld.supervisor.service.fsck import Ledger, Repairs
+    from recalld.supervisor.storage.disk import Disk
 
 ZONE = ZoneInfo("Asia/Shanghai")
 IN_SHANGHAI = 'timezone = "Asia/Shanghai"'
@@ -492,7 +492,7 @@ class World:
         return status.status(self.ws, self.clock())
 
     def status_line(self) -> str:
-        return status.status_line(self.ws, self.clock(), datetime.max.replace(tzinfo=UTC))
+        return status_line(self.ws, self.clock(), datetime.max.replace(tzinfo=UTC))
 
     def report(self, **more: Any) -> tuple[Ledger, list[str]]:
         """What the timer runs each night."""

@@ -19,17 +19,17 @@ from typing import TYPE_CHECKING, Final, get_args
 if __name__ == "__main__":
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
-from recalld.supervisor.protocol.clock import clock_from, from_wire, local_day, utc_now
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.dated_file import Block
-from recalld.supervisor.protocol.disk import RealDisk
-from recalld.supervisor.protocol.errors import BadConfig, BadRequest, SupervisorError, as_supervisor_error
-from recalld.supervisor.protocol.files import Files
 from recalld.supervisor.protocol.llm import CallLog
-from recalld.supervisor.protocol.output import line_printer
 from recalld.supervisor.protocol.paths import WorkspacePaths, check_filesystem
 from recalld.supervisor.protocol.prompts import load_templates
 from recalld.supervisor.protocol.queue import TaskQueue
+from recalld.supervisor.storage.clock import clock_from, from_wire, local_day, utc_now
+from recalld.supervisor.storage.disk import RealDisk
+from recalld.supervisor.storage.errors import BadConfig, BadRequest, SupervisorError, as_supervisor_error
+from recalld.supervisor.storage.files import Files
+from recalld.supervisor.storage.output import line_printer
 from recalld.supervisor.text.language import Language
 from recalld.supervisor.text.printable import printable, printable_json
 from recalld.worker.loop import Worker
@@ -40,8 +40,8 @@ from recalld.worker.writing import Writing
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from recalld.supervisor.protocol.clock import Clock
     from recalld.supervisor.protocol.config import Config
+    from recalld.supervisor.storage.clock import Clock
 
 #: What `ask` asks, and the most tokens of the answer: a model that thinks first needs some hundred.
 QUESTION: Final = "This is a test of the connection. Answer with one word: ready."

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.protocol.errors import BadConfig, Busy
 from recalld.supervisor.protocol.paths import WORKERS
 from recalld.supervisor.protocol.queue import TaskQueue
-from recalld.supervisor.protocol.signals import on_signals
+from recalld.supervisor.storage.errors import BadConfig, Busy
+from recalld.supervisor.storage.signals import on_signals
 from recalld.worker.providers import Cancelled, Model, NoCall
 from recalld.worker.summarize import summarise
 from recalld.worker.writing import Pieces
@@ -27,11 +27,11 @@ from recalld.worker.writing import Pieces
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from recalld.supervisor.protocol.clock import Clock
     from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.files import Files
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.protocol.task import Result, Task
+    from recalld.supervisor.storage.clock import Clock
+    from recalld.supervisor.storage.files import Files
     from recalld.worker.providers import Summariser
 
 

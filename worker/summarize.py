@@ -12,22 +12,22 @@ from datetime import UTC, datetime, time
 from typing import TYPE_CHECKING, Final, cast
 from zoneinfo import ZoneInfo
 
-from recalld.supervisor.protocol.clock import to_wire
 from recalld.supervisor.protocol.dated_file import Block, parse_dated
 from recalld.supervisor.protocol.paths import day_of_name, period_of_name
 from recalld.supervisor.protocol.summary_file import parse_summary
 from recalld.supervisor.protocol.task import Result
+from recalld.supervisor.storage.clock import to_wire
 from recalld.worker.providers import Model, ProviderError
 from recalld.worker.writing import Writing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from recalld.supervisor.protocol.clock import Clock
     from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.files import Files
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.protocol.task import Reason, Task
+    from recalld.supervisor.storage.clock import Clock
+    from recalld.supervisor.storage.files import Files
     from recalld.worker.providers import Summariser
 
 

@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
-from recalld.supervisor.protocol.clock import local
-from recalld.supervisor.protocol.errors import Busy
 from recalld.supervisor.protocol.llm import CallLog
 from recalld.supervisor.protocol.period import period_of_group
 from recalld.supervisor.protocol.prompts import PromptTemplate, load_template, version_of
+from recalld.supervisor.storage.clock import local
+from recalld.supervisor.storage.errors import Busy
 from recalld.supervisor.text.language import Language, language_of
 from recalld.supervisor.text.llm_output import continued
 from recalld.supervisor.text.quoting import Entry, quote, take_entries
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from datetime import tzinfo
     from pathlib import Path
 
-    from recalld.supervisor.protocol.clock import Clock
     from recalld.supervisor.protocol.config import Config
     from recalld.supervisor.protocol.dated_file import Block
-    from recalld.supervisor.protocol.files import Files
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.protocol.task import Task
+    from recalld.supervisor.storage.clock import Clock
+    from recalld.supervisor.storage.files import Files
     from recalld.worker.providers import Model
 
 #: The most pieces that are kept, of all groups together; the oldest are deleted first.

@@ -16,12 +16,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.protocol.attachments import attachments_of, named
-from recalld.supervisor.protocol.clock import to_wire, why_not_said_at
-from recalld.supervisor.protocol.errors import BadFile, BadRequest, Busy, Conflict, from_os_error
-from recalld.supervisor.protocol.files import digest_of
-from recalld.supervisor.protocol.lenient_json import parse_json, render_json
 from recalld.supervisor.protocol.message import History, InvalidEntry, Message, read_message, with_id, with_timestamp
 from recalld.supervisor.protocol.paths import is_unfinished
+from recalld.supervisor.storage.clock import to_wire, why_not_said_at
+from recalld.supervisor.storage.errors import BadFile, BadRequest, Busy, Conflict, from_os_error
+from recalld.supervisor.storage.files import digest_of
+from recalld.supervisor.storage.lenient_json import parse_json, render_json
 from recalld.supervisor.text.printable import printable
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from recalld.supervisor.archive.journal import SeenJournal
     from recalld.supervisor.events import Events
     from recalld.supervisor.protocol.config_keys import Archive
-    from recalld.supervisor.protocol.files import Files, FileVersion
     from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.storage.files import Files, FileVersion
 
 #: The name of a claimed file: with inode and time of last change, so that no two are the same.
 _CLAIMED: Final = re.compile(r"\.taken-[0-9]+--?[0-9]+-(?P<name>.+\.(?i:json))", re.DOTALL)

@@ -11,16 +11,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from recalld.supervisor.protocol.attachments import digest_in_name, holds, joined, separated
-from recalld.supervisor.protocol.errors import Busy
+from recalld.supervisor.storage.errors import Busy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from recalld.supervisor.protocol.dated_file import Block
-    from recalld.supervisor.protocol.files import Files
     from recalld.supervisor.protocol.message import Message
     from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.storage.files import Files
 
 
 class Attachments:

@@ -14,11 +14,11 @@ import re
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.protocol.clock import to_wire
 from recalld.supervisor.protocol.dated_file import parse_dated, without_base64
-from recalld.supervisor.protocol.errors import NewerFormat
 from recalld.supervisor.protocol.frontmatter import read_head
 from recalld.supervisor.protocol.summary_file import parts_of
+from recalld.supervisor.storage.clock import to_wire
+from recalld.supervisor.storage.errors import NewerFormat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping

@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from recalld.supervisor.protocol.lenient_json import render_json
 from recalld.supervisor.protocol.message import Archived, History, Key, Message, with_archived, with_failure
 from recalld.supervisor.protocol.paths import day_of_name
 from recalld.supervisor.protocol.period import day, month, summary_period
+from recalld.supervisor.storage.lenient_json import render_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

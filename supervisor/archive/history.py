@@ -12,18 +12,18 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.archive.replaced import keep_open_file
-from recalld.supervisor.protocol.errors import BadFile, Conflict
-from recalld.supervisor.protocol.lenient_json import parse_json
 from recalld.supervisor.protocol.message import History, parse_history, render_history
+from recalld.supervisor.storage.errors import BadFile, Conflict
+from recalld.supervisor.storage.lenient_json import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
     from datetime import tzinfo
 
-    from recalld.supervisor.protocol.disk import Stat
-    from recalld.supervisor.protocol.files import Files, FileVersion
     from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.storage.disk import Stat
+    from recalld.supervisor.storage.files import Files, FileVersion
 
 #: How often to write when another program changes the file meanwhile.
 _WRITE_TRIES: Final = 5

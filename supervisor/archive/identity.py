@@ -17,8 +17,8 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.archive.alignment import overlap, same_places, stand_together
-from recalld.supervisor.protocol.clock import from_wire, to_wire
 from recalld.supervisor.protocol.message import History, Message, with_id, with_timestamp
+from recalld.supervisor.storage.clock import from_wire, to_wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from recalld.supervisor.archive.append import tell_odd_times
 from recalld.supervisor.archive.identity import add_messages, assign_ids, contains_message, continues, reinsert_lost, renumbered
-from recalld.supervisor.protocol.clock import local_day
-from recalld.supervisor.protocol.errors import ErrorCollector
-from recalld.supervisor.protocol.lenient_json import render_json
 from recalld.supervisor.protocol.message import Archived, History, InvalidEntry, Key, Message, with_timestamp
+from recalld.supervisor.storage.clock import local_day
+from recalld.supervisor.storage.errors import ErrorCollector
+from recalld.supervisor.storage.lenient_json import render_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.archive.attachments import Attachments
 from recalld.supervisor.archive.identity import Known, renumbered
-from recalld.supervisor.protocol.clock import from_wire, to_wire
-from recalld.supervisor.protocol.errors import NewerFormat
-from recalld.supervisor.protocol.lenient_json import parse_json, render_json
 from recalld.supervisor.protocol.message import History, Key, Message, read_message
 from recalld.supervisor.protocol.paths import day_of_name
+from recalld.supervisor.storage.clock import from_wire, to_wire
+from recalld.supervisor.storage.errors import NewerFormat
+from recalld.supervisor.storage.lenient_json import parse_json, render_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import tzinfo
 
     from recalld.supervisor.protocol.dated_file import Block
-    from recalld.supervisor.protocol.files import Files
     from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.storage.files import Files
 
 FORMAT: Final = 1
 _HEAD: Final[Mapping[str, Any]] = {"recalld": FORMAT}

@@ -16,22 +16,22 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from recalld.supervisor.archive.copies import contents, copies
 from recalld.supervisor.archive.coverage import ExistingSummary, MemoryFile, names_ever
 from recalld.supervisor.protocol.attachments import possible_names
-from recalld.supervisor.protocol.clock import from_wire
 from recalld.supervisor.protocol.dated_file import Block, DatedFile, parse_dated
-from recalld.supervisor.protocol.errors import Busy
-from recalld.supervisor.protocol.files import FileVersion, digest_of
 from recalld.supervisor.protocol.frontmatter import number_in, read_head
 from recalld.supervisor.protocol.paths import day_of_name, period_of_name
 from recalld.supervisor.protocol.summary_file import Summary, parse_summary, render_summary
+from recalld.supervisor.storage.clock import from_wire
+from recalld.supervisor.storage.errors import Busy
+from recalld.supervisor.storage.files import FileVersion, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
     from pathlib import Path
 
-    from recalld.supervisor.protocol.disk import Stat
-    from recalld.supervisor.protocol.files import Files
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.protocol.period import Period
+    from recalld.supervisor.storage.disk import Stat
+    from recalld.supervisor.storage.files import Files
 
 #: Hex digits of a file's digest in a summary.
 DIGEST: Final = 16

@@ -12,9 +12,9 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from recalld.supervisor.protocol.clock import local_day
 from recalld.supervisor.protocol.dated_file import Block, block_of
 from recalld.supervisor.protocol.paths import SLUG_CHARS, dated_name
+from recalld.supervisor.storage.clock import local_day
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

@@ -12,8 +12,8 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.protocol.errors import Busy
-from recalld.supervisor.protocol.lenient_json import parse_json
+from recalld.supervisor.storage.errors import Busy
+from recalld.supervisor.storage.lenient_json import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recalld.supervisor.archive.quarantine import Quarantine
-    from recalld.supervisor.protocol.disk import Stat
-    from recalld.supervisor.protocol.files import Files, FileVersion
     from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.storage.disk import Stat
+    from recalld.supervisor.storage.files import Files, FileVersion
 
 #: No program takes longer than this between opening history.json for writing and its last byte.
 _LONGEST_WRITE: Final = timedelta(days=1)

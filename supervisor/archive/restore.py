@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recalld.supervisor.archive.identity import add_messages, assign_ids, renumbered
-from recalld.supervisor.protocol.errors import BadFile, BadRequest, NotFound
-from recalld.supervisor.protocol.lenient_json import recover_prefix
 from recalld.supervisor.protocol.message import Message, read_message
+from recalld.supervisor.storage.errors import BadFile, BadRequest, NotFound
+from recalld.supervisor.storage.lenient_json import recover_prefix
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from recalld.supervisor.archive.replaced import ReplacedHistories
     from recalld.supervisor.events import Events
     from recalld.supervisor.protocol.config_keys import Archive
-    from recalld.supervisor.protocol.files import Files
     from recalld.supervisor.protocol.message import History, Key
+    from recalld.supervisor.storage.files import Files
 
 
 def keep_damaged(history: HistoryStore, quarantine: Quarantine) -> bool:

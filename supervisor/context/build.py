@@ -22,12 +22,12 @@ from recalld.supervisor.context.request import Asked, Contained, admit, resolve_
 from recalld.supervisor.context.secrets import redact_history, redactor
 from recalld.supervisor.conversation.running import summary_block
 from recalld.supervisor.index.hit import Hit, SearchResult
-from recalld.supervisor.protocol.errors import BadFile, InternalError, SupervisorError, as_supervisor_error
 from recalld.supervisor.protocol.inbox import DIRECT, Chat, chat_of, parse_inbox
 from recalld.supervisor.protocol.message import Message, read_message
 from recalld.supervisor.protocol.parts import readable
 from recalld.supervisor.protocol.turn import Candidate, Receipt, turn_id
 from recalld.supervisor.recall.audience import Audience
+from recalld.supervisor.storage.errors import BadFile, InternalError, SupervisorError, as_supervisor_error
 from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.token_count import MESSAGE_TOKENS, estimate_tokens
 
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from recalld.supervisor.events import Events
     from recalld.supervisor.index.hit import Miss, Passage
     from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.files import Files
     from recalld.supervisor.protocol.message import History
     from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.storage.files import Files
 
 T = TypeVar("T")
 #: Recall for a question, asked at a moment after the recent messages (oldest first).

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Final
 from recalld.supervisor.context.build import context
 from recalld.supervisor.context.receipts import ReceiptStore
 from recalld.supervisor.context.request import resolve_input
-from recalld.supervisor.protocol.errors import BadFile, SupervisorError, as_supervisor_error
 from recalld.supervisor.protocol.inbox import parse_inbox
 from recalld.supervisor.protocol.turn import prepared_turn_id
+from recalld.supervisor.storage.errors import BadFile, SupervisorError, as_supervisor_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from recalld.supervisor.context.build import Recall
     from recalld.supervisor.conversation.sessions import RunningSummary
     from recalld.supervisor.events import Events
-    from recalld.supervisor.protocol.clock import Clock
     from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.disk import Stat
-    from recalld.supervisor.protocol.files import Files, FileVersion
     from recalld.supervisor.protocol.message import History
     from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.storage.clock import Clock
+    from recalld.supervisor.storage.disk import Stat
+    from recalld.supervisor.storage.files import Files, FileVersion
 
 _SECOND_NS: Final = 1e9
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.protocol.errors import BadFile, NewerFormat, NotFound
 from recalld.supervisor.protocol.turn import newest_turn_id, parse_receipt, render_receipt, turn_ids
+from recalld.supervisor.storage.errors import BadFile, NewerFormat, NotFound
 
 if TYPE_CHECKING:
-    from recalld.supervisor.protocol.files import Files
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.protocol.turn import Receipt
+    from recalld.supervisor.storage.files import Files
 
 KEPT: Final = 200  # files
 KEPT_BYTES: Final = 20_000_000

@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from recalld.supervisor.protocol.clock import truncate_to_ms
 from recalld.supervisor.protocol.inbox import DIRECT, Chat, chat_of
 from recalld.supervisor.protocol.message import Message
+from recalld.supervisor.storage.clock import truncate_to_ms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-from recalld.supervisor.protocol.errors import NoSummary
+from recalld.supervisor.storage.errors import NoSummary
 from recalld.supervisor.summaries.llm_state import prompt_marks
 from recalld.supervisor.summaries.phrases import is_greeting
 from recalld.supervisor.summaries.quality import reject_reason

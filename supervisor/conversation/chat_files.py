@@ -14,16 +14,16 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from recalld.supervisor.conversation.sessions import session_digest
-from recalld.supervisor.protocol.errors import from_os_error
-from recalld.supervisor.protocol.lenient_json import render_json
+from recalld.supervisor.storage.errors import from_os_error
+from recalld.supervisor.storage.lenient_json import render_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from recalld.supervisor.archive.quarantine import Quarantine
     from recalld.supervisor.events import Events
-    from recalld.supervisor.protocol.files import Files, FileVersion
     from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.storage.files import Files, FileVersion
 
 M = TypeVar("M")
 

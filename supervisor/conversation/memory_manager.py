@@ -29,10 +29,10 @@ from recalld.supervisor.conversation.running import (
     to_sum_up,
 )
 from recalld.supervisor.conversation.turns import Said, dialogue, read_said
-from recalld.supervisor.protocol.clock import utc_now
 from recalld.supervisor.protocol.config import Config
-from recalld.supervisor.protocol.errors import NoSummary
 from recalld.supervisor.protocol.prompts import shipped_template
+from recalld.supervisor.storage.clock import utc_now
+from recalld.supervisor.storage.errors import NoSummary
 from recalld.supervisor.summaries.retry import delay_after, jittered
 from recalld.supervisor.text.language import Language, language_of
 from recalld.supervisor.text.quoting import quote
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.conversation.asking import ChatStream
     from recalld.supervisor.events import Events
-    from recalld.supervisor.protocol.clock import Clock
     from recalld.supervisor.protocol.prompts import PromptTemplate
+    from recalld.supervisor.storage.clock import Clock
 
 #: The template that continues the summary, and the one that makes a long one shorter.
 _TEMPLATES: Final = ("running-summary", "recursive-summary")

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from recalld.supervisor.archive.identity import assign_ids
 from recalld.supervisor.conversation.sessions import Progress, progress_from_wire, progress_to_wire, session_digest
-from recalld.supervisor.protocol.clock import local_day, truncate_to_ms
 from recalld.supervisor.protocol.dated_file import block_of
-from recalld.supervisor.protocol.errors import BadFile, from_os_error
-from recalld.supervisor.protocol.lenient_json import parse_json, render_json
 from recalld.supervisor.protocol.message import Message
+from recalld.supervisor.storage.clock import local_day, truncate_to_ms
+from recalld.supervisor.storage.errors import BadFile, from_os_error
+from recalld.supervisor.storage.lenient_json import parse_json, render_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from recalld.supervisor.archive.memory_folder import MemoryFolder
     from recalld.supervisor.protocol.config import Config
     from recalld.supervisor.protocol.dated_file import Block
-    from recalld.supervisor.protocol.files import Files
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.recall.unfiled import Unfiled
+    from recalld.supervisor.storage.files import Files
 
 
 class SessionTalk:

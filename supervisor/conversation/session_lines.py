@@ -24,7 +24,7 @@ from recalld.supervisor.conversation.sessions import (
     source_of,
 )
 from recalld.supervisor.longterm.lines import one_line
-from recalld.supervisor.protocol.errors import BadRequest, Busy, NoSummary
+from recalld.supervisor.storage.errors import BadRequest, Busy, NoSummary
 from recalld.supervisor.summaries.retry import delay_after, is_due, jittered
 from recalld.supervisor.text.language import language_of
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 from recalld.supervisor.conversation.memory_manager import MemoryManager
 from recalld.supervisor.conversation.sessions import RunningSummary, marker_after, not_summed_up
 from recalld.supervisor.protocol.attachments import attachments_of
-from recalld.supervisor.protocol.errors import Busy
 from recalld.supervisor.protocol.inbox import chat_of
+from recalld.supervisor.storage.errors import Busy
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.conversation.running import Limits
     from recalld.supervisor.conversation.session_files import SessionFiles, SessionTalk
     from recalld.supervisor.protocol.dated_file import Block
-    from recalld.supervisor.protocol.errors import NoSummary
+    from recalld.supervisor.storage.errors import NoSummary
 
 #: Who speaks in a conversation: the system prompt is the caller's, and another program's own roles are refused by servers.
 _ROLES: Final = frozenset({"user", "assistant", "tool", "function"})

@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from recalld.supervisor.conversation.running import Failure
-from recalld.supervisor.protocol.clock import from_wire, to_wire
+from recalld.supervisor.storage.clock import from_wire, to_wire
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -17,12 +17,12 @@ from datetime import date
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.index.hit import Passage
-from recalld.supervisor.protocol.clock import local_day
 from recalld.supervisor.protocol.frontmatter import read_head
 from recalld.supervisor.protocol.inbox import chat_of
 from recalld.supervisor.protocol.message import ROLES
 from recalld.supervisor.protocol.parts import only_results
 from recalld.supervisor.protocol.summary_file import MARKER, SOURCES
+from recalld.supervisor.storage.clock import local_day
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

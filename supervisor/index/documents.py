@@ -18,8 +18,8 @@ from recalld.supervisor.index.bm25 import CONTEXT_WIDTHS, Candidate, term_number
 from recalld.supervisor.index.chunking import Chunk, chunk_dated, chunk_note, chunk_summary, neighbours
 from recalld.supervisor.index.hit import Passage
 from recalld.supervisor.index.scan import PATIENCE_S
-from recalld.supervisor.protocol.clock import from_wire, to_wire
 from recalld.supervisor.protocol.dated_file import parse_dated, without_base64
+from recalld.supervisor.storage.clock import from_wire, to_wire
 from recalld.supervisor.text.decoding import decoded
 from recalld.supervisor.text.tokenizer import tokens
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.index.hit import Tier
     from recalld.supervisor.index.manifest import Kind, Record
-    from recalld.supervisor.protocol.files import Files
     from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.storage.files import Files
 
 #: Characters of one passage that are searched: a message of megabytes must not delay the others.
 _MOST_CHARS: Final = 50_000

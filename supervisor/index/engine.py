@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from recalld.supervisor.index.bm25 import CONTEXT_WIDTHS
 from recalld.supervisor.index.documents import Document, candidate
 from recalld.supervisor.index.ranking import AFTER, SHORT
-from recalld.supervisor.protocol.errors import BadFile, SupervisorError
+from recalld.supervisor.storage.errors import BadFile, SupervisorError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -24,8 +24,8 @@ from recalld.supervisor.index.manifest import Manifest
 from recalld.supervisor.index.overlay import NOTHING
 from recalld.supervisor.index.scan import long_term_name, rescan, scan
 from recalld.supervisor.index.snapshot import View, has_changed, open_commit, refuse_truncated, view_after_commit, with_overlay
-from recalld.supervisor.protocol.clock import NEVER
-from recalld.supervisor.protocol.errors import BadFile, Busy, SupervisorError
+from recalld.supervisor.storage.clock import NEVER
+from recalld.supervisor.storage.errors import BadFile, Busy, SupervisorError
 from recalld.supervisor.text.tokenizer import VERSION as WORDS
 
 if TYPE_CHECKING:
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from recalld.supervisor.index.manifest import Record
     from recalld.supervisor.index.overlay import Overlay
     from recalld.supervisor.index.scan import Scan
-    from recalld.supervisor.protocol.clock import Deadline
-    from recalld.supervisor.protocol.disk import Stat
-    from recalld.supervisor.protocol.files import Files
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.protocol.period import Period
     from recalld.supervisor.query.parse import Query
+    from recalld.supervisor.storage.clock import Deadline
+    from recalld.supervisor.storage.disk import Stat
+    from recalld.supervisor.storage.files import Files
 
 #: An index that was made with another version is rebuilt.
 VERSION: Final = f"{SCHEMA}.{WORDS}.{CUT}"

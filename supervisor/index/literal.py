@@ -20,8 +20,8 @@ from recalld.supervisor.index.chunking import chunk_note
 from recalld.supervisor.index.documents import chunk_file
 from recalld.supervisor.index.hit import Hit
 from recalld.supervisor.index.scan import PATIENCE_S
-from recalld.supervisor.protocol.clock import NEVER
-from recalld.supervisor.protocol.errors import SupervisorError
+from recalld.supervisor.storage.clock import NEVER
+from recalld.supervisor.storage.errors import SupervisorError
 from recalld.supervisor.text.decoding import decoded
 from recalld.supervisor.text.tokenizer import CHINESE, ENGLISH, HAN
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from recalld.supervisor.index.chunking import Chunk
     from recalld.supervisor.index.hit import Passage, Tier
     from recalld.supervisor.index.manifest import Record
-    from recalld.supervisor.protocol.clock import Deadline
-    from recalld.supervisor.protocol.files import Files
     from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.storage.clock import Deadline
+    from recalld.supervisor.storage.files import Files
 
 #: The fewest characters of a part that is searched for.
 _LATIN, _CHINESE = 4, 2

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from recalld.supervisor.index.hit import Tier
-    from recalld.supervisor.protocol.disk import Stat
+    from recalld.supervisor.storage.disk import Stat
 
 Kind: TypeAlias = Literal["dated", "note", "summary", "long_term"]
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Final
 from recalld.supervisor.archive.copies import contents, copies
 from recalld.supervisor.archive.coverage import MemoryFile, covered, covered_days
 from recalld.supervisor.index.manifest import Record
-from recalld.supervisor.protocol.errors import SupervisorError
-from recalld.supervisor.protocol.files import digest_of
 from recalld.supervisor.protocol.frontmatter import read_head
 from recalld.supervisor.protocol.paths import day_of_name, is_foreign, period_of_name
+from recalld.supervisor.storage.errors import SupervisorError
+from recalld.supervisor.storage.files import digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.archive.coverage import ExistingSummary
     from recalld.supervisor.index.manifest import Kind
-    from recalld.supervisor.protocol.files import Files
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.protocol.period import Period
+    from recalld.supervisor.storage.files import Files
 
 #: Hex digits of a file's digest, as summaries name it.
 _DIGEST: Final = 16

@@ -24,11 +24,11 @@ from recalld.supervisor.index.hit import Answer, Hit, Miss
 from recalld.supervisor.index.manifest import Manifest, parse_manifest
 from recalld.supervisor.index.overlay import Overlay, OverlayGroup, overlay_group
 from recalld.supervisor.index.ranking import Scored, Verdict, own_words, rank, verdict, weighed
-from recalld.supervisor.protocol.errors import BadFile, SupervisorError
-from recalld.supervisor.protocol.lenient_json import parse_json
 from recalld.supervisor.query.dates import spans
 from recalld.supervisor.query.related_words import with_related_words
 from recalld.supervisor.query.unknown_words import known_words
+from recalld.supervisor.storage.errors import BadFile, SupervisorError
+from recalld.supervisor.storage.lenient_json import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from recalld.supervisor.index.documents import Document
     from recalld.supervisor.index.hit import Passage, Tier
     from recalld.supervisor.index.manifest import Record
-    from recalld.supervisor.protocol.clock import Deadline
-    from recalld.supervisor.protocol.disk import Disk, Stat
     from recalld.supervisor.query.calendar import Days
     from recalld.supervisor.query.parse import Query
+    from recalld.supervisor.storage.clock import Deadline
+    from recalld.supervisor.storage.disk import Disk, Stat
 
 #: The most candidates that are scored, and the most words that they are found by: the rarest of an input, and of each question
 #: in it.

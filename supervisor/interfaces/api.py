@@ -20,15 +20,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recalld.supervisor.longterm.lines import DEFAULT_SOURCE, cut, parse_refs, refuse_stale
-from recalld.supervisor.protocol.clock import utc_now
-from recalld.supervisor.protocol.errors import (
+from recalld.supervisor.storage.clock import utc_now
+from recalld.supervisor.storage.errors import (
     BadRequest,
     StaleLine,
     listed,
     refuse_no_number,
     refuse_no_text,
 )
-from recalld.supervisor.protocol.lenient_json import parse_json, render_json
+from recalld.supervisor.storage.lenient_json import parse_json, render_json
 from recalld.supervisor.workspace import Workspace, open_workspace
 
 if TYPE_CHECKING:
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
     from recalld.supervisor.index.commit import Changes
     from recalld.supervisor.index.hit import Hit, SearchResult
     from recalld.supervisor.longterm.long_term_file import Deleted, LongTermFile, LongTermLines, LongTermText, Written
-    from recalld.supervisor.protocol.clock import Clock
     from recalld.supervisor.protocol.inbox import Chat
     from recalld.supervisor.protocol.turn import Receipt
     from recalld.supervisor.recall.audience import Audience
     from recalld.supervisor.recall.lines import Lines
+    from recalld.supervisor.storage.clock import Clock
 
 
 class Memory:
@@ -97,7 +97,7 @@ class Memory:
         summed up first, which may ask the model.
         """
         from recalld.supervisor.context.build import context
-        from recalld.supervisor.service.conversations import running_summary
+        from recalld.supervisor.host.conversations import running_summary
 
         refuse_no_text("system", system)
         ws = self.workspace
@@ -116,7 +116,7 @@ class Memory:
         workspace, `add` appends to it, and the summary is kept. Without a session nothing of it is in the workspace.
         BadConfig if one of its prompts is wrong, BadFile if a file of the session can't be read; else as `MemoryManager`.
         """
-        from recalld.supervisor.service.conversations import open_conversation, open_session
+        from recalld.supervisor.host.conversations import open_conversation, open_session
 
         if session is None:
             return open_conversation(self.workspace, llm, system_prompt, settings, self._clock)
@@ -249,7 +249,7 @@ class Memory:
         writes it, as in `conversation`; None: the configured model, in the day's calls, and without one an extract that says
         so. NoSummary if the model wrote none; BadRequest if no message names the session.
         """
-        from recalld.supervisor.service.session_writer import session_writer
+        from recalld.supervisor.host.session_writer import session_writer
 
         refuse_no_text("session", session)
         write = session_writer(self.workspace, llm, "conversation-to-memory", self._environ, self._clock)
@@ -261,7 +261,7 @@ class Memory:
 
         To be called before the history is loaded. None if too little left, or the model wrote nothing: it is asked again later.
         """
-        from recalld.supervisor.service.session_writer import session_writer
+        from recalld.supervisor.host.session_writer import session_writer
 
         refuse_no_text("session", session)
         write = session_writer(self.workspace, llm, "overflow-summary", self._environ, self._clock)

@@ -35,7 +35,7 @@ from pydantic import ValidationError
 
 from recalld.supervisor.interfaces.locate import version
 from recalld.supervisor.interfaces.tools.answers import ANSWERS, output_schema
-from recalld.supervisor.protocol.errors import NotFound, SupervisorError
+from recalld.supervisor.storage.errors import NotFound, SupervisorError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

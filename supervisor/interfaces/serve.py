@@ -9,22 +9,22 @@ from functools import partial
 from io import StringIO
 from typing import TYPE_CHECKING, Any, Final
 
+from recalld.supervisor.host.background import BackgroundThreads
+from recalld.supervisor.host.config_watch import ConfigWatch
+from recalld.supervisor.host.daemon import Supervisor
+from recalld.supervisor.host.lock import supervisor_lock
+from recalld.supervisor.host.notify import ServiceManager
+from recalld.supervisor.host.workers import Workers
 from recalld.supervisor.interfaces.cli.app import run_command
 from recalld.supervisor.interfaces.cli.call import CALL, GIVEN, ONCE, Call, Once
 from recalld.supervisor.interfaces.cli.output import as_journal_line, as_json, as_line
 from recalld.supervisor.interfaces.cli.turn import commands
 from recalld.supervisor.interfaces.locate import folder_id, named_workspace
 from recalld.supervisor.interfaces.socket_server import serve_socket
-from recalld.supervisor.protocol.clock import to_wire, utc_now
 from recalld.supervisor.protocol.config import OTHER_VARIABLES
-from recalld.supervisor.protocol.output import is_journal, line_printer
-from recalld.supervisor.protocol.signals import on_signals
-from recalld.supervisor.service.background import BackgroundThreads
-from recalld.supervisor.service.config_watch import ConfigWatch
-from recalld.supervisor.service.daemon import Supervisor
-from recalld.supervisor.service.lock import supervisor_lock
-from recalld.supervisor.service.notify import ServiceManager
-from recalld.supervisor.service.workers import Workers
+from recalld.supervisor.storage.clock import to_wire, utc_now
+from recalld.supervisor.storage.output import is_journal, line_printer
+from recalld.supervisor.storage.signals import on_signals
 from recalld.supervisor.workspace import open_workspace
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recalld.supervisor.interfaces.socket_server import Request
-    from recalld.supervisor.protocol.clock import Clock
+    from recalld.supervisor.storage.clock import Clock
     from recalld.supervisor.workspace import Workspace
 
 #: glibc's M_ARENA_MAX. By default it has eight arenas a core, and each keeps the memory that an index update once needed.

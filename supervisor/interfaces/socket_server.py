@@ -22,14 +22,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from recalld.supervisor.interfaces.locate import MAX_REQUEST, PROTOCOL, socket_path, version
-from recalld.supervisor.protocol.clock import within
-from recalld.supervisor.protocol.errors import InternalError
+from recalld.supervisor.storage.clock import within
+from recalld.supervisor.storage.errors import InternalError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from recalld.supervisor.protocol.files import Files
     from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.storage.files import Files
 
 #: Seconds until a request must have arrived: a client has it ready before it connects.
 _READ_S: Final = 0.1

@@ -12,7 +12,7 @@ from datetime import date
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from recalld.supervisor.protocol.errors import BadRequest, StaleLine
+from recalld.supervisor.storage.errors import BadRequest, StaleLine
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -36,10 +36,10 @@ from recalld.supervisor.longterm.lines import (
     without_lines,
     without_surrogates,
 )
-from recalld.supervisor.protocol.clock import local_day
-from recalld.supervisor.protocol.errors import BadConfig, Conflict, NoPermission, Unchangeable, from_os_error
-from recalld.supervisor.protocol.files import digest_of
 from recalld.supervisor.protocol.prompts import PLACEHOLDERS, load_template
+from recalld.supervisor.storage.clock import local_day
+from recalld.supervisor.storage.errors import BadConfig, Conflict, NoPermission, Unchangeable, from_os_error
+from recalld.supervisor.storage.files import digest_of
 from recalld.supervisor.text.decoding import decoded
 from recalld.supervisor.text.language import language_of
 
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
     from pathlib import Path
 
-    from recalld.supervisor.protocol.files import Files, FileVersion
     from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.storage.files import Files, FileVersion
 
 #: The template of an entry's line.
 _TEMPLATE: Final = "memory-entry"

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from recalld.supervisor.index.scan import LONG_TERM
 from recalld.supervisor.longterm.lines import search_text
 from recalld.supervisor.longterm.long_term_file import LongTermFile
-from recalld.supervisor.protocol.clock import utc_now
-from recalld.supervisor.protocol.errors import BadRequest, listed, refuse_no_number, refuse_no_text
+from recalld.supervisor.storage.clock import utc_now
+from recalld.supervisor.storage.errors import BadRequest, listed, refuse_no_number, refuse_no_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from recalld.supervisor.protocol.clock import Clock
+    from recalld.supervisor.storage.clock import Clock
 
 #: The folder of a workspace that holds 000's MEMORY.md.
 _FOLDER: Final = "memory"
@@ -125,11 +125,11 @@ def _long_term_of(place: object) -> LongTermFile:
 
 def _opened(folder: Path) -> LongTermFile:
     """Return the long-term file of the workspace at *folder*, or above it if *folder* is its `memory`."""
-    from recalld.supervisor.protocol.clock import find_zone, machine_zone
     from recalld.supervisor.protocol.config import load
-    from recalld.supervisor.protocol.disk import RealDisk
-    from recalld.supervisor.protocol.files import Files
     from recalld.supervisor.protocol.paths import WorkspacePaths, check_filesystem
+    from recalld.supervisor.storage.clock import find_zone, machine_zone
+    from recalld.supervisor.storage.disk import RealDisk
+    from recalld.supervisor.storage.files import Files
 
     folder = Path(os.path.expanduser(folder)).absolute()
     if folder.exists() and not folder.is_dir():

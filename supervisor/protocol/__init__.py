@@ -1,1 +1,1 @@
-"""What supervisor and worker agree on: files, formats, paths, locks, errors, configuration. Nothing here decides anything."""
+"""What supervisor and worker agree on: configuration, paths, formats of files, the queue. Nothing here decides anything."""

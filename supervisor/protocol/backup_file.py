@@ -15,15 +15,15 @@ import tarfile
 from dataclasses import asdict, dataclass
 from typing import IO, TYPE_CHECKING, Any, Final, Self
 
-from recalld.supervisor.protocol.clock import from_wire
-from recalld.supervisor.protocol.errors import BadBackup, NewerFormat
-from recalld.supervisor.protocol.lenient_json import parse_json
+from recalld.supervisor.storage.clock import from_wire
+from recalld.supervisor.storage.errors import BadBackup, NewerFormat
+from recalld.supervisor.storage.lenient_json import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from recalld.supervisor.protocol.files import FileVersion
+    from recalld.supervisor.storage.files import FileVersion
 
 #: Of a backup, and of every file in it: a later format of any of them makes it another number.
 FORMAT: Final = 1

@@ -13,7 +13,6 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from recalld.supervisor.protocol.clock import find_zone
 from recalld.supervisor.protocol.config_keys import (
     Archive,
     Care,
@@ -32,7 +31,6 @@ from recalld.supervisor.protocol.config_keys import (
     Turns,
     Worker,
 )
-from recalld.supervisor.protocol.errors import BadConfig
 from recalld.supervisor.protocol.settings import (
     Place,
     applied,
@@ -42,6 +40,8 @@ from recalld.supervisor.protocol.settings import (
     keys,
     refuse_unknown_variables,
 )
+from recalld.supervisor.storage.clock import find_zone
+from recalld.supervisor.storage.errors import BadConfig
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

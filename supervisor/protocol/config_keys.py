@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import FrozenInstanceError, dataclass, fields
 from typing import TYPE_CHECKING, Final, Literal, TypeVar, dataclass_transform
 
-from recalld.supervisor.protocol.clock import find_zone
 from recalld.supervisor.protocol.quiet_hours import QUIET_HOURS
 from recalld.supervisor.protocol.settings import (
     choice,
@@ -24,6 +23,7 @@ from recalld.supervisor.protocol.settings import (
     url,
     whole,
 )
+from recalld.supervisor.storage.clock import find_zone
 
 if TYPE_CHECKING:
     from datetime import timedelta

@@ -17,10 +17,10 @@ from collections.abc import Mapping, Sequence  # noqa: TC003 - dataclass fields
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.protocol.clock import from_wire, local, to_wire
 from recalld.supervisor.protocol.frontmatter import DATED_FORMAT, FORMAT, number_in, read_head, render_head
 from recalld.supervisor.protocol.message import OUR_FIELDS, ROLES, Key, Message, digest_of_text, fingerprints_of, text_field_of
 from recalld.supervisor.protocol.parts import LINE, file_lines, speaker_of, tool_lines
+from recalld.supervisor.storage.clock import from_wire, local, to_wire
 from recalld.supervisor.text.thinking import after_thoughts
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.protocol.errors import NewerFormat
+from recalld.supervisor.storage.errors import NewerFormat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from recalld.supervisor.protocol.lenient_json import parse_json
 from recalld.supervisor.protocol.message import InvalidEntry, Message, read_message
+from recalld.supervisor.storage.lenient_json import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,17 +16,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from recalld.supervisor.protocol.clock import from_wire, local, local_day, to_wire
-from recalld.supervisor.protocol.errors import BadConfig
-from recalld.supervisor.protocol.lenient_json import parse_json, render_json
+from recalld.supervisor.storage.clock import from_wire, local, local_day, to_wire
+from recalld.supervisor.storage.errors import BadConfig
+from recalld.supervisor.storage.lenient_json import parse_json, render_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime, tzinfo
 
     from recalld.supervisor.protocol.config_keys import Llm
-    from recalld.supervisor.protocol.files import Files
     from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.storage.files import Files
 
 #: The key where none is configured: local servers need none, but the client library needs a value.
 NO_KEY: Final = "none"

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from recalld.supervisor.protocol.clock import from_wire, read_instant, to_wire
-from recalld.supervisor.protocol.lenient_json import DEEPEST, is_deeper, parse_json, render_json
+from recalld.supervisor.storage.clock import from_wire, read_instant, to_wire
+from recalld.supervisor.storage.lenient_json import DEEPEST, is_deeper, parse_json, render_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,8 +14,8 @@ from datetime import date
 from pathlib import Path  # noqa: TC003 - a dataclass field
 from typing import Final
 
-from recalld.supervisor.protocol.errors import BadConfig, BadRequest
 from recalld.supervisor.protocol.period import Period, read_period
+from recalld.supervisor.storage.errors import BadConfig, BadRequest
 
 #: The folders of the task queue, in worker/: queued tasks, running tasks, results, failures by group.
 QUEUE_FOLDERS: Final = ("queue", "running", "results", "failed")

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final, get_args
 
-from recalld.supervisor.protocol.errors import BadConfig, BadRequest
+from recalld.supervisor.storage.errors import BadConfig, BadRequest
 from recalld.supervisor.text.language import Language
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from recalld.supervisor.protocol.files import Files
     from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.storage.files import Files
 
 #: The placeholders that a template must have. {date} and {month} are both the period, {daily_summaries} is {messages} too.
 PLACEHOLDERS: Final = {

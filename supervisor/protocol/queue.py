@@ -12,19 +12,19 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.protocol.clock import from_wire, to_wire, truncate_to_ms
-from recalld.supervisor.protocol.lenient_json import parse_json, render_json
 from recalld.supervisor.protocol.message import ATTEMPTS_END
 from recalld.supervisor.protocol.paths import QUEUE_FOLDERS
 from recalld.supervisor.protocol.period import Period, period_of_group
 from recalld.supervisor.protocol.task import Result, Task, parse_result, parse_task, render_result, render_task
+from recalld.supervisor.storage.clock import from_wire, to_wire, truncate_to_ms
+from recalld.supervisor.storage.lenient_json import parse_json, render_json
 
 if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from recalld.supervisor.protocol.files import Files
     from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.storage.files import Files
 
 _TASK: Final = re.compile(r"(?P<group>(?:day|month)-[0-9-]+)-[0-9a-f]{10}-\d+\.json")
 

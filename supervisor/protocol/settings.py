@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from recalld.supervisor.protocol.errors import BadConfig
+from recalld.supervisor.storage.errors import BadConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping

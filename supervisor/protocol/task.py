@@ -12,10 +12,10 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
-from recalld.supervisor.protocol.clock import from_wire, to_wire
-from recalld.supervisor.protocol.lenient_json import parse_json, render_json
 from recalld.supervisor.protocol.message import ATTEMPTS_END
 from recalld.supervisor.protocol.summary_file import Source, can_be_named
+from recalld.supervisor.storage.clock import from_wire, to_wire
+from recalld.supervisor.storage.lenient_json import parse_json, render_json
 
 VERSION: Final = 1
 _LINE: Final = 200  # characters

@@ -12,9 +12,9 @@ import re
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.protocol.clock import from_wire, to_wire
-from recalld.supervisor.protocol.errors import BadFile, NewerFormat
-from recalld.supervisor.protocol.lenient_json import parse_json, render_json
+from recalld.supervisor.storage.clock import from_wire, to_wire
+from recalld.supervisor.storage.errors import BadFile, NewerFormat
+from recalld.supervisor.storage.lenient_json import parse_json, render_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from recalld.supervisor.protocol.clock import from_wire, to_wire
 from recalld.supervisor.protocol.paths import day_of_name
+from recalld.supervisor.storage.clock import from_wire, to_wire
 from recalld.supervisor.text.small_talk import is_chitchat
 from recalld.supervisor.text.tokenizer import spelled, tokens
 from recalld.supervisor.text.word_frequency import rarity
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from recalld.supervisor.archive.memory_folder import MemoryFolder
     from recalld.supervisor.events import Events
     from recalld.supervisor.index.hit import Hit
-    from recalld.supervisor.protocol.files import Files
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.recall.search import Searcher
+    from recalld.supervisor.storage.files import Files
 
 T = TypeVar("T")
 #: The format of the file; another number is read as an empty file.

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Final, NoReturn
 import numpy as np
 
 from recalld.supervisor.index.hit import BackendResult
-from recalld.supervisor.protocol.errors import BadConfig, Busy, Conflict
 from recalld.supervisor.recall.embeddings import Embeddings, Refused
 from recalld.supervisor.recall.meaning import FOREIGN, WITNESSES, Calibration, calibrate, parse_calibration
 from recalld.supervisor.recall.vectors import VectorStore
+from recalld.supervisor.storage.errors import BadConfig, Busy, Conflict
 from recalld.supervisor.text.small_talk import is_small_talk
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.index.hit import Passage
     from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.disk import Stat
-    from recalld.supervisor.protocol.files import Files
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.recall.meaning import Floats
+    from recalld.supervisor.storage.disk import Stat
+    from recalld.supervisor.storage.files import Files
 
 #: The most texts that a question finds by meaning.
 _MOST: Final = 20

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.index.hit import BY_ID
 from recalld.supervisor.protocol.attachments import digest_in_name, kind_of
-from recalld.supervisor.protocol.errors import BadRequest, NotFound
 from recalld.supervisor.protocol.paths import day_of_name, is_foreign
 from recalld.supervisor.recall.audience import ALONE
+from recalld.supervisor.storage.errors import BadRequest, NotFound
 from recalld.supervisor.text.decoding import decoded
 
 if TYPE_CHECKING:
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from recalld.supervisor.archive.journal import SeenJournal
     from recalld.supervisor.archive.memory_folder import MemoryFolder
     from recalld.supervisor.index.hit import Passage
-    from recalld.supervisor.protocol.files import Files
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.recall.audience import Audience
     from recalld.supervisor.recall.unfiled import Unfiled
+    from recalld.supervisor.storage.files import Files
 
 
 #: Bytes of the longest name of a file; Linux, NAME_MAX.

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 from recalld.supervisor.index.documents import chunk_file
 from recalld.supervisor.index.hit import BackendResult, Hit
-from recalld.supervisor.protocol.clock import within
-from recalld.supervisor.protocol.errors import BadConfig, SupervisorError
+from recalld.supervisor.storage.clock import within
+from recalld.supervisor.storage.errors import BadConfig, SupervisorError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from recalld.supervisor.events import Events
     from recalld.supervisor.index.hit import Passage
     from recalld.supervisor.index.index import Index
-    from recalld.supervisor.protocol.clock import Deadline
     from recalld.supervisor.protocol.config import Config
-    from recalld.supervisor.protocol.files import Files
     from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.storage.clock import Deadline
+    from recalld.supervisor.storage.files import Files
 
 #: Where packages register a backend: the name is that of `[recall] backend`, the object is called with the configuration.
 GROUP: Final = "recalld.backends"

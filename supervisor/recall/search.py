@@ -20,12 +20,12 @@ from recalld.supervisor.index.gate import gate_of
 from recalld.supervisor.index.hit import Answer, SearchResult
 from recalld.supervisor.index.literal import hits_of, literal_terms, newest_and_fullest, search_files
 from recalld.supervisor.index.scan import PATIENCE_S, long_term_name
-from recalld.supervisor.protocol.clock import local_day, within
-from recalld.supervisor.protocol.errors import BadFile, as_supervisor_error
 from recalld.supervisor.protocol.paths import day_of_name
 from recalld.supervisor.query.parse import Query, parse_query
 from recalld.supervisor.recall.audience import nameless
 from recalld.supervisor.recall.unfiled import UnfiledPassages, path_by_id
+from recalld.supervisor.storage.clock import local_day, within
+from recalld.supervisor.storage.errors import BadFile, as_supervisor_error
 from recalld.supervisor.text.decoding import decoded
 from recalld.supervisor.text.tokenizer import tokens
 
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from recalld.supervisor.index.commit import Changes
     from recalld.supervisor.index.hit import Hit, Passage, Tier
     from recalld.supervisor.index.index import Index
-    from recalld.supervisor.protocol.clock import Deadline
     from recalld.supervisor.protocol.config_keys import Recall
-    from recalld.supervisor.protocol.files import Files
     from recalld.supervisor.protocol.message import Message
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.recall.audience import Audience
     from recalld.supervisor.recall.rerank import Reranker
     from recalld.supervisor.recall.unfiled import Unfiled
+    from recalld.supervisor.storage.clock import Deadline
+    from recalld.supervisor.storage.files import Files
 
 T = TypeVar("T")
 #: The most hits that a search returns: of the ordinary memories and of the originals each.

@@ -22,10 +22,10 @@ from recalld.supervisor.index.chunking import chunk_message, neighbours
 from recalld.supervisor.index.documents import talk_documents
 from recalld.supervisor.index.hit import BY_ID
 from recalld.supervisor.index.overlay import NOTHING, Overlay, overlay_group
-from recalld.supervisor.protocol.clock import NEVER
 from recalld.supervisor.protocol.dated_file import block_of
-from recalld.supervisor.protocol.errors import SupervisorError
 from recalld.supervisor.protocol.message import Archived, Message
+from recalld.supervisor.storage.clock import NEVER
+from recalld.supervisor.storage.errors import SupervisorError
 from recalld.supervisor.text.tokenizer import HAN, tokens
 
 if TYPE_CHECKING:
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from recalld.supervisor.index.chunking import Chunk
     from recalld.supervisor.index.hit import Passage
     from recalld.supervisor.index.overlay import OverlayGroup
-    from recalld.supervisor.protocol.clock import Deadline
     from recalld.supervisor.protocol.config_keys import Archive
     from recalld.supervisor.protocol.dated_file import Block
-    from recalld.supervisor.protocol.files import Files
     from recalld.supervisor.protocol.message import Key
     from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.storage.clock import Deadline
+    from recalld.supervisor.storage.files import Files
 
 #: Messages of one group: a new message makes only the last groups of its talk again.
 _GROUP: Final = 16

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from recalld.supervisor.protocol.errors import Busy
+from recalld.supervisor.storage.errors import Busy
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from pathlib import Path
 
-    from recalld.supervisor.protocol.disk import Stat
-    from recalld.supervisor.protocol.files import Files
+    from recalld.supervisor.storage.disk import Stat
+    from recalld.supervisor.storage.files import Files
 
 #: The beginning of a file: a mark with its version, the numbers of vectors and of their elements, the checksum of the rest.
 _HEAD: Final = struct.Struct("<8sIII12x")

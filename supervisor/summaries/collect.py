@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.archive.coverage import may_replace
-from recalld.supervisor.protocol.clock import to_wire
-from recalld.supervisor.protocol.errors import Conflict, ErrorCollector
 from recalld.supervisor.protocol.period import Period, period_of_group
 from recalld.supervisor.protocol.summary_file import Summary
 from recalld.supervisor.protocol.task import task_id
+from recalld.supervisor.storage.clock import to_wire
+from recalld.supervisor.storage.errors import Conflict, ErrorCollector
 from recalld.supervisor.summaries.llm_state import note_result, prompt_marks
 from recalld.supervisor.summaries.quality import reject_reason
 from recalld.supervisor.summaries.retry import delay_after, jittered
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.archive.memory_folder import MemoryFolder
     from recalld.supervisor.archive.quarantine import Quarantine
-    from recalld.supervisor.protocol.files import Files
     from recalld.supervisor.protocol.task import Reason, Result
+    from recalld.supervisor.storage.files import Files
     from recalld.supervisor.summaries.llm_state import ModelUse
 
 #: The text of an empty summary, so that a person who opens it knows why it is empty.

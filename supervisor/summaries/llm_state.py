@@ -12,8 +12,8 @@ from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.protocol.clock import from_wire, local, local_day, to_wire, truncate_to_ms
-from recalld.supervisor.protocol.errors import NoSummary
+from recalld.supervisor.storage.clock import from_wire, local, local_day, to_wire, truncate_to_ms
+from recalld.supervisor.storage.errors import NoSummary
 from recalld.supervisor.summaries.retry import (
     ProviderState,
     after_fault,

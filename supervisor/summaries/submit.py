@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from recalld.supervisor.archive.coverage import covered
 from recalld.supervisor.archive.flags import Failure, mark_pending
-from recalld.supervisor.protocol.clock import local_day, to_wire
-from recalld.supervisor.protocol.errors import BadRequest, ErrorCollector
 from recalld.supervisor.protocol.message import Message
 from recalld.supervisor.protocol.period import day, month, read_period, summary_period
 from recalld.supervisor.protocol.task import Task, task_id
+from recalld.supervisor.storage.clock import local_day, to_wire
+from recalld.supervisor.storage.errors import BadRequest, ErrorCollector
 from recalld.supervisor.summaries.llm_state import bytes_by_group, calls_left, calls_needed, summary_writer
 from recalld.supervisor.summaries.retry import is_due
 from recalld.supervisor.summaries.schedule import SummaryJob, due_summaries, summary_job

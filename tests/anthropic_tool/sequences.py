@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from recalld import Memory
 from recalld.supervisor.interfaces.tools.anthropic_memory import Answer, AnthropicMemory
 from recalld.supervisor.protocol.config import load
-from recalld.supervisor.protocol.files import Files
+from recalld.supervisor.storage.files import Files
 from recalld.supervisor.workspace import Workspace
 from tests.world import Clock, EventList, UnsyncedDisk, at
 

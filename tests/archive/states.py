@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo
 from hypothesis import strategies as st
 
 from recalld.supervisor.archive.coverage import ExistingSummary, MemoryFile
-from recalld.supervisor.protocol.clock import to_wire
 from recalld.supervisor.protocol.message import Entry, InvalidEntry, Message, read_message
 from recalld.supervisor.protocol.period import Period
+from recalld.supervisor.storage.clock import to_wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from recalld.supervisor.archive.append import append, new_id, read_lines
-from recalld.supervisor.protocol.errors import BadRequest, NewerFormat
+from recalld.supervisor.storage.errors import BadRequest, NewerFormat
 from tests.world import World, at, message, talk
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from recalld.supervisor.protocol.errors import BadRequest, NotFound
+from recalld.supervisor.storage.errors import BadRequest, NotFound
 from tests.protocol.test_attachments import JPEG, PDF, PNG, path
 from tests.world import World, message
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recalld.supervisor.protocol.disk import RealDisk
-from recalld.supervisor.protocol.errors import BadFile, Busy
-from recalld.supervisor.protocol.files import Files
 from recalld.supervisor.protocol.message import Message
+from recalld.supervisor.storage.disk import RealDisk
+from recalld.supervisor.storage.errors import BadFile, Busy
+from recalld.supervisor.storage.files import Files
 from tests.world import FaultyDisk, message, talk
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def test_history_applies_a_change_again_when_another_program_writes(world):
 
 
 def test_history_raises_conflict_when_another_program_keeps_writing(world):
-    from recalld.supervisor.protocol.errors import Conflict
+    from recalld.supervisor.storage.errors import Conflict
 
     world.write(talk("2026-01-31T09:00", 2))
 

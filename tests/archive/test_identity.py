@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.supervisor.archive.identity import Known, assign_ids
-from recalld.supervisor.protocol.clock import to_wire
 from recalld.supervisor.protocol.message import History, Message, fingerprint_of
+from recalld.supervisor.storage.clock import to_wire
 from tests.archive.states import HISTORIES, NOON, ODD, entry, parsed_message
 
 TIME = to_wire(NOON)

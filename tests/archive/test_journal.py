@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from recalld.supervisor.archive.journal import SeenJournal
 from recalld.supervisor.protocol.dated_file import block_of
-from recalld.supervisor.protocol.disk import RealDisk
-from recalld.supervisor.protocol.errors import NewerFormat
-from recalld.supervisor.protocol.files import Files
 from recalld.supervisor.protocol.message import Message, read_message, with_timestamp
 from recalld.supervisor.protocol.paths import WorkspacePaths
+from recalld.supervisor.storage.disk import RealDisk
+from recalld.supervisor.storage.errors import NewerFormat
+from recalld.supervisor.storage.files import Files
 from tests.world import ZONE, at, message
 
 if TYPE_CHECKING:

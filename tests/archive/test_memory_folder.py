@@ -7,9 +7,9 @@ from datetime import date
 
 import pytest
 
-from recalld.supervisor.protocol.errors import Conflict
 from recalld.supervisor.protocol.period import Period
 from recalld.supervisor.protocol.summary_file import Summary
+from recalld.supervisor.storage.errors import Conflict
 from tests.world import FaultyDisk, World, message
 
 DAY = Period("2026-01-10")

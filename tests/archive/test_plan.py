@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.supervisor.archive.plan import due, plan_days, without_open_questions
-from recalld.supervisor.protocol.clock import local_day
 from recalld.supervisor.protocol.message import Key, Message
+from recalld.supervisor.storage.clock import local_day
 from tests.archive.states import HISTORIES, MOMENTS, NOON, SHANGHAI, parsed_message
 
 HOUR, MINUTE, MS = timedelta(hours=1), timedelta(minutes=1), timedelta(milliseconds=1)

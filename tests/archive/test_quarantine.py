@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recalld.supervisor.archive.quarantine import Quarantine
-from recalld.supervisor.protocol.disk import RealDisk
-from recalld.supervisor.protocol.files import Files
+from recalld.supervisor.storage.disk import RealDisk
+from recalld.supervisor.storage.files import Files
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.supervisor.archive.flags import Evidence, Failure, mark_pending, reconcile
-from recalld.supervisor.protocol.clock import to_wire
 from recalld.supervisor.protocol.message import Archived, Message, with_archived
+from recalld.supervisor.storage.clock import to_wire
 from tests.archive.states import FLAGS, HISTORIES, NOON, ODD, parsed_message
 
 TODAY = date(2026, 1, 31)

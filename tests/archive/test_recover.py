@@ -7,9 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from recalld.supervisor.protocol.disk import RealDisk
-from recalld.supervisor.protocol.files import Files
 from recalld.supervisor.protocol.message import Archived, Message
+from recalld.supervisor.storage.disk import RealDisk
+from recalld.supervisor.storage.files import Files
 from recalld.worker.writing import Pieces
 from tests.world import GOOD_SUMMARY, FaultyDisk, World, message_on, talk, unreachable
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.supervisor.archive.identity import reinsert_lost
-from recalld.supervisor.protocol.clock import to_wire
 from recalld.supervisor.protocol.message import Message, read_message, with_timestamp
+from recalld.supervisor.storage.clock import to_wire
 
 START = datetime(2026, 1, 31, 9, tzinfo=UTC)
 

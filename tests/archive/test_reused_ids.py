@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from recalld.supervisor.protocol.clock import to_wire
+from recalld.supervisor.storage.clock import to_wire
 from tests.world import World, at, message, without
 
 

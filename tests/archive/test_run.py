@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from recalld.supervisor.protocol.files import Files
 from recalld.supervisor.protocol.message import Message
+from recalld.supervisor.storage.files import Files
 from tests.world import message, talk, unreachable
 
 # ── due ──────────────────────────────────────────────────────────────────────

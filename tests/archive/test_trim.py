@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.supervisor.archive.flags import Caps, overflow, trim
-from recalld.supervisor.protocol.lenient_json import render_json
 from recalld.supervisor.protocol.message import Archived, History, Message
+from recalld.supervisor.storage.lenient_json import render_json
 from tests.archive.states import HISTORIES, NOON, ODD, parsed_message
 
 

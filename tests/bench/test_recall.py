@@ -8,7 +8,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from bench.recall import HERE, ask, foreign_of, prepare, questions_of, share, table
-from recalld.supervisor.protocol.clock import fixed_clock
+from recalld.supervisor.storage.clock import fixed_clock
 from recalld.supervisor.workspace import open_workspace
 
 HISTORY = HERE.parent / "workspace" / "history.json"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from recalld.supervisor.protocol.clock import NEVER
+from recalld.supervisor.storage.clock import NEVER
 from tests.archive.test_attachments import FILE, photo
 from tests.protocol.test_attachments import PNG
 from tests.world import World, message

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.supervisor.context.receipts import ReceiptStore
-from recalld.supervisor.protocol.errors import BadFile, NewerFormat, NotFound
 from recalld.supervisor.protocol.turn import TURN_ID, Candidate, Receipt, parse_receipt, render_receipt, turn_id
+from recalld.supervisor.storage.errors import BadFile, NewerFormat, NotFound
 from tests.world import at
 
 NOW = at("2026-01-31T10:00")

@@ -11,7 +11,7 @@ import pytest
 from recalld import Memory
 from recalld.supervisor.conversation.running import Limits
 from recalld.supervisor.conversation.sessions import session_digest
-from recalld.supervisor.service.conversations import open_session
+from recalld.supervisor.host.conversations import open_session
 from tests.conversation.talk import Scripted, fenced
 from tests.world import WITH_MODEL, World, talk
 

@@ -9,7 +9,7 @@ import pytest
 from recalld import Memory
 from recalld.supervisor.conversation.session_lines import extract_line
 from recalld.supervisor.conversation.sessions import session_digest
-from recalld.supervisor.protocol.errors import BadFile, BadRequest, NoSummary
+from recalld.supervisor.storage.errors import BadFile, BadRequest, NoSummary
 from tests.conversation.talk import Scripted, fenced
 from tests.world import WITHOUT_MODEL, World, message, talk
 

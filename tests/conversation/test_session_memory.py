@@ -10,8 +10,8 @@ import pytest
 from recalld import Memory
 from recalld.supervisor.conversation.running import Limits
 from recalld.supervisor.conversation.sessions import session_digest
-from recalld.supervisor.protocol.errors import BadFile, BadRequest, Busy, NoSummary
-from recalld.supervisor.service.conversations import open_session
+from recalld.supervisor.host.conversations import open_session
+from recalld.supervisor.storage.errors import BadFile, BadRequest, Busy, NoSummary
 from tests.conversation.talk import Scripted, answer, call, fenced, question, result
 from tests.world import WITH_MODEL, World, message
 

@@ -14,7 +14,7 @@ import pytest
 from recalld.supervisor.conversation.summarizer import ConversationSummarizer
 from recalld.supervisor.protocol.config import Config
 from recalld.supervisor.protocol.config_keys import Llm, Privacy
-from recalld.supervisor.protocol.errors import NoSummary
+from recalld.supervisor.storage.errors import NoSummary
 from recalld.supervisor.text.token_count import estimate_tokens
 from tests.conversation.talk import Scripted, answer, fenced, question
 

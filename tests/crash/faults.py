@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recalld.supervisor.archive.flags import Caps, Evidence, trim
-from recalld.supervisor.protocol.clock import to_wire
-from recalld.supervisor.protocol.errors import BadFile
 from recalld.supervisor.protocol.message import Archived, Message, fingerprint_of, with_archived
+from recalld.supervisor.storage.clock import to_wire
+from recalld.supervisor.storage.errors import BadFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

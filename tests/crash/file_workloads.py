@@ -7,9 +7,9 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from recalld.supervisor.archive import quarantine
-from recalld.supervisor.protocol.files import Files
 from recalld.supervisor.protocol.llm import CallLog
 from recalld.supervisor.protocol.paths import WorkspacePaths
+from recalld.supervisor.storage.files import Files
 from tests.crash.model_disk import ModelDisk
 
 if TYPE_CHECKING:

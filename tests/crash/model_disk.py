@@ -1,5 +1,5 @@
 """
-A disk in memory that forgets what was not synced: `recalld.supervisor.protocol.disk.Disk`, for the crash explorer.
+A disk in memory that forgets what was not synced: `recalld.supervisor.storage.disk.Disk`, for the crash explorer.
 
 Every call that changes something is an operation with a number, from 0. A run can be recorded (a snapshot before each
 operation), armed (`crash_at`: the process dies before that operation and every later call dies too), or made to fail
@@ -16,8 +16,8 @@ import stat as modes
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from recalld.supervisor.protocol.disk import Stat
-from recalld.supervisor.protocol.errors import Busy
+from recalld.supervisor.storage.disk import Stat
+from recalld.supervisor.storage.errors import Busy
 from tests.crash.ledger import Ledger, error_of
 from tests.crash.state import FOLDER_MODE, Inode, joined
 

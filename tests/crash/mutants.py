@@ -13,11 +13,11 @@ import recalld.supervisor.archive.intake
 import recalld.supervisor.archive.memory_folder
 import recalld.supervisor.archive.restore
 import recalld.supervisor.archive.run
+import recalld.supervisor.host.lock
+import recalld.supervisor.host.round
 import recalld.supervisor.protocol.dated_file
-import recalld.supervisor.protocol.files
 import recalld.supervisor.protocol.message
-import recalld.supervisor.service.lock
-import recalld.supervisor.service.round
+import recalld.supervisor.storage.files
 import recalld.supervisor.summaries.collect
 import recalld.supervisor.summaries.schedule
 import recalld.supervisor.summaries.submit
@@ -29,9 +29,9 @@ from recalld.supervisor.archive.memory_folder import MemoryFolder
 from recalld.supervisor.archive.quarantine import Quarantine
 from recalld.supervisor.archive.replaced import ReplacedHistories
 from recalld.supervisor.context.receipts import ReceiptStore
-from recalld.supervisor.protocol.files import Files, FsyncTracker
 from recalld.supervisor.protocol.queue import TaskQueue
 from recalld.supervisor.protocol.summary_file import Summary
+from recalld.supervisor.storage.files import Files, FsyncTracker
 from recalld.worker.loop import Lease
 from tests.crash import faults, others, people, talking, working
 from tests.crash.model_disk import ModelDisk
@@ -73,7 +73,7 @@ MUTANTS = (
         "files that others may read",
         talking.Archive,
         "has mode 0644",
-        ((recalld.supervisor.protocol.files, "FILE_MODE", 0o644),),
+        ((recalld.supervisor.storage.files, "FILE_MODE", 0o644),),
     ),
     Mutant(
         "a picture named before it is on the disk",
@@ -264,7 +264,7 @@ MUTANTS = (
         "pending is never mended",
         talking.Archive,
         "nothing is in flight",
-        ((recalld.supervisor.service.round, "reconcile_flags", faults.nothing),),
+        ((recalld.supervisor.host.round, "reconcile_flags", faults.nothing),),
     ),
     Mutant(
         "recover resets groups in flight",

@@ -6,8 +6,8 @@ import base64
 import json
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from recalld.supervisor.protocol.clock import from_wire
-from recalld.supervisor.protocol.errors import BadFile
+from recalld.supervisor.storage.clock import from_wire
+from recalld.supervisor.storage.errors import BadFile
 from tests.checker.checker import Acked
 from tests.crash.talking import JANUARY, TOLD
 from tests.crash.workload import Dropped, Kept, Workload

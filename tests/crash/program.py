@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
-from recalld.supervisor.protocol.clock import from_wire, to_wire
-from recalld.supervisor.protocol.errors import BadFile
 from recalld.supervisor.protocol.message import Message, read_message
+from recalld.supervisor.storage.clock import from_wire, to_wire
+from recalld.supervisor.storage.errors import BadFile
 from recalld.supervisor.text.word_frequency import telling_words
 from recalld.worker.providers import ProviderError, Usage
 from tests.checker.checker import Acked
@@ -23,10 +23,10 @@ from tests.world import Clock, World, message
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from recalld.supervisor.host.round import Round
     from recalld.supervisor.protocol.config import Config
     from recalld.supervisor.protocol.dated_file import Block
     from recalld.supervisor.protocol.task import Task
-    from recalld.supervisor.service.round import Round
     from tests.crash.model_disk import ModelDisk
 
 #: Rounds after which a workspace that still finds something to do is no longer waited for.

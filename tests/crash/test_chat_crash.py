@@ -10,7 +10,7 @@ import pytest
 from recalld.supervisor.conversation.chat_files import ChatFiles
 from recalld.supervisor.conversation.sessions import session_digest
 from recalld.supervisor.protocol.config import Config
-from recalld.supervisor.protocol.lenient_json import parse_json, render_json
+from recalld.supervisor.storage.lenient_json import parse_json, render_json
 from recalld.supervisor.workspace import Workspace
 from tests.crash.file_workloads import Case, Honest
 from tests.crash.test_files_crash import (
@@ -27,7 +27,7 @@ from tests.world import Clock, EventList, at
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from recalld.supervisor.protocol.files import Files
+    from recalld.supervisor.storage.files import Files
     from tests.crash.model_disk import ModelDisk
 
 KEY = "网页-7"

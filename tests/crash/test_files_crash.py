@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from recalld.supervisor.protocol.errors import SupervisorError
+from recalld.supervisor.storage.errors import SupervisorError
 from tests.crash.explorer import Explorer, Report
 from tests.crash.file_workloads import CASES, NEW, OLD, Append, Calls, Case, Create, Honest, Move, Quarantine, Remove, Replace
 from tests.crash.loss import MODES, outcomes

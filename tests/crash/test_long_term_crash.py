@@ -18,7 +18,7 @@ from tests.crash.test_files_crash import NoFileSync, NoFolderSync, explored, ref
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from recalld.supervisor.protocol.files import Files
+    from recalld.supervisor.storage.files import Files
     from tests.crash.model_disk import ModelDisk
 
 NOW = datetime(2026, 1, 28, 4, tzinfo=UTC)

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recalld.supervisor.protocol.disk import Disk, RealDisk, Stat
-from recalld.supervisor.protocol.errors import Busy
+from recalld.supervisor.storage.disk import Disk, RealDisk, Stat
+from recalld.supervisor.storage.errors import Busy
 from tests.crash.ledger import PowerLoss
 from tests.crash.loss import MODES, Mode, outcomes
 from tests.crash.model_disk import ModelDisk

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recalld.supervisor.protocol.errors import SupervisorError
+from recalld.supervisor.storage.errors import SupervisorError
 from tests.crash.__main__ import STORIES, main
 from tests.crash.explorer import Explorer
 from tests.crash.model_disk import ModelDisk

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
+from recalld.supervisor.host.conversations import open_session
 from recalld.supervisor.protocol.config import load
-from recalld.supervisor.protocol.lenient_json import render_json
-from recalld.supervisor.service.conversations import open_session
+from recalld.supervisor.storage.lenient_json import render_json
 from recalld.supervisor.workspace import Workspace
 from tests.conversation.talk import Scripted, fenced
 from tests.crash.file_workloads import Case, Honest
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.conversation.session_files import SessionFiles
     from recalld.supervisor.conversation.session_lines import SessionLines
     from recalld.supervisor.conversation.sessions import Intent, Progress
-    from recalld.supervisor.protocol.files import Files
+    from recalld.supervisor.storage.files import Files
     from tests.crash.model_disk import ModelDisk
 
 NOW = at("2026-01-31T10:00")

@@ -6,7 +6,7 @@ import contextlib
 import json
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from recalld.supervisor.protocol.clock import from_wire
+from recalld.supervisor.storage.clock import from_wire
 from tests.checker.checker import Acked, Given, check
 from tests.crash.model_disk import ModelDisk
 from tests.crash.program import Brief, Program, Replaced, clock_of, wait

@@ -13,9 +13,9 @@ import shutil
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from recalld.supervisor.protocol.clock import to_wire
 from recalld.supervisor.protocol.config import load
-from recalld.supervisor.protocol.errors import BadConfig, SupervisorError
+from recalld.supervisor.storage.clock import to_wire
+from recalld.supervisor.storage.errors import BadConfig, SupervisorError
 from recalld.worker.providers import ProviderError, Usage
 from tests.fuzz.mutate import mutated
 from tests.world import IN_SHANGHAI, UnsyncedDisk, World, at, message

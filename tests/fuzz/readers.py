@@ -18,16 +18,16 @@ from recalld.supervisor.context import render
 from recalld.supervisor.index import chunking
 from recalld.supervisor.protocol.config import load, render_default
 from recalld.supervisor.protocol.dated_file import block_of, parse_dated, render_dated
-from recalld.supervisor.protocol.errors import SupervisorError
-from recalld.supervisor.protocol.files import Files
 from recalld.supervisor.protocol.inbox import parse_inbox
-from recalld.supervisor.protocol.lenient_json import parse_json, recover_prefix, render_json
 from recalld.supervisor.protocol.llm import CallLog
 from recalld.supervisor.protocol.message import Message, parse_history, read_message, render_history
 from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.protocol.summary_file import Source, Summary, parse_summary, render_summary
 from recalld.supervisor.protocol.task import Result, Task, parse_result, parse_task, render_result, render_task
 from recalld.supervisor.query import dates, parse
+from recalld.supervisor.storage.errors import SupervisorError
+from recalld.supervisor.storage.files import Files
+from recalld.supervisor.storage.lenient_json import parse_json, recover_prefix, render_json
 from recalld.supervisor.summaries import quality
 from recalld.supervisor.summaries.llm_state import calls_left, note_result, provider_state, summary_writer
 from recalld.supervisor.summaries.retry import BACKLOG_INTERVAL, BACKOFF, delay_after, is_due

@@ -24,10 +24,10 @@ from recalld.supervisor.index.commit import Changes
 from recalld.supervisor.index.engine import Engine
 from recalld.supervisor.index.ranking import Verdict
 from recalld.supervisor.index.snapshot import View
-from recalld.supervisor.protocol.clock import within
-from recalld.supervisor.protocol.disk import RealDisk
-from recalld.supervisor.protocol.errors import BadFile
 from recalld.supervisor.query.parse import Query, parse_query
+from recalld.supervisor.storage.clock import within
+from recalld.supervisor.storage.disk import RealDisk
+from recalld.supervisor.storage.errors import BadFile
 from tests.world import WITHOUT_MODEL, FaultyDisk, World, at, message, talk
 
 ROOT = Path(__file__).parents[2]
@@ -510,7 +510,7 @@ def test_index_keeps_the_old_commit_after_an_interrupt(filled):
     program = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
-        "from recalld.supervisor.protocol.clock import utc_now\n"
+        "from recalld.supervisor.storage.clock import utc_now\n"
         "from recalld.supervisor.workspace import open_workspace\n"
         f"ws = open_workspace(Path({str(filled.root)!r}), {{}}, utc_now)\n"
         "ws.progress = lambda what, done, of: os.kill(os.getpid(), signal.SIGINT) if done == 1000 else None\n"

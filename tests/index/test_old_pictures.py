@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recalld.supervisor.index import scan
-from recalld.supervisor.protocol.clock import NEVER
 from recalld.supervisor.protocol.dated_file import parse_dated, without_base64
+from recalld.supervisor.storage.clock import NEVER
 
 if TYPE_CHECKING:
     from tests.world import World

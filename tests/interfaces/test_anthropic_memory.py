@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from recalld import AnthropicMemory, Memory
-from recalld.supervisor.protocol.errors import BadRequest
+from recalld.supervisor.storage.errors import BadRequest
 from tests.anthropic_tool.sequences import comparable, ours
 from tests.world import World, message
 

@@ -9,17 +9,18 @@ from pathlib import Path
 
 import pytest
 
+from recalld.supervisor.checks import doctor, installed, machine, systemd, troubles
 from recalld.supervisor.interfaces.chinese import in_chinese, spoken_language
 from recalld.supervisor.interfaces.cli.app import run_command
 from recalld.supervisor.interfaces.cli.call import OPENED
 from recalld.supervisor.interfaces.cli.main import commands
 from recalld.supervisor.interfaces.cli.output import _HOW, _label, as_text
-from recalld.supervisor.protocol import errors, message
-from recalld.supervisor.protocol.clock import why_no_instant, why_not_said_at
+from recalld.supervisor.protocol import message
 from recalld.supervisor.protocol.config import Config, load
 from recalld.supervisor.protocol.message import InvalidEntry, read_message
 from recalld.supervisor.protocol.settings import keys
-from recalld.supervisor.service import doctor, installed, machine, systemd, troubles
+from recalld.supervisor.storage import errors
+from recalld.supervisor.storage.clock import why_no_instant, why_not_said_at
 from recalld.worker.providers import http_errors
 
 ROOT = Path(__file__).parents[2]
@@ -252,7 +253,11 @@ def test_in_chinese_knows_what_the_service_commands_say(said):
 def counted() -> list[str]:
     """The name of every row that a command prints for people: the keys of what it counts."""
     names: set[str] = set()
-    for path in (*ROOT.glob("supervisor/service/*.py"), *ROOT.glob("supervisor/interfaces/cli/*.py")):
+    for path in (
+        *ROOT.glob("supervisor/host/*.py"),
+        *ROOT.glob("supervisor/checks/*.py"),
+        *ROOT.glob("supervisor/interfaces/cli/*.py"),
+    ):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Dict) and all(isinstance(key, ast.Constant | None) for key in node.keys):
                 keys = [key.value for key in node.keys if key and re.fullmatch("[a-z][a-zA-Z]+", str(key.value))]
@@ -280,7 +285,7 @@ def test_in_chinese_knows_the_values_of_status_and_plan(value):
 def damage() -> list[str]:
     """Every sentence of fsck about a file or a message."""
     found: list[str] = []
-    for node in ast.walk(ast.parse((ROOT / "supervisor/service/fsck.py").read_text(encoding="utf-8"))):
+    for node in ast.walk(ast.parse((ROOT / "supervisor/checks/fsck.py").read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("damage.append"):
             found += templates(node.args[0])
     return found

@@ -17,7 +17,7 @@ from recalld.supervisor.interfaces.cli.call import OPENED
 from recalld.supervisor.interfaces.cli.main import commands
 from recalld.supervisor.interfaces.mcp import MemoryServer
 from recalld.supervisor.interfaces.tools.memory_tools import MemoryTools
-from recalld.supervisor.protocol.errors import BadRequest, NotFound, StaleLine, SupervisorError
+from recalld.supervisor.storage.errors import BadRequest, NotFound, StaleLine, SupervisorError
 from tests.archive.test_attachments import FILE, photo
 from tests.world import World, at, message
 

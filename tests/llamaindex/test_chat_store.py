@@ -15,7 +15,7 @@ from llama_index.core.llms import ChatMessage
 from llama_index.core.storage.chat_store import SimpleChatStore
 
 from recalld.llamaindex import FileChatStore, build_chat_memory
-from recalld.supervisor.protocol.errors import BadRequest
+from recalld.supervisor.storage.errors import BadRequest
 from recalld.supervisor.workspace import make_workspace
 from tests.llamaindex.scripted import Scripted
 

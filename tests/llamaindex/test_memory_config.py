@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recalld.supervisor.interfaces.llamaindex.memory_config import load_memory_config
-from recalld.supervisor.protocol.errors import BadConfig
+from recalld.supervisor.storage.errors import BadConfig
 
 OF_002 = """\
 memory:

@@ -9,13 +9,13 @@ import sys
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
-from recalld.supervisor.protocol.clock import to_wire
+from recalld.supervisor.host.workers import worker_command
 from recalld.supervisor.protocol.dated_file import Block, render_dated
-from recalld.supervisor.protocol.files import digest_of
 from recalld.supervisor.protocol.period import period_of_group
 from recalld.supervisor.protocol.summary_file import Source, Summary, render_summary
 from recalld.supervisor.protocol.task import Result, Task, parse_result, task_id
-from recalld.supervisor.service.workers import worker_command
+from recalld.supervisor.storage.clock import to_wire
+from recalld.supervisor.storage.files import digest_of
 from recalld.worker.providers import choose
 from tests.process.prepared import Process
 from tests.world import WITHOUT_MODEL, ZONE, World, at

@@ -9,7 +9,7 @@ import traceback
 import pytest
 
 from recalld.supervisor.protocol.config import load
-from recalld.supervisor.protocol.errors import BadConfig
+from recalld.supervisor.storage.errors import BadConfig
 from recalld.worker.providers import Cancelled, ProviderError, choose
 from recalld.worker.providers.extractive import Extractive
 from recalld.worker.providers.openai import MOST_BYTES, OpenAi

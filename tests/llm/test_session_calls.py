@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from recalld import Memory
-from recalld.supervisor.protocol.clock import to_wire
-from recalld.supervisor.protocol.errors import NoSummary
+from recalld.supervisor.storage.clock import to_wire
+from recalld.supervisor.storage.errors import NoSummary
 from tests.llm.server import Act, Server
 from tests.llm.shop import KEY, ServedWorld
 from tests.process.command import Command, ended, until

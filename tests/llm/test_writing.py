@@ -9,9 +9,9 @@ from importlib import resources
 
 import pytest
 
-from recalld.supervisor.protocol.errors import BadConfig
 from recalld.supervisor.protocol.llm import CallLog
 from recalld.supervisor.protocol.prompts import PLACEHOLDERS, load_template
+from recalld.supervisor.storage.errors import BadConfig
 from recalld.worker.providers import NoCall
 from tests.llm.server import TEXT, Act, Server
 from tests.llm.shop import KEY, SENTENCES, ZONE, ServedWorld, long_day

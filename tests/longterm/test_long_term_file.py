@@ -14,7 +14,7 @@ import pytest
 
 from recalld import Memory, MemoryStore
 from recalld.supervisor.longterm.lines import MOST_CHARS
-from recalld.supervisor.protocol.errors import (
+from recalld.supervisor.storage.errors import (
     BadConfig,
     BadFile,
     BadRequest,
@@ -24,7 +24,7 @@ from recalld.supervisor.protocol.errors import (
     StorageError,
     Unchangeable,
 )
-from recalld.supervisor.protocol.files import Files
+from recalld.supervisor.storage.files import Files
 from tests.world import WITH_MODEL, FaultyDisk, World, at
 
 if TYPE_CHECKING:

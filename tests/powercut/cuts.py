@@ -14,7 +14,7 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.protocol.disk import RealDisk
+from recalld.supervisor.storage.disk import RealDisk
 from tests.checker.__main__ import read_folder
 from tests.checker.checker import Given, check
 from tests.powercut.rig import JOURNAL, NO_JOURNAL, Rig

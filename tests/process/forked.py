@@ -22,8 +22,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-import recalld.supervisor.service.daemon
-import recalld.supervisor.service.workers
+import recalld.supervisor.host.daemon
+import recalld.supervisor.host.workers
 import recalld.worker.__main__
 from recalld.supervisor.interfaces.cli import app
 from recalld.supervisor.interfaces.cli.app import run_command
@@ -122,7 +122,7 @@ def _become(environ: Mapping[str, str] | None, files: Sequence[int]) -> None:
     sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
     sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False, buffering=1)
     app.GIVEN.clear()
-    recalld.supervisor.service.workers.subprocess = SimpleNamespace(  # type: ignore[assignment]
+    recalld.supervisor.host.workers.subprocess = SimpleNamespace(  # type: ignore[assignment]
         Popen=_forked_worker, DEVNULL=subprocess.DEVNULL, TimeoutExpired=subprocess.TimeoutExpired
     )
 
@@ -227,5 +227,5 @@ def _work_once(root: Path) -> None:
     from recalld.worker.loop import Worker
     from recalld.worker.providers import choose
 
-    ws = open_workspace(root, {}, recalld.supervisor.protocol.clock.utc_now)
-    Worker(ws.files, ws.paths, ws.config, choose(ws.config, {}), recalld.supervisor.protocol.clock.utc_now).run_once()
+    ws = open_workspace(root, {}, recalld.supervisor.storage.clock.utc_now)
+    Worker(ws.files, ws.paths, ws.config, choose(ws.config, {}), recalld.supervisor.storage.clock.utc_now).run_once()

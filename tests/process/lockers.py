@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from filelock import FileLock
 
 from recalld.supervisor.archive.append import append
-from recalld.supervisor.protocol.clock import utc_now
+from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.workspace import open_workspace
 from tests.process import foreign, forked
 

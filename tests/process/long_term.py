@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final
 from recalld import AnthropicMemory, Memory, MemoryStore
 from recalld.supervisor.interfaces.cli.main import commands
 from recalld.supervisor.longterm.lines import cut, parse_entry
-from recalld.supervisor.protocol.errors import Conflict
+from recalld.supervisor.storage.errors import Conflict
 from tests.process import forked
 from tests.process.rounds import Rounds
 

@@ -15,7 +15,7 @@ import pytest
 from recalld.supervisor.interfaces.cli.app import run_command
 from recalld.supervisor.interfaces.cli.call import OPENED
 from recalld.supervisor.interfaces.cli.main import commands
-from recalld.supervisor.protocol.disk import RealDisk
+from recalld.supervisor.storage.disk import RealDisk
 from tests.process.command import Command, ended, until
 from tests.process.test_storm import ROOT, stormed
 from tests.test_examples import Shell

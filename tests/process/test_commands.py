@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from recalld.supervisor.checks.units import BACKUP, SERVICE, Backups, Installation
 from recalld.supervisor.interfaces.cli.main import commands
 from recalld.supervisor.interfaces.cli.output import as_json, as_line
-from recalld.supervisor.service.units import BACKUP, SERVICE, Backups, Installation
 from recalld.supervisor.text.printable import printable
 from tests.process.command import Command, Ended, ended
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from recalld.supervisor.service.units import SERVICE, SYSTEM_FOLDER, TIMER, Installation, origin_of
+from recalld.supervisor.checks.units import SERVICE, SYSTEM_FOLDER, TIMER, Installation, origin_of
 from tests.llm.server import ACTS, Act, Server
 from tests.process.command import Command, ended
 

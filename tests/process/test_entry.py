@@ -19,7 +19,7 @@ from recalld.supervisor.interfaces.cli.call import GIVEN
 from recalld.supervisor.interfaces.entry import SERVED_COMMANDS
 from recalld.supervisor.interfaces.serve import _answer
 from recalld.supervisor.interfaces.socket_server import parse_request
-from recalld.supervisor.protocol.clock import utc_now
+from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.workspace import open_workspace
 from tests.process.command import Command
 

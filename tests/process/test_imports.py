@@ -131,7 +131,7 @@ UNUSED = {
         "Stemmer",
         "recalld.supervisor.index",
         "recalld.supervisor.archive.slug",
-        "recalld.supervisor.service.round",
+        "recalld.supervisor.host.round",
         "recalld.supervisor.summaries.collect",
         "recalld.supervisor.summaries.quality",
         "recalld.supervisor.text.llm_output",

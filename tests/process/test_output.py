@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from recalld.supervisor.protocol import output
-from recalld.supervisor.protocol.disk import RealDisk
-from recalld.supervisor.protocol.output import line_printer
 from recalld.supervisor.protocol.paths import WORKERS, WorkspacePaths
+from recalld.supervisor.storage import output
+from recalld.supervisor.storage.disk import RealDisk
+from recalld.supervisor.storage.output import line_printer
 from tests.process.command import Command, Ended, ended, fill, until
 from tests.world import message
 

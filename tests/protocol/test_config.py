@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.supervisor.protocol.config import PLANNED, Config, language_key, literal, load, render_default
-from recalld.supervisor.protocol.errors import BadConfig
 from recalld.supervisor.protocol.settings import dotted, keys, read_duration, read_size, variable
+from recalld.supervisor.storage.errors import BadConfig
 
 ROOT = Path(__file__).parents[2]
 KEYS = keys(Config())

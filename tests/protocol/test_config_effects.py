@@ -16,16 +16,16 @@ import pytest
 
 from recalld import register_all_tools
 from recalld.supervisor.events import EventLog
+from recalld.supervisor.host.workers import Workers
 from recalld.supervisor.interfaces.api import Memory
 from recalld.supervisor.protocol.config import PLANNED, Config, literal, load
-from recalld.supervisor.protocol.errors import BadConfig, NoSummary
 from recalld.supervisor.protocol.inbox import Chat
 from recalld.supervisor.protocol.message import read_message
 from recalld.supervisor.protocol.paths import check_filesystem
 from recalld.supervisor.protocol.settings import dotted, keys, variable
 from recalld.supervisor.recall.meaning import FOREIGN
 from recalld.supervisor.recall.rerank import Reranker
-from recalld.supervisor.service.workers import Workers
+from recalld.supervisor.storage.errors import BadConfig, NoSummary
 from recalld.worker.__main__ import main
 from recalld.worker.providers import choose
 from tests.conversation.talk import Scripted
@@ -473,7 +473,7 @@ def put_back_in_a_minute(world: World) -> int:
     world.round("all")
     world.ws.task_queue.claim()
     workers = Workers(world.ws, world.clock)
-    with by_the_clock_of(world, "recalld.supervisor.service.workers"):
+    with by_the_clock_of(world, "recalld.supervisor.host.workers"):
         for _ in range(2):
             workers.watch_leases()
             world.forward(seconds=60)

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.protocol.clock import to_wire
 from recalld.supervisor.protocol.dated_file import Block, DatedFile, block_of, body_digest, parse_dated, render_dated
-from recalld.supervisor.protocol.errors import NewerFormat
 from recalld.supervisor.protocol.message import Message, digest_of_text, fingerprint_of, read_message, with_id, with_timestamp
+from recalld.supervisor.storage.clock import to_wire
+from recalld.supervisor.storage.errors import NewerFormat
 from tests.protocol.test_attachments import PNG, path
 from tests.protocol.values import FIELDS, TEXT
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from recalld.supervisor.archive.journal import FORMAT
-from recalld.supervisor.protocol.errors import NewerFormat
-from recalld.supervisor.service import backup
+from recalld.supervisor.checks import backup
+from recalld.supervisor.storage.errors import NewerFormat
 from tests.process.command import Command
 from tests.world import World, at, message
 

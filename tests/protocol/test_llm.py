@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.protocol.disk import RealDisk
-from recalld.supervisor.protocol.files import Files
 from recalld.supervisor.protocol.llm import CallLog
 from recalld.supervisor.protocol.paths import WorkspacePaths
+from recalld.supervisor.storage.disk import RealDisk
+from recalld.supervisor.storage.files import Files
 from tests.crash.model_disk import ModelDisk
 from tests.world import FaultyDisk
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.protocol.lenient_json import DEEPEST, parse_json, render_json
 from recalld.supervisor.protocol.message import (
     MOVES,
     Archived,
@@ -26,6 +25,7 @@ from recalld.supervisor.protocol.message import (
     with_id,
     with_timestamp,
 )
+from recalld.supervisor.storage.lenient_json import DEEPEST, parse_json, render_json
 from tests.protocol.values import FIELDS, JSON, TEXT
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.protocol.errors import BadRequest
 from recalld.supervisor.protocol.paths import WorkspacePaths, dated_name, day_of_name, is_foreign, period_of_name
 from recalld.supervisor.protocol.period import Period
+from recalld.supervisor.storage.errors import BadRequest
 
 LAYOUT = WorkspacePaths(Path("家"))
 JAN_28 = date(2026, 1, 28)

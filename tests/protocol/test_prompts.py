@@ -7,8 +7,8 @@ import re
 import pytest
 
 from recalld import Memory, prompts
-from recalld.supervisor.protocol.errors import BadRequest
 from recalld.supervisor.protocol.prompts import PLACEHOLDERS, shipped_template
+from recalld.supervisor.storage.errors import BadRequest
 
 #: The placeholders of each prompt, as programs of CountBot fill them.
 NAMES = {

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recalld.supervisor.protocol.clock import to_wire
-from recalld.supervisor.protocol.disk import RealDisk
-from recalld.supervisor.protocol.files import Files
 from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.protocol.queue import TaskQueue
 from recalld.supervisor.protocol.summary_file import Source
 from recalld.supervisor.protocol.task import Result, Task, task_id
+from recalld.supervisor.storage.clock import to_wire
+from recalld.supervisor.storage.disk import RealDisk
+from recalld.supervisor.storage.files import Files
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.protocol.errors import NewerFormat
 from recalld.supervisor.protocol.summary_file import MARKER, Source, Summary, parse_summary, render_summary
+from recalld.supervisor.storage.errors import NewerFormat
 
 HERE = Path("memory/summary/2026-01-15.md")
 ONE, TWO = Source("2026-01-15-nginx.md", "9f8a3c0012345678", 12), Source("2026-01-15-pnpm.md", "00aa3c0012345678", 3)

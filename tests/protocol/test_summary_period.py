@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.protocol.clock import local_day
 from recalld.supervisor.protocol.period import Period, summary_period
+from recalld.supervisor.storage.clock import local_day
 
 JAN_31, FEB_1 = date(2026, 1, 31), date(2026, 2, 1)
 DAYS = st.dates(date(2000, 1, 1), date(2100, 12, 31))

@@ -97,7 +97,7 @@ def test_rerank_ignores_a_backend_that_fails_or_is_missing(filled, package, name
 
 
 def test_config_refuses_an_invalid_backend_name():
-    from recalld.supervisor.protocol.errors import BadConfig
+    from recalld.supervisor.storage.errors import BadConfig
 
     with pytest.raises(BadConfig):
         load(b'[recall]\nbackend = "Hybrid, please"\n', {})

@@ -14,8 +14,8 @@ import pytest
 from recalld.supervisor.events import EVENTS
 from recalld.supervisor.index.engine import Engine
 from recalld.supervisor.index.literal import search_files
-from recalld.supervisor.protocol.clock import NEVER, Deadline, within
-from recalld.supervisor.protocol.disk import RealDisk
+from recalld.supervisor.storage.clock import NEVER, Deadline, within
+from recalld.supervisor.storage.disk import RealDisk
 from tests.world import WITHOUT_MODEL, FaultyDisk, message, talk
 
 #: A recall that hangs fails; that it keeps its deadline is shown below by a cranked clock.

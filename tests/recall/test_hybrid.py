@@ -337,8 +337,8 @@ def test_vectors_may_be_made_by_two_processes_at_once(filled, server):
 
 @given(st.lists(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=9, unique=True), min_size=1, max_size=12))
 def test_vector_store_has_each_text_once_and_the_last_vector_of_it(tmp_path_factory, batches):
-    from recalld.supervisor.protocol.disk import RealDisk
-    from recalld.supervisor.protocol.files import Files
+    from recalld.supervisor.storage.disk import RealDisk
+    from recalld.supervisor.storage.files import Files
 
     folder = tmp_path_factory.mktemp("store")
     store = VectorStore(Files(RealDisk()), folder / "vectors", folder / "lock", "bge")

@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 
 from recalld.supervisor.interfaces.api import Memory
-from recalld.supervisor.protocol.errors import NotFound
+from recalld.supervisor.storage.errors import NotFound
 from tests.world import WITHOUT_MODEL, World, at, message, without
 
 NOW = at("2026-01-28T12:00")

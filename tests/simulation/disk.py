@@ -12,7 +12,7 @@ import shutil
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from recalld.supervisor.protocol.disk import RealDisk
+from recalld.supervisor.storage.disk import RealDisk
 from tests.crash.ledger import error_of
 from tests.crash.model_disk import ModelDisk
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from recalld.supervisor.protocol.disk import Stat
+    from recalld.supervisor.storage.disk import Stat
     from tests.crash.state import State
 
 _INDEX = ".recalld/index"

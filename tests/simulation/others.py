@@ -7,8 +7,8 @@ import errno
 import json
 from typing import TYPE_CHECKING, Any
 
-from recalld.supervisor.protocol.clock import to_wire
-from recalld.supervisor.protocol.errors import SupervisorError
+from recalld.supervisor.storage.clock import to_wire
+from recalld.supervisor.storage.errors import SupervisorError
 from tests.checker.formats import Unreadable, read_dated
 from tests.simulation.disk import never
 from tests.simulation.talk import WindowMessage

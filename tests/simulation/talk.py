@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from recalld.supervisor.protocol.clock import to_wire
+from recalld.supervisor.storage.clock import to_wire
 
 if TYPE_CHECKING:
     from random import Random

@@ -8,9 +8,9 @@ import os
 
 import pytest
 
-import recalld.supervisor.service.workers
-from recalld.supervisor.protocol.disk import RealDisk
-from recalld.supervisor.service.workers import Workers
+import recalld.supervisor.host.workers
+from recalld.supervisor.host.workers import Workers
+from recalld.supervisor.storage.disk import RealDisk
 from tests.world import WITH_MODEL, FaultyDisk, message, unreachable
 
 #: A context so small that a month is told day by day first.
@@ -78,7 +78,7 @@ def test_journal_is_rewritten_after_a_failed_fsync_before_it_is_trusted(world):
 def test_workers_survive_a_full_disk_when_a_lease_expires(world, monkeypatch):
     disk = FaultyDisk("write", "rename_new")
     world.reopen(disk=disk)
-    monkeypatch.setattr(recalld.supervisor.service.workers, "time", world.clock)
+    monkeypatch.setattr(recalld.supervisor.host.workers, "time", world.clock)
     world.write([message("m1", "2026-01-10T09:00", "月饼订两盒。")])
     world.round("all")
     world.ws.task_queue.claim()

@@ -13,7 +13,7 @@ import pytest
 
 import recalld.supervisor.archive.restore
 import recalld.supervisor.archive.run
-import recalld.supervisor.service.lock
+import recalld.supervisor.host.lock
 import recalld.supervisor.summaries.collect
 import recalld.supervisor.summaries.submit
 from recalld.supervisor.protocol.dated_file import render_dated

@@ -18,15 +18,15 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-import recalld.supervisor.service.workers
+import recalld.supervisor.host.workers
 from recalld.supervisor.events import EVENTS, EventLog
-from recalld.supervisor.protocol.clock import to_wire
+from recalld.supervisor.host.lock import supervisor_lock
+from recalld.supervisor.host.workers import Workers
 from recalld.supervisor.protocol.config import Config, load
 from recalld.supervisor.protocol.config_keys import Log
-from recalld.supervisor.protocol.errors import Busy, LockLost, SupervisorError
-from recalld.supervisor.protocol.files import Files
-from recalld.supervisor.service.lock import supervisor_lock
-from recalld.supervisor.service.workers import Workers
+from recalld.supervisor.storage.clock import to_wire
+from recalld.supervisor.storage.errors import Busy, LockLost, SupervisorError
+from recalld.supervisor.storage.files import Files
 from recalld.worker.providers import NoCall
 from tests.checker.formats import Unreadable, read_dated, read_history
 from tests.crash.ledger import PowerLoss
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from recalld.supervisor.service.round import Round
+    from recalld.supervisor.host.round import Round
     from tests.simulation.programs import Program
     from tests.simulation.talk import WindowMessage
 
@@ -463,9 +463,9 @@ class Life:
 @contextlib.contextmanager
 def cranked(world: SimulatedWorld) -> Iterator[None]:
     """Have the leases live by the world's monotonic clock."""
-    real = recalld.supervisor.service.workers.time
-    recalld.supervisor.service.workers.time = world.clock  # type: ignore[assignment]
+    real = recalld.supervisor.host.workers.time
+    recalld.supervisor.host.workers.time = world.clock  # type: ignore[assignment]
     try:
         yield
     finally:
-        recalld.supervisor.service.workers.time = real
+        recalld.supervisor.host.workers.time = real

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import recalld.supervisor.summaries.collect
-from recalld.supervisor.protocol.clock import to_wire
 from recalld.supervisor.protocol.summary_file import Source
 from recalld.supervisor.protocol.task import Result, Task, parse_task, render_result
+from recalld.supervisor.storage.clock import to_wire
 from tests.world import GOOD_SUMMARY, World, at, message, message_on, unreachable
 
 if TYPE_CHECKING:

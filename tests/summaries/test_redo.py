@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recalld.supervisor.protocol.errors import BadRequest, NewerFormat
+from recalld.supervisor.storage.errors import BadRequest, NewerFormat
 from tests.world import message
 
 

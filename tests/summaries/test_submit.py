@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from recalld.supervisor.protocol.files import Files
 from recalld.supervisor.protocol.message import digest_of_text
+from recalld.supervisor.storage.files import Files
 from tests.world import IN_SHANGHAI, WITHOUT_MODEL, World, message, unreachable
 
 if TYPE_CHECKING:

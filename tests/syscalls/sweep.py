@@ -13,7 +13,7 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from recalld.supervisor.protocol.files import Files
+from recalld.supervisor.storage.files import Files
 from tests.syscalls.stages import ENVIRON, Stage, settle
 from tests.syscalls.tracer import Call, Outcome, calls, traced
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from recalld.supervisor.protocol.files import FileVersion
+    from recalld.supervisor.storage.files import FileVersion
 
 #: What is done to a call. "short": it takes nothing, and says so; "lie": it says that it took a byte; "limit": files end there.
 FAULTS: Final = ("kill", "ENOSPC", "EIO", "EACCES", "short", "limit", "lie")

@@ -17,7 +17,7 @@ from recalld.supervisor.interfaces.tools.answers import (
     clamped,
     cut,
 )
-from recalld.supervisor.protocol.errors import Conflict
+from recalld.supervisor.storage.errors import Conflict
 from recalld.supervisor.text.token_count import estimate_tokens
 from tests.tools.memory import GROUP, remembered
 

@@ -10,7 +10,7 @@ import pytest
 from recalld import register_all_tools
 from recalld.supervisor.interfaces.tools.answers import ANSWERS, output_schema
 from recalld.supervisor.interfaces.tools.definitions import DEFINITIONS
-from recalld.supervisor.protocol.errors import BadRequest
+from recalld.supervisor.storage.errors import BadRequest
 
 #: The keywords that OpenAI's strict mode knows.
 STRICT = {"type", "description", "enum", "items", "properties", "required", "additionalProperties"}

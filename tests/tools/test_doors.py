@@ -18,8 +18,8 @@ from recalld.supervisor.interfaces.cli.call import OPENED
 from recalld.supervisor.interfaces.cli.main import commands
 from recalld.supervisor.interfaces.tools.answers import as_text, as_wire
 from recalld.supervisor.interfaces.tools.registry import register_all_tools
-from recalld.supervisor.protocol.clock import fixed_clock, to_wire
-from recalld.supervisor.protocol.errors import SupervisorError
+from recalld.supervisor.storage.clock import fixed_clock, to_wire
+from recalld.supervisor.storage.errors import SupervisorError
 from tests.tools.memory import remembered
 from tests.world import World, at
 

@@ -45,7 +45,7 @@ ROWS: Final = (
     ),
     Undone(
         "pieces that arrive late are damage",
-        "supervisor/service/fsck.py",
+        "supervisor/checks/fsck.py",
         "twice = _written_twice(ws)",
         "twice: list[str] = []",
         "tests/archive/test_pieces.py",
@@ -150,7 +150,7 @@ ROWS: Final = (
     ),
     Undone(
         "of two files of one name the longer one stays, whatever else the day has",
-        "supervisor/service/fsck.py",
+        "supervisor/checks/fsck.py",
         "        versions |= {path: version for path in others if (version := ws.files.read_stable(path))}\n",
         "",
         "tests/archive/test_pieces.py::test_repair_keeps_the_first_files_of_a_day_that_was_filed_as_one",
@@ -167,7 +167,7 @@ ROWS: Final = (
         "supervisor/archive/intake.py",
         "    _match_formatted(messages, journal, memory)\n",
         "",
-        "tests/protocol/test_crlf_bom.py",
+        "tests/storage/test_crlf_bom.py",
     ),
     # ── leaks ──
     Undone(
@@ -249,7 +249,7 @@ ROWS: Final = (
     ),
     Undone(
         "a link in place of the index is followed",
-        "supervisor/protocol/files.py",
+        "supervisor/storage/files.py",
         "if stat and not modes.S_ISDIR(stat.mode):\n            raise NotADirectoryError",
         "if False:\n            raise NotADirectoryError",
         "tests/recall/test_failures.py",
@@ -263,7 +263,7 @@ ROWS: Final = (
     ),
     Undone(
         "a link in place of the pieces is swept",
-        "supervisor/protocol/files.py",
+        "supervisor/storage/files.py",
         "if place is None or not modes.S_ISDIR(place.mode):",
         "if place is None:",
         "tests/archive/test_recover.py",

@@ -19,8 +19,8 @@ from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Final, Literal
 from zoneinfo import ZoneInfo
 
-from recalld.supervisor.protocol.clock import local
 from recalld.supervisor.protocol.dated_file import Block
+from recalld.supervisor.storage.clock import local
 from recalld.supervisor.text.language import language_of
 from recalld.supervisor.text.small_talk import is_chitchat
 from recalld.supervisor.text.tokenizer import HAN, spelled, stem

@@ -12,14 +12,14 @@ import typer
 from recalld.supervisor.interfaces.cli.app import Folder, Json, Now  # noqa: TC001 - typer reads the annotations
 from recalld.supervisor.interfaces.cli.call import OPENED, moment, opened, root_of, say, teller
 from recalld.supervisor.interfaces.cli.output import as_json, as_text, in_local_times, show, wire
-from recalld.supervisor.protocol.clock import utc_now
-from recalld.supervisor.protocol.errors import BadFile, BadRequest
+from recalld.supervisor.storage.clock import utc_now
+from recalld.supervisor.storage.errors import BadFile, BadRequest
 
 
 def status(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
     """Show the state of the workspace, and first what is wrong with it; 65 when something is."""
-    from recalld.supervisor.service.status import status as status_of
-    from recalld.supervisor.service.troubles import down_service, verdict
+    from recalld.supervisor.checks.status import status as status_of
+    from recalld.supervisor.checks.troubles import down_service, verdict
 
     ws, at = opened(workspace, now)
     found = status_of(ws, at)
@@ -37,7 +37,7 @@ def plan(
     json: Json = False,
 ) -> None:
     """Show what the next run would do."""
-    from recalld.supervisor.service.status import plan as plan_of
+    from recalld.supervisor.checks.status import plan as plan_of
 
     ws, moment = opened(workspace, at or now, "--at" if at else "--now")
     found = plan_of(ws, moment)
@@ -54,15 +54,15 @@ def fsck(
     """Account for every message; 65 when one is lost or a file is damaged."""
     from time import sleep
 
-    from recalld.supervisor.service import nightly
-    from recalld.supervisor.service.fsck import fsck as account
-    from recalld.supervisor.service.systemd import failed_unit
+    from recalld.supervisor.checks import nightly
+    from recalld.supervisor.checks.fsck import fsck as account
+    from recalld.supervisor.checks.systemd import failed_unit
 
     ws, at = opened(workspace, now)
     mended: dict[str, object] = {}
     if repair:
-        from recalld.supervisor.service.fsck import repair as mend
-        from recalld.supervisor.service.lock import supervisor_lock
+        from recalld.supervisor.checks.fsck import repair as mend
+        from recalld.supervisor.host.lock import supervisor_lock
 
         with supervisor_lock(ws):
             mended = {"repaired": wire(asdict(mend(ws, at)))}
@@ -91,10 +91,10 @@ def doctor(
     json: Json = False,
 ) -> None:
     """Check the workspace and the machine, and change nothing; 65 when something is bad."""
+    from recalld.supervisor.checks.doctor import examine, opened_anyway
+    from recalld.supervisor.checks.installed import supervisor
     from recalld.supervisor.interfaces.locate import version
     from recalld.supervisor.interfaces.socket_server import running_version
-    from recalld.supervisor.service.doctor import examine, opened_anyway
-    from recalld.supervisor.service.installed import supervisor
 
     root = root_of(workspace)
     if not root.is_dir():
@@ -132,7 +132,7 @@ def restore(
     A backup of the whole workspace is taken back by `recalld backup restore`.
     """
     from recalld.supervisor.archive.restore import add_missing
-    from recalld.supervisor.service.round import restore_history
+    from recalld.supervisor.host.round import restore_history
 
     ws, at = opened(workspace, now)
     ws.prepare()

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from recalld.supervisor.interfaces.cli.call import GIVEN, exit_code_of, say
-from recalld.supervisor.protocol.errors import BadRequest
+from recalld.supervisor.storage.errors import BadRequest
 
 Folder = Annotated[Path | None, typer.Option("-w", "--workspace", help="the workspace (RECALLD_WORKSPACE)")]
 Now = Annotated[str | None, typer.Option("--now", help="the clock, ISO 8601 (RECALLD_NOW)")]

@@ -12,8 +12,8 @@ from recalld.supervisor.archive.append import append as append_messages
 from recalld.supervisor.archive.append import read_lines
 from recalld.supervisor.interfaces.cli.call import ONCE, is_served, opened, read_words, refuse_other_chats, say, unprinted
 from recalld.supervisor.interfaces.cli.output import as_json, show
-from recalld.supervisor.protocol.clock import why_not_said_at
-from recalld.supervisor.protocol.errors import BadFile, BadRequest, StorageError
+from recalld.supervisor.storage.clock import why_not_said_at
+from recalld.supervisor.storage.errors import BadFile, BadRequest, StorageError
 
 if TYPE_CHECKING:
     from datetime import datetime

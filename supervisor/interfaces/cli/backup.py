@@ -14,8 +14,8 @@ from recalld.supervisor.interfaces.cli.app import Folder, Json, Now  # noqa: TC0
 from recalld.supervisor.interfaces.cli.call import moment, opened, teller
 from recalld.supervisor.interfaces.cli.output import as_json, as_text, in_local_times, show, wire
 from recalld.supervisor.interfaces.locate import version
-from recalld.supervisor.protocol.clock import fixed_clock, utc_now
-from recalld.supervisor.protocol.errors import BadFile
+from recalld.supervisor.storage.clock import fixed_clock, utc_now
+from recalld.supervisor.storage.errors import BadFile
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -34,7 +34,7 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="a backup, such as me
 @backup.command("create")
 def backup_create(file: File, workspace: Folder = None, now: Now = None, json: Json = False) -> None:
     """Write the workspace into a new file, in one consistent state, while everything runs."""
-    from recalld.supervisor.service.backup import create
+    from recalld.supervisor.checks.backup import create
 
     _leave_nothing_when_ended()
     ws, at = opened(workspace, now)
@@ -58,8 +58,8 @@ def backup_nightly(
     """Write the backup of the day into the folder, read it back, and delete the oldest; a timer of systemd runs it."""
     from time import sleep
 
-    from recalld.supervisor.service.nightly import await_quiet_end
-    from recalld.supervisor.service.nightly_backup import nightly_backup
+    from recalld.supervisor.checks.nightly import await_quiet_end
+    from recalld.supervisor.checks.nightly_backup import nightly_backup
 
     _leave_nothing_when_ended()
     ws, at = opened(workspace, now)
@@ -76,7 +76,7 @@ def backup_nightly(
 @backup.command("verify")
 def backup_verify(file: File, now: Now = None, json: Json = False) -> None:
     """Unpack the file into a temporary folder and run fsck there; 65 when it is not as it was made, or fsck finds damage."""
-    from recalld.supervisor.service.backup import verify, zone_of
+    from recalld.supervisor.checks.backup import verify, zone_of
 
     _leave_nothing_when_ended()
     at = moment(now)
@@ -94,7 +94,7 @@ def backup_restore(
     json: Json = False,
 ) -> None:
     """Unpack the file into a new or empty folder."""
-    from recalld.supervisor.service.backup import restore, zone_of
+    from recalld.supervisor.checks.backup import restore, zone_of
 
     _leave_nothing_when_ended()
     contents = restore(_absolute(file), _absolute(into), utc_now())

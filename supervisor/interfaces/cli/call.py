@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from recalld.supervisor.interfaces.locate import workspace_of
-from recalld.supervisor.protocol.clock import Clock, fixed_clock, read_instant, to_wire, utc_now, why_no_instant
-from recalld.supervisor.protocol.errors import BadRequest, SupervisorError, from_os_error
-from recalld.supervisor.protocol.output import is_journal
+from recalld.supervisor.storage.clock import Clock, fixed_clock, read_instant, to_wire, utc_now, why_no_instant
+from recalld.supervisor.storage.errors import BadRequest, SupervisorError, from_os_error
+from recalld.supervisor.storage.output import is_journal
 from recalld.supervisor.text.printable import printable
 
 if TYPE_CHECKING:
@@ -252,9 +252,9 @@ def language() -> Language:
 def _language_asked_for() -> str:
     """Return the key `language` of a workspace that is not open: arguments or configuration are wrong, or it is not there."""
     from recalld.supervisor.protocol.config import language_key
-    from recalld.supervisor.protocol.disk import RealDisk
-    from recalld.supervisor.protocol.files import Files
     from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.storage.disk import RealDisk
+    from recalld.supervisor.storage.files import Files
 
     toml = None
     with contextlib.suppress(OSError, ValueError, SupervisorError):

@@ -9,7 +9,7 @@ from typer.completion import completion_init, get_completion_script  # type: ign
 
 from recalld.supervisor.interfaces.cli.app import COMPLETE
 from recalld.supervisor.interfaces.cli.output import show
-from recalld.supervisor.protocol.errors import BadRequest
+from recalld.supervisor.storage.errors import BadRequest
 
 _SHELLS: Final = ("bash", "zsh", "fish")
 

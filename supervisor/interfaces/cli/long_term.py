@@ -10,7 +10,7 @@ from recalld.supervisor.interfaces.cli.app import Folder, Json, Kind, Now, Sessi
 from recalld.supervisor.interfaces.cli.call import opened, refuse_other_chats, say, spoken, teller
 from recalld.supervisor.interfaces.cli.output import as_json, as_text, show
 from recalld.supervisor.longterm.lines import DEFAULT_SOURCE
-from recalld.supervisor.protocol.errors import BadRequest
+from recalld.supervisor.storage.errors import BadRequest
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,10 +8,10 @@ from typing import Final
 
 import typer
 
+from recalld.supervisor.host.workers import worker_command
 from recalld.supervisor.interfaces.cli.app import Folder, Json, Now  # noqa: TC001 - typer reads the annotations
 from recalld.supervisor.interfaces.cli.call import opened, say, spoken
 from recalld.supervisor.interfaces.cli.output import as_json, show
-from recalld.supervisor.service.workers import worker_command
 from recalld.supervisor.summaries.llm_state import end_pause
 
 model = typer.Typer(help="The model that writes summaries.", rich_markup_mode=None)

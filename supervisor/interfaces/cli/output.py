@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from unicodedata import east_asian_width
 
 from recalld.supervisor.events import priority
-from recalld.supervisor.protocol.clock import from_wire, local, to_wire
+from recalld.supervisor.storage.clock import from_wire, local, to_wire
 from recalld.supervisor.text.printable import printable, printable_json
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ import typer
 from recalld.supervisor.interfaces.cli.app import Folder, Json, Now  # noqa: TC001 - typer reads the annotations
 from recalld.supervisor.interfaces.cli.call import OPENED, language, moment, opened, refuse_other_chats, root_of, say, teller
 from recalld.supervisor.interfaces.cli.output import as_json, as_text, in_local_times, show, tree
-from recalld.supervisor.protocol.clock import clock_from, fixed_clock, to_wire, utc_now
-from recalld.supervisor.protocol.errors import Busy
+from recalld.supervisor.storage.clock import clock_from, fixed_clock, to_wire, utc_now
+from recalld.supervisor.storage.errors import Busy
 
 if TYPE_CHECKING:
-    from recalld.supervisor.service.round import Round
+    from recalld.supervisor.host.round import Round
     from recalld.supervisor.workspace import Workspace
 
 summary = typer.Typer(help="Daily and monthly summaries.", rich_markup_mode=None)
@@ -46,11 +46,11 @@ def run(
     no_worker: Annotated[bool, typer.Option("--no-worker", help="never start a worker")] = False,
 ) -> None:
     """Run the supervisor in the foreground."""
+    from recalld.supervisor.host.round import until_settled as run_until_settled
+    from recalld.supervisor.host.workers import Workers
     from recalld.supervisor.interfaces.cli.output import progress
     from recalld.supervisor.interfaces.serve import serve
-    from recalld.supervisor.protocol.signals import on_signals
-    from recalld.supervisor.service.round import until_settled as run_until_settled
-    from recalld.supervisor.service.workers import Workers
+    from recalld.supervisor.storage.signals import on_signals
     from recalld.supervisor.workspace import make_workspace, open_workspace
 
     at = moment(now)
@@ -104,7 +104,7 @@ def worker(
     idle: Annotated[float | None, typer.Option("--idle", help="leave after so many seconds without work")] = None,
 ) -> None:
     """Run a worker alone; any number may run."""
-    from recalld.supervisor.service.workers import worker_command
+    from recalld.supervisor.host.workers import worker_command
 
     ws, _ = opened(workspace, now)
     options = [*(["--json"] if json else []), *([] if idle is None else ["--idle", str(idle)]), "--language", language()]
@@ -113,7 +113,7 @@ def worker(
 
 def archive(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
     """Write every message to its dated file now."""
-    from recalld.supervisor.service.round import archive_now
+    from recalld.supervisor.host.round import archive_now
 
     ws, at = opened(workspace, now)
     files, left = archive_now(ws, at)

@@ -172,8 +172,8 @@ def index_status(workspace: Folder = None, now: Now = None, json: Json = False) 
 @index.command("rebuild")
 def index_rebuild(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
     """Rebuild the index from the files, and compute the missing vectors; 69 if their server does not answer."""
-    from recalld.supervisor.protocol.clock import utc_now
-    from recalld.supervisor.service.background import prepare_backend
+    from recalld.supervisor.host.background import prepare_backend
+    from recalld.supervisor.storage.clock import utc_now
 
     with _memory(workspace, now) as memory:
         changes = asdict(memory.rebuild())

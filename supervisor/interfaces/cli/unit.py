@@ -12,15 +12,8 @@ from typing import Annotated, Final
 
 import typer
 
-from recalld.supervisor.interfaces.cli.app import Folder, Json, Now  # noqa: TC001 - typer reads the annotations
-from recalld.supervisor.interfaces.cli.call import GIVEN, opened, root_of, say, spoken
-from recalld.supervisor.interfaces.cli.output import as_json, as_text, show, wire
-from recalld.supervisor.protocol.disk import RealDisk
-from recalld.supervisor.protocol.errors import AlreadyRuns, BadConfig, BadFile, BadRequest, ForeignUnit, NoPermission, NoService
-from recalld.supervisor.protocol.files import Files
-from recalld.supervisor.protocol.paths import WorkspacePaths, check_inside
-from recalld.supervisor.service.systemd import Systemd, install, installation, linger, lingers, restart, state_of, uninstall
-from recalld.supervisor.service.units import (
+from recalld.supervisor.checks.systemd import Systemd, install, installation, linger, lingers, restart, state_of, uninstall
+from recalld.supervisor.checks.units import (
     BACKUP,
     FSCK,
     SERVICE,
@@ -31,6 +24,13 @@ from recalld.supervisor.service.units import (
     of_user,
     workspace_of,
 )
+from recalld.supervisor.interfaces.cli.app import Folder, Json, Now  # noqa: TC001 - typer reads the annotations
+from recalld.supervisor.interfaces.cli.call import GIVEN, opened, root_of, say, spoken
+from recalld.supervisor.interfaces.cli.output import as_json, as_text, show, wire
+from recalld.supervisor.protocol.paths import WorkspacePaths, check_inside
+from recalld.supervisor.storage.disk import RealDisk
+from recalld.supervisor.storage.errors import AlreadyRuns, BadConfig, BadFile, BadRequest, ForeignUnit, NoPermission, NoService
+from recalld.supervisor.storage.files import Files
 
 service = typer.Typer(help="recalld as a service of systemd.", rich_markup_mode=None)
 
@@ -207,8 +207,8 @@ def _me() -> str:
 
 def _check(wanted: Installation, files: Files, systemd: Systemd) -> None:
     """Raise what would keep the service from running: not the user's files, a bad key file, another supervisor."""
-    from recalld.supervisor.service.backup import check_folder
-    from recalld.supervisor.service.installed import check_key
+    from recalld.supervisor.checks.backup import check_folder
+    from recalld.supervisor.checks.installed import check_key
 
     root = wanted.workspace
     if wanted.user and os.stat(root).st_uid != _account(wanted.user).pw_uid:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import yaml
 
-from recalld.supervisor.protocol.errors import BadConfig
+from recalld.supervisor.storage.errors import BadConfig
 
 #: What applies where the file says nothing; 002.
 DEFAULTS: Final = {"token_limit": 64000, "summarize_prompt": None}

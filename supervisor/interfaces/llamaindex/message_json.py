@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from llama_index.core.base.llms.types import ChatMessage
 
-from recalld.supervisor.protocol.lenient_json import parse_json, render_json
+from recalld.supervisor.storage.lenient_json import parse_json, render_json
 
 
 def message_to_json(message: ChatMessage) -> bytes:

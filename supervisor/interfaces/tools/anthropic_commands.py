@@ -13,8 +13,8 @@ from dataclasses import MISSING, dataclass, fields
 from typing import Any, Final, TypeAlias
 
 from recalld.supervisor.longterm.lines import without_surrogates
-from recalld.supervisor.protocol.errors import BadRequest
 from recalld.supervisor.protocol.paths import is_foreign
+from recalld.supervisor.storage.errors import BadRequest
 
 #: The folder that the model sees; memory.md is the long-term file in it, the rest is memory/.
 ROOT: Final = "/memories"

@@ -41,8 +41,8 @@ from recalld.supervisor.interfaces.tools.anthropic_commands import (
     writable,
 )
 from recalld.supervisor.longterm.long_term_file import LongTermFile, kept_name
-from recalld.supervisor.protocol.errors import BadRequest, SupervisorError, as_supervisor_error
 from recalld.supervisor.protocol.paths import day_of_name, is_foreign
+from recalld.supervisor.storage.errors import BadRequest, SupervisorError, as_supervisor_error
 from recalld.supervisor.text.decoding import decoded
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recalld.supervisor.interfaces.api import Memory
-    from recalld.supervisor.protocol.disk import Stat
+    from recalld.supervisor.storage.disk import Stat
     from recalld.supervisor.workspace import Workspace
 
 #: How deep a folder is shown.

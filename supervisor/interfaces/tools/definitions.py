@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from recalld.supervisor.interfaces.chinese import in_chinese
-from recalld.supervisor.protocol.errors import BadRequest
+from recalld.supervisor.storage.errors import BadRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -31,9 +31,9 @@ from recalld.supervisor.interfaces.tools.answers import (
 )
 from recalld.supervisor.interfaces.tools.definitions import SEARCH, not_shown
 from recalld.supervisor.longterm.lines import matching, one_line, parse_entry, recent_lines, search_text, text_of
-from recalld.supervisor.protocol.errors import BadRequest, Conflict, NotFound, SupervisorError, as_supervisor_error
 from recalld.supervisor.protocol.inbox import chat_of
 from recalld.supervisor.recall.audience import Audience
+from recalld.supervisor.storage.errors import BadRequest, Conflict, NotFound, SupervisorError, as_supervisor_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -22,7 +22,7 @@ from recalld.supervisor.interfaces.tools.answers import as_text, as_wire
 from recalld.supervisor.interfaces.tools.definitions import DEFINITIONS, told_to
 from recalld.supervisor.interfaces.tools.memory_tools import MemoryTools
 from recalld.supervisor.longterm.guidance import guidance
-from recalld.supervisor.protocol.errors import BadRequest, SupervisorError, as_supervisor_error
+from recalld.supervisor.storage.errors import BadRequest, SupervisorError, as_supervisor_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

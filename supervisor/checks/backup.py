@@ -1,0 +1,388 @@
+"""
+Backups: one file with a consistent state of the workspace, taken while everything runs (docs/reference/protocol.md, 9).
+
+What changes is read under the lock of history.json: the conversation, the journal, the drop-box, tasks and summaries, and the
+names of the dated files. It is read once before, without the lock, so that under it only what has changed since is read again.
+Dated files, pictures and all else are read afterwards: recalld makes these once, and moves them at most.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import stat as modes
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from recalld.supervisor.checks.fsck import fsck
+from recalld.supervisor.events import EventLog
+from recalld.supervisor.protocol.backup_file import LIST, BackupFile, Contents, Entry, entry_of, render_end, render_file
+from recalld.supervisor.protocol.config import load
+from recalld.supervisor.protocol.paths import LOST_AND_FOUND, QUEUE_FOLDERS, WorkspacePaths, day_of_name
+from recalld.supervisor.storage.clock import find_zone, machine_zone, to_wire
+from recalld.supervisor.storage.disk import RealDisk
+from recalld.supervisor.storage.errors import TEMPORARY, BadConfig, BadRequest, Busy, Conflict, from_os_error
+from recalld.supervisor.storage.files import FILE_MODE, Files, FileVersion, is_left_behind
+from recalld.supervisor.workspace import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from datetime import datetime
+    from zoneinfo import ZoneInfo
+
+    from recalld.supervisor.checks.fsck import Ledger
+    from recalld.supervisor.storage.clock import Clock
+    from recalld.supervisor.storage.disk import Stat
+
+#: How often it is begun again, when a file is written in place or a dated file vanishes meanwhile.
+_TRIES: Final = 5
+#: How long a file that is being written in place is waited for, in seconds: without the lock, and while it is held.
+_WAIT_S: Final = 5.0
+_WAIT_LOCKED_S: Final = 0.02
+#: What is in `.recalld` for running programs alone, or is made again.
+NOT_KEPT: Final = frozenset({"index", "vectors", "socket", "socket.path", "archive.now", "backup.json"})
+#: The folder in which a backup is unpacked, and what is in it.
+_UNPACKING: Final = re.compile(r"\.recalld-[0-9a-z_]{8}")
+_WORKSPACE: Final = "workspace"
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """
+    A backup that was made: its file, what is in it, and how long the lock of history.json was held for it.
+
+    *left_out* are the paths of links and other things that are no regular files.
+    """
+
+    file: Path
+    contents: Contents
+    left_out: tuple[str, ...]
+    locked_ms: float
+
+
+def create(ws: Workspace, file: Path, now: datetime, made_by: str) -> Backup:
+    """
+    Write a backup of the workspace to the new file, durably, and return it; programs may go on writing meanwhile.
+
+    BadRequest where the file exists or would be in the workspace. After any error there is no such file. What backups
+    that were killed left in its folder over an hour before *now* is deleted.
+    """
+    place = Path(os.path.realpath(file.parent))
+    check_folder(ws.paths.root, place, "FILE")
+    taken = BadRequest("FILE", f"{file} exists, and no backup replaces a file; choose another name")
+    if os.path.lexists(file):
+        raise taken
+    try:
+        _sweep_temporary(ws.files, place, now)
+        for _ in range(_TRIES - 1):
+            with contextlib.suppress(Conflict, Busy):
+                return _written(ws, file, now, made_by)
+        return _written(ws, file, now, made_by)
+    except FileExistsError:
+        raise taken from None
+    except OSError as error:
+        raise from_os_error(error, error.filename or file) from error
+
+
+def check_folder(workspace: Path, folder: Path, field: str) -> None:
+    """Raise BadRequest about *field* where the folder is not there, or is in the workspace."""
+    place, root = Path(os.path.realpath(folder)), Path(os.path.realpath(workspace))
+    if not place.is_dir():
+        raise BadRequest(field, f"{place} is not there; make the folder first")
+    if place == root or root in place.parents:
+        raise BadRequest(field, f"{place} is in the workspace; put backups elsewhere, best on another disk")
+
+
+def _sweep_temporary(files: Files, place: Path, now: datetime) -> None:
+    """Delete what backups of any name that were killed left in the folder."""
+    found = files.disk.stats(place).items()
+    matches = (TEMPORARY.fullmatch(name) for name, stat in found if modes.S_ISREG(stat.mode))
+    for name in {match["name"] for match in matches if match}:
+        with contextlib.suppress(OSError):  # another user's file keeps nobody from a backup
+            files.sweep(place, name, now)
+
+
+def _written(ws: Workspace, file: Path, now: datetime, made_by: str) -> Backup:
+    state = _State(ws)
+    state.take()
+    entries: list[Entry] = []
+
+    def parts() -> Iterator[bytes]:
+        for path, version in state.files():
+            entries.append(entry_of(path, version))
+            yield render_file(entries[-1], version.data)
+        yield render_end(Contents(to_wire(now), made_by, tuple(entries)))
+
+    ws.files.create_from(file, parts())
+    return Backup(file, Contents(to_wire(now), made_by, tuple(entries)), tuple(state.left_out), state.locked_ms)
+
+
+class _State:
+    """
+    One state of a workspace: what changes as it was while the lock was held, and then the files that are made once.
+
+    What comes first on a message's way is read first. So a message that goes on meanwhile is in the backup twice, as after a
+    crash, and never in none of its places.
+    """
+
+    def __init__(self, ws: Workspace) -> None:
+        self._paths = ws.paths
+        self._ws = ws
+        self._files = ws.files
+        self._disk = ws.files.disk
+        self._known: dict[Stat, FileVersion] = {}
+        self._journal: FileVersion | None = None
+        self._changing: dict[Path, FileVersion] = {}
+        self._summaries: tuple[Stat | None, dict[Path, FileVersion]] = (None, {})  # the folder as it was, and what was in it
+        self._dated: list[tuple[Path, list[str]]] = []  # folders, memory/ first, and the names in each
+        self.locked_ms = 0.0
+        self.left_out: list[str] = []
+
+    def take(self) -> None:
+        """Read what changes; Busy where the lock is not to be had, or a file is being written in place."""
+        self._look(_WAIT_S)
+        # nothing can be written to a disk that is mounted read-only, a lock file neither
+        is_still = self._disk.is_read_only(self._paths.root)
+        with contextlib.nullcontext() if is_still else self._files.lock(self._paths.history_lock):
+            began = time.perf_counter()
+            self._look(_WAIT_LOCKED_S)
+            self.locked_ms = round((time.perf_counter() - began) * 1000, 3)
+
+    def files(self) -> Iterator[tuple[str, FileVersion]]:
+        """Yield each file with its path from the workspace; Conflict when a dated file is gone."""
+        for path, version in self._changing.items():
+            yield self._paths.relative(path), version
+        for name, path in {name: folder / name for folder, names in self._dated for name in names}.items():
+            # a dated file may have moved to originals/ since it was listed
+            found = self._read(path) or self._read(self._paths.original(name))
+            if found:
+                yield self._paths.relative(path), found
+            elif day_of_name(name) and self._disk.stat(path) is None:
+                raise Conflict(path)
+        for path in self._others(self._paths.root):
+            if found := self._read(path):
+                yield self._paths.relative(path), found
+
+    # ── what changes ─────────────────────────────────────────────────────────
+
+    def _look(self, wait_s: float) -> None:
+        """Read what has changed since the last look, in the order of a message's way."""
+        self._changing = {}
+        for path in (self._paths.history, self._paths.history_backup):
+            if stat := self._disk.stat(path):
+                self._hold(path, stat, wait_s)
+        self._hold_journal()
+        for path, stat in [*self._dropped(), *self._tasks()]:
+            self._hold(path, stat, wait_s)
+        self._hold_summaries(wait_s)
+        folders = [self._paths.memory, *self._ws.memory.month_folders()]
+        self._dated = [(folder, self._disk.names(folder)) for folder in folders]
+
+    def _hold(self, path: Path, stat: Stat, wait_s: float) -> None:
+        version = self._known.get(stat) or self._files.read_stable(path, wait_s)
+        if version:
+            self._known[version.stat] = self._changing[path] = version
+
+    def _hold_summaries(self, wait_s: float) -> None:
+        """Read the summaries, which may be thousands; not again when none was written, which the time of their folder tells."""
+        stat = self._disk.stat(self._paths.summaries)
+        if stat != self._summaries[0]:
+            before = dict(self._changing)
+            for path, found in self._regular(self._paths.summaries):
+                self._hold(path, found, wait_s)
+            self._summaries = stat, {path: one for path, one in self._changing.items() if path not in before}
+        self._changing |= self._summaries[1]
+
+    def _hold_journal(self) -> None:
+        """Read the whole lines that the journal has now; it grows at its end, or is replaced."""
+        path, before = self._paths.seen, self._journal
+        stat = self._disk.stat(path)
+        if stat is None:
+            return
+        if before is None or before.stat != stat:
+            known = before.data if before and before.stat.inode == stat.inode and before.stat.size <= stat.size else b""
+            self._journal = before = FileVersion(_whole_lines(known + self._disk.read(path, len(known))), stat)
+        self._changing[path] = before
+
+    def _dropped(self) -> list[tuple[Path, Stat]]:
+        # listed twice: a file that gets its hidden name meanwhile may be missing in the first list
+        found = {stat: path for _ in range(2) for path, stat in self._regular(self._paths.drop_box)}
+        return [(path, stat) for stat, path in found.items()]
+
+    def _tasks(self) -> list[tuple[Path, Stat]]:
+        """Return the files of the task queue; of a task that moves on meanwhile the last place."""
+        *steps, failed = (self._paths.worker / name for name in QUEUE_FOLDERS)
+        tasks = {path.name: (path, stat) for folder in steps for path, stat in self._regular(folder)}
+        return [*tasks.values(), *self._regular(failed)]
+
+    def _regular(self, folder: Path) -> list[tuple[Path, Stat]]:
+        stats = sorted(self._disk.stats(folder).items())
+        return [(folder / name, stat) for name, stat in stats if modes.S_ISREG(stat.mode) and not TEMPORARY.fullmatch(name)]
+
+    # ── what is made once, and what is not recalld's ─────────────────────────
+
+    def _read(self, path: Path) -> FileVersion | None:
+        stat = self._disk.stat(path)
+        if stat is None or not modes.S_ISREG(stat.mode) or TEMPORARY.fullmatch(path.name):
+            return None
+        if path.suffix == ".jsonl" and path.parent in (self._paths.root, self._paths.state):  # it only grows
+            return FileVersion(_whole_lines(self._disk.read(path)), stat)
+        return self._files.read_stable(path)
+
+    def _others(self, folder: Path) -> Iterator[Path]:
+        """Yield the regular files below the folder that were not read yet."""
+        paths = self._paths
+        looked_in = {paths.memory, paths.summaries, paths.drop_box, *(paths.worker / name for name in QUEUE_FOLDERS)}
+        looked_at = {paths.history, paths.history_backup, paths.seen}
+        is_done = folder in looked_in or folder.parent == paths.originals
+        for name, stat in sorted(self._disk.stats(folder).items()):
+            path = folder / name
+            if self._is_not_kept(path):
+                continue
+            if modes.S_ISDIR(stat.mode):
+                yield from self._others(path)
+            elif not modes.S_ISREG(stat.mode):
+                self.left_out.append(paths.relative(path))
+            elif not is_done and path not in looked_at:
+                yield path
+
+    def _is_not_kept(self, path: Path) -> bool:
+        paths = self._paths
+        if path.parent == paths.state:
+            return path.name in NOT_KEPT or path.suffix == ".lock"
+        if path.parent == paths.replaced:
+            return path not in self._ws.replaced.untaken()
+        of_the_top = (paths.history_lock, paths.root / LIST, paths.root / LOST_AND_FOUND)
+        return path.name == ".git" or path in of_the_top
+
+
+def _whole_lines(data: bytes) -> bytes:
+    return data[: data.rfind(b"\n") + 1]
+
+
+# ── taken back ───────────────────────────────────────────────────────────────
+
+
+def verify(file: Path, environ: Mapping[str, str], clock: Clock) -> tuple[Contents, Ledger]:
+    """
+    Unpack the backup into a temporary folder, and return what it says of itself and where its messages are.
+
+    BadBackup where it is none, or not as it was made; BadConfig and NewerFormat as when the workspace is opened.
+    """
+    files = Files(RealDisk())
+    with _opened(file) as backup, _unpacked(backup, files, None) as folder:
+        toml = files.read_stable(WorkspacePaths(folder).config)
+        config = load(toml.data if toml else None, environ)
+        events = EventLog(WorkspacePaths(folder).log, clock, config.log)
+        return backup.contents, fsck(Workspace(folder, config, files, events, environ))
+
+
+def restore(file: Path, into: Path, now: datetime) -> Contents:
+    """
+    Unpack the backup into a new or empty folder, durably, and return what it says of itself.
+
+    BadRequest where the folder is not empty; BadBackup where the file is no backup, or not as it was made. A new folder gets
+    its name by one rename; an empty one, which may be a mount point, gets history.json last. After any error it is empty.
+    """
+    files, place = Files(RealDisk()), Path(os.path.realpath(into))
+    for folder in (place.parent, place):
+        _sweep_unpacked(files, folder, now)
+    if os.path.lexists(place) and (not place.is_dir() or {*os.listdir(place)} - {LOST_AND_FOUND}):
+        raise BadRequest("--into", f"{into} is not an empty folder; name a new one")
+    parent = place if place.is_dir() else place.parent
+    with _opened(file) as backup:
+        try:
+            files.make_folder(parent)
+            with _unpacked(backup, files, parent) as folder:
+                if parent == place:
+                    _moved_up(files, folder, place)
+                else:
+                    files.disk.rename(folder, place)
+            files.disk.sync_folder(parent)
+        except OSError as error:
+            raise from_os_error(error, error.filename or into) from error
+        return backup.contents
+
+
+def _moved_up(files: Files, folder: Path, place: Path) -> None:
+    """Move what is in the folder to *place*, history.json last; after any error all of it is back, and nothing was replaced."""
+    history = WorkspacePaths(folder).history
+    moved: list[str] = []
+    try:
+        for path in sorted(folder.iterdir(), key=lambda path: (path == history, path)):
+            moved.append(path.name)
+            files.disk.rename_new(path, place / path.name)
+    except BaseException:
+        for name in moved:
+            if files.disk.stat(folder / name) is None:
+                files.disk.rename(place / name, folder / name)
+        raise
+
+
+def check(file: Path) -> Contents:
+    """Return what the backup says of itself after all of it was read; BadBackup where it is not as it was made."""
+    with _opened(file) as backup:
+        return backup.contents
+
+
+def zone_of(file: Path, environ: Mapping[str, str]) -> ZoneInfo:
+    """Return the time zone of the workspace in the backup; the machine's where its configuration is wrong."""
+    with BackupFile.opened(file) as backup:
+        configs = [entry for entry in backup.contents.files if entry.path == WorkspacePaths(Path()).config.name]
+        toml = b"".join(backup.read(configs[0])) if configs else None
+    try:
+        return load(toml, environ).archive.zone
+    except BadConfig:
+        return find_zone(machine_zone())
+
+
+def _sweep_unpacked(files: Files, place: Path, now: datetime) -> None:
+    """Delete what a restore that was killed left in the folder."""
+    with contextlib.suppress(OSError):
+        for name, stat in files.disk.stats(place).items():
+            is_old = modes.S_ISDIR(stat.mode) and is_left_behind(stat, now)
+            if is_old and _UNPACKING.fullmatch(name) and {*files.disk.names(place / name)} <= {_WORKSPACE}:
+                shutil.rmtree(place / name, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _opened(file: Path) -> Iterator[BackupFile]:
+    """Yield the backup after all of it was read and found as it was made."""
+    if not file.is_file():
+        raise BadRequest("FILE", f"{file} is not a file; check the path")
+    with BackupFile.opened(file) as backup:
+        backup.check()
+        yield backup
+
+
+@contextlib.contextmanager
+def _unpacked(backup: BackupFile, files: Files, place: Path | None) -> Iterator[Path]:
+    """
+    Yield a folder with the files of the backup, which is deleted at the end, unless it was renamed.
+
+    It is in a folder of its own in *place*, then its files are durable; without one where temporary files are.
+    """
+    with tempfile.TemporaryDirectory(prefix=".recalld-", dir=place, ignore_cleanup_errors=True) as temporary:
+        root = Path(temporary) / _WORKSPACE
+        files.make_folder(root)
+        for entry in backup.contents.files:
+            path = root / entry.path
+            files.make_folder(path.parent)
+            handle = files.disk.create(path, 0o700 if entry.executable else FILE_MODE)
+            try:
+                for part in backup.read(entry):
+                    files.disk.write(handle, part)
+            finally:
+                files.disk.close(handle)
+            files.disk.touch(path, entry.mtime_ns)  # a message of the drop-box may have its time from its file
+            files.disk.touch(Path(temporary))  # its time tells other restores that somebody writes here
+            if place:
+                files.disk.sync_file(path)
+        for folder in {(root / entry.path).parent for entry in backup.contents.files} if place else ():
+            files.disk.sync_folder(folder)
+        yield root

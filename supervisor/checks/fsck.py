@@ -1,0 +1,352 @@
+"""
+`recalld fsck`: account for every message that was ever seen, and repair what can be repaired (docs/reference/protocol.md, 5).
+
+`fsck` reads everything and changes nothing. `repair` restores a damaged history.json. Messages whose dated file is missing or
+damaged are searched for in history.json, its backup, the quarantine and the rest of the file; those that are found count as
+un-written again, and the next run writes them. A dated file of messages that stand in an earlier file too is set aside. Nothing
+is deleted of which no copy is kept (docs/explanation/durability.md).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from recalld.supervisor.archive.copies import contents, copies, is_named_like_ours
+from recalld.supervisor.archive.coverage import covered
+from recalld.supervisor.archive.intake import update_journal
+from recalld.supervisor.archive.memory_folder import MemoryFolder
+from recalld.supervisor.host.round import restore_history
+from recalld.supervisor.protocol.attachments import attachments_of, digest_in_name, separated
+from recalld.supervisor.protocol.dated_file import is_broken, parse_dated
+from recalld.supervisor.protocol.message import Archived, InvalidEntry, Key, Message, read_message
+from recalld.supervisor.storage.clock import to_wire
+from recalld.supervisor.storage.errors import SupervisorError
+from recalld.supervisor.storage.lenient_json import parse_json, recover_prefix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
+    from pathlib import Path
+
+    from recalld.supervisor.protocol.dated_file import Block, DatedFile
+    from recalld.supervisor.workspace import Workspace
+
+
+@dataclass(slots=True, kw_only=True)
+class Ledger:
+    """
+    Where all messages are. *seen* = *in_files* + *in_history* + *in_journal* + *set_aside* + *removed* + *lost*.
+
+    A message that is in a dated file and in history.json counts as in a file. *removed*: a person removed its block from a
+    file that still exists. *lost* has ids, *damage* has sentences; both are empty in a sound workspace. *copies* has a sentence
+    for each copy of a file of ours: none of them is memory, and each can be deleted. *attachments* are the pictures and files
+    that messages name, *unnamed* the paths of those that no message names any more.
+    """
+
+    seen: int = 0
+    in_files: int = 0
+    in_history: int = 0
+    in_journal: int = 0
+    set_aside: int = 0
+    removed: int = 0
+    removed_ids: list[str] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+    damage: list[str] = field(default_factory=list)
+    dated_files: int = 0
+    edited_files: int = 0
+    summaries: int = 0
+    covered_files: int = 0
+    copies: list[str] = field(default_factory=list)
+    attachments: int = 0
+    unnamed: list[str] = field(default_factory=list)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing is lost and nothing damaged."""
+        return not self.lost and not self.damage
+
+
+def fsck(ws: Workspace) -> Ledger:
+    """Return where every message of the workspace is, and what is damaged."""
+    ledger = Ledger()
+    ws.journal.refresh()
+    named = {name: ws.paths.relative(ws.paths.seen) for m in ws.journal.unwritten.values() for name in attachments_of(m.raw)}
+    in_files, texts = _count_files(ws, ledger, named)
+    _check_attachments(ws, named, ledger)
+    in_history: set[Key] = set()
+    try:
+        history = ws.history.read()
+        in_history = {entry.key for entry in history if isinstance(entry, Message)}
+        ledger.set_aside = sum(isinstance(entry, InvalidEntry) for entry in history)
+        _check_flags(history, set(in_files), ws, ledger)
+    except SupervisorError as error:
+        ledger.damage.append(str(error))
+    present = {file.name for file in ws.memory.dated()}
+    met = set(in_files) | in_history | set(ws.journal.written) | set(ws.journal.unwritten)
+    # a message that a program has numbered anew is known by several ids, and its file has it by the first
+    seen = {key for key in met if key in in_files or (ws.journal.file_of(key), key[1]) not in texts}
+    for key in sorted(seen):
+        if key in in_files:
+            ledger.in_files += 1
+        elif key in in_history:
+            ledger.in_history += 1
+        elif key in ws.journal.unwritten:
+            ledger.in_journal += 1
+        elif (file := ws.journal.file_of(key)) in present and file in ws.journal.notes:
+            ledger.in_files += 1  # in a file that another program kept
+        elif file in present:
+            ledger.removed += 1
+            ledger.removed_ids.append(key[0])
+        else:
+            ledger.lost.append(f"{key[0]} (was in {ws.journal.file_of(key)})")
+    ledger.seen = len(seen) + ledger.set_aside
+    return ledger
+
+
+def _check_attachments(ws: Workspace, named: Mapping[str, str], ledger: Ledger) -> None:
+    """Report the pictures and files that are gone or hold other bytes; *named* has for each the file whose message it is."""
+    ledger.attachments = len(named)
+    kept = (ws.paths.relative(ws.paths.attachments / name) for name in ws.files.disk.names(ws.paths.attachments))
+    ledger.unnamed = [name for name in kept if digest_in_name(name) and name not in named]
+    for name, by in sorted(named.items()):
+        if ws.attachments.read(name) is None:
+            state = "holds other bytes than it did" if ws.files.disk.stat(ws.paths.root / name) else "is gone"
+            ledger.damage.append(f"{name} {state}, and {by} names it: put a copy of it back, or delete the message")
+
+
+def is_whole(ws: Workspace, name: str) -> bool:
+    """Return whether the dated file *name*, which recalld made, does not exist or has its head and its end."""
+    path = ws.memory.path_of(name)
+    version = ws.files.read_stable(path)
+    return version is None or (parse_dated(version.data, path) is not None and not is_broken(version.data))
+
+
+def _count_files(ws: Workspace, ledger: Ledger, named: dict[str, str]) -> tuple[Counter[Key], set[tuple[str, str]]]:
+    """
+    Read every dated file and summary; return in how many blocks each message is, and each file with each of its texts.
+
+    *named* gets the pictures and files of the messages.
+    """
+    counts: Counter[Key] = Counter()
+    where: defaultdict[Key, list[str]] = defaultdict(list)
+    recorded: defaultdict[str, list[Key]] = defaultdict(list)
+    for key, name in ws.journal.written.items():
+        recorded[name].append(key)
+    memory = MemoryFolder(ws.files, ws.paths, ws.recorded_files)
+    files = memory.dated()
+    for file in files:
+        version = ws.files.read_stable(memory.path_of(file.name))
+        parsed = parse_dated(version.data, memory.path_of(file.name)) if version else None
+        if file.name in ws.journal.names and not is_whole(ws, file.name):
+            ledger.damage.append(f"{file.name} is no longer whole: its head or its end is missing, or it holds zeros")
+        if parsed is None or version is None:
+            continue
+        ledger.dated_files += 1
+        ledger.edited_files += parsed.is_edited
+        if _is_cut_off(version.data, parsed, recorded[file.name]):
+            ledger.damage.append(
+                f"{file.name} ends after {len(parsed.blocks)} of its {parsed.count} messages: put a whole copy of it back or, "
+                f"if you deleted the others, set count to {len(parsed.blocks)} in its head"
+            )
+        for block in parsed.blocks:
+            counts[block.key] += 1
+            where[block.key].append(file.name)
+            named.update(dict.fromkeys(attachments_of(block.fields), file.name))
+    for key, names in where.items():
+        if len(names) > 1:
+            ledger.damage.append(f"message {key[0]} stands {len(names)} times: {', '.join(names)}")
+    ledger.copies = [f"{copy} is a copy of {kept}" for copy, kept in sorted(memory.copies().items())]
+    summaries = memory.summaries()
+    ledger.summaries = len(summaries)
+    ledger.covered_files = len(covered(files, summaries))
+    for name in sorted({file.name for file in files if file.ours and not file.original}):
+        if ws.files.disk.stat(ws.paths.original(name)):
+            ledger.damage.append(f"{name} lies in memory/ and in originals/")
+    return counts, {(name, key[1]) for key, names in where.items() for name in names}
+
+
+def _is_cut_off(data: bytes, file: DatedFile, recorded: Sequence[Key]) -> bool:
+    """
+    Tell whether the file lacks its last messages, and ends like one that was cut off.
+
+    *recorded* are its messages by the journal, in order. Whoever deletes the last message leaves the blank line before it.
+    """
+    there = {block.key[0] for block in file.blocks}
+    is_there = [identity in there for identity, _ in recorded]
+    lacks_the_last = is_there == sorted(is_there, reverse=True)
+    is_short = len(file.blocks) < file.count and not file.has_more  # else the message is there, in a block that a person broke
+    return is_short and lacks_the_last and not data.endswith((b"\n\n", b"\n\r\n"))
+
+
+def _check_flags(history: tuple[object, ...], in_files: set[Key], ws: Workspace, ledger: Ledger) -> None:
+    """Report the messages that are flagged true although no file was ever made of them."""
+    for entry in history:
+        if not isinstance(entry, Message) or entry.archived is not Archived.YES:
+            continue
+        # a message that was lost from its file and saved is un-written, and the next run writes it again
+        if not (entry.key in in_files or entry.key in ws.journal.unwritten or ws.journal.file_of(entry.key)):
+            ledger.damage.append(f"message {entry.id} is flagged true, but no dated file was ever made of it")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repairs:
+    """
+    What was repaired: *restored* and *saved* messages, files *set_aside*, *doubles* of memory/ and originals/ made one.
+
+    *pictures* are files of attachments/ that are there again.
+    """
+
+    restored: int = 0
+    saved: int = 0
+    set_aside: tuple[str, ...] = ()
+    doubles: tuple[str, ...] = ()
+    pictures: tuple[str, ...] = ()
+
+
+def repair(ws: Workspace, now: datetime) -> Repairs:
+    """Repair what can be repaired and return it; the caller holds the supervisor's lock. OSError if the disk refuses."""
+    restored = restore_history(ws, now, unknown=True)
+    update_journal(ws.journal, ws.memory)
+    # of two files with one name the folders show one, so this comes first
+    doubles = tuple(name for name in sorted(ws.journal.names) if _delete_double(ws, name))
+    # gather
+    broken = [name for name in sorted(ws.journal.names) if not is_whole(ws, name)]
+    twice = _written_twice(ws)
+    aside = [*broken, *(name for name in twice if name not in broken)]
+    held = {file.name: ws.memory.blocks(file.name) for file in ws.memory.dated() if file.name not in aside}
+    homeless = {
+        key for key, name in ws.journal.written.items() if name in aside or not ws.files.disk.stat(ws.memory.path_of(name))
+    }
+    missing = homeless - {block.key for blocks in held.values() for block in blocks}
+    for name in doubles:  # the file that stays may hold less than the one by which the journal knows it
+        there = {block.key for block in held.get(name, ())}
+        homeless |= {key for key, file in ws.journal.written.items() if file == name and key not in there}
+    saved: dict[Key, Message] = {}
+    if missing:
+        saved = {message.key: message for message in _copies(ws, aside) if message.key in missing}
+    # apply: a copy first, then the journal, then the file that is set aside
+    kept = tuple(name for name in aside if _keep_copy(ws, name))
+    with ws.files.lock(ws.paths.history_lock):
+        ws.journal.record_lost(list(saved.values()))
+        for name, blocks in held.items():
+            ws.journal.record_moved(name, [block for block in blocks if block.key in homeless])
+    for name in kept:
+        ws.files.remove(ws.memory.path_of(name))
+    done = Repairs(restored=restored, saved=len(saved), set_aside=kept, doubles=doubles, pictures=_bring_pictures_back(ws))
+    if done != Repairs():
+        counts = {"set_aside": len(kept), "doubles": len(doubles), "pictures": len(done.pictures)}
+        ws.events.emit("repaired", restored=restored, saved=len(saved), **counts)
+    return done
+
+
+def _bring_pictures_back(ws: Workspace) -> tuple[str, ...]:
+    """Write the pictures and files that are gone or were changed again, where a copy of their message has the bytes."""
+    messages = [message.raw for message in ws.journal.unwritten.values()]
+    messages += [block.fields for file in ws.memory.dated() for block in ws.memory.blocks(file.name)]
+    named = {name for raw in messages for name in attachments_of(raw)}
+    missing = {name for name in named if ws.attachments.read(name) is None}
+    copies = _copies(ws, []) if missing else ()
+    found = {name: message.raw for message in copies for name in missing.intersection(separated(message.raw)[1])}
+    for name, raw in found.items():
+        path = ws.paths.root / name
+        version = ws.files.read_stable(path)
+        if version and ws.quarantine.keep("attachment", version.data) != "full":
+            ws.files.remove(path)
+        ws.attachments.keep(raw)
+    return tuple(sorted(name for name in found if ws.attachments.read(name) is not None))
+
+
+def _written_twice(ws: Workspace) -> list[str]:
+    """
+    Return the dated files of which recalld had written messages before, to files that have arrived since.
+
+    Of files that hold the same message the one that was made last is returned, and none in which a person wrote.
+    """
+    summaries = f"{ws.paths.relative(ws.paths.summaries)}/"
+    copies = (copy for copy in ws.memory.copies() if is_named_like_ours(copy) and not copy.startswith(summaries))
+    names = [copy.rpartition("/")[2] for copy in copies]
+    files = ws.memory.dated()
+    keys = {file.name: {block.key for block in ws.memory.blocks(file.name)} for file in files}
+    times = Counter(key for held in keys.values() for key in held)
+    for file in sorted(files, key=lambda file: (to_wire(file.created) if file.created else "", file.name), reverse=True):
+        if file.contents and any(times[key] > 1 for key in keys[file.name]):
+            names.append(file.name)
+            times.subtract(keys[file.name])
+    return names
+
+
+def _copies(ws: Workspace, aside: list[str]) -> Iterator[Message]:
+    """Yield the messages of every copy that exists, the newest copies last."""
+    paths, disk = ws.paths, ws.files.disk
+    for name in disk.names(paths.quarantine):
+        if name.startswith("history.json."):
+            yield from _messages(ws, paths.quarantine / name)
+    for name in disk.names(paths.replaced):
+        yield from _messages(ws, paths.replaced / name)
+    yield from _messages(ws, paths.history_backup)
+    yield from _messages(ws, paths.history)
+    for name in aside:
+        path = ws.memory.path_of(name)
+        version = ws.files.read_stable(path)
+        # zeros and half a character at the end would make it look like another program's file
+        rest = version.data.replace(b"\0", b"").decode("utf-8", "ignore").encode() if version else b""
+        parsed = parse_dated(rest, path)
+        for block in parsed.blocks if parsed else ():
+            message = read_message(_raw(block), ws.zone)
+            if isinstance(message, Message):
+                yield message
+
+
+def _messages(ws: Workspace, path: Path) -> Iterator[Message]:
+    version = ws.files.read_stable(path)
+    if version is None:
+        return
+    try:
+        raws = parse_json(version.data)
+    except ValueError:
+        raws = recover_prefix(version.data)
+    for raw in raws if isinstance(raws, list) else ():
+        message = read_message(raw, ws.zone)
+        if isinstance(message, Message) and message.id and message.created_at:
+            yield message
+
+
+def _raw(block: Block) -> dict[str, Any]:
+    """Return the JSON object that the block was made from."""
+    words = {"role": block.role, block.text_field: block.text, "createdAt": to_wire(block.created_at)}
+    return {"id": block.revision_of or block.id, **words, **block.fields}
+
+
+def _keep_copy(ws: Workspace, name: str) -> bool:
+    """Keep a copy of a dated file in quarantine; return whether there is one."""
+    version = ws.files.read_stable(ws.memory.path_of(name))
+    return version is not None and ws.quarantine.keep(name, version.data) != "full"
+
+
+def _delete_double(ws: Workspace, name: str) -> bool:
+    """
+    Delete one of the files *name* in memory/ and originals/ if all its messages stand in other files, and return whether.
+
+    Where their bytes differ a copy is kept in quarantine, and the file stays that was made first.
+    """
+    memory, original = ws.paths.dated(name), ws.paths.original(name)
+    versions = {path: version for path in (memory, original) if (version := ws.files.read_stable(path))}
+    if len(versions) < 2:
+        return False
+    spare = original
+    if versions[memory].data != versions[original].data:
+        others = [ws.memory.path_of(file.name) for file in ws.memory.dated()]
+        others += [ws.paths.root / copy for copy in ws.memory.copies()]
+        versions |= {path: version for path in others if (version := ws.files.read_stable(path))}
+        found = copies({ws.paths.relative(path): contents(version.data, path) for path, version in versions.items()}, set)
+        spares = [path for copy in found for path in (memory, original) if ws.paths.relative(path) == copy]
+        if not spares:
+            return False
+        spare = spares[0]
+        if ws.quarantine.keep(name, versions[spare].data) == "full":
+            return False
+    ws.files.ensure_durable(memory if spare == original else original)  # a person may have copied it a moment ago
+    ws.files.remove(spare)
+    return True

@@ -1,0 +1,104 @@
+"""
+`recalld fsck --report`, which a timer runs each night: account for every message, and tell once what is wrong.
+
+What it finds is kept for `status`, and is an event. The command `care.on_trouble` is run for all that `status` calls wrong and
+that it was not run for the night before; what is mended and comes again is told again.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from recalld.supervisor.checks.fsck import fsck
+from recalld.supervisor.checks.troubles import troubles
+from recalld.supervisor.host.last_night import LastFsck, read_last_fsck, write_last_fsck
+from recalld.supervisor.protocol.quiet_hours import quiet_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from recalld.supervisor.checks.fsck import Ledger
+    from recalld.supervisor.storage.clock import Clock
+    from recalld.supervisor.workspace import Workspace
+
+#: Seconds after which the user's command is killed.
+_COMMAND_S: Final = 30.0
+#: Seconds between two looks at the clock, which a suspended machine moves on.
+_LOOK_S: Final = 60.0
+_DIGITS: Final = re.compile(r"[0-9]+")
+
+
+def await_quiet_end(ws: Workspace, clock: Clock, pause: Callable[[float], None]) -> None:
+    """Return when it is not, or no longer, one of the hours of `care.quiet_hours`."""
+    while end := quiet_until(ws.config.care.quiet_hours, clock(), ws.zone):
+        pause(max(0.0, min((end - clock()).total_seconds(), _LOOK_S)))
+
+
+def report(
+    ws: Workspace, now: datetime, tell: Callable[[str], str] = str, wait_s: float = _COMMAND_S, *, service: str = ""
+) -> tuple[Ledger, list[str]]:
+    """
+    Account for every message and run `care.on_trouble` for what is newly wrong; return the account and all that is wrong.
+
+    *service* is a sentence about a service that stays down, which is wrong too. *tell* puts what is told in the language of the
+    user. The command is killed after *wait_s* seconds.
+    """
+    ledger = fsck(ws)
+    if not ledger.is_sound:  # a file that is moved meanwhile is found in neither place; what is lost is lost twice
+        ledger = fsck(ws)
+    failed_before = before.failed if (before := read_last_fsck(ws)) else ""
+    last = note(ws, ledger, now)
+    found = [*filter(None, [service]), *troubles(ws, now)]
+    wrong = {sentence: _DIGITS.sub("0", sentence) for sentence in found}  # another time or count is no news
+    new = [sentence for sentence, kind in wrong.items() if kind not in last.told]
+    command, failed = ws.config.care.on_trouble, ""
+    if command and new:
+        failed = _run(command, "\n".join(map(tell, new)), ws, wait_s)
+        if failed and failed != failed_before:
+            ws.events.emit("on_trouble_failed", why=failed)
+    told = [kind for sentence, kind in wrong.items() if command and not (failed and sentence in new)]
+    write_last_fsck(ws, replace(last, told=tuple(told), failed=failed))
+    return ledger, [*map(tell, wrong)]
+
+
+def note(ws: Workspace, ledger: Ledger, now: datetime) -> LastFsck:
+    """Keep what fsck found, with what was told before; an event says when something is wrong, and when nothing is any more."""
+    before = read_last_fsck(ws)
+    last = LastFsck(now, len(ledger.lost), len(ledger.damage), before.told if before else ())
+    ws.files.make_folder(ws.paths.state)
+    write_last_fsck(ws, last)
+    if not last.is_sound:
+        ws.events.emit("fsck_failed", lost=last.lost, damage=last.damage)
+    elif before and not before.is_sound:
+        ws.events.emit("fsck_passed")
+    return last
+
+
+def _run(command: str, sentences: str, ws: Workspace, wait_s: float) -> str:
+    """Run the user's command and return why it failed; "" if it did not."""
+    environ = {**os.environ, "RECALLD_TROUBLE": sentences, "RECALLD_WORKSPACE": str(ws.paths.root)}
+    try:
+        child = subprocess.Popen(
+            ["/bin/sh", "-c", command],
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,  # so that what it has started can be killed with it
+        )
+    except OSError as error:
+        return error.strerror or type(error).__name__
+    try:
+        code = child.wait(wait_s)
+    except subprocess.TimeoutExpired:
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        return f"it was killed after {wait_s:g} s"
+    return f"it ended with exit code {code}" if code else ""

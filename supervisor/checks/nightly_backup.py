@@ -1,0 +1,105 @@
+"""
+The backup of a night: a file with the day in its name, in a folder that keeps the last of them.
+
+The oldest goes only after the new one was written and read back, and no backup fills a disk: it is not begun where it would
+leave little room. What came of it is kept for `status`, which tells it when a backup fails.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat as modes
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+from recalld.supervisor.checks.backup import NOT_KEPT, check, check_folder, create
+from recalld.supervisor.checks.machine import SCARCE_BYTES, walk
+from recalld.supervisor.host.last_night import LastBackup, read_last_backup, write_last_backup
+from recalld.supervisor.protocol.paths import day_of_name
+from recalld.supervisor.storage.errors import BadBackup, BadRequest, StorageError, SupervisorError, from_os_error
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from recalld.supervisor.protocol.backup_file import Contents
+    from recalld.supervisor.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class NightlyBackup:
+    """The backup of the day, what is in it, and the older ones that were deleted."""
+
+    file: Path
+    contents: Contents
+    deleted: tuple[Path, ...]
+
+
+def nightly_backup(ws: Workspace, folder: Path, keep: int, now: datetime, made_by: str) -> NightlyBackup:
+    """
+    Write the backup of the day into the folder, read it back, and delete all but the last *keep* that were made so.
+
+    One of the same day is read back alone, also after a backup was taken back. An error is kept for `status`, and raised;
+    then nothing was deleted.
+    """
+    file = folder / f"{ws.paths.root.name}-nightly-{ws.today(now)}.tar"
+    try:
+        _write(ws, file, LastBackup(now, str(folder), keep, str(file)), made_by)
+        contents = check(file)
+        # after a day that was far ahead, by a wrong clock, this one is not the last by its name
+        older = [path for path in sorted(_backups(ws, folder))[:-keep] if path != file]
+        for path in older:
+            ws.files.remove(path)
+    except (SupervisorError, OSError) as error:
+        refused = from_os_error(error, error.filename or folder) if isinstance(error, OSError) else error
+        last, why = read_last_backup(ws), getattr(refused, "why", "") or str(refused).rstrip(".")
+        _note(ws, LastBackup(now, str(folder), keep, last.file if last else "", why))
+        raise refused from error
+    return NightlyBackup(file, contents, tuple(older))
+
+
+def _write(ws: Workspace, file: Path, done: LastBackup, made_by: str) -> None:
+    """Write the backup and note that; one of the same day is left as it is."""
+    if file.exists():
+        last = read_last_backup(ws)
+        if (last is None or last.file != done.file) and not _is_of(ws, file):
+            raise BadRequest(
+                "DIR", f"{file} is not known to this workspace; move it away, or give each workspace a folder of its own"
+            )
+    else:
+        check_folder(ws.paths.root, file.parent, "DIR")
+        _refuse_little_room(ws, file.parent)
+        create(ws, file, done.at, made_by)
+    _note(ws, done)
+
+
+def _is_of(ws: Workspace, file: Path) -> bool:
+    """Return whether the file is a sound backup of this memory, which may have been taken back: a dated file in it is here."""
+    try:
+        dated = [entry for entry in check(file).files if day_of_name(PurePath(entry.path).name)]
+    except (BadBackup, BadRequest):
+        return False
+    here = ((entry, ws.files.read_stable(ws.paths.root / entry.path)) for entry in dated)
+    return any(found is not None and found.digest == entry.sha256 for entry, found in here)
+
+
+def _backups(ws: Workspace, folder: Path) -> list[Path]:
+    """Return the backups that the nights of this workspace have made, by their names."""
+    name = re.compile(rf"{re.escape(ws.paths.root.name)}-nightly-\d{{4}}-\d\d-\d\d\.tar")
+    found = ws.files.disk.stats(folder).items()
+    return [folder / one for one, stat in found if name.fullmatch(one) and modes.S_ISREG(stat.mode)]
+
+
+def _refuse_little_room(ws: Workspace, folder: Path) -> None:
+    """Raise StorageError where the disk of the folder would be nearly full after a backup."""
+    passed = tuple(ws.paths.state / name for name in NOT_KEPT)
+    size = sum(found.st_size for path, found in walk(ws.paths.root) if not any(map(path.is_relative_to, passed)))
+    disk = os.statvfs(folder)
+    if disk.f_bavail * disk.f_frsize - size < SCARCE_BYTES:
+        raise StorageError(folder, f"a backup would leave less than {SCARCE_BYTES >> 20} MiB free")
+
+
+def _note(ws: Workspace, last: LastBackup) -> None:
+    ws.files.make_folder(ws.paths.state)
+    write_last_backup(ws, last)

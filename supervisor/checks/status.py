@@ -1,0 +1,177 @@
+"""The answers of `recalld status` and `recalld plan`: the state of the workspace, and what the next run would do. Read only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from recalld.supervisor.archive.coverage import covered, covered_days
+from recalld.supervisor.archive.identity import assign_ids
+from recalld.supervisor.archive.intake import unwritten
+from recalld.supervisor.archive.plan import plan_days, without_open_questions
+from recalld.supervisor.archive.run import is_overflowing, next_run, taken_names, why_due
+from recalld.supervisor.host.last_night import read_last_backup, read_last_fsck
+from recalld.supervisor.protocol.message import Archived, History, InvalidEntry, Message
+from recalld.supervisor.recall.canaries import CanaryStore, rate
+from recalld.supervisor.storage.clock import to_wire
+from recalld.supervisor.storage.errors import BadFile
+from recalld.supervisor.summaries.llm_state import (
+    BYTES_PER_TOKEN,
+    bytes_by_group,
+    calls_needed,
+    calls_today,
+    configured_state,
+    summary_writer,
+)
+from recalld.supervisor.summaries.retry import is_due
+from recalld.supervisor.summaries.schedule import due_summaries, files_by_period
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from recalld.supervisor.archive.coverage import MemoryFile
+    from recalld.supervisor.workspace import Workspace
+
+
+def status(ws: Workspace, now: datetime) -> dict[str, Any]:
+    """Return the state of the workspace: counts, lags, queue, last run, retries; keys are stable, times are wire times."""
+    ws.journal.refresh()
+    files, summaries = ws.memory.dated(), ws.memory.summaries()
+    try:
+        history, trouble = ws.history.read(), ""
+    except BadFile as error:
+        history, trouble = (), str(error)
+    waiting = unwritten(history, ws.journal)
+    named = covered(files, summaries)
+    old_files = files_by_period(files, ws.today(now), ws.config.archive.recent_days).values()
+    behind = sorted(file.day for members in old_files for file in members if file.name not in named)
+    active = list(ws.task_queue.active_groups().values())
+    made = [file.created for file in files if file.created]
+    return {
+        "workspace": str(ws.paths.root),
+        "now": to_wire(now),
+        "timezone": ws.config.archive.timezone,
+        "supervisor": "running" if ws.files.disk.is_locked(ws.paths.supervisor_lock) else "not running",
+        "history": _flags(history),
+        "unwritten": len(waiting),
+        "oldestUnwritten": _oldest(waiting),
+        "oldestUnsummarised": behind[0].isoformat() if behind else None,
+        "datedFiles": len(files),
+        "covered": len(named),
+        "dailySummaries": sum(period.kind == "day" for period in summaries),
+        "dailySummariesMerged": len(covered_days(files, summaries)),
+        "monthlySummaries": sum(period.kind == "month" for period in summaries),
+        "extracts": sum(summary.extract for summary in summaries.values()),
+        "provider": "extractive" if ws.extracting else "openai",
+        "queue": {folder: active.count(folder) for folder in ("queue", "running", "results")},
+        "today": _cost(ws, now),
+        "waitingForRetry": {
+            group: {"attempts": f.attempts, "nextAt": to_wire(f.next_at), "reason": f.reason}
+            for group, f in sorted(ws.failures().items())
+        },
+        "canaries": _canaries(ws),
+        **_last_night(ws),
+        "lastRun": to_wire(max(made)) if made else None,
+        "nextRun": _next_run(ws, history, waiting, files, now),
+        "trouble": trouble or None,
+    }
+
+
+def _last_night(ws: Workspace) -> dict[str, Any]:
+    """Return what the last check and the last backup of a night came to; None for either that there was none of."""
+    fsck, backup = read_last_fsck(ws), read_last_backup(ws)
+    return {
+        "lastFsck": {"at": to_wire(fsck.at), "lost": fsck.lost, "damage": fsck.damage} if fsck else None,
+        "lastBackup": {"at": to_wire(backup.at), "file": backup.file, "failed": backup.failed or None} if backup else None,
+    }
+
+
+def plan(ws: Workspace, now: datetime, *, everything: bool = False) -> dict[str, Any]:
+    """Return what a run at *now* would do: why it is due, its dated files, the summaries in their order, and their waits."""
+    ws.journal.refresh()
+    files, summaries = ws.memory.dated(), ws.memory.summaries()
+    archive = ws.config.archive
+    history = assign_ids(ws.history.read(), ws.journal.known, now, archive.future_limit)
+    waiting = unwritten(history, ws.journal)
+    chosen = waiting if everything else without_open_questions(waiting, now, archive.exchange_wait)
+    days = plan_days(chosen, ws.zone, taken_names(ws.memory, ws.journal), ws.journal.has_written, archive.slug_chars)
+    failures = ws.failures()
+    active = ws.task_queue.active_groups()
+    work = due_summaries(files, summaries, ws.today(now), archive.recent_days, summary_writer(ws.config, failures))
+    sizes = bytes_by_group(work, files)
+    return {
+        "at": to_wire(now),
+        "today": ws.today(now).isoformat(),
+        # a run that is due takes no open question, and may find no other
+        "due": why_due(history=ws.history, journal=ws.journal, memory=ws.memory, settings=archive, caps=ws.caps, now=now)
+        if days
+        else None,
+        "nextRun": _next_run(ws, history, waiting, files, now),
+        "unwritten": len(waiting),
+        "dated": [{"file": day.name, "messages": len(day.blocks)} for day in days],
+        "providerPausedUntil": _paused_until(ws, now),
+        "providerPausedBecause": configured_state(ws.task_queue, ws.endpoint).reason or None,
+        "summaries": [
+            {
+                "group": one.period.group,
+                "files": len(one.sources),
+                "messages": sum(source.count for source in one.sources),
+                "calls": calls_needed(sizes[one.period.group], ws.config.llm),
+                "tokens": 0 if ws.extracting else sizes[one.period.group] // BYTES_PER_TOKEN,
+                "inFlight": one.period.group in active,
+                "waitsUntil": to_wire(failure.next_at)
+                if (failure := failures.get(one.period.group)) and not is_due(failure.failed_at, failure.next_at, now)
+                else None,
+            }
+            for one in work
+        ],
+    }
+
+
+def _next_run(
+    ws: Workspace, history: History, waiting: list[Message], files: Sequence[MemoryFile], now: datetime
+) -> str | None:
+    overflowing = is_overflowing(history, ws.journal, ws.caps)
+    found = next_run(waiting, files, ws.config.archive, now, overflowing=overflowing)
+    return to_wire(found) if found else None
+
+
+def _cost(ws: Workspace, now: datetime) -> dict[str, Any]:
+    """Return the model's calls and tokens of today, and until when and why it is paused."""
+    state = configured_state(ws.task_queue, ws.endpoint)
+    today = state.day == ws.today(now).isoformat()
+    return {
+        "calls": calls_today(now, ws.model_use),
+        "maxCalls": ws.config.llm.max_calls_per_day,
+        "promptTokens": state.prompt_tokens if today else 0,
+        "completionTokens": state.completion_tokens if today else 0,
+        "pausedUntil": _paused_until(ws, now),
+        "pausedBecause": state.reason or None,
+    }
+
+
+def _canaries(ws: Workspace) -> dict[str, Any]:
+    """Return how many canaries are kept, were asked and were found; the rate is None before the first question."""
+    now = rate(CanaryStore(ws.files, ws.paths).read().canaries)
+    return {"kept": now.kept, "asked": now.asked, "found": now.found, "rate": round(now.value, 4) if now.asked else None}
+
+
+def _paused_until(ws: Workspace, now: datetime) -> str | None:
+    state = configured_state(ws.task_queue, ws.endpoint)
+    return to_wire(state.next_at) if state.next_at and state.next_at > now else None
+
+
+def _flags(history: History) -> dict[str, int]:
+    messages = [entry for entry in history if isinstance(entry, Message)]
+    return {
+        "messages": len(messages),
+        "false": sum(m.archived is Archived.NO for m in messages),
+        "pending": sum(m.archived is Archived.PENDING for m in messages),
+        "true": sum(m.archived is Archived.YES for m in messages),
+        "odd": sum(isinstance(entry, InvalidEntry) for entry in history),
+    }
+
+
+def _oldest(waiting: list[Message]) -> str | None:
+    times = [message.created_at for message in waiting if message.created_at]
+    return to_wire(min(times)) if times else None

@@ -1,0 +1,1 @@
+"""Opens workspaces and runs them: rounds, background threads, workers."""

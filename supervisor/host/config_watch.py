@@ -1,0 +1,69 @@
+"""How a running supervisor takes in a changed recalld.toml: what is right at once, and what is wrong not at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from recalld.supervisor.protocol.config import FILE, Config
+from recalld.supervisor.protocol.settings import dotted, keys
+from recalld.supervisor.storage.errors import BadConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from recalld.supervisor.protocol.settings import Place
+    from recalld.supervisor.storage.disk import Stat
+    from recalld.supervisor.workspace import Workspace
+
+
+class ConfigWatch:
+    """
+    Compares recalld.toml with the configuration that the supervisor of *ws* runs with.
+
+    *reopen* opens the workspace with the file as it is now. A wrong file is told once, and the configuration before it is kept.
+    """
+
+    def __init__(self, ws: Workspace, reopen: Callable[[], Workspace]) -> None:
+        self._ws = ws
+        self._reopen = reopen
+        self._seen: tuple[Stat | None, float] = (None, float("-inf"))
+        self._taken: Stat | object | None = object()  # of no file: it may have changed since the workspace was opened
+        self._refused = ""
+
+    def changed(self, steady_s: float) -> Workspace | None:
+        """
+        Return the workspace with a changed configuration; None when nothing has changed, or what has changed is wrong.
+
+        *steady_s* is the time of a clock that nobody sets. A file counts once nobody has written to it for a poll: an editor
+        may have emptied it first, and without its time zone the days would be others.
+        """
+        stat = self._ws.files.disk.stat(self._ws.paths.config)
+        if stat != self._seen[0] or self._seen[1] == float("-inf"):
+            self._seen = stat, steady_s
+        if stat == self._taken or steady_s - self._seen[1] < self._ws.config.care.poll.total_seconds():
+            return None
+        try:
+            reopened = self._reopen()
+            names = [dotted(place) for place in keys(Config()) if _value(reopened, place) != _value(self._ws, place)]
+            if names and stat is None:  # a program that synchronizes files may put it back in a while
+                raise BadConfig(FILE, "it is gone; put it back, or start the supervisor again to use the defaults")
+        except BadConfig as error:
+            self._taken = stat
+            self._refuse(str(error))
+            return None
+        self._taken = stat  # not before: a file that the disk refused to read is read again at the next poll
+        if not names and not self._refused:
+            return None
+        self._ws.events.emit("config_taken", keys=names)
+        self._ws, self._refused = reopened, ""
+        return reopened
+
+    def _refuse(self, why: str) -> None:
+        if why != self._refused:
+            self._ws.events.emit("config_refused", why=why)
+        self._refused = why
+
+
+def _value(ws: Workspace, place: Place) -> Any:
+    section, name = place
+    return getattr(getattr(ws.config, section) if section else ws.config, name)

@@ -1,0 +1,107 @@
+"""
+The lock of a workspace's one supervisor, and the cleanup after a crash: temporary files, and tasks of dead workers.
+
+The cleanup needs no record of what the dead process did (docs/reference/protocol.md, 3 and 6).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Final
+
+from recalld.supervisor.protocol.paths import WORKERS
+from recalld.supervisor.storage.errors import AlreadyRuns, Busy, LockLost
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from recalld.supervisor.storage.disk import Stat
+    from recalld.supervisor.workspace import Workspace
+
+#: Seconds to wait for the lock: `status` shares it for a moment, to see whether a supervisor runs.
+_LOCK_WAIT_S: Final = 1.0
+
+
+class SupervisorLock:
+    """The supervisor's lock while this process holds it."""
+
+    def __init__(self, ws: Workspace) -> None:
+        self._ws = ws
+        self._lock = self._stat()
+
+    def check(self) -> None:
+        """Raise LockLost if the lock file is no longer the one that is held: the state folder was deleted or moved."""
+        now = self._stat()
+        if self._lock is None or now is None or now.inode != self._lock.inode:
+            raise LockLost(self._ws.paths.root)
+
+    def _stat(self) -> Stat | None:
+        return self._ws.files.disk.stat(self._ws.paths.supervisor_lock)
+
+
+@contextlib.contextmanager
+def supervisor_lock(ws: Workspace) -> Iterator[SupervisorLock]:
+    """Hold the supervisor's lock and clean up after a crash; AlreadyRuns if another process holds it."""
+    ws.prepare()
+    try:
+        stack = contextlib.ExitStack()
+        stack.enter_context(ws.files.lock_for_life(ws.paths.supervisor_lock, wait_s=_LOCK_WAIT_S))
+    except Busy:
+        raise AlreadyRuns(ws.paths.root) from None
+    with stack:
+        lock = SupervisorLock(ws)
+        sweep(ws)
+        reclaim(ws)
+        ws.events.emit("started")
+        try:
+            yield lock
+        finally:
+            ws.events.emit("stopped")
+
+
+def sweep(ws: Workspace) -> int:
+    """Delete the temporary files where only the supervisor writes and make the queue durable; return how many were deleted."""
+    paths = ws.paths
+    folders = [paths.memory, paths.summaries, paths.state, paths.previous, paths.quarantine]
+    folders += [ws.task_queue.queue, ws.task_queue.failed]
+    swept = 0
+    with contextlib.suppress(PermissionError):  # a folder that may not be read is reported by the round
+        folders += ws.memory.month_folders()
+    for folder in folders:
+        with contextlib.suppress(PermissionError):
+            swept += ws.files.sweep(folder)
+    ws.task_queue.sync_folders()
+    with (
+        contextlib.suppress(OSError),
+        ws.files.lock(paths.history_lock),
+    ):  # what is in place of the lock is reported by the round
+        swept += ws.files.sweep(paths.root)
+    return swept
+
+
+def sweep_shared(ws: Workspace, now: datetime) -> int:
+    """Delete old temporary files where commands and workers write, whose writers must be dead; return how many."""
+    ws.files.check_folder(ws.paths.pieces)  # the worker keeps no pieces there, and can't tell
+    paths = ws.paths
+    folders = (paths.drop_box, paths.attachments, paths.turns, paths.pieces, paths.sessions, ws.task_queue.results)
+    return sum(ws.files.sweep(folder, now=now) for folder in folders)
+
+
+def reclaim(ws: Workspace) -> int:
+    """Requeue the claimed tasks if no worker lives, and return how many; `Workers` watches the leases of living workers."""
+    running = list(ws.task_queue.claimed())  # before the locks are checked: a worker that starts later can't have claimed these
+    if any_worker(ws):
+        return 0
+    for folder in (ws.task_queue.results, ws.paths.pieces):
+        ws.files.sweep(folder)  # files that a worker did not finish writing
+    for name in running:
+        ws.task_queue.requeue(name)
+    if running:
+        ws.events.emit("task_put_back", tasks=len(running))
+    return len(running)
+
+
+def any_worker(ws: Workspace) -> bool:
+    """Return whether any worker lives: each holds one of the worker locks until it ends."""
+    return any(ws.files.disk.is_locked(ws.paths.worker_lock(slot)) for slot in range(WORKERS))

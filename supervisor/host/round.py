@@ -1,0 +1,323 @@
+"""
+One round of the supervisor, each step of the flow once; and `recalld run --until-settled`, rounds until nothing is due.
+
+The functions at the top pass each step of `archive` and `summaries` the stores and settings of a workspace that it uses. A step
+that fails is reported once and does not stop the others; the next round tries it again.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
+
+from recalld.supervisor.archive import intake as archive_intake
+from recalld.supervisor.archive import restore as archive_restore
+from recalld.supervisor.archive import run as archive_run
+from recalld.supervisor.archive.restore import keep_damaged
+from recalld.supervisor.host.lock import supervisor_lock, sweep_shared
+from recalld.supervisor.storage.clock import within
+from recalld.supervisor.storage.errors import (
+    AlreadyRuns,
+    BadConfig,
+    BadFile,
+    InternalError,
+    LockLost,
+    NewerFormat,
+    as_supervisor_error,
+)
+from recalld.supervisor.summaries.collect import collect_results
+from recalld.supervisor.summaries.submit import submit_due
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from datetime import datetime
+    from pathlib import Path
+    from threading import Event
+
+    from recalld.supervisor.archive.plan import Due
+    from recalld.supervisor.host.workers import Workers
+    from recalld.supervisor.storage.errors import SupervisorError
+    from recalld.supervisor.workspace import Workspace
+
+
+def intake(ws: Workspace, now: datetime) -> int:
+    """Take in the new messages of history.json and the drop-box; returns how many there were."""
+    return archive_intake.intake(
+        history=ws.history,
+        journal=ws.journal,
+        memory=ws.memory,
+        drop_box=ws.drop_box,
+        quarantine=ws.quarantine,
+        settings=ws.config.archive,
+        events=ws.events,
+        now=now,
+        should_stop=ws.should_stop,
+    )
+
+
+def archive(ws: Workspace, now: datetime, *, everything: bool = False) -> int:
+    """Write the un-written messages to new dated files; returns how many messages."""
+    return archive_run.archive(
+        history=ws.history,
+        journal=ws.journal,
+        memory=ws.memory,
+        attachments=ws.attachments,
+        settings=ws.config.archive,
+        events=ws.events,
+        now=now,
+        everything=everything,
+        should_stop=ws.should_stop,
+        progress=ws.progress,
+    )
+
+
+def why_due(ws: Workspace, now: datetime) -> Due | None:
+    """Return why an archive run is due now; None when it is not."""
+    return archive_run.why_due(
+        history=ws.history, journal=ws.journal, memory=ws.memory, settings=ws.config.archive, caps=ws.caps, now=now
+    )
+
+
+def reconcile_flags(ws: Workspace, now: datetime) -> None:
+    """Set every flag of history.json to what follows from the files."""
+    archive_run.reconcile_flags(
+        history=ws.history,
+        journal=ws.journal,
+        memory=ws.memory,
+        task_queue=ws.task_queue,
+        today=ws.today(now),
+        recent_days=ws.config.archive.recent_days,
+    )
+
+
+def trim_history(ws: Workspace) -> int:
+    """Remove from history.json the messages that exceed its caps and are written; returns how many."""
+    return archive_run.trim_history(history=ws.history, journal=ws.journal, events=ws.events, caps=ws.caps)
+
+
+def restore_history(ws: Workspace, now: datetime, *, unknown: bool = False) -> int:
+    """Restore a damaged or lost history.json; returns how many messages it has now, 0 when nothing was done."""
+    return archive_restore.restore_history(
+        history=ws.history,
+        journal=ws.journal,
+        quarantine=ws.quarantine,
+        replaced=ws.replaced,
+        settings=ws.config.archive,
+        events=ws.events,
+        now=now,
+        unknown=unknown,
+    )
+
+
+def take_in_replaced(ws: Workspace, now: datetime) -> int:
+    """Add to history.json what programs have written into a damaged file that was replaced; returns how many were new."""
+    return archive_restore.take_in_replaced(
+        replaced=ws.replaced,
+        history=ws.history,
+        journal=ws.journal,
+        quarantine=ws.quarantine,
+        settings=ws.config.archive,
+        events=ws.events,
+        now=now,
+    )
+
+
+def collect(ws: Workspace, now: datetime) -> int:
+    """Take in the results of the worker; returns how many summaries were written."""
+    return collect_results(
+        now,
+        files=ws.files,
+        memory=ws.memory,
+        quarantine=ws.quarantine,
+        use=ws.model_use,
+        should_stop=ws.should_stop,
+    )
+
+
+def submit(ws: Workspace, now: datetime) -> int:
+    """Submit the tasks of the summaries that are due; returns how many."""
+    return submit_due(now, history=ws.history, journal=ws.journal, memory=ws.memory, use=ws.model_use)
+
+
+T = TypeVar("T")
+#: Seconds that a running supervisor is waited for.
+_ARCHIVE_S: Final = 30.0
+#: Seconds between two looks for results.
+_POLL_S: Final = 0.03
+#: How many workers in a row may end without a result.
+_MAX_DEATHS: Final = 3
+
+
+@dataclass(slots=True)
+class Round:
+    """What one round did, in counts, and its errors by step."""
+
+    seen: int = 0
+    archived: int = 0
+    summaries: int = 0
+    submitted: int = 0
+    trimmed: int = 0
+    unfinished: int = 0
+    ms: int = 0
+    errors: dict[str, SupervisorError] = field(default_factory=dict)
+
+    @property
+    def did(self) -> int:
+        """The sum of the counts; 0 if nothing was due."""
+        return self.seen + self.archived + self.summaries + self.submitted + self.trimmed
+
+    def found_damage(self, history: Path) -> bool:
+        """Tell whether a step reported that the file *history* is damaged."""
+        return any(_is_damage(error, history) for error in self.errors.values())
+
+    def add(self, other: Round) -> None:
+        """Add the counts of a later round, and take over its errors."""
+        self.seen += other.seen
+        self.archived += other.archived
+        self.summaries += other.summaries
+        self.submitted += other.submitted
+        self.trimmed += other.trimmed
+        self.ms += other.ms
+        self.errors = other.errors
+
+
+def attempt(errors: dict[str, SupervisorError], name: str, path: Path, step: Callable[[], T], otherwise: T) -> T:
+    """
+    Return the value of *step*; if it fails, put its error into *errors* under its *name* and return *otherwise*.
+
+    *path* is used for an OSError that names none. BadConfig, NewerFormat and LockLost are raised: they end the supervisor.
+    """
+    try:
+        return step()
+    except (BadConfig, NewerFormat, LockLost):
+        raise
+    except Exception as error:  # noqa: BLE001 - a bug in one step must not stop the others; it is reported, and ends a one-shot run
+        errors[name] = as_supervisor_error(error, name, path)
+    return otherwise
+
+
+def run_round(
+    ws: Workspace,
+    now: datetime,
+    runs: Literal["due", "all", "none"] = "due",
+    *,
+    ageing: bool = True,
+    before: Iterable[SupervisorError] = (),
+) -> Round:
+    """
+    Run each step once at *now*.
+
+    *runs*: archive if an archive run is due, archive everything that is un-written, or do not archive (the disk has just
+    refused). Without *ageing* no summary is submitted: the clock was set, and a day may only look as if it were over. *before*
+    are errors since the last round; they are reported with those of this one.
+    """
+    began = time.monotonic()
+    done = Round()
+
+    def run_step(name: str, step: Callable[[], T], otherwise: T) -> T:
+        return otherwise if ws.should_stop() else attempt(done.errors, name, ws.paths.root, step, otherwise)
+
+    done.seen = run_step("replaced", lambda: take_in_replaced(ws, now), 0)
+    done.seen += run_step("intake", lambda: intake(ws, now), 0)
+    done.summaries = run_step("harvest", lambda: collect(ws, now), 0)
+    done.archived = run_step("archive", lambda: _archive_if_due(ws, now, runs), 0)
+    done.submitted = run_step("roll-up", lambda: submit(ws, now), 0) if ageing else 0
+    run_step("settle", lambda: reconcile_flags(ws, now), None)
+    done.trimmed = run_step("trim", lambda: trim_history(ws), 0)
+    run_step("compact", lambda: ws.journal.compact() if ws.journal.is_bloated() else None, None)
+    run_step("sweep", lambda: sweep_shared(ws, now), 0)
+    run_step("copies", lambda: _tell_copies(ws), None)
+    if done.found_damage(ws.paths.history):
+        run_step("quarantine", lambda: keep_damaged(ws.history, ws.quarantine), None)
+    report_errors(ws, (*before, *done.errors.values()))
+    done.ms = round((time.monotonic() - began) * 1000)
+    return done
+
+
+def _archive_if_due(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"]) -> int:
+    if runs == "all":
+        return archive(ws, now, everything=True)
+    archive_run.tell_overflow(history=ws.history, journal=ws.journal, events=ws.events, caps=ws.caps)
+    why = why_due(ws, now) if runs == "due" else None
+    return archive(ws, now) if why else 0
+
+
+def _tell_copies(ws: Workspace) -> None:
+    """Emit an event when there are other copies of files of ours than before."""
+    copies = sorted(ws.memory.copies())
+    ws.events.transition("copy_found", copies, files=len(copies), file=copies[0] if copies else "")
+
+
+def _is_damage(error: SupervisorError, history: Path) -> bool:
+    return isinstance(error, BadFile) and str(error.path) == str(history)
+
+
+def report_errors(ws: Workspace, errors: Iterable[SupervisorError]) -> None:
+    """Emit an event for each kind of failure that begins or ends with these *errors*."""
+    sentences: dict[str, set[str]] = {"history_invalid": set(), "error": set(), "degraded": set()}
+    for error in errors:
+        kind = "error" if isinstance(error, InternalError) else "degraded"
+        kind = "history_invalid" if _is_damage(error, ws.paths.history) else kind
+        sentences[kind].add(str(error))
+    for event, cleared in (("history_invalid", ""), ("error", ""), ("degraded", "recovered")):
+        why = "; ".join(sorted(sentences[event]))
+        ws.events.transition(event, why, cleared=cleared, why=why)
+
+
+def until_settled(ws: Workspace, now: datetime, workers: Workers | None, stop: Event) -> Round:
+    """
+    Do all that is due at *now*: archive every un-written message, have summaries written; return the counts.
+
+    Does not wait for groups that wait for a retry. Ends early once *stop* is set; AlreadyRuns if another supervisor runs.
+    """
+    ws.should_stop = stop.is_set
+    total = Round()
+    with supervisor_lock(ws):
+        while not stop.is_set():
+            done = run_round(ws, now, "all")
+            total.add(done)
+            if done.did:
+                continue
+            active = ws.task_queue.active_groups()
+            if not active or "harvest" in done.errors or workers is None or workers.failures >= _MAX_DEATHS:
+                total.unfinished = len(active)
+                break
+            ws.progress("summaries", total.summaries, total.summaries + len(active))
+            _await_result(ws, workers, stop)
+        if workers:
+            workers.stop()
+    return total
+
+
+def archive_now(ws: Workspace, now: datetime) -> tuple[dict[str, str], int]:
+    """
+    Write every un-written message to a dated file; return these files by the messages' ids, and how many are still un-written.
+
+    A running supervisor is asked to do it, and waited for. The first error of a step is raised.
+    """
+    keys = [message.key for message in ws.unfiled.messages(now)]
+    try:
+        with supervisor_lock(ws):
+            for error in run_round(ws, now, "all").errors.values():
+                raise error
+    except AlreadyRuns:
+        with suppress(FileExistsError):
+            ws.files.create(ws.paths.archive_request, b"")
+        deadline = within(_ARCHIVE_S)
+        while ws.files.disk.stat(ws.paths.archive_request) and not deadline.is_over:
+            time.sleep(_POLL_S)
+    ws.journal.refresh()
+    files = {key[0]: file for key in keys if (file := ws.journal.file_of(key))}
+    return files, len(keys) - len(files)
+
+
+def _await_result(ws: Workspace, workers: Workers, stop: Event) -> None:
+    """Keep a worker running until a result is there, or none is to be expected."""
+    while not stop.is_set() and not ws.task_queue.finished():
+        workers.start_if_needed()
+        workers.watch_leases()
+        if workers.failures >= _MAX_DEATHS or not ws.task_queue.active_groups():
+            return
+        stop.wait(_POLL_S)

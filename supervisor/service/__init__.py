@@ -1,1 +1,0 @@
-"""Runs recalld: daemon, round, threads, workers; and checks it: status, fsck."""

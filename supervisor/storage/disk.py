@@ -1,0 +1,301 @@
+"""
+The few disk operations that recalld uses: the interface `Disk`, and `RealDisk`, which makes the system calls.
+
+The tests use a model file system instead, which forgets whatever was not fsynced and can die at any call. So each method is one
+step after which a crash is possible, and none does two.
+
+Locks are flock, on lock files that are never deleted (docs/reference/protocol.md, 5). A process takes those that it holds for
+life through filelock. One read, change and write takes its lock by the system call: a command would wait longer for the import
+of filelock than for the lock (docs/decisions/0016-two-kinds-of-lock.md).
+"""
+
+# ruff: noqa: D102 - what a method of RealDisk does is said in Disk
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import stat as modes
+import time
+from datetime import timedelta
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from recalld.supervisor.storage.errors import Busy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+FOLDER_MODE = 0o700
+#: Seconds between two tries of a lock that is held.
+_POLL_S = 0.005
+_RENAME_NOREPLACE = 1
+_AT_FDCWD = -100
+
+
+class Stat(NamedTuple):
+    """The properties of a file that differ between its versions; *mtime_ns* in nanoseconds, *size* in bytes."""
+
+    inode: int
+    size: int
+    mtime_ns: int
+    mode: int
+    uid: int
+    gid: int
+
+
+class Disk(Protocol):
+    """The operations. An absent file raises FileNotFoundError unless a method says otherwise; each may raise OSError."""
+
+    def stat(self, path: Path) -> Stat | None:
+        """Return the properties of the file or folder, not following a link; None when there is none."""
+
+    def is_read_only(self, folder: Path) -> bool:
+        """Tell whether *folder* exists and is on a disk that is mounted read-only."""
+
+    def names(self, folder: Path) -> list[str]:
+        """Return the names in *folder*, sorted; none when there is no such folder."""
+
+    def stats(self, folder: Path) -> dict[str, Stat]:
+        """Return the properties by name of what is in *folder*, unordered, not following links; none without such a folder."""
+
+    def read(self, path: Path, offset: int = 0) -> bytes:
+        """Return the bytes of a regular file from *offset* on. A symbolic link is refused (ELOOP)."""
+
+    def create(self, path: Path, mode: int) -> int:
+        """Return a handle to a new, empty file; FileExistsError when the name is taken. Follows no link."""
+
+    def open_append(self, path: Path, mode: int) -> int:
+        """Return a handle that writes at the end of the regular file, which is created if absent. Follows no link."""
+
+    def write(self, handle: int, data: bytes) -> None:
+        """Write all of *data*, in several system calls if necessary."""
+
+    def own(self, handle: int, mode: int, uid: int, gid: int) -> None:
+        """Give the open file this mode, owner and group."""
+
+    def sync(self, handle: int) -> None:
+        """Make the bytes of the open file durable."""
+
+    def close(self, handle: int) -> None:
+        """Close the handle; this makes nothing durable."""
+
+    def rename(self, old: Path, new: Path) -> None:
+        """Rename *old* to *new*, replacing what had that name."""
+
+    def rename_new(self, old: Path, new: Path) -> None:
+        """Rename *old* to *new*; FileExistsError when the name is taken."""
+
+    def link(self, old: Path, new: Path) -> None:
+        """Give the file *old* the second name *new*; FileExistsError when the name is taken."""
+
+    def unlink(self, path: Path) -> None:
+        """Remove the name."""
+
+    def mkdir(self, folder: Path) -> None:
+        """Create one folder with mode 0700; FileExistsError when the name is taken."""
+
+    def sync_file(self, path: Path) -> None:
+        """Make the bytes of a file durable that another process has written; follows no link."""
+
+    def sync_folder(self, folder: Path) -> None:
+        """Make the names in *folder* durable."""
+
+    def touch(self, path: Path, mtime_ns: int | None = None) -> None:
+        """Set the file's times to now, or to *mtime_ns*."""
+
+    def lock(self, path: Path, wait_s: float) -> AbstractContextManager[None]:
+        """Hold the flock on the lock file *path* for one read, change and write; Busy after *wait_s* seconds."""
+
+    def lock_for_life(self, path: Path, wait_s: float) -> AbstractContextManager[None]:
+        """Hold the same flock for as long as a supervisor or a worker lives; Busy after *wait_s* seconds."""
+
+    def is_locked(self, path: Path) -> bool:
+        """Return whether somebody holds the flock on the lock file *path*; creates and changes nothing."""
+
+
+def _stat_of(found: os.stat_result) -> Stat:
+    return Stat(found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode, found.st_uid, found.st_gid)
+
+
+def open_regular(path: Path, flags: int, mode: int = 0o600) -> int:
+    """Return a handle to the regular file; OSError for a link, a folder or a named pipe in its place, which never blocks."""
+    handle = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, mode)
+    if not modes.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+    return handle
+
+
+class RealDisk:
+    """The disk of this machine."""
+
+    def stat(self, path: Path) -> Stat | None:
+        try:
+            found = os.lstat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return _stat_of(found)
+
+    def is_read_only(self, folder: Path) -> bool:
+        try:
+            return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+
+    def names(self, folder: Path) -> list[str]:
+        try:
+            return sorted(os.listdir(folder))
+        except FileNotFoundError:
+            return []
+
+    def stats(self, folder: Path) -> dict[str, Stat]:
+        found = {}
+        with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
+            for entry in entries:
+                with contextlib.suppress(FileNotFoundError):  # it was deleted after it was listed
+                    found[entry.name] = _stat_of(entry.stat(follow_symlinks=False))
+        return found
+
+    def read(self, path: Path, offset: int = 0) -> bytes:
+        handle = open_regular(path, os.O_RDONLY)
+        try:
+            with open(handle, "rb", closefd=False) as file:
+                file.seek(offset)
+                return file.read()
+        finally:
+            os.close(handle)
+
+    def create(self, path: Path, mode: int) -> int:
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+
+    def open_append(self, path: Path, mode: int) -> int:
+        return open_regular(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, mode)
+
+    def write(self, handle: int, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(handle, rest) :]
+
+    def own(self, handle: int, mode: int, uid: int, gid: int) -> None:
+        now = os.fstat(handle)
+        if (now.st_uid, now.st_gid) != (uid, gid):
+            os.fchown(handle, uid, gid)
+        os.fchmod(handle, mode & 0o7777)
+
+    def sync(self, handle: int) -> None:
+        os.fsync(handle)
+
+    def close(self, handle: int) -> None:
+        os.close(handle)
+
+    def rename(self, old: Path, new: Path) -> None:
+        os.rename(old, new)
+
+    def rename_new(self, old: Path, new: Path) -> None:
+        """See Disk. One system call if the kernel has it, else a check and then a rename."""
+        if (number := _rename_noreplace(old, new)) == 0:
+            return
+        if number not in (errno.EINVAL, errno.ENOSYS):
+            raise OSError(number, os.strerror(number), str(new))
+        if self.stat(new) is not None:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(new))
+        os.rename(old, new)
+
+    def link(self, old: Path, new: Path) -> None:
+        os.link(old, new, follow_symlinks=False)
+
+    def unlink(self, path: Path) -> None:
+        os.unlink(path)
+
+    def mkdir(self, folder: Path) -> None:
+        os.mkdir(folder, FOLDER_MODE)
+
+    def sync_file(self, path: Path) -> None:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def sync_folder(self, folder: Path) -> None:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def touch(self, path: Path, mtime_ns: int | None = None) -> None:
+        if mtime_ns is None:
+            os.utime(path, follow_symlinks=False)
+        else:
+            os.utime(path, ns=(mtime_ns, mtime_ns), follow_symlinks=False)
+
+    @contextlib.contextmanager
+    def lock(self, path: Path, wait_s: float) -> Iterator[None]:
+        deadline = time.monotonic() + wait_s
+        while (handle := _try_lock(path)) is None:
+            if time.monotonic() >= deadline:
+                raise Busy(path, timedelta(seconds=wait_s))
+            time.sleep(_POLL_S)
+        try:
+            yield
+        finally:
+            fcntl.flock(handle, fcntl.LOCK_UN)  # a process that was forked meanwhile has the handle too
+            os.close(handle)
+
+    @contextlib.contextmanager
+    def lock_for_life(self, path: Path, wait_s: float) -> Iterator[None]:
+        from filelock import FileLock, Timeout
+
+        held = FileLock(path, timeout=wait_s, mode=0o600)
+        try:
+            held.acquire(poll_interval=_POLL_S)
+        except Timeout:
+            raise Busy(path, timedelta(seconds=wait_s)) from None
+        try:
+            yield
+        finally:
+            held.release()
+
+    def is_locked(self, path: Path) -> bool:
+        try:
+            handle = open_regular(path, os.O_RDONLY)
+        except FileNotFoundError:
+            return False
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)  # let go with the handle
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(handle)
+        return False
+
+
+def _try_lock(path: Path) -> int | None:
+    """Return a handle that has the flock on the lock file *path*, created if absent; None while somebody else has it."""
+    handle = open_regular(path, os.O_RDWR | os.O_CREAT)
+    is_held = False
+    try:
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # subtle: a program may delete its lock file when it lets go; who then locks that file excludes nobody
+            is_held = os.fstat(handle).st_nlink > 0
+    finally:
+        if not is_held:
+            os.close(handle)
+    return handle if is_held else None
+
+
+def _rename_noreplace(old: Path, new: Path) -> int:
+    """Call renameat2(RENAME_NOREPLACE) and return the error number: 0 for success, ENOSYS if there is no such call."""
+    import ctypes
+
+    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if call is None:
+        return errno.ENOSYS
+    done = call(_AT_FDCWD, os.fsencode(old), _AT_FDCWD, os.fsencode(new), ctypes.c_uint(_RENAME_NOREPLACE))
+    return 0 if done == 0 else ctypes.get_errno()

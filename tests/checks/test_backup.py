@@ -1,0 +1,597 @@
+"""Backups: one state of the workspace in a file, whoever writes meanwhile; what is refused; and nothing half written."""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import os
+import socket
+import tarfile
+import tempfile
+import threading
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from recalld.supervisor.checks import backup as service
+from recalld.supervisor.protocol.backup_file import FORMAT, LIST, BackupFile
+from recalld.supervisor.storage.disk import RealDisk
+from recalld.supervisor.storage.errors import BadBackup, BadRequest, Busy, Conflict, NewerFormat, StorageError
+from tests.world import WITHOUT_MODEL, Clock, EventList, World, at, message, message_on, talk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from datetime import datetime
+
+    from recalld.supervisor.checks.backup import Backup
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A folder beside the workspace."""
+    folder = tmp_path / "备份"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def lived(tmp_path: Path) -> World:
+    """A workspace with dated files, originals, summaries, a picture, notes, a file in the drop-box and a message to archive."""
+    world = World(tmp_path / "工作区", at("2026-01-31T10:00"), WITHOUT_MODEL)
+    world.put("recalld.toml", WITHOUT_MODEL)
+    world.write([message_on(day) for day in ("2025-12-03", "2026-01-10", "2026-01-30")])
+    world.settle()
+    world.settle()
+    world.append(message("m1", "2026-01-31T09:00", "周五的部署取消。", images=["iVBORw0KGgo="]))
+    world.drop("手机.json", {"role": "user", "text": "在路上说的"})
+    os.utime(world.paths.drop_box / "手机.json", ns=(1_769_800_000_123_456_789, 1_769_800_000_123_456_789))
+    world.note("想法.md", "- 学骑马\n")
+    world.put("memory.md", "- 我对花生过敏\n")
+    return world
+
+
+def created(world: World, file: Path) -> Backup:
+    return service.create(world.ws, file, world.clock(), "recalld 1")
+
+
+def restored(world: World, file: Path, into: Path) -> World:
+    service.restore(file, into, world.clock())
+    return World(into, world.clock(), world.toml)
+
+
+# ── what is in it ────────────────────────────────────────────────────────────
+
+
+def test_backup_restores_every_byte_and_time_of_the_workspace(lived, place):
+    lived.put(b".recalld/pieces/\xff.json".decode("utf-8", "surrogateescape"), "名字不是 UTF-8")
+    lived.put("脚本/报警.sh", "#!/bin/sh\n").chmod(0o755)
+    made = created(lived, place / "一.tar")
+    service.restore(made.file, place / "新的", lived.clock())
+    there = {path.relative_to(lived.root): path for path in lived.root.rglob("*") if path.is_file() and path.suffix != ".lock"}
+    here = {path.relative_to(place / "新的"): path for path in (place / "新的").rglob("*") if path.is_file()}
+    assert there.keys() == here.keys()
+    assert len(there) == len(made.contents.files)
+    for name, path in here.items():
+        assert (path.read_bytes(), path.stat().st_mtime_ns) == (there[name].read_bytes(), there[name].stat().st_mtime_ns)
+        assert path.stat().st_mode & 0o777 == (0o700 if name.suffix == ".sh" else 0o600)
+    assert all(path.stat().st_mode & 0o777 == 0o700 for path in (place / "新的").rglob("*") if path.is_dir())
+    assert (place / "一.tar").stat().st_mode & 0o777 == 0o600
+    assert (place / "新的").stat().st_mode & 0o777 == 0o700
+
+
+def test_backup_has_no_locks_sockets_index_links_or_temporary_files(lived, place):
+    kept = created(lived, place / "一.tar").contents.files
+    lived.refresh()
+    for name in (
+        ".recalld/vectors/a",
+        ".recalld/archive.now",
+        ".recalld/socket.path",
+        ".recalld/worker-0.lock",
+        "memory/.git/HEAD",
+        "lost+found/#123",
+    ):
+        lived.put(name, "x")
+    for name in ("history.json.lock", f"memory/.a.md.{1}-0.tmp", LIST):
+        lived.put(name, "x")
+    (lived.root / "memory" / "链接.md").symlink_to("想法.md")
+    (lived.root / "照片").symlink_to(place)
+    os.mkfifo(lived.root / "管道")
+    with socket.socket(socket.AF_UNIX) as line:
+        line.bind(os.path.relpath(lived.root / ".recalld" / "socket"))
+        made = created(lived, place / "二.tar")
+    assert {entry.path for entry in made.contents.files} == {entry.path for entry in kept}
+    assert set(made.left_out) == {"memory/链接.md", "照片", "管道"}
+
+
+def test_backup_leaves_out_a_replaced_history_that_was_taken_in(lived, place):
+    lived.put(".recalld/replaced/history.json.1.2", "[")
+    path = lived.put(".recalld/replaced/x", "[]")
+    stat = path.stat()
+    path.rename(path.with_name(f"history.json.{stat.st_ino}.{stat.st_mtime_ns}.{stat.st_size}"))
+    paths = {entry.path for entry in created(lived, place / "一.tar").contents.files}
+    assert [path for path in paths if "replaced" in path] == [".recalld/replaced/history.json.1.2"]
+
+
+def test_restored_workspace_is_settled_already_when_nothing_was_due(lived, place):
+    lived.settle()
+    lived.ws.events.all.clear()
+    created(lived, place / "一.tar")
+    other = restored(lived, place / "一.tar", place / "新的")
+    before = other.tree(internal=True)
+    other.until_settled()
+    assert other.tree(internal=True) == before
+    assert [event for event, _ in other.events.all] == ["started", "stopped"]
+    assert other.fsck().is_sound
+
+
+def test_verify_says_what_fsck_says_of_the_workspace(lived, place):
+    made = created(lived, place / "一.tar")
+    contents, ledger = service.verify(made.file, {}, lived.clock)
+    assert (contents, replace(ledger, seen=0)) == (made.contents, replace(lived.fsck(), seen=0))
+    assert ledger.is_sound
+    next(lived.root.glob("memory/2026-01-30-*.md")).unlink()
+    lived.write([])
+    _, ledger = service.verify(created(lived, place / "二.tar").file, {}, lived.clock)
+    assert ledger.lost != []
+
+
+# ── while others write ───────────────────────────────────────────────────────
+
+
+class Counting(RealDisk):
+    """A disk that calls somebody before its calls of these numbers."""
+
+    _CALLS = frozenset(name for name in vars(RealDisk) if not name.startswith("_"))
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.before: dict[int, Callable[[], object]] = {}
+
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        if name not in Counting._CALLS:
+            return found
+
+        def call(*given: Any, **more: Any) -> Any:
+            self.calls += 1
+            self.before.pop(self.calls, lambda: None)()
+            return found(*given, **more)
+
+        return call
+
+
+class Hasty(Counting):
+    """A disk of one who hardly waits for locks."""
+
+    def lock(self, path: Path, _wait_s: float) -> Any:
+        return super().lock(path, 0.01)
+
+
+class Meanwhile(threading.Thread):
+    """Another process, which stops before a call of its disk and goes on when it is told to."""
+
+    def __init__(self, world: World, stops_before: int) -> None:
+        super().__init__(daemon=True)
+        self.world, self.disk = world, Hasty()
+        self.disk.before[stops_before] = self._stop
+        self.stopped, self.may_go_on = threading.Event(), threading.Event()
+
+    def _stop(self) -> None:
+        self.stopped.set()
+        self.may_go_on.wait()
+
+    def run(self) -> None:
+        """Add a message, take in the drop-box, archive, summarise, move and trim."""
+        try:
+            clock = Clock(self.world.clock() + timedelta(days=40))
+            other = World.process(self.world.root, clock, EventList(clock), self.world.ws.config, self.disk)
+            other.append({"role": "user", "text": "备份的时候说的", "createdAt": "2026-01-31T10:00:00+08:00"})
+            for _ in range(4):
+                other.round("all")
+                other.work()
+        finally:
+            self.stopped.set()
+
+    def begin(self) -> None:
+        self.start()
+        self.stopped.wait()
+
+    def end(self) -> None:
+        self.may_go_on.set()
+        if self.ident:
+            self.join()
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Path]:
+    """A folder in which an fsync takes no time, where the machine has one."""
+    shared = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else tmp_path) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def talked(memory: Path) -> World:
+    """A workspace with old days, thirty messages that wait to be archived, and a file in the drop-box."""
+    world = World(memory / "0", at("2026-01-31T10:00"), f"{WITHOUT_MODEL}[history]\nsoft_cap = 20\n")
+    world.put("recalld.toml", WITHOUT_MODEL)
+    world.write([message_on(day) for day in ("2025-12-03", "2026-01-10", "2026-01-30")])
+    world.settle()
+    world.add(*talk("2026-01-30T20:00", 30))
+    world.drop("手机.json", {"role": "user", "text": "在路上说的"})
+    world.append(message("m1", "2026-01-31T09:00", "周五的部署取消。"))
+    return world
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_backup_is_sound_whatever_others_do_meanwhile(talked, memory, seed):
+    """What was acknowledged before is in it, once, and it settles as if nothing had been."""
+    chance = Random(seed)
+    texts = {one["text"] for one in talked.history()} | {"在路上说的", *talked.archived_texts()}
+    talked.reopen(disk=Hasty())
+    other = Meanwhile(talked, chance.randrange(10, 770))
+    began = talked.disk.calls + chance.randrange(1, 100)
+    talked.disk.before = {began: other.begin, began + chance.randrange(1, 40): other.end}
+    created(talked, memory / "一.tar")
+    other.end()
+    _, ledger = service.verify(memory / "一.tar", {}, talked.clock)
+    assert (ledger.lost, ledger.damage) == ([], [])
+    after = restored(talked, memory / "一.tar", memory / "1")
+    after.until_settled()
+    assert [event for event, _ in after.events.all if event in ODD] == []
+    assert texts - set(after.archived_texts()) == set()
+    assert len(set(after.archived())) == len(after.archived())
+    assert after.fsck().is_sound
+
+
+#: What a supervisor tells of a workspace in which something was not as it should be.
+ODD = ("put_back", "history_restored", "history_invalid", "file_quarantined", "message_odd", "dropped", "error", "degraded")
+
+
+def test_backup_is_refused_while_another_program_keeps_the_lock(lived, place):
+    lived.reopen(disk=Hasty())
+    with lived.another().ws.history.lock(), pytest.raises(Busy):
+        created(lived, place / "一.tar")
+    assert list(place.iterdir()) == []
+
+
+@pytest.mark.parametrize("ends", ["moved", "deleted"])
+def test_backup_has_a_dated_file_once_until_a_person_deletes_it(talked, memory, ends):
+    path = next(talked.root.glob("memory/2026-01-30-*.md"))
+    original = talked.paths.original(path.name)
+    original.parent.mkdir(exist_ok=True)
+    data = path.read_bytes()
+    times = []
+    for when in range(1, 100):
+        path.write_bytes(data)
+        original.unlink(missing_ok=True)
+        talked.reopen(disk=Hasty())
+        talked.disk.before[talked.disk.calls + when] = path.unlink if ends == "deleted" else lambda: path.rename(original)
+        contents = created(talked, memory / f"{when}.tar").contents
+        times.append([entry.path.rpartition("/")[2] for entry in contents.files].count(path.name))
+    assert set(times) == ({0, 1} if ends == "deleted" else {1})
+
+
+# ── refused ──────────────────────────────────────────────────────────────────
+
+
+def test_create_refuses_places_that_it_would_damage(lived, place):
+    (place / "有了.tar").write_text("别的")
+    (place / "链接").symlink_to(lived.root / "memory")
+    (place / "断的.tar").symlink_to(place / "没有")
+    for file in ("有了.tar", "断的.tar", "没有/一.tar", "链接/一.tar", "."):
+        with pytest.raises(BadRequest):
+            created(lived, place / file)
+    for file in (lived.root / "一.tar", lived.root / "memory" / "一.tar"):
+        with pytest.raises(BadRequest, match="in the workspace"):
+            created(lived, file)
+    assert (place / "有了.tar").read_text() == "别的"
+    assert {path.name for path in place.iterdir()} == {"有了.tar", "链接", "断的.tar"}
+    assert not list(lived.root.rglob("*.tar"))
+
+
+class Failing(RealDisk):
+    """A disk on which writing fails after so many writes, with the error."""
+
+    def __init__(self, writes: int, error: BaseException) -> None:
+        self.writes, self.error = writes, error
+
+    def write(self, handle: int, data: bytes) -> None:
+        self.writes -= 1
+        if self.writes < 0:
+            super().write(handle, data[: len(data) // 2])
+            raise self.error
+        super().write(handle, data)
+
+
+@pytest.mark.parametrize(
+    ("error", "told", "says"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), StorageError, "一.tar could not be read or written: No space left"),
+        (KeyboardInterrupt(), KeyboardInterrupt, ""),
+    ],
+    ids=["full", "interrupted"],
+)
+def test_create_leaves_nothing_on_a_full_disk_or_when_interrupted(lived, place, error, told, says):
+    writes = len(created(lived, place / "一.tar").contents.files) + 1
+    (place / "一.tar").unlink()
+    for n in range(writes):
+        lived.reopen(disk=Failing(n, error))
+        with pytest.raises(told) as refused:
+            created(lived, place / "一.tar")
+        assert says in str(refused.value)
+        assert list(place.iterdir()) == []
+
+
+def test_restore_needs_a_new_or_empty_folder(lived, place):
+    made = created(lived, place / "一.tar")
+    for name in ("空的", "深/一点/的", "一.md"):
+        into = place / name
+        if name == "空的":
+            into.mkdir()
+        service.restore(made.file, into, lived.clock())
+        assert (into / "history.json").exists()
+        with pytest.raises(BadRequest, match="not an empty folder"):
+            service.restore(made.file, into, lived.clock())
+    (place / "文件").write_text("x")
+    for into in (place / "文件", place):
+        with pytest.raises(BadRequest):
+            service.restore(made.file, into, lived.clock())
+    with pytest.raises(BadRequest, match="is not a file"):
+        service.restore(place / "没有.tar", place / "新的", lived.clock())
+    assert not any(path.name.startswith(".recalld-") for path in place.iterdir())
+
+
+def test_restore_fills_an_empty_folder_in_its_place_history_last(lived, place, monkeypatch):
+    """It may be a mount point, which can't be renamed."""
+    made = created(lived, place / "一.tar")
+    service.restore(made.file, place / "新的", lived.clock())
+    disk = place / "磁盘"
+    disk.mkdir(mode=0o750)
+    (disk / "lost+found").mkdir()
+    inode, moved = disk.stat().st_ino, []
+
+    def rename_new(_self: RealDisk, old: Path, new: Path) -> None:
+        moved.append(new)
+        os.rename(old, new)
+
+    monkeypatch.setattr(RealDisk, "rename_new", rename_new)
+    service.restore(made.file, disk, lived.clock())
+    assert (disk.stat().st_ino, disk.stat().st_mode & 0o777) == (inode, 0o750)
+    there, here = (sorted(path.relative_to(root) for path in root.rglob("*")) for root in (place / "新的", disk))
+    assert [path for path in here if path not in there] == [Path("lost+found")]
+    assert len(here) == len(there) + 1
+    assert moved[-1] == disk / "history.json"
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EIO, "Input/output error"), KeyboardInterrupt()], ids=["disk", "interrupted"])
+def test_restore_into_an_empty_folder_leaves_it_empty_after_any_error(lived, place, monkeypatch, error):
+    made = created(lived, place / "一.tar")
+    disk = place / "磁盘"
+    disk.mkdir()
+    rename_new, moves = RealDisk.rename_new, len({entry.path.partition("/")[0] for entry in made.contents.files})
+    for n in range(2 * moves):
+        steps = iter(range(2 * moves))
+
+        def failing(self: RealDisk, old: Path, new: Path, at: int = n // 2, is_after: int = n % 2, steps: Any = steps) -> None:
+            step = next(steps)
+            if step != at or is_after:
+                rename_new(self, old, new)
+            if step == at:
+                raise error
+
+        monkeypatch.setattr(RealDisk, "rename_new", failing)
+        with pytest.raises((StorageError, KeyboardInterrupt)):
+            service.restore(made.file, disk, lived.clock())
+        assert list(disk.iterdir()) == []
+
+
+def test_restore_replaces_nothing_that_came_into_the_folder_meanwhile(lived, place, monkeypatch):
+    made = created(lived, place / "一.tar")
+    disk = place / "磁盘"
+    disk.mkdir()
+    sync_file = RealDisk.sync_file
+
+    def synced(self: RealDisk, path: Path) -> None:
+        (disk / "history.json").write_text("[]")
+        sync_file(self, path)
+
+    monkeypatch.setattr(RealDisk, "sync_file", synced)
+    with pytest.raises(StorageError):
+        service.restore(made.file, disk, lived.clock())
+    assert [(path.name, path.read_text()) for path in disk.iterdir()] == [("history.json", "[]")]
+
+
+def aged(path: Path, now: datetime, **ago: int) -> Path:
+    """Give the file or folder a time so long before *now*."""
+    then = (now - timedelta(**ago)).timestamp()
+    os.utime(path, (then, then))
+    return path
+
+
+def test_create_deletes_what_killed_backups_of_any_name_left_an_hour_ago(lived, place):
+    left = (".memory-2026-01-02.tar.a1-0.tmp", ".一.tar.a2-0.tmp", ".备份.a3-0.tmp")
+    for name in (*left, ".别人的.tmp", ".memory.tar.a1.tmp", ".现在.a4-0.tmp"):
+        (place / name).write_text("x")
+        aged(place / name, lived.clock(), minutes=59 if "现在" in name else 61)
+    (place / ".文件夹.a1-0.tmp").mkdir()
+    aged(place / ".文件夹.a1-0.tmp", lived.clock(), minutes=61)
+    created(lived, place / "三.tar")
+    kept = {".别人的.tmp", ".memory.tar.a1.tmp", ".文件夹.a1-0.tmp", ".现在.a4-0.tmp"}
+    assert {path.name for path in place.iterdir()} == {"三.tar", *kept}
+
+
+def test_restore_deletes_what_killed_restores_left_an_hour_ago(lived, place):
+    """Beside the target and in it; not what has another name, or other things in it."""
+    made = created(lived, place / "一.tar")
+    left = [place / ".recalld-abc_1234", place / "新的" / ".recalld-00000000"]
+    kept = [place / ".recalld-now_1234", place / ".recalld-abc_1234x", place / ".recalld-others_0"]
+    for folder in (*left, *kept):
+        (folder / ("照片" if folder.name.endswith("others_0") else "workspace") / "memory").mkdir(parents=True)
+        aged(folder, lived.clock(), minutes=59 if "now" in folder.name else 61)
+    service.restore(made.file, place / "新的", lived.clock())
+    assert not any(folder.exists() for folder in left)
+    assert all(folder.exists() for folder in kept)
+    assert (place / "新的" / "history.json").exists()
+
+
+def rewritten(file: Path, change: Callable[[list[tuple[tarfile.TarInfo, bytes]]], object]) -> Path:
+    """A copy of the backup with other members."""
+    with tarfile.open(file) as source:
+        members = [(member, source.extractfile(member).read()) for member in source.getmembers()]
+    change(members)
+    with tarfile.open(file.with_suffix(".other"), "w", format=tarfile.PAX_FORMAT) as target:
+        for member, data in members:
+            target.addfile(member, io.BytesIO(data))
+    return file.with_suffix(".other")
+
+
+def renamed(name: str) -> Callable[[list[Any]], None]:
+    """Give the first file this name, in the list too."""
+
+    def change(members: list[Any]) -> None:
+        listed = json.loads(members[-1][1])
+        for entry in listed["files"]:
+            entry["path"] = name if entry["path"] == members[0][0].name else entry["path"]
+        members[0][0].name = name
+        relisted(listed)(members)
+
+    return change
+
+
+def of_first(**fields: Any) -> Callable[[list[Any]], None]:
+    """Say this of the first file in the list."""
+
+    def change(members: list[Any]) -> None:
+        listed = json.loads(members[-1][1])
+        listed["files"][0] |= fields
+        relisted(listed)(members)
+
+    return change
+
+
+def relisted(listed: Any) -> Callable[[list[Any]], None]:
+    def change(members: list[Any]) -> None:
+        data = listed if isinstance(listed, bytes) else json.dumps(listed).encode()
+        members[-1][0].size = len(data)
+        members[-1] = (members[-1][0], data)
+
+    return change
+
+
+def typed(kind: bytes, target: str = "/etc/passwd") -> Callable[[list[Any]], None]:
+    """Make the first file a thing of this type."""
+
+    def change(members: list[Any]) -> None:
+        member = members[0][0]
+        member.type, member.linkname = kind, target
+        member.size = 0
+
+    return change
+
+
+def spoiled(members: list[Any]) -> None:
+    member, data = members[1]
+    members[1] = (member, bytes([data[0] ^ 1]) + data[1:])
+
+
+BAD: dict[str, tuple[Callable[[list[Any]], object], str]] = {
+    "above": (renamed("../逃.md"), "leads out"),
+    "inside and above": (renamed("memory/../../逃.md"), "leads out"),
+    "absolute": (renamed("/tmp/逃.md"), "leads out"),
+    "a point": (renamed("./memory.md"), "leads out"),
+    "symbolic link": (typed(tarfile.SYMTYPE), "is a link"),
+    "hard link": (typed(tarfile.LNKTYPE), "is a link"),
+    "device": (typed(tarfile.CHRTYPE), "device"),
+    "disk": (typed(tarfile.BLKTYPE), "device"),
+    "pipe": (typed(tarfile.FIFOTYPE), "device"),
+    "folder": (typed(tarfile.DIRTYPE), "a folder"),
+    "sparse file": (typed(tarfile.GNUTYPE_SPARSE), "."),
+    "wrong digest": (spoiled, "is not what was put in"),
+    "twice": (lambda members: members.insert(1, members[0]), "not those of its list"),
+    "missing": (lambda members: members.pop(0), "not those of its list"),
+    "too many": (lambda members: members.insert(0, (tarfile.TarInfo("x"), b"")), "not those of its list"),
+    "below a file": (lambda members: renamed(f"{members[1][0].name}/x")(members), "not those of its list"),
+    "without a list": (lambda members: members.pop(), "was not made by"),
+    "list not last": (lambda members: members.reverse(), "was not made by"),
+    "list of nothing": (relisted(b"[]"), "was not made by"),
+    "list of rubbish": (relisted(b"{\xff"), "was not made by"),
+    "list without files": (relisted({"recalld": 1}), "was not made by"),
+    "list of other things": (
+        relisted({"recalld": 1, "createdAt": "2026-01-28T04:00:00.000Z", "madeBy": "", "files": ["a"]}),
+        "was not made by",
+    ),
+    "list of no day": (
+        relisted({"recalld": 1, "createdAt": "2026-13-28T04:00:00.000Z", "madeBy": "", "files": []}),
+        "was not made by",
+    ),
+    "time with a fraction": (of_first(mtime_ns=1.5), "was not made by"),
+    "time out of reach": (of_first(mtime_ns=1 << 63), "was not made by"),
+    "size that is a truth": (of_first(size=True), "was not made by"),
+    "digest that is none": (of_first(sha256=None), "was not made by"),
+    "program that is a word": (of_first(executable="no"), "was not made by"),
+    "long name": (renamed(f"memory/{'记' * 86}.md"), "is not the name of a file"),
+    "name with a NUL": (renamed("memory/记\0.md"), "is not the name of a file"),
+    "newer": (relisted({"recalld": FORMAT + 1, "files": {}}), f"has format {FORMAT + 1} of a newer recalld"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_restore_refuses_a_bad_archive_before_anything_is_written(lived, place, kind):
+    change, why = BAD[kind]
+    file = rewritten(created(lived, place / "一.tar").file, change)
+    before = sorted(place.parent.rglob("*"))
+    for attempt in (
+        lambda: service.restore(file, place / "新的", lived.clock()),
+        lambda: service.verify(file, {}, lived.clock),
+    ):
+        with pytest.raises(NewerFormat if kind == "newer" else BadBackup, match=why) as refused:
+            attempt()
+        assert refused.value.exit_code == (78 if kind == "newer" else 65)
+        assert sorted(place.parent.rglob("*")) == before
+
+
+def test_restore_refuses_what_is_no_tar_and_every_part_of_a_backup(lived, place):
+    data = created(lived, place / "一.tar").file.read_bytes()
+    end = data.rstrip(b"\0").rfind(b"\n") + 1
+    cuts = [data[:n] for n in (*range(0, end, 401), end - 1)]
+    for n, part in enumerate([b"", b"\0" * 10_240, "花生".encode() * 400, data[: end - 1], *cuts]):
+        (place / f"{n}").write_bytes(part)
+        with pytest.raises(BadBackup):
+            service.restore(place / f"{n}", place / "新的", lived.clock())
+    assert not (place / "新的").exists()
+
+
+def test_backup_file_with_a_changed_byte_is_refused_or_says_the_same(lived, place):
+    def read(data: bytes) -> dict[str, bytes]:
+        (place / "读").write_bytes(data)
+        with BackupFile.opened(place / "读") as found:
+            return {entry.path: b"".join(found.read(entry)) for entry in found.contents.files}
+
+    data = created(lived, place / "一.tar").file.read_bytes()
+    files = read(data)
+    refused = 0
+    for n in range(0, len(data), 23):
+        try:
+            assert read(data[:n] + bytes([data[n] ^ 0x41]) + data[n + 1 :]) == files
+        except (BadBackup, NewerFormat):
+            refused += 1
+    assert refused > len(data) / 23 / 3
+
+
+def test_conflict_is_told_when_dated_files_vanish_again_and_again(lived, place):
+    class Vanishing(RealDisk):
+        """A disk whose dated files are listed and are gone."""
+
+        def names(self, folder: Path) -> list[str]:
+            return [*super().names(folder), *(["2026-01-01-mei-you.md"] if folder.name == "memory" else [])]
+
+    lived.reopen(disk=Vanishing())
+    with pytest.raises(Conflict):
+        created(lived, place / "一.tar")
+    assert list(place.iterdir()) == []

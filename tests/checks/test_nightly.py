@@ -1,0 +1,171 @@
+"""`fsck --report`: what is wrong is kept, is an event, and is told once to the user's command; quiet hours are waited out."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from recalld.supervisor.checks.nightly import await_quiet_end
+from recalld.supervisor.checks.troubles import verdict
+from recalld.supervisor.host.last_night import read_last_fsck
+from tests.world import IN_SHANGHAI, at, message_on
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.world import World
+
+#: What the user's command is given, a line for each time that it is run.
+TOLD = 'printf "%s|%s\\n" "$RECALLD_WORKSPACE" "$RECALLD_TROUBLE" >> "$RECALLD_WORKSPACE/told.txt"'
+
+
+def with_command(world: World, command: str) -> World:
+    world.reopen(f"[archive]\n{IN_SHANGHAI}\n[care]\non_trouble = {json.dumps(command)}\n")
+    return world
+
+
+def told(world: World) -> list[str]:
+    path: Path = world.root / "told.txt"
+    return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+
+def lose_a_file(world: World) -> None:
+    world.write([message_on("2026-01-30")])
+    world.settle()
+    (file,) = world.root.glob("memory/2026-01-30-*.md")
+    world.write([])
+    file.rename(world.root / "gone")
+
+
+def find_it_again(world: World) -> None:
+    (world.root / "gone").rename(world.root / "memory" / "2026-01-30-nginx.md")
+
+
+def test_report_of_a_sound_workspace_tells_nobody(world):
+    with_command(world, TOLD)
+    world.write([message_on("2026-01-31")])
+    ledger, wrong = world.report()
+    assert (ledger.seen, wrong, told(world), world.events.all) == (1, [], [], [])
+    assert world.status()["lastFsck"] == {"at": "2026-01-31T02:00:00.000Z", "lost": 0, "damage": 0}
+
+
+def test_report_of_a_lost_message_is_in_status_log_and_told_once(world):
+    with_command(world, TOLD)
+    lose_a_file(world)
+    ledger, (sentence,) = world.report()
+    assert len(ledger.lost) == 1
+    assert sentence.startswith("messages are lost (1) or files damaged (0), as fsck found on 2026-01-31 10:00; `recalld fsck`")
+    assert verdict(world.ws, world.clock()) == ([sentence], False)
+    assert world.events.of("fsck_failed") == [{"lost": 1, "damage": 0}]
+    assert told(world) == [f"{world.root}|{sentence}"]
+    world.forward(days=1)
+    assert world.report()[1] != []
+    assert len(told(world)) == 1
+    assert len(world.events.of("fsck_failed")) == 2
+
+
+def test_report_tells_again_what_was_mended_and_came_again(world):
+    with_command(world, TOLD)
+    lose_a_file(world)
+    world.report()
+    find_it_again(world)
+    assert world.report()[1] == []
+    assert world.events.of("fsck_passed") == [{}]
+    (world.root / "memory" / "2026-01-30-nginx.md").rename(world.root / "gone")
+    world.report()
+    assert len(told(world)) == 2
+
+
+def test_report_tells_what_status_calls_wrong(world):
+    with_command(world, TOLD)
+    world.write(b"[")
+    _, wrong = world.report()
+    assert [line for line in wrong if line.startswith("history.json can't be read")]
+    assert any("history.json can't be read" in line for line in told(world))
+
+
+def test_report_tells_that_the_service_stays_down(world):
+    with_command(world, TOLD)
+    down = "recalld.service does not run: it hung, and the watchdog killed it; `recalld service logs` shows what it said."
+    assert world.report(service=down)[1] == [down]
+    assert told(world) == [f"{world.root}|{down}"]
+
+
+def test_report_speaks_the_language_of_the_user(world):
+    with_command(world, TOLD)
+    lose_a_file(world)
+    assert world.report(tell=lambda _: "坏了。")[1] == ["坏了。"]
+    assert told(world) == [f"{world.root}|坏了。"]
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [("exit 3", "it ended with exit code 3"), ("sleep 600 & wait", "it was killed after 0.2 s")],
+    ids=["fails", "hangs"],
+)
+def test_report_tells_once_that_the_command_failed_and_tries_it_again(world, command, why):
+    with_command(world, command)
+    lose_a_file(world)
+    world.report(wait_s=0.2)
+    assert world.events.of("on_trouble_failed") == [{"why": why}]
+    sentences, _ = verdict(world.ws, world.clock())
+    assert f"the command of care.on_trouble failed: {why}; correct it in recalld.toml." in sentences
+    world.report(wait_s=0.2)
+    assert len(world.events.of("on_trouble_failed")) == 1
+    with_command(world, TOLD)
+    world.report()
+    assert len(told(world)) == 1
+    assert "care.on_trouble" not in "".join(verdict(world.ws, world.clock())[0])
+
+
+def test_report_without_a_command_is_told_once_there_is_one(world):
+    lose_a_file(world)
+    world.report()
+    with_command(world, TOLD).report()
+    assert len(told(world)) == 1
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b'{"at": 7}', b"{", b"\xff"])
+def test_last_fsck_that_cannot_be_read_is_written_again(world, content):
+    world.put(".recalld/fsck.json", content)
+    assert read_last_fsck(world.ws) is None
+    world.report()
+    assert read_last_fsck(world.ws)
+
+
+def test_await_quiet_end_returns_when_the_hours_are_over(world):
+    world.reopen(f'[archive]\n{IN_SHANGHAI}\n[care]\nquiet_hours = "22:00-07:00"\n')
+    world.clock.now = at("2026-01-31T03:20")
+    pauses = []
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        world.clock.forward(seconds=seconds)
+
+    await_quiet_end(world.ws, world.clock, pause)
+    assert world.clock() == at("2026-01-31T07:00")
+    assert set(pauses) == {60.0}
+    await_quiet_end(world.ws, world.clock, pause)
+    assert world.clock() == at("2026-01-31T07:00")
+
+
+def test_supervisor_begins_no_summary_in_quiet_hours_but_archives(world):
+    world.reopen(f'[archive]\n{IN_SHANGHAI}\n[care]\nquiet_hours = "09:00-11:00"\n')
+    supervisor = world.supervisor()
+    world.write([message_on("2026-01-10"), message_on("2026-01-30")])
+    done = supervisor.tick(world.clock())
+    assert (done.archived, done.submitted) == (2, 0)
+    world.forward(hours=1)
+    assert supervisor.tick(world.clock()).submitted == 1
+
+
+def test_canaries_are_not_asked_in_quiet_hours(world):
+    world.write([message_on("2026-01-30", text="猫的三联疫苗约在宠物医院，九月十二号。")])
+    world.settle()
+    world.reopen(f'[archive]\n{IN_SHANGHAI}\n[care]\nquiet_hours = "09:00-11:00"\n').index_updater().step()
+    assert world.status()["canaries"]["kept"] == 0
+    world.forward(hours=1)
+    world.index_updater().step()
+    assert world.status()["canaries"]["kept"] == 1

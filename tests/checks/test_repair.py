@@ -1,0 +1,227 @@
+"""`fsck --repair` and `restore`: what can be repaired is repaired, and no byte is removed without a copy."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+
+import pytest
+
+from recalld.supervisor.checks.fsck import Repairs
+from recalld.supervisor.storage.errors import BadFile, BadRequest, NotFound
+from tests.world import World, message, talk
+
+
+def settled(world: World) -> list[str]:
+    """A workspace whose first days are written; returns what was said."""
+    world.write(talk("2026-01-29T09:00", 4) + talk("2026-01-30T09:00", 4))
+    world.settle()
+    return world.archived_texts()
+
+
+def test_repair_changes_nothing_in_a_sound_workspace(world):
+    settled(world)
+    before = world.tree(internal=True)
+    assert world.repair() == Repairs()
+    assert world.tree(internal=True) == before
+
+
+@pytest.mark.parametrize(
+    "broken", [lambda data: data[:-30], lambda data: b"\0" * len(data), lambda data: data[: len(data) // 2] + b"\0" * 50]
+)
+def test_repair_saves_messages_of_a_broken_file_and_quarantines_it(world, broken):
+    said = settled(world)
+    path = world.root / min(world.dated_files())
+    data = broken(path.read_bytes())
+    path.write_bytes(data)
+    assert not world.fsck().is_sound
+    done = world.repair()
+    assert (done.saved, done.set_aside) == (4, (path.name,))
+    assert data in [kept.read_bytes() for kept in world.paths.quarantine.iterdir()]
+    world.settle()
+    assert world.archived_texts() == said
+    assert world.fsck().is_sound
+    assert not path.exists()  # a name is given once
+    assert world.repair() == Repairs()
+
+
+def test_repair_saves_the_rest_of_a_broken_file_and_fsck_names_the_lost(world):
+    said = settled(world)
+    world.write([])
+    world.settle()
+    world.paths.history_backup.unlink(missing_ok=True)
+    path = world.root / min(world.dated_files())
+    path.write_bytes(path.read_bytes()[:-12])
+    assert world.repair().saved == 3
+    world.settle()
+    assert len(world.archived_texts()) == len(said) - 1
+    assert len(world.fsck().lost) == 1
+
+
+def test_repair_saves_messages_of_a_deleted_file_from_the_backup(world):
+    said = settled(world)
+    world.write([])
+    world.paths.history_backup.write_bytes(json.dumps(talk("2026-01-29T09:00", 4)).encode())
+    (world.root / min(world.dated_files())).unlink()
+    assert len(world.fsck().lost) == 4
+    assert world.repair().saved == 4
+    assert world.fsck().is_sound
+    world.settle()
+    assert world.archived_texts() == said
+
+
+def test_fsck_reports_no_damage_for_saved_messages_not_yet_archived(world):
+    said = settled(world)
+    (world.root / min(world.dated_files())).unlink()
+    assert world.repair().saved == 4
+    assert world.fsck().damage == []
+    world.settle()
+    assert world.archived_texts() == said
+
+
+def test_repair_saves_messages_from_a_quarantined_history(world):
+    said = settled(world)
+    data = json.dumps(world.history(), ensure_ascii=False).encode()[:-1]
+    world.write(data)
+    world.round()  # a copy goes to quarantine
+    world.write([])
+    world.paths.history_backup.unlink()
+    for name in world.dated_files():
+        (world.root / name).unlink()
+    assert world.repair().saved == 8
+    world.settle()
+    assert world.archived_texts() == said
+
+
+def test_repair_removes_the_second_copy_of_a_file_in_two_places(world):
+    settled(world)
+    path = world.root / min(world.dated_files())
+    double = world.paths.original(path.name)
+    double.parent.mkdir(parents=True)
+    double.write_bytes(path.read_bytes())
+    assert world.fsck().damage
+    assert world.repair().doubles == (path.name,)
+    assert world.fsck().is_sound
+
+
+def test_repair_keeps_two_different_files_of_one_name(world):
+    settled(world)
+    path = world.root / min(world.dated_files())
+    double = world.paths.original(path.name)
+    double.parent.mkdir(parents=True)
+    double.write_bytes(path.read_bytes() + "\n我加的一句\n".encode())
+    before = world.tree()
+    assert world.repair().doubles == ()
+    assert world.tree() == before
+
+
+@pytest.mark.parametrize(("made", "messages"), [("2026-01-29T08:00:00.000Z", 4), ("2026-01-30T23:00:00.000Z", 4), ("", 3)])
+def test_repair_keeps_one_of_two_files_whose_messages_are_the_same(world, made, messages):
+    """A synchroniser brings the file of the same name after recalld has written, summarised and moved its own."""
+    said = settled(world)
+    path = world.root / min(world.dated_files())
+    text = path.read_text()
+    (own,) = (line for line in text.splitlines() if line.startswith("created: "))
+    text = text.replace(own, f"created: {made}") if made else text
+    second = "<!-- ".join(text.split("<!-- ")[: messages + 1]).replace("count: 4", f"count: {messages}")
+    double = world.paths.original(path.name)
+    double.parent.mkdir(parents=True)
+    double.write_text(second)
+    texts = {path.read_bytes(), double.read_bytes()}
+    assert world.fsck().damage
+    assert world.repair().doubles == (path.name,)
+    assert world.fsck().is_sound
+    assert world.archived_texts() == said
+    left = [one.read_bytes() for one in (path, double, *world.paths.quarantine.iterdir()) if one.exists()]
+    assert set(left) == texts
+    assert world.repair() == Repairs()
+
+
+@pytest.mark.parametrize("step", range(12))
+def test_repair_loses_nothing_when_killed_at_any_step(world, step, monkeypatch):
+    said = settled(world)
+    path = world.root / min(world.dated_files())
+    path.write_bytes(b"\0" * 100)
+    count = iter(range(10_000))
+    disk = world.ws.files.disk
+
+    def dying(call):
+        def or_die(*args):
+            if next(count) == step:
+                raise KeyboardInterrupt
+            return call(*args)
+
+        return or_die
+
+    for name in ("create", "link", "rename", "unlink", "open_append"):
+        monkeypatch.setattr(disk, name, dying(getattr(disk, name)))
+    with contextlib.suppress(KeyboardInterrupt):
+        world.repair()
+    monkeypatch.undo()
+    world.reopen()
+    world.repair()
+    world.settle()
+    assert world.archived_texts() == said
+    assert world.fsck().is_sound
+
+
+# ── restore ──────────────────────────────────────────────────────────────────
+
+
+def test_restore_history_keeps_new_messages_before_the_damage(world):
+    said = settled(world)
+    new = [
+        message("新一", "2026-01-31T09:50", "钥匙在门口的花盆下面"),
+        message("新二", "2026-01-31T09:51", "the last one is torn"),
+    ]
+    world.write(json.dumps([*world.history(), *new]).encode()[:-20])
+    assert world.restore() == 9
+    world.settle()
+    assert world.archived_texts() == sorted([*said, "钥匙在门口的花盆下面"])
+
+
+def test_restore_history_restores_an_unknown_history_only_on_request(world):
+    world.write('[{"role": "user", "text": "二十年的对话，最后少了一个括号"}'.encode())
+    assert world.restore() == 0
+    assert world.restore(unknown=True) == 1
+    world.settle()
+    assert world.archived_texts() == ["二十年的对话，最后少了一个括号"]
+
+
+def test_restore_history_keeps_a_damaged_history_without_messages(world):
+    world.write(b"{{{")
+    assert world.restore(unknown=True) == 0
+    assert world.paths.history.read_bytes() == b"{{{"
+
+
+def test_add_missing_adds_once_what_is_stored_nowhere_else(world, tmp_path):
+    said = settled(world)
+    copy = tmp_path / "备份.json"
+    copy.write_text(json.dumps([*world.history(), message("老", "2026-01-02T09:00", "房租两千一")], ensure_ascii=False))
+    world.write(world.history()[2:])
+    world.round()
+    assert world.add_missing(copy) == 1
+    assert world.add_missing(copy) == 0
+    world.settle()
+    assert world.archived_texts() == sorted([*said, "房租两千一"])
+
+
+def test_add_missing_adds_the_messages_before_a_cut(world, tmp_path):
+    world.write([])
+    copy = tmp_path / "旧的.json"
+    copy.write_bytes(json.dumps(talk("2026-01-30T09:00", 3)).encode()[:-10])
+    assert world.add_missing(copy) == 2
+
+
+def test_add_missing_refuses_a_missing_copy_and_one_without_messages(world, tmp_path):
+    world.write(talk("2026-01-30T09:00", 2))
+    copy = tmp_path / "别的.json"
+    copy.write_text("{}")
+    with pytest.raises(BadRequest):
+        world.add_missing(copy)
+    with pytest.raises(NotFound):
+        world.add_missing(tmp_path / "没有.json")
+    world.write(b"[")
+    copy.write_text("[1]")
+    with pytest.raises(BadFile):
+        world.add_missing(copy)

@@ -1,0 +1,328 @@
+"""
+Installing, removing and looking at the service, with a systemctl that says what it is told to.
+
+The real one is in script/test-systemd, which boots a machine. What is asked for here is that nothing is ever half installed.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from recalld.supervisor.checks.systemd import (
+    Done,
+    Systemd,
+    failed_unit,
+    install,
+    installation,
+    linger,
+    lingers,
+    restart,
+    run_program,
+    state_of,
+    uninstall,
+)
+from recalld.supervisor.checks.units import BACKUP, BACKUP_TIMER, SERVICE, Backups, Installation, workspace_of
+from recalld.supervisor.storage.disk import RealDisk
+from recalld.supervisor.storage.errors import ForeignUnit, NoService, NoUnit, ServiceForbidden
+from recalld.supervisor.storage.files import Files
+from tests.world import FaultyDisk, at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+NOW = at("2026-01-31T10:00")
+FILES = Files(RealDisk())
+HERE = Installation(Path("/home/我/记忆"))
+
+
+@dataclass
+class Machine:
+    """A systemctl: what it was called with, what it refuses by the word, and the properties that it shows."""
+
+    folder: Path
+    booted: Path
+    refuses: dict[str, str] = field(default_factory=dict)
+    properties: dict[str, str] = field(
+        default_factory=lambda: {
+            "LoadState": "loaded",
+            "UnitFileState": "enabled",
+            "ActiveState": "active",
+            "Result": "success",
+        }
+    )
+    journal: str = ""
+    called: list[list[str]] = field(default_factory=list)
+
+    def run(self, words: Iterable[str]) -> Done:
+        self.called.append([*words])
+        program, *rest = [word for word in self.called[-1] if not word.startswith("-")]
+        if program == "journalctl":
+            return Done(0, self.journal, "")
+        verb = rest[0]
+        if verb in self.refuses:
+            return Done(1, "", self.refuses[verb])
+        return Done(0, "\n".join(f"{name}={value}" for name, value in self.properties.items()), "")
+
+    def systemd(self, user: str = "") -> Systemd:
+        return Systemd(user, self.run, self.booted, self.folder)
+
+    def verbs(self) -> list[str]:
+        called = [words for words in self.called if words[0] == "systemctl"]
+        return [next(word for word in words[1:] if not word.startswith("-")) for words in called]
+
+    def tree(self) -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in self.folder.iterdir()} if self.folder.exists() else {}
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    (tmp_path / "booted").mkdir()
+    return Machine(tmp_path / "config" / "user", tmp_path / "booted")
+
+
+def test_install_writes_the_units_and_starts_them(machine):
+    install(HERE, machine.systemd(), FILES, NOW)
+    assert machine.tree() == HERE.units()
+    assert [verb for verb in machine.verbs() if verb != "show"] == ["daemon-reload", "reset-failed", "enable", "restart"]
+    assert {path.stat().st_mode & 0o777 for path in machine.folder.iterdir()} == {0o644}
+
+
+def test_install_again_brings_the_units_up_to_date(machine):
+    install(HERE, machine.systemd(), FILES, NOW)
+    unit = machine.folder / SERVICE
+    unit.write_bytes(unit.read_bytes() + b"# of an older version\n")
+    install(HERE, machine.systemd(), FILES, NOW)
+    assert machine.tree() == HERE.units()
+
+
+@pytest.mark.parametrize("theirs", [b"[Service]\nExecStart=/bin/true\n", Installation(Path("/elsewhere")).units()[SERVICE]])
+def test_install_leaves_a_unit_alone_that_is_not_of_this_workspace(machine, theirs):
+    machine.folder.mkdir(parents=True)
+    (machine.folder / SERVICE).write_bytes(theirs)
+    with pytest.raises(ForeignUnit):
+        install(HERE, machine.systemd(), FILES, NOW)
+    assert machine.tree() == {SERVICE: theirs}
+    assert machine.called == []
+    install(HERE, machine.systemd(), FILES, NOW, force=True)
+    assert machine.tree() == {**HERE.units(), "recalld.service.20260131T020000": theirs}
+
+
+def test_install_leaves_a_link_alone(machine):
+    machine.folder.mkdir(parents=True)
+    (machine.folder / SERVICE).symlink_to("/dev/null")
+    with pytest.raises(ForeignUnit):
+        install(HERE, machine.systemd(), FILES, NOW)
+    assert os.readlink(machine.folder / SERVICE) == "/dev/null"
+    install(HERE, machine.systemd(), FILES, NOW, force=True)
+    assert os.readlink(machine.folder / "recalld.service.20260131T020000") == "/dev/null"
+
+
+@pytest.mark.parametrize("verb", ["daemon-reload", "enable"])
+def test_install_that_systemd_refuses_leaves_nothing_behind(machine, verb):
+    machine.refuses[verb] = "Failed to do it: No space left on device"
+    with pytest.raises(NoService, match=f"`systemctl {verb}` says: Failed to do it: No space left on device; "):
+        install(HERE, machine.systemd(), FILES, NOW)
+    assert machine.tree() == {}
+    assert "disable" in machine.verbs()
+
+
+def test_install_of_a_service_that_does_not_start_leaves_nothing_behind(machine):
+    machine.refuses["restart"] = "Job for recalld.service failed."
+    machine.properties |= {"ActiveState": "failed", "Result": "exit-code", "ExecMainStatus": "78", "InvocationID": "a1"}
+    machine.journal = "recalld: recall.k1: 'x' is not allowed, give a number from 0 to 10.\n"
+    with pytest.raises(NoService) as refused:
+        install(HERE, machine.systemd(), FILES, NOW)
+    assert str(refused.value).startswith(
+        "the service can't run: recall.k1: 'x' is not allowed, give a number from 0 to 10; nothing was"
+    )
+    assert machine.tree() == {}
+    assert "disable" in machine.verbs()
+
+
+def test_install_that_fails_puts_back_what_was_there(machine):
+    old = {**HERE.units(), SERVICE: HERE.units()[SERVICE] + b"# of an older version\n"}
+    machine.folder.mkdir(parents=True)
+    for name, data in old.items():
+        (machine.folder / name).write_bytes(data)
+    machine.refuses["enable"] = "No space left on device"
+    with pytest.raises(NoService):
+        install(HERE, machine.systemd(), FILES, NOW)
+    assert machine.tree() == old
+    assert machine.verbs()[-1] == "restart"
+
+
+def test_install_that_fails_puts_back_what_it_had_moved_away(machine):
+    machine.folder.mkdir(parents=True)
+    (machine.folder / SERVICE).write_bytes(b"[Unit]\n")
+    machine.refuses["restart"] = "no"
+    with pytest.raises(NoService):
+        install(HERE, machine.systemd(), FILES, NOW, force=True)
+    assert machine.tree() == {SERVICE: b"[Unit]\n"}
+
+
+@pytest.mark.parametrize("call", ["rename_new", "create"])
+def test_install_that_the_disk_refuses_halfway_puts_everything_back(machine, call):
+    machine.folder.mkdir(parents=True)
+    theirs = {"recalld.service": b"[Unit]\n", "recalld-fsck.timer": b"[Timer]\n"}
+    for name, data in theirs.items():
+        (machine.folder / name).write_bytes(data)
+    disk = FaultyDisk(call, refuses=lambda _call, path: bool(path) and "recalld-fsck.timer" in path.name)
+    with pytest.raises(OSError, match="No space left"):
+        install(HERE, machine.systemd(), Files(disk), NOW, force=True)
+    assert machine.tree() == theirs
+
+
+def test_install_without_the_backups_of_before_removes_their_units(machine):
+    with_backups = replace(HERE, backups=Backups(Path("/mnt/usb"), 7))
+    install(with_backups, machine.systemd(), FILES, NOW)
+    assert machine.tree() == with_backups.units()
+    assert state_of(machine.systemd(), FILES).nightly_backup == "active"
+    machine.called.clear()
+    install(HERE, machine.systemd(), FILES, NOW)
+    assert machine.tree() == HERE.units()
+    assert ["systemctl", "--user", "--no-pager", "disable", "--now", BACKUP, BACKUP_TIMER] in machine.called
+    assert state_of(machine.systemd(), FILES).nightly_backup == "none"
+
+
+def test_install_that_fails_puts_back_the_backups_of_before(machine):
+    with_backups = replace(HERE, backups=Backups(Path("/mnt/usb"), 7))
+    install(with_backups, machine.systemd(), FILES, NOW)
+    machine.refuses["restart"] = "no"
+    machine.called.clear()
+    with pytest.raises(NoService):
+        install(HERE, machine.systemd(), FILES, NOW)
+    assert machine.tree() == with_backups.units()
+    assert [words[4] for words in machine.called[-2:]] == [SERVICE, SERVICE]
+    assert [words[-1] for words in machine.called[-2:]] == [BACKUP_TIMER, BACKUP_TIMER]
+    assert machine.verbs()[-2:] == ["enable", "restart"]
+
+
+def test_check_says_that_systemd_does_not_run(machine):
+    machine.systemd().check()
+    machine.booted.rmdir()
+    with pytest.raises(NoService, match="systemd does not run here"):
+        machine.systemd().check()
+
+
+@pytest.mark.parametrize(("runtime", "why"), [("none", "no session of systemd"), (".", "over D-Bus")])
+def test_check_tells_a_missing_session_from_a_missing_bus(machine, monkeypatch, tmp_path, runtime, why):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / runtime))
+    refusing = Systemd("", lambda _: Done(1, "", "Failed to connect to bus"), machine.booted, machine.folder)
+    with pytest.raises(NoService, match=why):
+        refusing.check()
+
+
+def test_check_wants_root_for_units_of_the_system(machine, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(ServiceForbidden, match="with `sudo`"):
+        machine.systemd("alice").check()
+
+
+def test_linger_that_is_refused_names_what_root_can_do():
+    linger("我", lambda _: Done(0, "", ""))
+    with pytest.raises(ServiceForbidden, match="`loginctl enable-linger 我`"):
+        linger("我", lambda _: Done(1, "", "Access denied"))
+
+
+def test_lingers_reads_what_logind_keeps(tmp_path):
+    assert not lingers("我", tmp_path)
+    (tmp_path / "我").touch()
+    assert lingers("我", tmp_path)
+
+
+def test_restart_starts_the_service_that_is_installed(machine):
+    with pytest.raises(NoUnit):
+        installation(machine.systemd(), FILES)
+    install(HERE, machine.systemd(), FILES, NOW)
+    assert installation(machine.systemd(), FILES) == HERE
+    machine.called.clear()
+    restart(machine.systemd(), SERVICE)
+    assert machine.verbs() == ["daemon-reload", "reset-failed", "restart"]
+
+
+def test_restart_of_a_service_that_does_not_start_says_why(machine):
+    machine.refuses["restart"] = "Job for recalld.service failed."
+    machine.properties |= {"ActiveState": "failed", "Result": "watchdog"}
+    with pytest.raises(NoService, match="it hung, and the watchdog killed it; `recalld doctor` may say more"):
+        restart(machine.systemd(), SERVICE)
+
+
+def test_uninstall_removes_the_units_and_names_the_memory(machine):
+    install(HERE, machine.systemd(), FILES, NOW)
+    (machine.folder / "other.service").write_bytes(b"[Unit]\n")
+    assert uninstall(machine.systemd(), FILES) == str(HERE.workspace)
+    assert machine.tree() == {"other.service": b"[Unit]\n"}
+    with pytest.raises(NoUnit):
+        uninstall(machine.systemd(), FILES)
+
+
+def test_uninstall_leaves_a_unit_alone_that_is_not_ours(machine):
+    install(HERE, machine.systemd(), FILES, NOW)
+    (machine.folder / SERVICE).write_bytes(b"[Unit]\n")
+    before = machine.tree()
+    with pytest.raises(ForeignUnit):
+        uninstall(machine.systemd(), FILES)
+    assert machine.tree() == before
+
+
+@pytest.mark.parametrize(
+    ("properties", "journal", "down"),
+    [
+        ({"ActiveState": "active"}, "", ""),
+        ({"ActiveState": "activating", "Result": "signal"}, "", ""),
+        ({"ActiveState": "inactive", "Result": "success"}, "", "it was stopped"),
+        (
+            {"ActiveState": "failed", "Result": "exit-code", "ExecMainStatus": "243"},
+            "",
+            "its key file is not there, or can't be read",
+        ),
+        ({"ActiveState": "failed", "Result": "exit-code", "ExecMainStatus": "75"}, "recalld: 已在运行.\n", "已在运行"),
+        ({"ActiveState": "failed", "Result": "exit-code", "ExecMainStatus": "1"}, "", "it ended with exit code 1"),
+        ({"ActiveState": "failed", "Result": "watchdog"}, "", "it hung, and the watchdog killed it"),
+        ({"ActiveState": "failed", "Result": "timeout"}, "", "it did not start or stop in time"),
+    ],
+)
+def test_state_of_says_why_the_service_is_down(machine, properties, journal, down):
+    install(HERE, machine.systemd(), FILES, NOW)
+    machine.properties, machine.journal = {"Result": "success", **properties}, journal
+    found = state_of(machine.systemd(), FILES)
+    assert (found.unit, found.workspace, found.down) == (SERVICE, str(HERE.workspace), down)
+
+
+@pytest.mark.parametrize(
+    ("environ", "sentence"),
+    [
+        ({}, ""),
+        ({"MONITOR_UNIT": "recalld.service", "MONITOR_SERVICE_RESULT": "success", "MONITOR_EXIT_STATUS": "0"}, ""),
+        ({"MONITOR_UNIT": "recalld-backup@我.service", "MONITOR_SERVICE_RESULT": "exit-code", "MONITOR_EXIT_STATUS": "74"}, ""),
+        ({"MONITOR_UNIT": "recalld.service", "MONITOR_SERVICE_RESULT": "watchdog"}, "recalld.service does not run: it hung"),
+        (
+            {"MONITOR_UNIT": "recalld@我.service", "MONITOR_SERVICE_RESULT": "oom-kill"},
+            "`recalld service logs --system 我` shows",
+        ),
+    ],
+)
+def test_failed_unit_names_the_service_that_stays_down(environ, sentence):
+    assert sentence in failed_unit(environ)
+    assert bool(sentence) == bool(failed_unit(environ))
+
+
+def test_state_of_nothing_says_that_nothing_is_installed(machine):
+    with pytest.raises(NoUnit, match="`recalld service install`"):
+        state_of(machine.systemd(), FILES)
+
+
+def test_units_of_the_system_are_called_by_the_name_of_the_user(machine):
+    of_alice = Installation(Path("/srv/记忆"), "alice")
+    install(of_alice, machine.systemd("alice"), FILES, NOW)
+    assert workspace_of((machine.folder / "recalld@alice.service").read_bytes()) == "/srv/记忆"
+    assert "--user" not in {word for words in machine.called for word in words}
+
+
+def test_run_program_that_is_not_there_is_no_fault():
+    assert run_program(["no-such-program-of-recalld"]).code == 127

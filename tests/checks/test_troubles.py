@@ -1,0 +1,175 @@
+"""The first lines of `status`: all is well, or what is wrong and the command that mends it."""
+
+from __future__ import annotations
+
+import base64
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from recalld.supervisor.checks.troubles import verdict
+from recalld.supervisor.events import EventLog
+from recalld.supervisor.protocol.config_keys import Log
+from recalld.supervisor.storage.disk import RealDisk
+from tests.world import World, message_on, talk, unreachable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
+
+
+def told(world: World) -> list[str]:
+    """What is wrong, by `status`; it changes nothing."""
+    before = world.tree(internal=True)
+    sentences, is_well = verdict(world.ws, world.clock())
+    assert world.tree(internal=True) == before
+    return [] if is_well else sentences
+
+
+def log(world: World) -> EventLog:
+    """The event log of a supervisor."""
+    return EventLog(world.paths.log, world.clock, Log())
+
+
+def test_verdict_of_a_sound_workspace_says_whether_a_supervisor_runs(world):
+    assert verdict(world.ws, world.clock()) == (["all is well; no supervisor runs, `recalld run` starts one."], True)
+    with world.files.lock(world.paths.supervisor_lock):
+        assert verdict(world.ws, world.clock()) == (["all is well; the supervisor runs."], True)
+
+
+def test_verdict_names_a_damaged_history_and_what_restores_it(world):
+    world.write(talk("2026-01-31T09:58", 2))
+    world.round()
+    world.write(b"[")
+    (sentence,) = told(world)
+    assert sentence.startswith("history.json can't be read: ")
+    assert sentence.endswith("; `recalld restore` puts it together again.")
+    world.restore()
+    assert told(world) == []
+
+
+def test_verdict_names_entries_that_are_no_messages(world):
+    world.write([{"role": "user"}, *talk("2026-01-31T09:58", 2), {"x": 1}, 5])
+    assert told(world) == [
+        (
+            "entries of history.json can't be filed (3), the first is entry 1: it has no text; correct or delete them, "
+            "`recalld fsck` counts what is left."
+        )
+    ]
+    assert world.fsck().set_aside == 3
+    world.write(talk("2026-01-31T09:58", 2))
+    assert told(world) == []
+
+
+@pytest.mark.parametrize("runs", ["none", "all"], ids=["unfiled", "filed"])
+def test_verdict_names_pictures_that_are_gone_until_they_are_back(world, runs):
+    url = f"data:image/png;base64,{base64.b64encode(PNG).decode()}"
+    words = message_on("2026-01-31", text="It says attachments/00000000000000000000000000000000.png there.", id="w")
+    parts = [{"type": "text", "text": "看这张照片"}, {"type": "image_url", "image_url": {"url": url}}]
+    world.write([words, message_on("2026-01-31", content=parts, id="p") | {"text": None}])
+    world.round(runs)
+    assert told(world) == []
+    (picture,) = (world.root / "attachments").iterdir()
+    picture.unlink()
+    assert told(world) == [
+        (
+            f"pictures or files of messages are gone (1), the first is attachments/{picture.name}; `recalld fsck --repair` brings back "
+            "those of which there is a copy, `recalld fsck` lists the others."
+        )
+    ]
+    assert not world.fsck().is_sound
+    world.repair()
+    assert told(world) == []
+
+
+def test_verdict_names_a_model_server_without_a_model(world):
+    world.reopen('[llm]\nbase_url = "http://127.0.0.1:9/v1"\n')
+    assert told(world) == [
+        (
+            'no model writes summaries: no model is named; give the name that the server knows, such as "qwen3:8b"; '
+            "`recalld model test` asks it then."
+        )
+    ]
+
+
+def test_verdict_names_a_disk_that_is_mounted_read_only(world):
+    class ReadOnly(RealDisk):
+        def is_read_only(self, folder: Path) -> bool:
+            return folder == world.root
+
+    world.reopen(disk=ReadOnly())
+    assert told(world) == [
+        (
+            f"{world.root} can't be accessed: Read-only file system; its disk is mounted read-only, mount it writable "
+            "(`mount -o remount,rw`)."
+        )
+    ]
+
+
+def test_verdict_names_messages_that_wait_a_day_without_a_supervisor(world):
+    world.write(talk("2026-01-31T09:58", 2))
+    world.round("none")
+    assert told(world) == []
+    world.forward(days=1)
+    assert told(world) == [
+        "messages wait to be written since 2026-01-31 09:58, and no supervisor runs; start one with `recalld run`."
+    ]
+    with world.files.lock(world.paths.supervisor_lock):
+        assert told(world) == []
+
+
+def test_verdict_names_the_last_summary_that_keeps_failing_in_words(world):
+    world.model.script = unreachable
+    world.write([*talk("2026-01-10T09:00", 2), *talk("2026-01-11T09:00", 2)])
+    world.settle()
+    assert told(world) == []
+    for hours in (1, 1, 3, 7):
+        world.forward(hours=hours)
+        world.settle()
+    why = "the server did not take the messages"
+    mends = "`recalld summary redo 2026-01-11` tries once more."
+    assert told(world) == [f"the summary of 2026-01-11 fails again and again: {why}; {mends}"]
+
+
+def test_verdict_names_what_lasts_by_the_log_of_a_running_supervisor(world):
+    events = log(world)
+    events.emit("degraded", why="an old one: x.")
+    events.emit("started")
+    events.emit("degraded", why="a: b; check it.; c: d; check it.")
+    events.emit("index_stale", why="e: f; try again.")
+    assert told(world) == [], "without a supervisor nobody knows whether it lasts"
+    with world.files.lock(world.paths.supervisor_lock):
+        assert told(world) == [
+            "a: b; check it.",
+            "c: d; check it.",
+            "new memories are not found for now.",
+            "e: f; try again.",
+        ]
+        events.emit("recovered")
+        events.emit("index_fresh")
+        world.put("log.jsonl", (world.read("log.jsonl") or b"") + b'{"event": {}, "ts": 1}\n[]\n\xff\n{"ev')
+        assert told(world) == []
+
+
+def test_verdict_names_why_no_model_is_asked_and_until_when(world):
+    reason = "the server can't be reached: qwen-test at http://127.0.0.1:9"
+    times = {"failedAt": "2026-01-31T01:59:00.000Z", "nextAt": "2026-01-31T02:09:00.000Z"}
+    world.ws.task_queue.note_provider({"attempts": 1, **times, "reason": reason, "server": world.ws.endpoint.server})
+    assert told(world) == [f"no model writes summaries until 2026-01-31 10:09: {reason}; `recalld model test` asks it now."]
+    assert told(world.forward(minutes=10)) == []
+
+
+def test_verdict_advises_rjieba_once_where_chinese_is_used_without_it(world, monkeypatch):
+    def advice():
+        sentences, is_well = verdict(world.ws, world.clock())
+        assert is_well
+        return sentences[1:]
+
+    world.write(talk("2026-01-31T09:58", 4))
+    assert advice() == []
+    monkeypatch.setitem(sys.modules, "rjieba", None)
+    assert advice() == ["Chinese is searched sooner with rjieba, which is not installed: `pip install rjieba`."]
+    world.write([message_on("2026-01-31", text="The backup is on the NAS.")])
+    assert advice() == []

@@ -1,0 +1,38 @@
+"""A clock that was moved is not trusted at once."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recalld.supervisor.host.daemon import LONG_WAIT, WAIT, Reading, jump, pause_after
+from tests.world import at
+
+NOON = Reading(at("2026-01-31T12:00"), 1_000.0)
+
+
+@pytest.mark.parametrize(
+    ("moved", "wait"),
+    [
+        (timedelta(), timedelta()),
+        (timedelta(seconds=40), timedelta()),
+        (timedelta(hours=-1), timedelta()),  # somebody keeps local time in the machine's clock
+        (timedelta(hours=1, seconds=1), WAIT),
+        (timedelta(hours=-8), WAIT),
+        (timedelta(days=1), WAIT),
+        (timedelta(days=1, seconds=1), LONG_WAIT),
+        (timedelta(days=-20_000), LONG_WAIT),  # 1970
+        (timedelta(days=3_650), LONG_WAIT),
+    ],
+)
+def test_pause_after_grows_with_the_size_of_the_clock_change(moved, wait):
+    assert pause_after(moved) == wait
+
+
+@given(st.timedeltas(timedelta(), timedelta(days=400)), st.timedeltas(timedelta(days=-9_000), timedelta(days=9_000)))
+def test_jump_returns_the_wall_clock_change_minus_the_elapsed_time(passed, moved):
+    after = Reading(NOON.wall + passed + moved, NOON.steady_s + passed.total_seconds())
+    assert abs(jump(NOON, after) - moved) < timedelta(milliseconds=1)

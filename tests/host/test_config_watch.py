@@ -1,0 +1,124 @@
+"""A running supervisor and its recalld.toml: a changed one is used, a wrong one is told and not used."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from recalld.supervisor.host.config_watch import ConfigWatch
+from recalld.supervisor.protocol.config import load
+from recalld.supervisor.workspace import Workspace
+from tests.process.command import Command, until
+from tests.world import IN_SHANGHAI, World, at
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RIGHT = f"[archive]\n{IN_SHANGHAI}\nunarchived_limit = 1\n"
+
+
+class Watched:
+    """The watch of a workspace, which looks every second."""
+
+    def __init__(self, root: Path) -> None:
+        self.world = World(root, at("2026-01-31T10:00"), f"[archive]\n{IN_SHANGHAI}\n")
+        self.write(self.world.toml)
+        self.watch = ConfigWatch(self.world.ws, self.reopen)
+
+    def reopen(self) -> Workspace:
+        world = self.world
+        return Workspace(world.root, load(world.read("recalld.toml"), {}), world.files, world.events)
+
+    def write(self, toml: str) -> None:
+        self.world.put("recalld.toml", toml)
+
+    def look(self, times: int = 2) -> Workspace | None:
+        """What the watch returns, a second later each time, until it returns something."""
+        for _ in range(times):
+            if found := self.watch.changed(self.world.forward(seconds=1).clock.seconds):
+                return found
+        return None
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Watched:
+    made = Watched(tmp_path)
+    assert made.look(5) is None
+    return made
+
+
+def test_config_watch_returns_a_changed_configuration_once(watched):
+    watched.write(RIGHT)
+    taken = watched.look()
+    assert taken is not None
+    assert taken.config.archive.unarchived_limit == 1
+    assert watched.look(5) is None
+    assert watched.world.events.all == [("config_taken", {"keys": ["archive.unarchived_limit"]})]
+
+
+def test_config_watch_waits_until_nobody_writes_the_file(watched):
+    watched.write("")  # an editor that empties it first: it would be a workspace in UTC
+    assert watched.look(1) is None
+    watched.write(RIGHT)
+    assert watched.look(1) is None
+    taken = watched.look(1)
+    assert taken is not None
+    assert taken.config.archive.timezone == "Asia/Shanghai"
+
+
+def test_config_watch_tells_a_wrong_file_once_and_keeps_the_one_before(watched):
+    for _ in range(3):
+        watched.write("[archive]\nunarchived_limit = -1\n")
+        assert watched.look(5) is None
+    why = "archive.unarchived_limit: -1 is not allowed, give a whole number from 0 up."
+    assert watched.world.events.all == [("config_refused", {"why": why})]
+    watched.write(watched.world.toml)
+    assert watched.look() is not None, "what lasts is told again after config_taken"
+    assert watched.world.events.all[1:] == [("config_taken", {"keys": []})]
+
+
+def test_config_watch_does_not_take_a_file_that_is_gone(watched):
+    (watched.world.root / "recalld.toml").unlink()
+    assert watched.look(5) is None
+    (refused,) = watched.world.events.of("config_refused")
+    assert refused["why"].startswith("recalld.toml: it is gone; ")
+    watched.write(RIGHT)
+    assert watched.look() is not None
+
+
+def test_config_watch_of_a_comment_tells_nothing(watched):
+    watched.write(f"# of mine\n{watched.world.toml}")
+    assert watched.look(5) is None
+    assert watched.world.events.all == []
+
+
+# ── the supervisor ───────────────────────────────────────────────────────────
+
+
+@pytest.mark.process
+@pytest.mark.timeout(120)
+def test_run_uses_a_changed_configuration_and_keeps_it_when_wrong(tmp_path):
+    recalld = Command(tmp_path / "工作区")
+    assert recalld("init").code == 0
+    toml = recalld.root / "recalld.toml"
+    before = toml.read_text(encoding="utf-8").replace("[archive]\n", '[archive]\nexchange_wait = "0s"\n')
+    toml.write_text(before, encoding="utf-8")
+
+    def logged(event: str) -> int:
+        lines = (recalld.root / "log.jsonl").read_text(encoding="utf-8").splitlines()
+        return sum(json.loads(line)["event"] == event for line in lines)
+
+    with recalld.supervised() as process:
+        toml.write_text(before.replace("[archive]\n", "[archive]\nunarchived_limit = 1\n"), encoding="utf-8")
+        until(lambda: logged("config_taken") == 1, process)
+        for text in ("我对花生过敏。", "点外卖要备注。"):
+            assert recalld("append", "--role", "user", "--text", text).code == 0
+        until(lambda: logged("archived") == 1, process)
+        toml.write_text("[archive]\nunarchived_limit = 'one'\n", encoding="utf-8")
+        until(lambda: logged("config_refused") == 1, process)
+        # a supervisor that is too busy to answer leaves the work to the command, which refuses the file
+        until(lambda: bool(recalld("search", "花生").out), process)
+        assert logged("stopped") == 0
+    assert logged("stopped") == 1

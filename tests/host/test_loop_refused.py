@@ -1,0 +1,316 @@
+"""The supervisor's loop beside its rounds, each call of it refused once: it goes on, says so once, and does its work later."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import pytest
+
+from recalld.supervisor.host.config_watch import ConfigWatch
+from recalld.supervisor.host.daemon import Supervisor
+from recalld.supervisor.host.lock import supervisor_lock
+from recalld.supervisor.host.workers import Workers
+from recalld.supervisor.protocol.config import load
+from recalld.supervisor.storage.errors import Busy, NoProcess
+from recalld.supervisor.workspace import Workspace
+from tests.world import IN_SHANGHAI, FaultyDisk, World, at, message_on
+
+#: The modules whose calls are refused, but for what they do in a round.
+LOOP = ("host/daemon.py", "host/workers.py", "host/config_watch.py")
+ROUND = "run_round"
+TOML = f'[archive]\n{IN_SHANGHAI}\njitter = 0\ninterval = "1s"\n[llm]\nmodel = "qwen-test"\n'
+#: Passes of the loop in one life, half a minute each: a round each.
+PASSES = 18
+WAITS = timedelta(seconds=31)
+#: Events that say that something was refused.
+TOLD = {"degraded", "watch_lost", "error"}
+
+#: Where the loop calls.
+SITES = (
+    "_watch > watch",
+    "run > near_changed",
+    "run > check",
+    "_tree_changed > tree_changed",
+    "tick > stat",
+    "tick > remove",
+    "changed > stat",
+    "changed > read_stable",
+    "run > collect",
+    "_next_retry > provider_state",
+    "_next_retry > failures",
+    "_restore_when_quiet > stat",
+    "_restore_when_quiet > restore_history",
+    "start_if_needed > queued_count",
+    "start_if_needed > fork",
+    "start_if_needed > reclaim",
+    "watch_leases > claimed",
+    "watch_leases > requeue",
+    "stop > reclaim",
+)
+#: What keeps the error of a call, for those who called it.
+KEEPS = {"attempt", "_attempt"}
+
+
+class Call(NamedTuple):
+    """A call of the loop: by which function, through which, what, of which file."""
+
+    by: str
+    through: str
+    name: str
+    file: str
+
+    @property
+    def site(self) -> str:
+        return f"{self.by} > {self.through or self.name}"
+
+
+class Gate:
+    """Every call of the loop comes past it, and the first that is like *refused* is refused."""
+
+    def __init__(self, refused: tuple[Call, str] | None = None) -> None:
+        self.calls: list[Call] = []
+        self._refused = refused
+
+    def pass_through(self, name: str, path: Path | None = None) -> None:
+        """Count the call; OSError or Busy where it is to be refused."""
+        if (found := where()) is None:
+            return
+        call = Call(*found, name, kind_of(path))
+        self.calls.append(call)
+        if self._refused and self._refused[0] == call:
+            how, self._refused = self._refused[1], None
+            if how == "busy":
+                raise Busy(path or Path(), timedelta())
+            number = errno.EAGAIN if name == "fork" else errno.ENOSPC if name == "watch" else errno.EIO
+            raise OSError(number, os.strerror(number), str(path))
+
+
+def where() -> tuple[str, str] | None:
+    """The function of the loop that is calling, and what it calls; None within a round and from elsewhere."""
+    frame, inner, found = sys._getframe(2), "", None
+    while frame is not None:
+        name = frame.f_code.co_name
+        if name == ROUND:
+            return None
+        frame, inside = frame.f_back, frame  # type: ignore[assignment]
+        if name in KEEPS:
+            continue
+        if found is None and inside.f_code.co_filename.endswith(LOOP) and not name.startswith("<"):
+            found = name, inner
+        if not name.startswith(("<", "__")) and inside.f_code.co_filename != __file__:
+            inner = name
+    return found
+
+
+def kind_of(path: Path | None) -> str:
+    """The file, without what differs from life to life."""
+    if path is None:
+        return ""
+    return ".tmp" if path.suffix == ".tmp" else "".join(letter for letter in path.name if not letter.isdigit())
+
+
+class GatedDisk(FaultyDisk):
+    """A disk whose calls come past a gate; it does not wait for fsync."""
+
+    def __init__(self, gate: Gate) -> None:
+        super().__init__("none", refuses=lambda _call, _path: False)
+        self.gate = gate
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in {"sync", "sync_folder"}:
+            return lambda *_: self.gate.pass_through(name)
+        if name not in FaultyDisk._CALLS:
+            return super().__getattribute__(name)
+        found = super().__getattribute__(name)
+
+        def call(*given: Any, **more: Any) -> Any:
+            self.gate.pass_through(name, next((one for one in reversed(given) if isinstance(one, Path)), None))
+            return found(*given, **more)
+
+        return call
+
+
+class Life:
+    """
+    A supervisor over half an hour: archive, workers that end, hang and stay, a history.json that is damaged, a command that asks
+    it to archive everything, and a changed configuration.
+    """
+
+    def __init__(self, root: Path, refused: tuple[Call, str] | None = None) -> None:
+        self.gate = Gate(refused)
+        self.world = World(root, at("2026-01-31T10:00"), TOML)
+        self.world.put("recalld.toml", TOML)
+        self.world.reopen(disk=GatedDisk(self.gate))
+        self.children = 0
+        self.passes = 0
+        self.fault = ""
+        ws, clock = self.world.ws, self.world.clock
+        watch = ConfigWatch(ws, self.reopen)
+        self.supervisor = Supervisor(ws, clock, Workers(ws, clock), clock.monotonic, self, watch)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("recalld.supervisor.host.workers.time", self.world.clock)
+            patch.setattr("recalld.supervisor.host.workers.subprocess.Popen", self.fork)
+            patch.setattr("recalld.supervisor.host.watcher.Observer", lambda: Watcher(self.gate))
+            try:
+                with supervisor_lock(self.world.ws) as held:
+                    self.held = held
+                    while reopened := self.supervisor.run(self):
+                        self.supervisor.use(reopened, Workers(reopened, clock), self)
+            except (OSError, Busy) as error:
+                self.fault = str(error)
+
+    def reopen(self) -> Workspace:
+        """The workspace with the configuration as it is now."""
+        version = self.world.files.read_stable(self.world.paths.config)
+        return Workspace(self.world.root, load(version.data if version else None, {}), self.world.files, self.world.events)
+
+    # ── what the loop holds and keeps; both tell the life that a pass goes by ──
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def hint(self, name: str) -> None: ...
+
+    def memory_changed(self) -> None: ...
+
+    def check_index(self) -> None:
+        """Half a minute later, something happens."""
+        self.passes += 1
+        self.world.clock.advance(WAITS)
+        match self.passes:
+            case 1:
+                self.world.write([message_on("2026-01-10"), message_on("2026-01-30")])
+                self.world.put("recalld.toml", f"{TOML}max_calls_per_day = 7\n")
+            case 4:
+                self.world.add(message_on("2026-01-11"))
+            case 12:
+                self.world.put("history.json", b"[{broken")
+            case 15:
+                self.world.put(".recalld/archive.now", b"")
+            case _ if self.passes >= PASSES:
+                self.supervisor.stop()
+
+    def check(self) -> None:
+        """Be asked whether the lock is still held; the next pass comes at once."""
+        self.supervisor.hint("next pass")
+        self.held.check()
+
+    # ── workers ──────────────────────────────────────────────────────────────
+
+    def fork(self, *_: object, **_more: object) -> Child:
+        """Start a worker, which does its work at once: the second one hangs with a task, the others don't."""
+        self.gate.pass_through("fork")
+        self.children += 1
+        return Child(self)
+
+
+class Child:
+    """A worker's process."""
+
+    def __init__(self, life: Life) -> None:
+        self.number = life.children
+        self.life = life
+        self.since = life.passes
+        other = life.world.another()
+        if self.number == 2:
+            other.ws.task_queue.claim()
+        else:
+            other.model = life.world.model
+            other.work()
+
+    def poll(self) -> int | None:
+        if self.number == 1:
+            return 0
+        return 1 if self.number == 2 and self.life.passes > self.since + 5 else None
+
+    def terminate(self) -> None: ...
+
+    def wait(self, _seconds: float | None = None) -> int:
+        return 0
+
+
+class Watcher:
+    """File events of a machine that may have no room for one more watch."""
+
+    daemon = False
+
+    def __init__(self, gate: Gate) -> None:
+        self.gate = gate
+
+    def schedule(self, *_: object, **_more: object) -> None:
+        self.gate.pass_through("watch")
+
+    def start(self) -> None:
+        self.gate.pass_through("watch")
+
+    def stop(self) -> None: ...
+
+    def join(self, _seconds: float) -> None: ...
+
+
+class Outcome(NamedTuple):
+    """What came of a life."""
+
+    calls: tuple[Call, ...]
+    went_on: bool
+    fault: str
+    told: tuple[str, ...]
+    done: tuple[object, ...]
+
+
+@cache
+def life(refused: tuple[Call, str] | None = None) -> Outcome:
+    """The outcome of a life in which that call is refused once."""
+    with TemporaryDirectory() as folder:
+        lived = Life(Path(folder), refused)
+        world = lived.world
+        done: tuple[object, ...] = ()
+        if not lived.fault:
+            done = sorted(world.names()), world.summaries(), world.read("history.json"), world.events.of("config_taken")
+            assert not world.paths.archive_request.exists()
+        told = tuple(event for event, _ in world.events.all if event in TOLD)
+        return Outcome(tuple(dict.fromkeys(lived.gate.calls)), not lived.fault, lived.fault, told, done)
+
+
+def refusals(site: str) -> list[tuple[Call, str]]:
+    """What can be refused there: each kind of call once, a lock by the disk and by another who holds it."""
+    first = {call.name: call for call in reversed(life().calls) if call.site == site}
+    return [(call, how) for call in first.values() for how in (("error", "busy") if call.name == "lock" else ("error",))]
+
+
+def test_loop_calls_at_the_sites_that_are_listed() -> None:
+    assert {call.site for call in life().calls} == set(SITES)
+    assert life().went_on
+    assert life().told == ()
+
+
+@pytest.mark.parametrize("site", SITES)
+def test_loop_goes_on_when_a_call_is_refused(site: str) -> None:
+    assert {refused: life(refused).fault for refused in refusals(site) if not life(refused).went_on} == {}
+
+
+@pytest.mark.parametrize("site", SITES)
+def test_loop_tells_of_a_refused_call_once(site: str) -> None:
+    assert {refused: life(refused).told for refused in refusals(site) if len(life(refused).told) != 1} == {}
+
+
+@pytest.mark.parametrize("site", SITES)
+def test_loop_does_its_work_after_a_refused_call(site: str) -> None:
+    assert refusals(site)
+    assert [refused for refused in refusals(site) if life(refused).done != life().done] == []
+
+
+def test_workers_say_that_the_system_starts_no_process(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.write([message_on("2026-01-10")])
+    world.round("all")
+    monkeypatch.setattr(sys, "executable", "/没有")
+    with pytest.raises(NoProcess, match=r"no worker can be started: No such file or directory; end other programs, or raise"):
+        Workers(world.ws, world.clock).start_if_needed()

@@ -1,0 +1,272 @@
+"""One round: every step once, none stopped by another, and finally nothing left to do."""
+
+from __future__ import annotations
+
+import errno
+import itertools
+from pathlib import Path
+
+import pytest
+
+from recalld.supervisor.storage.errors import BadConfig
+from tests.world import FaultyDisk, message, message_on, talk, unreachable
+
+# ── counts and rest ──────────────────────────────────────────────────────────
+
+
+def test_round_returns_counts_of_what_it_did(world):
+    world.write([message_on("2026-01-10"), message_on("2026-01-30")])
+    done = world.round("all")
+    assert (done.seen, done.archived, done.submitted, done.did, done.errors) == (2, 2, 1, 5, {})
+    world.work()
+    done = world.round("all")
+    assert (done.seen, done.archived, done.summaries, done.did) == (0, 0, 1, 1)
+    assert world.round("all").did == 0
+
+
+def test_round_with_runs_none_collects_results_but_writes_no_dated_file(world):
+    world.write([message_on("2026-01-10")])
+    assert (world.round("none").seen, world.dated_files()) == (1, {})
+    world.round("all")
+    world.work()
+    before = world.dated_files()
+    world.add(message_on("2026-01-30"))
+    done = world.round("none")
+    assert (done.seen, done.summaries, done.archived, done.submitted) == (1, 1, 0, 0)
+    assert world.summaries() == ["2026-01-10"]
+    assert {Path(name).name for name in world.dated_files()} == {Path(name).name for name in before}
+
+
+def test_round_writes_no_byte_when_everything_is_settled(world):
+    world.write([message_on("2026-01-10"), message_on("2026-01-30"), "一句话"])
+    world.settle()
+    before = {name: (world.root / name).stat() for name in world.tree(internal=True)}
+    for _ in range(3):
+        world.round("all")
+    assert {name: (world.root / name).stat() for name in world.tree(internal=True)} == before
+
+
+# ── one fault does not stop the others ───────────────────────────────────────
+
+
+def test_round_names_the_real_file_once_in_a_disk_error(world):
+    disk = FaultyDisk()
+    world.reopen(disk=disk)
+    world.write([message_on("2026-01-10")])
+    disk.refuses = lambda _call, path: path.name.endswith(".tmp")
+    for _ in range(4):
+        world.round("all")
+    (told,) = world.events.of("degraded")
+    assert "history.json could not be" in told["why"]
+    assert ".tmp" not in told["why"]
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EIO])
+def test_round_reports_a_refusing_disk_once_and_recovers_without_loss(world, number):
+    disk = FaultyDisk(number=number)
+    world.reopen(disk=disk)
+    world.write([message_on("2026-01-10"), message_on("2026-01-30")])
+    disk.break_down()
+    for _ in range(4):
+        world.round("all")
+    assert (len(world.events.of("degraded")), world.dated_files(), len(world.history())) == (1, {}, 2)
+    disk.heal()
+    world.settle()
+    assert len(world.events.of("recovered")) == 1
+    assert len(world.archived()) == 2
+    assert world.flags() == [True, True]
+    assert not list(world.root.rglob("*.tmp"))
+
+
+def test_round_archives_messages_when_a_summary_is_not_writable(world):
+    disk = FaultyDisk()
+    world.reopen(disk=disk)
+    world.write([message_on("2026-01-10")])
+    world.round("all")
+    world.work()
+    disk.refuses = lambda _call, path: path.parent.name == "summary"
+    world.add(message_on("2026-01-30"))
+    world.round("all")
+    assert len(world.archived()) == 2
+    assert world.summaries() == []
+    disk.heal()
+    world.settle()
+    assert world.summaries() == ["2026-01-10"]
+
+
+def test_round_collects_summaries_when_history_is_damaged(world):
+    world.write([message_on("2026-01-10")])
+    world.round("all")
+    world.write(b"[")
+    world.work()
+    world.round("all")
+    assert world.summaries() == ["2026-01-10"]
+    assert set(world.round("all").errors) >= {"intake"}
+
+
+def test_supervisor_refuses_a_folder_that_now_links_outside(world, tmp_path_factory):
+    """A folder can become a link after the check at the start."""
+    supervisor = world.supervisor()
+    supervisor.tick(world.clock())
+    outside = tmp_path_factory.mktemp("别处")
+    memory = world.paths.memory
+    memory.rename(memory.with_name("memory-was"))
+    memory.symlink_to(outside)
+    world.write([message(f"m{n}", "2026-01-31T03:00", f"第 {n} 句") for n in range(200)])
+    with pytest.raises(BadConfig, match="outside the workspace"):
+        supervisor.tick(world.clock())
+    assert list(outside.iterdir()) == []
+
+
+def test_supervisor_retries_a_full_disk_with_doubling_waits(world):
+    """Waits of 10 s, doubling to 10 min."""
+    disk = FaultyDisk()
+    world.reopen(disk=disk)
+    world.write([message(f"m{n}", "2026-01-31T03:00", f"第 {n} 句") for n in range(3)])
+    world.round("none")
+    tries = []
+
+    def refuses(_call: str, path: Path) -> bool:
+        if path.parent.name == "memory":
+            tries.append(world.clock.seconds)
+            return True
+        return False
+
+    disk.refuses = refuses
+    supervisor = world.supervisor()
+    for second in range(2_000):
+        world.clock.seconds = float(second)
+        supervisor.tick(world.clock())
+    waits = [later - earlier for earlier, later in itertools.pairwise(tries)]
+    assert waits == [10, 20, 40, 80, 160, 320, 600, 600]
+    disk.heal()
+    world.clock.seconds += 600
+    supervisor.tick(world.clock())
+    assert len(world.archived()) == 3
+
+
+def test_round_continues_when_the_journal_cannot_be_compacted(world):
+    disk = FaultyDisk()
+    world.reopen(disk=disk)
+    world.write([message_on("2026-01-30")])
+    world.settle()
+    for _ in range(1_100):
+        world.ws.journal.record_history([])
+        world.ws.journal.record_history(world.ws.history.read())
+    disk.refuses = lambda _call, path: "seen.jsonl" in path.name
+    assert world.ws.journal.is_bloated()
+    world.round("all")
+    disk.heal()
+    world.round("all")
+    assert not world.ws.journal.is_bloated()
+    assert world.flags() == [True]
+
+
+@pytest.mark.parametrize("depth", [150, 198, 199, 200, 300, 499, 500, 700, 900, 990])
+def test_round_archives_or_reports_a_message_of_any_nesting_depth(world, depth):
+    deep = b"[" * depth + b"]" * depth
+    first, second = (f'{{"id": "{n}", "role": "user", "text": "第 {n} 句", "createdAt": "2026-01-30T01:00:00Z"' for n in (1, 2))
+    world.write(f'[{first}, "x": '.encode() + deep + f"}},\n{second}}}]".encode())
+    before = world.paths.history.read_bytes()
+    world.settle()
+    assert bool(world.events.of("history_invalid")) == (depth >= 500)
+    if depth >= 500:
+        assert world.paths.history.read_bytes() == before
+    else:
+        odd = ["1"] if depth >= 200 else []
+        assert [text for _, text in world.archived()] == ["第 1 句", "第 2 句"][len(odd) :]
+        assert deep in world.paths.history.read_bytes().replace(b" ", b"")
+        assert [told["why"] for told in world.events.of("message_odd")] == ["its nesting is too deep" for _ in odd]
+    assert world.events.of("error") == world.events.of("degraded") == []
+
+
+# ── until settled ────────────────────────────────────────────────────────────
+
+
+def test_until_settled_does_all_due_work_and_ends(world):
+    world.write([message_on("2025-11-10"), message_on("2025-12-10"), message_on("2026-01-10"), message_on("2026-01-31")])
+    world.until_settled()
+    assert world.flags() == [True] * 4
+    assert world.summaries() == ["2025-11", "2025-12-10", "2026-01-10"]
+
+
+def test_until_settled_does_not_wait_for_groups_in_retry(world):
+    world.model.script = unreachable
+    world.write([message_on("2025-11-10"), message_on("2026-01-10")])
+    world.until_settled()
+    assert world.flags() == [False, False]
+
+
+@pytest.mark.parametrize("make", ["folder", "link"])
+def test_until_settled_ends_when_a_result_cannot_be_collected(world, make):
+    path = world.root / "memory" / "summary" / "2026-01-10.md"
+    path.mkdir() if make == "folder" else path.symlink_to(world.root / "x")
+    world.write([message_on("2026-01-10")])
+    world.until_settled()
+    assert world.flags() in ([False], ["pending"])
+
+
+def test_round_archives_messages_from_history_and_drop_box_and_append(world):
+    world.write(talk("2026-01-30T09:00", 2))
+    world.drop("手机.json", {"role": "user", "text": "从手机来"})
+    world.append({"role": "user", "text": "从命令行来"})
+    world.settle()
+    assert {"从手机来", "从命令行来"} < {text for _, text in world.archived()}
+    assert world.flags() == [True] * 4
+
+
+# ── a clock that is moved ────────────────────────────────────────────────────
+
+
+def test_supervisor_submits_no_summary_just_after_a_clock_jump(world):
+    world.write(talk("2026-01-31T02:00", 4))
+    supervisor = world.supervisor()
+    supervisor.tick(world.clock())
+    assert len(world.archived()) == 4
+    world.clock.jump(days=3_650)
+    for _ in range(9):
+        supervisor.tick(world.clock())
+        assert world.ws.task_queue.active_groups() == {}
+        world.clock.forward(minutes=1)
+    world.clock.jump(days=-3_650)  # the clock was set right
+    for _ in range(20):
+        supervisor.tick(world.clock())
+        world.clock.forward(minutes=1)
+    assert world.ws.task_queue.active_groups() == {}
+    assert [round(told["seconds"] / 86_400) for told in world.events.of("clock_jump")] == [3_650, -3_650]
+
+
+def test_supervisor_archives_messages_at_once_after_a_clock_jump(world):
+    world.write(talk("2026-01-30T02:00", 2))
+    supervisor = world.supervisor()
+    supervisor.tick(world.clock())
+    world.clock.jump(days=40)
+    world.add(*talk("2026-01-31T02:00", 2, prefix="新"))
+    supervisor.tick(world.clock())
+    assert len(world.archived()) == 4
+
+
+def test_supervisor_trusts_a_jumped_clock_after_ten_minutes(world):
+    world.write(talk("2026-01-30T02:00", 2))
+    supervisor = world.supervisor()
+    supervisor.tick(world.clock())
+    world.clock.jump(days=40)
+    supervisor.tick(world.clock())
+    world.clock.forward(seconds=601)
+    supervisor.tick(world.clock())
+    assert list(world.ws.task_queue.active_groups()) == ["month-2026-01"]
+    assert len(world.events.of("clock_jump")) == 1
+
+
+@pytest.mark.parametrize("kind", ["link", "folder"])
+def test_supervisor_reports_no_history_damage_for_another_bad_file(world, kind):
+    world.write([message("a", "2026-01-10T09:00", "我对花生过敏。")])
+    world.round("all")
+    (task,) = (path.name for path in world.ws.task_queue.queue.iterdir())
+    odd = world.ws.task_queue.results / task
+    odd.symlink_to(world.paths.history) if kind == "link" else odd.mkdir()
+    supervisor = world.supervisor()
+    supervisor.tick(world.clock())
+    assert world.events.of("history_invalid") == []
+    assert task in str(world.events.of("degraded"))
+    assert not world.paths.quarantine.exists()

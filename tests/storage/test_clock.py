@@ -1,0 +1,230 @@
+"""Instants and days: how times that other programs write are read."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo, available_timezones
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recalld.supervisor.storage.clock import (
+    clock_from,
+    find_zone,
+    fixed_clock,
+    from_wire,
+    local_day,
+    machine_zone,
+    read_instant,
+    to_wire,
+    utc_now,
+    why_no_instant,
+)
+from recalld.supervisor.storage.errors import BadConfig
+
+SHANGHAI = ZoneInfo("Asia/Shanghai")
+ZONES = st.sampled_from(
+    [UTC, SHANGHAI]
+    + [ZoneInfo(n) for n in ("Pacific/Apia", "Australia/Lord_Howe", "America/New_York", "Pacific/Kiritimati")]
+    + [timezone(timedelta(hours=23, minutes=59)), timezone(-timedelta(hours=23, minutes=59))]
+)
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+NEARLY_TIMES = st.from_regex(
+    r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}([Tt ][0-9]{2}(:?[0-9]{2}(:?[0-9]{2}([.,][0-9]{1,12})?)?)?(Z|[+-][0-9]{2}:?[0-9]{2})?)?",
+    fullmatch=True,
+)
+AWARE = st.datetimes(datetime(2000, 1, 2), datetime(9999, 12, 30), timezones=ZONES)  # noqa: DTZ001
+
+
+def utc(*parts: int) -> datetime:
+    return datetime(*parts, tzinfo=UTC)  # type: ignore[arg-type, misc]
+
+
+EIGHT = utc(2026, 1, 31, 8)
+READ = {
+    "2026-01-31T08:00:00.000Z": EIGHT,
+    "2026-01-31T08:00:00z": EIGHT,
+    " 2026-01-31 08:00:00 UTC\n": EIGHT,
+    "2026-01-31T16:00:00+08:00": EIGHT,
+    "2026-01-31T16:00:00+0800": EIGHT,
+    "2026-01-31T16:00:00 +08": EIGHT,
+    "20260131T160000+0800": EIGHT,
+    "2026-01-31T02:30:00-05:30": EIGHT,
+    "2026-01-31T16:00:00": EIGHT,  # naive: Shanghai's
+    "2026-01-31 16:00": EIGHT,
+    "2026-01-31T16": EIGHT,
+    "2026-01-31": utc(2026, 1, 30, 16),
+    "20260131": utc(2026, 1, 30, 16),
+    "2026-01-31T08:00:00.123456789Z": utc(2026, 1, 31, 8, 0, 0, 123456),
+    "2026-01-31T08:00:00,5Z": utc(2026, 1, 31, 8, 0, 0, 500000),
+    "2016-12-31T23:59:60Z": utc(2016, 12, 31, 23, 59, 59, 999999),
+    "2016-12-31T23:59:60.7Z": utc(2016, 12, 31, 23, 59, 59, 999999),
+    "1769846400": EIGHT,
+    "1769846400000": EIGHT,
+    "1769846400.250": utc(2026, 1, 31, 8, 0, 0, 250000),
+    1769846400: EIGHT,
+    1769846400000: EIGHT,
+    1769846400.25: utc(2026, 1, 31, 8, 0, 0, 250000),
+    946684800: utc(2000, 1, 1),
+    946684800000: utc(2000, 1, 1),
+    253402300799: utc(9999, 12, 31, 23, 59, 59),
+}
+UNREADABLE = [
+    None, True, False, "", "昨天下午三点", "2026-02-30T08:00:00Z", "2026-01-31T25:00:00Z", "2026-01-31T08:00:61Z",
+    "2026-01-31T08:00:00+24:00", "2026-01-31T08:00:00+05:75", "2026-01-3108:00", "2026-0131", "２０２６-01-31",
+    "1999-12-31T23:59:59.999Z", "2000-01-01T07:59:59", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00",
+    float("nan"), float("inf"), -float("inf"), "nan", "1e999", 0, -1, 946684799, 946684799999, 10**15, 10**5000, "9" * 5000,
+    [], {}, ["2026-01-31"], {"$date": "2026-01-31"}, b"2026-01-31",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "instant"), READ.items())
+def test_read_instant_accepts_common_time_formats(value: object, instant: datetime) -> None:
+    assert read_instant(value, SHANGHAI) == instant
+
+
+@pytest.mark.parametrize("value", UNREADABLE, ids=lambda v: repr(v)[:30] if not isinstance(v, int) else type(v).__name__)
+def test_read_instant_returns_none_for_impossible_times(value: object) -> None:
+    assert read_instant(value, SHANGHAI) is None
+
+
+@given(JSON_VALUES | NEARLY_TIMES, ZONES)
+def test_read_instant_never_raises_and_returns_utc_or_none(value: object, zone: ZoneInfo) -> None:
+    t = read_instant(value, zone)
+    assert t is None or (t.tzinfo is UTC and t >= utc(2000, 1, 1))
+
+
+@given(AWARE, ZONES)
+def test_read_instant_reads_any_aware_iso_time_exactly(t: datetime, zone: ZoneInfo) -> None:
+    instant = t.astimezone(UTC)  # subtle: in the hour that a clock skips or repeats, equal times of two zones are unequal
+    assert read_instant(t.isoformat(), zone) == instant
+    assert read_instant(t.isoformat(" ").replace(".", ","), zone) == instant
+
+
+@given(st.integers(946684800, 253402300799), ZONES)
+def test_read_instant_distinguishes_seconds_from_milliseconds(seconds: int, zone: ZoneInfo) -> None:
+    t = read_instant(seconds, zone)
+    assert t == read_instant(seconds * 1000, zone) == read_instant(str(seconds), zone) == read_instant(f"{seconds}000", zone)
+
+
+@given(AWARE)
+def test_from_wire_restores_what_to_wire_wrote_to_the_millisecond(t: datetime) -> None:
+    cut = t.astimezone(UTC)
+    assert from_wire(to_wire(t)) == cut.replace(microsecond=cut.microsecond // 1000 * 1000)
+
+
+def test_to_wire_writes_utc_with_three_decimals_and_z() -> None:
+    assert to_wire(datetime(2026, 1, 31, 16, 0, 0, 1999, tzinfo=SHANGHAI)) == "2026-01-31T08:00:00.001Z"
+
+
+@pytest.mark.parametrize("text", ["", "刚才", "2026-01-31T08:00:00", "0001-01-01T00:00:00+14:00", "2026-02-30T08:00:00Z"])
+def test_from_wire_raises_value_error_for_invalid_times(text: str) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        from_wire(text)
+
+
+def test_to_wire_refuses_a_naive_datetime() -> None:
+    with pytest.raises(ValueError, match="without a zone"):
+        to_wire(datetime(2026, 1, 31, 8))  # noqa: DTZ001
+
+
+def test_local_day_uses_the_local_date_not_the_utc_date() -> None:
+    assert local_day(utc(2026, 1, 27, 16, 30), SHANGHAI) == date(2026, 1, 28)
+
+
+def test_local_day_never_returns_the_day_that_samoa_skipped() -> None:
+    apia = ZoneInfo("Pacific/Apia")
+    days = [local_day(utc(2011, 12, 29) + timedelta(hours=h), apia) for h in range(72)]
+    assert date(2011, 12, 30) not in days
+    assert {date(2011, 12, 29), date(2011, 12, 31)} <= set(days)
+
+
+@given(st.datetimes(timezones=ZONES), ZONES)
+def test_local_day_works_at_both_ends_of_the_calendar(t: datetime, zone: ZoneInfo) -> None:
+    assert abs(local_day(t, zone) - t.date()) <= timedelta(days=2)
+
+
+def test_local_day_stays_at_the_last_calendar_day_east_of_utc() -> None:
+    assert local_day(utc(9999, 12, 31, 23), SHANGHAI) == date(9999, 12, 31)
+
+
+def test_fixed_clock_is_constant_and_clock_from_advances() -> None:
+    assert fixed_clock(EIGHT)() == fixed_clock(EIGHT)() == EIGHT
+    clock = clock_from(EIGHT)
+    first = clock()
+    assert timedelta() <= first - EIGHT < timedelta(minutes=1)
+    assert any(clock() > first for _ in range(1_000_000))
+
+
+def test_utc_now_is_aware_and_in_utc() -> None:
+    assert utc_now().tzinfo is UTC
+
+
+KNOWN = available_timezones()
+
+
+@given(
+    st.text().filter(lambda name: name not in KNOWN)
+    | st.sampled_from(["Asia", "..", "/etc/localtime", "zone.tab", "a\0b", "Asia/Shanghai/", "x" * 5000, "\ud800"])
+)
+def test_find_zone_refuses_unknown_names_in_one_sentence(name: str) -> None:
+    with pytest.raises(BadConfig) as refused:
+        find_zone(name)
+    assert refused.value.key == "archive.timezone"
+    assert "\n" not in str(refused.value)
+
+
+def test_find_zone_suggests_the_right_name_for_a_misspelling() -> None:
+    with pytest.raises(BadConfig, match="'Asia/Shanghai'"):
+        find_zone("Asia/Shanghia")
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("UTC+8", "Asia/Shanghai"),
+        ("GMT+8", "Asia/Shanghai"),
+        ("+0530", "Asia/Kolkata"),
+        ("utc-5", "America/New_York"),
+        ("UTC+14", "Pacific/Kiritimati"),
+        ("CST", "Asia/Shanghai' or 'America/Chicago"),
+        ("pst", "America/Los_Angeles"),
+        ("北京", "Asia/Shanghai"),
+        ("Asia/Beijing", "Asia/Shanghai"),
+    ],
+)
+def test_find_zone_suggests_places_whose_clocks_show_that_offset(written: str, meant: str) -> None:
+    with pytest.raises(BadConfig, match=f"such as '{meant}'"):
+        find_zone(written)
+
+
+def test_why_no_instant_distinguishes_an_early_time_from_none() -> None:
+    assert why_no_instant("1999-01-01", UTC) == "'1999-01-01' is before 2000, and no message is that old"
+    assert why_no_instant("昨天", UTC).startswith("'昨天' is no time; write it like 2026-")
+
+
+def test_machine_zone_tries_tz_then_localtime_then_timezone_file_then_utc(tmp_path) -> None:
+    assert machine_zone({}, tmp_path) == "UTC"
+    (tmp_path / "timezone").write_text("Etc/UTC\n")
+    assert machine_zone({}, tmp_path) == "Etc/UTC"
+    (tmp_path / "localtime").symlink_to("../usr/share/zoneinfo/Asia/Shanghai")
+    assert machine_zone({}, tmp_path) == "Asia/Shanghai"
+    assert machine_zone({"TZ": ":America/New_York"}, tmp_path) == "America/New_York"
+    assert machine_zone({"TZ": "/usr/share/zoneinfo/Asia/Tokyo"}, tmp_path) == "Asia/Tokyo"
+
+
+@pytest.mark.parametrize("tz", ["CST-8", "", "上海", "../../etc/passwd"])
+def test_machine_zone_ignores_a_tz_that_is_not_an_iana_name(tz: str, tmp_path) -> None:
+    (tmp_path / "timezone").write_text("Asia/Shanghai\n")
+    assert machine_zone({"TZ": tz}, tmp_path) == "Asia/Shanghai"
+
+
+def test_why_no_instant_quotes_the_beginning_of_a_long_value():
+    assert why_no_instant("我对花生过敏" * 9999, UTC) == (
+        f"'{('我对花生过敏' * 9)[:39]}… is no time; write it like 2026-01-28T09:02:00+08:00"
+    )

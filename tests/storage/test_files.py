@@ -1,0 +1,296 @@
+"""Files, the only writer: durable, all or nothing, and never over a version that it has not read."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recalld.supervisor.storage.disk import RealDisk
+from recalld.supervisor.storage.errors import Busy, Conflict
+from recalld.supervisor.storage.files import Files, FileVersion, digest_of
+from tests.world import FaultyDisk
+
+OLD, NEW = "[旧]".encode(), "[新的]".encode()
+
+
+class Meddled(RealDisk):
+    """A disk on which somebody does *deed* right before the call named *before*, once."""
+
+    def __init__(self, before: str, deed: Any) -> None:
+        self.before, self.deed = before, deed
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == object.__getattribute__(self, "__dict__").get("before"):
+            self.__dict__["before"] = ""
+            self.__dict__["deed"]()
+        return super().__getattribute__(name)
+
+
+def files(disk: RealDisk | None = None) -> Files:
+    return Files(disk or RealDisk(), pause=lambda _: None)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    found = tmp_path / "history.json"
+    found.write_bytes(OLD)
+    return found
+
+
+def look(path: Path) -> FileVersion:
+    found = files().read_stable(path)
+    assert found
+    return found
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(found.name for found in folder.iterdir())
+
+
+# ── reading ──────────────────────────────────────────────────────────────────
+
+
+def test_read_stable_returns_data_stat_and_digest_of_one_version(path):
+    found = look(path)
+    assert (found.data, found.stat.size, found.digest) == (OLD, len(OLD), digest_of(OLD))
+    assert files().read_stable(path.with_name("无")) is None
+
+
+def test_read_stable_waits_until_a_file_is_completely_written(path):
+    """Half a file must not be taken for a damaged one."""
+
+    class Written(RealDisk):
+        """A disk on which a program comes to the half of its writing before the first read, and to its end behind it."""
+
+        reads = 0
+
+        def read(self, path: Path, offset: int = 0) -> bytes:
+            self.reads += 1
+            if self.reads > 1:
+                return super().read(path, offset)
+            path.write_bytes(NEW[: len(NEW) // 2])
+            data = super().read(path, offset)
+            path.write_bytes(NEW)
+            return data
+
+    disk = Written()
+    found = files(disk).read_stable(path)
+    assert found
+    assert found.data == NEW
+    assert disk.reads > 1
+
+
+def test_read_stable_raises_busy_when_a_file_keeps_changing(path):
+    class Restless(RealDisk):
+        count = 0
+
+        def read(self, path: Path, offset: int = 0) -> bytes:
+            self.count += 1
+            path.write_bytes(OLD * self.count)
+            return super().read(path, offset)
+
+    with pytest.raises(Busy, match="try again"):
+        files(Restless()).read_stable(path)
+
+
+def test_read_stable_reads_again_when_a_file_is_replaced_meanwhile(path):
+    def replace() -> None:
+        path.unlink()
+        path.write_bytes(NEW)
+
+    found = files(Meddled("read", replace)).read_stable(path)
+    assert found
+    assert found.data == NEW
+    assert files(Meddled("read", path.unlink)).read_stable(path) is None
+
+
+# ── replacing ────────────────────────────────────────────────────────────────
+
+
+def test_replace_writes_new_content_and_leaves_no_temporary_file(path):
+    files().replace(path, NEW, look(path))
+    assert path.read_bytes() == NEW
+    assert names(path.parent) == ["history.json"]
+
+
+@pytest.mark.feature("003.27")
+def test_replace_keeps_the_previous_version_as_a_backup(path):
+    for data in (NEW, OLD + NEW):
+        files().replace(path, data, look(path), keep=path.with_suffix(".json.bak"))
+    assert path.with_suffix(".json.bak").read_bytes() == NEW
+    assert names(path.parent) == ["history.json", "history.json.bak"]
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644])
+def test_replace_keeps_the_file_mode_and_makes_new_files_private(path, mode):
+    path.chmod(mode)
+    files().replace(path, NEW, look(path))
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+    files().replace(path.with_name("新"), NEW, None)
+    assert stat.S_IMODE(path.with_name("新").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("deed", ["write", "replace", "touch", "remove", "same size"])
+def test_replace_refuses_when_another_program_changed_the_file(path, deed):
+    seen = look(path)
+    theirs = {
+        "write": "[别人的]".encode(),
+        "replace": "[别人的]".encode(),
+        "touch": OLD,
+        "remove": None,
+        "same size": "[人]".encode(),
+    }[deed]
+    match deed:
+        case "write" | "same size":
+            path.write_bytes(theirs)
+        case "replace":
+            path.with_name("x").write_bytes(theirs)
+            path.with_name("x").rename(path)
+        case "touch":
+            os.utime(path, (1, 1))
+        case _:
+            path.unlink()
+    with pytest.raises(Conflict):
+        files().replace(path, NEW, seen, keep=path.with_name("history.json.bak"))
+    assert (path.read_bytes() if path.exists() else None) == theirs
+    assert not [name for name in names(path.parent) if name != "history.json"]
+
+
+def test_replace_refuses_a_change_made_after_its_temporary_file_is_ready(path):
+    theirs = "[别人的]".encode()
+    disk = Meddled("rename", lambda: None)
+    disk.before, disk.deed = "sync", lambda: path.write_bytes(theirs)
+    with pytest.raises(Conflict):
+        files(disk).replace(path, NEW, look(path))
+    assert path.read_bytes() == theirs
+
+
+@pytest.mark.parametrize("call", ["sync_file", "read"])
+def test_replace_refuses_a_file_renamed_into_place_during_sync_or_read(path, call):
+    theirs, seen = "[别人的]".encode(), look(path)
+
+    def rename() -> None:
+        path.with_name("x").write_bytes(theirs)
+        path.with_name("x").rename(path)
+
+    with pytest.raises(Conflict):
+        files(Meddled(call, rename)).replace(path, NEW, seen, keep=path.with_name("history.json.bak"))
+    assert path.read_bytes() == theirs
+
+
+def test_replace_refuses_a_file_that_appeared_meanwhile(path):
+    with pytest.raises(Conflict):
+        files().replace(path, NEW, None)
+    assert path.read_bytes() == OLD
+
+
+@pytest.mark.parametrize("call", ["write", "sync", "own", "rename", "create"])
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EROFS])
+def test_replace_keeps_the_old_file_when_the_disk_fails(path, call, number):
+    """The sync is not tried again on the same file."""
+    with pytest.raises(OSError, match=os.strerror(number)):
+        files(FaultyDisk(call, number=number).break_down()).replace(path, NEW, look(path))
+    assert path.read_bytes() == OLD
+    assert names(path.parent) == ["history.json"]
+
+
+def test_replace_keeps_the_old_file_after_a_short_write(path):
+
+    class Lying(RealDisk):
+        def write(self, handle: int, data: bytes) -> None:
+            super().write(handle, data[1:])
+
+    with pytest.raises(OSError, match="less than was written"):
+        files(Lying()).replace(path, NEW, look(path))
+    assert path.read_bytes() == OLD
+    assert names(path.parent) == ["history.json"]
+
+
+def test_replace_skips_a_temporary_name_left_by_a_crash(path):
+    one = Files(RealDisk(), token="7")  # noqa: S106 - part of a name
+    path.with_name(".history.json.7-0.tmp").write_bytes(b"left")
+    one.replace(path, NEW, look(path))
+    assert path.read_bytes() == NEW
+    assert names(path.parent) == [".history.json.7-0.tmp", "history.json"]
+
+
+# ── making once, adding, moving, removing ────────────────────────────────────
+
+
+def test_create_refuses_an_existing_file_and_writes_a_new_one(path):
+    with pytest.raises(FileExistsError):
+        files().create(path, NEW)
+    assert path.read_bytes() == OLD
+    files().create(path.with_name("新"), NEW)
+    assert path.with_name("新").read_bytes() == NEW
+    assert names(path.parent) == ["history.json", "新"]
+
+
+def test_append_adds_a_line_and_first_ends_a_truncated_one(tmp_path):
+    journal = tmp_path / "seen.jsonl"
+    files().append(journal, "一\n".encode())
+    files().append(journal, "二\n".encode())
+    assert journal.read_text() == "一\n二\n"
+    journal.write_text("一\n半")
+    files().append(journal, "三\n".encode())
+    assert journal.read_text() == "一\n半\n三\n"
+    assert stat.S_IMODE(journal.stat().st_mode) == 0o600
+
+
+def test_move_refuses_to_replace_a_file(path):
+    taken = path.with_name("有")
+    taken.write_bytes(NEW)
+    with pytest.raises(FileExistsError):
+        files().move(path, taken)
+    (path.parent / "originals").mkdir()
+    files().move(path, path.parent / "originals" / "x.md")
+    assert (path.parent / "originals" / "x.md").read_bytes() == OLD
+
+
+def test_remove_ignores_a_missing_file(path):
+    files().remove(path)
+    files().remove(path)
+    assert names(path.parent) == []
+
+
+def test_make_folder_creates_parents_and_leaves_existing_folders_unchanged(tmp_path):
+    folder = tmp_path / "memory" / "originals" / "2026-01"
+    files().make_folder(folder)
+    folder.chmod(0o755)
+    files().make_folder(folder)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o755
+    assert stat.S_IMODE((tmp_path / "memory").stat().st_mode) == 0o700
+
+
+# ── sweep ─────────────────────────────────────────────────────
+
+
+def test_sweep_deletes_only_temporary_files_of_its_own_pattern(tmp_path):
+    ours = [".history.json.123-0.tmp", ".2026-01-28-nginx.md.7-15.tmp"]
+    others = [".x.tmp", "history.json.123-0.tmp", ".vimrc", "4913", "笔记.tmp", ".history.json.tmp"]
+    for name in ours + others:
+        (tmp_path / name).write_text("半")
+    assert files().sweep(tmp_path, "history.json") == 1
+    assert files().sweep(tmp_path) == 1
+    assert names(tmp_path) == sorted(others)
+    assert files().sweep(tmp_path / "无") == 0
+
+
+@given(st.lists(st.binary(max_size=50), min_size=1, max_size=4))
+def test_read_stable_returns_the_bytes_that_replace_wrote(versions):
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x"
+        for data in versions:
+            files().replace(path, data, files().read_stable(path))
+            found = files().read_stable(path)
+            assert found
+            assert found.data == data

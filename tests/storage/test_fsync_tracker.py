@@ -1,0 +1,224 @@
+"""What another process made and may not have synced is made durable before anything is deleted or forgotten for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from recalld.supervisor.storage.disk import RealDisk
+from tests.world import message
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.world import World
+
+ENTROPY = bytes(range(100))
+
+
+class Watched(RealDisk):
+    """A disk that notes in which order what is synced, and what is taken away or written."""
+
+    def __init__(self) -> None:
+        self.done: list[tuple[str, Path]] = []
+
+    def sync_file(self, path: Path) -> None:
+        super().sync_file(path)
+        self.done.append(("sync", path))
+
+    def sync_folder(self, folder: Path) -> None:
+        super().sync_folder(folder)
+        self.done.append(("sync", folder))
+
+    def unlink(self, path: Path) -> None:
+        super().unlink(path)
+        self.done.append(("unlink", path))
+
+    def rename(self, old: Path, new: Path) -> None:
+        super().rename(old, new)
+        self.done.append(("rename", new))
+
+    def open_append(self, path: Path, mode: int) -> int:
+        self.done.append(("append", path))
+        return super().open_append(path, mode)
+
+    def settled_before(self, path: Path, then: tuple[str, Path] | None) -> bool:
+        """Whether bytes and name of *path* were synced, in this order, before that was done."""
+        until = self.done.index(then) if then else len(self.done)
+        done = self.done[:until]
+        return ("sync", path) in done and ("sync", path.parent) in done[done.index(("sync", path)) :]
+
+
+@pytest.fixture
+def disk() -> Watched:
+    return Watched()
+
+
+def shown_twice(world: World) -> tuple[Path, Path]:
+    """A dated file that memory/ and originals/ both show; returns where."""
+    world.write([message("a", "2026-01-10T09:00")])
+    world.settle()
+    (moved,) = world.paths.originals.rglob("*.md")
+    here = world.paths.dated(moved.name)
+    here.write_bytes(moved.read_bytes())
+    return here, moved
+
+
+def test_round_fsyncs_the_journal_before_it_rewrites_history(world: World, disk: Watched) -> None:
+    world.write([message("a", "2026-01-30T09:00")])
+    world.round("all")
+    world.add(message("b", "2026-01-31T09:00", "新的一句"))
+    world.reopen(disk=disk)
+    world.round("all")
+    assert disk.settled_before(world.paths.seen, ("rename", world.paths.history))
+
+
+def test_intake_fsyncs_the_memory_folder_before_it_rebuilds_the_journal(world: World, disk: Watched) -> None:
+    world.write([message("a", "2026-01-30T09:00")])
+    world.round("all")
+    world.paths.seen.unlink()
+    world.reopen(disk=disk)
+    disk.done.clear()
+    world.round("all")
+    assert disk.done.index(("sync", world.paths.memory)) < disk.done.index(("append", world.paths.seen))
+
+
+def test_queue_requeue_fsyncs_a_result_before_it_removes_the_task(world: World, disk: Watched) -> None:
+    world.write([message("a", "2026-01-10T09:00")])
+    world.round("all")
+    (task,) = (path.name for path in world.ws.task_queue.queue.iterdir())
+    world.work()
+    (world.ws.task_queue.running / task).write_text("一个死掉的工作进程留下的")
+    world.reopen(disk=disk)
+    assert disk.settled_before(world.ws.task_queue.results / task, ("unlink", world.ws.task_queue.running / task))
+
+
+def test_memory_store_fsyncs_the_original_before_it_removes_the_duplicate(world: World, disk: Watched) -> None:
+    here, moved = shown_twice(world)
+    world.reopen(disk=disk)
+    world.round("all")
+    assert disk.settled_before(moved, ("unlink", here))
+
+
+def test_repair_fsyncs_a_persons_copy_before_it_removes_the_original(world: World, disk: Watched) -> None:
+    here, moved = shown_twice(world)
+    world.reopen(disk=disk)
+    world.repair()
+    assert disk.settled_before(here, ("unlink", moved))
+
+
+def test_intake_fsyncs_an_adopted_note_before_it_journals_its_messages(world: World, disk: Watched) -> None:
+    note = world.paths.memory / "2026-01-10-过敏.md"
+    note.write_text("- 我对花生过敏。\n")
+    world.write([{**message("a", "2026-01-10T09:00"), "archived": True}])
+    world.reopen(disk=disk)
+    world.round()
+    assert disk.settled_before(note, None)
+    assert disk.done.index(("sync", note)) < disk.done.index(("append", world.paths.seen))
+
+
+def test_quarantine_fsyncs_a_copy_that_another_process_made(world: World, disk: Watched) -> None:
+    world.write('[{"id": "a", "text": "断在这'.encode())
+    world.round("all")
+    (copy,) = world.paths.quarantine.iterdir()
+    world.reopen(disk=disk)
+    world.round("all")
+    assert disk.settled_before(copy, None)
+
+
+def test_memory_store_fsyncs_the_previous_copy_before_a_new_summary(world: World, disk: Watched) -> None:
+    world.write([message("a", "2026-01-10T09:00")])
+    world.settle()
+    first = (world.paths.summaries / "2026-01-10.md").read_bytes()
+    world.add(message("b", "2026-01-10T10:00", "再备份一次"))
+    world.settle()
+    (copy,) = world.paths.previous.iterdir()
+    (world.paths.summaries / "2026-01-10.md").write_bytes(first)
+    world.reopen(disk=disk)
+    world.settle()
+    assert disk.settled_before(copy, ("rename", world.paths.summaries / "2026-01-10.md"))
+
+
+def test_append_fsyncs_a_drop_box_file_before_acknowledging_it_again(world: World, disk: Watched) -> None:
+    world.write("断了".encode())
+    said = {"id": "a", "role": "user", "text": "我对花生过敏", "createdAt": "2026-01-30T09:00:00Z"}
+    world.append(said)
+    (waiting,) = world.paths.drop_box.iterdir()
+    world.reopen(disk=disk)
+    disk.done.clear()
+    assert world.append(said) == ["a"]
+    assert disk.settled_before(waiting, None)
+    assert list(world.paths.drop_box.iterdir()) == [waiting]
+
+
+def test_workspace_prepare_fsyncs_the_parents_of_its_folders(world: World, disk: Watched) -> None:
+    world.reopen(disk=disk)
+    roots = (world.paths.memory, world.paths.state, world.paths.worker, world.paths.drop_box.parent)
+    assert all(("sync", folder.parent) in disk.done for folder in (*roots, world.paths.drop_box, world.ws.task_queue.failed))
+
+
+def test_fsync_tracker_syncs_a_read_only_journal_once_per_process(world: World, disk: Watched) -> None:
+    world.write([message("a", "2026-01-30T09:00")])
+    world.round("all")
+    world.paths.seen.chmod(0o400)
+    world.reopen(disk=disk)
+    for _ in range(3):
+        assert not world.round().errors
+    assert disk.done.count(("sync", world.paths.seen)) == 1
+
+
+def test_history_fsyncs_a_foreign_version_before_it_becomes_the_backup(world: World, disk: Watched) -> None:
+    world.reopen(disk=disk)
+    world.write([message("a", "2026-01-30T09:00", "没有落盘的一句")])
+    world.round("all")
+    backup = disk.done.index(("rename", world.paths.history_backup))
+    assert ("sync", world.paths.history) in disk.done[:backup]
+    disk.done.clear()
+    world.ws.history.change(lambda history: history[:-1])
+    assert ("sync", world.paths.history) not in disk.done  # this one is ours, and was synced before it had its name
+
+
+def test_fsync_tracker_syncs_a_file_again_after_a_rewrite_in_place(world: World, disk: Watched) -> None:
+    path = world.root / "结果.json"
+    world.reopen(disk=disk)
+    for words in ("第一次", "又一次，更长"):
+        path.write_text(words)
+        disk.done.clear()
+        world.ws.files.ensure_durable(path)
+        assert disk.done == [("sync", path), ("sync", world.root)]
+    disk.done.clear()
+    world.ws.files.ensure_durable(path)
+    assert disk.done == []
+
+
+@pytest.mark.parametrize("freed", ["moved", "removed"])
+def test_fsync_tracker_syncs_a_name_again_after_it_was_free(world: World, disk: Watched, freed: str) -> None:
+    folder = world.root / "新的"
+    world.reopen(disk=disk)
+    first, second = folder / "一.json", folder / "二.json"
+    world.ws.files.make_folder(folder)
+    first.write_text("一")
+    world.ws.files.ensure_durable(first)
+    if freed == "moved":
+        world.ws.files.move(first, second)
+    else:
+        second.hardlink_to(first)
+        world.ws.files.remove(first)
+    second.rename(first)  # the same inode, bytes and time; its name is new
+    disk.done.clear()
+    world.ws.files.ensure_durable(first)
+    assert disk.done == [("sync", first), ("sync", folder)]
+
+
+def test_fsync_tracker_skips_our_own_journal_until_another_writes_it(world: World, disk: Watched) -> None:
+    world.write([message("a", "2026-01-30T09:00")])
+    world.reopen(disk=disk)
+    world.round("all")
+    disk.done.clear()
+    world.ws.files.ensure_durable(world.paths.seen)
+    assert disk.done == []
+    with world.paths.seen.open("ab") as file:
+        file.write('{"left": ["别的程序"]}\n'.encode())
+    world.ws.files.ensure_durable(world.paths.seen)
+    assert ("sync", world.paths.seen) in disk.done
