@@ -93,13 +93,14 @@ PURE: Final = tuple(
     }.items()
     for name in names.split()
 )
-#: What they may import: these of the standard library, each other, `text`, and three of `protocol`.
+#: What they may import: these of the standard library, each other, `text`, the texts, the time, and two of `protocol`.
 PURE_IMPORTS: Final = frozenset(
     "__future__ binascii bisect collections dataclasses datetime enum errno functools hashlib itertools json math re typing unicodedata".split()
 )
 PURE_MAY_IMPORT: Final = (
     *PURE,
     "recalld.supervisor.text",
+    "recalld.supervisor.storage.catalogue",
     "recalld.supervisor.storage.clock",
     "recalld.supervisor.protocol.paths",
     "recalld.supervisor.protocol.frontmatter",

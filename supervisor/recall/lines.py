@@ -19,6 +19,7 @@ from recalld.supervisor.index.hit import BY_ID
 from recalld.supervisor.protocol.attachments import digest_in_name, kind_of
 from recalld.supervisor.protocol.paths import day_of_name, is_foreign
 from recalld.supervisor.recall.audience import ALONE
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest, NotFound
 from recalld.supervisor.text.decoding import decoded
 
@@ -79,7 +80,7 @@ class LineReader:
         if start < 1:
             raise BadRequest("--from", "lines count from 1")
         if count is not None and count < 1:
-            raise BadRequest("--lines", f"{count} is not allowed, give 1 or more")
+            raise BadRequest("--lines", Text("argument.not_allowed", value=count, allowed=Text("argument.or_more", least=1)))
         spans = [(start, None if count is None else start + count - 1)]
         if path.startswith(BY_ID):
             return _lines(path, self._text_by_id(path, now, audience), spans)

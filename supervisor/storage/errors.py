@@ -14,9 +14,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
+from recalld.supervisor.storage.catalogue import Text
+
 if TYPE_CHECKING:
     from datetime import timedelta
     from pathlib import PurePath
+
+    from recalld.supervisor.text.language import Language
 
 #: The name of a temporary file, beside the file *name* that it will replace; errors name that file.
 TEMPORARY: Final = re.compile(r"\.(?P<name>.+)\.[0-9a-z]+-[0-9]+\.tmp")
@@ -30,13 +34,14 @@ class SupervisorError(Exception):
     """
     The base of all errors of recalld: `except SupervisorError` catches each; only the classes below are raised.
 
-    Each class is a dataclass of its fields, and `str` returns its sentence. It is not frozen, since Python sets the traceback
-    while an error is handled, and an error equals only itself.
+    Each class is a dataclass of its fields; `in_language` returns its sentence, `str` that in English. It is not frozen, since
+    Python sets the traceback while an error is handled, and an error equals only itself.
     """
 
     exit_code: ClassVar[int]
-    #: The format string that `str` fills with the fields.
-    sentence: ClassVar[str]
+    http_status: ClassVar[int] = 500
+    #: The code of its sentence in the catalogue.
+    code: ClassVar[str]
 
     def __new__(cls, *_fields: object, **_named: object) -> Self:
         """Refuse to create the base class itself."""
@@ -48,7 +53,15 @@ class SupervisorError(Exception):
         self.args = tuple(vars(self).values())  # pickle and copy create the error from these
 
     def __str__(self) -> str:
-        return self.sentence.format(self=self)
+        return self.in_language("en")
+
+    def in_language(self, language: Language) -> str:
+        """Return the sentence of the error in *language*."""
+        return Text(self.code, **self._fields()).in_language(language)
+
+    def _fields(self) -> dict[str, Any]:
+        """Return the fields of the sentence."""
+        return vars(self)
 
 
 @dataclass(eq=False, repr=False)
@@ -56,7 +69,7 @@ class BadConfig(SupervisorError):
     """The configuration is wrong; *key* is "section.key", a variable's name, or the file. Never retried."""
 
     exit_code = 78
-    sentence = "{self.key}: {self.why}."
+    code = "error.bad_config"
     key: str
     why: str
 
@@ -66,7 +79,8 @@ class BadRequest(SupervisorError):
     """A caller's argument is wrong (command line, tool, REST 400); *field* names it."""
 
     exit_code = 64
-    sentence = "{self.field}: {self.why}."
+    http_status = 400
+    code = "error.bad_request"
     field: str
     why: str
 
@@ -76,7 +90,8 @@ class NotFound(SupervisorError):
     """The requested file does not exist (REST 404)."""
 
     exit_code = 64
-    sentence = "{self.path} does not exist; check the path, relative to the workspace."
+    http_status = 404
+    code = "error.not_found"
     path: PurePath | str
 
 
@@ -85,15 +100,15 @@ class StaleLine(SupervisorError):
     """*ref* has no digest, or not that of the line that is there: *now* ("" for none) with this *text*. Nothing was deleted."""
 
     exit_code = 64
-    sentence = "{self.ref} does not name the line that is there now: {self.found}; nothing was deleted."
+    http_status = 409
+    code = "error.stale_line"
     ref: str
     now: str
     text: str
 
-    @property
-    def found(self) -> str:
-        """What is there in its place."""
-        return f"it is {self.now}, {self.text}" if self.now else "there is none"
+    def _fields(self) -> dict[str, Any]:
+        found = Text("longterm.line_is", line=self.now, text=self.text) if self.now else Text("longterm.no_line")
+        return {"ref": self.ref, "found": found}
 
 
 @dataclass(eq=False, repr=False)
@@ -101,7 +116,7 @@ class BadFile(SupervisorError):
     """A file can't be parsed; a copy of it goes to quarantine, and everything else goes on. *mend* says what mends it."""
 
     exit_code = 65
-    sentence = "{self.path} can't be read: {self.why}; {self.mend}; it was not overwritten."
+    code = "error.bad_file"
     path: PurePath | str
     why: str
     mend: str = "repair it or move it away"
@@ -112,7 +127,7 @@ class Unchangeable(SupervisorError):
     """A file that another program or a person keeps is in a form that recalld does not write; it was left as it is."""
 
     exit_code = 74
-    sentence = "{self.path} can't be changed: {self.why}; {self.mend}; it was left as it is."
+    code = "error.unchangeable"
     path: PurePath | str
     why: str
     mend: str
@@ -123,7 +138,8 @@ class BadBackup(SupervisorError):
     """The file is no backup, or not all of it is as it was made; nothing was unpacked."""
 
     exit_code = 65
-    sentence = "{self.path} is no sound backup: {self.why}; nothing was unpacked, use another one."
+    http_status = 422
+    code = "error.bad_backup"
     path: PurePath | str
     why: str
 
@@ -133,14 +149,13 @@ class Busy(SupervisorError):
     """A lock was not obtained within *waited* (REST 503); the next tick tries again."""
 
     exit_code = 75
-    sentence = "{self.path} is in use by another program and was not free within {self.waited_s:g} s; try again."
+    http_status = 503
+    code = "error.busy"
     path: PurePath | str
     waited: timedelta
 
-    @property
-    def waited_s(self) -> float:
-        """How long the caller waited, in seconds."""
-        return self.waited.total_seconds()
+    def _fields(self) -> dict[str, Any]:
+        return {"path": self.path, "waited_s": self.waited.total_seconds()}
 
 
 @dataclass(eq=False, repr=False)
@@ -148,7 +163,8 @@ class AlreadyRuns(SupervisorError):
     """Another supervisor runs in the workspace at *root*."""
 
     exit_code = 75
-    sentence = "a supervisor already runs in {self.root}; use that one, or stop it first."
+    http_status = 503
+    code = "error.already_runs"
     root: PurePath | str
 
 
@@ -157,7 +173,8 @@ class LockLost(SupervisorError):
     """The state folder of the workspace at *root* was deleted or moved while the supervisor ran; another one may run now."""
 
     exit_code = 75
-    sentence = "{self.root}/.recalld was deleted or moved away while the supervisor ran; the supervisor stops, start it again."
+    http_status = 503
+    code = "error.lock_lost"
     root: PurePath | str
 
 
@@ -166,7 +183,8 @@ class Conflict(SupervisorError):
     """The file changed between reading and writing. The caller reads it again and applies its change again."""
 
     exit_code = 75
-    sentence = "{self.path} was changed by another program in the meantime; try again."
+    http_status = 409
+    code = "error.conflict"
     path: PurePath | str
 
 
@@ -175,7 +193,7 @@ class NewerFormat(SupervisorError):
     """A newer recalld wrote the file; *found* is the format that it states. This version never rewrites it."""
 
     exit_code = 78
-    sentence = "{self.path} has format {self.found} of a newer recalld; upgrade recalld to open it."
+    code = "error.newer_format"
     path: PurePath | str
     found: str | int
 
@@ -185,7 +203,8 @@ class StorageError(SupervisorError):
     """Reading or writing failed: the disk is full, gone or broken. No file was replaced by a part of one."""
 
     exit_code = 74
-    sentence = "{self.path} could not be read or written: {self.why}; check the disk and its free space."
+    http_status = 507
+    code = "error.storage_error"
     path: PurePath | str
     why: str
 
@@ -195,7 +214,8 @@ class NoProcess(SupervisorError):
     """The system refuses to start a process, a worker's."""
 
     exit_code = 71
-    sentence = "no worker can be started: {self.why}; end other programs, or raise the limit of processes or memory."
+    http_status = 503
+    code = "error.no_process"
     why: str
 
 
@@ -204,7 +224,7 @@ class NoPermission(SupervisorError):
     """This user may not access the file, or it is on a read-only disk. *mend* says what mends it."""
 
     exit_code = 77
-    sentence = "{self.path} can't be accessed: {self.why}; {self.mend}."
+    code = "error.no_permission"
     path: PurePath | str
     why: str
     mend: str = "check its owner and mode"
@@ -215,7 +235,8 @@ class NoService(SupervisorError):
     """The service manager is not there, or did not start the service. *mend* says what mends it."""
 
     exit_code = 69
-    sentence = "the service can't run: {self.why}; {self.mend}."
+    http_status = 503
+    code = "error.no_service"
     why: str
     mend: str
 
@@ -225,7 +246,8 @@ class ServiceForbidden(SupervisorError):
     """This user may not manage the service. *mend* says what mends it."""
 
     exit_code = 77
-    sentence = "the service may not be managed: {self.why}; {self.mend}."
+    http_status = 403
+    code = "error.service_forbidden"
     why: str
     mend: str
 
@@ -239,7 +261,8 @@ class NoSummary(SupervisorError):
     """
 
     exit_code = 69
-    sentence = "no summary was written: {self.why}; what was there stays, try again later."
+    http_status = 503
+    code = "error.no_summary"
     why: str
     reason: str = "refused"
     is_too_long: bool = False
@@ -250,7 +273,8 @@ class NoUnit(SupervisorError):
     """No service is installed: there is no unit at *path*."""
 
     exit_code = 64
-    sentence = "no service is installed, {self.path} is not there; `recalld service install` installs one."
+    http_status = 404
+    code = "error.no_unit"
     path: PurePath | str
 
 
@@ -259,7 +283,8 @@ class ForeignUnit(SupervisorError):
     """A unit of that name is somebody else's, or of another workspace; it was left as it is."""
 
     exit_code = 65
-    sentence = "{self.path} is not of this workspace's service; move it away, or give `--force`, which keeps a copy of it."
+    http_status = 409
+    code = "error.foreign_unit"
     path: PurePath | str
 
 
@@ -268,7 +293,7 @@ class InternalError(SupervisorError):
     """A bug: *step* failed with an exception of *kind* at *where*. Its text is left out, since it may quote a message."""
 
     exit_code = 1
-    sentence = "{self.step} failed with an unexpected error ({self.kind} at {self.where}); please report it."
+    code = "error.internal_error"
     step: str
     kind: str
     where: str

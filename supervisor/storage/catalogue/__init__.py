@@ -1,0 +1,88 @@
+"""
+What recalld writes for people, by code and fields: every sentence, clause, label and help text, in English and in Chinese.
+
+A code is "subject.name". The module of that subject in `english/` and in `chinese/` has its text; a module is imported when a
+text of it is needed, so that an English command loads no Chinese.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from recalld.supervisor.text.language import Language
+
+_FOLDERS: Final = {"en": "english", "zh": "chinese"}
+_COMMAS: Final = {"en": ", ", "zh": "、"}
+#: A field with the blanks around it: Chinese and Latin letters have a blank between them, Chinese and Chinese none.
+_SPACED_FIELD: Final = re.compile(r"( ?)(\{(\w+)[^}]*\})( ?)")
+_HAN: Final = re.compile("[\u4e00-\u9fff]")
+
+
+class Text(str):
+    """
+    A sentence, clause or label: a string of its English, which `in_language` renders in another language.
+
+    A field is a value, a Text, or a sequence of them, which is rendered with commas. Logs and JSON take the string as it is.
+
+    >>> why = Text("argument.not_allowed", value="'all'", allowed=Text("argument.or_more", least=1))
+    >>> print(why, why.in_language("zh"), sep="; ")
+    'all' is not allowed, give 1 or more; 不能是 'all'，请给 1 或更大的数
+    """
+
+    __slots__ = ("code", "fields")
+    code: str
+    fields: Mapping[str, Any]
+
+    def __new__(cls, code: str, /, **fields: Any) -> Self:
+        """Return the text of *code*; KeyError if a catalogue does not have it, or a field is missing."""
+        made = super().__new__(cls, _filled(code, fields, "en"))
+        made.code, made.fields = code, fields
+        return made
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str], Mapping[str, Any]]:
+        return (self.code,), self.fields
+
+    def in_language(self, language: Language) -> str:
+        """Return the text in *language*."""
+        return str(self) if language == "en" else _filled(self.code, self.fields, language)
+
+
+def render(value: object, language: Language) -> str:
+    """Return a Text, an error, or a sequence of texts with commas, in *language*; anything else as `str` has it."""
+    if isinstance(value, (list, tuple)):
+        return _COMMAS[language].join(render(one, language) for one in value)
+    in_language = getattr(value, "in_language", None)
+    return in_language(language) if in_language else str(value)
+
+
+def template(code: str, language: Language) -> str:
+    """Return the text of *code* with its fields in braces; KeyError if there is none."""
+    subject, _, name = code.partition(".")
+    return _table(_FOLDERS[language], subject)[name]
+
+
+def _filled(code: str, fields: Mapping[str, Any], language: Language) -> str:
+    """Return the text with its fields; one that is Chinese has no blank between it and the Chinese around it."""
+    found = template(code, language)
+    texts = {name: render(one, language) for name, one in fields.items() if isinstance(one, (Text, list, tuple))}
+    if texts and language == "zh":
+        found = _SPACED_FIELD.sub(partial(_closed_up, texts), found)
+    return found.format_map({**fields, **texts})
+
+
+def _closed_up(texts: Mapping[str, str], field: re.Match[str]) -> str:
+    before, braces, name, after = field.groups()
+    text = texts.get(name, "")
+    return f"{'' if _HAN.match(text) else before}{braces}{'' if _HAN.match(text[-1:]) else after}"
+
+
+@cache
+def _table(folder: str, subject: str) -> Mapping[str, str]:
+    found: Mapping[str, str] = import_module(f"{__name__}.{folder}.{subject}").TEXTS
+    return found

@@ -1,0 +1,1 @@
+"""The texts of recalld in Chinese, a module a subject."""

@@ -1,0 +1,29 @@
+"""The sentences of errors, in Chinese."""
+
+from __future__ import annotations
+
+from typing import Final
+
+TEXTS: Final = {
+    "bad_config": "{key}：{why}。",
+    "bad_request": "{field}：{why}。",
+    "not_found": "{path} 不存在；请核对路径，它从工作区算起。",
+    "stale_line": "{ref} 不是现在的那一行：{found}；什么也没有删除。",
+    "bad_file": "{path} 读不了：{why}；{mend}，它没有被覆盖。",
+    "unchangeable": "{path} 不能改动：{why}；{mend}。文件保持原样。",
+    "bad_backup": "{path} 不是完好的备份：{why}；什么也没有解开，请换一份备份。",
+    "busy": "{path} 正被另一个程序占用，等了 {waited_s:g} 秒仍未空出；请再试一次。",
+    "already_runs": "{root} 里已有一个 supervisor 在运行；请用它，或先停掉它。",
+    "lock_lost": "supervisor 运行时 {root}/.recalld 被删除或移走了；它即将停止，请重新启动。",
+    "conflict": "{path} 刚刚被另一个程序改过；请再试一次。",
+    "newer_format": "{path} 的格式是 {found}，由更新的 recalld 写成；请升级 recalld 后再打开。",
+    "storage_error": "{path} 读写失败：{why}；请检查磁盘和剩余空间。",
+    "no_process": "无法启动 worker：{why}；请结束别的程序，或提高进程数、内存的上限。",
+    "no_permission": "{path} 无法访问：{why}；{mend}。",
+    "no_service": "服务无法运行：{why}；{mend}。",
+    "service_forbidden": "无权管理服务：{why}；{mend}。",
+    "no_summary": "没有写成摘要：{why}；原有的内容不变，请稍后再试。",
+    "no_unit": "没有装服务，{path} 不存在；用 `recalld service install` 安装。",
+    "foreign_unit": "{path} 不属于这个工作区的服务；请把它移开，或加上 `--force`，原文件会留一份副本。",
+    "internal_error": "{step} 出了意料之外的错误（{kind}，位于 {where}）；请报告给我们。",
+}

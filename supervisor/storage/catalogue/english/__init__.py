@@ -1,0 +1,1 @@
+"""The texts of recalld in English, a module a subject."""

@@ -1,0 +1,29 @@
+"""The sentences of errors."""
+
+from __future__ import annotations
+
+from typing import Final
+
+TEXTS: Final = {
+    "bad_config": "{key}: {why}.",
+    "bad_request": "{field}: {why}.",
+    "not_found": "{path} does not exist; check the path, relative to the workspace.",
+    "stale_line": "{ref} does not name the line that is there now: {found}; nothing was deleted.",
+    "bad_file": "{path} can't be read: {why}; {mend}; it was not overwritten.",
+    "unchangeable": "{path} can't be changed: {why}; {mend}; it was left as it is.",
+    "bad_backup": "{path} is no sound backup: {why}; nothing was unpacked, use another one.",
+    "busy": "{path} is in use by another program and was not free within {waited_s:g} s; try again.",
+    "already_runs": "a supervisor already runs in {root}; use that one, or stop it first.",
+    "lock_lost": "{root}/.recalld was deleted or moved away while the supervisor ran; the supervisor stops, start it again.",
+    "conflict": "{path} was changed by another program in the meantime; try again.",
+    "newer_format": "{path} has format {found} of a newer recalld; upgrade recalld to open it.",
+    "storage_error": "{path} could not be read or written: {why}; check the disk and its free space.",
+    "no_process": "no worker can be started: {why}; end other programs, or raise the limit of processes or memory.",
+    "no_permission": "{path} can't be accessed: {why}; {mend}.",
+    "no_service": "the service can't run: {why}; {mend}.",
+    "service_forbidden": "the service may not be managed: {why}; {mend}.",
+    "no_summary": "no summary was written: {why}; what was there stays, try again later.",
+    "no_unit": "no service is installed, {path} is not there; `recalld service install` installs one.",
+    "foreign_unit": "{path} is not of this workspace's service; move it away, or give `--force`, which keeps a copy of it.",
+    "internal_error": "{step} failed with an unexpected error ({kind} at {where}); please report it.",
+}
