@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,10 @@ from tests.world import World, at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+# a shell lets what it starts in the background ignore SIGINT, and every process of a test would inherit that
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # how long an example takes says nothing on a machine that others use too
 settings.register_profile("recalld", deadline=None)

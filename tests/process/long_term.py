@@ -272,11 +272,10 @@ def main() -> int:
     commands()  # else each command puts them together again
     rounds = Rounds(found.log)
     memory = Path("/dev/shm")
-    while rounds.total("lines") < found.lines:
-        number = len(rounds.done)
+    for number in range(len(rounds.done), -(-found.lines // found.a_round)):  # however many more a round had acknowledged
         with tempfile.TemporaryDirectory(prefix="lines-", dir=memory if memory.is_dir() else None) as folder:
             one = Round(Path(folder), careless=number % 2 == 1, quick=found.quick)
-            wrong = one.run(min(found.a_round, found.lines - rounds.total("lines")))
+            wrong = one.run(found.a_round)
         careless = sum(count for line, count in one.acked.items() if line.startswith("careless"))
         counts = {"lines": one.acked.total(), "careless": careless, "lost": one.lost, "written_away": one.written_away}
         rounds.add(f"round-{number}", wrong, **counts)
