@@ -61,11 +61,6 @@ class Workspace:
         self.events = events
         self.zone = config.archive.zone
         self._environ = environ or {}
-        #: Long work calls `should_stop` between two steps, and `progress` with (what, done, total).
-        self.should_stop: Callable[[], bool] = lambda: False
-        self.progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None
-        #: Called when the index is found damaged and must be rebuilt.
-        self.index_lost: Callable[[], None] = lambda: None
         #: Called before a turn asks the model to continue a running summary; what it raises ends the turn.
         self.asks_model: Callable[[], None] = lambda: None
 
@@ -158,9 +153,7 @@ class Workspace:
         from recalld.supervisor.index.index import Index
 
         recall = self.config.recall
-        index = Index(self.files, self.paths, self.memory, self.zone, recall.k1, recall.b)
-        index.progress = lambda what, done, total: self.progress(what, done, total)  # noqa: PLW0108 - it is set later
-        return index
+        return Index(self.files, self.paths, self.memory, self.zone, recall.k1, recall.b)
 
     @cached_property
     def reranker(self) -> Reranker:
@@ -187,7 +180,6 @@ class Workspace:
             reranker=self.reranker,
             settings=self.config.recall,
             events=self.events,
-            on_damage=lambda: self.index_lost(),  # noqa: PLW0108 - it is set later
         )
 
     @cached_property

@@ -15,7 +15,6 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from random import Random
-from threading import Event
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Self
 from zoneinfo import ZoneInfo
@@ -51,6 +50,7 @@ from recalld.supervisor.protocol.config import Config, load
 from recalld.supervisor.protocol.config_keys import Log
 from recalld.supervisor.protocol.dated_file import Block, parse_dated
 from recalld.supervisor.storage.clock import to_wire
+from recalld.supervisor.storage.control import UNLIMITED, Control
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.files import Files
 from recalld.supervisor.summaries.llm_state import provider_state
@@ -277,6 +277,7 @@ class World:
         self.disk = disk
         self.files = Files(disk, pause=lambda _: None) if token is None else Files(disk, token=token, pause=lambda _: None)
         self.ws = Workspace(self.root, config, self.files, self.events)
+        self.control = UNLIMITED
         self.paths = self.ws.paths
 
     def forward(self, **span: float) -> Self:
@@ -343,7 +344,7 @@ class World:
     # ── the steps ────────────────────────────────────────────────────────────
 
     def intake(self) -> int:
-        return intake(self.ws, self.clock())
+        return intake(self.ws, self.clock(), self.control)
 
     def unwritten(self) -> list[Message]:
         return unwritten(self.ws.history.read(), self.ws.journal)
@@ -352,7 +353,7 @@ class World:
         return why_due(self.ws, self.clock())
 
     def archive(self, *, everything: bool = False) -> int:
-        return archive(self.ws, self.clock(), everything=everything)
+        return archive(self.ws, self.clock(), self.control, everything=everything)
 
     def submit(self) -> int:
         """Submit the tasks of the summaries that are due."""
@@ -360,7 +361,7 @@ class World:
 
     def collect(self) -> int:
         """Take in what the worker has finished."""
-        return collect(self.ws, self.clock())
+        return collect(self.ws, self.clock(), self.control)
 
     def reconcile(self) -> None:
         """Set the flags of history.json by the files."""
@@ -415,13 +416,13 @@ class World:
         )
 
     def round(self, runs: Any = "due") -> Round:
-        return run_round(self.ws, self.clock(), runs)
+        return run_round(self.ws, self.clock(), runs, control=self.control)
 
     # ── asking ───────────────────────────────────────────────────────────────
 
     def refresh(self, wait_s: float = 0.0, *, rebuild: bool = False) -> Changes:
         """Bring the index up to date."""
-        return self.ws.searcher.refresh(wait_s, rebuild=rebuild)
+        return self.ws.searcher.refresh(wait_s, self.control, rebuild=rebuild)
 
     def search(self, question: str, recent: Sequence[Message] = (), deadline: Any = None) -> Any:
         return self.ws.searcher.search(question, self.clock(), recent, deadline)
@@ -433,7 +434,7 @@ class World:
         return [hit.unit.path for hit in self.search(question).hits]
 
     def precompute_vectors(self) -> int:
-        return prepare_backend(self.ws, self.clock)[0]
+        return prepare_backend(self.ws, self.clock, self.control)[0]
 
     def read_input(self, question: str | None, **more: Any) -> Asked:
         stores = {"history": self.ws.history, "files": self.files, "zone": self.ws.zone}
@@ -469,7 +470,7 @@ class World:
 
     def probe(self) -> int:
         """Ask a few canaries."""
-        return ask_canaries(self.ws, self.clock())
+        return ask_canaries(self.ws, self.clock(), self.control)
 
     def prepared_contexts(self, search: Any = None) -> PreparedContexts:
         """What prepares the context of inbox.json; *search* replaces recall."""
@@ -547,8 +548,7 @@ class World:
             assert len(reports) < 50, "it never ends"
 
         workers: Any = SimpleNamespace(failures=0, start_if_needed=self.work, watch_leases=lambda: None, stop=lambda: None)
-        self.ws.progress = progress
-        until_settled(self.ws, self.clock(), workers, Event())
+        until_settled(self.ws, self.clock(), workers, Control(progress=progress))
 
     # ── what came of it ──────────────────────────────────────────────────────
 

@@ -19,7 +19,7 @@ from recalld.supervisor.storage.errors import ErrorCollector
 from recalld.supervisor.storage.lenient_json import render_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from datetime import datetime, tzinfo
     from pathlib import Path
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.archive.quarantine import Quarantine
     from recalld.supervisor.events import Events
     from recalld.supervisor.protocol.config_keys import Archive
+    from recalld.supervisor.storage.control import Control
 
 
 def intake(
@@ -43,7 +44,7 @@ def intake(
     settings: Archive,
     events: Events,
     now: datetime,
-    should_stop: Callable[[], bool],
+    control: Control,
 ) -> int:
     """Take in the new messages of history.json and the drop-box; returns how many there were."""
     # gather
@@ -65,7 +66,7 @@ def intake(
 
     if with_ids(messages) is not messages:
         messages = history.change(recorded_with_ids)
-    if should_stop():
+    if control.should_stop():
         return len(named)
     _quarantine_invalid(messages, quarantine, events)
     _match_formatted(messages, journal, memory)
@@ -76,7 +77,7 @@ def intake(
     journal.record_seen([message for message in unseen if message.key not in adopted and message.key not in named])
     tell_odd_times(unseen, events)
     _remove_recorded(dropped, drop_box, journal, errors)
-    if should_stop():
+    if control.should_stop():
         return len(unseen)
     _reinsert(history, journal, events)
     journal.record_history(history.read())

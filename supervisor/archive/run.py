@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.config_keys import Archive
     from recalld.supervisor.protocol.message import History, Message
     from recalld.supervisor.protocol.queue import TaskQueue
+    from recalld.supervisor.storage.control import Control
 
 
 def archive(
@@ -43,8 +44,7 @@ def archive(
     events: Events,
     now: datetime,
     everything: bool,
-    should_stop: Callable[[], bool],
-    progress: Callable[[str, int, int], None],
+    control: Control,
 ) -> int:
     """Write the un-written messages, without open questions unless *everything*, to new dated files; returns how many."""
     # gather
@@ -62,7 +62,7 @@ def archive(
     history.change(partial(mark_pending, keys=keys))
     count = files = 0
     for file in plan:
-        if should_stop():
+        if control.should_stop():
             break
         blocks = [attachments.keep_of(block) for block in file.blocks]
         data = render_dated(file.day, settings.timezone, settings.zone, now, blocks)
@@ -72,7 +72,7 @@ def archive(
             continue  # a person took the name meanwhile: the next run uses another
         journal.record_written(file.name, file.blocks)
         count, files = count + len(file.blocks), files + 1
-        progress("written to dated files", count, len(keys))
+        control.progress("written to dated files", count, len(keys))
     if files:
         events.emit("archived", messages=count, files=files)
     return count

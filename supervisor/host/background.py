@@ -11,9 +11,10 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from recalld.supervisor.context.prepared import PreparedContexts
 from recalld.supervisor.host.conversations import kept_summary
@@ -21,6 +22,7 @@ from recalld.supervisor.protocol.quiet_hours import quiet_until
 from recalld.supervisor.recall.canaries import probe
 from recalld.supervisor.recall.rerank import precompute_vectors
 from recalld.supervisor.storage.clock import within
+from recalld.supervisor.storage.control import UNLIMITED, Control
 from recalld.supervisor.storage.errors import Busy, InternalError, SupervisorError, as_supervisor_error
 
 if TYPE_CHECKING:
@@ -45,16 +47,19 @@ _LOCK_WAIT: Final = timedelta(seconds=2)
 #: Seconds until a failed update is tried again: the first wait, and the longest after doubling.
 _RETRY_S: Final = (0.5, 60.0)
 
+#: A step of a thread; it returns the seconds until the next one.
+Step: TypeAlias = "Callable[[Control, Control], float]"
+
 
 class PeriodicThread:
     """
     A thread that runs *step* when it is woken, and at the latest after the number of seconds that the last step returned.
 
-    *ws* is this thread's own. Its `should_stop` becomes true when the thread is woken or stopped; that of its index, when the
-    thread is stopped. All calls of `wake` within *gather_s* seconds lead to one step.
+    *ws* is this thread's own. The step gets two controls: the first says stop when the thread is woken or is to end, the other
+    only when it is to end. All calls of `wake` within *gather_s* seconds lead to one step.
     """
 
-    def __init__(self, ws: Workspace, name: str, step: Callable[[], float], gather_s: float = 0.0) -> None:
+    def __init__(self, ws: Workspace, name: str, step: Step, gather_s: float = 0.0) -> None:
         self._ws = ws
         self._name = name
         self._step = step
@@ -62,7 +67,6 @@ class PeriodicThread:
         self._woken = threading.Event()
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        ws.should_stop, ws.index.should_stop = self._is_interrupted, self._ending.is_set
 
     def start(self) -> None:
         """Start the thread; its first step begins at once."""
@@ -74,7 +78,7 @@ class PeriodicThread:
         self._woken.set()
 
     def stop(self) -> None:
-        """End the thread after the current step, which checks `should_stop` from time to time."""
+        """End the thread after the current step, which asks from time to time whether to end."""
         self._ending.set()
         self._woken.set()
 
@@ -97,7 +101,7 @@ class PeriodicThread:
 
     def _run_step(self) -> float:
         try:
-            wait_s = self._step()
+            wait_s = self._step(Control(self._is_interrupted), Control(self._ending.is_set))
         except Exception as error:  # noqa: BLE001 - the rounds go on whatever happens here; it is reported
             why = str(InternalError.of(self._name, error))
             self._ws.events.transition("error", why, why=why)
@@ -113,11 +117,10 @@ class BackgroundThreads:
         self, open_another: Callable[[], Workspace], clock: Clock, index_grown: Callable[[], None] = lambda: None
     ) -> None:
         vectors_ws, index_ws, contexts_ws = open_another(), open_another(), open_another()
-        index_ws.progress = lambda _what, _done, _total: index_grown()
         self._inbox, self._history = contexts_ws.paths.inbox.name, contexts_ws.paths.history.name
         self._vectors = PeriodicThread(vectors_ws, "vectors", _vectors_step(vectors_ws, clock), _GATHER_S)
         self._index, self._commits = index_ws.index, (index_ws.index.current_commit, index_ws.index.current_commit)
-        self._updater = IndexUpdater(index_ws, clock, self._vectors.wake)
+        self._updater = IndexUpdater(index_ws, clock, self._vectors.wake, index_grown)
         self._indexing = PeriodicThread(index_ws, "index", self._updater.step, _GATHER_S)
         self._contexts = PeriodicThread(contexts_ws, "ready context", _context_step(contexts_ws, clock))
 
@@ -144,7 +147,7 @@ class BackgroundThreads:
         with contextlib.suppress(OSError):  # an update reports that the index can't be read
             # both, since a rebuilt index may have been deleted again while it was being built
             before, self._commits = self._commits, (self._index.commit_on_disk(), self._index.current_commit)
-            if self._commits != before and self._commits[0] != self._commits[1]:
+            if self._index.is_lost or (self._commits != before and self._commits[0] != self._commits[1]):
                 self._indexing.wake()
 
     def __enter__(self) -> None:
@@ -161,7 +164,7 @@ class BackgroundThreads:
             thread.join(deadline.left_s)
 
 
-def prepare_backend(ws: Workspace, clock: Clock) -> tuple[int, str]:
+def prepare_backend(ws: Workspace, clock: Clock, control: Control = UNLIMITED) -> tuple[int, str]:
     """Have the backend of recall prepare what it has not prepared yet; return how many files, and why it failed, or ""."""
     return precompute_vectors(
         reranker=ws.reranker,
@@ -172,12 +175,11 @@ def prepare_backend(ws: Workspace, clock: Clock) -> tuple[int, str]:
         zone=ws.zone,
         unfiled=lambda: ws.unfiled.passages(clock()).passages,
         events=ws.events,
-        should_stop=ws.should_stop,
-        progress=ws.progress,
+        control=control,
     )
 
 
-def ask_canaries(ws: Workspace, now: datetime) -> int:
+def ask_canaries(ws: Workspace, now: datetime, control: Control = UNLIMITED) -> int:
     """Ask the recall canaries that are due, and return how many."""
     return probe(
         files=ws.files,
@@ -186,7 +188,7 @@ def ask_canaries(ws: Workspace, now: datetime) -> int:
         searcher=ws.searcher,
         events=ws.events,
         now=now,
-        should_stop=ws.should_stop,
+        control=control,
     )
 
 
@@ -194,25 +196,32 @@ class IndexUpdater:
     """
     Keeps the index up to date; a failure is reported once and tried again after a growing wait.
 
-    *changed* is called when the index holds something new.
+    *changed* is called when the index holds something new, *grown* while it is made.
     """
 
-    def __init__(self, ws: Workspace, clock: Clock, changed: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        ws: Workspace,
+        clock: Clock,
+        changed: Callable[[], None] = lambda: None,
+        grown: Callable[[], None] = lambda: None,
+    ) -> None:
         self._ws = ws
         self._clock = clock
         self._changed = changed
+        self._grown = grown
         self._retry_s = _RETRY_S[0]
         self._canaries_at = float("-inf")
         #: Whether an update is over, with an index or with a reason why there is none.
         self.has_tried = False
 
-    def step(self) -> float:
-        """Update the index and, unless interrupted, run some canaries; return the seconds until the next step."""
+    def step(self, until_woken: Control = UNLIMITED, until_end: Control = UNLIMITED) -> float:
+        """Update the index until the end and, until woken, run some canaries; return the seconds until the next step."""
         try:
-            why = self._fault_of(self._update)
+            why = self._fault_of(lambda: self._update(until_end))
         finally:
             self.has_tried = True
-        if self._ws.index.should_stop():
+        if until_end.should_stop():
             return 0.0
         self._ws.events.transition("index_stale", bool(why), cleared="index_fresh", why=why)
         if why:
@@ -220,17 +229,18 @@ class IndexUpdater:
             return wait_s
         self._retry_s = _RETRY_S[0]
         left_s = self._canaries_at + _CANARIES_EVERY_S - time.monotonic()
-        if left_s > 0 or self._ws.should_stop():
+        if left_s > 0 or until_woken.should_stop():
             return max(left_s, 0.0)
         if quiet_until(self._ws.config.care.quiet_hours, self._clock(), self._ws.zone):
             return _CANARIES_EVERY_S
-        why = self._fault_of(lambda: ask_canaries(self._ws, self._clock()))
+        why = self._fault_of(lambda: ask_canaries(self._ws, self._clock(), until_woken))
         self._ws.events.transition("degraded", bool(why), cleared="recovered", why=why)
         self._canaries_at = time.monotonic()
         return _CANARIES_EVERY_S
 
-    def _update(self) -> None:
-        changes = self._ws.searcher.refresh(_LOCK_WAIT.total_seconds())
+    def _update(self, until_end: Control) -> None:
+        control = replace(until_end, progress=lambda _what, _done, _total: self._grown())
+        changes = self._ws.searcher.refresh(_LOCK_WAIT.total_seconds(), control)
         if changes.read:
             self._changed()
         if changes.shared:
@@ -245,19 +255,19 @@ class IndexUpdater:
         return ""
 
 
-def _vectors_step(ws: Workspace, clock: Clock) -> Callable[[], float]:
+def _vectors_step(ws: Workspace, clock: Clock) -> Step:
     retry_s = _RETRY_S[0]
 
-    def step() -> float:
+    def step(until_woken: Control, _until_end: Control) -> float:
         nonlocal retry_s
-        _, why = prepare_backend(ws, clock)
+        _, why = prepare_backend(ws, clock, until_woken)
         wait_s, retry_s = (retry_s, min(2 * retry_s, _VECTORS_EVERY_S)) if why else (_VECTORS_EVERY_S, _RETRY_S[0])
         return wait_s
 
     return step
 
 
-def _context_step(ws: Workspace, clock: Clock) -> Callable[[], float]:
+def _context_step(ws: Workspace, clock: Clock) -> Step:
     prepared = PreparedContexts(
         history=ws.history,
         files=ws.files,
@@ -269,7 +279,7 @@ def _context_step(ws: Workspace, clock: Clock) -> Callable[[], float]:
         summary_of=partial(kept_summary, ws),
     )
 
-    def step() -> float:
+    def step(_until_woken: Control, _until_end: Control) -> float:
         prepared.update()
         return ws.config.care.poll.total_seconds()
 

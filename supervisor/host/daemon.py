@@ -26,6 +26,7 @@ from recalld.supervisor.host.watcher import ChangeDetector
 from recalld.supervisor.protocol.paths import check_inside
 from recalld.supervisor.protocol.quiet_hours import quiet_until
 from recalld.supervisor.storage.clock import local, steady_s
+from recalld.supervisor.storage.control import Control
 from recalld.supervisor.storage.errors import BadFile, Busy
 from recalld.supervisor.summaries.llm_state import provider_state
 
@@ -100,6 +101,7 @@ class Supervisor:
         self._steady_s = steady
         self._config = config
         self._stop = threading.Event()
+        self._control = Control(self._stop.is_set, lambda _what, _done, _total: self._manager.work_done())
         self._wake = threading.Event()
         self.use(ws, workers, background)
         self._write_wait = timedelta()
@@ -117,8 +119,6 @@ class Supervisor:
         self._workers = workers
         self._background = background
         self._changes = ChangeDetector(ws.files.disk, ws.paths, ws.task_queue)
-        ws.should_stop = self._stop.is_set
-        ws.progress = lambda _what, _done, _total: self._manager.work_done()
 
     def stop(self) -> None:
         """End after the current step; may be called from a signal handler."""
@@ -176,7 +176,7 @@ class Supervisor:
             if self._workers:
                 self._attempt("worker", self._workers.stop, None)
             if reopened:  # what the worker did belongs to the model before
-                self._attempt("harvest", lambda: collect(self._ws, self._clock()), 0)
+                self._attempt("harvest", lambda: collect(self._ws, self._clock(), self._control), 0)
             if self._errors:
                 report_errors(self._ws, self._errors.values())
         return None if self._stop.is_set() else reopened
@@ -194,7 +194,7 @@ class Supervisor:
         is_asked = self._attempt("request", lambda: self._ws.files.disk.stat(self._ws.paths.archive_request) is not None, False)
         runs: Literal["due", "all", "none"] = "none" if is_paused else "all" if is_asked else "due"
         ageing = not self._has_jumped(now) and self._quiet_until(now) is None
-        done = run_round(self._ws, now, runs, ageing=ageing, before=before.values())
+        done = run_round(self._ws, now, runs, ageing=ageing, before=before.values(), control=self._control)
         if runs == "all":  # done, or told why not
             self._attempt("request", lambda: self._ws.files.remove(self._ws.paths.archive_request), None)
         if not is_paused:

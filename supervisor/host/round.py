@@ -18,6 +18,7 @@ from recalld.supervisor.archive import run as archive_run
 from recalld.supervisor.archive.restore import keep_damaged
 from recalld.supervisor.host.lock import supervisor_lock, sweep_shared
 from recalld.supervisor.storage.clock import within
+from recalld.supervisor.storage.control import UNLIMITED
 from recalld.supervisor.storage.errors import (
     AlreadyRuns,
     BadConfig,
@@ -34,15 +35,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from datetime import datetime
     from pathlib import Path
-    from threading import Event
 
     from recalld.supervisor.archive.plan import Due
     from recalld.supervisor.host.workers import Workers
+    from recalld.supervisor.storage.control import Control
     from recalld.supervisor.storage.errors import SupervisorError
     from recalld.supervisor.workspace import Workspace
 
 
-def intake(ws: Workspace, now: datetime) -> int:
+def intake(ws: Workspace, now: datetime, control: Control = UNLIMITED) -> int:
     """Take in the new messages of history.json and the drop-box; returns how many there were."""
     return archive_intake.intake(
         history=ws.history,
@@ -53,11 +54,11 @@ def intake(ws: Workspace, now: datetime) -> int:
         settings=ws.config.archive,
         events=ws.events,
         now=now,
-        should_stop=ws.should_stop,
+        control=control,
     )
 
 
-def archive(ws: Workspace, now: datetime, *, everything: bool = False) -> int:
+def archive(ws: Workspace, now: datetime, control: Control = UNLIMITED, *, everything: bool = False) -> int:
     """Write the un-written messages to new dated files; returns how many messages."""
     return archive_run.archive(
         history=ws.history,
@@ -68,8 +69,7 @@ def archive(ws: Workspace, now: datetime, *, everything: bool = False) -> int:
         events=ws.events,
         now=now,
         everything=everything,
-        should_stop=ws.should_stop,
-        progress=ws.progress,
+        control=control,
     )
 
 
@@ -124,7 +124,7 @@ def take_in_replaced(ws: Workspace, now: datetime) -> int:
     )
 
 
-def collect(ws: Workspace, now: datetime) -> int:
+def collect(ws: Workspace, now: datetime, control: Control = UNLIMITED) -> int:
     """Take in the results of the worker; returns how many summaries were written."""
     return collect_results(
         now,
@@ -132,7 +132,7 @@ def collect(ws: Workspace, now: datetime) -> int:
         memory=ws.memory,
         quarantine=ws.quarantine,
         use=ws.model_use,
-        should_stop=ws.should_stop,
+        control=control,
     )
 
 
@@ -205,6 +205,7 @@ def run_round(
     *,
     ageing: bool = True,
     before: Iterable[SupervisorError] = (),
+    control: Control = UNLIMITED,
 ) -> Round:
     """
     Run each step once at *now*.
@@ -217,12 +218,12 @@ def run_round(
     done = Round()
 
     def run_step(name: str, step: Callable[[], T], otherwise: T) -> T:
-        return otherwise if ws.should_stop() else attempt(done.errors, name, ws.paths.root, step, otherwise)
+        return otherwise if control.should_stop() else attempt(done.errors, name, ws.paths.root, step, otherwise)
 
     done.seen = run_step("replaced", lambda: take_in_replaced(ws, now), 0)
-    done.seen += run_step("intake", lambda: intake(ws, now), 0)
-    done.summaries = run_step("harvest", lambda: collect(ws, now), 0)
-    done.archived = run_step("archive", lambda: _archive_if_due(ws, now, runs), 0)
+    done.seen += run_step("intake", lambda: intake(ws, now, control), 0)
+    done.summaries = run_step("harvest", lambda: collect(ws, now, control), 0)
+    done.archived = run_step("archive", lambda: _archive_if_due(ws, now, runs, control), 0)
     done.submitted = run_step("roll-up", lambda: submit(ws, now), 0) if ageing else 0
     run_step("settle", lambda: reconcile_flags(ws, now), None)
     done.trimmed = run_step("trim", lambda: trim_history(ws), 0)
@@ -236,12 +237,12 @@ def run_round(
     return done
 
 
-def _archive_if_due(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"]) -> int:
+def _archive_if_due(ws: Workspace, now: datetime, runs: Literal["due", "all", "none"], control: Control) -> int:
     if runs == "all":
-        return archive(ws, now, everything=True)
+        return archive(ws, now, control, everything=True)
     archive_run.tell_overflow(history=ws.history, journal=ws.journal, events=ws.events, caps=ws.caps)
     why = why_due(ws, now) if runs == "due" else None
-    return archive(ws, now) if why else 0
+    return archive(ws, now, control) if why else 0
 
 
 def _tell_copies(ws: Workspace) -> None:
@@ -266,17 +267,16 @@ def report_errors(ws: Workspace, errors: Iterable[SupervisorError]) -> None:
         ws.events.transition(event, why, cleared=cleared, why=why)
 
 
-def until_settled(ws: Workspace, now: datetime, workers: Workers | None, stop: Event) -> Round:
+def until_settled(ws: Workspace, now: datetime, workers: Workers | None, control: Control = UNLIMITED) -> Round:
     """
     Do all that is due at *now*: archive every un-written message, have summaries written; return the counts.
 
-    Does not wait for groups that wait for a retry. Ends early once *stop* is set; AlreadyRuns if another supervisor runs.
+    Does not wait for groups that wait for a retry. Ends early when *control* says stop; AlreadyRuns if another supervisor runs.
     """
-    ws.should_stop = stop.is_set
     total = Round()
     with supervisor_lock(ws):
-        while not stop.is_set():
-            done = run_round(ws, now, "all")
+        while not control.should_stop():
+            done = run_round(ws, now, "all", control=control)
             total.add(done)
             if done.did:
                 continue
@@ -284,8 +284,8 @@ def until_settled(ws: Workspace, now: datetime, workers: Workers | None, stop: E
             if not active or "harvest" in done.errors or workers is None or workers.failures >= _MAX_DEATHS:
                 total.unfinished = len(active)
                 break
-            ws.progress("summaries", total.summaries, total.summaries + len(active))
-            _await_result(ws, workers, stop)
+            control.progress("summaries", total.summaries, total.summaries + len(active))
+            _await_result(ws, workers, control)
         if workers:
             workers.stop()
     return total
@@ -313,11 +313,11 @@ def archive_now(ws: Workspace, now: datetime) -> tuple[dict[str, str], int]:
     return files, len(keys) - len(files)
 
 
-def _await_result(ws: Workspace, workers: Workers, stop: Event) -> None:
+def _await_result(ws: Workspace, workers: Workers, control: Control) -> None:
     """Keep a worker running until a result is there, or none is to be expected."""
-    while not stop.is_set() and not ws.task_queue.finished():
+    while not control.should_stop() and not ws.task_queue.finished():
         workers.start_if_needed()
         workers.watch_leases()
         if workers.failures >= _MAX_DEATHS or not ws.task_queue.active_groups():
             return
-        stop.wait(_POLL_S)
+        time.sleep(_POLL_S)

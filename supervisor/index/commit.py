@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.index.documents import Document
     from recalld.supervisor.index.engine import Engine
     from recalld.supervisor.index.manifest import Manifest, Record
+    from recalld.supervisor.storage.control import Control
 
 #: From this many groups on an update reports its progress.
 _LONG: Final = 50
@@ -61,16 +62,15 @@ def commit(
     engine: Engine,
     after: Manifest,
     made: Callable[[str, Mapping[str, Record]], Iterable[Document]],
-    should_stop: Callable[[], bool],
-    progress: Callable[[str, int, int], None],
+    control: Control,
     *,
     clear: bool = False,
 ) -> tuple[Manifest, dict[str, str]]:
     """
     Replace the groups that differ from the files of *after*; return the new manifest and the unreadable files, with the reason.
 
-    *made* returns the documents of a group and its files. If *should_stop* returns True between two groups, the last commit is
-    kept (InterruptedError); *progress* is called with (what, done, total).
+    *made* returns the documents of a group and its files. If *control* says stop between two groups, the last commit is
+    kept (InterruptedError).
     """
     plan, members = after.planned(), after.members()
     changed, gone = differing(after.groups, plan)
@@ -79,10 +79,10 @@ def commit(
 
     def all_made() -> Iterator[Document]:
         for done, name in enumerate(changed):
-            if should_stop():
+            if control.should_stop():
                 raise InterruptedError(errno.EINTR, "told to stop")
             if len(changed) >= _LONG:
-                progress("index", done, len(changed))
+                control.progress("index", done, len(changed))
             units, counts = 0, [0] * len(CONTEXT_WIDTHS)
             try:
                 for document in made(name, members[name]):

@@ -25,11 +25,12 @@ from recalld.supervisor.index.overlay import NOTHING
 from recalld.supervisor.index.scan import long_term_name, rescan, scan
 from recalld.supervisor.index.snapshot import View, has_changed, open_commit, refuse_truncated, view_after_commit, with_overlay
 from recalld.supervisor.storage.clock import NEVER
+from recalld.supervisor.storage.control import UNLIMITED
 from recalld.supervisor.storage.errors import BadFile, Busy, SupervisorError
 from recalld.supervisor.text.tokenizer import VERSION as WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import tzinfo
 
     from recalld.supervisor.archive.coverage import ExistingSummary
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.period import Period
     from recalld.supervisor.query.parse import Query
     from recalld.supervisor.storage.clock import Deadline
+    from recalld.supervisor.storage.control import Control
     from recalld.supervisor.storage.disk import Stat
     from recalld.supervisor.storage.files import Files
 
@@ -82,10 +84,8 @@ class Index:
         self.left = 0
         #: Files that are not searched as they are, since they can't be read, by path with the reason; of the last scan.
         self.unread: Mapping[str, str] = {}
-        #: Called between two groups of an update; if it returns True, the last commit is kept.
-        self.should_stop: Callable[[], bool] = lambda: False
-        #: Called with the progress of an update: what, done, total.
-        self.progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None
+        #: Whether a search has found the commit damaged and discarded it; an update sets it back.
+        self.is_lost = False
 
     @property
     def file_count(self) -> int:
@@ -134,13 +134,13 @@ class Index:
 
     # ── updating ─────────────────────────────────────────────────────────────
 
-    def update(self, wait_s: float = 0.0, deadline: Deadline = NEVER, *, rebuild: bool = False) -> Changes:
+    def update(self, wait_s: float = 0.0, control: Control = UNLIMITED, *, rebuild: bool = False) -> Changes:
         """
         Bring the index up to date (*rebuild*: build all of it again) and return what has changed.
 
-        If another process holds the lock for more than *wait_s* seconds, the changes are held in memory until the *deadline*,
-        for this process alone. OSError for an error of the disk, or a link in place of the folder; BadFile if the index is
-        damaged.
+        If another process holds the lock for more than *wait_s* seconds, the changes are held in memory until the deadline of
+        *control*, for this process alone. Told to stop, it keeps the last commit (InterruptedError). OSError for an error of
+        the disk, or a link in place of the folder; BadFile if the index is damaged.
         """
         self._files.make_folder(self._folder)
         self._files.check_folder(self._folder)
@@ -153,9 +153,9 @@ class Index:
             seen = view, found
         try:
             with self._files.lock(self._lock, wait_s):
-                return self._write(seen, rebuild=rebuild)
+                return self._write(seen, control, rebuild=rebuild)
         except Busy:
-            return self.hold_changes(deadline)
+            return self.hold_changes(control.deadline)
 
     def hold_changes(self, deadline: Deadline = NEVER) -> Changes:
         """Hold the files that have changed since the last commit in memory, for this process alone, the newest first."""
@@ -180,6 +180,7 @@ class Index:
 
     def discard_commit(self) -> None:
         """Discard the damaged commit: the next update makes a new one; until then only files held in memory are searched."""
+        self.is_lost = True
         self._view = View(manifest=replace(self._view.manifest, groups={}), k1=self._view.k1, b=self._view.b)
         if self._damaged and self.commit_on_disk() == self._damaged:
             with contextlib.suppress(OSError):
@@ -199,7 +200,7 @@ class Index:
         self._view, self.left = with_overlay(self._view, found.files, self._made, deadline)
         return replace(difference(before.files, found.files), shared=True, unread=found.unread)
 
-    def _write(self, seen: tuple[View, Scan] | None, *, rebuild: bool) -> Changes:
+    def _write(self, seen: tuple[View, Scan] | None, control: Control, *, rebuild: bool) -> Changes:
         """Commit the changes; *seen* is a scan and its view, scanned again if another process has committed since."""
         view, was = self._opened(), self._view
         there = [] if view else [name for name in self._files.disk.names(self._folder) if _PARTS.fullmatch(name)]
@@ -213,18 +214,19 @@ class Index:
         found = seen[1] if seen and seen[0] is view else self._scan(before)
         unread: dict[str, str] = {}
         if rebuild or not view or view.is_ahead or found.files != before.files:
-            unread = self._commit(view, Manifest(VERSION, found.files, {} if rebuild else before.groups), clear=rebuild)
-        self.left, self.unread = 0, {**found.unread, **unread}
+            after = Manifest(VERSION, found.files, {} if rebuild else before.groups)
+            unread = self._commit(view, after, control, clear=rebuild)
+        self.left, self.unread, self.is_lost = 0, {**found.unread, **unread}, False
         changes = difference({} if rebuild else before.files, found.files)
         return replace(changes, new=not view and not rebuilt, rebuilt=rebuilt, unread=self.unread)
 
-    def _commit(self, view: View | None, after: Manifest, *, clear: bool) -> dict[str, str]:
+    def _commit(self, view: View | None, after: Manifest, control: Control, *, clear: bool) -> dict[str, str]:
         """Make a commit after that of *view*, or the first one; return the unreadable files, by path with the reason."""
         disk, engine = self._files.disk, (view and view.engine) or Engine(str(self._folder), new=True)
         try:
             if view:
                 refuse_truncated(disk, view)  # a merge would read the file, which could end the process
-            after, unread = commit(engine, after, self._made, self.should_stop, self.progress, clear=clear)
+            after, unread = commit(engine, after, self._made, control, clear=clear)
             if view:
                 refuse_truncated(disk, view)  # else the new list would make a truncated file look valid
             self._view = view_after_commit(engine, after, disk, self._commits, self._view)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from recalld.supervisor.longterm.lines import DEFAULT_SOURCE, cut, parse_refs, refuse_stale
 from recalld.supervisor.storage.clock import utc_now
+from recalld.supervisor.storage.control import UNLIMITED
 from recalld.supervisor.storage.errors import (
     BadRequest,
     StaleLine,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.recall.audience import Audience
     from recalld.supervisor.recall.lines import Lines
     from recalld.supervisor.storage.clock import Clock
+    from recalld.supervisor.storage.control import Control
 
 
 class Memory:
@@ -65,11 +67,14 @@ class Memory:
         environ: Mapping[str, str] | None = None,
         clock: Clock = utc_now,
         keep_fresh: bool = True,
+        control: Control = UNLIMITED,
     ) -> None:
         self._environ = os.environ if environ is None else environ
         self.workspace = root if isinstance(root, Workspace) else _open(root, self._environ, clock)
         self._clock = clock
         self._keep_fresh = keep_fresh
+        #: How calls that take long are limited and followed.
+        self.control = control
 
     # ── a turn ───────────────────────────────────────────────────────────────
 
@@ -292,7 +297,7 @@ class Memory:
         """
         if not isinstance(wait_s, (int, float)):
             raise BadRequest("wait_s", f"it must be a number, not {type(wait_s).__name__}")
-        return self.workspace.searcher.refresh(wait_s, rebuild=True)
+        return self.workspace.searcher.refresh(wait_s, self.control, rebuild=True)
 
     def _heard_lines(self, audience: Audience) -> LongTermText:
         """Return the long-term file with blanks in place of the lines that *audience* may not see."""
@@ -336,7 +341,7 @@ class Memory:
     def _refresh(self) -> None:
         """Update the index; if that fails the turn goes on with the old one."""
         if self._keep_fresh:
-            self.workspace.attempt("index", self.workspace.searcher.refresh, None)
+            self.workspace.attempt("index", lambda: self.workspace.searcher.refresh(control=self.control), None)
 
 
 def _raws(messages: object) -> list[dict[str, Any]]:

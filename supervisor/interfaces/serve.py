@@ -61,7 +61,6 @@ def _serve(root: Path, clock: Clock, print_event: Callable[[Mapping[str, object]
         another = partial(open_workspace, root, os.environ, tell=print_event, config=ws.config)
         background = BackgroundThreads(partial(another, clock), clock, manager.index_grown)
         served = another(utc_now)
-        served.index_lost = background.memory_changed
         return served, Workers(ws, clock) if has_worker else None, background
 
     manager = ServiceManager(os.environ.get("NOTIFY_SOCKET", ""))

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.index.hit import Hit
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.recall.search import Searcher
+    from recalld.supervisor.storage.control import Control
     from recalld.supervisor.storage.files import Files
 
 T = TypeVar("T")
@@ -219,13 +220,13 @@ def probe(
     searcher: Searcher,
     events: Events,
     now: datetime,
-    should_stop: Callable[[], bool],
+    control: Control,
 ) -> int:
     """
     Take canaries from the archive runs since the last check, ask some that are due, and return how many were asked.
 
-    The index must be up to date. The event `recall_fell` says that fewer are found than expected. *should_stop* is asked
-    before each question.
+    The index must be up to date. The event `recall_fell` says that fewer are found than expected. *control* is asked
+    before each question whether to stop.
     """
     # gather
     store = CanaryStore(files, paths)
@@ -234,7 +235,7 @@ def probe(
     # decide, one by one
     asked = 0
     for canary in due(state.canaries, now, PER_CHECK):
-        if should_stop():
+        if control.should_stop():
             break
         answer = _ask(canary, memory, paths, searcher, now)
         after_it = [answer if one is canary else one for one in state.canaries]

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.config import Config
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.storage.clock import Deadline
+    from recalld.supervisor.storage.control import Control
     from recalld.supervisor.storage.files import Files
 
 #: Where packages register a backend: the name is that of `[recall] backend`, the object is called with the configuration.
@@ -213,8 +214,7 @@ def precompute_vectors(
     zone: tzinfo,
     unfiled: Callable[[], Sequence[Passage]],
     events: Events,
-    should_stop: Callable[[], bool],
-    progress: Callable[[str, int, int], None],
+    control: Control,
 ) -> tuple[int, str]:
     """
     Have the backend *name* prepare the messages *unfiled* and each file of memory, the newest first, that it has not prepared.
@@ -232,9 +232,9 @@ def precompute_vectors(
     try:
         backend.learn(_UNFILED, unfiled())
         for content in lacking:
-            if should_stop():
+            if control.should_stop():
                 break
-            progress("vectors", done, len(lacking))
+            control.progress("vectors", done, len(lacking))
             try:
                 chunks = chunk_file(files, paths, wanted[content], records[wanted[content]], zone)
             except (OSError, SupervisorError):

@@ -25,6 +25,7 @@ from recalld.supervisor.query.parse import Query, parse_query
 from recalld.supervisor.recall.audience import nameless
 from recalld.supervisor.recall.unfiled import UnfiledPassages, path_by_id
 from recalld.supervisor.storage.clock import local_day, within
+from recalld.supervisor.storage.control import UNLIMITED
 from recalld.supervisor.storage.errors import BadFile, as_supervisor_error
 from recalld.supervisor.text.decoding import decoded
 from recalld.supervisor.text.tokenizer import tokens
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.recall.rerank import Reranker
     from recalld.supervisor.recall.unfiled import Unfiled
     from recalld.supervisor.storage.clock import Deadline
+    from recalld.supervisor.storage.control import Control
     from recalld.supervisor.storage.files import Files
 
 T = TypeVar("T")
@@ -75,8 +77,6 @@ class Searcher:
     unfiled: Unfiled
     settings: Recall
     events: Events
-    #: Called when the index is found damaged and must be rebuilt.
-    on_damage: Callable[[], None]
 
     def search(
         self,
@@ -129,7 +129,7 @@ class Searcher:
             ms=round((time.perf_counter() - began) * 1000, 3),
         )
 
-    def refresh(self, wait_s: float = 0.0, *, rebuild: bool = False) -> Changes:
+    def refresh(self, wait_s: float = 0.0, control: Control = UNLIMITED, *, rebuild: bool = False) -> Changes:
         """
         Bring the index up to date (*rebuild*: build all of it again) and return what has changed.
 
@@ -137,12 +137,12 @@ class Searcher:
         it still does, the changes are held in memory, as far as a turn's time allows. May raise OSError, and BadFile where
         even a new index can't be read.
         """
-        deadline = within(wait_s + self.settings.timeout_ms / 1000)
+        control = replace(control, deadline=within(wait_s + self.settings.timeout_ms / 1000))
         try:
-            changes = self.index.update(wait_s, deadline, rebuild=rebuild)
+            changes = self.index.update(wait_s, control, rebuild=rebuild)
         except BadFile as error:
             self.report_damage(error)
-            changes = self.index.update(wait_s, deadline)
+            changes = self.index.update(wait_s, control)
         else:
             if changes.rebuilt:
                 self.events.emit("index_damaged", why="it was made by another version, or a part of it is gone")
@@ -155,10 +155,9 @@ class Searcher:
         return changes
 
     def report_damage(self, error: BadFile) -> None:
-        """Discard the damaged commit and have the index rebuilt, by the next update or by the thread behind `on_damage`."""
+        """Discard the damaged commit, so that the next update builds the index again (`Index.is_lost`)."""
         self.index.discard_commit()
         self.events.emit("index_damaged", why=error.why)
-        self.on_damage()
 
     def _load_libraries(self, query: Query, now: datetime) -> None:
         """Load what the search needs, which the first time of a process takes longer than the search itself."""

@@ -24,13 +24,13 @@ from recalld.supervisor.text.llm_output import cleaned, says_nothing
 from recalld.supervisor.text.small_talk import is_chitchat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from datetime import datetime
     from pathlib import Path
 
     from recalld.supervisor.archive.memory_folder import MemoryFolder
     from recalld.supervisor.archive.quarantine import Quarantine
     from recalld.supervisor.protocol.task import Reason, Result
+    from recalld.supervisor.storage.control import Control
     from recalld.supervisor.storage.files import Files
     from recalld.supervisor.summaries.llm_state import ModelUse
 
@@ -57,13 +57,13 @@ def collect_results(
     memory: MemoryFolder,
     quarantine: Quarantine,
     use: ModelUse,
-    should_stop: Callable[[], bool] = lambda: False,
+    control: Control,
 ) -> int:
-    """Take in every finished task, until *should_stop*; returns how many summaries were written."""
+    """Take in every finished task, until *control* says stop; returns how many summaries were written."""
     stores = _Stores(files, memory, quarantine, use)
     written, errors = 0, ErrorCollector()
     for path in use.task_queue.finished():
-        if should_stop():
+        if control.should_stop():
             break
         with errors:
             written += _take(stores, path, now)

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from recalld.supervisor.protocol.message import Message
+from recalld.supervisor.storage.control import UNLIMITED, Control
 from recalld.supervisor.storage.files import Files
 from tests.world import message, talk, unreachable
 
@@ -242,10 +243,11 @@ def test_archive_does_not_rewrite_a_file_that_a_person_deleted(world):
 def test_archive_stops_after_the_current_file_and_resumes_later(world):
     world.write([raw for day in range(20, 26) for raw in talk(f"2026-01-{day}T09:00", 2)])
     world.intake()
-    world.ws.should_stop = lambda: len(world.dated_files()) >= 2
+    world.control = Control(lambda: len(world.dated_files()) >= 2)
     world.archive()
     assert len(world.dated_files()) == 2
     assert world.events.of("archived") == [{"messages": 4, "files": 2}]
+    world.control = UNLIMITED
     world.reopen()
     world.settle()
     assert len(world.archived()) == 12

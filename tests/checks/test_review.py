@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from recalld.supervisor.storage.control import UNLIMITED, Control
 from tests.world import message
 
 
@@ -69,8 +70,8 @@ def test_archive_skips_messages_another_program_filed_in_a_day_file(world):
 
 def test_round_starts_no_step_after_it_was_told_to_stop(world):
     world.write([message("1", "2026-01-28T09:00", "我对花生过敏")])
-    world.ws.should_stop = lambda: True
+    world.control = Control(lambda: True)
     assert world.round("all").did == 0
-    world.ws.should_stop = lambda: False
+    world.control = UNLIMITED
     world.settle()
     assert len(world.archived()) == 1

@@ -9,6 +9,7 @@ import threading
 import pytest
 
 from recalld.supervisor.host.background import BackgroundThreads, IndexUpdater, PeriodicThread
+from recalld.supervisor.storage.control import Control
 from tests.world import FaultyDisk, message
 
 #: Far above what anything here takes: reached only when something is broken.
@@ -34,8 +35,7 @@ def test_background_index_step_builds_the_index_and_runs_canaries(filled):
 
 
 def test_background_index_step_skips_canaries_when_told_to_stop(filled):
-    filled.ws.should_stop = lambda: True
-    assert filled.index_updater().step() == 0
+    assert filled.index_updater().step(until_woken=Control(lambda: True)) == 0
     assert found(filled, "疫苗")
     assert filled.status()["canaries"]["kept"] == 0
 
@@ -93,8 +93,7 @@ def test_background_index_step_stops_during_an_update_without_an_event(filled):
         asked.append(1)
         return True
 
-    ws.index.should_stop = stop
-    IndexUpdater(ws, filled.clock).step()
+    IndexUpdater(ws, filled.clock).step(until_end=Control(stop))
     assert asked
     assert filled.events.of("index_stale") == []
     filled.reopen()
@@ -114,7 +113,7 @@ def test_periodic_thread_runs_its_step_when_woken_and_ends_when_stopped(world):
     done = threading.Semaphore(0)
     seen = []
 
-    def step() -> float:
+    def step(*_: Control) -> float:
         seen.append(threading.current_thread().name)
         done.release()
         return 3600.0
@@ -134,7 +133,7 @@ def test_periodic_thread_reports_a_bug_once_and_keeps_running(world):
     done = threading.Semaphore(0)
     faults = [KeyError("花生"), KeyError("花生"), None]
 
-    def step() -> float:
+    def step(*_: Control) -> float:
         done.release()
         fault = faults.pop(0)
         if fault:
@@ -172,7 +171,7 @@ def test_background_look_wakes_the_index_thread_once_per_replaced_index(filled, 
     background._vectors._ws.searcher.refresh()  # another's, as is each thread's
     background.check_index()
     assert woken == ["index"]
-    background._indexing._step()
+    background._updater.step()
     for _ in range(3):
         background.check_index()
     assert woken == ["index"]
@@ -186,7 +185,7 @@ def test_background_look_wakes_the_index_thread_once_per_replaced_index(filled, 
     for _ in range(3):
         background.check_index()
     assert woken == ["index", "index"]
-    background._indexing._step()
+    background._updater.step()
     background.check_index()
     assert (index / "meta.json").stat().st_size > 100
     assert len(filled.events.of("index_damaged")) == (0 if harm == "made by another" else 1)
@@ -194,32 +193,30 @@ def test_background_look_wakes_the_index_thread_once_per_replaced_index(filled, 
 
 def test_background_look_rebuilds_an_index_deleted_during_its_rebuild(filled, monkeypatch):
     background = BackgroundThreads(lambda: again(filled), filled.clock)
-    background._indexing._step()
+    background._updater.step()
     background.check_index()
     woken = []
     monkeypatch.setattr(background._indexing, "wake", lambda: woken.append("index"))
     shutil.rmtree(filled.paths.state / "index")
     background.check_index()
-    background._indexing._step()
+    background._updater.step()
     shutil.rmtree(filled.paths.state / "index")  # before the next look: nothing lay there then, and nothing lies there now
     background.check_index()
     assert woken == ["index", "index"]
-    background._indexing._step()
+    background._updater.step()
     background.check_index()
     assert woken == ["index", "index"]
 
 
 def test_recall_reports_a_damaged_index_and_still_answers(filled):
     filled.refresh()
-    lost = []
-    filled.ws.index_lost = lambda: lost.append("索引")
     assert found(filled, "疫苗")
-    assert lost == []
+    assert not filled.ws.index.is_lost
     for path in (filled.paths.state / "index").iterdir():
         if path.suffix != ".json":
             os.truncate(path, path.stat().st_size // 3)
     assert found(filled, "疫苗")
-    assert lost == ["索引"]
+    assert filled.ws.index.is_lost
 
 
 class Recorder:

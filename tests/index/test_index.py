@@ -26,6 +26,7 @@ from recalld.supervisor.index.ranking import Verdict
 from recalld.supervisor.index.snapshot import View
 from recalld.supervisor.query.parse import Query, parse_query
 from recalld.supervisor.storage.clock import within
+from recalld.supervisor.storage.control import UNLIMITED, Control
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import BadFile
 from tests.world import WITHOUT_MODEL, FaultyDisk, World, at, message, talk
@@ -142,7 +143,7 @@ def test_index_holds_the_same_passages_after_a_requested_rebuild(filled):
 
 def test_index_reports_progress_only_for_a_long_update(filled):
     seen = []
-    filled.ws.progress = lambda *step: seen.append(step)
+    filled.control = Control(progress=lambda *step: seen.append(step))
     filled.note("wishes.md", "- 买一台电钢琴\n")
     filled.refresh()
     assert seen == []
@@ -157,9 +158,10 @@ def test_index_keeps_the_last_commit_when_told_to_stop(filled):
     for n in range(60):
         filled.note(f"idea-{n}.md", f"第 {n} 个想法\n")
     asked = iter(range(100))
-    filled.ws.index.should_stop = lambda: next(asked) == 30
+    filled.control = Control(lambda: next(asked) == 30)
     with pytest.raises(InterruptedError):
         filled.refresh()
+    filled.control = UNLIMITED
     filled.reopen()
     assert filled.found_paths("花生")
     assert filled.refresh() == Changes(read=60)
@@ -275,9 +277,8 @@ def test_index_ignores_a_first_index_that_is_still_being_built(filled):
     shutil.rmtree(filled.root / ".recalld/index")
     filled.reopen()
     other, found = filled.another(), []
-    filled.ws.index.should_stop = lambda: (
-        found.append(other.found_paths("花生")) or False
-    )  # its list is there, nothing is committed
+    # its list is there, nothing is committed
+    filled.control = Control(lambda: found.append(other.found_paths("花生")) or False)
     assert filled.refresh().new
     assert found
     assert all(found)
@@ -455,7 +456,7 @@ def test_index_reports_damage_that_happens_during_a_commit(filled):
     filled.note("wishes.md", "- 买一台电钢琴\n")
     (part,) = (filled.root / ".recalld/index").glob("*.store")
     looks = []
-    filled.ws.index.should_stop = lambda: bool(looks.append(part.exists() and part.write_bytes(part.read_bytes())))
+    filled.control = Control(lambda: bool(looks.append(part.exists() and part.write_bytes(part.read_bytes()))))
     filled.refresh()
     assert looks
     assert len(filled.events.of("index_damaged")) == 1
@@ -511,10 +512,11 @@ def test_index_keeps_the_old_commit_after_an_interrupt(filled):
         "import os, signal, sys\n"
         "from pathlib import Path\n"
         "from recalld.supervisor.storage.clock import utc_now\n"
+        "from recalld.supervisor.storage.control import Control\n"
         "from recalld.supervisor.workspace import open_workspace\n"
         f"ws = open_workspace(Path({str(filled.root)!r}), {{}}, utc_now)\n"
-        "ws.progress = lambda what, done, of: os.kill(os.getpid(), signal.SIGINT) if done == 1000 else None\n"
-        "ws.searcher.refresh()\n"
+        "kill = lambda what, done, of: os.kill(os.getpid(), signal.SIGINT) if done == 1000 else None\n"
+        "ws.searcher.refresh(control=Control(progress=kill))\n"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, timeout=60, check=False)
     assert done.returncode == -signal.SIGINT or b"KeyboardInterrupt" in done.stderr

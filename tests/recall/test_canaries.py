@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from recalld.supervisor.recall.canaries import KEPT, PER_CHECK, Canary, CanaryState, CanaryStore
+from recalld.supervisor.storage.control import Control
 from tests.world import GOOD_SUMMARY, WITHOUT_MODEL, at, message
 
 TOLD = (
@@ -79,7 +80,7 @@ def test_canaries_check_asks_at_most_its_limit(filled, store):
 
 
 def test_canaries_check_told_to_stop_asks_none_but_keeps_new_ones(filled, store):
-    filled.ws.should_stop = lambda: True
+    filled.control = Control(lambda: True)
     assert check(filled) == 0
     assert len(store.read().canaries) == 3
 

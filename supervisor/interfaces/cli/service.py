@@ -50,6 +50,7 @@ def run(
     from recalld.supervisor.host.workers import Workers
     from recalld.supervisor.interfaces.cli.output import progress
     from recalld.supervisor.interfaces.serve import serve
+    from recalld.supervisor.storage.control import Control
     from recalld.supervisor.storage.signals import on_signals
     from recalld.supervisor.workspace import make_workspace, open_workspace
 
@@ -64,8 +65,9 @@ def run(
     OPENED.set(ws)
     stop = threading.Event()
     on_signals(stop.set)
-    with progress() as ws.progress:
-        total = run_until_settled(ws, clock(), None if no_worker else Workers(ws, clock, idle_s=1.0), stop)
+    with progress() as shown:
+        workers = None if no_worker else Workers(ws, clock, idle_s=1.0)
+        total = run_until_settled(ws, clock(), workers, Control(stop.is_set, shown))
     _print_total(ws, total, json=json, has_worker=not no_worker)
 
 

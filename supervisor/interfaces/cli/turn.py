@@ -177,7 +177,7 @@ def index_rebuild(workspace: Folder = None, now: Now = None, json: Json = False)
 
     with _memory(workspace, now) as memory:
         changes = asdict(memory.rebuild())
-        _, fault = prepare_backend(memory.workspace, utc_now)
+        _, fault = prepare_backend(memory.workspace, utc_now, memory.control)
         held = _held(memory.workspace.index.inventory())
     odd = {name: changes[name] for name in ("shared", "unread") if changes[name]}
     show(as_json({**changes, **held}) if json else as_text({**held, **odd}, teller()))
@@ -194,10 +194,11 @@ def _memory(workspace: Path | None, now: str | None) -> Iterator[Memory]:
     """Yield the memory as of *now*; a client's command does not update the index, a running supervisor does."""
     from recalld.supervisor.interfaces.api import Memory
     from recalld.supervisor.interfaces.cli.output import progress
+    from recalld.supervisor.storage.control import Control
 
     ws, at = opened(workspace, now)
-    with progress() as ws.progress:
-        yield Memory(ws, clock=lambda: at, keep_fresh=not is_served())
+    with progress() as shown:
+        yield Memory(ws, clock=lambda: at, keep_fresh=not is_served(), control=Control(progress=shown))
 
 
 def _leave_model_to_client(memory: Memory) -> None:
