@@ -28,7 +28,7 @@ from recalld.supervisor.protocol.frontmatter import read_head
 from recalld.supervisor.protocol.message import Message, parse_history, render_history
 from recalld.supervisor.protocol.settings import dotted, keys
 from recalld.supervisor.protocol.summary_file import parse_summary, render_summary
-from recalld.supervisor.protocol.task import REASONS, parse_result, parse_task, render_result, render_task
+from recalld.supervisor.protocol.task import REASONS, AskedTask, asked_id, parse_result, parse_task, render_result, render_task
 from recalld.supervisor.storage import errors
 from recalld.supervisor.storage.clock import find_zone, fixed_clock
 from recalld.supervisor.summaries.llm_state import provider_state
@@ -167,7 +167,11 @@ def test_protocol_docs_describe_exactly_the_entries_of_the_journal():
 def test_protocol_docs_describe_every_field_of_task_and_result():
     described = first_column("of a task | is")
     assert set(json.loads(render_task(parse_task(example("task"))))) <= described
-    described |= first_column("of a result | is")
+    described |= first_column("of such a task | is") | first_column("of a result | is")
+    asked = parse_task(example("asked task"))
+    assert set(json.loads(render_task(asked))) <= described
+    assert isinstance(asked, AskedTask)
+    assert asked_id(asked.group, asked.kind, asked.prompt, asked.messages, asked.attempt) == asked.id
     done = parse_result(example("result"))
     assert {*json.loads(render_result(done)), "reason"} <= described
     assert {reason for reason in REASONS if f"`{reason}`" not in PROTOCOL} == set()

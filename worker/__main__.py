@@ -25,6 +25,7 @@ from recalld.supervisor.protocol.llm import CallLog
 from recalld.supervisor.protocol.paths import WorkspacePaths, check_filesystem
 from recalld.supervisor.protocol.prompts import load_templates
 from recalld.supervisor.protocol.queue import TaskQueue
+from recalld.supervisor.protocol.task import AskedTask, parse_task, render_result
 from recalld.supervisor.storage.clock import clock_from, from_wire, local_day, utc_now
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import BadConfig, BadRequest, SupervisorError, as_supervisor_error
@@ -32,10 +33,11 @@ from recalld.supervisor.storage.files import Files
 from recalld.supervisor.storage.output import line_printer
 from recalld.supervisor.text.language import Language
 from recalld.supervisor.text.printable import printable, printable_json
+from recalld.worker.answering import answer
+from recalld.worker.calls import Calls
 from recalld.worker.loop import Worker
 from recalld.worker.providers import Cancelled, ListingModel, Model, NoCall, ProviderError, choose
 from recalld.worker.providers.extractive import Kind, extract
-from recalld.worker.writing import Writing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -55,6 +57,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="recalld worker", description="Make the summaries that wait in worker/queue.")
     parser.add_argument("-w", "--workspace", type=Path, required=True)
     parser.add_argument("--idle", type=float, help="leave after so many seconds without work")
+    parser.add_argument("--asked", action="store_true", help="do only what somebody waits for")
+    parser.add_argument("--task", action="store_true", help="do the task at standard input, print its result, and leave")
     parser.add_argument("--ask", action="store_true", help="ask the model one question, say what came, and leave")
     parser.add_argument("--list", action="store_true", help="ask the server which models it has, say what came, and leave")
     parser.add_argument("--complete", action="store_true", help="ask the model what standard input says, and leave")
@@ -74,8 +78,15 @@ def main() -> int:
 
     try:
         with line_printer(sys.stdout, lost) as print_line:
+            root = options.workspace.resolve()
+            if options.task:
+                print_line(do(root).decode())
+                return 0
             run = next((run for name, run in ONCE.items() if vars(options)[name]), work)
-            run(options.workspace.resolve(), options.idle, lambda fields: print_line(render(fields)))
+            if run is work:
+                work(root, options.idle, lambda fields: print_line(render(fields)), asked_only=options.asked)
+            else:
+                run(root, options.idle, lambda fields: print_line(render(fields)))
     except (SupervisorError, OSError) as error:
         refused = as_supervisor_error(error, "the worker", options.workspace)
         with line_printer(sys.stderr, lost) as print_line:
@@ -84,15 +95,35 @@ def main() -> int:
     return 0
 
 
-def work(root: Path, idle_s: float | None, report: Callable[[Mapping[str, object]], None]) -> None:
-    """Do the tasks of the workspace at *root* until there was none for *idle_s* seconds; *report* gets each result."""
+def work(root: Path, idle_s: float | None, report: Callable[[Mapping[str, object]], None], *, asked_only: bool = False) -> None:
+    """
+    Do the tasks of the workspace at *root* until there was none for *idle_s* seconds; *report* gets each result.
+
+    With *asked_only* those that somebody waits for.
+    """
     files, paths, config, clock = _open(root)
     files.make_folder(paths.state)
     TaskQueue(files, paths).prepare()
     provider = choose(config, os.environ)
-    if isinstance(provider, Model):
+    if isinstance(provider, Model) and not asked_only:
         load_templates(files, paths)  # a wrong prompt is reported now, not after the first task
-    Worker(files, paths, config, provider, clock).run(config.worker.idle.total_seconds() if idle_s is None else idle_s, report)
+    idle_s = config.worker.idle.total_seconds() if idle_s is None else idle_s
+    Worker(files, paths, config, provider, clock).run(idle_s, report, asked_only=asked_only)
+
+
+def do(root: Path) -> bytes:
+    """
+    Return the result of the task at standard input, which is in no queue; it is given up when the process that waits ends.
+
+    Of the workspace at *root* only the log of calls is written. BadConfig where the task needs a model and none is configured.
+    """
+    asker = os.getppid()
+    files, paths, config, clock = _open(root)
+    task = parse_task(sys.stdin.buffer.read())
+    if not isinstance(task, AskedTask):
+        raise BadRequest("--task", "it is a day or a month, which has to be in worker/queue; submit it there")
+    result = answer(task, choose(config, os.environ), config, files, paths, clock, lambda: os.getppid() != asker)
+    return render_result(result).rstrip()
 
 
 def ask(root: Path, _idle_s: float | None, report: Callable[[Mapping[str, object]], None]) -> None:
@@ -136,7 +167,7 @@ def complete(root: Path, _idle_s: float | None, report: Callable[[Mapping[str, o
     """
     asker = os.getppid()
     files, paths, config, clock = _open(root)
-    writing = Writing(_model(config), config, files, paths, clock, lambda: os.getppid() != asker)
+    writing = Calls(_model(config), config, files, paths, clock, lambda: os.getppid() != asker)
     prompt = sys.stdin.buffer.read().decode("utf-8", "replace")
     try:
         said: dict[str, object] = {"answer": writing.complete(prompt)}

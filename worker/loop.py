@@ -1,5 +1,8 @@
 """
-The worker's loop: claim a task, summarise, deliver the result, until there has been nothing to do for a while.
+The worker's loop: claim a task, do it, deliver the result, until there has been nothing to do for a while.
+
+What somebody waits for is done first, and one thread does nothing else, so that no backlog of days delays it. Once nobody waits
+for it any more it is given up.
 
 The worker shares no memory with the supervisor, only the task queue. A worker that is killed leaves its task in running/,
 and the supervisor requeues it; one that is told to end (SIGTERM) requeues its tasks itself. A worker that was suspended past
@@ -16,20 +19,23 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.protocol.llm import endpoint_of
 from recalld.supervisor.protocol.paths import WORKERS
 from recalld.supervisor.protocol.queue import TaskQueue
+from recalld.supervisor.protocol.task import AskedTask, Task
 from recalld.supervisor.storage.errors import BadConfig, Busy
 from recalld.supervisor.storage.signals import on_signals
+from recalld.worker.answering import answer
 from recalld.worker.providers import Cancelled, Model, NoCall
 from recalld.worker.summarize import summarise
 from recalld.worker.writing import Pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from recalld.supervisor.protocol.config import Config
     from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.protocol.task import Result, Task
+    from recalld.supervisor.protocol.task import Result
     from recalld.supervisor.storage.clock import Clock
     from recalld.supervisor.storage.files import Files
     from recalld.worker.providers import Summariser
@@ -42,7 +48,7 @@ _GRACE_S: Final = 2.0  # for a task that is nearly done when the worker is told 
 class Lease:
     """The lease of one running task, shown by the time of its file. Its methods may be called from any thread."""
 
-    def __init__(self, files: Files, task_queue: TaskQueue, task: Task) -> None:
+    def __init__(self, files: Files, task_queue: TaskQueue, task: Task | AskedTask) -> None:
         self.task = task
         self._files = files
         self._task_queue = task_queue
@@ -68,6 +74,13 @@ class Lease:
     def lost(self) -> bool:
         """Whether the lease was lost when the file was last checked; free of cost, for frequent calls."""
         return self._lost
+
+    def give_up_if_abandoned(self) -> None:
+        """Lose the lease of a task that nobody waits for any more, and delete the task."""
+        if isinstance(self.task, AskedTask) and not self._task_queue.is_awaited(self.task):
+            with self._lock:
+                self._lost = True
+                self._task_queue.withdraw(self.task)
 
     def requeue(self) -> None:
         """Put the task back into the queue, unless the lease is lost."""
@@ -99,22 +112,21 @@ class Worker:
     _leases: set[Lease] = field(default_factory=set)  # subtle: two of one task, when it was requeued and claimed again
     _config_error: BadConfig | None = None
 
-    def run_once(self) -> Result | None:
+    def run_once(self, *, asked_only: bool = False) -> Result | None:
         """
         Do one task and return its result; None when there was no task, or when it was cancelled.
 
+        With *asked_only* it is one that somebody waits for.
         NoCall when no call may be made now, BadConfig when a prompt of the workspace is wrong: the task is requeued.
         """
         task_queue = TaskQueue(self.files, self.paths)
-        task = task_queue.claim()
+        task = task_queue.claim(endpoint_of(self.config.llm, {}).server, asked_only=asked_only)
         if task is None:
             return None
         lease = Lease(self.files, task_queue, task)
         self._leases.add(lease)
         try:
-            result = summarise(
-                task, self.provider, self.config, self.files, self.paths, self.clock, lambda: self.stop.is_set() or lease.lost
-            )
+            result = self._do(task, lease)
             if not lease.held():
                 return None
             task_queue.finish(result)
@@ -126,27 +138,34 @@ class Worker:
             raise
         finally:
             self._leases.discard(lease)
-        if result.status == "done" and isinstance(self.provider, Model):
+        if result.status == "done" and isinstance(task, Task) and isinstance(self.provider, Model):
             Pieces(self.files, self.paths, task.group).clear()
         return result
 
-    def run(self, idle_s: float, report: Callable[[dict[str, str]], None]) -> None:
+    def _do(self, task: Task | AskedTask, lease: Lease) -> Result:
+        stores = (self.provider, self.config, self.files, self.paths, self.clock)
+        if isinstance(task, AskedTask):
+            return answer(task, *stores, lambda: self.stop.is_set() or lease.lost)
+        return summarise(task, *stores, lambda: self.stop.is_set() or lease.lost)
+
+    def run(self, idle_s: float, report: Callable[[dict[str, str]], None], *, asked_only: bool = False) -> None:
         """
         Work until told to stop, or until there was no task for *idle_s* seconds. BadConfig as in `run_once`.
 
-        *report* gets each result's group, status, reason and error; of a fault of this machine the error alone.
+        With *asked_only* no day and no month is done. *report* gets each result's group, status, reason and error; of a fault
+        of this machine the error alone.
         """
         with self._worker_lock():
             on_signals(self.stop.set)
-            threads = [
-                threading.Thread(target=self._work, args=(idle_s, report), daemon=True)
-                for _ in range(1 if self.provider.extract else self.config.worker.concurrency)
-            ]
+            count = 0 if asked_only else 1 if self.provider.extract else self.config.worker.concurrency
+            threads = [threading.Thread(target=self._work, args=(idle_s, report), daemon=True) for _ in range(count)]
+            threads.append(threading.Thread(target=self._answer, args=(idle_s, report, tuple(threads)), daemon=True))
             for thread in threads:
                 thread.start()
             beat_s = self.config.worker.beat.total_seconds()
             last_beat = time.monotonic()
             while any(thread.is_alive() for thread in threads) and not self.stop.wait(0.05):
+                self._each_lease(Lease.give_up_if_abandoned, report)
                 if time.monotonic() - last_beat >= beat_s:
                     last_beat = time.monotonic()
                     self._each_lease(Lease.heartbeat, report)  # a lease of several heartbeats outlives one that is refused
@@ -156,30 +175,49 @@ class Worker:
             raise self._config_error
 
     def _work(self, idle_s: float, report: Callable[[dict[str, str]], None]) -> None:
+        """Do whatever is next, until nothing was for *idle_s* seconds or no call may be made."""
         last = time.monotonic()
         while not self.stop.is_set():
             try:
-                result = self.run_once()
-            except BadConfig as error:
-                self._config_error = error
-                self.stop.set()
-                return
+                result = self._next(report)
             except NoCall as error:
                 report({"error": str(error)})
                 return  # the supervisor cancels the queue, and submits again when calls may be made
-            except (OSError, Busy) as error:  # a full disk: the claimed task was requeued, and is tried again
-                report({"error": str(error)})
-                result = None
             if result:
                 last = time.monotonic()
-                fields = {"group": result.group, "status": result.status, "reason": result.reason, "error": result.error}
-                report({key: value for key, value in fields.items() if value})
                 if result.reason == "provider":
                     return  # the supervisor decides when the provider is called again
             elif time.monotonic() - last >= idle_s:
                 return
             else:
                 self.stop.wait(min(_POLL_S, max(idle_s, 0.01)))
+
+    def _answer(self, idle_s: float, report: Callable[[dict[str, str]], None], others: Collection[threading.Thread]) -> None:
+        """Do what somebody waits for while one of the *others* works; without others until nobody did for *idle_s* seconds."""
+        last = time.monotonic()
+        while not self.stop.is_set():
+            if self._next(report, asked_only=True):
+                last = time.monotonic()
+            elif not any(thread.is_alive() for thread in others) and (others or time.monotonic() - last >= idle_s):
+                return
+            else:
+                self.stop.wait(_POLL_S / 4)
+
+    def _next(self, report: Callable[[dict[str, str]], None], *, asked_only: bool = False) -> Result | None:
+        """Do and report one task. NoCall as in `run_once`; a wrong configuration ends the worker."""
+        try:
+            result = self.run_once(asked_only=asked_only)
+        except BadConfig as error:
+            self._config_error = error
+            self.stop.set()
+            return None
+        except (OSError, Busy) as error:  # a full disk: the claimed task was requeued, and is tried again
+            report({"error": str(error)})
+            return None
+        if result:
+            fields = {"group": result.group, "status": result.status, "reason": result.reason, "error": result.error}
+            report({key: value for key, value in fields.items() if value})
+        return result
 
     def _each_lease(self, act: Callable[[Lease], object], report: Callable[[dict[str, str]], None]) -> None:
         """Do this with each lease; a disk that refuses is reported, and stops nothing."""

@@ -7,16 +7,18 @@ followed: the provider has no tools to call. How a model is prompted is in `writ
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
-from typing import TYPE_CHECKING, Final, cast
+from functools import partial
+from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
 from recalld.supervisor.protocol.dated_file import Block, parse_dated
 from recalld.supervisor.protocol.paths import day_of_name, period_of_name
 from recalld.supervisor.protocol.summary_file import parse_summary
-from recalld.supervisor.protocol.task import Result
+from recalld.supervisor.protocol.task import AskedTask, Result
 from recalld.supervisor.storage.clock import to_wire
+from recalld.worker.calls import Calls
 from recalld.worker.providers import Model, ProviderError
 from recalld.worker.writing import Writing
 
@@ -45,6 +47,7 @@ class _Outcome:
     reason: Reason | None = None
     error: str = ""
     retry_after_s: int = 0
+    too_long: bool = False
 
 
 def summarise(
@@ -61,42 +64,52 @@ def summarise(
 
     Raises Cancelled once *cancelled* returns true, NoCall when no call may be made, BadConfig when a prompt is wrong.
     """
+    material = partial(_read_material, task, files, paths, with_extracts=provider.extract)
+    if not isinstance(provider, Model):
+        return delivered(task, provider, clock, lambda: provider.summarise(task, material()) or NOTHING)
+    writing = Writing(Calls(provider, config, files, paths, clock, cancelled, is_asked=task.redo))
+    result = delivered(task, provider, clock, lambda: writing.write(task, material()) or NOTHING, writing.calls)
+    return replace(result, prompt=writing.version)
+
+
+def delivered(
+    task: Task | AskedTask, provider: Model | Summariser, clock: Clock, write: Callable[[], str], calls: Calls | None = None
+) -> Result:
+    """Return what *write* returns, or why it failed, as the result of the task, with what its *calls* have cost."""
     began = clock()
-    writing = Writing(provider, config, files, paths, clock, cancelled) if isinstance(provider, Model) else None
-    write = writing.write if writing else cast("Summariser", provider).summarise
-    outcome = _outcome(lambda: write(task, _read_material(task, files, paths, with_extracts=provider.extract)))
+    outcome = _outcome(write)
     ended = clock()
-    return Result(
+    result = Result(
         id=task.id,
         status="failed" if outcome.reason else "done",
         text=outcome.text,
         error=outcome.error[:_ERROR_CHARS],
         reason=outcome.reason,
         retry_after_s=outcome.retry_after_s,
+        too_long=outcome.too_long,
         provider=provider.name,
         model=provider.model,
-        prompt=writing.version if writing else "",
         extract=provider.extract,
-        usage=writing.usage.wire() if writing else {},
+        usage=calls.usage.wire() if calls else {},
         started_at=to_wire(began),
         completed_at=to_wire(ended),
         duration_ms=max(0, round((ended - began).total_seconds() * 1000)),
         group=task.group,
-        sources=task.sources,
-        previous_digest=task.previous_digest,
-        redo=task.redo,
         attempt=task.attempt,
     )
+    if isinstance(task, AskedTask):
+        return result
+    return replace(result, sources=task.sources, previous_digest=task.previous_digest, redo=task.redo)
 
 
 def _outcome(write: Callable[[], str]) -> _Outcome:
     """Return the text that *write* returns, or the reason of its failure."""
     try:
-        return _Outcome(write() or NOTHING)
+        return _Outcome(write())
     except MaterialLost as fault:
         return _Outcome(reason="lost", error=str(fault))
     except ProviderError as fault:
-        return _Outcome(reason=fault.reason, error=fault.why, retry_after_s=fault.retry_after_s)
+        return _Outcome(reason=fault.reason, error=fault.why, retry_after_s=fault.retry_after_s, too_long=fault.overflow)
     except (OSError, ValueError, ArithmeticError, LookupError, RecursionError, MemoryError) as fault:
         return _Outcome(reason="input", error=f"{type(fault).__name__}: {fault}")
 

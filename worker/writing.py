@@ -4,7 +4,7 @@ The summary of a task by a model: the template of the material's language, the m
 Each piece is read together with the summary so far. Finished pieces of an unfinished summary are kept in
 `.recalld/pieces/<group>.<digest>.md`, found by what was asked for them, so that a worker that was killed, a second worker
 and the next attempt pay for none of them again. They are deleted when their task is done, may be deleted at any time, and
-are limited in number. The cost is kept whatever the outcome, since failures cost as well. Source: protocol.md, 6.
+are limited in number. Source: protocol.md, 6.
 """
 
 from __future__ import annotations
@@ -16,42 +16,31 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
-from recalld.supervisor.protocol.llm import CallLog
 from recalld.supervisor.protocol.period import period_of_group
 from recalld.supervisor.protocol.prompts import PromptTemplate, load_template, version_of
 from recalld.supervisor.storage.clock import local
-from recalld.supervisor.storage.errors import Busy
 from recalld.supervisor.text.language import Language, language_of
 from recalld.supervisor.text.llm_output import continued
 from recalld.supervisor.text.quoting import Entry, quote, take_entries
 from recalld.supervisor.text.redact import HIDDEN, redacted
 from recalld.supervisor.text.small_talk import is_chitchat
-from recalld.supervisor.text.token_count import estimate_tokens
-from recalld.worker.providers import NoCall, ProviderError, Usage
+from recalld.worker.calls import SERVER_TOKENS
+from recalld.worker.providers import ProviderError, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import tzinfo
     from pathlib import Path
 
-    from recalld.supervisor.protocol.config import Config
     from recalld.supervisor.protocol.dated_file import Block
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.protocol.task import Task
-    from recalld.supervisor.storage.clock import Clock
     from recalld.supervisor.storage.files import Files
-    from recalld.worker.providers import Model
+    from recalld.worker.calls import Calls
 
 #: The most pieces that are kept, of all groups together; the oldest are deleted first.
 _MAX_PIECES: Final = 512
 _DIGEST_DIGITS: Final = 24
-#: Tokens reserved for the answer: the context divided by this, and at most so many. Thinking may use more if there is room.
-_ANSWER_PART: Final = 4
-_ANSWER_MAX: Final = 2_048
-_THOUGHT_MAX: Final = 8_192
-#: How many percent an estimate may be too low, and the tokens that the server itself puts around a prompt.
-_ESTIMATE_ERROR: Final = 10
-_SERVER_TOKENS: Final = 32
 #: The tokens of the smallest piece: if even that is too long, something other than the piece is.
 _MIN_PIECE: Final = 64
 _ROLE: Final = re.compile(r"[a-z][a-z_-]{0,31}")
@@ -107,18 +96,11 @@ class Pieces:
 
 @dataclass(slots=True)
 class Writing:
-    """The summary of one task while it is written; *usage* and *version* (of the templates) are right at any time."""
+    """The summary of one task while it is written by *calls*; *version* (of the templates) is right at any time."""
 
-    model: Model
-    config: Config
-    files: Files
-    paths: WorkspacePaths
-    clock: Clock
-    cancelled: Callable[[], bool]
-    usage: Usage = Usage()  # noqa: RUF009 - immutable
+    calls: Calls
     _templates: dict[str, PromptTemplate] = field(default_factory=dict)
     _used: set[PromptTemplate] = field(default_factory=set)
-    _is_redo: bool = False  # a person asked for it
 
     @property
     def version(self) -> str:
@@ -129,7 +111,6 @@ class Writing:
         """Return the summary, "" when there is nothing to record; or ProviderError, Cancelled, NoCall, BadConfig."""
         if all(is_chitchat(block.text) for block in blocks):
             return task.previous.strip()
-        self._is_redo = task.redo
         language = language_of("\n".join(block.text for block in blocks if block.role != "tool"))
         entries = entries_of(blocks, ZoneInfo(task.zone), self._hiding(language), dates=task.kind != "daily-summary")
         so_far = self._hiding(language)(task.previous).strip()
@@ -142,8 +123,8 @@ class Writing:
 
     def _piece_by_piece(self, task: Task, entries: list[Entry], so_far: str, language: Language) -> str:
         """Return the summary of everything, each piece read with the summary so far."""
-        pieces = Pieces(self.files, self.paths, task.group)
-        longest = self.config.llm.context_tokens
+        pieces = Pieces(self.calls.files, self.calls.paths, task.group)
+        longest = self.calls.config.llm.context_tokens
         while entries:
             name = "merge-summary" if so_far else task.kind
             room = min(longest, self._room(name, language, so_far))
@@ -151,7 +132,7 @@ class Writing:
                 raise ProviderError(
                     "input", "prompt and summary so far fill the context: raise llm.context_tokens", usage=Usage()
                 )
-            piece, tokens, rest = take_entries(entries, room, language, self.config.tokens.cjk_weight)
+            piece, tokens, rest = take_entries(entries, room, language, self.calls.config.tokens.cjk_weight)
             previous = quote(so_far, language) if so_far else ""
             template = self._template(name, language)
             prompt = template.fill(**_values(task.period, quote(piece, language), previous))
@@ -169,63 +150,35 @@ class Writing:
 
     def _answer(self, prompt: str, pieces: Pieces, *, last: bool) -> str:
         """Return the model's answer, or the kept piece. The last answer is the result and is not kept."""
-        request = f"{self.model.name}\n{self.model.model}\n{prompt}"
+        model = self.calls.model
+        request = f"{model.name}\n{model.model}\n{prompt}"
         kept = None if last else pieces.find(request)
         if kept is not None:
             return kept
-        if self._is_redo and self.usage.calls >= self.config.llm.max_calls_per_day:
+        calls = self.calls
+        if calls.is_asked and calls.usage.calls >= calls.config.llm.max_calls_per_day:
             raise ProviderError("input", "it needs more calls than llm.max_calls_per_day; it goes on from here", usage=Usage())
-        answer = self.complete(prompt)
+        answer = calls.complete(prompt)
         if not last:
             pieces.keep(request, answer)
         return answer
 
-    def complete(self, prompt: str) -> str:
-        """Return the model's answer to one prompt, one call of the day; or ProviderError, Cancelled, NoCall."""
-        llm = self.config.llm
-        left = llm.context_tokens - _SERVER_TOKENS - self._tokens(prompt) * (100 + _ESTIMATE_ERROR) // 100
-        longest = max(self._reserve, min(left, _THOUGHT_MAX))
-        try:
-            done = self.model.complete(prompt, max_tokens=longest, calling=self._begin_call, cancelled=self.cancelled)
-        except ProviderError as error:
-            self.usage += error.usage
-            raise
-        self.usage += done.usage
-        return done.text
-
-    def _begin_call(self) -> None:
-        """Log the call before it is made; NoCall when the day's calls are spent, unless a person asked for the summary."""
-        most = None if self._is_redo else self.config.llm.max_calls_per_day
-        calls = CallLog(self.files, self.paths, ZoneInfo(self.config.archive.timezone))
-        try:
-            may_call = calls.begin(self.clock(), most)
-        except (OSError, Busy) as error:
-            raise NoCall(f"a call can't be written down: {error}") from None
-        if not may_call:
-            raise NoCall("the day's calls are used up")
-
     def _room(self, name: str, language: Language, so_far: str) -> int:
         """Return the tokens for material: a share of the context, less if template, summary so far and answer need room."""
-        llm = self.config.llm
+        llm = self.calls.config.llm
         values = _values("2026-01-28", quote("", language), quote(so_far, language))
-        frame = self._tokens(self._template(name, language).fill(**values))
-        return min(int(llm.context_tokens * llm.material_share), llm.context_tokens - _SERVER_TOKENS - frame - self._reserve)
-
-    @property
-    def _reserve(self) -> int:
-        return min(_ANSWER_MAX, self.config.llm.context_tokens // _ANSWER_PART)
-
-    def _tokens(self, text: str) -> int:
-        return estimate_tokens(text, self.config.tokens.cjk_weight)
+        frame = self.calls.tokens(self._template(name, language).fill(**values))
+        left = llm.context_tokens - SERVER_TOKENS - frame - self.calls.reserve
+        return min(int(llm.context_tokens * llm.material_share), left)
 
     def _template(self, name: str, language: Language) -> PromptTemplate:
         file = f"{name}.{language}.md"
         if file not in self._templates:
-            self._templates[file] = load_template(name, language, self.files, self.paths)
+            self._templates[file] = load_template(name, language, self.calls.files, self.calls.paths)
         return self._templates[file]
 
     def _hiding(self, language: Language) -> Callable[[str], str]:
-        privacy = self.config.privacy
+        privacy = self.calls.config.privacy
         if privacy.redact == "off":
             return str
         return lambda text: redacted(text, HIDDEN[language], privacy.patterns)

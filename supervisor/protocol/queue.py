@@ -2,7 +2,8 @@
 The task queue of a workspace: ``queue/ → running/ → results/``, one durable rename a step, and ``failed/`` for failures.
 
 Both processes use it. There is no table of jobs: the folder of a task's file is its state, and its name contains its group.
-The supervisor submits, discards and requeues; a worker claims, sends heartbeats and finishes.
+The supervisor submits, discards and requeues; a worker claims, sends heartbeats and finishes. A task that somebody waits for is
+named by its session; who waits submits it, reads its result and deletes it, and holds the lock of the session meanwhile.
 Source: docs/reference/protocol.md, 6.
 """
 
@@ -15,7 +16,16 @@ from typing import TYPE_CHECKING, Any, Final
 from recalld.supervisor.protocol.message import ATTEMPTS_END
 from recalld.supervisor.protocol.paths import QUEUE_FOLDERS
 from recalld.supervisor.protocol.period import Period, period_of_group
-from recalld.supervisor.protocol.task import Result, Task, parse_result, parse_task, render_result, render_task
+from recalld.supervisor.protocol.task import (
+    AskedTask,
+    NewerVersion,
+    Result,
+    Task,
+    parse_result,
+    parse_task,
+    render_result,
+    render_task,
+)
 from recalld.supervisor.storage.clock import from_wire, to_wire, truncate_to_ms
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
 
@@ -27,6 +37,8 @@ if TYPE_CHECKING:
     from recalld.supervisor.storage.files import Files
 
 _TASK: Final = re.compile(r"(?P<group>(?:day|month)-[0-9-]+)-[0-9a-f]{10}-\d+\.json")
+#: A task that somebody waits for, by the digest of its session.
+_ASKED: Final = re.compile(r"(?P<group>session-(?P<digest>[0-9a-f]{16}))-[0-9a-f]{10}-\d+\.json")
 
 
 class TaskQueue:
@@ -35,6 +47,7 @@ class TaskQueue:
     def __init__(self, files: Files, paths: WorkspacePaths) -> None:
         self._files = files
         self.queue, self.running, self.results, self.failed = (paths.worker / name for name in QUEUE_FOLDERS)
+        self._paths = paths
         self.provider_state = self.failed / "provider.json"
 
     def prepare(self) -> None:
@@ -49,7 +62,7 @@ class TaskQueue:
 
     # ── the supervisor's side ────────────────────────────────────────────────
 
-    def submit(self, task: Task) -> bool:
+    def submit(self, task: Task | AskedTask) -> bool:
         """Put the task into the queue; False when it is queued, running or finished already."""
         name = f"{task.id}.json"
         if any(self._files.disk.stat(folder / name) for folder in (self.running, self.results)):
@@ -61,7 +74,7 @@ class TaskQueue:
         return True
 
     def active_groups(self) -> dict[str, str]:
-        """Return the groups that have a task or a result, each with the name of its folder."""
+        """Return the days and months that have a task or a result, each with the name of its folder."""
         found: dict[str, str] = {}
         for folder in (self.queue, self.running, self.results):
             for name in _names(self._files, folder):
@@ -69,11 +82,11 @@ class TaskQueue:
         return found
 
     def queued_count(self) -> int:
-        """Count the tasks in the queue."""
+        """Count the days and months in the queue."""
         return len(_names(self._files, self.queue))
 
     def finished(self) -> list[Path]:
-        """Return the result files, by name."""
+        """Return the result files of days and months, by name."""
         return [self.results / name for name in _names(self._files, self.results)]
 
     def read_result(self, path: Path) -> Result:
@@ -95,8 +108,9 @@ class TaskQueue:
         self._files.remove(path)
 
     def claimed(self) -> dict[str, int]:
-        """Return the running tasks by file name, each with the time of its last heartbeat in nanoseconds."""
-        stats = {name: self._files.disk.stat(self.running / name) for name in _names(self._files, self.running)}
+        """Return all running tasks by file name, each with the time of its last heartbeat in nanoseconds."""
+        names = _names(self._files, self.running) + _names(self._files, self.running, _ASKED)
+        stats = {name: self._files.disk.stat(self.running / name) for name in names}
         return {name: stat.mtime_ns for name, stat in stats.items() if stat}
 
     def requeue(self, name: str) -> None:
@@ -114,7 +128,7 @@ class TaskQueue:
 
     def cancel_queued(self, *, asked_too: bool = True) -> int:
         """
-        Remove every task that no worker has claimed, since it would only fail like the one before; returns how many.
+        Remove every day and month that no worker has claimed, since it would only fail like the one before; returns how many.
 
         Tasks that a person requested are removed only if *asked_too*.
         """
@@ -126,37 +140,88 @@ class TaskQueue:
     def _is_redo(self, name: str) -> bool:
         version = self._files.read_stable(self.queue / name)
         with suppress(ValueError):
-            return version is not None and parse_task(version.data).redo
+            task = parse_task(version.data) if version else None
+            return isinstance(task, Task) and task.redo
         return False
+
+    # ── who waits for a task ─────────────────────────────────────────────────
+
+    def answer(self, task: AskedTask) -> Result | None:
+        """Return the result of the task, None while there is none; ValueError with a reason when it is no result."""
+        path = self.results / f"{task.id}.json"
+        return self.read_result(path) if self._files.disk.stat(path) else None
+
+    def is_active(self, task: AskedTask) -> bool:
+        """Tell whether the task is queued, running or finished."""
+        return any(self._files.disk.stat(folder / f"{task.id}.json") for folder in (self.queue, self.running, self.results))
+
+    def withdraw(self, task: AskedTask) -> None:
+        """Delete the task and its result: nobody waits any more. A worker that has it stops within a heartbeat."""
+        self.discard(self.results / f"{task.id}.json")
+
+    def is_awaited(self, task: AskedTask) -> bool:
+        """Tell whether somebody waits for the task: who does holds the lock of its session."""
+        return self._is_awaited(f"{task.id}.json")
+
+    def abandoned(self) -> list[Path]:
+        """Return the results that nobody waits for any more: who did was killed."""
+        return [self.results / name for name in _names(self._files, self.results, _ASKED) if not self._is_awaited(name)]
+
+    def _is_awaited(self, name: str) -> bool:
+        match = _ASKED.fullmatch(name)
+        return match is not None and self._files.disk.is_locked(self._paths.session_lock(match["digest"]))
 
     # ── the worker's side ────────────────────────────────────────────────────
 
-    def claim(self) -> Task | None:
+    def claim(self, server: str = "", *, asked_only: bool = False) -> Task | AskedTask | None:
         """
-        Move the newest task to ``running/`` and return it; None when the queue is empty or other workers were faster.
+        Move the next task to ``running/`` and return it; None when the queue is empty or other workers were faster.
 
-        A file that is not a task is moved to ``results/`` unchanged, where the supervisor quarantines it.
+        First what somebody waits for, if it is meant for the model with the mark *server*; then, unless *asked_only*, the
+        newest day or month. What nobody waits for any more is deleted. A file that is not a task is moved to ``results/``
+        unchanged, where the supervisor quarantines it; one of a newer recalld stays.
         """
-        for name in sorted(_names(self._files, self.queue), key=_recency, reverse=True):
-            try:
-                self._files.move(self.queue / name, self.running / name)
-            except (FileNotFoundError, FileExistsError):
-                continue
-            self._files.disk.touch(self.running / name)
-            version = self._files.read_stable(self.running / name)
-            try:
-                if version is None:
-                    continue
-                task = parse_task(version.data)
-                if name != f"{task.id}.json":
-                    raise ValueError("its name is not its id")
-            except ValueError:
-                self._files.move(self.running / name, self.results / name)
-                continue
-            return task
-        return None
+        asked = _names(self._files, self.queue, _ASKED)
+        for name in asked:
+            if not self._is_awaited(name):
+                self._files.remove(self.queue / name)
+        names = [] if asked_only else sorted(_names(self._files, self.queue), key=_recency, reverse=True)
+        claims = (self._claim(name, server) for name in (*asked, *names))
+        return next((task for task in claims if task), None)
 
-    def heartbeat(self, task: Task) -> None:
+    def _claim(self, name: str, server: str) -> Task | AskedTask | None:
+        """Move the task to ``running/`` and return it; None if another worker was faster, or has to do it."""
+        try:
+            if not self._is_for(server, name):
+                return None
+            self._files.move(self.queue / name, self.running / name)
+        except (FileNotFoundError, FileExistsError):
+            return None
+        self._files.disk.touch(self.running / name)
+        version = self._files.read_stable(self.running / name)
+        try:
+            if version is None:
+                return None
+            task = parse_task(version.data)
+            if name != f"{task.id}.json":
+                raise ValueError("its name is not its id")
+        except ValueError:
+            self._files.move(self.running / name, self.results / name)
+            return None
+        return task
+
+    def _is_for(self, server: str, name: str) -> bool:
+        """Tell whether the queued task can be done by a worker of this version, whose model has the mark *server*."""
+        version = self._files.read_stable(self.queue / name)
+        try:
+            task = parse_task(version.data) if version else None
+        except NewerVersion:
+            return False
+        except ValueError:
+            return True  # it is set aside
+        return not isinstance(task, AskedTask) or task.server in {"", server}
+
+    def heartbeat(self, task: Task | AskedTask) -> None:
         """Update the time of the running task; does nothing when it was requeued in the meantime."""
         try:
             self._files.disk.touch(self.running / f"{task.id}.json")
@@ -219,12 +284,13 @@ class TaskQueue:
         self._files.remove(self.failed / f"{group}.json")
 
 
-def _names(files: Files, folder: Path) -> list[str]:
-    return [name for name in files.disk.names(folder) if _TASK.fullmatch(name)]
+def _names(files: Files, folder: Path, named: re.Pattern[str] = _TASK) -> list[str]:
+    """Return the names of the tasks or results of days and months, or of those that are *named* so."""
+    return [name for name in files.disk.names(folder) if named.fullmatch(name)]
 
 
 def _group(name: str) -> str:
-    match = _TASK.fullmatch(name)
+    match = _TASK.fullmatch(name) or _ASKED.fullmatch(name)
     return match["group"] if match else ""
 
 

@@ -1,8 +1,9 @@
 """
 The formats of tasks and results, the JSON files that supervisor and worker exchange (docs/reference/protocol.md, 6).
 
-A task names its material; the worker makes the prompt. Its id is computed from its group, its sources and the attempt, so that
-submitting, finishing and collecting it twice is harmless.
+The task of a day or a month names its material, and the worker makes the prompt. A task that somebody waits for has its
+material in it, which may be in no file yet. The id of each is computed from its content and the attempt, so that submitting,
+finishing and collecting it twice is harmless.
 """
 
 from __future__ import annotations
@@ -10,14 +11,19 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass, field
-from typing import Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from recalld.supervisor.protocol.message import ATTEMPTS_END
 from recalld.supervisor.protocol.summary_file import Source, can_be_named
 from recalld.supervisor.storage.clock import from_wire, to_wire
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
 VERSION: Final = 1
+#: The format of a task that somebody waits for, which came later.
+ASKED_VERSION: Final = 2
 _LINE: Final = 200  # characters
 #: The longest wait taken from a server's Retry-After: a day, as for a group that fails repeatedly.
 LONGEST_RETRY_S: Final = 86_400
@@ -26,14 +32,22 @@ _WIRE: Final = {
     "created_at": "createdAt",
     "previous_digest": "previousDigest",
     "retry_after_s": "retryAfterS",
+    "too_long": "tooLong",
     "started_at": "startedAt",
     "completed_at": "completedAt",
     "duration_ms": "durationMs",
 }
 
 Kind: TypeAlias = Literal["daily-summary", "monthly-summary"]
-Reason: TypeAlias = Literal["timeout", "provider", "empty", "refused", "truncated", "vague", "input", "lost"]
-REASONS: Final = ("timeout", "provider", "empty", "refused", "truncated", "vague", "input", "lost")
+#: What somebody waits for: a model's answer or an extract for a session, one word of the model, the list of its server.
+AskedKind: TypeAlias = Literal["session-summary", "session-extract", "model-test", "model-list"]
+ASKED_KINDS: Final = ("session-summary", "session-extract", "model-test", "model-list")
+Reason: TypeAlias = Literal["timeout", "provider", "empty", "refused", "truncated", "vague", "input", "lost", "spent"]
+REASONS: Final = ("timeout", "provider", "empty", "refused", "truncated", "vague", "input", "lost", "spent")
+
+
+class NewerVersion(ValueError):
+    """The file is of a newer recalld, which reads it; it is no damage."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +70,20 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AskedTask:
+    """A task that somebody waits for. Its material is the *prompt* of a model, or the *messages* of an extract."""
+
+    id: str
+    kind: AskedKind
+    group: str = ""  # "session-" and the session's digest; nobody waits once the lock of that session is free
+    server: str = ""  # the mark of the model that is meant (`protocol.llm.Endpoint`); "" for any
+    prompt: str = ""
+    messages: tuple[dict[str, Any], ...] = ()  # {role, content, name, createdAt}, oldest first, without secrets
+    created_at: str = ""
+    attempt: int = 0  # earlier failures of the session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """The result of a task. *sources*, *group*, *previous_digest*, *redo* and *attempt* are copied from the task."""
 
@@ -65,6 +93,7 @@ class Result:
     error: str = ""
     reason: Reason | None = None
     retry_after_s: int = 0  # seconds that the provider asked to wait, 0 when it did not say
+    too_long: bool = False  # the prompt was, and a shorter one may be accepted
     provider: str = ""
     model: str = ""
     prompt: str = ""
@@ -91,19 +120,58 @@ def task_id(group: str, sources: tuple[Source, ...], attempt: int, previous_dige
     return f"{group}-{hashlib.sha256(listed.encode()).hexdigest()[:10]}-{attempt}"
 
 
-def render_task(task: Task) -> bytes:
+def asked_id(group: str, kind: AskedKind, prompt: str, messages: Sequence[Mapping[str, Any]], attempt: int) -> str:
+    """
+    Return the id of a task that somebody waits for: the same for the same material.
+
+    >>> asked_id("session-d2a84f4b8b650937", "session-summary", "总结：…", (), 0)
+    'session-d2a84f4b8b650937-b41171bd01-0'
+    """
+    listed = json.dumps([kind, prompt, list(messages)])
+    return f"{group}-{hashlib.sha256(listed.encode()).hexdigest()[:10]}-{attempt}"
+
+
+def render_task(task: Task | AskedTask) -> bytes:
     """Return the bytes of a task's file."""
-    return _render(task)
+    return _render(task, VERSION if isinstance(task, Task) else ASKED_VERSION)
 
 
 def render_result(result: Result) -> bytes:
     """Return the bytes of a result's file."""
-    return _render(result)
+    return _render(result, VERSION)
 
 
-def parse_task(data: bytes) -> Task:
-    """Return the parsed task; ValueError with a reason when *data* is not one. Unknown fields are ignored."""
-    raw = _object(data)
+def parse_task(data: bytes) -> Task | AskedTask:
+    """
+    Return the parsed task; ValueError with a reason when *data* is not one, NewerVersion when a newer recalld has made it.
+
+    Unknown fields are ignored.
+    """
+    raw = _object(data, VERSION, ASKED_VERSION)
+    return _parse_asked(raw) if raw["version"] == ASKED_VERSION else _parse_period(raw)
+
+
+def _parse_asked(raw: dict[str, Any]) -> AskedTask:
+    messages = _list(raw, "messages")
+    for one in messages:
+        if not isinstance(one, dict):
+            raise ValueError("messages are not objects")  # noqa: TRY004
+        for key in ("role", "content", "createdAt"):
+            _text(one, key)
+        _time(one, "createdAt")
+    return AskedTask(
+        id=_text(raw, "id"),
+        kind=_one_of(raw, "kind", ASKED_KINDS),
+        group=_text(raw, "group", ""),
+        server=_text(raw, "server", ""),
+        prompt=_text(raw, "prompt", ""),
+        messages=tuple(messages),
+        created_at=_text(raw, "createdAt", ""),
+        attempt=_attempt(raw),
+    )
+
+
+def _parse_period(raw: dict[str, Any]) -> Task:
     return Task(
         id=_text(raw, "id"),
         kind=_one_of(raw, "kind", ("daily-summary", "monthly-summary")),
@@ -122,8 +190,8 @@ def parse_task(data: bytes) -> Task:
 
 
 def parse_result(data: bytes) -> Result:
-    """Return the parsed result; ValueError with a reason when *data* is not one."""
-    raw = _object(data)
+    """Return the parsed result; ValueError with a reason when *data* is not one, NewerVersion as in `parse_task`."""
+    raw = _object(data, VERSION)
     status = _one_of(raw, "status", ("done", "failed"))
     usage = raw.get("usage")
     return Result(
@@ -133,6 +201,7 @@ def parse_result(data: bytes) -> Result:
         error=_text(raw, "error", ""),
         reason=_one_of(raw, "reason", REASONS) if status == "failed" else None,
         retry_after_s=min(_number(raw, "retryAfterS"), LONGEST_RETRY_S),
+        too_long=raw.get("tooLong") is True,
         provider=_line(raw, "provider"),
         model=_line(raw, "model"),
         prompt=_line(raw, "prompt"),
@@ -149,17 +218,22 @@ def parse_result(data: bytes) -> Result:
     )
 
 
-def _render(record: Task | Result) -> bytes:
+def _render(record: Task | AskedTask | Result, version: int) -> bytes:
     fields = {_WIRE.get(key, key): value for key, value in asdict(record).items() if value is not None}
-    return render_json({"version": VERSION, **fields}) + b"\n"
+    if not fields.get("tooLong"):
+        fields.pop("tooLong", None)  # a result without it is read by every version
+    return render_json({"version": version, **fields}) + b"\n"
 
 
-def _object(data: bytes) -> dict[str, Any]:
+def _object(data: bytes, *versions: int) -> dict[str, Any]:
     raw = parse_json(data)
     if not isinstance(raw, dict):
         raise ValueError("it is not an object")  # noqa: TRY004 - every fault of the bytes is one kind
-    if raw.get("version") != VERSION:
-        raise ValueError(f"its version is {raw.get('version')!r}, not {VERSION}")
+    found = raw.get("version")
+    if isinstance(found, int) and found > max(versions):
+        raise NewerVersion(f"its version is {found}, of a newer recalld")
+    if found not in versions or isinstance(found, bool):
+        raise ValueError(f"its version is {found!r}, not {' or '.join(map(str, versions))}")
     return raw
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from recalld.supervisor.archive.coverage import may_replace
 from recalld.supervisor.protocol.period import Period, period_of_group
 from recalld.supervisor.protocol.summary_file import Summary
-from recalld.supervisor.protocol.task import task_id
+from recalld.supervisor.protocol.task import NewerVersion, task_id
 from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.errors import Conflict, ErrorCollector
 from recalld.supervisor.summaries.llm_state import note_result, prompt_marks
@@ -67,6 +67,9 @@ def collect_results(
             break
         with errors:
             written += _take(stores, path, now)
+    for path in use.task_queue.abandoned():
+        with errors:
+            _drop(stores, path, now)
     errors.raise_first()
     return written
 
@@ -78,6 +81,8 @@ def _take(stores: _Stores, path: Path, now: datetime) -> bool:
         period = period_of_group(result.group)
         if period is None:
             raise ValueError("it belongs to no group")
+    except NewerVersion:
+        return False  # a newer recalld takes it in
     except ValueError as error:
         _set_aside(stores, path, str(error))
         return False
@@ -89,6 +94,19 @@ def _take(stores: _Stores, path: Path, now: datetime) -> bool:
     note_result(result, now, stores.use)
     stores.use.task_queue.discard(path)
     return written
+
+
+def _drop(stores: _Stores, path: Path, now: datetime) -> None:
+    """Delete an answer that nobody waits for any more; what it has cost is noted."""
+    try:
+        result = stores.use.task_queue.read_result(path)
+    except NewerVersion:
+        return
+    except ValueError as error:
+        _set_aside(stores, path, str(error))
+        return
+    note_result(result, now, stores.use)
+    stores.use.task_queue.discard(path)
 
 
 def _take_in(stores: _Stores, result: Result, period: Period, now: datetime) -> bool:

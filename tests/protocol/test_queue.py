@@ -11,12 +11,13 @@ import pytest
 from recalld.supervisor.protocol.paths import WorkspacePaths
 from recalld.supervisor.protocol.queue import TaskQueue
 from recalld.supervisor.protocol.summary_file import Source
-from recalld.supervisor.protocol.task import Result, Task, task_id
+from recalld.supervisor.protocol.task import AskedTask, Result, Task, asked_id, task_id
 from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.files import Files
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 NOON = datetime(2026, 1, 31, 4, tzinfo=UTC)
@@ -205,6 +206,93 @@ def test_heartbeat_ignores_a_task_that_is_not_running(task_queue):
     task_queue.submit(task())
     task_queue.heartbeat(task())
     assert task_queue.active_groups() == {"day-2026-01-15": "queue"}
+
+
+# ── what somebody waits for ──────────────────────────────────────────────────
+
+DIGEST = "d2a84f4b8b650937"
+
+
+def asked(prompt: str = "总结", server: str = "") -> AskedTask:
+    group = f"session-{DIGEST}"
+    identity = asked_id(group, "session-summary", prompt, (), 0)
+    return AskedTask(id=identity, kind="session-summary", group=group, prompt=prompt, server=server)
+
+
+@pytest.fixture
+def waiting(tmp_path: Path) -> Iterator[None]:
+    """Somebody holds the lock of the session."""
+    path = WorkspacePaths(tmp_path).session_lock(DIGEST)
+    path.parent.mkdir(parents=True)
+    with Files(RealDisk()).lock_for_life(path):
+        yield
+
+
+@pytest.mark.usefixtures("waiting")
+def test_claim_takes_what_somebody_waits_for_before_days_and_months(task_queue):
+    task_queue.submit(task("day-2026-01-15"))
+    task_queue.submit(asked())
+    assert [task_queue.claim(), task_queue.claim().group] == [asked(), "day-2026-01-15"]
+
+
+@pytest.mark.usefixtures("waiting")
+def test_claim_takes_nothing_else_where_told(task_queue):
+    task_queue.submit(task("day-2026-01-15"))
+    assert task_queue.claim(asked_only=True) is None
+    task_queue.submit(asked())
+    assert task_queue.claim(asked_only=True) == asked()
+
+
+@pytest.mark.usefixtures("waiting")
+def test_claim_leaves_a_task_that_is_meant_for_another_model(task_queue):
+    task_queue.submit(asked(server="9c1e"))
+    assert task_queue.claim("77aa") is None
+    assert task_queue.claim("9c1e") == asked(server="9c1e")
+
+
+def test_claim_deletes_what_nobody_waits_for_any_more(task_queue):
+    task_queue.submit(asked())
+    assert task_queue.claim() is None
+    assert not task_queue.is_active(asked())
+
+
+@pytest.mark.usefixtures("waiting")
+@pytest.mark.parametrize("name", [f"{asked().id}.json", f"{task().id}.json"])
+def test_claim_leaves_a_task_of_a_newer_recalld_where_it_is(task_queue, name):
+    (task_queue.queue / name).write_text('{"version": 9, "kind": "reply"}')
+    assert task_queue.claim() is None
+    assert names(task_queue.queue) == [name]
+
+
+@pytest.mark.usefixtures("waiting")
+def test_what_somebody_waits_for_is_no_day_and_no_month(task_queue):
+    task_queue.submit(asked())
+    assert (task_queue.active_groups(), task_queue.queued_count(), task_queue.cancel_queued()) == ({}, 0, 0)
+    assert task_queue.claim() == asked()
+    assert list(task_queue.claimed()) == [f"{asked().id}.json"]
+    task_queue.finish(Result(id=asked().id, status="done", text="好", group=asked().group))
+    assert task_queue.finished() == task_queue.abandoned() == []
+    answer = task_queue.answer(asked())
+    assert answer
+    assert answer.text == "好"
+
+
+def test_abandoned_names_the_results_that_nobody_waits_for_any_more(task_queue):
+    task_queue.finish(Result(id=asked().id, status="done", text="好", group=asked().group))
+    assert [path.name for path in task_queue.abandoned()] == [f"{asked().id}.json"]
+
+
+@pytest.mark.parametrize("step", ["submit", "claim", "finish"])
+@pytest.mark.usefixtures("waiting")
+def test_withdraw_deletes_the_task_wherever_it_is(task_queue, step):
+    task_queue.submit(asked())
+    if step != "submit":
+        task_queue.claim()
+    if step == "finish":
+        task_queue.finish(Result(id=asked().id, status="done", text="好", group=asked().group))
+    assert task_queue.is_active(asked())
+    task_queue.withdraw(asked())
+    assert not task_queue.is_active(asked())
 
 
 # ── failures ─────────────────────────────────────────────────────────────────

@@ -12,7 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalld.supervisor.protocol.summary_file import Source
-from recalld.supervisor.protocol.task import Result, Task, parse_result, parse_task, render_result, render_task, task_id
+from recalld.supervisor.protocol.task import (
+    AskedTask,
+    NewerVersion,
+    Result,
+    Task,
+    asked_id,
+    parse_result,
+    parse_task,
+    render_result,
+    render_task,
+    task_id,
+)
 from tests.protocol.values import JSON, TEXT
 
 ONE = Source("2026-01-15-nginx.md", "9f8a3c0012345678", 12)
@@ -77,6 +88,61 @@ def test_parse_task_and_parse_result_restore_rendered_records():
 def test_parse_task_ignores_unknown_fields():
     raw = wire(render_task(TASK)) | {"language": "zh"}
     assert parse_task(json.dumps(raw).encode()) == TASK
+
+
+# ── a task that somebody waits for ──────────────────────────────────────────
+
+SAID = ({"role": "user", "content": "对花生过敏", "name": "阿明", "createdAt": "2026-01-21T02:00:00.000Z"},)
+ASKED = AskedTask(
+    id=asked_id("session-d2a84f4b8b650937", "session-summary", "总结：\ud800", SAID, 1),
+    kind="session-summary",
+    group="session-d2a84f4b8b650937",
+    server="9c1e",
+    prompt="总结：\ud800",
+    messages=SAID,
+    attempt=1,
+)
+
+
+def test_parse_task_restores_an_asked_task_of_a_format_of_its_own():
+    assert parse_task(render_task(ASKED)) == ASKED
+    assert wire(render_task(ASKED))["version"] == 2
+    assert wire(render_task(TASK))["version"] == 1
+
+
+def test_parse_task_tells_a_task_of_a_newer_recalld_from_damage():
+    newer = json.dumps(wire(render_task(ASKED)) | {"version": 3, "kind": "reply"}).encode()
+    with pytest.raises(NewerVersion, match="of a newer recalld"):
+        parse_task(newer)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"kind": "daily-summary"}, {"messages": ["x"]}, {"messages": [{"role": "user", "content": "x"}]}, {"version": True}],
+)
+def test_parse_task_refuses_an_asked_task_with_an_invalid_field(change):
+    with pytest.raises(ValueError, match=r"."):
+        parse_task(json.dumps(wire(render_task(ASKED)) | change).encode())
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        asked_id("session-0000000000000000", "session-summary", ASKED.prompt, SAID, 1),
+        asked_id(ASKED.group, "session-extract", ASKED.prompt, SAID, 1),
+        asked_id(ASKED.group, "session-summary", "总结", SAID, 1),
+        asked_id(ASKED.group, "session-summary", ASKED.prompt, (), 1),
+        asked_id(ASKED.group, "session-summary", ASKED.prompt, SAID, 2),
+    ],
+)
+def test_asked_id_depends_on_session_kind_material_and_attempt(other):
+    assert other != ASKED.id
+
+
+def test_render_result_names_a_prompt_that_was_too_long():
+    long = Result(id="x", status="failed", reason="input", too_long=True)
+    assert parse_result(render_result(long)) == long
+    assert "tooLong" not in wire(render_result(RESULT))
 
 
 # ── the id ───────────────────────────────────────────────────────────────────

@@ -1,0 +1,78 @@
+"""
+From a task that somebody waits for to its result: a model's answer, an extract, or what the model's server says of itself.
+
+Its prompt or its messages are in the task, so no file of memory is read. Source: docs/reference/protocol.md, 6.10.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from recalld.supervisor.protocol.dated_file import Block
+from recalld.supervisor.storage.clock import from_wire, local_day
+from recalld.supervisor.storage.errors import BadConfig
+from recalld.worker.calls import Calls
+from recalld.worker.providers import ListingModel, NoCall, ProviderError, Usage
+from recalld.worker.providers.extractive import Kind, extract
+from recalld.worker.summarize import delivered
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from recalld.supervisor.protocol.config import Config
+    from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.protocol.task import AskedTask, Result
+    from recalld.supervisor.storage.clock import Clock
+    from recalld.supervisor.storage.files import Files
+    from recalld.worker.providers import Model, Summariser
+
+#: The most tokens of the answer to a test: a model that thinks first needs some hundred.
+_TEST_TOKENS: Final = 1024
+
+
+def answer(
+    task: AskedTask,
+    provider: Model | Summariser,
+    config: Config,
+    files: Files,
+    paths: WorkspacePaths,
+    clock: Clock,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Result:
+    """
+    Return the result of a task that somebody waits for; what keeps it from an answer is a failed result.
+
+    Raises Cancelled once *cancelled* returns true, BadConfig when it needs a model and none is configured.
+    """
+    if task.kind == "session-extract":
+        return delivered(task, provider, clock, partial(_extract, task, config))
+    if not isinstance(provider, ListingModel):
+        raise BadConfig("llm.model", "no model is configured, so summaries are extracts; give llm.base_url and llm.model")
+    if task.kind == "model-list":
+        return delivered(task, provider, clock, lambda: json.dumps(asdict(provider.listed())))
+    is_test = task.kind == "model-test"
+    calls = Calls(provider, config, files, paths, clock, cancelled, is_asked=is_test)
+    return delivered(task, provider, clock, lambda: _ask(calls, task.prompt, _TEST_TOKENS if is_test else None), calls)
+
+
+def _ask(calls: Calls, prompt: str, most: int | None) -> str:
+    """Return the model's answer. A call that may not be made is a failure here: somebody waits for word of it."""
+    try:
+        return calls.complete(prompt) if most is None else calls.complete(prompt, most)
+    except NoCall as refused:
+        raise ProviderError("spent", str(refused), usage=Usage()) from None
+
+
+def _extract(task: AskedTask, config: Config) -> str:
+    """Return the lines of an extract of the messages; "" if they are nothing but courtesies."""
+    zone = config.archive.zone
+    blocks = [
+        Block("", one["role"], one["content"], from_wire(one["createdAt"]), {"name": str(one.get("name", ""))})
+        for one in task.messages
+    ]
+    days = [local_day(block.created_at, zone) for block in blocks]
+    kind: Kind = "day" if days[0] == days[-1] else "month"
+    return extract(blocks, period=days[-1].isoformat(), zone=zone, kind=kind, longest=config.summarize.char_limit)

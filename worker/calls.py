@@ -1,0 +1,77 @@
+"""
+A model that is asked within the day's calls: each is counted before it is made, and what it cost is kept whatever comes of it.
+
+Source: docs/reference/protocol.md, 6.7.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from recalld.supervisor.protocol.llm import CallLog
+from recalld.supervisor.storage.errors import Busy
+from recalld.supervisor.text.token_count import estimate_tokens
+from recalld.worker.providers import NoCall, ProviderError, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from recalld.supervisor.protocol.config import Config
+    from recalld.supervisor.protocol.paths import WorkspacePaths
+    from recalld.supervisor.storage.clock import Clock
+    from recalld.supervisor.storage.files import Files
+    from recalld.worker.providers import Model
+
+#: Tokens reserved for the answer: the context divided by this, and at most so many. Thinking may use more if there is room.
+_ANSWER_PART: Final = 4
+_ANSWER_MAX: Final = 2_048
+_THOUGHT_MAX: Final = 8_192
+#: How many percent an estimate may be too low, and the tokens that the server itself puts around a prompt.
+_ESTIMATE_ERROR: Final = 10
+SERVER_TOKENS: Final = 32
+
+
+@dataclass(slots=True)
+class Calls:
+    """The calls of one task; *usage* is right at any time."""
+
+    model: Model
+    config: Config
+    files: Files
+    paths: WorkspacePaths
+    clock: Clock
+    cancelled: Callable[[], bool]
+    is_asked: bool = False  # a person asked for it: its calls are counted, and not held back
+    usage: Usage = Usage()  # noqa: RUF009 - immutable
+
+    def complete(self, prompt: str, most: int = _THOUGHT_MAX) -> str:
+        """Return the model's answer of at most *most* tokens, one call of the day; or ProviderError, Cancelled, NoCall."""
+        left = self.config.llm.context_tokens - SERVER_TOKENS - self.tokens(prompt) * (100 + _ESTIMATE_ERROR) // 100
+        longest = max(self.reserve, min(left, most))
+        try:
+            done = self.model.complete(prompt, max_tokens=longest, calling=self._begin, cancelled=self.cancelled)
+        except ProviderError as error:
+            self.usage += error.usage
+            raise
+        self.usage += done.usage
+        return done.text
+
+    @property
+    def reserve(self) -> int:
+        """The tokens that an answer may need."""
+        return min(_ANSWER_MAX, self.config.llm.context_tokens // _ANSWER_PART)
+
+    def tokens(self, text: str) -> int:
+        """Return about how many tokens the text has."""
+        return estimate_tokens(text, self.config.tokens.cjk_weight)
+
+    def _begin(self) -> None:
+        """Log the call before it is made; NoCall when the day's calls are spent, unless a person asked for it."""
+        most = None if self.is_asked else self.config.llm.max_calls_per_day
+        try:
+            may_call = CallLog(self.files, self.paths, self.config.archive.zone).begin(self.clock(), most)
+        except (OSError, Busy) as error:
+            raise NoCall(f"a call can't be written down: {error}") from None
+        if not may_call:
+            raise NoCall("the day's calls are used up")
