@@ -60,7 +60,7 @@ class Workspace:
         self.files = files
         self.events = events
         self.zone = config.archive.zone
-        self._environ = environ or {}
+        self.environ = environ or {}
         #: Called before a turn asks the model to continue a running summary; what it raises ends the turn.
         self.asks_model: Callable[[], None] = lambda: None
 
@@ -86,7 +86,7 @@ class Workspace:
     def endpoint(self) -> Endpoint:
         from recalld.supervisor.protocol.llm import endpoint_of
 
-        return endpoint_of(self.config.llm, self._environ)
+        return endpoint_of(self.config.llm, self.environ)
 
     @cached_property
     def memory(self) -> MemoryFolder:
@@ -159,7 +159,7 @@ class Workspace:
     def reranker(self) -> Reranker:
         from recalld.supervisor.recall.rerank import Reranker, backend_of
 
-        return Reranker(lambda: backend_of(self.config, self._environ, self.files, self.paths))
+        return Reranker(lambda: backend_of(self.config, self.environ, self.files, self.paths))
 
     @cached_property
     def unfiled(self) -> Unfiled:

@@ -29,6 +29,7 @@ FLOORS: Final = (
     "recalld.supervisor.workspace",
     "recalld.supervisor.host",
     "recalld.supervisor.checks",
+    "recalld.supervisor.operations",
     "recalld.supervisor.interfaces",
     "recalld",
 )

@@ -6,44 +6,35 @@ The Python API: `Memory` has a method for each command of the same name (docs/re
     memory = Memory("~/assistant")
     block = memory.inject("备份在哪台机器上？").memory
 
-Every error is a SupervisorError: one sentence, and the exit code that the command would have. Use an object in one thread at a
-time; any number of objects and processes may use a workspace.
+Each method performs the operation of its name. Every error is a SupervisorError: one sentence, and the exit code that the
+command would have. Any number of threads, objects and processes may use a workspace.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recalld.supervisor.longterm.lines import DEFAULT_SOURCE, cut, parse_refs, refuse_stale
+from recalld.supervisor.longterm.lines import DEFAULT_SOURCE
+from recalld.supervisor.operations import history, long_term, recall, upkeep
+from recalld.supervisor.operations.operation import A, Caller, Q, perform
 from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.storage.control import UNLIMITED
-from recalld.supervisor.storage.errors import (
-    BadRequest,
-    StaleLine,
-    listed,
-    refuse_no_number,
-    refuse_no_text,
-)
-from recalld.supervisor.storage.lenient_json import parse_json, render_json
+from recalld.supervisor.storage.errors import BadRequest, refuse_no_text
 from recalld.supervisor.workspace import Workspace, open_workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-    from datetime import datetime
+    from collections.abc import Collection, Iterable
 
     from recalld.supervisor.context.build import Injection, Replay
-    from recalld.supervisor.context.request import Asked
     from recalld.supervisor.conversation.asking import ChatStream
     from recalld.supervisor.conversation.memory_manager import MemoryManager
     from recalld.supervisor.index.commit import Changes
     from recalld.supervisor.index.hit import Hit, SearchResult
-    from recalld.supervisor.longterm.long_term_file import Deleted, LongTermFile, LongTermLines, LongTermText, Written
-    from recalld.supervisor.protocol.inbox import Chat
+    from recalld.supervisor.longterm.long_term_file import Deleted, LongTermFile, LongTermLines, Written
+    from recalld.supervisor.operations.operation import Operation
     from recalld.supervisor.protocol.turn import Receipt
     from recalld.supervisor.recall.audience import Audience
     from recalld.supervisor.recall.lines import Lines
@@ -56,8 +47,8 @@ class Memory:
     The memory of the workspace at *root*, a folder or an open `Workspace`; opening it writes nothing.
 
     *environ* holds RECALLD_* settings (default: those of the process), *clock* returns the present as an aware datetime. With
-    *keep_fresh* False the index is not updated before a search: a running supervisor does it. BadRequest if there is no such
-    folder, BadConfig if its configuration is wrong.
+    *keep_fresh* False the index is not updated before a search: a running supervisor does it. *control* limits and follows calls
+    that take long. BadRequest if there is no such folder, BadConfig if its configuration is wrong.
     """
 
     def __init__(
@@ -73,8 +64,7 @@ class Memory:
         self.workspace = root if isinstance(root, Workspace) else _open(root, self._environ, clock)
         self._clock = clock
         self._keep_fresh = keep_fresh
-        #: How calls that take long are limited and followed.
-        self.control = control
+        self._control = control
 
     # ── a turn ───────────────────────────────────────────────────────────────
 
@@ -88,11 +78,7 @@ class Memory:
         *chat* says where the question was asked ("direct", "group", "channel"; "": as the key of the *session* says); in a
         group only the group's own memories are shown. A receipt is written to turns/. `turns.overflow` is as for `context`.
         """
-        from recalld.supervisor.context.build import inject
-
-        asked, now, result = self._ask(question, session, chat, known)
-        ws = self.workspace
-        return self._saved(inject(asked, now, result, config=ws.config, paths=ws.paths, events=ws.events))
+        return self._perform(recall.inject, recall.InjectRequest(question=question, known=known), session, chat)
 
     def context(self, question: str | None = None, system: str = "", *, session: str = "", chat: str = "") -> Injection:
         """
@@ -101,15 +87,7 @@ class Memory:
         The session's running summary is in it, where one is kept. With `turns.overflow` what no longer fits the history is
         summed up first, which may ask the model.
         """
-        from recalld.supervisor.context.build import context
-        from recalld.supervisor.host.conversations import running_summary
-
-        refuse_no_text("system", system)
-        ws = self.workspace
-        asked, now, result = self._ask(question, session, chat)
-        kept = running_summary(ws, asked, system, result, self.append, self._clock, self._environ)
-        made = context(asked, now, result, system, kept=kept, config=ws.config, paths=ws.paths, events=ws.events)
-        return self._saved(made)
+        return self._perform(recall.context, recall.ContextRequest(question=question, system=system), session, chat)
 
     def conversation(
         self, llm: ChatStream | None = None, system_prompt: str = "", *, settings: object = None, session: str | None = None
@@ -123,25 +101,19 @@ class Memory:
         """
         from recalld.supervisor.host.conversations import open_conversation, open_session
 
+        ws, clock = self.workspace, self._clock
         if session is None:
-            return open_conversation(self.workspace, llm, system_prompt, settings, self._clock)
+            return open_conversation(ws, llm, system_prompt, settings, clock)
         refuse_no_text("session", session)
-        return open_session(self.workspace, session, self.append, llm, system_prompt, settings, self._clock)
+        return open_session(ws, session, history.adder(ws, clock), llm, system_prompt, settings, clock)
 
     def why(self, turn: str | None = None) -> Receipt:
         """Return the receipt of the turn (its id, or the beginning of it; None: of the newest): what was shown, and why."""
-        from recalld.supervisor.context.receipts import ReceiptStore
-
-        refuse_no_text("turn", "" if turn is None else turn)
-        return ReceiptStore(self.workspace.files, self.workspace.paths).read(turn)
+        return self._perform(recall.why, recall.WhyRequest(turn=turn))
 
     def replay(self, turn: str | None = None) -> Replay:
         """Return the receipt of the turn, the memory block for its question now, and the difference."""
-        from recalld.supervisor.context.build import replay
-
-        self._refresh()
-        recall = partial(self.workspace.searcher.search, is_input=True)
-        return replay(self.why(turn), recall, config=self.workspace.config)
+        return self._perform(recall.replay, recall.WhyRequest(turn=turn))
 
     # ── looking things up ────────────────────────────────────────────────────
 
@@ -155,16 +127,7 @@ class Memory:
 
     def find(self, query: str, limit: int = 10, *, session: str = "", chat: str = "") -> SearchResult:
         """Return the hits of `search` with how they were found, and without any why there are none."""
-        from recalld.supervisor.recall.search import heard
-
-        refuse_no_text("query", query)
-        refuse_no_number("limit", limit)
-        if limit < 1:
-            raise BadRequest("limit", f"{limit} is not allowed, give 1 or more")
-        audience = self.audience(session, chat)
-        self._refresh()
-        found = heard(self.workspace.searcher.search(query, self._clock()), audience)
-        return replace(found, hits=found.hits[:limit])
+        return self._perform(recall.search, recall.SearchRequest(query=query, limit=limit), session, chat)
 
     def get(self, path: str, start: int = 1, lines: int | None = None, *, session: str = "", chat: str = "") -> Lines:
         """
@@ -173,10 +136,7 @@ class Memory:
         The lines of "history.json#<id>" are those of the message with this id, whether a dated file holds it by now or not.
         Lines that those who read the *chat* of the *session* may not see are blank; where they may see none there is no file.
         """
-        refuse_no_text("path", path)
-        refuse_no_number("start", start)
-        refuse_no_number("lines", 1 if lines is None else lines)
-        return self.workspace.line_reader.read(path, self._clock(), start, lines, self.audience(session, chat))
+        return self._perform(recall.get, recall.GetRequest(path=path, start=start, lines=lines), session, chat)
 
     # ── adding messages ──────────────────────────────────────────────────────
 
@@ -186,21 +146,7 @@ class Memory:
 
         BadRequest if one is no message; then none was added.
         """
-        from recalld.supervisor.archive.append import append
-
-        raws = _raws(messages)
-        ws = self.workspace
-        ws.files.make_folder(ws.paths.state)
-        return append(
-            raws,
-            self._clock(),
-            os.urandom(10 * len(raws)),
-            history=ws.history,
-            journal=ws.journal,
-            drop_box=ws.drop_box,
-            settings=ws.config.archive,
-            events=ws.events,
-        )
+        return self._perform(history.append, history.AppendRequest(messages=messages))
 
     # ── the long-term lines ──────────────────────────────────────────────────
 
@@ -211,19 +157,13 @@ class Memory:
         Line breaks and runs of blanks become one blank. In a group the words are looked for in the lines that it may see, and
         `is_shown` tells whether it may see this one. BadRequest if *content* is blank, or has more than 20,000 characters.
         """
-        refuse_no_text("content", content)
-        refuse_no_text("source", source)
-        audience = self.audience(session, chat)
-        seen = None if audience.sees_all else partial(self._heard_text, audience)
-        return self.long_term.append(source, content, self._clock(), seen)
+        return self._perform(long_term.write, long_term.WriteRequest(content=content, source=source), session, chat)
 
     def read(
         self, start: int | None = None, end: int | None = None, recent: int = 10, *, session: str = "", chat: str = ""
     ) -> LongTermLines:
         """Return the lines from *start* to *end* (None: that line), clamped to what there is; without either the *recent*."""
-        for field, value in (("start", start), ("end", end), ("recent", recent)):
-            refuse_no_number(field, 0 if value is None else value)
-        return self._heard_lines(self.audience(session, chat)).select(start, end, recent)
+        return self._perform(long_term.read, long_term.ReadRequest(start=start, end=end, recent=recent), session, chat)
 
     def delete(self, lines: Iterable[str], *, session: str = "", chat: str = "") -> Deleted:
         """
@@ -231,20 +171,11 @@ class Memory:
 
         StaleLine, and nothing is deleted, if one is no longer the line that was seen, or is none that *chat* may see.
         """
-        refs = _texts("lines", [lines] if isinstance(lines, str) else lines)
-        audience = self.audience(session, chat)
-        if audience.sees_all:
-            return self.long_term.delete(refs)
-        try:
-            refuse_stale(self._heard_lines(audience).text, parse_refs(refs))
-            deleted = self.long_term.delete(refs)
-        except StaleLine as error:
-            raise StaleLine(error.ref, "", "") from None  # what is there now may not be theirs to see
-        return replace(deleted, total=self._heard_lines(audience).total)
+        return self._perform(long_term.delete, long_term.DeleteRequest(lines=lines), session, chat)
 
     def stats(self, *, session: str = "", chat: str = "") -> dict[str, Any]:
         """Return how many long-term lines there are (`total`), how many entries by source (`sources`), and `date_range`."""
-        return self._heard_lines(self.audience(session, chat)).stats()
+        return self._perform(long_term.stats, long_term.StatsRequest(), session, chat)
 
     def summarize(self, session: str, *, again: bool = False, llm: ChatStream | None = None) -> Written | None:
         """
@@ -254,11 +185,7 @@ class Memory:
         writes it, as in `conversation`; None: the configured model, in the day's calls, and without one an extract that says
         so. NoSummary if the model wrote none; BadRequest if no message names the session.
         """
-        from recalld.supervisor.host.session_writer import session_writer
-
-        refuse_no_text("session", session)
-        write = session_writer(self.workspace, llm, "conversation-to-memory", self._environ, self._clock)
-        return self.workspace.session_lines.summarize(session, write, self._clock(), again=again)
+        return self._perform(long_term.summarize, long_term.SummarizeRequest(session=session, again=again, llm=llm))
 
     def summarize_overflow(self, session: str = "", *, llm: ChatStream | None = None) -> Written | None:
         """
@@ -266,16 +193,11 @@ class Memory:
 
         To be called before the history is loaded. None if too little left, or the model wrote nothing: it is asked again later.
         """
-        from recalld.supervisor.host.session_writer import session_writer
-
-        refuse_no_text("session", session)
-        write = session_writer(self.workspace, llm, "overflow-summary", self._environ, self._clock)
-        return self.workspace.session_lines.summarize_overflow(session, write, self._clock())
+        return self._perform(long_term.summarize_overflow, long_term.OverflowRequest(session=session, llm=llm))
 
     def get_history_with_summary(self, session: str = "") -> list[dict[str, Any]]:
         """Return the user's and the assistant's of the last `conversation.max_history` messages as {role, content}."""
-        refuse_no_text("session", session)
-        return self.workspace.session_lines.history(session, self._clock())
+        return self._perform(history.recent, history.HistoryRequest(session=session))
 
     @property
     def long_term(self) -> LongTermFile:
@@ -295,89 +217,17 @@ class Memory:
 
         Nothing is rebuilt (`shared`) if another process keeps the index locked for longer than *wait_s* seconds.
         """
-        if not isinstance(wait_s, (int, float)):
-            raise BadRequest("wait_s", f"it must be a number, not {type(wait_s).__name__}")
-        return self.workspace.searcher.refresh(wait_s, self.control, rebuild=True)
-
-    def _heard_lines(self, audience: Audience) -> LongTermText:
-        """Return the long-term file with blanks in place of the lines that *audience* may not see."""
-        found = self.long_term.read()
-        return found if audience.sees_all else replace(found, text=self._heard_text(audience, found.text))
-
-    def _heard_text(self, audience: Audience, text: str) -> str:
-        return "\n".join(self.workspace.line_reader.visible(self.long_term.path, cut(text), audience))
+        return self._perform(upkeep.index_rebuild, upkeep.RebuildRequest(wait_s=wait_s))
 
     def audience(self, session: str = "", chat: str = "") -> Audience:
         """Return who reads the *chat* of the *session*, and what they may see."""
-        from recalld.supervisor.recall.audience import Audience
+        return self._caller(session, chat).audience(self.workspace)
 
-        return Audience(chat=_chat(session, chat), in_groups=self.workspace.config.recall.in_groups)
+    def _perform(self, operation: Operation[Q, A], request: Q, session: str = "", chat: str = "") -> A:
+        return perform(operation, self.workspace, request, self._caller(session, chat), self._control)
 
-    def _ask(
-        self, question: str | None, session: str, chat: str, known: Collection[str] = ()
-    ) -> tuple[Asked, datetime, SearchResult]:
-        """Return what is asked, the moment, and the result of recall."""
-        from recalld.supervisor.context.build import read_input
-
-        refuse_no_text("question", "" if question is None else question)
-        ids, where, ws = frozenset(_texts("known", known)), _chat(session, chat), self.workspace
-        stores: dict[str, Any] = {"history": ws.history, "files": ws.files, "paths": ws.paths, "events": ws.events}
-        read = partial(read_input, question, where, zone=ws.zone, **stores)
-        if ws.config.turns.overflow == "memory":
-            self.workspace.attempt("summing up what overflows", lambda: self.summarize_overflow(read().chat.session), None)
-        self._refresh()
-        now, asked = self._clock(), replace(read(), known=ids)
-        return asked, now, ws.searcher.search(asked.question, now, asked.before, is_input=True)
-
-    def _saved(self, turn: Injection) -> Injection:
-        """Write the receipt of the turn and return the turn."""
-        from recalld.supervisor.context.build import save_receipt
-        from recalld.supervisor.context.receipts import ReceiptStore
-
-        ws = self.workspace
-        save_receipt(turn, receipts=ReceiptStore(ws.files, ws.paths), paths=ws.paths, events=ws.events)
-        return turn
-
-    def _refresh(self) -> None:
-        """Update the index; if that fails the turn goes on with the old one."""
-        if self._keep_fresh:
-            self.workspace.attempt("index", lambda: self.workspace.searcher.refresh(control=self.control), None)
-
-
-def _raws(messages: object) -> list[dict[str, Any]]:
-    """Return one message, or many, as the JSON objects that are stored; BadRequest for anything else."""
-    if isinstance(messages, Mapping):
-        messages = [messages]
-    if isinstance(messages, (str, bytes)) or not isinstance(messages, Iterable):
-        raise BadRequest("messages", f"it must be a message, or a list of messages, not {type(messages).__name__}")
-    raws = []
-    for one in messages:
-        if not isinstance(one, Mapping):
-            raise BadRequest("message", f"it must be an object with role and text, not {type(one).__name__}")
-        try:
-            raws.append(parse_json(render_json(dict(one))))
-        except (TypeError, ValueError, RecursionError):
-            why = "it has a value that JSON can't hold; give text, numbers, truth values, lists and objects"
-            raise BadRequest("message", why) from None
-    return raws
-
-
-def _texts(field: str, values: object) -> list[str]:
-    """Return a list of texts; BadRequest for anything else."""
-    texts = listed(field, values, "ids")
-    for one in texts:
-        refuse_no_text(field, one)
-    return texts
-
-
-def _chat(session: str, chat: str) -> Chat:
-    refuse_no_text("session", session)
-    refuse_no_text("chat", chat)
-    if chat not in {"", "direct", "group", "channel"}:
-        raise BadRequest("chat", f"{chat!r} is not direct, group or channel")
-    from recalld.supervisor.protocol.inbox import chat_of
-
-    return chat_of({"session": session, "chat": chat or None})
+    def _caller(self, session: str = "", chat: str = "") -> Caller:
+        return Caller(session=session, chat=chat, clock=self._clock, keep_fresh=self._keep_fresh)
 
 
 def _open(root: str | os.PathLike[str], environ: Mapping[str, str], clock: Clock) -> Workspace:

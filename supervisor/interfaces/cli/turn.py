@@ -177,7 +177,7 @@ def index_rebuild(workspace: Folder = None, now: Now = None, json: Json = False)
 
     with _memory(workspace, now) as memory:
         changes = asdict(memory.rebuild())
-        _, fault = prepare_backend(memory.workspace, utc_now, memory.control)
+        _, fault = prepare_backend(memory.workspace, utc_now)
         held = _held(memory.workspace.index.inventory())
     odd = {name: changes[name] for name in ("shared", "unread") if changes[name]}
     show(as_json({**changes, **held}) if json else as_text({**held, **odd}, teller()))

@@ -1,0 +1,92 @@
+"""The operations on the history: append messages, and read the recent ones of a session."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from recalld.supervisor.operations.operation import Visible, operation
+from recalld.supervisor.storage.errors import BadRequest, refuse_no_text
+from recalld.supervisor.storage.lenient_json import parse_json, render_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from recalld.supervisor.storage.clock import Clock
+    from recalld.supervisor.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppendRequest:
+    """
+    Messages (role, text, the other fields of protocol.md, 2.1) in their order.
+
+    *entropy* is ten random bytes for each, from which its id is made: who sends a request again sends the same bytes.
+    """
+
+    messages: Mapping[str, Any] | Iterable[Mapping[str, Any]]
+    entropy: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryRequest:
+    """The *session* whose history is asked for; "" is that of the messages that name none."""
+
+    session: str = ""
+
+    def __post_init__(self) -> None:
+        refuse_no_text("session", self.session)
+
+
+@operation("append", AppendRequest, owner=True)
+def append(memory: Visible, request: AppendRequest) -> list[str]:
+    """Add the messages and return their ids; they are durable then. BadRequest if one is no message; then none was added."""
+    return _append(memory.ws, request, memory.caller.clock)
+
+
+@operation("recent", HistoryRequest, reads=True, owner=True)
+def recent(memory: Visible, request: HistoryRequest) -> list[dict[str, Any]]:
+    """Return the user's and the assistant's of the last `conversation.max_history` messages as {role, content}."""
+    return memory.ws.session_lines.history(request.session, memory.caller.clock())
+
+
+def adder(ws: Workspace, clock: Clock) -> Callable[[Mapping[str, Any]], object]:
+    """Return what adds a message to the workspace, for the memory of a running conversation."""
+    return lambda raw: _append(ws, AppendRequest(messages=(dict(raw),)), clock)
+
+
+def _append(ws: Workspace, request: AppendRequest, clock: Clock) -> list[str]:
+    from recalld.supervisor.archive.append import append as append_messages
+
+    raws = _raws(request.messages)
+    ws.files.make_folder(ws.paths.state)
+    return append_messages(
+        raws,
+        clock(),
+        request.entropy or os.urandom(10 * len(raws)),
+        history=ws.history,
+        journal=ws.journal,
+        drop_box=ws.drop_box,
+        settings=ws.config.archive,
+        events=ws.events,
+    )
+
+
+def _raws(messages: object) -> list[dict[str, Any]]:
+    """Return one message, or many, as the JSON objects that are stored; BadRequest for anything else."""
+    if isinstance(messages, Mapping):
+        messages = [messages]
+    if isinstance(messages, (str, bytes)) or not isinstance(messages, Iterable):
+        raise BadRequest("messages", f"it must be a message, or a list of messages, not {type(messages).__name__}")
+    raws = []
+    for one in messages:
+        if not isinstance(one, Mapping):
+            raise BadRequest("message", f"it must be an object with role and text, not {type(one).__name__}")
+        try:
+            raws.append(parse_json(render_json(dict(one))))
+        except (TypeError, ValueError, RecursionError):
+            why = "it has a value that JSON can't hold; give text, numbers, truth values, lists and objects"
+            raise BadRequest("message", why) from None
+    return raws

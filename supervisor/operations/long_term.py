@@ -1,0 +1,139 @@
+"""The operations on the long-term file: write, read, delete, stats, and a session summed up as one of its lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable  # noqa: TC003 - the type of a request's field
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from recalld.supervisor.longterm.lines import DEFAULT_SOURCE, parse_refs, refuse_stale
+from recalld.supervisor.operations.operation import Visible, operation
+from recalld.supervisor.storage.errors import StaleLine, listed, refuse_no_number, refuse_no_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from recalld.supervisor.conversation.asking import ChatStream
+    from recalld.supervisor.longterm.long_term_file import Deleted, LongTermLines, Written
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteRequest:
+    """The *content* of an entry, and the *source* that its line names: a channel, or a session's name."""
+
+    content: str
+    source: str = DEFAULT_SOURCE
+
+    def __post_init__(self) -> None:
+        refuse_no_text("content", self.content)
+        refuse_no_text("source", self.source)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadRequest:
+    """Lines *start* to *end* (None: that line), clamped to what there is; without either the *recent* ones."""
+
+    start: int | None = None
+    end: int | None = None
+    recent: int = 10
+
+    def __post_init__(self) -> None:
+        for name in ("start", "end", "recent"):
+            value = getattr(self, name)
+            refuse_no_number(name, 0 if value is None else value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteRequest:
+    """The *lines* to delete, each with its digest as in "42@1f3a9c0d"."""
+
+    lines: Iterable[str]
+
+    @property
+    def refs(self) -> list[str]:
+        """The lines as a list; BadRequest if one is no text."""
+        found = [self.lines] if isinstance(self.lines, str) else listed("lines", self.lines, "ids")
+        for one in found:
+            refuse_no_text("lines", one)
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatsRequest:
+    """Nothing but who asks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummarizeRequest:
+    """A *session* ("": the messages that name none); *again*: all of it. *llm* writes it (None: the configured model)."""
+
+    session: str
+    again: bool = False
+    llm: ChatStream | None = None
+
+    def __post_init__(self) -> None:
+        refuse_no_text("session", self.session)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverflowRequest:
+    """A *session* whose messages left the recent history; *llm* as in `SummarizeRequest`."""
+
+    session: str = ""
+    llm: ChatStream | None = None
+
+    def __post_init__(self) -> None:
+        refuse_no_text("session", self.session)
+
+
+@operation("write", WriteRequest)
+def write(memory: Visible, request: WriteRequest) -> Written:
+    """Add a line to the long-term file and return it, durable; where a line has the same words already, return that one."""
+    seen: Callable[[str], str] | None = None if memory.audience.sees_all else memory.visible_text
+    return memory.ws.long_term.append(request.source, request.content, memory.caller.clock(), seen)
+
+
+@operation("read", ReadRequest, reads=True)
+def read(memory: Visible, request: ReadRequest) -> LongTermLines:
+    """Return lines of the long-term file with their numbers."""
+    return memory.long_term().select(request.start, request.end, request.recent)
+
+
+@operation("delete", DeleteRequest)
+def delete(memory: Visible, request: DeleteRequest) -> Deleted:
+    """Delete lines of the long-term file; StaleLine, and nothing is deleted, if one is no longer the line that was seen."""
+    refs = request.refs
+    if memory.audience.sees_all:
+        return memory.ws.long_term.delete(refs)
+    try:
+        refuse_stale(memory.long_term().text, parse_refs(refs))
+        deleted = memory.ws.long_term.delete(refs)
+    except StaleLine as error:
+        raise StaleLine(error.ref, "", "") from None  # the line that is there now may not be theirs to see
+    return replace(deleted, total=memory.long_term().total)
+
+
+@operation("stats", StatsRequest, reads=True)
+def stats(memory: Visible, _request: StatsRequest) -> dict[str, Any]:
+    """Return how many long-term lines there are (`total`), how many entries by source (`sources`), and `date_range`."""
+    return memory.long_term().stats()
+
+
+@operation("summarize", SummarizeRequest, owner=True, within_s=120.0)
+def summarize(memory: Visible, request: SummarizeRequest) -> Written | None:
+    """Write what is new in a session as one long-term line; None where nothing is new or worth one."""
+    from recalld.supervisor.host.session_writer import session_writer
+
+    ws, clock = memory.ws, memory.caller.clock
+    write_line = session_writer(ws, request.llm, "conversation-to-memory", ws.environ, clock)
+    return ws.session_lines.summarize(request.session, write_line, clock(), again=request.again)
+
+
+@operation("summarize_overflow", OverflowRequest, owner=True, within_s=120.0)
+def summarize_overflow(memory: Visible, request: OverflowRequest) -> Written | None:
+    """Write what newly left the recent history as one long-term line; None if too little left, or the model wrote nothing."""
+    from recalld.supervisor.host.session_writer import session_writer
+
+    ws, clock = memory.ws, memory.caller.clock
+    write_line = session_writer(ws, request.llm, "overflow-summary", ws.environ, clock)
+    return ws.session_lines.summarize_overflow(request.session, write_line, clock())

@@ -1,0 +1,137 @@
+"""
+What an operation is, who asks for one, and how it is performed.
+
+An operation takes a typed request and returns a typed answer, whatever interface it came in by. `Visible` is the memory as the
+caller may see it: the audience is applied there, once, so that no interface can forget it. What is the owner's alone is refused
+in a group before it begins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, Generic, Literal, TypeAlias, TypeVar
+
+from recalld.supervisor.protocol.inbox import chat_of
+from recalld.supervisor.recall.audience import Audience
+from recalld.supervisor.storage.clock import utc_now
+from recalld.supervisor.storage.control import UNLIMITED, Control
+from recalld.supervisor.storage.errors import BadRequest, refuse_no_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from recalld.supervisor.index.hit import SearchResult
+    from recalld.supervisor.longterm.long_term_file import LongTermText
+    from recalld.supervisor.recall.lines import Lines
+    from recalld.supervisor.storage.clock import Clock
+    from recalld.supervisor.text.language import Language
+    from recalld.supervisor.workspace import Workspace
+
+#: The types of a request and of an answer.
+Q = TypeVar("Q")
+A = TypeVar("A")
+#: How an operation came in; it changes no answer, only how one is worded (an option is `--limit`, an argument `limit`).
+Interface: TypeAlias = Literal["python", "command", "socket", "tool"]
+#: The kinds of chat that a caller may name; "" leaves it to the key of the session.
+CHATS: Final = ("", "direct", "group", "channel")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """
+    Who asks: the conversation that reads the answer (*session*, a *chat* of its kind), the *language*, and the *interface*.
+
+    *clock* returns the present for them. With *keep_fresh* the index is updated before a search; a running supervisor does it.
+    BadRequest if *chat* is no kind of chat.
+    """
+
+    session: str = ""
+    chat: str = ""
+    language: Language = "en"
+    interface: Interface = "python"
+    clock: Clock = utc_now
+    keep_fresh: bool = True
+
+    def __post_init__(self) -> None:
+        refuse_no_text("session", self.session)
+        refuse_no_text("chat", self.chat)
+        if self.chat not in CHATS:
+            raise BadRequest("chat", f"{self.chat!r} is not direct, group or channel")
+
+    def audience(self, ws: Workspace) -> Audience:
+        """Return who reads the answer, and what they may see."""
+        where = chat_of({"session": self.session, "chat": self.chat or None})
+        return Audience(chat=where, in_groups=ws.config.recall.in_groups)
+
+
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """The memory of a workspace as *caller* may see it."""
+
+    ws: Workspace
+    caller: Caller
+    control: Control
+    audience: Audience
+
+    def search(self, query: str) -> SearchResult:
+        """Return what is found for the words, without what the audience may not see."""
+        from recalld.supervisor.recall.search import heard
+
+        self.refresh()
+        return heard(self.ws.searcher.search(query, self.caller.clock()), self.audience)
+
+    def refresh(self) -> None:
+        """Update the index; where that fails, the old one answers."""
+        if self.caller.keep_fresh:
+            self.ws.attempt("index", lambda: self.ws.searcher.refresh(control=self.control), None)
+
+    def lines(self, path: str, start: int, count: int | None) -> Lines:
+        """Return exact lines of a memory file; those that the audience may not see are blank, or are not there."""
+        return self.ws.line_reader.read(path, self.caller.clock(), start, count, self.audience)
+
+    def long_term(self) -> LongTermText:
+        """Return the long-term file with blanks in place of the lines that the audience may not see."""
+        found = self.ws.long_term.read()
+        return found if self.audience.sees_all else replace(found, text=self.visible_text(found.text))
+
+    def visible_text(self, text: str) -> str:
+        """Return the text of a long-term file with blanks in place of the lines that the audience may not see."""
+        from recalld.supervisor.longterm.lines import cut
+
+        return "\n".join(self.ws.line_reader.visible(self.ws.long_term.path, cut(text), self.audience))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation(Generic[Q, A]):
+    """
+    An act by its *name*: how it is *run*, and the type of its *request*; codec.py has the type of its answer.
+
+    One that *reads* runs side by side with others. One of the *owner* is refused in a group. *within_s* is how long who asked
+    a supervisor should wait for the answer, in seconds.
+    """
+
+    name: str
+    request: type[Q]
+    run: Callable[[Visible, Q], A] = field(repr=False)
+    reads: bool = False
+    owner: bool = False
+    within_s: float = 2.0
+
+
+def perform(operation: Operation[Q, A], ws: Workspace, request: Q, caller: Caller, control: Control = UNLIMITED) -> A:
+    """Return the answer of the operation; SupervisorError where it can't be had."""
+    audience = caller.audience(ws)
+    if operation.owner and not audience.sees_all:
+        raise BadRequest(operation.name, "it is the owner's alone, and it was asked for in a group")
+    return operation.run(Visible(ws, caller, control, audience), request)
+
+
+def operation(
+    name: str, request: type[Q], *, reads: bool = False, owner: bool = False, within_s: float = 2.0
+) -> Callable[[Callable[[Visible, Q], A]], Operation[Q, A]]:
+    """Make an operation of a function (Visible, request) -> answer."""
+
+    def make(run: Callable[[Visible, Q], A]) -> Operation[Q, A]:
+        return Operation(name=name, request=request, run=run, reads=reads, owner=owner, within_s=within_s)
+
+    return make

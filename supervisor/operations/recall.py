@@ -1,0 +1,167 @@
+"""The operations that find memories, and put them before an assistant: inject, context, search, get, why, replay."""
+
+from __future__ import annotations
+
+from collections.abc import Collection  # noqa: TC003 - the type of a request's field
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from recalld.supervisor.operations.operation import Visible, operation
+from recalld.supervisor.storage.errors import BadRequest, listed, refuse_no_number, refuse_no_text
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from recalld.supervisor.context.build import Injection, Replay
+    from recalld.supervisor.context.request import Asked
+    from recalld.supervisor.index.hit import SearchResult
+    from recalld.supervisor.protocol.turn import Receipt
+    from recalld.supervisor.recall.lines import Lines
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InjectRequest:
+    """A *question* (None: what waits in inbox.json); *known* are ids of messages that the client sends itself."""
+
+    question: str | None = None
+    known: Collection[str] = ()
+
+    def __post_init__(self) -> None:
+        refuse_no_text("question", "" if self.question is None else self.question)
+        for one in listed("known", self.known, "ids"):
+            refuse_no_text("known", one)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextRequest:
+    """A *question* (None: what waits in inbox.json), and the *system* prompt that stays as it is."""
+
+    question: str | None = None
+    system: str = ""
+
+    def __post_init__(self) -> None:
+        refuse_no_text("question", "" if self.question is None else self.question)
+        refuse_no_text("system", self.system)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRequest:
+    """Words, a sentence or a date; at most *limit* hits."""
+
+    query: str
+    limit: int = 10
+
+    def __post_init__(self) -> None:
+        refuse_no_text("query", self.query)
+        refuse_no_number("limit", self.limit)
+        if self.limit < 1:
+            raise BadRequest("limit", f"{self.limit} is not allowed, give 1 or more")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetRequest:
+    """*lines* lines (None: all) of a memory file from line *start* on; the path may end with a citation, "#L4-L6,L9"."""
+
+    path: str
+    start: int = 1
+    lines: int | None = None
+
+    def __post_init__(self) -> None:
+        refuse_no_text("path", self.path)
+        refuse_no_number("start", self.start)
+        refuse_no_number("lines", 1 if self.lines is None else self.lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhyRequest:
+    """A turn by its id, or the beginning of it; None is the newest."""
+
+    turn: str | None = None
+
+    def __post_init__(self) -> None:
+        refuse_no_text("turn", "" if self.turn is None else self.turn)
+
+
+@operation("inject", InjectRequest)
+def inject(memory: Visible, request: InjectRequest) -> Injection:
+    """Return the memory block for a client that sends the history itself; a receipt is written to turns/."""
+    from recalld.supervisor.context import build
+
+    asked, now, result = _ask(memory, request.question, request.known)
+    ws = memory.ws
+    return _saved(memory, build.inject(asked, now, result, config=ws.config, paths=ws.paths, events=ws.events))
+
+
+@operation("context", ContextRequest)
+def context(memory: Visible, request: ContextRequest) -> Injection:
+    """Return the whole turn: system prompt, memory, running summary, recent history and question, each in its budget."""
+    from recalld.supervisor.context import build
+    from recalld.supervisor.host.conversations import running_summary
+    from recalld.supervisor.operations.history import adder
+
+    asked, now, result = _ask(memory, request.question)
+    ws, clock = memory.ws, memory.caller.clock
+    kept = running_summary(ws, asked, request.system, result, adder(ws, clock), clock, ws.environ)
+    made = build.context(asked, now, result, request.system, kept=kept, config=ws.config, paths=ws.paths, events=ws.events)
+    return _saved(memory, made)
+
+
+@operation("search", SearchRequest, reads=True)
+def search(memory: Visible, request: SearchRequest) -> SearchResult:
+    """Return the hits, best first, how they were found, and without any why there are none."""
+    found = memory.search(request.query)
+    return replace(found, hits=found.hits[: request.limit])
+
+
+@operation("get", GetRequest, reads=True)
+def get(memory: Visible, request: GetRequest) -> Lines:
+    """Return exact lines of a memory file, or those of a citation."""
+    return memory.lines(request.path, request.start, request.lines)
+
+
+@operation("why", WhyRequest, reads=True, owner=True)
+def why(memory: Visible, request: WhyRequest) -> Receipt:
+    """Return the receipt of a turn: what was put before the assistant, and why."""
+    from recalld.supervisor.context.receipts import ReceiptStore
+
+    return ReceiptStore(memory.ws.files, memory.ws.paths).read(request.turn)
+
+
+@operation("replay", WhyRequest, reads=True, owner=True)
+def replay(memory: Visible, request: WhyRequest) -> Replay:
+    """Return the receipt of a turn, the memory block for its question now, and the difference."""
+    from recalld.supervisor.context import build
+
+    memory.refresh()
+    find = partial(memory.ws.searcher.search, is_input=True)
+    return build.replay(why.run(memory, request), find, config=memory.ws.config)
+
+
+def _ask(memory: Visible, question: str | None, known: Collection[str] = ()) -> tuple[Asked, datetime, SearchResult]:
+    """Return what is asked, the moment, and what recall finds for it; what overflows is summed up first where that is set."""
+    from recalld.supervisor.context.build import read_input
+    from recalld.supervisor.operations.long_term import OverflowRequest, summarize_overflow
+
+    ws = memory.ws
+    stores: dict[str, Any] = {"history": ws.history, "files": ws.files, "paths": ws.paths, "events": ws.events}
+    read = partial(read_input, question, memory.audience.chat, zone=ws.zone, **stores)
+    if ws.config.turns.overflow == "memory":
+        ws.attempt(
+            "summing up what overflows",
+            lambda: summarize_overflow.run(memory, OverflowRequest(session=read().chat.session)),
+            None,
+        )
+    memory.refresh()
+    now, asked = memory.caller.clock(), replace(read(), known=frozenset(known))
+    return asked, now, ws.searcher.search(asked.question, now, asked.before, is_input=True)
+
+
+def _saved(memory: Visible, turn: Injection) -> Injection:
+    """Write the receipt of the turn and return the turn."""
+    from recalld.supervisor.context.build import save_receipt
+    from recalld.supervisor.context.receipts import ReceiptStore
+
+    ws = memory.ws
+    save_receipt(turn, receipts=ReceiptStore(ws.files, ws.paths), paths=ws.paths, events=ws.events)
+    return turn

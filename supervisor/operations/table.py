@@ -1,0 +1,32 @@
+"""The table of all operations by name, and the module of each; a module is imported when one of its operations is used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from recalld.supervisor.storage.errors import BadRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from recalld.supervisor.operations.operation import Operation
+
+#: The operations of each module of this package; an operation is the module's attribute of its name.
+MODULES: Final[Mapping[str, tuple[str, ...]]] = {
+    "recall": ("inject", "context", "search", "get", "why", "replay"),
+    "history": ("append", "recent"),
+    "long_term": ("write", "read", "delete", "stats", "summarize", "summarize_overflow"),
+    "upkeep": ("status", "plan", "fsck", "repair", "restore", "archive", "redo", "index_status", "index_rebuild"),
+}
+_HOMES: Final = {name: module for module, names in MODULES.items() for name in names}
+#: The names of all operations.
+NAMES: Final = tuple(_HOMES)
+
+
+def find(name: str) -> Operation[Any, Any]:
+    """Return the operation of that name; BadRequest if there is none."""
+    if name not in _HOMES:
+        raise BadRequest("op", f"there is no operation {name!r}; give one of {', '.join(NAMES)}")
+    found: Operation[Any, Any] = getattr(import_module(f"recalld.supervisor.operations.{_HOMES[name]}"), name)
+    return found

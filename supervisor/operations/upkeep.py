@@ -1,0 +1,167 @@
+"""
+The operations that show and mend the state of a workspace: status, plan, fsck, repair, restore, archive, redo, the index.
+
+All are the owner's. `doctor` is none of them: it looks at a workspace that can't be opened, too.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path  # noqa: TC003 - the type of a request's field
+from typing import TYPE_CHECKING, Any
+
+from recalld.supervisor.operations.operation import Visible, operation
+from recalld.supervisor.storage.errors import BadRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from recalld.supervisor.checks.fsck import Ledger, Repairs
+    from recalld.supervisor.index.commit import Changes, Inventory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateRequest:
+    """Nothing but who asks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusAnswer:
+    """The *facts* by stable keys, times in wire form; the *sentences* that say what is wrong, and whether nothing is."""
+
+    facts: Mapping[str, Any]
+    sentences: tuple[str, ...]
+    is_well: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoreRequest:
+    """A *source* is a copy of history.json, damaged or not; what it has that is nowhere else is added."""
+
+    source: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoreAnswer:
+    """How many messages history.json has after it was *restored* (0: nothing was done), and how many were *added*."""
+
+    restored: int
+    added: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveAnswer:
+    """The dated *files* by the ids of the messages that were written, and how many are *left*."""
+
+    files: Mapping[str, str]
+    left: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedoRequest:
+    """A *period*: a day like 2026-01-28, or a month like 2026-01."""
+
+    period: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RebuildRequest:
+    """*wait_s* is how long another process may keep the index locked, in seconds."""
+
+    wait_s: float = 10.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.wait_s, (int, float)):
+            raise BadRequest("wait_s", f"it must be a number, not {type(self.wait_s).__name__}")
+
+
+@operation("status", StateRequest, reads=True, owner=True)
+def status(memory: Visible, _request: StateRequest) -> StatusAnswer:
+    """Return the state of the workspace, and what is wrong with it."""
+    from recalld.supervisor.checks.status import status as status_of
+    from recalld.supervisor.checks.troubles import down_service, verdict
+
+    ws, now = memory.ws, memory.caller.clock()
+    facts = status_of(ws, now)
+    sentences, is_well = verdict(ws, now, service=down_service(ws, os.environ))
+    return StatusAnswer(facts=facts, sentences=tuple(sentences), is_well=is_well)
+
+
+@operation("plan", StateRequest, reads=True, owner=True)
+def plan(memory: Visible, _request: StateRequest) -> dict[str, Any]:
+    """Return what the next run would do."""
+    from recalld.supervisor.checks.status import plan as plan_of
+
+    return plan_of(memory.ws, memory.caller.clock())
+
+
+@operation("fsck", StateRequest, reads=True, owner=True, within_s=600.0)
+def fsck(memory: Visible, _request: StateRequest) -> Ledger:
+    """Account for every message and file."""
+    from recalld.supervisor.checks.fsck import fsck as account
+
+    return account(memory.ws)
+
+
+@operation("repair", StateRequest, owner=True, within_s=600.0)
+def repair(memory: Visible, _request: StateRequest) -> Repairs:
+    """Mend what fsck finds and can be mended; AlreadyRuns while a supervisor runs."""
+    from recalld.supervisor.checks.fsck import repair as mend
+    from recalld.supervisor.host.lock import supervisor_lock
+
+    with supervisor_lock(memory.ws):
+        return mend(memory.ws, memory.caller.clock())
+
+
+@operation("restore", RestoreRequest, owner=True, within_s=600.0)
+def restore(memory: Visible, request: RestoreRequest) -> RestoreAnswer:
+    """Put a damaged or lost history.json together again."""
+    from recalld.supervisor.archive.restore import add_missing
+    from recalld.supervisor.host.round import restore_history
+
+    ws, now = memory.ws, memory.caller.clock()
+    ws.prepare()
+    restored = restore_history(ws, now, unknown=True)
+    if request.source is None:
+        return RestoreAnswer(restored=restored)
+    added = add_missing(
+        request.source.expanduser().absolute(),
+        files=ws.files,
+        history=ws.history,
+        journal=ws.journal,
+        settings=ws.config.archive,
+        now=now,
+    )
+    return RestoreAnswer(restored=restored, added=added)
+
+
+@operation("archive", StateRequest, owner=True, within_s=600.0)
+def archive(memory: Visible, _request: StateRequest) -> ArchiveAnswer:
+    """Write every message to its dated file now; a running supervisor is asked to, and waited for."""
+    from recalld.supervisor.host.round import archive_now
+
+    files, left = archive_now(memory.ws, memory.caller.clock())
+    return ArchiveAnswer(files=files, left=left)
+
+
+@operation("redo", RedoRequest, owner=True)
+def redo(memory: Visible, request: RedoRequest) -> str:
+    """Have a summary written again and return its group; the old one is kept until the new one is there."""
+    from recalld.supervisor.summaries.submit import submit_again
+
+    ws = memory.ws
+    stores: dict[str, Any] = {"journal": ws.journal, "memory": ws.memory, "task_queue": ws.task_queue}
+    return submit_again(request.period, memory.caller.clock(), **stores, config=ws.config, prepare=ws.prepare)
+
+
+@operation("index_status", StateRequest, reads=True, owner=True)
+def index_status(memory: Visible, _request: StateRequest) -> Inventory:
+    """Return what the index holds, and how many files differ from it."""
+    return memory.ws.index.inventory()
+
+
+@operation("index_rebuild", RebuildRequest, owner=True, within_s=600.0)
+def index_rebuild(memory: Visible, request: RebuildRequest) -> Changes:
+    """Rebuild the index from the files; nothing is rebuilt (`shared`) if another process keeps it locked for longer."""
+    return memory.ws.searcher.refresh(request.wait_s, memory.control, rebuild=True)
