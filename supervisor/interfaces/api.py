@@ -47,8 +47,8 @@ class Memory:
     The memory of the workspace at *root*, a folder or an open `Workspace`; opening it writes nothing.
 
     *environ* holds RECALLD_* settings (default: those of the process), *clock* returns the present as an aware datetime. With
-    *keep_fresh* False the index is not updated before a search: a running supervisor does it. *control* limits and follows calls
-    that take long. BadRequest if there is no such folder, BadConfig if its configuration is wrong.
+    *keep_fresh* False the index is not updated before a search: a running supervisor does it. *control* limits long calls.
+    BadRequest if there is no such folder, BadConfig if its configuration is wrong.
     """
 
     def __init__(
