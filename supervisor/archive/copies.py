@@ -10,9 +10,12 @@ Source: docs/reference/protocol.md, 1.5.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
+from array import array
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final
+from zlib import crc32
 
 from recalld.supervisor.protocol.dated_file import parse_dated, without_base64
 from recalld.supervisor.protocol.frontmatter import read_head
@@ -32,6 +35,42 @@ _MARK: Final = 12
 _OURS: Final = re.compile(
     r"memory/(?:originals/\d{4}-\d\d/)?\d{4}-\d\d-\d\d-[a-z0-9-]{1,40}\.md|memory/summary/\d{4}-\d\d(?:-\d\d)?\.md"
 )
+
+#: The head of a message in a file of ours, with its id where that comes first, as recalld writes it.
+_HEAD: Final = re.compile(rb'^<!-- \{(?:"id": "((?:[^"\\\n]|\\.)*)")?', re.MULTILINE)
+
+
+def ids_in(data: bytes) -> array[int] | None:
+    """Return a CRC of the id of each message in a dated file, which is not parsed; None where that does not find them."""
+    found = array("I")
+    for raw in _HEAD.findall(data):
+        if not raw:
+            return None
+        try:  # subtle: one id may be escaped in one file, and not in the other
+            identity = json.loads(b'"%b"' % raw).encode("utf-8", "surrogatepass") if b"\\" in raw else raw
+        except ValueError:
+            return None
+        found.append(crc32(identity))
+    return found
+
+
+def may_be_copies(files: Mapping[str, tuple[str, array[int] | None]]) -> set[str]:
+    """
+    Return the paths of the *files* that may hold what another one holds; a file is its period and its ids.
+
+    They share an id with another file of their period, or their ids are not known.
+    """
+    by_period: defaultdict[str, dict[str, array[int] | None]] = defaultdict(dict)
+    for path, (period, ids) in files.items():
+        by_period[period][path] = ids
+    found: set[str] = set()
+    for together in by_period.values():
+        if None in together.values():
+            found.update(together)
+        elif len(together) > 1:
+            times = Counter(one for ids in together.values() for one in set(ids or ()))
+            found.update(path for path, ids in together.items() if any(times[one] > 1 for one in ids or ()))
+    return found
 
 
 def contents(data: bytes, path: Path) -> str:

@@ -14,6 +14,7 @@ from recalld.supervisor.protocol.period import Period
 from recalld.supervisor.protocol.summary_file import Source
 
 if TYPE_CHECKING:
+    from array import array
     from collections.abc import Collection, Iterable, Mapping
     from datetime import date, datetime
 
@@ -30,7 +31,9 @@ class MemoryFile:
     ours: bool  # recalld made it: it has the head of a dated file; a person's own is never written or moved
     original: bool  # it is in originals/
     created: datetime | None  # of the run that made it; None for a person's own
-    contents: str = ""  # what it holds, to recognise copies (`copies.contents`)
+    period: str = ""  # by its head
+    ids: array[int] | None = None  # of its messages, to recognise copies (`copies.ids_in`)
+    broken: bool = False  # it holds zeros, or its last line has no end (`is_broken`)
     attachments: frozenset[str] = frozenset()  # what may be names of its pictures and files (`possible_names`)
     source: Source = field(init=False, repr=False, compare=False)  # how a summary made from it names it
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from recalld.supervisor.archive.copies import contents, copies
+from recalld.supervisor.archive.copies import contents, copies, ids_in, may_be_copies
 from recalld.supervisor.archive.coverage import ExistingSummary, MemoryFile, names_ever
 from recalld.supervisor.protocol.attachments import possible_names
-from recalld.supervisor.protocol.dated_file import Block, DatedFile, parse_dated
+from recalld.supervisor.protocol.dated_file import Block, DatedFile, is_broken, parse_dated
 from recalld.supervisor.protocol.frontmatter import number_in, read_head
 from recalld.supervisor.protocol.paths import day_of_name, period_of_name
 from recalld.supervisor.protocol.summary_file import Summary, parse_summary, render_summary
@@ -110,10 +110,20 @@ class MemoryFolder:
             by_name = {name: file for part in parts for name, file in part.items()}
             by_path = {self._relative(file): file for file in by_name.values()}
             texts = {self._paths.relative(self._paths.summaries / name): one.contents for name, one in summaries.items()}
-            found = copies({path: file.contents for path, file in by_path.items()} | texts, self.named)
+            suspects = may_be_copies({path: (file.period, file.ids) for path, file in by_path.items()})
+            found = copies({path: self._contents(path) for path in suspects} | texts, self.named)
             files = tuple(sorted((by_path[path] for path in by_path.keys() - found), key=lambda file: file.name))
             self._listed = now, files, found
         return files, found
+
+    def _contents(self, relative: str) -> str:
+        """Return what the file holds, as `contents` does; "" while it can't be read."""
+        path = self._paths.root / relative
+        try:
+            version = self._files.read_stable(path)
+        except (OSError, Busy):
+            return ""
+        return contents(version.data, path) if version else ""
 
     def _relative(self, file: MemoryFile) -> str:
         return self._paths.relative(self._paths.original(file.name) if file.original else self._paths.dated(file.name))
@@ -254,7 +264,9 @@ def _file_of(name: str, *, original: bool) -> Callable[[FileVersion, Path], Memo
             ours=ours,
             original=original,
             created=created,
-            contents=contents(version.data, path),
+            period=head.get("period", ""),
+            ids=ids_in(version.data) if ours or not head else None,  # None of a summary that somebody copied to here
+            broken=is_broken(version.data),
             attachments=possible_names(version.data) if ours else frozenset(),
         )
 

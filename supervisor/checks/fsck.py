@@ -139,7 +139,7 @@ def _count_files(ws: Workspace, ledger: Ledger, named: dict[str, str]) -> tuple[
     for file in files:
         version = ws.files.read_stable(memory.path_of(file.name))
         parsed = parse_dated(version.data, memory.path_of(file.name)) if version else None
-        if file.name in ws.journal.names and not is_whole(ws, file.name):
+        if file.name in ws.journal.names and version and not (parsed and not is_broken(version.data)):
             ledger.damage.append(f"{file.name} is no longer whole: its head or its end is missing, or it holds zeros")
         if parsed is None or version is None:
             continue
@@ -268,10 +268,12 @@ def _written_twice(ws: Workspace) -> list[str]:
     copies = (copy for copy in ws.memory.copies() if is_named_like_ours(copy) and not copy.startswith(summaries))
     names = [copy.rpartition("/")[2] for copy in copies]
     files = ws.memory.dated()
-    keys = {file.name: {block.key for block in ws.memory.blocks(file.name)} for file in files}
+    parsed = {file.name: ws.memory.parsed(file.name) for file in files}
+    keys = {name: {block.key for block in one.blocks} for name, one in parsed.items() if one}
     times = Counter(key for held in keys.values() for key in held)
     for file in sorted(files, key=lambda file: (to_wire(file.created) if file.created else "", file.name), reverse=True):
-        if file.contents and any(times[key] > 1 for key in keys[file.name]):
+        one = parsed[file.name]
+        if one and not one.has_more and any(times[key] > 1 for key in keys[file.name]):
             names.append(file.name)
             times.subtract(keys[file.name])
     return names

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recalld.supervisor.archive.copies import contents, copies
+from recalld.supervisor.archive.copies import contents, copies, ids_in, may_be_copies
 from tests.world import FaultyDisk, World, message, message_on, talk
 
 if TYPE_CHECKING:
@@ -280,3 +280,24 @@ def test_contents_are_empty_for_what_is_not_all_ours(world, tmp_path: Path):
     assert len(contents(data, tmp_path).split()) == 4
     for other in (b"", b"# x\n", data.partition(b"<!--")[0], data.replace(b'"createdAt"', b'"at"', 1), b"\xff" + data):
         assert contents(other, tmp_path) == ""
+
+
+# ── which files are compared ─────────────────────────────────────────────────
+
+
+def test_ids_are_the_same_however_json_escapes_them(world):
+    path = remembered(world)
+    data = world.read(path) or b""
+    assert len(ids_in(data) or ()) == 2
+    escaped = data.replace(b'"id": "2026', b'"id": "\\u0032026')
+    assert escaped != data
+    assert ids_in(escaped) == ids_in(data)
+    assert ids_in(data.replace(b'{"id"', b'{"of": 1, "id"')) is None
+
+
+def test_files_may_be_copies_where_they_share_an_id_of_their_period(world):
+    ids = ids_in(world.read(remembered(world)) or b"")
+    assert ids
+    assert may_be_copies({"a": ("2026-01-29", ids), "b": ("2026-01-30", ids)}) == set()
+    assert may_be_copies({"a": ("2026-01-29", ids), "b": ("2026-01-29", ids[1:]), "c": ("2026-01-29", ids[:0])}) == {"a", "b"}
+    assert may_be_copies({"a": ("2026-01-29", None), "b": ("2026-01-30", ids)}) == {"a"}
