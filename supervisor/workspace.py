@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from recalld.supervisor.protocol.config import load, render_default
 from recalld.supervisor.protocol.paths import WorkspacePaths, check_filesystem
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError, as_supervisor_error
 from recalld.supervisor.storage.files import Files
@@ -287,7 +288,7 @@ def make_workspace(root: Path, environ: Mapping[str, str]) -> bool:
 
     files, paths = Files(RealDisk()), WorkspacePaths(root)
     if root.exists() and not root.is_dir():
-        raise BadRequest("--workspace", f"{root} is a file, not a folder")
+        raise BadRequest("--workspace", Text("argument.file_for_folder", root=root))
     files.make_folder(root)
     is_new = files.disk.stat(paths.config) is None
     if is_new:

@@ -96,7 +96,7 @@ PURE: Final = tuple(
 )
 #: What they may import: these of the standard library, each other, `text`, the texts, the time, and two of `protocol`.
 PURE_IMPORTS: Final = frozenset(
-    "__future__ array binascii bisect collections dataclasses datetime enum errno functools hashlib itertools json math re typing unicodedata zlib".split()
+    "__future__ array binascii bisect collections contextlib dataclasses datetime enum errno functools hashlib itertools json math re typing unicodedata zlib".split()
 )
 PURE_MAY_IMPORT: Final = (
     *PURE,

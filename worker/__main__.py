@@ -16,6 +16,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, get_args
 
+from recalld.supervisor.storage.catalogue import Text
+
 if __name__ == "__main__":
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
@@ -197,7 +199,7 @@ def make_extract(root: Path, _idle_s: float | None, report: Callable[[Mapping[st
 def _model(config: Config) -> ListingModel:
     provider = choose(config, os.environ)
     if not isinstance(provider, ListingModel):
-        raise BadConfig("llm.model", "no model is configured, so summaries are extracts; give llm.base_url and llm.model")
+        raise BadConfig("llm.model", Text("model.none_configured"))
     return provider
 
 
@@ -215,7 +217,7 @@ def _never() -> bool:
 
 def _open(root: Path) -> tuple[Files, WorkspacePaths, Config, Clock]:
     if not root.is_dir():
-        raise BadRequest("--workspace", f"{root} is not there; make it with `recalld init -w {root}`")
+        raise BadRequest("--workspace", Text("argument.no_workspace", root=root, same=root))
     files, paths = Files(RealDisk()), WorkspacePaths(root)
     written = files.read_stable(paths.config)
     config = load(written.data if written else None, os.environ)

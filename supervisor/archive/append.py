@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from recalld.supervisor.protocol.attachments import attachments_of, named
 from recalld.supervisor.protocol.message import History, InvalidEntry, Message, read_message, with_id, with_timestamp
 from recalld.supervisor.protocol.paths import is_unfinished
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import to_wire, why_not_said_at
 from recalld.supervisor.storage.errors import BadFile, BadRequest, Busy, Conflict, from_os_error
 from recalld.supervisor.storage.files import digest_of
@@ -207,14 +208,16 @@ def read_lines(
             entry = read_message(raw, zone)
             why = entry.why if isinstance(entry, InvalidEntry) else ""
         except ValueError as error:
-            why = str(error).replace(" at line 1, column ", " at column ")  # it is one line, and has a number of its own
+            why = error.args[0]
+            if isinstance(why, Text) and why.code == "file.not_json_in_line":  # it is one line, and has a number of its own
+                why = Text("file.not_json", column=why.fields["column"])
         if why:
-            faults.append(f"line {number} was left out: {why}.")
+            faults.append(Text("append.line_left_out", number=number, why=why))
         else:
             raws.append(raw)
             given = raw.get("createdAt")
             if given is not None and (why := why_not_said_at(given, zone, latest)):
-                odd_times.append(f"line {number} was added with the present time: {why}.")
+                odd_times.append(Text("append.line_dated_now", number=number, why=why))
     return raws, faults, odd_times
 
 

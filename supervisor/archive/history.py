@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.archive.replaced import keep_open_file
 from recalld.supervisor.protocol.message import History, parse_history, render_history
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadFile, Conflict
 from recalld.supervisor.storage.lenient_json import parse_json
 
@@ -131,7 +132,7 @@ class HistoryStore:
         try:
             data = render_history(after)
         except RecursionError:
-            raise BadFile(self._paths.history, "its nesting is too deep") from None
+            raise BadFile(self._paths.history, Text("file.nested")) from None
         self._files.replace(self._paths.history, data, version, keep=self._paths.history_backup)
         self._keep_overtaken(version)
         # the next read parses the file again: it may be what another program has put back meanwhile
@@ -148,20 +149,20 @@ class HistoryStore:
         if version is None:
             self._stat, self._digest, self._history = None, "", ()
             if self._files.disk.stat(self._paths.history_backup):
-                raise self._damage("it is gone, though its backup is there")
+                raise self._damage(Text("file.gone_with_backup"))
             return self._history
         if version.digest != self._digest:
             try:
                 self._history = parse_history(version.data, self._zone)
             except ValueError as error:
                 self._stat, self._digest, self._damaged = None, "", version.stat
-                raise self._damage(str(error)) from None
+                raise self._damage(error.args[0]) from None
             self._digest = version.digest
         self._stat = version.stat
         return self._history
 
     def _damage(self, why: str) -> BadFile:
-        return BadFile(self._paths.history, why, "`recalld restore` puts it together again")
+        return BadFile(self._paths.history, why, Text("file.restore"))
 
 
 def _is_json(data: bytes) -> bool:

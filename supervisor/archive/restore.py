@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from recalld.supervisor.archive.identity import add_messages, assign_ids, renumbered
 from recalld.supervisor.protocol.message import Message, read_message
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadFile, BadRequest, NotFound
 from recalld.supervisor.storage.lenient_json import recover_prefix
 
@@ -91,7 +92,7 @@ def add_missing(
     if version is None:
         raise NotFound(source)
     if not recover_prefix(version.data):
-        raise BadRequest("--from", f"{source} holds no array of messages")
+        raise BadRequest("--from", Text("file.no_messages", path=source))
     journal.refresh()
     before = len(history.read())
     _add_entries(version.data, history, journal, settings, now)

@@ -381,7 +381,7 @@ def _read_inbox(files: Files, paths: WorkspacePaths, zone: tzinfo) -> tuple[Mess
     try:
         return parse_inbox(version.data, zone)
     except ValueError as error:
-        raise BadFile(paths.inbox, str(error)) from None
+        raise BadFile(paths.inbox, error.args[0]) from None
 
 
 def _attempt(what: str, step: Callable[[], T], otherwise: T, paths: WorkspacePaths, events: Events) -> T:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import NoSummary
 from recalld.supervisor.summaries.llm_state import prompt_marks
 from recalld.supervisor.summaries.phrases import is_greeting
@@ -107,7 +108,7 @@ class SummaryWriter:
             past = {"previous_summary": "", "past_messages": quote(text, language), "char_limit": str(limit)}
             text = self._judged(await self._answer(template.fill(**past)), template, [Entry("", text)], "")
         if self.size(text) > self.most:
-            raise NoSummary(f"the model's text is longer than {self.max_chars} characters")
+            raise NoSummary(Text("model.text_longer", most=self.max_chars))
         return text
 
     async def tell(
@@ -144,7 +145,7 @@ class SummaryWriter:
         prompt = self.template(name, language).fill(**values)
         room = context_tokens * _PLANNED // 10 - estimate_tokens(prompt, self.cjk_weight) - answer_tokens
         if room < _MIN_PIECE:
-            raise NoSummary("prompt and summary so far fill the model's context", "input")
+            raise NoSummary(Text("model.prompt_full"), "input")
         return room
 
     async def _answer(self, prompt: str) -> str:
@@ -153,12 +154,12 @@ class SummaryWriter:
         try:
             return await asyncio.wait_for(_read(self.model, prompt, self.temperature), most)
         except TimeoutError:
-            raise NoSummary(f"the model did not answer within {seconds:g} s", "timeout") from None
+            raise NoSummary(Text("model.no_answer_within", seconds=seconds), "timeout") from None
         except NoSummary:
             raise
         except Exception as error:
             # the model is the user's, and may raise anything; its text may quote the prompt
-            raise NoSummary(f"the model raised {type(error).__name__}", "provider") from error
+            raise NoSummary(Text("model.raised", kind=type(error).__name__), "provider") from error
 
     def _judged(self, answer: str, template: PromptTemplate, said: Sequence[Entry], previous: str) -> str:
         """Return the text without its wrappings; NoSummary if it can't be kept, or wrongly says that there is nothing to."""
@@ -168,7 +169,7 @@ class SummaryWriter:
         if says_nothing(text):
             if all(is_small_talk(entry.text) or is_greeting(entry.text) for entry in said):
                 return text
-            raise NoSummary("the model says that there is nothing to record, and there is", "empty")
+            raise NoSummary(Text("model.nothing_but_is"), "empty")
         material = f"{previous}\n{told}"
         languages = {language_of(part) for part in (previous, told) if part.strip()}
         reason = reject_reason(
@@ -181,7 +182,7 @@ class SummaryWriter:
         if reason == "vague" and telling_words(text) & telling_words(material):
             reason = None  # a summary of a bounded length says less than an extract of a long conversation
         if reason or _copies_example(text, template.text, material):
-            raise NoSummary("the model's text can't become a summary", reason or "refused")
+            raise NoSummary(Text("model.no_summary"), reason or "refused")
         return text
 
 
@@ -253,7 +254,7 @@ def _until_limit(pieces: Iterator[str]) -> Iterator[str]:
 
 def _limited(text: str) -> str:
     if len(text) > _MOST_CHARS:
-        raise NoSummary(f"the model's text has more than {_MOST_CHARS} characters")
+        raise NoSummary(Text("model.text_has_more", most=_MOST_CHARS))
     return text
 
 

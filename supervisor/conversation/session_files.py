@@ -14,6 +14,7 @@ from recalld.supervisor.archive.identity import assign_ids
 from recalld.supervisor.conversation.sessions import Progress, progress_from_wire, progress_to_wire, session_digest
 from recalld.supervisor.protocol.dated_file import block_of
 from recalld.supervisor.protocol.message import Message
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import local_day, truncate_to_ms
 from recalld.supervisor.storage.errors import BadFile, from_os_error
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
@@ -93,8 +94,8 @@ class SessionFiles:
         try:
             return progress_from_wire(parse_json(version.data))
         except (ValueError, TypeError, LookupError, AttributeError) as error:
-            why = f"it does not say how far the session is summed up ({type(error).__name__})"
-            raise BadFile(path, why, "delete it, and all of the session is summed up again") from None
+            why = Text("file.no_progress", kind=type(error).__name__)
+            raise BadFile(path, why, Text("file.delete_session")) from None
 
     def keep(self, session: str, progress: Progress) -> None:
         """Write how far the session is summed up, durably and in one write."""

@@ -24,6 +24,7 @@ from recalld.supervisor.conversation.sessions import (
     source_of,
 )
 from recalld.supervisor.longterm.lines import one_line
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest, Busy, NoSummary
 from recalld.supervisor.summaries.retry import delay_after, is_due, jittered
 from recalld.supervisor.text.language import language_of
@@ -79,7 +80,7 @@ class SessionLines:
             progress = self._settled(session, now)
             talk = self._talk.messages(session, now)
             if not talk:
-                raise BadRequest("session", f"no message names {session!r}; give it as the messages have it")
+                raise BadRequest("session", Text("longterm.no_session", session=session))
             fresh = talk if again else not_summed_up(talk, progress.markers.get("summary"))
             if not fresh:
                 return None

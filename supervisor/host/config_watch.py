@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from recalld.supervisor.protocol.config import FILE, Config
 from recalld.supervisor.protocol.settings import dotted, keys
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadConfig
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class ConfigWatch:
             reopened = self._reopen()
             names = [dotted(place) for place in keys(Config()) if _value(reopened, place) != _value(self._ws, place)]
             if names and stat is None:  # a program that synchronizes files may put it back in a while
-                raise BadConfig(FILE, "it is gone; put it back, or start the supervisor again to use the defaults")
+                raise BadConfig(FILE, Text("config.gone"))
         except BadConfig as error:
             self._taken = stat
             self._refuse(str(error))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.host.lock import reclaim
 from recalld.supervisor.storage.clock import to_wire
-from recalld.supervisor.storage.errors import ErrorCollector, NoProcess
+from recalld.supervisor.storage.errors import ErrorCollector, NoProcess, why_refused
 
 if TYPE_CHECKING:
     from recalld.supervisor.storage.clock import Clock
@@ -67,7 +67,7 @@ class Workers:
             try:
                 self._child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=environ)
             except OSError as error:
-                raise NoProcess(error.strerror or str(error)) from error
+                raise NoProcess(why_refused(error)) from error
 
     def watch_leases(self) -> None:
         """Requeue every claimed task without a heartbeat for the length of the lease; raises the first error, after all."""

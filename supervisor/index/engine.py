@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from recalld.supervisor.index.bm25 import CONTEXT_WIDTHS
 from recalld.supervisor.index.documents import Document, candidate
 from recalld.supervisor.index.ranking import AFTER, SHORT
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadFile, SupervisorError
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ class Engine:
         try:
             return [candidate(stored) for stored in found]
         except (ValueError, IndexError, struct.error) as error:
-            raise BadFile(self._folder, f"a stored document is invalid ({type(error).__name__})") from None
+            raise BadFile(self._folder, Text("file.document_invalid", kind=type(error).__name__)) from None
 
     def same(self, units: Collection[str], keys: Collection[str] | None, most: int) -> list[Candidate]:
         """Return at most *most* passages with these words (`Passage.unit`), of the contents *keys* (None: all), in no order."""
@@ -198,7 +199,7 @@ class Engine:
             if number:
                 code = int(number[1] or number[2])
                 raise OSError(code, os.strerror(code), self._folder) from None
-            raise BadFile(self._folder, f"{type(error).__name__} in the index's library") from None
+            raise BadFile(self._folder, Text("file.index_fault", kind=type(error).__name__)) from None
 
     @property
     def _must(self) -> Any:

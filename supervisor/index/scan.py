@@ -16,6 +16,7 @@ from recalld.supervisor.archive.coverage import MemoryFile, covered, covered_day
 from recalld.supervisor.index.manifest import Record
 from recalld.supervisor.protocol.frontmatter import read_head
 from recalld.supervisor.protocol.paths import day_of_name, is_foreign, period_of_name
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import SupervisorError
 from recalld.supervisor.storage.files import digest_of
 
@@ -109,13 +110,13 @@ def _scan_file(
         stat = files.disk.stat(path)
         if stat is None or not modes.S_ISREG(stat.mode):
             if stat and kind == "long_term":  # a link elsewhere is left out on purpose; here it hides the lines
-                found.unread[name] = "it is a link, a folder or another thing that is not a regular file"
+                found.unread[name] = Text("file.not_regular")
             return
         if here and here.is_as(stat) and (here.kind == kind or (here.kind == "dated" and kind == "note")):
             found.files[name] = here
             return
         if stat.size > MOST_BYTES and not _day_of(path, kind):
-            found.unread[name] = f"it is larger than {MOST_BYTES:,} bytes"
+            found.unread[name] = Text("search.too_large", bytes=MOST_BYTES)
             return
         record = known[1].get((stat.inode, stat.size, stat.mtime_ns)) or _read(files, path, kind)
     except (OSError, SupervisorError) as error:

@@ -27,6 +27,7 @@ from recalld.supervisor.index.ranking import Scored, Verdict, own_words, rank, v
 from recalld.supervisor.query.dates import spans
 from recalld.supervisor.query.related_words import with_related_words
 from recalld.supervisor.query.unknown_words import known_words
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadFile, SupervisorError
 from recalld.supervisor.storage.lenient_json import parse_json
 
@@ -260,14 +261,14 @@ def verify_checksums(disk: Disk, parts: Mapping[Path, Stat], committed: Stat) ->
     """Raise BadFile if one of *parts* was written to after the commit *committed* and fails its checksum."""
     for path, stat in parts.items():
         if stat.mtime_ns > committed.mtime_ns and not _is_whole(_read(disk, path)):
-            raise BadFile(path, "its bytes are not those that were written")
+            raise BadFile(path, Text("file.bytes_differ"))
 
 
 def _read(disk: Disk, path: Path) -> bytes:
     try:
         return disk.read(path)
     except FileNotFoundError:
-        raise BadFile(path, "it is gone") from None
+        raise BadFile(path, Text("file.gone")) from None
 
 
 def _is_whole(data: bytes) -> bool:
@@ -298,7 +299,7 @@ def open_commit(disk: Disk, commits: Path, stat: Stat, before: View) -> View | N
     try:
         manifest = parse_manifest(engine.note())
     except ValueError:
-        raise BadFile(commits.parent, "it has no valid manifest") from None
+        raise BadFile(commits.parent, Text("file.no_manifest")) from None
     # the stats are from before the opening, so that a change during it is seen by the next check
     return _view_of(engine, manifest, parts, stat, before)
 
@@ -323,7 +324,7 @@ def _segment_files(disk: Disk, commits: Path) -> dict[Path, Stat] | None:
         named = [(one["segment_id"].replace("-", ""), one["deletes"]) for one in parse_json(disk.read(commits))["segments"]]
         deleted = {stem: f"{stem}.{deletes['opstamp']}.del" if deletes else "" for stem, deletes in named}
     except (ValueError, TypeError, KeyError, AttributeError, FileNotFoundError):
-        raise BadFile(commits, "it is no list of a commit") from None
+        raise BadFile(commits, Text("file.no_commit_list")) from None
 
     def belongs(name: str) -> bool:
         stem = name.partition(".")[0]
@@ -339,7 +340,7 @@ def refuse_truncated(disk: Disk, view: View) -> None:
         stat = disk.stat(path)
         # a deleted file was merged into another; this process still has it open
         if stat and stat.inode == opened.inode and stat != opened:
-            raise BadFile(path, "it was cut off or written over")
+            raise BadFile(path, Text("file.cut_off"))
 
 
 def has_changed(disk: Disk, root: Path, view: View, path: str) -> bool:

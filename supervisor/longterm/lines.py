@@ -12,6 +12,7 @@ from datetime import date
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest, StaleLine
 
 if TYPE_CHECKING:
@@ -133,9 +134,9 @@ def entry_content(content: str) -> str:
     """Return the content as it is written; BadRequest if there is none, or more than MOST_CHARS."""
     line = one_line(content)
     if not line:
-        raise BadRequest("content", "it is empty, and nothing was written; give what is to last")
+        raise BadRequest("content", Text("longterm.nothing_written"))
     if len(line) > MOST_CHARS:
-        raise BadRequest("content", f"it has {len(line):,} characters, and nothing was written; give at most {MOST_CHARS:,}")
+        raise BadRequest("content", Text("longterm.too_long", count=len(line), most=MOST_CHARS))
     return line
 
 
@@ -216,13 +217,11 @@ def parse_refs(refs: Iterable[str]) -> dict[int, str]:
     for ref in refs:
         match = _REF.fullmatch(ref.strip().casefold()) if isinstance(ref, str) else None
         if match is None:
-            raise BadRequest(
-                "lines", f"{ref!r} names no line, and nothing was deleted; give number and digest, as in 42@1f3a9c0d"
-            )
+            raise BadRequest("lines", Text("longterm.no_ref", ref=ref))
         if found.setdefault(int(match[1]), match[2] or "") != (match[2] or ""):
-            raise BadRequest("lines", f"line {match[1]} is named with two digests, and nothing was deleted; give the right one")
+            raise BadRequest("lines", Text("longterm.two_digests", number=match[1]))
     if not found:
-        raise BadRequest("lines", "none is named, and nothing was deleted; give number and digest, as in 42@1f3a9c0d")
+        raise BadRequest("lines", Text("longterm.no_lines"))
     return found
 
 
@@ -255,7 +254,10 @@ def search_text(lines: Sequence[Line], keywords: Sequence[str], max_results: int
     BadRequest if *match_mode* is neither "or" nor "and".
     """
     if match_mode not in {"or", "and"}:
-        raise BadRequest("match_mode", f'{match_mode!r} is not allowed, give "or" or "and"')
+        raise BadRequest(
+            "match_mode",
+            Text("argument.not_allowed", value=repr(match_mode), allowed=Text("allowed.one_of", most='"or"', last='"and"')),
+        )
     words = [word for word in (one_line(one) for one in keywords) if word]
     if not lines:
         return EMPTY

@@ -37,6 +37,7 @@ from recalld.supervisor.longterm.lines import (
     without_surrogates,
 )
 from recalld.supervisor.protocol.prompts import PLACEHOLDERS, load_template
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import local_day
 from recalld.supervisor.storage.errors import BadConfig, Conflict, NoPermission, Unchangeable, from_os_error
 from recalld.supervisor.storage.files import digest_of
@@ -245,7 +246,7 @@ class LongTermFile:
         if not content or any(template.text.count(f"{{{name}}}") > 1 for name in PLACEHOLDERS[_TEMPLATE]):
             raise BadConfig(
                 f"prompts/{template.name}",
-                "no line made by it is an entry; let it be one line that begins with {date}|{source}| and has {content} once",
+                Text("prompt.no_entry"),
             )
         return line, content
 
@@ -270,8 +271,8 @@ class LongTermFile:
         if version and version.data.startswith(BOM_UTF8):
             data = BOM_UTF8 + data
         if len(data) > MOST_BYTES and len(data) > (len(version.data) if version else 0):
-            why = f"it would have more than {MOST_BYTES:,} bytes, and is not searched then"
-            raise Unchangeable(path, why, "delete lines first")
+            why = Text("longterm.too_large", bytes=MOST_BYTES)
+            raise Unchangeable(path, why, Text("longterm.delete_first"))
         if version is None:
             self._files.make_folder(place.parent)
             self._files.create(place, data)
@@ -333,8 +334,8 @@ def _encoded(text: str) -> tuple[str, bytes]:
 def _changeable_text(path: str, version: FileVersion | None) -> str:
     """Return the text of a version; an error if it can't be changed without harm, or its owner does not want it."""
     if version and not version.stat.mode & _WRITABLE:
-        raise NoPermission(path, "it is read-only", "make it writable (`chmod u+w`)")
+        raise NoPermission(path, Text("file.read_only"), Text("file.make_writable"))
     try:
         return _text_in(version)
     except UnicodeDecodeError:
-        raise Unchangeable(path, "it is not UTF-8", "save it as UTF-8") from None
+        raise Unchangeable(path, Text("file.not_utf8"), Text("file.save_utf8")) from None

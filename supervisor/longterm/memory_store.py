@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from recalld.supervisor.index.scan import LONG_TERM
 from recalld.supervisor.longterm.lines import search_text
 from recalld.supervisor.longterm.long_term_file import LongTermFile
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.storage.errors import BadRequest, listed, refuse_no_number, refuse_no_text
 
@@ -68,7 +69,7 @@ class MemoryStore:
 
     def delete_lines(self, line_numbers: Collection[int]) -> int:
         """Delete the lines of these numbers and return how many there were; others are ignored."""
-        numbers = listed("line_numbers", line_numbers, "line numbers")
+        numbers = listed("line_numbers", line_numbers, Text("argument.line_numbers"))
         for number in numbers:
             refuse_no_number("line_numbers", number)
         return self.long_term.delete_numbers(frozenset(numbers)).count
@@ -88,7 +89,7 @@ class MemoryStore:
 
     def search(self, keywords: Sequence[str], max_results: int = 15, match_mode: str = "or") -> str:
         """Return the newest lines with any ("or") or all ("and") of the keywords, in the order of the file, or why none."""
-        words = keywords.split() if isinstance(keywords, str) else listed("keywords", keywords, "texts")
+        words = keywords.split() if isinstance(keywords, str) else listed("keywords", keywords, Text("argument.texts"))
         for word in words:
             refuse_no_text("keywords", word)
         refuse_no_number("max_results", max_results)
@@ -119,7 +120,7 @@ def _long_term_of(place: object) -> LongTermFile:
         return _opened(Path(place))
     found = getattr(place, "long_term", None)
     if not isinstance(found, LongTermFile):
-        raise BadRequest("place", f"it must be the path of a folder, not {type(place).__name__}")
+        raise BadRequest("place", Text("argument.not_folder_path", kind=type(place).__name__))
     return found
 
 
@@ -133,7 +134,7 @@ def _opened(folder: Path) -> LongTermFile:
 
     folder = Path(os.path.expanduser(folder)).absolute()
     if folder.exists() and not folder.is_dir():
-        raise BadRequest("place", f"{folder} is a file, not a folder")
+        raise BadRequest("place", Text("argument.file_for_folder", root=folder))
     is_inner = folder.name == _FOLDER
     files, paths = Files(RealDisk()), WorkspacePaths(folder.parent if is_inner else folder)
     version = files.read_stable(paths.config)

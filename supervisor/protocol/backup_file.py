@@ -15,6 +15,7 @@ import tarfile
 from dataclasses import asdict, dataclass
 from typing import IO, TYPE_CHECKING, Any, Final, Self
 
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import from_wire
 from recalld.supervisor.storage.errors import BadBackup, NewerFormat
 from recalld.supervisor.storage.lenient_json import parse_json
@@ -125,14 +126,14 @@ class BackupFile:
                 digest.update(part)
                 yield part
         if digest.hexdigest() != entry.sha256:
-            raise BadBackup(self._path, f"{entry.path} in it is not what was put in")
+            raise BadBackup(self._path, Text("backup.file_differs", name=entry.path))
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[None]:
         try:
             yield
         except (tarfile.TarError, ValueError, OverflowError):  # what tarfile raises for bytes that are no tar
-            raise BadBackup(self._path, "it was not made by recalld, or a part of it is missing") from None
+            raise BadBackup(self._path, Text("backup.foreign")) from None
 
     def _parse(self, members: Sequence[tarfile.TarInfo]) -> Contents:
         """Return what the list says; ValueError when there is none."""
@@ -152,12 +153,12 @@ class BackupFile:
         """Raise BadBackup unless the files are those of the list, each once, regular and inside the folder."""
         for member in members:
             if not _is_plain(member):
-                raise BadBackup(self._path, f"{member.name} in it is a link, a folder or a device")
+                raise BadBackup(self._path, Text("backup.not_a_file", name=member.name))
             if member.name.startswith("/") or not {"", ".", ".."}.isdisjoint(member.name.split("/")):
-                raise BadBackup(self._path, f"{member.name} in it leads out of the folder")
+                raise BadBackup(self._path, Text("backup.leads_out", name=member.name))
             longest = max(len(part.encode("utf-8", "surrogateescape")) for part in member.name.split("/"))
             if "\0" in member.name or longest > _LONGEST_NAME:
-                raise BadBackup(self._path, f"{member.name} in it is not the name of a file")
+                raise BadBackup(self._path, Text("backup.bad_name", name=member.name))
         listed = {entry.path: entry.size for entry in self.contents.files} | {LIST: members[-1].size}
         there = {member.name: member.size for member in members}
         folders = {name[:n] for name in there for n, letter in enumerate(name) if letter == "/"}
@@ -167,7 +168,7 @@ class BackupFile:
             or listed != there
             or folders & there.keys()
         ):
-            raise BadBackup(self._path, "its files are not those of its list")
+            raise BadBackup(self._path, Text("backup.list_differs"))
 
 
 def _is_plain(member: tarfile.TarInfo) -> bool:

@@ -40,6 +40,7 @@ from recalld.supervisor.protocol.settings import (
     keys,
     refuse_unknown_variables,
 )
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import find_zone
 from recalld.supervisor.storage.errors import BadConfig
 
@@ -52,6 +53,20 @@ PREFIX: Final = "RECALLD_"
 #: Variables that choose the workspace and the clock, and that of `care.on_trouble`; they belong to no key.
 OTHER_VARIABLES: Final = frozenset({"RECALLD_WORKSPACE", "RECALLD_NOW", "RECALLD_TROUBLE"})
 #: A fault of tomllib, as in "Invalid value (at line 3, column 9)" or "Unclosed array (at end of document)".
+#: What tomllib says, and the code of it.
+_TOML_FAULTS: Final = {
+    "Cannot overwrite a value": "toml.overwrite",
+    "Expected '=' after a key in a key/value pair": "toml.equals",
+    "Expected ']' at the end of a table declaration": "toml.table_end",
+    "Expected newline or end of document after a statement": "toml.after_value",
+    "Invalid date or datetime": "toml.date",
+    "Invalid initial character for a key part": "toml.key_character",
+    "Invalid statement": "toml.statement",
+    "Invalid value": "toml.value",
+    "Unclosed array": "toml.array_open",
+    "Unescaped '\\' in a string": "toml.backslash",
+    "Unterminated string": "toml.string_open",
+}
 _FAULT: Final = re.compile(r"(?P<what>.+) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)", re.DOTALL)
 _FAULT_CHARS: Final = 120
 #: A line that begins a section, and one that sets a key.
@@ -134,14 +149,14 @@ def load(toml: bytes | None, environ: Mapping[str, str]) -> Config:
     """
     tables = _tables(toml)
     for section in filter(_planned_sections().__contains__, tables):
-        raise BadConfig(f"[{section}]", "this section is planned and not there yet; take it out, since nothing comes of it")
+        raise BadConfig(f"[{section}]", Text("config.section_planned"))
     given = gather(Config(), tables, environ, PREFIX, PLANNED)
     for place in filter(PLANNED.__contains__, given):
-        raise BadConfig(dotted(place), "this key is planned and not there yet; take it out, since nothing comes of it")
+        raise BadConfig(dotted(place), Text("config.key_planned"))
     for smaller, larger in ORDER:
         less, more = _value(given, smaller), _value(given, larger)
         if less > more and smaller in given:
-            why = f"{_written(less)} is more than {dotted(larger)}, which is {_written(more)}; lower it or raise that"
+            why = Text("config.order", smaller=_written(less), larger=dotted(larger), value=_written(more))
             raise BadConfig(dotted(smaller), why)
         if less > more:
             given[smaller] = more
@@ -181,9 +196,9 @@ def _tables(toml: bytes | None) -> dict[str, object]:
         text = toml.decode("utf-8-sig")  # editors on Windows write a BOM
         return tomllib.loads(text)
     except UnicodeDecodeError as error:
-        raise BadConfig(FILE, f"it is not UTF-8, from byte {error.start} on; save it as UTF-8") from error
+        raise BadConfig(FILE, Text("config.not_utf8", at=error.start)) from error
     except RecursionError as error:
-        raise BadConfig(FILE, "it is nested too deeply; docs/reference/configuration.md lists the sections and keys") from error
+        raise BadConfig(FILE, Text("config.nested")) from error
     except ValueError as error:
         raise _not_toml(str(error), text.split("\n")) from error
 
@@ -192,18 +207,23 @@ def _not_toml(fault: str, lines: Sequence[str]) -> BadConfig:
     """Return the error for a *fault* of tomllib, which says what is wrong and where, in the file of these *lines*."""
     found = _FAULT.fullmatch(fault)
     if not found:
-        return BadConfig(FILE, f"it is not valid TOML ({fault[:_FAULT_CHARS]}); correct it")
-    what, line, column = found["what"][:_FAULT_CHARS], found["line"], found["column"]
+        return BadConfig(FILE, Text("config.not_toml", what=fault[:_FAULT_CHARS]))
+    what, line, column = _toml_fault(found["what"][:_FAULT_CHARS]), found["line"], found["column"]
     place = lines[int(line) - 1] if line else next(filter(str.strip, reversed(lines)), "")
     if what.startswith("Cannot declare ") and (section := _SECTION.match(place)):
-        return BadConfig(
-            FILE, f"{section[1]} in line {line} is there for the second time; put the keys of both below the first"
-        )
+        return BadConfig(FILE, Text("config.section_twice", section=section[1], line=line))
     if what == "Cannot overwrite a value" and (key := _KEY.match(place)):
-        return BadConfig(FILE, f"{key[1]} in line {line or len(lines)} is set for the second time; keep one of the two")
+        return BadConfig(FILE, Text("config.key_twice", key=key[1], line=line or len(lines)))
     if not line:
-        return BadConfig(FILE, f"it is not valid TOML at its end ({what}); correct it there")
-    return BadConfig(FILE, f"it is not valid TOML at line {line}, column {column} ({what}); correct it there")
+        return BadConfig(FILE, Text("config.not_toml_at_end", what=what))
+    return BadConfig(FILE, Text("config.not_toml_at", line=line, column=column, what=what))
+
+
+def _toml_fault(what: str) -> str:
+    """Return what tomllib found as a text of the catalogue, or as it is if it has none."""
+    found, _, rest = what.partition("Illegal character ")
+    code = "toml.character" if not found and rest else _TOML_FAULTS.get(what)
+    return Text(code, character=rest) if code == "toml.character" else Text(code) if code else what
 
 
 def _value(given: Mapping[Place, object], place: Place) -> Any:

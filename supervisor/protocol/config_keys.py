@@ -23,6 +23,7 @@ from recalld.supervisor.protocol.settings import (
     url,
     whole,
 )
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import find_zone
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class Archive(Section):
         "UTC",
         "The time zone of calendar days; `init` sets it to the machine's. A change moves no existing file.",
         pattern=r"[A-Za-z0-9_+/-]{1,60}",
-        allowed='an IANA name such as "Asia/Shanghai"',
+        allowed=Text("allowed.zone"),
     )
     recent_days: int = whole(5, "Days up to this age stay verbatim; older days are summarised.", most=3650)
     unarchived_limit: int = whole(100, "An archive run starts when more messages than this are not written yet.")
@@ -139,12 +140,12 @@ class Llm(Section):
         "extractive",
     )
     base_url: str = url("The address of an OpenAI-compatible server (Ollama listens on port 11434).")
-    model: str = text("", "The model's name on that server.", pattern=_ONE_LINE, allowed="a name on one line")
+    model: str = text("", "The model's name on that server.", pattern=_ONE_LINE, allowed=Text("allowed.name"))
     api_key_env: str = text(
         "OPENAI_API_KEY",
         "The name of the variable that holds the key; the key itself is never in a file.",
         pattern=r"[A-Za-z_][A-Za-z0-9_]{0,99}",
-        allowed="the name of an environment variable, never the key itself",
+        allowed=Text("allowed.variable"),
         secret=True,
     )
     temperature: float = real(0.3, "The sampling temperature of the model.", most=2)
@@ -216,14 +217,14 @@ class Care(Section):
         "Hours of the workspace's time zone in which nothing begins that is not urgent: summaries, canaries, the nightly fsck "
         "and backup. Messages are archived and found at all times.",
         pattern=QUIET_HOURS,
-        allowed='hours such as "22:00-07:00", or ""',
+        allowed=Text("allowed.hours"),
     )
     on_trouble: str = text(
         "",
         "A command for the shell, run by the nightly fsck for what is newly wrong. RECALLD_TROUBLE has the sentences, a line "
         "each, RECALLD_WORKSPACE the workspace; after 30 s it is killed.",
         pattern=_COMMAND,
-        allowed="a command on one line",
+        allowed=Text("allowed.command"),
     )
 
 
@@ -235,7 +236,7 @@ class Recall(Section):
         "bm25",
         "What finds passages: `bm25` (words), `hybrid` (words and meaning, with [embeddings]), or an installed backend.",
         pattern=r"[a-z][a-z0-9_-]{0,63}",
-        allowed='"bm25", "hybrid" or the name of an installed backend',
+        allowed=Text("allowed.backend"),
     )
     timeout_ms: int = whole(250, "After this many milliseconds a turn goes on with what was found so far.", least=10)
     k1: float = real(1.2, "BM25: how fast the weight of a repeated word saturates.", most=10)
@@ -357,29 +358,26 @@ class Embeddings(Section):
 
     base_url: str = url("The address of a server with `/v1/embeddings`.")
     model: str = text(
-        "",
-        "The model's name on that server; empty: no embeddings.",
-        pattern=_ONE_LINE,
-        allowed="a name on one line",
+        "", "The model's name on that server; empty: no embeddings.", pattern=_ONE_LINE, allowed=Text("allowed.name")
     )
     api_key_env: str = text(
         "OPENAI_API_KEY",
         "The name of the variable that holds the key; the key itself is never in a file.",
         pattern=r"[A-Za-z_][A-Za-z0-9_]{0,99}",
-        allowed="the name of an environment variable, never the key itself",
+        allowed=Text("allowed.variable"),
         secret=True,
     )
     question_prefix: str = text(
         "",
         'What the model wants before a question: "query: " for E5, "search_query: " for Nomic.',
         pattern=_ONE_LINE,
-        allowed="a text on one line",
+        allowed=Text("allowed.text"),
     )
     text_prefix: str = text(
         "",
         'What the model wants before a text that is searched: "passage: " for E5, "search_document: " for Nomic.',
         pattern=_ONE_LINE,
-        allowed="a text on one line",
+        allowed=Text("allowed.text"),
     )
     cache_bytes: int = size(
         "500MB", "The most bytes of vectors in the workspace; the newest memories get theirs first.", least="1MB"
@@ -394,7 +392,7 @@ class Serve(Section):
         "127.0.0.1",
         "The address that the service listens on.",
         pattern=r"[A-Za-z0-9.:_-]{1,253}",
-        allowed="a host name or address",
+        allowed=Text("allowed.host"),
     )
     port: int = whole(8377, "The port that the service listens on; 0: any free one.", most=65535)
     upstream: str = url("The address of the model server behind the proxy.")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from recalld.supervisor.protocol.message import InvalidEntry, Message, read_message
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.lenient_json import parse_json
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def parse_inbox(data: bytes, zone: tzinfo) -> tuple[Message, ...]:
         lists = [value for value in found.values() if isinstance(value, list)]
         found = lists[0] if len(lists) == 1 else [found]
     if not isinstance(found, list):
-        raise ValueError("it holds no array")  # noqa: TRY004 - every fault of the bytes is one kind
+        raise ValueError(Text("file.no_array"))  # noqa: TRY004 - every fault of the bytes is one kind
     read = [read_message(_with_role(raw), zone) for raw in found]
     return tuple(one for one in read if not isinstance(one, InvalidEntry) and one.role == "user" and one.text.strip())
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import from_wire, local, local_day, to_wire
 from recalld.supervisor.storage.errors import BadConfig
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
@@ -100,7 +101,7 @@ class Endpoint:
 def model_of(llm: Llm) -> str:
     """Return the name of the configured model; BadConfig where none is named."""
     if not llm.model:
-        raise BadConfig("llm.model", 'no model is named; give the name that the server knows, such as "qwen3:8b"')
+        raise BadConfig("llm.model", Text("model.unnamed"))
     return llm.model
 
 
@@ -117,7 +118,7 @@ def find_key(name: str, environ: Mapping[str, str], option: str = "llm.api_key_e
     """
     key = _stored_key(name, environ)
     if key and not (key.isascii() and key.isprintable() and " " not in key):
-        raise BadConfig(option, "the key found there has characters that no key has; check what was pasted")
+        raise BadConfig(option, Text("config.bad_key"))
     return key or NO_KEY
 
 

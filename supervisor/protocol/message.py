@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import from_wire, read_instant, to_wire
 from recalld.supervisor.storage.lenient_json import DEEPEST, is_deeper, parse_json, render_json
 
@@ -45,11 +46,11 @@ OUR_FIELDS: Final = ("archived", "archiveAttempts", "archiveFailedAt", "archiveN
 ATTEMPTS_END: Final = 1_000_000
 #: How an error names what the file holds in place of the array.
 _KINDS: Final = {
-    dict: "an object",
-    str: "a string",
-    int: "a number",
-    float: "a number",
-    bool: "a truth value",
+    dict: Text("file.an_object"),
+    str: Text("file.a_string"),
+    int: Text("file.a_number"),
+    float: Text("file.a_number"),
+    bool: Text("file.a_truth_value"),
     type(None): "null",
 }
 #: Fields that hold the words of a message, in this order; a model that refuses has none in `content`.
@@ -147,10 +148,10 @@ def parse_history(data: bytes, zone: tzinfo) -> History:
     """Return the messages in their order; ValueError with a reason when *data* is not a JSON array in UTF-8."""
     array = parse_json(data)
     if not isinstance(array, list):
-        raise ValueError(f"it holds {_KINDS[type(array)]}, not an array")  # noqa: TRY004 - every fault of the bytes is one kind
+        raise ValueError(Text("file.not_array", kind=_KINDS[type(array)]))  # noqa: TRY004 - every fault of the bytes is one kind
     history = tuple(read_message(raw, zone) for raw in array)
     if any(isinstance(entry, InvalidEntry) and is_deeper(entry.raw, DEEPEST) for entry in history):
-        raise ValueError("its nesting is too deep")
+        raise ValueError(Text("file.nested"))
     return history
 
 
@@ -169,21 +170,21 @@ def is_thought(part: Mapping[str, Any]) -> bool:
 def read_message(raw: object, zone: tzinfo) -> Entry:
     """Return *raw* as a message, or as an InvalidEntry; *zone* is the zone of times without an offset. Never raises."""
     if not isinstance(raw, dict):
-        return InvalidEntry(raw, "it is not an object")
+        return InvalidEntry(raw, Text("message.no_object"))
     if is_deeper(raw, _MOST_LEVELS):
-        return InvalidEntry(raw, "its nesting is too deep")
+        return InvalidEntry(raw, Text("file.nested"))
     role = raw.get("role")
     if not isinstance(role, str) or not role.strip():
-        return InvalidEntry(raw, "it has no role")
+        return InvalidEntry(raw, Text("message.no_role"))
     text = text_of(raw)
     if text is None:
-        return InvalidEntry(raw, "it has no text")
+        return InvalidEntry(raw, Text("message.no_text"))
     identity = raw.get("id")
     if identity is None:
         identity = ""
     elif not isinstance(identity, str):
         if isinstance(identity, bool) or not isinstance(identity, int):
-            return InvalidEntry(raw, "its id is not a string")
+            return InvalidEntry(raw, Text("message.bad_id"))
         identity = str(identity)
     return Message(
         raw=raw,

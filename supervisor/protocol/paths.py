@@ -15,6 +15,7 @@ from pathlib import Path  # noqa: TC003 - a dataclass field
 from typing import Final
 
 from recalld.supervisor.protocol.period import Period, read_period
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadConfig, BadRequest
 
 #: The folders of the task queue, in worker/: queued tasks, running tasks, results, failures by group.
@@ -162,7 +163,7 @@ def dated_name(day: date, slug: str) -> str:
     """
     name = f"{day.isoformat()}-{slug}.md"
     if not _DATED.fullmatch(name):
-        raise BadRequest("slug", f"{slug!r} may hold only a-z, 0-9 and -")
+        raise BadRequest("slug", Text("argument.bad_slug", slug=slug))
     return name
 
 
@@ -177,7 +178,7 @@ def check_filesystem(paths: WorkspacePaths, *, allow_network_fs: bool) -> None:
     root = os.path.realpath(paths.root)
     kind = "" if allow_network_fs else filesystem_kind(root, _mounts())
     if kind in NETWORK or kind.startswith("fuse."):
-        why = f"{paths.root} is on {kind}, where locks may not work; move it to a disk of this machine, or set this to true"
+        why = Text("config.network_disk", path=paths.root, kind=kind)
         raise BadConfig("care.allow_network_fs", why)
 
 
@@ -190,7 +191,7 @@ def check_inside(paths: WorkspacePaths) -> None:
             name = paths.relative(folder)
             raise BadConfig(
                 name,
-                f"it leads to {place}, outside the workspace; make it a folder in the workspace, or move the whole workspace",
+                Text("config.leads_out", path=place),
             )
 
 

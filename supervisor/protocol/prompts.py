@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final, get_args
 
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadConfig, BadRequest
 from recalld.supervisor.text.language import Language
 
@@ -70,9 +71,9 @@ def shipped_template(name: str, language: Language) -> PromptTemplate:
 def load_template(name: str, language: Language, files: Files, paths: WorkspacePaths) -> PromptTemplate:
     """Return the workspace's template, else the shipped one; BadConfig when it lacks a placeholder."""
     if name not in PLACEHOLDERS:
-        raise BadRequest("name", f"there is no prompt {name!r}; give one of {', '.join(PLACEHOLDERS)}")
+        raise BadRequest("name", Text("prompt.unknown", name=name, names=", ".join(PLACEHOLDERS)))
     if language not in get_args(Language):
-        raise BadRequest("language", f"{language!r} is no language of the prompts; give zh or en")
+        raise BadRequest("language", Text("prompt.no_language", language=language))
     file = f"{name}.{language}.md"
     version = files.read_stable(paths.root / "prompts" / file)
     return _checked(name, file, version.data) if version else shipped_template(name, language)
@@ -97,13 +98,9 @@ def _checked(name: str, file: str, data: bytes) -> PromptTemplate:
     try:
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError:
-        raise BadConfig(
-            f"prompts/{file}", "it is not UTF-8; save it as UTF-8, or delete it for the wording that recalld ships"
-        ) from None
+        raise BadConfig(f"prompts/{file}", Text("prompt.not_utf8")) from None
     present = {match[1] for match in _PLACEHOLDER.finditer(text)}
     for needed in PLACEHOLDERS[name]:
         if needed not in present:
-            raise BadConfig(
-                f"prompts/{file}", f"it lacks {{{needed}}}; add it, or delete the file for the wording that recalld ships"
-            )
+            raise BadConfig(f"prompts/{file}", Text("prompt.lacks", name=needed))
     return PromptTemplate(file, text)

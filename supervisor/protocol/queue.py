@@ -26,6 +26,7 @@ from recalld.supervisor.protocol.task import (
     render_result,
     render_task,
 )
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import from_wire, to_wire, truncate_to_ms
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
 
@@ -93,7 +94,7 @@ class TaskQueue:
         """Return the parsed result; ValueError with a reason when the file is not one."""
         version = self._files.read_stable(path)
         if version is None:
-            raise ValueError("it is gone")
+            raise ValueError(Text("file.gone"))
         result = parse_result(version.data)
         if (path.name, result.group) != (f"{result.id}.json", _group(path.name)) or not result.id.endswith(
             f"-{result.attempt}"

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadConfig
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def whole(default: int, meaning: str, *, least: int = 0, most: int = _MOST, seed
             return value
         raise ValueError(value)
 
-    return _key(Kind(read, f"a whole number {_range(least, most)}", _number), default, meaning, seed)
+    return _key(Kind(read, _range("whole", least, most), _number), default, meaning, seed)
 
 
 def real(default: float, meaning: str, *, least: float = 0, most: float = _MOST, seed: str = "") -> float:
@@ -75,7 +76,7 @@ def real(default: float, meaning: str, *, least: float = 0, most: float = _MOST,
             return float(value)  # type: ignore[arg-type]
         raise ValueError(value)
 
-    return _key(Kind(read, f"a number {_range(least, most)}", _number), default, meaning, seed)
+    return _key(Kind(read, _range("number", least, most), _number), default, meaning, seed)
 
 
 def flag(default: bool, meaning: str, *, seed: str = "") -> bool:
@@ -89,7 +90,7 @@ def flag(default: bool, meaning: str, *, seed: str = "") -> bool:
     words: Mapping[str, object] = dict.fromkeys(("true", "yes", "on", "1"), True) | dict.fromkeys(
         ("false", "no", "off", "0"), False
     )
-    return _key(Kind(read, "true or false", lambda text: words.get(text.strip().lower())), default, meaning, seed)
+    return _key(Kind(read, Text("allowed.truth"), lambda text: words.get(text.strip().lower())), default, meaning, seed)
 
 
 def choice(default: str, meaning: str, *others: str, seed: str = "") -> Any:
@@ -102,7 +103,7 @@ def choice(default: str, meaning: str, *others: str, seed: str = "") -> Any:
         raise ValueError(value)
 
     *most, last = (f'"{word}"' for word in words)
-    return _key(Kind(read, " or ".join([", ".join(most), last]) if most else last), default, meaning, seed)
+    return _key(Kind(read, Text("allowed.one_of", most=most, last=last) if most else last), default, meaning, seed)
 
 
 def text(default: str, meaning: str, *, pattern: str, allowed: str, secret: bool = False, seed: str = "") -> str:
@@ -122,7 +123,7 @@ def url(meaning: str) -> str:
         "",
         meaning,
         pattern=r"|https?://[^\s\x00-\x1f\x7f\ud800-\udfff]+",
-        allowed='an address such as "http://127.0.0.1:8080", or ""',
+        allowed=Text("allowed.address"),
     )
 
 
@@ -134,7 +135,7 @@ def duration(default: str, meaning: str, *, least: str = "0s", seed: str = "") -
             return length
         raise ValueError(value)
 
-    allowed = f'a time from "{least}", such as "30s", "10m", "6h" or "1d" (a bare number counts seconds)'
+    allowed = Text("allowed.time", least=least)
     return _key(Kind(read, allowed), default, meaning, seed)
 
 
@@ -146,7 +147,7 @@ def durations(default: list[str], meaning: str, *, seed: str = "") -> tuple[time
             return tuple(read_duration(item) for item in value)
         raise ValueError(value)
 
-    return _key(Kind(read, 'a list of times, such as ["10m", "30m", "2h"]', _items), default, meaning, seed)
+    return _key(Kind(read, Text("allowed.times"), _items), default, meaning, seed)
 
 
 def size(default: str, meaning: str, *, least: str = "0B", seed: str = "") -> int:
@@ -157,7 +158,7 @@ def size(default: str, meaning: str, *, least: str = "0B", seed: str = "") -> in
             return found
         raise ValueError(value)
 
-    allowed = f'a size from "{least}", such as "500KB", "10MB" or "1GiB" (a bare number counts bytes)'
+    allowed = Text("allowed.size", least=least)
     return _key(Kind(read, allowed), default, meaning, seed)
 
 
@@ -169,7 +170,7 @@ def patterns(default: list[str], meaning: str, *, seed: str = "") -> tuple[str, 
             return tuple(_checked_pattern(item) for item in value)
         raise ValueError(value)
 
-    allowed = "a list of regular expressions, in Python's spelling"
+    allowed = Text("allowed.patterns")
     return _key(Kind(read, allowed, _items), default, meaning, seed)
 
 
@@ -263,7 +264,7 @@ def refuse_unknown_variables(
     for name in sorted(environ):
         bare = name.removeprefix(prefix)
         if name.startswith(prefix) and bare not in known and name not in others:
-            raise BadConfig(_printable(name), f"no setting has this variable{_suggestion(bare, known, prefix)}")
+            raise BadConfig(_printable(name), Text("config.no_variable", meant=_suggestion(bare, known, prefix)))
 
 
 def _key(kind: Kind[T], default: object, meaning: str, seed: str) -> T:
@@ -299,8 +300,10 @@ def _checked_pattern(pattern: object) -> str:
     return pattern
 
 
-def _range(least: float, most: float) -> str:
-    return f"from {least} up" if most == _MOST else f"from {least} to {most}"
+def _range(kind: str, least: float, most: float) -> str:
+    return (
+        Text(f"allowed.{kind}_from", least=least) if most == _MOST else Text(f"allowed.{kind}_between", least=least, most=most)
+    )
 
 
 def _number(text: str) -> object:
@@ -315,12 +318,10 @@ def _flattened(tables: Mapping[str, object], sections: Collection[str]) -> Itera
     for name, value in tables.items():
         if name in sections:
             if not isinstance(value, dict):
-                raise BadConfig(
-                    name, f"{_excerpt(value)} is given, but this is a section; write [{name}] and its keys below it"
-                )
+                raise BadConfig(name, Text("config.value_for_section", value=_excerpt(value), name=name))
             yield from (((name, key), inner) for key, inner in value.items())
         elif isinstance(value, dict):
-            raise BadConfig(f"[{_printable(name)}]", f"there is no such section{_suggestion(name, sections)}")
+            raise BadConfig(f"[{_printable(name)}]", Text("config.no_section", meant=_suggestion(name, sections)))
         else:
             yield ("", name), value
 
@@ -330,7 +331,7 @@ def _read(known: Mapping[Place, Key], there: Collection[Place], place: Place, va
         section, name = place
         elsewhere = [dotted(other) for other in there if other[1] == name]
         meant = _suggestion(elsewhere[0] if elsewhere else dotted(place), map(dotted, there))
-        raise BadConfig(dotted((section, _printable(name))), f"there is no such key{meant}")
+        raise BadConfig(dotted((section, _printable(name))), Text("config.no_key", meant=meant))
     return _checked(known[place], dotted(place), value)
 
 
@@ -346,8 +347,8 @@ def _checked(key: Key, name: str, value: object) -> object:
     try:
         return key.kind.read(value)
     except ValueError as error:
-        given = "what is given" if key.kind.secret else _excerpt(value)
-        raise BadConfig(name, f"{given} is not allowed, give {key.kind.allowed}") from error
+        given = Text("allowed.given") if key.kind.secret else _excerpt(value)
+        raise BadConfig(name, Text("argument.not_allowed", value=given, allowed=key.kind.allowed)) from error
 
 
 def _suggestion(name: str, known: Iterable[str], prefix: str = "") -> str:
@@ -355,7 +356,7 @@ def _suggestion(name: str, known: Iterable[str], prefix: str = "") -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(name[:_SHOWN_CHARS], list(known), n=1)
-    return f"; perhaps {prefix}{near[0]} is meant" if near else "; docs/reference/configuration.md lists what there is"
+    return Text("config.perhaps", near=f"{prefix}{near[0]}") if near else Text("config.see_list")
 
 
 def _printable(name: str) -> str:
@@ -370,4 +371,4 @@ def _excerpt(value: object) -> str:
     try:
         return reprlib.repr(value)
     except ValueError:
-        return "a number of that length"
+        return Text("allowed.long_number")

@@ -12,6 +12,7 @@ import re
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final
 
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import from_wire, to_wire
 from recalld.supervisor.storage.errors import BadFile, NewerFormat
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
@@ -120,7 +121,7 @@ def parse_receipt(data: bytes, path: Path | str) -> Receipt:
             known[name] = tuple(known.get(name, ()))
         return Receipt(**known)
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise BadFile(path, "it is not the receipt of a turn") from None
+        raise BadFile(path, Text("file.not_receipt")) from None
 
 
 def newest_turn_id(names: Iterable[str]) -> str | None:

@@ -13,6 +13,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.protocol.llm import NO_KEY, find_key, is_local, without_credentials
+from recalld.supervisor.storage.catalogue import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -113,7 +114,7 @@ class Embeddings:
                     if time.monotonic() > ends_at:
                         raise TimeoutError(f"{where} did not answer in time")
         except httpx2.HTTPError as error:
-            raise OSError(f"{where} could not be asked ({type(error).__name__})") from None
+            raise OSError(Text("search.embeddings_silent", where=where, kind=type(error).__name__)) from None
         if answer.status_code in {400, 413, 422}:
             raise Refused(f"{where} refused a text ({answer.status_code})")
         if answer.status_code != 200:

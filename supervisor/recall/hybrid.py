@@ -17,6 +17,7 @@ from recalld.supervisor.index.hit import BackendResult
 from recalld.supervisor.recall.embeddings import Embeddings, Refused
 from recalld.supervisor.recall.meaning import FOREIGN, WITNESSES, Calibration, calibrate, parse_calibration
 from recalld.supervisor.recall.vectors import VectorStore
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadConfig, Busy, Conflict
 from recalld.supervisor.text.small_talk import is_small_talk
 
@@ -47,7 +48,7 @@ _SAME: Final = 0.98
 def make_hybrid(config: Config, environ: Mapping[str, str], files: Files, paths: WorkspacePaths) -> Hybrid:
     """Return the backend; *environ* holds API keys. BadConfig without a server or a model."""
     if not config.embeddings.base_url or not config.embeddings.model:
-        raise BadConfig("recall.backend", '"hybrid" needs embeddings.base_url and embeddings.model; "bm25" is used')
+        raise BadConfig("recall.backend", Text("config.hybrid_needs"))
     return Hybrid(Embeddings(config, environ), files, paths, config.embeddings.cache_bytes)
 
 

@@ -78,7 +78,7 @@ class LineReader:
         memory file or has no such line, NotFound if the file does not exist, or has nothing there that *audience* may see.
         """
         if start < 1:
-            raise BadRequest("--from", "lines count from 1")
+            raise BadRequest("--from", Text("lines.from_one"))
         if count is not None and count < 1:
             raise BadRequest("--lines", Text("argument.not_allowed", value=count, allowed=Text("argument.or_more", least=1)))
         spans = [(start, None if count is None else start + count - 1)]
@@ -87,7 +87,7 @@ class LineReader:
         bare, _, cited = path.partition("#")
         if cited:
             if (start, count) != (1, None):
-                raise BadRequest("--from", f"#{cited} says already which lines")
+                raise BadRequest("--from", Text("lines.cited_already", cited=cited))
             spans = _cited(cited)
         place = self._resolve(bare)
         version = self.files.read_stable(place)
@@ -147,7 +147,7 @@ class LineReader:
     def _resolve(self, path: str) -> Path:
         """Return the absolute path of a memory file; BadRequest for anything else."""
         parts = PurePosixPath(path).parts
-        not_memory = BadRequest("path", f"{path!r} is no memory file; it looks like memory/2026-01-28-deploy.md")
+        not_memory = BadRequest("path", Text("lines.no_memory_file", path=path))
         is_attachment = bool(digest_in_name(path))
         climbs = ".." in PurePosixPath(path.lower().replace("%2e", ".").replace("%2f", "/")).parts  # also as in a URI
         no_name = "\0" in path or not _can_be_named(parts)
@@ -157,10 +157,10 @@ class LineReader:
         if not is_attachment and parts[0] != "memory" and parts not in {("memory.md",), ("MEMORY.md",)}:
             raise NotFound(path) if self.files.disk.stat(place) is None else not_memory
         if any(_is_link(self.files, self.paths.root.joinpath(*parts[:n])) for n in range(1, len(parts) + 1)):
-            raise BadRequest("path", f"{path!r} leads through a link")
+            raise BadRequest("path", Text("lines.through_link", path=path))
         found = self.files.disk.stat(place)
         if found and stat.S_ISDIR(found.mode):
-            raise BadRequest("path", f"{path!r} is a folder; give the name of a file in it")
+            raise BadRequest("path", Text("lines.is_folder", path=path))
         if found is None and day_of_name(parts[-1]):
             return self.memory().path_of(parts[-1])  # memory/ is read only for a file that has moved
         return place
@@ -177,7 +177,7 @@ def _can_be_named(parts: Sequence[str]) -> bool:
 def _lines(path: str, lines: Sequence[str], spans: Sequence[tuple[int, int | None]]) -> Lines:
     """Return the lines of these spans; the last one may end after the file, or (None) with it."""
     if spans[-1][0] > max(1, len(lines)):
-        raise BadRequest("--from", f"{path} has {len(lines)} lines")
+        raise BadRequest("--from", Text("lines.beyond", path=path, count=len(lines)))
     chosen = [lines[start - 1 : end] for start, end in spans]
     return Lines(path, spans[0][0], spans[-1][0] - 1 + len(chosen[-1]), len(lines), "\n".join(itertools.chain(*chosen)))
 
@@ -191,11 +191,11 @@ def _cited(text: str) -> list[tuple[int, int | None]]:
         try:
             start, end = int(first), int(last or first)
         except ValueError:
-            raise BadRequest("path", f"#{text} is no citation; it looks like #L4-L6,L9") from None
+            raise BadRequest("path", Text("lines.no_citation", cited=text)) from None
         if end < start:
-            raise BadRequest("path", f"#{text} ends before it begins; it looks like #L4-L6,L9")
+            raise BadRequest("path", Text("lines.ends_early", cited=text))
         if start <= before:
-            raise BadRequest("path", f"#{text} goes back; it looks like #L4-L6,L9")
+            raise BadRequest("path", Text("lines.goes_back", cited=text))
         spans.append((start, end))
         before = end
     return spans

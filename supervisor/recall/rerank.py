@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 from recalld.supervisor.index.documents import chunk_file
 from recalld.supervisor.index.hit import BackendResult, Hit
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import within
 from recalld.supervisor.storage.errors import BadConfig, SupervisorError
 
@@ -265,9 +266,9 @@ def backend_of(config: Config, environ: Mapping[str, str], files: Files, paths: 
 
     found = list(entry_points(group=GROUP, name=name))
     if not found:
-        raise BadConfig("recall.backend", f'no installed package brings {name!r}; "bm25" is used')
+        raise BadConfig("recall.backend", Text("config.no_backend", name=name))
     try:
         made: Backend = found[0].load()(config)
     except Exception as error:  # noqa: BLE001 - a package of somebody else's; its text may quote anything
-        raise BadConfig("recall.backend", f'{name!r} could not be made ({type(error).__name__}); "bm25" is used') from None
+        raise BadConfig("recall.backend", Text("config.backend_failed", name=name, kind=type(error).__name__)) from None
     return made

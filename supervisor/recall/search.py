@@ -11,6 +11,7 @@ from __future__ import annotations
 import stat
 import time
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -24,6 +25,7 @@ from recalld.supervisor.protocol.paths import day_of_name
 from recalld.supervisor.query.parse import Query, parse_query
 from recalld.supervisor.recall.audience import nameless
 from recalld.supervisor.recall.unfiled import UnfiledPassages, path_by_id
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import local_day, within
 from recalld.supervisor.storage.control import UNLIMITED
 from recalld.supervisor.storage.errors import BadFile, as_supervisor_error
@@ -187,7 +189,7 @@ class _Search:
         try:
             return step()
         except Exception as error:  # noqa: BLE001 - the turn is worth more than what failed in it
-            self.faults.append(str(as_supervisor_error(error, "recall", self.of.paths.root)))
+            self.faults.append(as_supervisor_error(error, "recall", self.of.paths.root).sentence)
         return otherwise
 
     def unfiled(self, question: str, now: datetime, deadline: Deadline) -> UnfiledPassages:
@@ -200,7 +202,7 @@ class _Search:
 
         found = self.of.unfiled.passages(now, deadline, is_asked)
         if found.left:
-            self.faults.append(f"{found.left} messages that are not filed yet could not be searched: time was up")
+            self.faults.append(Text("search.unfiled_unsearched", count=found.left))
         return found
 
     def by_terms(self, query: Query, deadline: Deadline, unfiled: UnfiledPassages) -> Answer:
@@ -213,7 +215,7 @@ class _Search:
             self.of.report_damage(error)
             answer = self._indexed(query, deadline, unfiled)
         if self.of.index.left:
-            self.faults.append("not all changed files could be searched: time was up, or there are too many")
+            self.faults.append(Text("search.changed_unsearched"))
         return answer
 
     def _indexed(self, query: Query, deadline: Deadline, unfiled: UnfiledPassages) -> Answer:
@@ -262,7 +264,7 @@ class _Search:
         records = index.records()
         hits = search_files(self.of.files, self.of.paths, records, wanted, _LITERAL_LIMIT, self.of.zone, deadline)
         if deadline.is_over:
-            self.faults.append("time was up before all files were searched")
+            self.faults.append(Text("search.time_up"))
         hits = [*filter(is_answer, hits + hits_of(unfiled.passages, wanted)[-_LITERAL_LIMIT:])]
         return newest_and_fullest(hits, wanted) if passed else hits
 
@@ -285,19 +287,21 @@ def heard(found: SearchResult, audience: Audience) -> SearchResult:
     hits = tuple(replace(hit, unit=_unnamed(hit.unit)) for hit in found.hits if audience.may_see(hit.unit))
     pinned = tuple(one for one in found.pinned if audience.may_see(one))
     how = found.how if hits or found.how == "failed" else "none"
-    unsearched = found.unsearched and "a part of it could not be read"  # the reasons name files of other talks
+    unsearched = found.unsearched and Text("search.part_unread")  # the reasons name files of other talks
     return replace(found, hits=hits, pinned=pinned, miss=None, unfiled=0, unsearched=unsearched, how=how)
 
 
 def _reasons(faults: Iterable[str]) -> str:
-    return "; ".join(dict.fromkeys(fault.rstrip(".") for fault in faults))
+    """Return the different faults as the clauses of one sentence, "" for none."""
+    found = [Text("search.reason", reason=fault) for fault in dict.fromkeys(faults)]
+    return reduce(lambda before, after: Text("search.reasons", before=before, after=after), found) if found else ""
 
 
 def _unread(files: Mapping[str, str]) -> Iterator[str]:
     """Yield why the first file is not searched, and how many others are not."""
     if files:
         first = min(files)
-        yield f"{first} is not searched: {files[first]}"
+        yield Text("search.file_unsearched", path=first, why=files[first])
     if len(files) > 1:
         yield f"{len(files) - 1} more files are not searched"
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import Busy
 
 if TYPE_CHECKING:
@@ -185,6 +186,6 @@ def _open(path: Path, stat: Stat) -> Segment:
     mark, rows, size, checksum = _HEAD.unpack(data[: _HEAD.size].tobytes())
     names, end = _HEAD.size + 8 * rows, _HEAD.size + (8 + 2 * size) * rows
     if mark != _MARK or not rows or not size or len(data) != end or zlib.crc32(data[_HEAD.size :].data) != checksum:
-        raise ValueError("its bytes are not those that were written")
+        raise ValueError(Text("file.bytes_differ"))
     bits = data[names:].view(np.int16).reshape(rows, size)
     return Segment(path.name, stat, np.array(data[_HEAD.size : names].view(np.uint64)), bits)

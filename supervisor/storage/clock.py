@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo, available_timezones
 
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadConfig
 
 Clock: TypeAlias = Callable[[], datetime]  # aware, UTC
@@ -139,8 +140,8 @@ def read_instant(value: object, zone: tzinfo) -> datetime | None:
 def why_no_instant(value: object, zone: tzinfo) -> str:
     """Return why `read_instant` returns None, as in "'noon' is no time; write it like …"."""
     if (t := _parse_instant(value, zone)) and t < _EARLIEST:
-        return f"{_quoted(value)} is before 2000, and no message is that old"
-    return f"{_quoted(value)} is no time; write it like 2026-01-28T09:02:00+08:00"
+        return Text("time.before_2000", value=_quoted(value))
+    return Text("time.no_time", value=_quoted(value))
 
 
 def why_not_said_at(value: object, zone: tzinfo, latest: datetime) -> str:
@@ -148,7 +149,7 @@ def why_not_said_at(value: object, zone: tzinfo, latest: datetime) -> str:
     t = read_instant(value, zone)
     if t is None:
         return why_no_instant(value, zone)
-    return f"{_quoted(value)} is too far ahead, see archive.future_limit" if t > latest else ""
+    return Text("time.too_far", value=_quoted(value)) if t > latest else ""
 
 
 def _quoted(value: object) -> str:
@@ -191,9 +192,10 @@ def find_zone(name: str) -> ZoneInfo:
     except (KeyError, ValueError, OSError):  # an unknown name; an absolute path or NUL; a folder such as "Asia"
         known = available_timezones()
     if not known:
-        raise BadConfig("archive.timezone", "this machine has no time zone data; install the Python package tzdata")
-    near = " or ".join(map(repr, _near_zones(name, known)))
-    raise BadConfig("archive.timezone", f"{name[:60]!r} is no known time zone; use an IANA name such as {near}")
+        raise BadConfig("archive.timezone", Text("time.no_zone_data"))
+    *most, last = map(repr, _near_zones(name, known))
+    near = Text("allowed.one_of", most=most, last=last) if most else last
+    raise BadConfig("archive.timezone", Text("time.no_zone", name=name[:60], near=near))
 
 
 def _near_zones(name: str, known: Collection[str]) -> list[str]:

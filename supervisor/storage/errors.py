@@ -8,6 +8,7 @@ handled in the worker. Source of the exit codes: docs/reference/protocol.md, 8.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import re
 from collections.abc import Iterable
@@ -34,8 +35,8 @@ class SupervisorError(Exception):
     """
     The base of all errors of recalld: `except SupervisorError` catches each; only the classes below are raised.
 
-    Each class is a dataclass of its fields; `in_language` returns its sentence, `str` that in English. It is not frozen, since
-    Python sets the traceback while an error is handled, and an error equals only itself.
+    Each class is a dataclass of its fields, and `str` returns its sentence in English. It is not frozen, since Python sets the
+    traceback while an error is handled, and an error equals only itself.
     """
 
     exit_code: ClassVar[int]
@@ -53,11 +54,16 @@ class SupervisorError(Exception):
         self.args = tuple(vars(self).values())  # pickle and copy create the error from these
 
     def __str__(self) -> str:
-        return self.in_language("en")
+        return str(self.sentence)
+
+    @property
+    def sentence(self) -> Text:
+        """What was wrong, and what to do."""
+        return Text(self.code, **self._fields())
 
     def in_language(self, language: Language) -> str:
-        """Return the sentence of the error in *language*."""
-        return Text(self.code, **self._fields()).in_language(language)
+        """Return the sentence in *language*."""
+        return self.sentence.in_language(language)
 
     def _fields(self) -> dict[str, Any]:
         """Return the fields of the sentence."""
@@ -119,7 +125,7 @@ class BadFile(SupervisorError):
     code = "error.bad_file"
     path: PurePath | str
     why: str
-    mend: str = "repair it or move it away"
+    mend: str = Text("file.repair")
 
 
 @dataclass(eq=False, repr=False)
@@ -227,7 +233,7 @@ class NoPermission(SupervisorError):
     code = "error.no_permission"
     path: PurePath | str
     why: str
-    mend: str = "check its owner and mode"
+    mend: str = Text("file.check_rights")
 
 
 @dataclass(eq=False, repr=False)
@@ -317,20 +323,27 @@ def as_supervisor_error(error: Exception, step: str, path: PurePath | str) -> Su
 
 def from_os_error(error: OSError, path: PurePath | str) -> SupervisorError:
     """Return an OSError about *path* as a SupervisorError; for `raise … from error`."""
-    why = error.strerror or str(error) or type(error).__name__
+    why = why_refused(error)
     folder, slash, name = str(path).rpartition("/")
     temporary = TEMPORARY.fullmatch(name)
     if temporary:
         path = f"{folder}{slash}{temporary['name']}"
     if error.errno in _NO_FILE:
-        return BadFile(path, "it is a link, a folder or another thing that is not a regular file")
+        return BadFile(path, Text("file.not_regular"))
     if error.errno == errno.ENOMEM:
-        return BadConfig("ulimit -v", f"it leaves too little memory for {path}; raise it, or set it to unlimited")
+        return BadConfig("ulimit -v", Text("config.little_memory", path=path))
     if error.errno == errno.ENOTDIR:
-        return BadFile(path, "it is a link or a file where recalld needs a folder of its own")
+        return BadFile(path, Text("file.no_folder"))
     if error.errno == errno.EROFS:
-        return NoPermission(path, why, "its disk is mounted read-only, mount it writable (`mount -o remount,rw`)")
+        return NoPermission(path, why, Text("file.remount"))
     return NoPermission(path, why) if error.errno in _FORBIDDEN else StorageError(path, why)
+
+
+def why_refused(error: OSError) -> str:
+    """Return the clause of the system for *error*."""
+    with contextlib.suppress(KeyError):  # an error without a number, or one that the catalogue does not have
+        return Text(f"system.{errno.errorcode[error.errno or 0].lower()}")
+    return error.strerror or str(error) or type(error).__name__
 
 
 class ErrorCollector:
@@ -365,17 +378,17 @@ class ErrorCollector:
 def refuse_no_text(field: str, value: object) -> None:
     """Raise BadRequest if the value of the argument *field* is no text."""
     if not isinstance(value, str):
-        raise BadRequest(field, f"it must be text, not {type(value).__name__}")
+        raise BadRequest(field, Text("argument.not_text", kind=type(value).__name__))
 
 
 def refuse_no_number(field: str, value: object) -> None:
     """Raise BadRequest if the value of the argument *field* is no whole number."""
     if not isinstance(value, int) or isinstance(value, bool):
-        raise BadRequest(field, f"it must be a whole number, not {type(value).__name__}")
+        raise BadRequest(field, Text("argument.not_whole_number", kind=type(value).__name__))
 
 
 def listed(field: str, values: object, of: str) -> list[Any]:
     """Return the values of the argument *field* as a list; BadRequest for what is no list *of* them, as a lone text is none."""
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
-        raise BadRequest(field, f"it must be a list of {of}, not {type(values).__name__}")
+        raise BadRequest(field, Text("argument.not_list", of=of, kind=type(values).__name__))
     return list(values)

@@ -10,6 +10,8 @@ import json
 import re
 from typing import Any, Final
 
+from recalld.supervisor.storage.catalogue import Text
+
 #: The most levels of arrays and objects in a history. Python's limit on nested calls would allow parsing a few more, but
 #: rendering them, called from a deeper place of the program, could fail.
 DEEPEST: Final = 500
@@ -25,15 +27,15 @@ def parse_json(data: bytes) -> Any:
     are spelt, and of a key that occurs twice the earlier value is kept as ``key~1``.
     """
     if not data.strip(b" \t\r\n\0"):
-        raise ValueError("it is empty" if not data else "it contains only blanks")
+        raise ValueError(Text("file.empty") if not data else Text("file.blank"))
     try:
         return _DECODER.decode(data.decode("utf-8-sig"))
     except RecursionError:
-        raise ValueError("its nesting is too deep") from None
+        raise ValueError(Text("file.nested")) from None
     except UnicodeDecodeError as error:
-        raise ValueError(f"it is not UTF-8 at byte {error.start}") from None
+        raise ValueError(Text("file.not_utf8_at", at=error.start)) from None
     except json.JSONDecodeError as error:
-        raise ValueError(f"it is not JSON at line {error.lineno}, column {error.colno}") from None
+        raise ValueError(Text("file.not_json_in_line", line=error.lineno, column=error.colno)) from None
 
 
 def render_json(value: object) -> bytes:

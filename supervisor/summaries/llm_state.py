@@ -12,6 +12,7 @@ from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import from_wire, local, local_day, to_wire, truncate_to_ms
 from recalld.supervisor.storage.errors import NoSummary
 from recalld.supervisor.summaries.retry import (
@@ -108,10 +109,10 @@ def refusal(now: datetime, use: ModelUse) -> NoSummary | None:
     state, most = configured_state(use.task_queue, use.endpoint), use.config.llm.max_calls_per_day
     spent = calls_today(now, use)
     if spent >= most:
-        return NoSummary(f"the day's {most} calls are used up", "spent")
+        return NoSummary(Text("model.calls_spent", most=most), "spent")
     if not calls_allowed(state, now, spent, most, in_flight=0) and state.next_at:
         until = local(state.next_at, use.config.archive.zone)
-        return NoSummary(f"the model is paused until {until:%Y-%m-%d %H:%M}, {state.reason}", "paused")
+        return NoSummary(Text("model.paused_until", time=until, why=state.reason), "paused")
     return None
 
 

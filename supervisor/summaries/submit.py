@@ -15,6 +15,7 @@ from recalld.supervisor.archive.flags import Failure, mark_pending
 from recalld.supervisor.protocol.message import Message
 from recalld.supervisor.protocol.period import day, month, read_period, summary_period
 from recalld.supervisor.protocol.task import Task, task_id
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import local_day, to_wire
 from recalld.supervisor.storage.errors import BadRequest, ErrorCollector
 from recalld.supervisor.summaries.llm_state import bytes_by_group, calls_left, calls_needed, summary_writer
@@ -92,10 +93,10 @@ def submit_again(
     """
     period = read_period(label)
     if period is None:
-        raise BadRequest("period", f"{label!r} is no day (2026-01-28) and no month (2026-01)")
+        raise BadRequest("period", Text("summary.no_period", label=label))
     members = [file for file in memory.dated() if period.holds(file.day)]
     if not members:
-        raise BadRequest("period", f"memory has no dated file of {label}, so there is nothing to summarise")
+        raise BadRequest("period", Text("summary.no_dated_file", label=label))
     journal.refuse_newer()
     prepare()
     if period.group not in task_queue.active_groups():

@@ -13,6 +13,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.protocol.task import LONGEST_RETRY_S
+from recalld.supervisor.storage.catalogue import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,47 +53,47 @@ _TOO_LONG: Final = (
 )
 #: The first row that matches decides.
 TABLE: Final = (
-    _row("413", "", "input", "the request is too large for the server", overflow=True),
+    _row("413", "", "input", Text("server.too_large"), overflow=True),
     # llama.cpp says it with 500, OpenAI with 429 where one request alone is over the minute's limit
-    _row("400 422 429 500 stream", _TOO_LONG, "input", "the prompt is longer than the model's context", overflow=True),
-    _row("401 403", "", "provider", "the server refuses the key"),
-    _row("400 422", r"api[ _-]?key|unauthori[sz]ed|authenticat", "provider", "the server refuses the key"),
-    _row("402", "", "provider", "the account has no credit left"),
-    _row("404", r"\bmodel\b", "provider", "the server does not know the model"),
-    _row("404", "", "provider", "the server does not know the model, or base_url is not where it answers"),
+    _row("400 422 429 500 stream", _TOO_LONG, "input", Text("server.prompt_long"), overflow=True),
+    _row("401 403", "", "provider", Text("server.bad_key")),
+    _row("400 422", r"api[ _-]?key|unauthori[sz]ed|authenticat", "provider", Text("server.bad_key")),
+    _row("402", "", "provider", Text("server.no_credit")),
+    _row("404", r"\bmodel\b", "provider", Text("server.no_model")),
+    _row("404", "", "provider", Text("server.no_model_or_url")),
     _row(
         "400 422 stream",
         r"model\b.{0,80}(?:not (?:found|exist|loaded|supported)|does not exist|is required)|models? loaded"
         r"|(?:unknown|invalid) model|not a valid model|must provide a model",
         "provider",
-        "the server does not know the model",
+        Text("server.no_model"),
     ),
-    _row("400 403 422 stream", r"content[ _-](?:filter|management|policy)", "refused", "the server's filter refused it"),
-    _row("400 422", "", "input", "the server rejects the request"),
-    _row("408", "", "timeout", "the server gave up waiting"),
-    _row("429", r"\bquota\b|billing|balance", "provider", "the account has no credit left"),
-    _row("429", "", "provider", "the server asks to slow down"),
-    _row("stream", r"rate.?limit|too many requests|quota|overloaded", "provider", "the server asks to slow down"),
-    _row("stream", "", "timeout", "the server broke the answer off"),
-    _row("503", "loading", "provider", "the server is still loading the model"),
-    _row("500-599", "", "provider", "the server has a fault"),
-    _row("300-399", "", "provider", "the server sends the request elsewhere; give the address that answers in llm.base_url"),
-    _row("300-599", "", "provider", "the server does not take chat completions there"),
+    _row("400 403 422 stream", r"content[ _-](?:filter|management|policy)", "refused", Text("server.filtered")),
+    _row("400 422", "", "input", Text("server.rejects")),
+    _row("408", "", "timeout", Text("server.gave_up")),
+    _row("429", r"\bquota\b|billing|balance", "provider", Text("server.no_credit")),
+    _row("429", "", "provider", Text("server.slow_down")),
+    _row("stream", r"rate.?limit|too many requests|quota|overloaded", "provider", Text("server.slow_down")),
+    _row("stream", "", "timeout", Text("server.broke_off")),
+    _row("503", "loading", "provider", Text("server.loading")),
+    _row("500-599", "", "provider", Text("server.fault")),
+    _row("300-399", "", "provider", Text("server.elsewhere")),
+    _row("300-599", "", "provider", Text("server.no_chat")),
 )
-STRANGE: Final = ServerError("provider", "the server answers with something else than a chat completion; check base_url")
-ENDLESS: Final = ServerError("provider", "the server's answer has no end")
-COMPRESSED: Final = ServerError("provider", "the server compresses its answer, unasked")
-UNREACHABLE: Final = ServerError("provider", "the server can't be reached")
-SILENT: Final = ServerError("timeout", "the server did not answer in time")
-BROKEN: Final = ServerError("timeout", "the connection broke in the middle of the answer")
+STRANGE: Final = ServerError("provider", Text("server.no_completion"))
+ENDLESS: Final = ServerError("provider", Text("server.endless"))
+COMPRESSED: Final = ServerError("provider", Text("server.compressed"))
+UNREACHABLE: Final = ServerError("provider", Text("server.unreachable"))
+SILENT: Final = ServerError("timeout", Text("server.timeout"))
+BROKEN: Final = ServerError("timeout", Text("server.connection_broke"))
 #: The errors among the finish reasons of a stream.
 ENDINGS: Final = {
-    "length": ServerError("truncated", "the answer was cut off at its length"),
-    "content_filter": ServerError("refused", "the server's filter refused it"),
-    "refusal": ServerError("refused", "the model refused"),
+    "length": ServerError("truncated", Text("server.length")),
+    "content_filter": ServerError("refused", Text("server.filtered")),
+    "refusal": ServerError("refused", Text("server.refused")),
     "": BROKEN,
 }
-EMPTY: Final = ServerError("empty", "the answer is empty")
+EMPTY: Final = ServerError("empty", Text("server.empty"))
 
 #: Parameters that some servers refuse; a request works without each of them.
 OPTIONAL: Final = ("stream_options", "max_tokens", "max_completion_tokens", "temperature")

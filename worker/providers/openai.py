@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 import openai
 
 from recalld.supervisor.protocol.llm import NO_KEY, find_key, is_local, model_of, without_credentials
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.text.llm_output import without_thinking
 from recalld.supervisor.text.token_count import estimate_tokens
 from recalld.worker.providers import Cancelled, Completion, Listed, NoCall, ProviderError, Usage, http_errors
@@ -271,7 +272,7 @@ class OpenAi:
             case _:
                 problem = http_errors.BROKEN if answer.began else http_errors.STRANGE
                 about = f" ({type(error).__name__})"
-        why = f"{problem.why}: {self.model} at {without_credentials(self.base_url)}{about}"
+        why = Text("model.fault", why=problem.why, model=self.model, server=f"{without_credentials(self.base_url)}{about}")
         return ProviderError(
             problem.reason,
             " ".join(why.split()),

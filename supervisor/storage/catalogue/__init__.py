@@ -28,7 +28,8 @@ class Text(str):
     """
     A sentence, clause or label: a string of its English, which `in_language` renders in another language.
 
-    A field is a value, a Text, or a sequence of them, which is rendered with commas. Logs and JSON take the string as it is.
+    A field is a value, a Text, or a sequence of them, which is rendered with commas; a Text in a Text is a clause, and has no
+    full stop at its end. Logs and JSON take the string as it is.
 
     >>> why = Text("argument.not_allowed", value="'all'", allowed=Text("argument.or_more", least=1))
     >>> print(why, why.in_language("zh"), sep="; ")
@@ -70,7 +71,7 @@ def template(code: str, language: Language) -> str:
 def _filled(code: str, fields: Mapping[str, Any], language: Language) -> str:
     """Return the text with its fields; one that is Chinese has no blank between it and the Chinese around it."""
     found = template(code, language)
-    texts = {name: render(one, language) for name, one in fields.items() if isinstance(one, (Text, list, tuple))}
+    texts = {name: render(one, language).rstrip(".。") for name, one in fields.items() if isinstance(one, (Text, list, tuple))}
     if texts and language == "zh":
         found = _SPACED_FIELD.sub(partial(_closed_up, texts), found)
     return found.format_map({**fields, **texts})

@@ -1,4 +1,4 @@
-"""What is said of the long-term file, in Chinese."""
+"""Texts of the long-term file, in Chinese."""
 
 from __future__ import annotations
 
@@ -7,4 +7,12 @@ from typing import Final
 TEXTS: Final = {
     "line_is": "现在是 {line}，{text}",
     "no_line": "那里没有行",
+    "too_large": "它会超过 {bytes:,} 字节，那样就搜不到了",
+    "delete_first": "请先删掉一些行",
+    "no_session": "没有消息属于会话 {session!r}；请照消息里写的给出",
+    "nothing_written": "内容是空的，什么也没有写；请给出要记住的话",
+    "too_long": "它有 {count:,} 个字，什么也没有写；最多 {most:,} 个字",
+    "no_ref": "{ref!r} 不是一行的编号，什么也没有删除；请给出行号和摘要，如 42@1f3a9c0d",
+    "two_digests": "第 {number} 行给了两个摘要，什么也没有删除；请给出对的那个",
+    "no_lines": "没有指明哪一行，什么也没有删除；请给出行号和摘要，如 42@1f3a9c0d",
 }

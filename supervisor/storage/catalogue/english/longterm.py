@@ -1,4 +1,4 @@
-"""What is said of the long-term file."""
+"""Texts of the long-term file."""
 
 from __future__ import annotations
 
@@ -7,4 +7,12 @@ from typing import Final
 TEXTS: Final = {
     "line_is": "it is {line}, {text}",
     "no_line": "there is none",
+    "too_large": "it would have more than {bytes:,} bytes, and is not searched then",
+    "delete_first": "delete lines first",
+    "no_session": "no message names {session!r}; give it as the messages have it",
+    "nothing_written": "it is empty, and nothing was written; give what is to last",
+    "too_long": "it has {count:,} characters, and nothing was written; give at most {most:,}",
+    "no_ref": "{ref!r} names no line, and nothing was deleted; give number and digest, as in 42@1f3a9c0d",
+    "two_digests": "line {number} is named with two digests, and nothing was deleted; give the right one",
+    "no_lines": "none is named, and nothing was deleted; give number and digest, as in 42@1f3a9c0d",
 }

@@ -1,0 +1,20 @@
+"""Why the model wrote no summary, and what `recalld model test` prints, in Chinese."""
+
+from __future__ import annotations
+
+from typing import Final
+
+TEXTS: Final = {
+    "none_configured": "没有配置模型，摘要都是摘录；请填 llm.base_url 和 llm.model",
+    "unnamed": '没有写模型名；请填服务器认得的名字，如 "qwen3:8b"',
+    "calls_spent": "今天的 {most} 次调用已经用完",
+    "paused_until": "模型暂停到 {time:%Y-%m-%d %H:%M}，{why}",
+    "fault": "{why}：{server} 上的 {model}",
+    "no_answer_within": "模型在 {seconds:g} 秒内没有回答",
+    "raised": "模型抛出了 {kind}",
+    "nothing_but_is": "模型说没有值得记下的，其实有",
+    "no_summary": "模型写的不能用作摘要",
+    "text_longer": "模型写的超过了 {most} 个字",
+    "text_has_more": "模型写的多于 {most} 个字",
+    "prompt_full": "提示词和已有的摘要占满了模型的上下文",
+}

@@ -1,0 +1,12 @@
+"""Why an entry is not a message."""
+
+from __future__ import annotations
+
+from typing import Final
+
+TEXTS: Final = {
+    "no_object": "it is not an object",
+    "no_role": "it has no role",
+    "no_text": "it has no text",
+    "bad_id": "its id is not a string",
+}

@@ -1,0 +1,20 @@
+"""Why the model wrote no summary, and what `recalld model test` prints."""
+
+from __future__ import annotations
+
+from typing import Final
+
+TEXTS: Final = {
+    "none_configured": "no model is configured, so summaries are extracts; give llm.base_url and llm.model",
+    "unnamed": 'no model is named; give the name that the server knows, such as "qwen3:8b"',
+    "calls_spent": "the day's {most} calls are used up",
+    "paused_until": "the model is paused until {time:%Y-%m-%d %H:%M}, {why}",
+    "fault": "{why}: {model} at {server}",
+    "no_answer_within": "the model did not answer within {seconds:g} s",
+    "raised": "the model raised {kind}",
+    "nothing_but_is": "the model says that there is nothing to record, and there is",
+    "no_summary": "the model's text can't become a summary",
+    "text_longer": "the model's text is longer than {most} characters",
+    "text_has_more": "the model's text has more than {most} characters",
+    "prompt_full": "prompt and summary so far fill the model's context",
+}
