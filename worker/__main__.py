@@ -123,7 +123,7 @@ def do(root: Path) -> bytes:
     files, paths, config, clock = _open(root)
     task = parse_task(sys.stdin.buffer.read())
     if not isinstance(task, AskedTask):
-        raise BadRequest("--task", "it is a day or a month, which has to be in worker/queue; submit it there")
+        raise BadRequest("--task", Text("model.only_queued"))
     result = answer(task, choose(config, os.environ), config, files, paths, clock, lambda: os.getppid() != asker)
     return render_result(result).rstrip()
 

@@ -17,4 +17,5 @@ TEXTS: Final = {
     "text_longer": "模型写的超过了 {most} 个字",
     "text_has_more": "模型写的多于 {most} 个字",
     "prompt_full": "提示词和已有的摘要占满了模型的上下文",
+    "only_queued": "这是一天或一个月的任务，必须放进 worker/queue；请提交到那里",
 }

@@ -17,4 +17,5 @@ TEXTS: Final = {
     "text_longer": "the model's text is longer than {most} characters",
     "text_has_more": "the model's text has more than {most} characters",
     "prompt_full": "prompt and summary so far fill the model's context",
+    "only_queued": "it is a day or a month, which has to be in worker/queue; submit it there",
 }
