@@ -57,9 +57,9 @@ def main() -> None:
             sys.stdout.write(out)
             sys.stdout.flush()
     except OSError as error:
-        from recalld.supervisor.interfaces.cli.call import unprinted
+        from recalld.supervisor.interfaces.cli.call import Call, unprinted
 
-        code = unprinted(error) or (_UNPRINTED if once else 0)
+        code = unprinted(Call(argv), error) or (_UNPRINTED if once else 0)
     sys.exit(code)
 
 
@@ -73,15 +73,15 @@ def _run_here(argv: list[str], once: dict[str, Any] | None, *, is_mute: bool) ->
     if _is_served(argv):
         gc.disable()  # the process ends before a collection would free anything
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start a thread for each core, which nothing here needs
-    from recalld.supervisor.interfaces.cli.call import ONCE, Once, run_and_exit
+    from recalld.supervisor.interfaces.cli.call import Call, Once, run_and_exit
 
+    call = Call(argv, once=Once.of(once) if once else None, is_mute=is_mute)
     if _command(argv) == "append":
         from recalld.supervisor.interfaces.cli.append import append, plain_options
 
-        ONCE.set(Once.of(once) if once else None)
         options = plain_options(argv)
         if options is not None:
-            run_and_exit(lambda: append(**options), is_mute=is_mute, at_once=True)
+            run_and_exit(call, lambda: append(call, **options), at_once=True)
     from recalld.supervisor.interfaces.cli.app import run_command
 
     if _is_served(argv):
@@ -89,7 +89,7 @@ def _run_here(argv: list[str], once: dict[str, Any] | None, *, is_mute: bool) ->
     else:
         from recalld.supervisor.interfaces.cli.main import commands
     # a client of MCP that has gone expects the process to be gone, too
-    run_and_exit(lambda: run_command(commands(), None), is_mute=is_mute, at_once=_command(argv) == "mcp")
+    run_and_exit(call, lambda: run_command(commands(), call), at_once=_command(argv) == "mcp")
 
 
 def _once(argv: list[str]) -> dict[str, Any] | None:

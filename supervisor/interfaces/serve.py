@@ -6,7 +6,6 @@ import contextlib
 import os
 import sys
 from functools import partial
-from io import StringIO
 from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.host.background import BackgroundThreads
@@ -16,7 +15,7 @@ from recalld.supervisor.host.lock import supervisor_lock
 from recalld.supervisor.host.notify import ServiceManager
 from recalld.supervisor.host.workers import Workers
 from recalld.supervisor.interfaces.cli.app import run_command
-from recalld.supervisor.interfaces.cli.call import CALL, GIVEN, ONCE, Call, Once
+from recalld.supervisor.interfaces.cli.call import Once, ServedCall
 from recalld.supervisor.interfaces.cli.output import as_journal_line, as_json, as_line
 from recalld.supervisor.interfaces.cli.turn import commands
 from recalld.supervisor.interfaces.locate import folder_id, named_workspace
@@ -94,16 +93,10 @@ def _answer(request: Request, served: Workspace) -> dict[str, Any]:
         raise ValueError("another configuration")
     if request.folder != folder_id(str(served.paths.root)):
         raise ValueError("another workspace")
-    out, err = StringIO(), StringIO()
-    ONCE.set(None if request.once is None else Once.of(request.once))
-    token = CALL.set(Call(named_workspace(argv), given, served))
-    try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            code = run_command(commands(), argv)
-    finally:
-        CALL.reset(token)
-        GIVEN.clear()
-    return {"out": out.getvalue(), "err": err.getvalue(), "code": code}
+    once = None if request.once is None else Once.of(request.once)
+    call = ServedCall(argv, given, once, named_workspace(argv), served)
+    code = run_command(commands(), call)
+    return {"out": "".join(call.out), "err": "".join(call.err), "code": code}
 
 
 def _settings(environ: Mapping[str, str]) -> dict[str, str]:

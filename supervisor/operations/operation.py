@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Generic, Literal, TypeAlias, TypeVar
 
 from recalld.supervisor.protocol.inbox import chat_of
-from recalld.supervisor.recall.audience import Audience
 from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.storage.control import UNLIMITED, Control
 from recalld.supervisor.storage.errors import BadRequest, refuse_no_text
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.index.hit import SearchResult
     from recalld.supervisor.longterm.long_term_file import LongTermText
+    from recalld.supervisor.recall.audience import Audience
     from recalld.supervisor.recall.lines import Lines
     from recalld.supervisor.storage.clock import Clock
     from recalld.supervisor.text.language import Language
@@ -60,6 +60,8 @@ class Caller:
 
     def audience(self, ws: Workspace) -> Audience:
         """Return who reads the answer, and what they may see."""
+        from recalld.supervisor.recall.audience import Audience
+
         where = chat_of({"session": self.session, "chat": self.chat or None})
         return Audience(chat=where, in_groups=ws.config.recall.in_groups)
 
@@ -71,7 +73,11 @@ class Visible:
     ws: Workspace
     caller: Caller
     control: Control
-    audience: Audience
+
+    @property
+    def audience(self) -> Audience:
+        """Who reads the answer, and what they may see."""
+        return self.caller.audience(self.ws)
 
     def search(self, query: str) -> SearchResult:
         """Return what is found for the words, without what the audience may not see."""
@@ -120,10 +126,11 @@ class Operation(Generic[Q, A]):
 
 def perform(operation: Operation[Q, A], ws: Workspace, request: Q, caller: Caller, control: Control = UNLIMITED) -> A:
     """Return the answer of the operation; SupervisorError where it can't be had."""
-    audience = caller.audience(ws)
-    if operation.owner and not audience.sees_all:
+    memory = Visible(ws, caller, control)
+    # who names no conversation is the owner; `append` loads nothing to find that out
+    if operation.owner and (caller.session or caller.chat) and not memory.audience.sees_all:
         raise BadRequest(operation.name, "it is the owner's alone, and it was asked for in a group")
-    return operation.run(Visible(ws, caller, control, audience), request)
+    return operation.run(memory, request)
 
 
 def operation(

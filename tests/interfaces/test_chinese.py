@@ -12,7 +12,7 @@ import pytest
 from recalld.supervisor.checks import doctor, installed, machine, systemd, troubles
 from recalld.supervisor.interfaces.chinese import in_chinese, spoken_language
 from recalld.supervisor.interfaces.cli.app import run_command
-from recalld.supervisor.interfaces.cli.call import OPENED
+from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import commands
 from recalld.supervisor.interfaces.cli.output import _HOW, _label, as_text
 from recalld.supervisor.protocol import message
@@ -123,16 +123,15 @@ def wrong_arguments() -> list[list[str]]:
 
 @pytest.mark.parametrize("argv", wrong_arguments(), ids=" ".join)
 def test_in_chinese_knows_what_the_parser_says_of_wrong_arguments(argv, capsys, monkeypatch):
-    OPENED.set(None)
     monkeypatch.setenv("RECALLD_LANGUAGE", "zh")
-    assert run_command(commands(), argv) == errors.BadRequest.exit_code
+    assert run_command(commands(), Call(argv)) == errors.BadRequest.exit_code
     said = capsys.readouterr().err
     assert re.fullmatch("recalld: .+[。？]用法见 `recalld --help`。\n", said)
     assert HAN.search(said.partition("用法见")[0])
     assert not re.search(r"[A-Za-z]{2,} [a-z]{2,}|吗。|[。？]。", said.replace("recalld --help", "")), said
     assert not BLANK_IN_CHINESE.search(said)
     monkeypatch.setenv("RECALLD_LANGUAGE", "en")
-    run_command(commands(), argv)
+    run_command(commands(), Call(argv))
     assert re.fullmatch(r"recalld: [A-Z][^\n]*[^.?][.?] See `recalld --help`\.\n", capsys.readouterr().err)
 
 

@@ -25,9 +25,8 @@ from typing import TYPE_CHECKING
 import recalld.supervisor.host.daemon
 import recalld.supervisor.host.workers
 import recalld.worker.__main__
-from recalld.supervisor.interfaces.cli import app
 from recalld.supervisor.interfaces.cli.app import run_command
-from recalld.supervisor.interfaces.cli.call import run_and_exit
+from recalld.supervisor.interfaces.cli.call import Call, run_and_exit
 from recalld.supervisor.interfaces.cli.main import commands
 
 if TYPE_CHECKING:
@@ -121,7 +120,6 @@ def _become(environ: Mapping[str, str] | None, files: Sequence[int]) -> None:
     sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
     sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
     sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False, buffering=1)
-    app.GIVEN.clear()
     recalld.supervisor.host.workers.subprocess = SimpleNamespace(  # type: ignore[assignment]
         Popen=_forked_worker, DEVNULL=subprocess.DEVNULL, TimeoutExpired=subprocess.TimeoutExpired
     )
@@ -143,7 +141,8 @@ def command(root: Path, *words: str) -> Callable[[], int]:
 
     def life() -> int:
         sys.argv = ["recalld", "-w", str(root), *words]
-        run_and_exit(lambda: run_command(commands(), None))
+        call = Call()
+        run_and_exit(call, lambda: run_command(commands(), call))
         return 0
 
     return life
@@ -208,15 +207,16 @@ def warm() -> None:
         )
         with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
             for words in (["init"], ["append", "--role", "user", "--text", line], ["run", "--until-settled", "--no-worker"]):
-                run_command(commands(), ["-w", str(root), "--now", "2026-01-28T12:00:00Z", *words])
+                run_command(commands(), Call(["-w", str(root), "--now", "2026-01-28T12:00:00Z", *words]))
             run(root, "append", "--jsonl", environ=plain_environ(), text=line)
-            run_command(commands(), ["-w", str(root), "--now", "2026-01-28T12:00:00Z", "run", "--until-settled", "--no-worker"])
+            run_command(
+                commands(), Call(["-w", str(root), "--now", "2026-01-28T12:00:00Z", "run", "--until-settled", "--no-worker"])
+            )
             _work_once(root)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL if number == signal.SIGTERM else signal.default_int_handler)
         os.environ.clear()
         os.environ.update(before)
-        app.GIVEN.clear()
     commands()  # else each child puts them together again
     gc.freeze()  # a child's collector must not copy every page
 

@@ -14,8 +14,9 @@ import pytest
 
 from recalld.supervisor.interfaces.cli import append as append_command
 from recalld.supervisor.interfaces.cli import turn
+from recalld.supervisor.interfaces.cli.app import run_command
 from recalld.supervisor.interfaces.cli.append import plain_options
-from recalld.supervisor.interfaces.cli.call import GIVEN
+from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.entry import SERVED_COMMANDS
 from recalld.supervisor.interfaces.serve import _answer
 from recalld.supervisor.interfaces.socket_server import parse_request
@@ -180,10 +181,10 @@ OTHERS = [
 @pytest.mark.parametrize("argv", PLAIN, ids=" ".join)
 def test_plain_options_are_what_the_parser_reads(argv, monkeypatch):
     given: dict[str, object] = {}
-    monkeypatch.setattr(append_command, "append", lambda **options: given.update(options) or 0)
-    assert turn.commands()(args=argv, prog_name="recalld", standalone_mode=False) == 0
-    before = {name: value for name, value in GIVEN.items() if value}
-    GIVEN.clear()
+    monkeypatch.setattr(append_command, "append", lambda _call, **options: given.update(options) or 0)
+    call = Call(argv)
+    assert run_command(turn.commands(), call) == 0
+    before = {name: value for name, value in (("workspace", call.given_workspace), ("now", call.given_now)) if value}
     assert plain_options(argv) == before | {name: value for name, value in given.items() if value}
 
 

@@ -81,7 +81,7 @@ def test_entry_with_a_supervisor_imports_two_modules_and_no_dependency(command, 
 
     assert {name for name in found if name.startswith("recalld")} == {
         "recalld",
-        "supervisor",
+        "recalld.supervisor",
         "recalld.supervisor.interfaces",
         "recalld.supervisor.interfaces.entry",
         "recalld.supervisor.interfaces.locate",

@@ -14,7 +14,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from recalld import Memory
 from recalld.supervisor.interfaces.cli.app import run_command
-from recalld.supervisor.interfaces.cli.call import OPENED
+from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import commands
 from recalld.supervisor.interfaces.tools.answers import as_text, as_wire
 from recalld.supervisor.interfaces.tools.registry import register_all_tools
@@ -254,8 +254,7 @@ def command_line(root: Path, capsys: Any) -> list[Said | None]:
         if row.argv is None:
             found.append(None)
             continue
-        OPENED.set(None)
-        run_command(commands(), ["-w", str(root), *row.argv, "--json"])
+        run_command(commands(), Call(["-w", str(root), *row.argv, "--json"]))
         out, err = capsys.readouterr()
         found.append(Said(err.removeprefix("recalld: ").removeprefix("--").rstrip("\n"), json.loads(out) if out else None))
     return found

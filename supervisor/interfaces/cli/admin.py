@@ -5,46 +5,57 @@ from __future__ import annotations
 import os
 from dataclasses import asdict
 from pathlib import Path  # noqa: TC003 - typer reads the annotations
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from recalld.supervisor.interfaces.cli.app import Folder, Json, Now  # noqa: TC001 - typer reads the annotations
-from recalld.supervisor.interfaces.cli.call import OPENED, moment, opened, root_of, say, teller
-from recalld.supervisor.interfaces.cli.output import as_json, as_text, in_local_times, show, wire
+from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
+from recalld.supervisor.interfaces.cli.output import as_json, as_text, in_local_times, wire
 from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.storage.errors import BadFile, BadRequest
 
+if TYPE_CHECKING:
+    from recalld.supervisor.interfaces.cli.call import Call
 
-def status(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
+
+def status(
+    ctx: Context,
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
     """Show the state of the workspace, and first what is wrong with it; 65 when something is."""
+    call: Call = ctx.obj
     from recalld.supervisor.checks.status import status as status_of
     from recalld.supervisor.checks.troubles import down_service, verdict
 
-    ws, at = opened(workspace, now)
+    ws, at = call.opened(workspace, now)
     found = status_of(ws, at)
     sentences, is_well = verdict(ws, at, service=down_service(ws, os.environ))
-    told = as_text(in_local_times(found, ws.zone), teller())
-    show(as_json(found) if json else "\n".join([*map(teller(), sentences), "", told]))
+    told = as_text(in_local_times(found, ws.zone), call.teller())
+    call.show(as_json(found) if json else "\n".join([*map(call.teller(), sentences), "", told]))
     if not is_well:
         raise typer.Exit(BadFile.exit_code)
 
 
 def plan(
+    ctx: Context,
     at: Annotated[str | None, typer.Option("--at", help="the moment to plan for, ISO 8601")] = None,
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
 ) -> None:
     """Show what the next run would do."""
+    call: Call = ctx.obj
     from recalld.supervisor.checks.status import plan as plan_of
 
-    ws, moment = opened(workspace, at or now, "--at" if at else "--now")
+    ws, moment = call.opened(workspace, at or now, "--at" if at else "--now")
     found = plan_of(ws, moment)
-    show(as_json(found) if json else as_text(in_local_times(found, ws.zone), teller()))
+    call.show(as_json(found) if json else as_text(in_local_times(found, ws.zone), call.teller()))
 
 
 def fsck(
+    ctx: Context,
     repair: Annotated[bool, typer.Option("--repair", help="mend what can be mended; no byte goes without a copy")] = False,
     report: Annotated[bool, typer.Option("--report", help="tell what is wrong to status, log and care.on_trouble")] = False,
     workspace: Folder = None,
@@ -52,13 +63,14 @@ def fsck(
     json: Json = False,
 ) -> None:
     """Account for every message; 65 when one is lost or a file is damaged."""
+    call: Call = ctx.obj
     from time import sleep
 
     from recalld.supervisor.checks import nightly
     from recalld.supervisor.checks.fsck import fsck as account
     from recalld.supervisor.checks.systemd import failed_unit
 
-    ws, at = opened(workspace, now)
+    ws, at = call.opened(workspace, now)
     mended: dict[str, object] = {}
     if repair:
         from recalld.supervisor.checks.fsck import repair as mend
@@ -67,49 +79,53 @@ def fsck(
         with supervisor_lock(ws):
             mended = {"repaired": wire(asdict(mend(ws, at)))}
     down = failed_unit(os.environ) if report else ""
-    if report and moment(now) is None and not down:  # nothing is archived while the service is down: that can't wait
+    if report and call.moment(now) is None and not down:  # nothing is archived while the service is down: that can't wait
         nightly.await_quiet_end(ws, utc_now, sleep)
         at = utc_now()
-    ledger, wrong = nightly.report(ws, at, teller(), service=down) if report else (account(ws), [])
+    ledger, wrong = nightly.report(ws, at, call.teller(), service=down) if report else (account(ws), [])
     if repair and not report:
         nightly.note(ws, ledger, at)
     for sentence in wrong:
-        say(sentence, BadFile.exit_code)
+        call.say(sentence, BadFile.exit_code)
     found = wire(asdict(ledger)) | mended
     if json or not report:
-        show(as_json(found) if json else as_text(found, teller()))
+        call.show(as_json(found) if json else as_text(found, call.teller()))
     elif not wrong:
-        show(teller()(f"every message is accounted for ({ledger.seen}), and nothing is wrong."))
+        call.show(call.teller()(f"every message is accounted for ({ledger.seen}), and nothing is wrong."))
     if wrong or not ledger.is_sound:
         raise typer.Exit(BadFile.exit_code)
 
 
 def doctor(
+    ctx: Context,
     verbose: Annotated[bool, typer.Option("--verbose", help="what is good, too")] = False,
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
 ) -> None:
     """Check the workspace and the machine, and change nothing; 65 when something is bad."""
+    call: Call = ctx.obj
     from recalld.supervisor.checks.doctor import examine, opened_anyway
     from recalld.supervisor.checks.installed import supervisor
     from recalld.supervisor.interfaces.locate import version
     from recalld.supervisor.interfaces.socket_server import running_version
 
-    root = root_of(workspace)
+    root = call.root_of(workspace)
     if not root.is_dir():
         raise BadRequest("--workspace", f"{root} is not there; make it with `recalld init -w {root}`")
-    at = moment(now) or utc_now()
+    at = call.moment(now) or utc_now()
     ws, refused = opened_anyway(root, os.environ, at)
-    OPENED.set(ws)  # it tells the language
+    call.workspace = ws  # it tells the language
     findings = examine(ws, refused, os.environ, at, supervisor(lambda: running_version(str(root)), version()))
     count = {state: sum(finding.state == state for finding in findings) for state in ("good", "odd", "bad")}
     if json:
-        show(as_json({**count, "checks": [{**asdict(finding), "mend": finding.mend} for finding in findings]}))
+        call.show(as_json({**count, "checks": [{**asdict(finding), "mend": finding.mend} for finding in findings]}))
     else:
-        tell = teller()
+        tell = call.teller()
         shown = [finding for finding in findings if verbose or finding.state != "good"]
-        show("\n".join([*(f"{tell(one.state)}  {tell(one.check)}  {tell(one.why)}" for one in shown), tell(_total(count))]))
+        call.show(
+            "\n".join([*(f"{tell(one.state)}  {tell(one.check)}  {tell(one.why)}" for one in shown), tell(_total(count))])
+        )
     if count["bad"]:
         raise typer.Exit(BadFile.exit_code)
 
@@ -121,6 +137,7 @@ def _total(count: dict[str, int]) -> str:
 
 
 def restore(
+    ctx: Context,
     source: Annotated[Path | None, typer.Option("--from", help="a copy of history.json, damaged or not")] = None,
     workspace: Folder = None,
     now: Now = None,
@@ -131,10 +148,11 @@ def restore(
 
     A backup of the whole workspace is taken back by `recalld backup restore`.
     """
+    call: Call = ctx.obj
     from recalld.supervisor.archive.restore import add_missing
     from recalld.supervisor.host.round import restore_history
 
-    ws, at = opened(workspace, now)
+    ws, at = call.opened(workspace, now)
     ws.prepare()
     found = {"restored": restore_history(ws, at, unknown=True)}
     if source is not None:
@@ -146,7 +164,7 @@ def restore(
             settings=ws.config.archive,
             now=at,
         )
-    show(as_json(found) if json else as_text(found, teller()))
+    call.show(as_json(found) if json else as_text(found, call.teller()))
 
 
 def register(app: typer.Typer) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from recalld.supervisor.interfaces.cli.call import GIVEN, exit_code_of, say
+from recalld.supervisor.interfaces.cli.call import Call, exit_code_of
 from recalld.supervisor.storage.errors import BadRequest
 
 Folder = Annotated[Path | None, typer.Option("-w", "--workspace", help="the workspace (RECALLD_WORKSPACE)")]
@@ -17,6 +17,9 @@ Session = Annotated[str, typer.Option("--session", help="the key of the talk in 
 Kind = Annotated[str, typer.Option("--chat", help="where: direct, group or channel; else as the session's key says")]
 Json = Annotated[bool, typer.Option("--json", help="machine-readable output")]
 
+
+#: What a command is given besides its options; `obj` is its `Call`.
+Context = typer.Context
 
 #: The variable by which the scripts of `recalld completion` ask.
 COMPLETE: Final = "_RECALLD_COMPLETE"
@@ -46,30 +49,31 @@ def _say_version(asked: bool) -> None:
 Version = Annotated[bool, typer.Option("--version", callback=_say_version, is_eager=True, help="which version this is")]
 
 
-def _before(workspace: Folder = None, now: Now = None, _version: Version = False) -> None:
-    GIVEN.update(workspace=workspace, now=now)
+def _before(ctx: Context, workspace: Folder = None, now: Now = None, _version: Version = False) -> None:
+    call: Call = ctx.obj
+    call.given_workspace, call.given_now = workspace, now
 
 
 #: What typer raises for wrong arguments: in older versions click's class, in newer ones a copy of it.
 _USAGE: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 
-def run_command(commands: Any, argv: list[str] | None) -> int:
-    """Run the command that *argv* names (None: this process's arguments) and return its exit code."""
-    return exit_code_of(lambda: _parsed(commands, argv))
+def run_command(commands: Any, call: Call) -> int:
+    """Run the command that the arguments of *call* name, and return its exit code."""
+    return exit_code_of(call, lambda: _parsed(commands, call))
 
 
-def _parsed(commands: Any, argv: list[str] | None) -> int:
+def _parsed(commands: Any, call: Call) -> int:
     """Parse the arguments, run the command and return its exit code; its own errors are raised."""
     try:
-        ended_with = commands(args=argv, prog_name="recalld", standalone_mode=False)
+        ended_with = commands(args=call.argv, prog_name="recalld", standalone_mode=False, obj=call)
     except typer.Exit as ended:
         return ended.exit_code
     except typer.Abort:
         raise KeyboardInterrupt from None
     except _USAGE as error:
         fault = getattr(error, "format_message", error.__str__)().rstrip(".")
-        return say(f"{fault}{'' if fault.endswith('?') else '.'} See `recalld --help`.", BadRequest.exit_code)
+        return call.say(f"{fault}{'' if fault.endswith('?') else '.'} See `recalld --help`.", BadRequest.exit_code)
     except SystemExit as ended:
         # fish asks by it whether anything completes; else it is typer's exit if the reader of the output has gone
         return 1 if COMPLETE in os.environ and ended.code else 0

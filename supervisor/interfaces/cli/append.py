@@ -8,16 +8,19 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.archive.append import append as append_messages
 from recalld.supervisor.archive.append import read_lines
-from recalld.supervisor.interfaces.cli.call import ONCE, is_served, opened, read_words, refuse_other_chats, say, unprinted
-from recalld.supervisor.interfaces.cli.output import as_json, show
+from recalld.supervisor.interfaces.cli.call import refuse_other_chats, unprinted
+from recalld.supervisor.interfaces.cli.output import as_json
+from recalld.supervisor.operations.history import AppendRequest
+from recalld.supervisor.operations.history import append as append_operation
+from recalld.supervisor.operations.operation import perform
 from recalld.supervisor.storage.clock import why_not_said_at
 from recalld.supervisor.storage.errors import BadFile, BadRequest, StorageError
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from recalld.supervisor.interfaces.cli.call import Call
     from recalld.supervisor.workspace import Workspace
 
 _BATCH: Final = 8_000_000  # bytes of --jsonl input that are appended in one write
@@ -51,6 +54,7 @@ def plain_options(argv: list[str]) -> dict[str, Any] | None:
 
 
 def append(
+    call: Call,
     *,
     role: str | None = None,
     text: str | None = None,
@@ -64,60 +68,51 @@ def append(
     json: bool = False,
 ) -> int:
     """Add what the options of the command say, print the ids and return the exit code."""
-    if is_served():
+    if call.is_served:
         if jsonl:
             raise ValueError("its input is at its client")
     elif sys.stdin is None and (jsonl or text == "-"):  # the file that gets its number is not what the caller says
         raise BadRequest("--jsonl" if jsonl else "--text", "standard input is closed")
-    ws, began = opened(workspace, now)
+    ws, began = call.opened(workspace, now)
     ws.files.make_folder(ws.paths.state)
     if jsonl:
-        return _append_lines(ws, began, json=json)
+        return _append_lines(call, ws, began, json=json)
     if not role or text is None:
         raise BadRequest("append", "it needs --role and --text, or --jsonl")
     if chat is not None:
         refuse_other_chats(chat)
     if at is not None and (why := why_not_said_at(at, ws.zone, began + ws.config.archive.future_limit)):
         raise BadRequest("--at", why)
-    words = read_words() if text == "-" else text
+    words = call.read_words() if text == "-" else text
     if not words.strip():
         raise BadRequest("--text", "it is empty, and nothing was added; give what was said")
     fields = {"role": role, "text": words, "createdAt": at, "channel": channel, "session": session, "chat": chat}
     raw = {key: value for key, value in fields.items() if value is not None}
-    return _acknowledge(_append(ws, [raw], began), json=json)
+    return _acknowledge(call, _append(call, ws, [raw], began), json=json)
 
 
-def _acknowledge(ids: list[str], *, json: bool) -> int:
+def _acknowledge(call: Call, ids: list[str], *, json: bool) -> int:
     """Print the ids; return 74 if they can't be printed: who can't learn what is safe must not take 0 for an answer."""
     if not ids:
         return 0
     if sys.stdout is None:
-        return say("standard output is closed: the ids of what was added can't be printed.", StorageError.exit_code)
+        return call.say("standard output is closed: the ids of what was added can't be printed.", StorageError.exit_code)
     try:
         for identity in ids:
-            show(as_json({"id": identity}) if json else identity)
+            call.show(as_json({"id": identity}) if json else identity)
         sys.stdout.flush()
     except OSError as error:
-        return unprinted(error) or StorageError.exit_code
+        return unprinted(call, error) or StorageError.exit_code
     return 0
 
 
-def _append(ws: Workspace, raws: list[dict[str, Any]], now: datetime) -> list[str]:
+def _append(call: Call, ws: Workspace, raws: list[dict[str, Any]], now: datetime) -> list[str]:
     """Append the messages to the workspace and return their ids."""
-    once = ONCE.get()
-    return append_messages(
-        raws,
-        now,
-        once.entropy if once else os.urandom(10 * len(raws)),
-        history=ws.history,
-        journal=ws.journal,
-        drop_box=ws.drop_box,
-        settings=ws.config.archive,
-        events=ws.events,
-    )
+    request = AppendRequest(messages=raws, entropy=call.once.entropy if call.once else b"")
+    return perform(append_operation, ws, request, call.caller(now))
 
 
-def _append_lines(ws: Workspace, now: datetime, *, json: bool) -> int:
+def _append_lines(call: Call, ws: Workspace, now: datetime, *, json: bool) -> int:
     """Append the lines of standard input; all that can be read at once are one write. Return 65 if a line was no message."""
     rest, number, code = b"", 1, 0
     while True:
@@ -126,12 +121,12 @@ def _append_lines(ws: Workspace, now: datetime, *, json: bool) -> int:
         rest = b"" if ended else lines.pop()
         raws, faults, odd_times = read_lines(lines, ws.zone, number, now + ws.config.archive.future_limit)
         number += len(lines)
-        if unprinted_ids := _acknowledge(_append(ws, raws, now), json=json):
+        if unprinted_ids := _acknowledge(call, _append(call, ws, raws, now), json=json):
             return unprinted_ids
         for odd_time in odd_times:
-            say(odd_time, 0)
+            call.say(odd_time, 0)
         for fault in faults:
-            code = say(fault, BadFile.exit_code)
+            code = call.say(fault, BadFile.exit_code)
         if ended:
             return code
 

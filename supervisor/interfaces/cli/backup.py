@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recalld.supervisor.interfaces.cli.app import Folder, Json, Now  # noqa: TC001 - typer reads the annotations
-from recalld.supervisor.interfaces.cli.call import moment, opened, teller
-from recalld.supervisor.interfaces.cli.output import as_json, as_text, in_local_times, show, wire
+from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
+from recalld.supervisor.interfaces.cli.output import as_json, as_text, in_local_times, wire
 from recalld.supervisor.interfaces.locate import version
 from recalld.supervisor.storage.clock import fixed_clock, utc_now
 from recalld.supervisor.storage.errors import BadFile
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from types import FrameType
     from zoneinfo import ZoneInfo
 
+    from recalld.supervisor.interfaces.cli.call import Call
     from recalld.supervisor.protocol.backup_file import Contents
 
 backup = typer.Typer(
@@ -32,23 +32,31 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="a backup, such as me
 
 
 @backup.command("create")
-def backup_create(file: File, workspace: Folder = None, now: Now = None, json: Json = False) -> None:
+def backup_create(
+    ctx: Context,
+    file: File,
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
     """Write the workspace into a new file, in one consistent state, while everything runs."""
+    call: Call = ctx.obj
     from recalld.supervisor.checks.backup import create
 
     _leave_nothing_when_ended()
-    ws, at = opened(workspace, now)
+    ws, at = call.opened(workspace, now)
     made = create(ws, _absolute(file), at, version())
     found = _described(made.file, made.contents)
     if json or made.left_out:
         found["leftOut"] = list(made.left_out)
     if json:
         found["lockedMs"] = made.locked_ms
-    _show(found, None if json else ws.zone)
+    _show(call, found, None if json else ws.zone)
 
 
 @backup.command("nightly")
 def backup_nightly(
+    ctx: Context,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="a folder of this workspace's own, best on another disk")],
     keep: Annotated[int, typer.Option("--keep", min=1, help="how many are kept; the older ones are deleted")],
     workspace: Folder = None,
@@ -56,50 +64,59 @@ def backup_nightly(
     json: Json = False,
 ) -> None:
     """Write the backup of the day into the folder, read it back, and delete the oldest; a timer of systemd runs it."""
+    call: Call = ctx.obj
     from time import sleep
 
     from recalld.supervisor.checks.nightly import await_quiet_end
     from recalld.supervisor.checks.nightly_backup import nightly_backup
 
     _leave_nothing_when_ended()
-    ws, at = opened(workspace, now)
-    if moment(now) is None:
+    ws, at = call.opened(workspace, now)
+    if call.moment(now) is None:
         await_quiet_end(ws, utc_now, sleep)
         at = utc_now()
     made = nightly_backup(ws, _absolute(folder), keep, at, version())
     found = _described(made.file, made.contents)
     if json or made.deleted:
         found["deleted"] = list(map(str, made.deleted))
-    _show(found, None if json else ws.zone)
+    _show(call, found, None if json else ws.zone)
 
 
 @backup.command("verify")
-def backup_verify(file: File, now: Now = None, json: Json = False) -> None:
+def backup_verify(
+    ctx: Context,
+    file: File,
+    now: Now = None,
+    json: Json = False,
+) -> None:
     """Unpack the file into a temporary folder and run fsck there; 65 when it is not as it was made, or fsck finds damage."""
+    call: Call = ctx.obj
     from recalld.supervisor.checks.backup import verify, zone_of
 
     _leave_nothing_when_ended()
-    at = moment(now)
+    at = call.moment(now)
     contents, ledger = verify(_absolute(file), os.environ, fixed_clock(at) if at else utc_now)
     found = {**_described(_absolute(file), contents), "fsck": wire(asdict(ledger))}
-    _show(found, None if json else zone_of(_absolute(file), os.environ))
+    _show(call, found, None if json else zone_of(_absolute(file), os.environ))
     if not ledger.is_sound:
         raise typer.Exit(BadFile.exit_code)
 
 
 @backup.command("restore")
 def backup_restore(
+    ctx: Context,
     file: File,
     into: Annotated[Path, typer.Option("--into", metavar="DIR", help="a new or empty folder, which becomes a workspace")],
     json: Json = False,
 ) -> None:
     """Unpack the file into a new or empty folder."""
+    call: Call = ctx.obj
     from recalld.supervisor.checks.backup import restore, zone_of
 
     _leave_nothing_when_ended()
     contents = restore(_absolute(file), _absolute(into), utc_now())
     found = {"workspace": str(_absolute(into)), **_described(_absolute(file), contents)}
-    _show(found, None if json else zone_of(_absolute(file), os.environ))
+    _show(call, found, None if json else zone_of(_absolute(file), os.environ))
 
 
 #: What systemd sends, and a terminal that is closed.
@@ -133,9 +150,9 @@ def _absolute(path: Path) -> Path:
     return path.expanduser().absolute()
 
 
-def _show(found: dict[str, Any], zone: ZoneInfo | None) -> None:
+def _show(call: Call, found: dict[str, Any], zone: ZoneInfo | None) -> None:
     """Print it for people, with times in the zone; as JSON without one."""
-    show(as_text(in_local_times(found, zone), teller()) if zone else as_json(found))
+    call.show(as_text(in_local_times(found, zone), call.teller()) if zone else as_json(found))
 
 
 def register(app: typer.Typer) -> None:

@@ -1,8 +1,8 @@
 """
-What a command is run with, and how it ends: workspace, clock, variables and input; error sentence and exit code (cli.md).
+One run of a command: its workspace, clock, variables and input, what it prints, and how it ends (cli.md).
 
-If the supervisor runs a command for a client, the client's workspace and variables are used in place of the supervisor's own.
-No parser of arguments is loaded here: `append` needs none.
+A supervisor runs a command for a client with the client's workspace, variables and input, and returns the text. In a process of
+its own a command prints at once. No parser of arguments is loaded here: `append` needs none.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import contextlib
 import os
 import re
 import sys
-from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,17 +25,19 @@ from recalld.supervisor.text.printable import printable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from recalld.supervisor.operations.operation import A, Caller, Operation, Q
+    from recalld.supervisor.storage.control import Control
     from recalld.supervisor.text.language import Language
     from recalld.supervisor.workspace import Workspace
 
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A command that came through the socket: the workspace it names, the client's variables, the open workspace."""
-
-    named: str
-    environ: Mapping[str, str]
-    served: Workspace
+_ENTROPY_BYTES: Final = 10
+#: How the commands begin that a sentence names; `init` names its workspace itself, and `service` has that of its unit once it
+#: is installed.
+_COMMAND: Final = re.compile(r"`recalld (?=[a-z])(?!init |service (?!install))")
+#: What is before an error in the journal: its priority, as sd-daemon(3) has it.
+ERROR_MARK: Final = "<3>"
+#: The last year of a clock: waits and limits reach some years ahead, and the calendar ends with 9999.
+_LAST_YEAR: Final = 9900
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,99 +64,216 @@ class Once:
         return cls(at, entropy, words)
 
 
-_ENTROPY_BYTES: Final = 10
-#: What the client of this command made before it asked a supervisor; None for a command that asks none.
-ONCE: Final[ContextVar[Once | None]] = ContextVar("once", default=None)
-#: The request that is being answered; None in a process that runs its own command.
-CALL: Final[ContextVar[Call | None]] = ContextVar("call", default=None)
-#: The workspace that the command has opened; None before.
-OPENED: Final[ContextVar[Workspace | None]] = ContextVar("opened", default=None)
-#: The workspace that `-w` names; None where it was found without.
-NAMED: Final[ContextVar[Path | None]] = ContextVar("named", default=None)
-#: How the commands begin that a sentence names; `init` names its workspace itself, and `service` has that of its unit once it
-#: is installed.
-_COMMAND: Final = re.compile(r"`recalld (?=[a-z])(?!init |service (?!install))")
-#: Whether a supervisor was asked first and did not respond.
-MUTE: Final[ContextVar[bool]] = ContextVar("mute", default=False)
-#: What stands before an error in the journal: its priority, as sd-daemon(3) has it.
-ERROR_MARK: Final = "<3>"
-#: The last year of a clock: waits and limits reach some years ahead, and the calendar ends with 9999.
-_LAST_YEAR: Final = 9900
-#: The options before the command.
-GIVEN: Final[dict[str, Any]] = {}
-
-
-def is_served() -> bool:
-    """Return whether the supervisor runs the command for a client."""
-    return CALL.get() is not None
-
-
-def environ() -> Mapping[str, str]:
-    """Return the environment variables of the client, or of this process."""
-    call = CALL.get()
-    return call.environ if call else os.environ
-
-
-def read_words() -> str:
-    """Return standard input as text, that of the client if the supervisor runs the command."""
-    once = ONCE.get()
-    if once and once.words is not None:
-        return once.words
-    if is_served():
-        raise ValueError("its input is at its client")
-    return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
-
-
-def root_of(workspace: Path | None) -> Path:
+class Call:
     """
-    Return the absolute path of the workspace: the option's, else what `workspace_of` finds.
+    One run of a command in this process, with its arguments and variables; *once* is what its client made before it asked.
 
-    ValueError if a client's arguments name another workspace than `named_workspace` found, by which it chose the supervisor.
+    *is_mute*: a supervisor was asked first and did not respond.
     """
-    chosen = workspace or GIVEN.get("workspace")
-    NAMED.set(chosen)
-    if call := CALL.get():
-        if chosen != (Path(call.named) if call.named else None):
-            raise ValueError("another workspace")
-        return call.served.paths.root
-    return Path(chosen or workspace_of([], os.environ)).expanduser().absolute()
 
+    def __init__(
+        self,
+        argv: list[str] | None = None,
+        environ: Mapping[str, str] | None = None,
+        once: Once | None = None,
+        *,
+        is_mute: bool = False,
+    ) -> None:
+        self.argv = sys.argv[1:] if argv is None else argv
+        self.environ: Mapping[str, str] = os.environ if environ is None else environ
+        self.once = once
+        self.is_mute = is_mute
+        #: The options before the command.
+        self.given_workspace: Path | None = None
+        self.given_now: str | None = None
+        #: The workspace that `-w` names; None where it was found without.
+        self.named: Path | None = None
+        #: The workspace that the command has opened; None before.
+        self.workspace: Workspace | None = None
 
-def moment(now: str | None, option: str = "--now") -> datetime | None:
-    """Return the instant of *option* or RECALLD_NOW, None for the machine's clock; BadRequest if it is no time."""
-    text = now or GIVEN.get("now") or environ().get("RECALLD_NOW")
-    if not text:
-        return None
-    found = read_instant(text, UTC)
-    if found is None:
-        raise BadRequest(option, why_no_instant(text, UTC))
-    if found.year > _LAST_YEAR:
-        raise BadRequest(option, f"{text!r} is at the end of the calendar; give a year up to {_LAST_YEAR}")
-    if CALL.get() is None:
+    @property
+    def is_served(self) -> bool:
+        """Whether a supervisor runs the command for a client."""
+        return False
+
+    # ── what it prints ───────────────────────────────────────────────────────
+
+    def show(self, text: str) -> None:
+        """Print the text for a person; what a terminal would obey is shown as an escape. An OSError names standard output."""
+        try:
+            print(printable(text))
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, "standard output") from error
+
+    def say(self, sentence: object, code: int) -> int:
+        """Print the sentence on standard error, in the language of the reader, and return the exit code."""
+        if sys.stderr:  # None if the caller has closed it: then `print` would choose standard output
+            mark = ERROR_MARK if is_journal(sys.stderr, os.environ) else ""
+            print(printable(f"{mark}recalld: {self.tell(sentence)}"), file=sys.stderr)
+        return code
+
+    def tell(self, sentence: object) -> str:
+        """Return the sentence in the language of the reader, with the commands in it as they must be typed."""
+        return self.teller()(sentence)
+
+    def teller(self) -> Callable[[object], str]:
+        """Return what does `tell`, with the language chosen once."""
+        from recalld.supervisor.interfaces.chinese import in_chinese
+
+        tell: Callable[[str], str] = in_chinese if self.language == "zh" else str
+        if self.named is None:
+            return lambda sentence: tell(str(sentence))
+        command = f"`recalld -w {_typed(self.named)} "
+        return lambda sentence: _COMMAND.sub(lambda _: command, tell(str(sentence)))
+
+    @property
+    def language(self) -> Language:
+        """The language of the reader: that of the workspace, also if it can't be opened."""
+        from recalld.supervisor.interfaces.chinese import spoken_language
+
+        if ws := self.workspace:
+            return spoken_language(ws.config.language, self.environ, _newest_words(ws))
+        return spoken_language(self._language_asked_for(), self.environ, ())
+
+    def _language_asked_for(self) -> str:
+        """Return the key `language` of a workspace that is not open."""
+        from recalld.supervisor.protocol.config import language_key
+        from recalld.supervisor.protocol.paths import WorkspacePaths
+        from recalld.supervisor.storage.disk import RealDisk
+        from recalld.supervisor.storage.files import Files
+
+        toml = None
+        with contextlib.suppress(OSError, ValueError, SupervisorError):
+            root = Path(workspace_of(self.argv, self.environ)).expanduser().absolute()
+            version = Files(RealDisk()).read_stable(WorkspacePaths(root).config)
+            toml = version.data if version else None
+        return language_key(toml, self.environ)
+
+    # ── what it is run with ──────────────────────────────────────────────────
+
+    def read_words(self) -> str:
+        """Return standard input as text."""
+        if self.once and self.once.words is not None:
+            return self.once.words
+        return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+
+    def root_of(self, workspace: Path | None) -> Path:
+        """Return the absolute path of the workspace: the option's, else what `workspace_of` finds."""
+        self.named = workspace or self.given_workspace
+        return Path(self.named or workspace_of([], self.environ)).expanduser().absolute()
+
+    def moment(self, now: str | None, option: str = "--now") -> datetime | None:
+        """Return the instant of *option* or RECALLD_NOW, None for the machine's clock; BadRequest if it is no time."""
+        text = now or self.given_now or self.environ.get("RECALLD_NOW")
+        if not text:
+            return None
+        found = read_instant(text, UTC)
+        if found is None:
+            raise BadRequest(option, why_no_instant(text, UTC))
+        if found.year > _LAST_YEAR:
+            raise BadRequest(option, f"{text!r} is at the end of the calendar; give a year up to {_LAST_YEAR}")
+        self._keep_moment(found)
+        return found
+
+    def _keep_moment(self, found: datetime) -> None:
         os.environ["RECALLD_NOW"] = to_wire(found)  # workers inherit it
-    return found
+
+    def opened(self, workspace: Path | None, now: str | None, option: str = "--now") -> tuple[Workspace, datetime]:
+        """Return the open workspace, and the moment that *option* gives; BadRequest without such a workspace."""
+        at = self.moment(now, option) or (self.once.at if self.once else None)
+        clock: Clock = fixed_clock(at) if at else utc_now
+        self.workspace = self._open(self.root_of(workspace), clock)
+        return self.workspace, clock()
+
+    def _open(self, root: Path, clock: Clock) -> Workspace:
+        if root.exists() and not root.is_dir():
+            raise BadRequest("--workspace", f"{root} is a file, not a folder")
+        if not root.is_dir():
+            raise BadRequest("--workspace", f"{root} is not there; make it with `recalld init -w {root}`")
+        from recalld.supervisor.workspace import open_workspace
+
+        ws = open_workspace(root, self.environ, clock)
+        if self.is_mute:
+            ws.events.transition("supervisor_mute", True)
+        return ws
+
+    def caller(self, at: datetime, session: str = "", chat: str = "") -> Caller:
+        """
+        Return who asks; BadRequest if `--chat` is none of the three kinds. A supervisor keeps the index up to date.
+
+        The language is left out: only what is printed has one, and to find it out takes reading.
+        """
+        from recalld.supervisor.operations.operation import Caller
+
+        if chat:
+            refuse_other_chats(chat)
+        who: dict[str, Any] = {"session": session, "chat": chat, "clock": lambda: at}
+        return Caller(**who, interface="command", keep_fresh=not self.is_served)
+
+    def perform(
+        self, operation: Operation[Q, A], request: Q, workspace: Path | None, now: str | None, session: str = "", chat: str = ""
+    ) -> A:
+        """Return the answer of the operation in the workspace, as of *now*, for those who read the *chat* of the *session*."""
+        from recalld.supervisor.operations.operation import perform
+
+        ws, at = self.opened(workspace, now)
+        with self.control() as control:
+            return perform(operation, ws, request, self.caller(at, session, chat), control)
+
+    @contextlib.contextmanager
+    def control(self) -> Iterator[Control]:
+        """Yield what shows the progress of long work, on a terminal."""
+        from recalld.supervisor.interfaces.cli.output import progress
+        from recalld.supervisor.storage.control import Control
+
+        with progress() as shown:
+            yield Control(progress=shown)
 
 
-def opened(workspace: Path | None, now: str | None, option: str = "--now") -> tuple[Workspace, datetime]:
-    """Return the open workspace and the moment that *option* gives a one-shot command; BadRequest without such a workspace."""
-    once = ONCE.get()
-    at = moment(now, option) or (once.at if once else None)
-    clock: Clock = fixed_clock(at) if at else utc_now
-    root = root_of(workspace)
-    if call := CALL.get():
-        OPENED.set(call.served)
-        return call.served, clock()
-    if root.exists() and not root.is_dir():
-        raise BadRequest("--workspace", f"{root} is a file, not a folder")
-    if not root.is_dir():
-        raise BadRequest("--workspace", f"{root} is not there; make it with `recalld init -w {root}`")
-    from recalld.supervisor.workspace import open_workspace
+class ServedCall(Call):
+    """A command that a supervisor runs for a client: its text is kept, and the open workspace is *served*."""
 
-    ws = open_workspace(root, os.environ, clock)
-    OPENED.set(ws)
-    if MUTE.get():
-        ws.events.transition("supervisor_mute", True)
-    return ws, clock()
+    def __init__(self, argv: list[str], environ: Mapping[str, str], once: Once | None, named: str, served: Workspace) -> None:
+        super().__init__(argv, environ, once)
+        self._named = named
+        self.workspace = served
+        self.out: list[str] = []
+        self.err: list[str] = []
+
+    @property
+    def is_served(self) -> bool:
+        """Whether a supervisor runs the command for a client."""
+        return True
+
+    def show(self, text: str) -> None:
+        """Keep the text for the client's standard output."""
+        self.out.append(f"{printable(text)}\n")
+
+    def say(self, sentence: object, code: int) -> int:
+        """Keep the sentence for the client's standard error, and return the exit code."""
+        self.err.append(f"{printable(f'recalld: {self.tell(sentence)}')}\n")
+        return code
+
+    def read_words(self) -> str:
+        """Return the client's standard input; ValueError if it was not sent."""
+        if self.once and self.once.words is not None:
+            return self.once.words
+        raise ValueError("its input is at its client")
+
+    def root_of(self, workspace: Path | None) -> Path:
+        """Return the served workspace; ValueError if the arguments name another one."""
+        self.named = workspace or self.given_workspace
+        if self.named != (Path(self._named) if self._named else None):
+            raise ValueError("another workspace")
+        return self._open(Path(), utc_now).paths.root
+
+    def _keep_moment(self, found: datetime) -> None:
+        """Leave the variables of the supervisor as they are."""
+
+    def _open(self, _root: Path, _clock: Clock) -> Workspace:
+        if self.workspace is None:
+            raise ValueError("no workspace is served")
+        return self.workspace
 
 
 def refuse_other_chats(chat: str) -> None:
@@ -164,34 +282,33 @@ def refuse_other_chats(chat: str) -> None:
         raise BadRequest("--chat", f"{chat!r} is not direct, group or channel")
 
 
-def exit_code_of(command: Callable[[], int]) -> int:
+def exit_code_of(call: Call, command: Callable[[], int]) -> int:
     """Run the command and return its exit code; an error is a sentence on standard error."""
     try:
         return command()
     except SupervisorError as error:
-        return say(str(error), error.exit_code)
+        return call.say(error, error.exit_code)
     except KeyboardInterrupt:
-        return say("interrupted.", 130)
+        return call.say("interrupted.", 130)
     except BrokenPipeError:
         return 0  # the reader of the output has gone
     except OSError as error:
-        return _refused(error, error.filename or "the workspace")
+        return _refused(call, error, error.filename or "the workspace")
 
 
-def run_and_exit(command: Callable[[], int], *, is_mute: bool = False, at_once: bool = False) -> NoReturn:
+def run_and_exit(call: Call, command: Callable[[], int], *, at_once: bool = False) -> NoReturn:
     """
-    Run the command and exit with its code; *is_mute*: a supervisor did not respond.
+    Run the command and exit with its code.
 
     With *at_once* no object is taken apart at the end, for a command that leaves no thread and no file open.
     """
-    MUTE.set(is_mute)
     os.umask(0o077)  # the index engine creates files itself, and they contain messages
-    code = exit_code_of(command)
+    code = exit_code_of(call, command)
     try:
         if sys.stdout:  # None if the caller has closed it
             sys.stdout.flush()
     except OSError as error:
-        code = unprinted(error)
+        code = unprinted(call, error)
     if at_once:
         with contextlib.suppress(OSError, AttributeError):  # its reader has gone, or the caller has closed it
             sys.stderr.flush()
@@ -199,34 +316,15 @@ def run_and_exit(command: Callable[[], int], *, is_mute: bool = False, at_once: 
     sys.exit(code)
 
 
-def _refused(error: OSError, where: str) -> int:
+def unprinted(call: Call, error: OSError) -> int:
+    """Return the exit code after the output could not be printed; 0 if its reader has closed the pipe."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # buffered output goes there at the end of the process
+    return 0 if isinstance(error, BrokenPipeError) else _refused(call, error, "standard output")
+
+
+def _refused(call: Call, error: OSError, where: str) -> int:
     refused = from_os_error(error, where)
-    return say(str(refused), refused.exit_code)
-
-
-def say(sentence: str, code: int) -> int:
-    """Print the sentence on standard error, in the language of who reads it, and return the exit code."""
-    if sys.stderr:  # None if the caller has closed it: then `print` would choose standard output
-        mark = ERROR_MARK if is_journal(sys.stderr, os.environ) else ""
-        print(printable(f"{mark}recalld: {spoken(sentence)}"), file=sys.stderr)
-    return code
-
-
-def spoken(sentence: str) -> str:
-    """Return the sentence in the language of who reads it."""
-    return teller()(sentence)
-
-
-def teller() -> Callable[[str], str]:
-    """Return what puts a sentence in the language of who reads it, and the commands in it as they must be typed."""
-    from recalld.supervisor.interfaces.chinese import in_chinese
-
-    tell: Callable[[str], str] = in_chinese if language() == "zh" else str
-    named = NAMED.get()
-    if named is None:
-        return tell
-    command = f"`recalld -w {_typed(named)} "
-    return lambda sentence: _COMMAND.sub(lambda _: command, tell(sentence))
+    return call.say(refused, refused.exit_code)
 
 
 def _typed(path: Path) -> str:
@@ -239,31 +337,6 @@ def _typed(path: Path) -> str:
     return quote(str(path))
 
 
-def language() -> Language:
-    """Return the language of who reads what is printed: that of the workspace, also if it can't be opened."""
-    from recalld.supervisor.interfaces.chinese import spoken_language
-
-    call = CALL.get()
-    if ws := OPENED.get() or (call.served if call else None):
-        return spoken_language(ws.config.language, environ(), _newest_words(ws))
-    return spoken_language(_language_asked_for(), environ(), ())
-
-
-def _language_asked_for() -> str:
-    """Return the key `language` of a workspace that is not open: arguments or configuration are wrong, or it is not there."""
-    from recalld.supervisor.protocol.config import language_key
-    from recalld.supervisor.protocol.paths import WorkspacePaths
-    from recalld.supervisor.storage.disk import RealDisk
-    from recalld.supervisor.storage.files import Files
-
-    toml = None
-    with contextlib.suppress(OSError, ValueError, SupervisorError):
-        root = Path(workspace_of(sys.argv[1:], os.environ)).expanduser().absolute()
-        version = Files(RealDisk()).read_stable(WorkspacePaths(root).config)
-        toml = version.data if version else None
-    return language_key(toml, os.environ)
-
-
 def _newest_words(ws: Workspace) -> Iterator[str]:
     """Yield what tells the language of the memory, the newest first: the end of the conversation, then dated files."""
     from recalld.supervisor.protocol.paths import day_of_name
@@ -274,9 +347,3 @@ def _newest_words(ws: Workspace) -> Iterator[str]:
         for folder in (ws.paths.memory, *reversed(ws.memory.month_folders())):
             for name in sorted(filter(day_of_name, ws.files.disk.names(folder)), reverse=True)[:1]:
                 yield "\n".join(ws.memory.message_texts(name))[:4_000]
-
-
-def unprinted(error: OSError) -> int:
-    """Return the exit code after the output could not be printed; 0 if its reader has closed the pipe."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # buffered output goes there at the end of the process
-    return 0 if isinstance(error, BrokenPipeError) else _refused(error, "standard output")

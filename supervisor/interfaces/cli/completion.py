@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from typer.completion import completion_init, get_completion_script  # type: ignore[attr-defined]
 
-from recalld.supervisor.interfaces.cli.app import COMPLETE
-from recalld.supervisor.interfaces.cli.output import show
+from recalld.supervisor.interfaces.cli.app import COMPLETE, Context
 from recalld.supervisor.storage.errors import BadRequest
+
+if TYPE_CHECKING:
+    from recalld.supervisor.interfaces.cli.call import Call
 
 _SHELLS: Final = ("bash", "zsh", "fish")
 
 
 def completion(
+    ctx: Context,
     shell: Annotated[str, typer.Argument(help="bash, zsh or fish", autocompletion=lambda: list(_SHELLS))],
 ) -> None:
     """Print a script for the shell, which completes commands and options by their help."""
+    call: Call = ctx.obj
     if shell not in _SHELLS:
         raise BadRequest("shell", f"{shell!r} is not bash, zsh or fish")
-    show(get_completion_script(prog_name="recalld", complete_var=COMPLETE, shell=shell))
+    call.show(get_completion_script(prog_name="recalld", complete_var=COMPLETE, shell=shell))
 
 
 def register(app: typer.Typer) -> None:

@@ -6,19 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from recalld.supervisor.interfaces.cli.app import Folder, Json, Kind, Now, Session  # noqa: TC001 - typer reads the annotations
-from recalld.supervisor.interfaces.cli.call import opened, refuse_other_chats, say, spoken, teller
-from recalld.supervisor.interfaces.cli.output import as_json, as_text, show
+from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Kind, Now, Session  # noqa: TC001 - typer reads the annotations
+from recalld.supervisor.interfaces.cli.output import as_json, as_text
 from recalld.supervisor.longterm.lines import DEFAULT_SOURCE
+from recalld.supervisor.operations import long_term
 from recalld.supervisor.storage.errors import BadRequest
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from recalld.supervisor.interfaces.api import Memory
+    from recalld.supervisor.interfaces.cli.call import Call
 
 
 def write(
+    ctx: Context,
     text: Annotated[str, typer.Argument(help="what is to last; several things are separated by ；")],
     source: Annotated[
         str, typer.Option("--source", help="where it comes from: a channel, or a session's name")
@@ -30,23 +29,26 @@ def write(
     json: Json = False,
 ) -> None:
     """Add a line to the long-term memory; it is safe when this comes back."""
-    memory, heard = _memory(workspace, now), _heard(session, chat)
-    made = memory.write(text, source, **heard)
+    call: Call = ctx.obj
+    request = long_term.WriteRequest(content=text, source=source)
+    made = call.perform(long_term.write, request, workspace, now, session, chat)
     if not made.is_shown:
         from recalld.supervisor.interfaces.tools.definitions import not_shown
 
-        note = not_shown(memory.audience(**heard), "en")
+        ws, at = call.opened(workspace, now)
+        note = not_shown(call.caller(at, session, chat).audience(ws), "en")
         fields = {"path": made.path, "total": made.total, "new": made.is_new, "note": note}
-        show(as_json(fields) if json else f"{spoken('written to memory.')}\n{spoken(note)}")
+        call.show(as_json(fields) if json else f"{call.tell('written to memory.')}\n{call.tell(note)}")
     elif json:
         fields = {"path": made.path, "line": made.line, "total": made.total, "digest": made.digest, "new": made.is_new}
-        show(as_json(fields))
+        call.show(as_json(fields))
     else:
         said = "written to memory, line" if made.is_new else "in memory already, line"
-        show(spoken(f"{said} {made.line} ({made.total} in all)"))
+        call.show(call.tell(f"{said} {made.line} ({made.total} in all)"))
 
 
 def read(
+    ctx: Context,
     line: Annotated[int | None, typer.Argument(help="one line, by its number")] = None,
     start: Annotated[int | None, typer.Option("--start", help="the first line")] = None,
     end: Annotated[int | None, typer.Option("--end", help="the last line")] = None,
@@ -58,20 +60,23 @@ def read(
     json: Json = False,
 ) -> None:
     """Print lines of the long-term memory with their numbers; without any option the last ten."""
+    call: Call = ctx.obj
     if sum((line is not None, (start, end) != (None, None), recent is not None)) > 1:
         raise BadRequest("read", "it takes a line, or --start and --end, or --recent")
     first = line if line is not None else start
-    found = _memory(workspace, now).read(first, end, 10 if recent is None else recent, **_heard(session, chat))
+    request = long_term.ReadRequest(start=first, end=end, recent=10 if recent is None else recent)
+    found = call.perform(long_term.read, request, workspace, now, session, chat)
     if json:
         lines = [{"line": one.number, "text": one.text, "digest": one.digest} for one in found.lines]
-        show(as_json({"path": found.path, "total": found.total, "lines": lines}))
+        call.show(as_json({"path": found.path, "total": found.total, "lines": lines}))
     elif found.lines:
-        show(str(found))
+        call.show(str(found))
     elif not found.total:
-        say("the long-term memory is empty.", 0)
+        call.say("the long-term memory is empty.", 0)
 
 
 def delete(
+    ctx: Context,
     lines: Annotated[list[str], typer.Argument(help="number and digest, as in 42@1f3a9c0d; `read --json` has them")],
     session: Session = "",
     chat: Kind = "",
@@ -80,12 +85,14 @@ def delete(
     json: Json = False,
 ) -> None:
     """Delete lines of the long-term memory, all of them or, if one is no longer what it was, none."""
-    done = _memory(workspace, now).delete(lines, **_heard(session, chat))
+    call: Call = ctx.obj
+    done = call.perform(long_term.delete, long_term.DeleteRequest(lines=lines), workspace, now, session, chat)
     fields = {"deleted": done.count, "total": done.total}
-    show(as_json({"path": done.path, **fields}) if json else as_text(fields, teller()))
+    call.show(as_json({"path": done.path, **fields}) if json else as_text(fields, call.teller()))
 
 
 def stats(
+    ctx: Context,
     session: Session = "",
     chat: Kind = "",
     workspace: Folder = None,
@@ -93,16 +100,20 @@ def stats(
     json: Json = False,
 ) -> None:
     """Count the lines of the long-term memory, by source, and tell from which day to which they are."""
-    found = _memory(workspace, now).stats(**_heard(session, chat))
+    call: Call = ctx.obj
+    found = call.perform(long_term.stats, long_term.StatsRequest(), workspace, now, session, chat)
     if json:
-        show(as_json(found))
+        call.show(as_json(found))
     else:
-        show(
-            as_text({"total": found["total"], "sources": found["sources"], "dateRange": found["date_range"] or None}, teller())
+        call.show(
+            as_text(
+                {"total": found["total"], "sources": found["sources"], "dateRange": found["date_range"] or None}, call.teller()
+            )
         )
 
 
 def summarize(
+    ctx: Context,
     session: Annotated[str, typer.Option("--session", help='the session\'s name, as its messages have it; "": those without')],
     again: Annotated[bool, typer.Option("--again", help="all of it, not only what is new")] = False,
     workspace: Folder = None,
@@ -110,32 +121,20 @@ def summarize(
     json: Json = False,
 ) -> None:
     """Write a session, or what is new in it, as one line of the long-term memory."""
-    made = _memory(workspace, now).summarize(session, again=again)
+    call: Call = ctx.obj
+    request = long_term.SummarizeRequest(session=session, again=again)
+    made = call.perform(long_term.summarize, request, workspace, now)
     if json:
         fields: dict[str, object] = {"session": session, "line": None, "new": False}
         if made:
             found = {"path": made.path, "total": made.total, "digest": made.digest, "text": made.text}
             fields |= {"line": made.line, "new": made.is_new, **found}
-        show(as_json(fields))
+        call.show(as_json(fields))
     elif made is None:
-        say("nothing in this session is new and worth a line; `--again` takes all of it.", 0)
+        call.say("nothing in this session is new and worth a line; `--again` takes all of it.", 0)
     else:
         said = "saved to memory, line" if made.is_new else "in memory already, line"
-        show(spoken(f"{said} {made.line} ({made.total} in all)"))
-
-
-def _memory(workspace: Path | None, now: str | None) -> Memory:
-    from recalld.supervisor.interfaces.api import Memory
-
-    ws, at = opened(workspace, now)
-    return Memory(ws, clock=lambda: at)
-
-
-def _heard(session: str, chat: str) -> dict[str, str]:
-    """Return who listens, as the options say; BadRequest if `--chat` is none of the three kinds."""
-    if chat:
-        refuse_other_chats(chat)
-    return {"session": session, "chat": chat}
+        call.show(call.tell(f"{said} {made.line} ({made.total} in all)"))
 
 
 def register(app: typer.Typer) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json as jsonlib
 import subprocess
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import typer
 
 from recalld.supervisor.host.workers import worker_command
-from recalld.supervisor.interfaces.cli.app import Folder, Json, Now  # noqa: TC001 - typer reads the annotations
-from recalld.supervisor.interfaces.cli.call import opened, say, spoken
-from recalld.supervisor.interfaces.cli.output import as_json, show
+from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
+from recalld.supervisor.interfaces.cli.output import as_json
 from recalld.supervisor.summaries.llm_state import end_pause
+
+if TYPE_CHECKING:
+    from recalld.supervisor.interfaces.cli.call import Call
 
 model = typer.Typer(help="The model that writes summaries.", rich_markup_mode=None)
 
@@ -21,25 +23,31 @@ _SHOWN: Final = 80
 
 
 @model.command("test")
-def model_test(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
+def model_test(
+    ctx: Context,
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
     """Ask the model once, say what came, and end its pause if it answers; 69 if it does not."""
-    ws, _ = opened(workspace, now)
+    call: Call = ctx.obj
+    ws, _ = call.opened(workspace, now)
     ws.files.make_folder(ws.paths.state)
     # the worker alone talks to models: what it says of a fault here is what it will say of a summary
     asked = subprocess.run([*worker_command(ws.paths.root), "--ask", "--json"], capture_output=True, text=True, check=False)
     if asked.returncode:
-        raise typer.Exit(say(asked.stderr.strip().removeprefix("recalld worker: "), asked.returncode))
+        raise typer.Exit(call.say(asked.stderr.strip().removeprefix("recalld worker: "), asked.returncode))
     found = jsonlib.loads(asked.stdout)
     was_paused = "answer" in found and end_pause(ws.model_use)
     if json:
-        show(as_json(found))
+        call.show(as_json(found))
     elif "answer" in found:
         answer = " ".join(found["answer"].split())[:_SHOWN]
-        show(spoken(f"{found['model']} answered after {found['seconds']} s: {answer}"))
+        call.show(call.tell(f"{found['model']} answered after {found['seconds']} s: {answer}"))
     if was_paused and not json:
-        show(spoken("its pause is over; a running supervisor asks it for summaries again."))
+        call.show(call.tell("its pause is over; a running supervisor asks it for summaries again."))
     if "error" in found:
-        raise typer.Exit(say(f"no answer came: {found['error']}.", 69))
+        raise typer.Exit(call.say(f"no answer came: {found['error']}.", 69))
 
 
 def register(app: typer.Typer) -> None:

@@ -1,7 +1,8 @@
 """
 The output of commands: JSON for programs, text for people, a tree of files, and progress bars on a terminal.
 
-Stored text must not steer a terminal: commands print through `show` alone, and events become lines by `as_line` or `as_json`.
+Stored text must not steer a terminal: commands print through `Call.show` alone, and events become
+lines by `as_line` or `as_json`.
 """
 
 from __future__ import annotations
@@ -41,14 +42,6 @@ _FLAGS: Final = {"false": "to do", "pending": "summary asked for", "true": "done
 _WIRE_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 #: Of a folder with more entries only the first and the last are shown, with the number of the others.
 _MANY: Final = 8
-
-
-def show(text: str) -> None:
-    """Print the text for a person; what a terminal would obey is shown as an escape. An OSError names standard output."""
-    try:
-        print(printable(text))
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, "standard output") from error
 
 
 def as_json(value: object) -> str:

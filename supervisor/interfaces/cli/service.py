@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from recalld.supervisor.interfaces.cli.app import Folder, Json, Now  # noqa: TC001 - typer reads the annotations
-from recalld.supervisor.interfaces.cli.call import OPENED, language, moment, opened, refuse_other_chats, root_of, say, teller
-from recalld.supervisor.interfaces.cli.output import as_json, as_text, in_local_times, show, tree
+from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
+from recalld.supervisor.interfaces.cli.call import Call, refuse_other_chats
+from recalld.supervisor.interfaces.cli.output import as_json, as_text, in_local_times, tree
 from recalld.supervisor.storage.clock import clock_from, fixed_clock, to_wire, utc_now
 from recalld.supervisor.storage.errors import Busy
 
@@ -22,23 +22,30 @@ if TYPE_CHECKING:
 summary = typer.Typer(help="Daily and monthly summaries.", rich_markup_mode=None)
 
 
-def init(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
+def init(
+    ctx: Context,
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
     """Make a workspace; what is there is never changed."""
+    call: Call = ctx.obj
     from recalld.supervisor.workspace import make_workspace, open_workspace
 
-    moment(now)
-    root = root_of(workspace)
+    call.moment(now)
+    root = call.root_of(workspace)
     is_new = make_workspace(root, os.environ)
     ws = open_workspace(root, os.environ, utc_now)
-    OPENED.set(ws)
+    call.workspace = ws
     ws.prepare()
     if json:
-        show(as_json({"workspace": str(root), "new": is_new, "timezone": ws.config.archive.timezone}))
+        call.show(as_json({"workspace": str(root), "new": is_new, "timezone": ws.config.archive.timezone}))
     else:
-        show(tree(root, teller()))
+        call.show(tree(root, call.teller()))
 
 
 def run(
+    ctx: Context,
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
@@ -46,6 +53,7 @@ def run(
     no_worker: Annotated[bool, typer.Option("--no-worker", help="never start a worker")] = False,
 ) -> None:
     """Run the supervisor in the foreground."""
+    call: Call = ctx.obj
     from recalld.supervisor.host.round import until_settled as run_until_settled
     from recalld.supervisor.host.workers import Workers
     from recalld.supervisor.interfaces.cli.output import progress
@@ -54,24 +62,24 @@ def run(
     from recalld.supervisor.storage.signals import on_signals
     from recalld.supervisor.workspace import make_workspace, open_workspace
 
-    at = moment(now)
-    root = root_of(workspace)
+    at = call.moment(now)
+    root = call.root_of(workspace)
     make_workspace(root, os.environ)
     if not until_settled:
         serve(root, utc_now if at is None else clock_from(at), json=json, has_worker=not no_worker)
         return
     clock = utc_now if at is None else fixed_clock(at)
     ws = open_workspace(root, os.environ, clock)
-    OPENED.set(ws)
+    call.workspace = ws
     stop = threading.Event()
     on_signals(stop.set)
     with progress() as shown:
         workers = None if no_worker else Workers(ws, clock, idle_s=1.0)
         total = run_until_settled(ws, clock(), workers, Control(stop.is_set, shown))
-    _print_total(ws, total, json=json, has_worker=not no_worker)
+    _print_total(call, ws, total, json=json, has_worker=not no_worker)
 
 
-def _print_total(ws: Workspace, total: Round, *, json: bool, has_worker: bool) -> None:
+def _print_total(call: Call, ws: Workspace, total: Round, *, json: bool, has_worker: bool) -> None:
     """Print the counts of `--until-settled`; raise the error that is left, or Exit(69) if summaries are left."""
     from recalld.supervisor.summaries.llm_state import configured_state
 
@@ -84,59 +92,69 @@ def _print_total(ws: Workspace, total: Round, *, json: bool, has_worker: bool) -
         "unfinished": total.unfinished,
     }
     # for people not "seen 0": what `append` has added is in the journal already, and nothing is amiss
-    show(as_json({"seen": total.seen, **counts}) if json else as_text({"newlySeen": total.seen, **counts}, teller()))
+    call.show(as_json({"seen": total.seen, **counts}) if json else as_text({"newlySeen": total.seen, **counts}, call.teller()))
     if total.errors:
         raise next(iter(total.errors.values()))
     provider = configured_state(ws.task_queue, ws.endpoint)
     if provider.is_failing and provider.next_at and not total.summaries:
         until = in_local_times(to_wire(provider.next_at), ws.zone)
         sentence = f"no summary was written: {provider.reason}; the model is not asked again before {until}."
-        raise typer.Exit(say(sentence, 69))
+        raise typer.Exit(call.say(sentence, 69))
     if total.unfinished and has_worker:
         sentence = (
             f"{total.unfinished} summaries are unfinished: the worker ended without a result; `recalld worker` shows why."
         )
-        raise typer.Exit(say(sentence, 69))
+        raise typer.Exit(call.say(sentence, 69))
 
 
 def worker(
+    ctx: Context,
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
     idle: Annotated[float | None, typer.Option("--idle", help="leave after so many seconds without work")] = None,
 ) -> None:
     """Run a worker alone; any number may run."""
+    call: Call = ctx.obj
     from recalld.supervisor.host.workers import worker_command
 
-    ws, _ = opened(workspace, now)
-    options = [*(["--json"] if json else []), *([] if idle is None else ["--idle", str(idle)]), "--language", language()]
+    ws, _ = call.opened(workspace, now)
+    options = [*(["--json"] if json else []), *([] if idle is None else ["--idle", str(idle)]), "--language", call.language]
     os.execv(sys.executable, [*worker_command(ws.paths.root), *options])  # noqa: S606 - itself
 
 
-def archive(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
+def archive(
+    ctx: Context,
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
     """Write every message to its dated file now."""
+    call: Call = ctx.obj
     from recalld.supervisor.host.round import archive_now
 
-    ws, at = opened(workspace, now)
+    ws, at = call.opened(workspace, now)
     files, left = archive_now(ws, at)
     found = {"archived": len(files), "files": sorted(set(files.values()))}
-    show(as_json(found) if json else as_text(found, teller()))
+    call.show(as_json(found) if json else as_text(found, call.teller()))
     if left:
         sentence = f"{left} messages are not filed yet; `recalld status` says what stands in the way."
-        raise typer.Exit(say(sentence, Busy.exit_code))
+        raise typer.Exit(call.say(sentence, Busy.exit_code))
 
 
 @summary.command("redo")
 def summary_redo(
+    ctx: Context,
     period: Annotated[str, typer.Argument(help="a day like 2026-01-28, or a month like 2026-01")],
     workspace: Folder = None,
     now: Now = None,
     json: Json = False,
 ) -> None:
     """Have a summary written again; the old one is kept until the new one is there."""
+    call: Call = ctx.obj
     from recalld.supervisor.summaries.submit import submit_again
 
-    ws, at = opened(workspace, now)
+    ws, at = call.opened(workspace, now)
     group = submit_again(
         period,
         at,
@@ -146,10 +164,13 @@ def summary_redo(
         config=ws.config,
         prepare=ws.prepare,
     )
-    show(as_json({"group": group, "queued": True}) if json else teller()(f"{group} is queued; a supervisor takes it in."))
+    call.show(
+        as_json({"group": group, "queued": True}) if json else call.teller()(f"{group} is queued; a supervisor takes it in.")
+    )
 
 
 def mcp(
+    ctx: Context,
     workspace: Folder = None,
     now: Now = None,
     session: Annotated[str, typer.Option("--session", help="the key of the talk that the client serves")] = "",
@@ -159,6 +180,7 @@ def mcp(
     allow_delete: Annotated[bool, typer.Option("--allow-delete", help="offer a tool that deletes lines, too")] = False,
 ) -> None:
     """Serve the tools of memory to an MCP client at standard input and output."""
+    call: Call = ctx.obj
     import gc
 
     gc.disable()  # the SDK makes thousands of objects that stay: to look through them takes a fifth of the start
@@ -166,8 +188,8 @@ def mcp(
     from recalld.supervisor.interfaces.mcp import serve as serve_mcp
     from recalld.supervisor.interfaces.tools.registry import register_all_tools
 
-    at = moment(now)
-    ws, _ = opened(workspace, now)
+    at = call.moment(now)
+    ws, _ = call.opened(workspace, now)
     if chat:
         refuse_other_chats(chat)
     registry = register_all_tools(
@@ -177,7 +199,7 @@ def mcp(
         channel=channel,
         read_only=read_only,
         allow_delete=allow_delete,
-        language=language(),
+        language=call.language,
     )
     gc.freeze()
     gc.enable()

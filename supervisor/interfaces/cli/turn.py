@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import asdict
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -10,18 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from recalld.supervisor.interfaces.cli import admin, long_term
-from recalld.supervisor.interfaces.cli.app import Folder, Json, Kind, Now, Session, new_app
-from recalld.supervisor.interfaces.cli.call import is_served, opened, refuse_other_chats, say, teller
-from recalld.supervisor.interfaces.cli.output import as_json, as_text, receipt_text, replay_text, show
+from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Kind, Now, Session, new_app
+from recalld.supervisor.interfaces.cli.output import as_json, as_text, receipt_text, replay_text
 from recalld.supervisor.interfaces.search_notes import NOT_ASKED, refs_of, why_no_hits, why_not_whole
+from recalld.supervisor.operations import long_term as long_term_lines
+from recalld.supervisor.operations import recall, upkeep
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection
     from pathlib import Path
 
     from recalld.supervisor.index.commit import Inventory
     from recalld.supervisor.index.hit import SearchResult
-    from recalld.supervisor.interfaces.api import Memory
+    from recalld.supervisor.interfaces.cli.call import Call
 
 Query = Annotated[str | None, typer.Option("--query", help="the input; without it, what waits in inbox.json")]
 
@@ -40,6 +40,7 @@ index = typer.Typer(help="The search index, which can be deleted at any time.", 
 
 
 def inject(
+    ctx: Context,
     query: Query = None,
     session: Session = "",
     chat: Kind = "",
@@ -49,19 +50,20 @@ def inject(
     json: Json = False,
 ) -> None:
     """Print the memory block for an input, and nothing else."""
-    with _memory(workspace, now) as memory:
-        _leave_model_to_client(memory)
-        made = memory.inject(query, session=session, chat=_kind(chat), known=known)
+    call: Call = ctx.obj
+    _leave_model_to_client(call, workspace, now)
+    made = call.perform(recall.inject, recall.InjectRequest(question=query, known=known), workspace, now, session, chat)
     if not made.memory:
-        say(_why_empty(made.result, {why for _, why in made.left_out}) if made.receipt.question.strip() else _NOT_ASKED, 0)
+        call.say(_why_empty(made.result, {why for _, why in made.left_out}) if made.receipt.question.strip() else _NOT_ASKED, 0)
     if json:
         hits = [_hit(hit) for hit in made.shown]
-        show(as_json({"turn": made.id, "text": made.memory, "tokens": made.memory_tokens, "hits": hits}))
+        call.show(as_json({"turn": made.id, "text": made.memory, "tokens": made.memory_tokens, "hits": hits}))
     elif made.memory:
-        show(made.memory.rstrip("\n"))
+        call.show(made.memory.rstrip("\n"))
 
 
 def context(
+    ctx: Context,
     query: Query = None,
     system: Annotated[str, typer.Option("--system", help="the system prompt, which stays as it is")] = "",
     text: Annotated[bool, typer.Option("--text", help="as text, in place of messages as JSON")] = False,
@@ -72,16 +74,17 @@ def context(
     json: Json = False,
 ) -> None:
     """Print the whole turn, memory and recent history in their budgets, as chat-completions messages."""
-    with _memory(workspace, now) as memory:
-        _leave_model_to_client(memory)
-        made = memory.context(query, system, session=session, chat=_kind(chat))
+    call: Call = ctx.obj
+    _leave_model_to_client(call, workspace, now)
+    made = call.perform(recall.context, recall.ContextRequest(question=query, system=system), workspace, now, session, chat)
     if text and not json:
-        show("\n\n".join(f"{message['role']}: {message['content']}" for message in made.messages))
+        call.show("\n\n".join(f"{message['role']}: {message['content']}" for message in made.messages))
     else:
-        show(as_json(list(made.messages)))
+        call.show(as_json(list(made.messages)))
 
 
 def search(
+    ctx: Context,
     query: Annotated[str, typer.Argument(help="words, a sentence, a date")],
     workspace: Folder = None,
     now: Now = None,
@@ -91,21 +94,24 @@ def search(
     chat: Kind = "",
 ) -> None:
     """Find memories: path, lines, score."""
-    with _memory(workspace, now) as memory:
-        found = memory.find(query, limit, session=session, chat=_kind(chat))
-        refs = refs_of(found.hits, lambda: memory.read(1, _EVERY, session=session, chat=chat).lines) if json else []
+    call: Call = ctx.obj
+    where = workspace, now, session, chat
+    found = call.perform(recall.search, recall.SearchRequest(query=query, limit=limit), *where)
+    every = long_term_lines.ReadRequest(start=1, end=_EVERY)
+    refs = refs_of(found.hits, lambda: call.perform(long_term_lines.read, every, *where).lines) if json else []
     if not found.hits:
-        say(_why_empty(found) if query.strip() else NOT_ASKED, 0)
+        call.say(_why_empty(found) if query.strip() else NOT_ASKED, 0)
     elif not_whole := why_not_whole(found):
-        say(not_whole, 0)
+        call.say(not_whole, 0)
     if json:
-        show(as_json([_hit(hit) | ({"ref": ref} if ref else {}) for hit, ref in zip(found.hits, refs, strict=True)]))
+        call.show(as_json([_hit(hit) | ({"ref": ref} if ref else {}) for hit, ref in zip(found.hits, refs, strict=True)]))
     for hit in () if json else found.hits:
         line = " ".join(hit.unit.text.split())
-        show(f"{hit.score:6.2f}  {hit.unit.citation}  {line[:160]}")
+        call.show(f"{hit.score:6.2f}  {hit.unit.citation}  {line[:160]}")
 
 
 def get(
+    ctx: Context,
     path: Annotated[str, typer.Argument(help="memory/2026-01-28-deploy.md, with or without #L4-L6,L9")],
     start: Annotated[int, typer.Option("--from", help="first line, from 1")] = 1,
     lines: Annotated[int | None, typer.Option("--lines", help="how many")] = None,
@@ -116,12 +122,14 @@ def get(
     chat: Kind = "",
 ) -> None:
     """Print exact lines of a memory file."""
-    with _memory(workspace, now) as memory:
-        found = memory.get(path, start, lines, session=session, chat=_kind(chat))
-    show(as_json(asdict(found)) if json else found.text)
+    call: Call = ctx.obj
+    request = recall.GetRequest(path=path, start=start, lines=lines)
+    found = call.perform(recall.get, request, workspace, now, session, chat)
+    call.show(as_json(asdict(found)) if json else found.text)
 
 
 def why(
+    ctx: Context,
     turn: Annotated[str | None, typer.Argument(help="a turn's id; without it, the newest")] = None,
     replay: Annotated[bool, typer.Option("--replay", help="what would be said now, beside what was")] = False,
     workspace: Folder = None,
@@ -129,16 +137,18 @@ def why(
     json: Json = False,
 ) -> None:
     """Show what was put before the assistant in a turn, what was not, and why."""
-    with _memory(workspace, now) as memory:
-        again = memory.replay(turn) if replay else None
-        receipt = again.receipt if again else memory.why(turn)
+    call: Call = ctx.obj
+    request = recall.WhyRequest(turn=turn)
+    again = call.perform(recall.replay, request, workspace, now) if replay else None
+    receipt = again.receipt if again else call.perform(recall.why, request, workspace, now)
     if json:
-        show(as_json(asdict(again or receipt)))
+        call.show(as_json(asdict(again or receipt)))
     else:
-        show(replay_text(again, teller()) if again else receipt_text(receipt, teller()))
+        call.show(replay_text(again, call.teller()) if again else receipt_text(receipt, call.teller()))
 
 
 def append(
+    ctx: Context,
     role: Annotated[str | None, typer.Option("--role", help="user, assistant, system or tool")] = None,
     text: Annotated[str | None, typer.Option("--text", help="the words; - reads standard input")] = None,
     at: Annotated[str | None, typer.Option("--at", help="when it was said, ISO 8601")] = None,
@@ -151,73 +161,67 @@ def append(
     json: Json = False,
 ) -> int:
     """Add a message, or many; prints each id once the message is safe."""
+    call: Call = ctx.obj
     from recalld.supervisor.interfaces.cli.append import append as add
 
     fields = {"role": role, "text": text, "at": at, "session": session, "channel": channel, "chat": chat}
-    return add(**fields, jsonl=jsonl, workspace=workspace, now=now, json=json)
+    return add(call, **fields, jsonl=jsonl, workspace=workspace, now=now, json=json)
 
 
 @index.command("status")
-def index_status(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
+def index_status(
+    ctx: Context,
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
     """Show what the index holds, and whether memory is as it says."""
-    with _memory(workspace, now) as memory:
-        found = memory.workspace.index.inventory()
+    call: Call = ctx.obj
+    found = call.perform(upkeep.index_status, upkeep.StateRequest(), workspace, now)
     if json:
-        show(as_json({**_held(found), "differing": found.differing}))
+        call.show(as_json({**_held(found), "differing": found.differing}))
     else:
         state = f"{found.differing} differing from memory" if found.differing else "up to date"
-        show(as_text({**_held(found), "state": state}, teller()))
+        call.show(as_text({**_held(found), "state": state}, call.teller()))
 
 
 @index.command("rebuild")
-def index_rebuild(workspace: Folder = None, now: Now = None, json: Json = False) -> None:
+def index_rebuild(
+    ctx: Context,
+    workspace: Folder = None,
+    now: Now = None,
+    json: Json = False,
+) -> None:
     """Rebuild the index from the files, and compute the missing vectors; 69 if their server does not answer."""
+    call: Call = ctx.obj
     from recalld.supervisor.host.background import prepare_backend
     from recalld.supervisor.storage.clock import utc_now
 
-    with _memory(workspace, now) as memory:
-        changes = asdict(memory.rebuild())
-        _, fault = prepare_backend(memory.workspace, utc_now)
-        held = _held(memory.workspace.index.inventory())
+    changes = asdict(call.perform(upkeep.index_rebuild, upkeep.RebuildRequest(), workspace, now))
+    ws, _ = call.opened(workspace, now)
+    _, fault = prepare_backend(ws, utc_now)
+    held = _held(ws.index.inventory())
     odd = {name: changes[name] for name in ("shared", "unread") if changes[name]}
-    show(as_json({**changes, **held}) if json else as_text({**held, **odd}, teller()))
+    call.show(as_json({**changes, **held}) if json else as_text({**held, **odd}, call.teller()))
     if fault:
-        raise typer.Exit(say(f"no vectors were made: {fault}.", 69))
+        raise typer.Exit(call.say(f"no vectors were made: {fault}.", 69))
 
 
 def _held(found: Inventory) -> dict[str, int]:
     return {"files": found.files, "units": found.units, "bytes": found.size_bytes}
 
 
-@contextlib.contextmanager
-def _memory(workspace: Path | None, now: str | None) -> Iterator[Memory]:
-    """Yield the memory as of *now*; a client's command does not update the index, a running supervisor does."""
-    from recalld.supervisor.interfaces.api import Memory
-    from recalld.supervisor.interfaces.cli.output import progress
-    from recalld.supervisor.storage.control import Control
-
-    ws, at = opened(workspace, now)
-    with progress() as shown:
-        yield Memory(ws, clock=lambda: at, keep_fresh=not is_served(), control=Control(progress=shown))
-
-
-def _leave_model_to_client(memory: Memory) -> None:
+def _leave_model_to_client(call: Call, workspace: Path | None, now: str | None) -> None:
     """Have the client do a turn that asks the model, by a ValueError: no supervisor waits for one."""
-    if is_served():
-        memory.workspace.asks_model = _refuse_to_wait
-        if memory.workspace.config.turns.overflow == "memory":
+    if call.is_served:
+        ws, _ = call.opened(workspace, now)
+        ws.asks_model = _refuse_to_wait
+        if ws.config.turns.overflow == "memory":
             _refuse_to_wait()
 
 
 def _refuse_to_wait() -> None:
     raise ValueError("the client asks the model, for which no supervisor waits")
-
-
-def _kind(chat: str) -> str:
-    """Return what `--chat` gives, "" if it is left to the session's key; BadRequest if it is none of the three kinds."""
-    if chat:
-        refuse_other_chats(chat)
-    return chat
 
 
 def _hit(hit: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -24,13 +24,15 @@ from recalld.supervisor.checks.units import (
     of_user,
     workspace_of,
 )
-from recalld.supervisor.interfaces.cli.app import Folder, Json, Now  # noqa: TC001 - typer reads the annotations
-from recalld.supervisor.interfaces.cli.call import GIVEN, opened, root_of, say, spoken
-from recalld.supervisor.interfaces.cli.output import as_json, as_text, show, wire
+from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
+from recalld.supervisor.interfaces.cli.output import as_json, as_text, wire
 from recalld.supervisor.protocol.paths import WorkspacePaths, check_inside
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import AlreadyRuns, BadConfig, BadFile, BadRequest, ForeignUnit, NoPermission, NoService
 from recalld.supervisor.storage.files import Files
+
+if TYPE_CHECKING:
+    from recalld.supervisor.interfaces.cli.call import Call
 
 service = typer.Typer(help="recalld as a service of systemd.", rich_markup_mode=None)
 
@@ -42,6 +44,7 @@ System = Annotated[str, typer.Option("--system", metavar="USER", help="a unit of
 
 @service.command("install")
 def service_install(
+    ctx: Context,
     system: System = "",
     key_file: Annotated[Path | None, typer.Option("--key-file", help="a file with the key of the model's server")] = None,
     backup_to: Annotated[
@@ -59,15 +62,16 @@ def service_install(
     json: Json = False,
 ) -> None:
     """Run the supervisor of the workspace as a service, now and whenever the machine starts."""
+    call: Call = ctx.obj
     if no_backup and backup_to:
         raise BadRequest("--no-backup", "--backup-to asks for backups; give one of the two")
     systemd, files = Systemd(system), Files(RealDisk())
-    root = Path(os.path.realpath(_root(workspace, system)))
+    root = Path(os.path.realpath(_root(call, workspace, system)))
     wanted = Installation(root, system, _real(key_file) if key_file else None, backups=_backups(backup_to, keep, None))
     wanted.units()
     if not dry_run:
         systemd.check()
-        _, at = opened(root, now)
+        _, at = call.opened(root, now)
     if before := _before(wanted, files, systemd):
         wanted = replace(wanted, key=wanted.key or before.key, backups=_backups(backup_to, keep, before.backups))
     if no_backup:
@@ -76,66 +80,81 @@ def service_install(
         raise BadRequest("--keep", "there are no backups; name their folder with --backup-to")
     wanted.check_places()
     if dry_run:
-        _show_units(wanted, systemd, asks=not system and lingering is not False, json=json)
+        _show_units(call, wanted, systemd, asks=not system and lingering is not False, json=json)
         return
     _check(wanted, files, systemd)
     if not system:
-        _linger(lingering)
+        _linger(call, lingering)
     install(wanted, systemd, files, at, force=force)
     if no_backup:
         _forget_backups(root, files)
     unit = wanted.unit(SERVICE)
     if json:
-        show(as_json({"unit": unit, "workspace": str(root), "lingers": lingers(system or _me())}))
+        call.show(as_json({"unit": unit, "workspace": str(root), "lingers": lingers(system or _me())}))
     else:
         says = f"`recalld service status{of_user(system)}` says how it is."
-        show(spoken(f"{unit} runs now, and whenever the machine starts; {says}"))
+        call.show(call.tell(f"{unit} runs now, and whenever the machine starts; {says}"))
 
 
 @service.command("restart")
-def service_restart(system: System = "", json: Json = False) -> None:
+def service_restart(
+    ctx: Context,
+    system: System = "",
+    json: Json = False,
+) -> None:
     """Start the service again, as after an update of recalld, and come back when it is ready."""
+    call: Call = ctx.obj
     systemd, files = Systemd(system), Files(RealDisk())
     systemd.check()
     found = installation(systemd, files)
     _check(found, files, systemd)
     unit = found.unit(SERVICE)
     restart(systemd, unit)
-    show(as_json({"unit": unit}) if json else spoken(f"{unit} was started again, and is ready."))
+    call.show(as_json({"unit": unit}) if json else call.tell(f"{unit} was started again, and is ready."))
 
 
 @service.command("uninstall")
-def service_uninstall(system: System = "", json: Json = False) -> None:
+def service_uninstall(
+    ctx: Context,
+    system: System = "",
+    json: Json = False,
+) -> None:
     """Stop the service and remove its units; the memory stays where it is."""
+    call: Call = ctx.obj
     systemd = Systemd(system)
     systemd.check()
     files = Files(RealDisk())
     workspace = uninstall(systemd, files)
     _forget_backups(Path(workspace), files)
     if json:
-        show(as_json({"workspace": workspace}))
+        call.show(as_json({"workspace": workspace}))
     else:
-        show(spoken(f"the service is gone; the memory is still in {workspace}."))
+        call.show(call.tell(f"the service is gone; the memory is still in {workspace}."))
 
 
 @service.command("status")
-def service_status(system: System = "", json: Json = False) -> None:
+def service_status(
+    ctx: Context,
+    system: System = "",
+    json: Json = False,
+) -> None:
     """Say whether the service runs and, if it does not, why; 65 then."""
+    call: Call = ctx.obj
     systemd = Systemd(system)
     if not system:
         systemd.check()
     found = state_of(systemd, Files(RealDisk()))
     if json:
-        show(as_json(wire(asdict(found))))
+        call.show(as_json(wire(asdict(found))))
     else:
-        show(as_text({key: value for key, value in wire(asdict(found)).items() if key != "down"}, spoken))
+        call.show(as_text({key: value for key, value in wire(asdict(found)).items() if key != "down"}, call.tell))
     if found.down:
         sentence = f"{found.unit} does not run: {found.down}; `recalld service logs{of_user(system)}` shows what it said."
-        raise typer.Exit(say(sentence, BadFile.exit_code))
+        raise typer.Exit(call.say(sentence, BadFile.exit_code))
     if found.nightly_fsck == "failed":
-        say("the nightly check found something; `recalld status` says what.", BadFile.exit_code)
+        call.say("the nightly check found something; `recalld status` says what.", BadFile.exit_code)
     if found.nightly_backup == "failed":
-        say("the nightly backup failed; `recalld status` says why.", BadFile.exit_code)
+        call.say("the nightly backup failed; `recalld status` says why.", BadFile.exit_code)
     if "failed" in (found.nightly_fsck, found.nightly_backup):
         raise typer.Exit(BadFile.exit_code)
 
@@ -159,10 +178,10 @@ def service_logs(
         raise NoService("there is no journal of systemd here", "its events are in log.jsonl of the workspace") from None
 
 
-def _root(workspace: Path | None, user: str) -> Path:
+def _root(call: Call, workspace: Path | None, user: str) -> Path:
     """Return the workspace: the one that is named, else, for a unit of the system, that in the user's data folder."""
-    if not user or workspace or GIVEN.get("workspace") or os.environ.get("RECALLD_WORKSPACE"):
-        return root_of(workspace)
+    if not user or workspace or call.given_workspace or os.environ.get("RECALLD_WORKSPACE"):
+        return call.root_of(workspace)
     return Path(_account(user).pw_dir) / ".local" / "share" / "recalld"
 
 
@@ -221,30 +240,30 @@ def _check(wanted: Installation, files: Files, systemd: Systemd) -> None:
         raise AlreadyRuns(root)
 
 
-def _linger(wanted: bool | None) -> None:
+def _linger(call: Call, wanted: bool | None) -> None:
     """Let the user's services go on when they are not logged in, if they want it; BadRequest if they can't be asked."""
     if wanted is False or lingers(_me()):
         return
     if wanted is None:
         if not (sys.stdin and sys.stdin.isatty()):
             raise BadRequest("--linger", "give --linger to let it go on while you are not logged in, or --no-linger")
-        wanted = typer.confirm(spoken("let it go on while you are not logged in?"), default=True, err=True)
+        wanted = typer.confirm(call.tell("let it go on while you are not logged in?"), default=True, err=True)
     if wanted:
         linger(_me())
 
 
-def _show_units(wanted: Installation, systemd: Systemd, *, asks: bool, json: bool) -> None:
+def _show_units(call: Call, wanted: Installation, systemd: Systemd, *, asks: bool, json: bool) -> None:
     """Print the units and the commands of an installation."""
     units = {str(systemd.folder / name): data.decode() for name, data in wanted.units().items()}
     names = wanted.started
     commands = [["loginctl", "enable-linger"]] if asks and not lingers(_me()) else []
     commands += [systemd.command("daemon-reload"), systemd.command("enable", *names), systemd.command("restart", *names)]
     if json:
-        show(as_json({"units": units, "commands": commands}))
+        call.show(as_json({"units": units, "commands": commands}))
         return
     for path, text in units.items():
-        show(f"# {path}\n{text}")
-    show("\n".join(" ".join(words) for words in commands))
+        call.show(f"# {path}\n{text}")
+    call.show("\n".join(" ".join(words) for words in commands))
 
 
 def register(app: typer.Typer) -> None:
