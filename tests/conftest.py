@@ -30,6 +30,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden; review the difference")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Leave the proofs out where neither files nor marks are named."""
+    if config.args_source is not pytest.Config.ArgsSource.ARGS and not config.option.markexpr:
+        config.option.markexpr = "not proof"
+
+
 @pytest.fixture
 def world(tmp_path: Path) -> World:
     """A workspace in Shanghai at ten in the morning of 31 January 2026, with a model and no history yet."""

@@ -98,7 +98,7 @@ def beginning(one: Made) -> Made:
     return replace(one, text=said[: len(one.text)])
 
 
-@pytest.mark.process
+@pytest.mark.proof
 def test_extracts_of_days_and_months_contain_no_inventions(extracts):
     invented = [(one.period, piece) for one in extracts for piece in inventions(one.text, one.said.values())]
 
@@ -106,12 +106,12 @@ def test_extracts_of_days_and_months_contain_no_inventions(extracts):
     assert sum(len(pieces(one.text)) for one in extracts) > 500
 
 
-@pytest.mark.process
+@pytest.mark.proof
 def test_extracts_of_days_keep_most_facts(extracts):
     assert surviving([one for one in extracts if one.kind == "day"]) >= 23  # 24 of 24 when this was written
 
 
-@pytest.mark.process
+@pytest.mark.proof
 def test_extracts_of_months_keep_most_facts_in_less_text(extracts):
     months = [one for one in extracts if one.kind == "month"]
     total = tally(months, [])
@@ -122,7 +122,7 @@ def test_extracts_of_months_keep_most_facts_in_less_text(extracts):
     assert total.chars_out < 0.6 * total.chars_in
 
 
-@pytest.mark.process
+@pytest.mark.proof
 def test_inventions_finds_a_changed_digit_in_an_extract(extracts):
     september = next(one for one in extracts if one.period == "2026-09")
 
@@ -212,7 +212,7 @@ def test_tally_counts_facts_without_summary_as_open_and_needs_one_message():
     assert (total.facts, total.open, total.whole, total.sentence) == (3, 1, 2, 2)
 
 
-@pytest.mark.process
+@pytest.mark.proof
 def test_measured_counts_summaries_at_the_time_of_the_questions(tmp_path):
     texts = ["煤球芯片尾号 0427，别弄丢了。", "记下了。", "尿酸 402，比上次低了不少。"]
     days = ["2026-05-02", "2026-05-02", "2026-08-07"]

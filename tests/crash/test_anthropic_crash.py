@@ -20,6 +20,8 @@ from tests.world import Clock, EventList, at
 if TYPE_CHECKING:
     from tests.crash.model_disk import ModelDisk
 
+pytestmark = pytest.mark.proof
+
 NOTE, NEW_NAME = "memory/计划.md", "memory/项目/计划.md"
 
 

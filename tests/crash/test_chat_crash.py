@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from recalld.supervisor.storage.files import Files
     from tests.crash.model_disk import ModelDisk
 
+pytestmark = pytest.mark.proof
+
 KEY = "网页-7"
 PATH = f".recalld/sessions/chat-{session_digest(KEY)}.jsonl"
 HEAD = render_json({"version": 1, "key": KEY}) + b"\n"

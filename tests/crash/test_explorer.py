@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.crash.explorer import Explorer, explore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import pytest
-
     from tests.crash.model_disk import ModelDisk
+
+pytestmark = pytest.mark.proof
 
 
 def _put(disk: ModelDisk, name: str, data: bytes) -> None:

@@ -13,6 +13,8 @@ from tests.crash.file_workloads import CASES, NEW, OLD, Append, Calls, Case, Cre
 from tests.crash.loss import MODES, outcomes
 from tests.crash.model_disk import ModelDisk
 
+pytestmark = pytest.mark.proof
+
 
 class Lazy:
     """A disk that says it has done one kind of call and has not: the mutants' tool."""

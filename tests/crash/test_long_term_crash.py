@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from recalld.supervisor.storage.files import Files
     from tests.crash.model_disk import ModelDisk
 
+pytestmark = pytest.mark.proof
+
 NOW = datetime(2026, 1, 28, 4, tzinfo=UTC)
 START = BOM_UTF8 + "# 记忆\r\n\r\n2026-01-20|qq|喝茶\r\n- 养猫".encode()
 BY_HAND = START + "\r\n- 我自己补的一行".encode()

@@ -20,6 +20,8 @@ from tests.crash.loss import MODES, Mode, outcomes
 from tests.crash.model_disk import ModelDisk
 from tests.crash.state import files_of
 
+pytestmark = pytest.mark.proof
+
 PLACES = ("a.md", "日记.md", "memory/a.md", "memory/日记.md", "memory/summary", "memory", "没有/a.md", "a.md/b.md")
 #: Most calls go to places where something stands, so that they meet.
 place = st.sampled_from(PLACES[:4]) | st.sampled_from(PLACES)

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from tests.crash.workload import Workload
 
+pytestmark = pytest.mark.proof
+
 #: States judged of each workload without, and further ones with a crash inside the recovery too; the command goes further.
 PLAIN, INSIDE = 40, 12
 #: Calls that are made to fail, of a workload and kind of error.

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from recalld.supervisor.storage.files import Files
     from tests.crash.model_disk import ModelDisk
 
+pytestmark = pytest.mark.proof
+
 NOW = at("2026-01-31T10:00")
 SESSION = "部署"
 TALK = [message(f"m{n}", f"2026-01-30T09:{n:02}", f"第{n}条", session=SESSION) for n in range(12)]

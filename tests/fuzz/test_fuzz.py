@@ -17,6 +17,8 @@ from tests.fuzz.parts import read_one
 from tests.fuzz.readers import READERS
 from tests.world import World
 
+pytestmark = pytest.mark.proof
+
 
 @pytest.mark.parametrize("name", READERS)
 def test_readers_accept_intact_files(name):

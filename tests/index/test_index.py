@@ -502,7 +502,7 @@ def test_index_finds_every_committed_file_beside_two_writers(filled):
     ] == []
 
 
-@pytest.mark.process
+@pytest.mark.proof
 def test_index_keeps_the_old_commit_after_an_interrupt(filled):
     for n in range(4000):
         filled.note(f"ideas/idea-{n}.md", f"第 {n} 个想法：电钢琴，备份到 /srv/data/{n}。\n")
@@ -525,7 +525,7 @@ def test_index_keeps_the_old_commit_after_an_interrupt(filled):
     assert not filled.events.of("index_damaged")
 
 
-@pytest.mark.process
+@pytest.mark.proof
 def test_search_command_answers_two_processes_at_once(filled):
     for n in range(200):
         filled.note(f"ideas/idea-{n}.md", f"第 {n} 个想法：电钢琴 zz{n:03d}a。\n")

@@ -36,7 +36,7 @@ def put_back(shop):
         shop.task_queue.requeue(name)
 
 
-@pytest.mark.process
+@pytest.mark.proof
 def test_worker_resumes_after_a_kill_without_repeating_finished_pieces(tmp_path, server):
     shop = ServedWorld(tmp_path / "小", server, SMALL)
     server.play("say", "say", "hang", "say")
@@ -58,7 +58,7 @@ def test_worker_resumes_after_a_kill_without_repeating_finished_pieces(tmp_path,
     assert shop.pieces() == []
 
 
-@pytest.mark.process
+@pytest.mark.proof
 @pytest.mark.parametrize("act", ["hang", "silent", "drip"])
 def test_worker_on_sigterm_closes_the_stream_and_requeues_the_task(shop, server, act):
     server.play(act)
@@ -76,7 +76,7 @@ def test_worker_on_sigterm_closes_the_stream_and_requeues_the_task(shop, server,
     assert "day-2026-01-15" not in out
 
 
-@pytest.mark.process
+@pytest.mark.proof
 def test_worker_closes_the_stream_when_its_task_is_withdrawn(shop, server):
     server.play("hang")
     task = shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
@@ -92,7 +92,7 @@ def test_worker_closes_the_stream_when_its_task_is_withdrawn(shop, server):
     assert shop.queued() == []
 
 
-@pytest.mark.process
+@pytest.mark.proof
 def test_worker_suspended_past_its_lease_delivers_no_result(shop, server):
     going_on = threading.Event()
 
@@ -122,7 +122,7 @@ def test_worker_suspended_past_its_lease_delivers_no_result(shop, server):
     assert shop.queued() == []
 
 
-@pytest.mark.process
+@pytest.mark.proof
 def test_workers_share_the_queue_and_do_each_task_once(shop, server):
     server.script = lambda _number, _prompt: Act(pause_s=0.05)
     days = [f"2026-01-{day}" for day in range(10, 18)]
@@ -138,7 +138,7 @@ def test_workers_share_the_queue_and_do_each_task_once(shop, server):
     assert 1 < server.seen.most_at_once <= 6
 
 
-@pytest.mark.process
+@pytest.mark.proof
 def test_worker_drops_its_task_when_another_worker_has_claimed_it(shop, server):
     server.play("hang", "say")
     task = shop.submit_task("day-2026-01-15", shop.day("2026-01-15", TALK))
@@ -156,7 +156,7 @@ def test_worker_drops_its_task_when_another_worker_has_claimed_it(shop, server):
     assert len(shop.results()) == 1
 
 
-@pytest.mark.process
+@pytest.mark.proof
 @pytest.mark.parametrize("act", ["hang", "bad key"])
 def test_worker_writes_the_key_to_no_argument_output_or_file(shop, server, act):
     server.play(Act(**{**ACTS[act].__dict__, "message": f"Incorrect API key provided: {KEY}"}))
@@ -174,7 +174,7 @@ def test_worker_writes_the_key_to_no_argument_output_or_file(shop, server, act):
     assert not [name for name, data in shop.tree(internal=True).items() if KEY.encode() in data]
 
 
-@pytest.mark.process
+@pytest.mark.proof
 def test_worker_exits_78_and_names_a_wrong_prompt_file(shop):
     (shop.root / "prompts").mkdir()
     (shop.root / "prompts" / "merge-summary.en.md").write_text("{messages}")
@@ -185,7 +185,7 @@ def test_worker_exits_78_and_names_a_wrong_prompt_file(shop):
     assert "prompts/merge-summary.en.md: it lacks {previous}" in err
 
 
-@pytest.mark.process
+@pytest.mark.proof
 def test_worker_exits_78_and_keeps_its_task_queued_if_a_prompt_breaks(shop, server):
     worker = shop.start_worker(idle_s=60)
     shop.submit_task("day-2026-01-14", shop.day("2026-01-14", TALK))

@@ -20,6 +20,8 @@ from tests.simulation.programs import WRITERS, Program, Synchroniser
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.proof
+
 SHARE = settings(
     max_examples=10,
     stateful_step_count=30,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.proof, pytest.mark.timeout(240)]
 
 WELL = "all is well; the supervisor runs.\n"
 SUMMARY = "## Switches\n\nRack 3 has a new switch on port 8403, rack 4 on port 8404; Jonas replaced both."

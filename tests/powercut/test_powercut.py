@@ -20,7 +20,7 @@ def cut(*words: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-@pytest.mark.process
+@pytest.mark.proof
 @pytest.mark.timeout(120)
 def test_power_cut_loses_no_acknowledged_message():
     code, said = cut("--cuts", "6", "--a-round", "3", "--fs", "ext4", "--seed", "7")
@@ -29,7 +29,7 @@ def test_power_cut_loses_no_acknowledged_message():
     assert re.search(r"^6 cuts \(ext4 6\), [1-9][0-9]* acknowledged, 0 violations", said, re.MULTILINE), said
 
 
-@pytest.mark.process
+@pytest.mark.proof
 @pytest.mark.timeout(120)
 def test_power_cut_rig_detects_missing_fsyncs():
     code, said = cut("--cuts", "40", "--a-round", "4", "--fs", "ext4", "--seed", "7", "--control", "all")

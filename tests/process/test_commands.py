@@ -21,7 +21,7 @@ from tests.process.command import Command, Ended, ended
 if TYPE_CHECKING:
     import typer
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.proof, pytest.mark.timeout(120)]
 
 NOW = "2026-01-31T10:00:00+08:00"
 C_LOCALE = {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}

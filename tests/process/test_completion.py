@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.proof, pytest.mark.timeout(120)]
 
 ROOT = Path(__file__).parents[2]
 #: What each shell is told to complete the line; it prints the words that come of it.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.proof, pytest.mark.timeout(120)]
 NOW = "2026-01-31T10:00:00+08:00"
 
 

@@ -16,6 +16,8 @@ from tests.process import rounds
 from tests.process.command import Command, ended
 from tests.process.rounds import Rounds
 
+pytestmark = pytest.mark.proof
+
 ROOT = Path(__file__).parents[2]
 #: A command that never ends: at work, or asleep.
 HANGS = """
@@ -35,7 +37,6 @@ print(*forked.run(pathlib.Path("工作区"), "run", environ={}))
 """
 
 
-@pytest.mark.process
 @pytest.mark.timeout(60)
 def test_forked_kills_a_command_that_never_ends_and_reports_it():
     done = subprocess.run([sys.executable, "-c", HANGS], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -62,7 +63,6 @@ def recalld(tmp_path):
     return made
 
 
-@pytest.mark.process
 @pytest.mark.parametrize(
     ("words", "stdin", "environ"),
     [
@@ -84,7 +84,6 @@ def test_forked_command_answers_like_a_new_one(recalld, words, stdin, environ):
     assert forked.out + forked.err
 
 
-@pytest.mark.process
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 0), (signal.SIGKILL, -signal.SIGKILL)])
 def test_forked_supervisor_ends_by_signals_like_a_new_one(recalld, number, code):
     with recalld.supervised() as process:

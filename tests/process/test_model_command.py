@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.proof, pytest.mark.timeout(120)]
 
 
 @pytest.fixture

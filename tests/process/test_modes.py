@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.process
+@pytest.mark.proof
 def test_workspace_files_are_unreadable_for_others(tmp_path):
     root = tmp_path / "工作区"
     environ = {key: value for key, value in os.environ.items() if not key.startswith("RECALLD_")}

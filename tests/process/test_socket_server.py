@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.interfaces.socket_server import Request
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.proof, pytest.mark.timeout(60)]
 GOOD = {"version": 3, "argv": ["search", "花生"], "env": {"RECALLD_X": "是"}, "folder": [7, 8]}
 #: What is no request, and what is said of it ("": nothing, since nothing is wrong with who asks so).
 REFUSED = {

@@ -24,7 +24,7 @@ def stormed(module: str, *words: str) -> str:
     return done.stdout
 
 
-@pytest.mark.process
+@pytest.mark.proof
 @pytest.mark.timeout(120)
 def test_pipeline_loses_and_duplicates_nothing_under_random_kills():
     """Beside a program with a sliding window, and one that drops files of one name."""
@@ -37,7 +37,7 @@ def test_pipeline_loses_and_duplicates_nothing_under_random_kills():
     ), said
 
 
-@pytest.mark.process
+@pytest.mark.proof
 @pytest.mark.timeout(120)
 def test_history_loses_nothing_with_eight_writers_and_one_without_lock():
     said = stormed("locks", "--appends", "600", "--a-round", "300", "--seed", "7")
@@ -45,7 +45,7 @@ def test_history_loses_nothing_with_eight_writers_and_one_without_lock():
     assert re.search(r"appends, of these [0-9]+ unmet, [0-9]+ of ours vanished, [1-9][0-9]* put back, 0 violations", said), said
 
 
-@pytest.mark.process
+@pytest.mark.proof
 @pytest.mark.timeout(120)
 def test_long_term_file_loses_no_line_of_eight_writers():
     """In the second round beside programs without the lock."""
@@ -55,7 +55,7 @@ def test_long_term_file_loses_no_line_of_eight_writers():
 
 
 @pytest.mark.feature("000.42")
-@pytest.mark.process
+@pytest.mark.proof
 @pytest.mark.timeout(120)
 def test_session_lines_tell_each_message_once_with_eight_processes():
     """They add to one chat of LlamaIndex, too."""

@@ -62,7 +62,7 @@ def test_golden_workspace_is_the_same_out_of_a_backup(opened, tmp_path):
     assert World(tmp_path / "新的", at(LAST), opened.toml).tree(internal=True) == opened.tree(internal=True)
 
 
-@pytest.mark.process
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("name", "head", "newer"),
     [

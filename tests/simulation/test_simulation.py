@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.proof
+
 #: Days of a life in the share.
 DAYS = 45
 
@@ -53,7 +55,6 @@ def test_simulation_loses_nothing_and_settles_after_weeks_of_faults(seed: str, z
     assert outcome.lives > 1
 
 
-@pytest.mark.process
 def test_simulation_is_deterministic_for_any_hash_seed() -> None:
     command = [sys.executable, "-m", "tests.simulation", "--years", "0.03", "--seed", "8", "--jobs", "1"]
     path = os.pathsep.join(entry for entry in sys.path if entry)

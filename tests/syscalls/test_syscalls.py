@@ -28,7 +28,7 @@ def swept(*words: str, module: str = "tests.syscalls") -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-@pytest.mark.process
+@pytest.mark.proof
 @pytest.mark.timeout(120)
 def test_pipeline_loses_nothing_when_a_system_call_fails_or_is_the_last():
     code, said = swept("--limit", "15", "--seed", "7")
@@ -37,7 +37,7 @@ def test_pipeline_loses_nothing_when_a_system_call_fails_or_is_the_last():
     assert re.search(r"^15 trials, 0 violations", said, re.MULTILINE), said
 
 
-@pytest.mark.process
+@pytest.mark.proof
 @pytest.mark.timeout(120)
 def test_recovery_loses_nothing_when_it_is_killed_too():
     code, said = swept("--pairs", "8", "--pairs-a-kill", "4", "--seed", "7")
@@ -46,7 +46,7 @@ def test_recovery_loses_nothing_when_it_is_killed_too():
     assert re.search(r"^[1-9][0-9]* trials, 0 violations", said, re.MULTILINE), said
 
 
-@pytest.mark.process
+@pytest.mark.proof
 @pytest.mark.timeout(120)
 def test_sweep_finds_files_written_in_place():
     code, said = swept("--control", "--workload", "archive", "--faults", "kill", "--limit", "14", "--seed", "9")
@@ -55,7 +55,7 @@ def test_sweep_finds_files_written_in_place():
     assert "can't be read" in said
 
 
-@pytest.mark.process
+@pytest.mark.proof
 @pytest.mark.timeout(120)
 def test_supervisor_reports_a_full_disk_and_recovers_when_there_is_room():
     code, said = swept("--cycles", "3", "--seed", "7", module="tests.syscalls.full")

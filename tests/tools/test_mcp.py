@@ -179,7 +179,7 @@ def wire(world) -> Iterator[Wire]:
             pipe.close()
 
 
-@pytest.mark.process
+@pytest.mark.proof
 @pytest.mark.timeout(120)
 def test_mcp_answers_broken_lines_with_errors_and_goes_on(wire, world):
     for line, identity in [

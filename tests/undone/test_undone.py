@@ -15,7 +15,7 @@ def test_undone_row_has_its_text_once_in_the_tree_and_a_test(row):
     assert f"def {name}" in (ROOT / file).read_text(encoding="utf-8")
 
 
-@pytest.mark.process
+@pytest.mark.proof
 def test_undone_mend_fails_its_test(capsys):
     assert main(["unknown chat"]) == 0
     assert "1 mends undone, 1 found" in capsys.readouterr().out
