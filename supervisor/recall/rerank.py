@@ -123,7 +123,7 @@ class Reranker:
             said = self._ask(backend, question, [hit.unit for hit in hits], deadline)
             found = add_found(hits, said, passages) if isinstance(said, BackendResult) else add_scores(hits, said)
         except Exception as error:  # noqa: BLE001 - whatever a backend does, the turn goes on; its text may quote a message
-            ours = isinstance(error, (OSError, ValueError)) and type(backend).__module__.startswith("supervisor.")
+            ours = isinstance(error, (OSError, ValueError)) and type(backend).__module__.startswith("recalld.supervisor.")
             self.fault = str(error) if ours else f"it failed ({type(error).__name__})"
             self._rested = None if isinstance(error, BlockingIOError) else within(_REST_S, deadline.now)
             return None

@@ -8,57 +8,18 @@ import re
 import shutil
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from recalld.supervisor.checks.units import BACKUP, SERVICE, Backups, Installation
-from recalld.supervisor.interfaces.cli.main import commands
 from recalld.supervisor.interfaces.cli.output import as_json, as_line
 from recalld.supervisor.text.printable import printable
 from tests.process.command import Command, Ended, ended
-
-if TYPE_CHECKING:
-    import typer
+from tests.process.conftest import NOW
 
 pytestmark = [pytest.mark.proof, pytest.mark.timeout(120)]
 
-NOW = "2026-01-31T10:00:00+08:00"
 C_LOCALE = {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-#: More than a pipe holds, so that a reader who has gone is met while it is printed, not after.
-MUCH = 15_000
-
-
-@pytest.fixture
-def recalld(tmp_path: Path) -> Command:
-    """An empty workspace in Shanghai."""
-    made = Command(tmp_path / "工作区", RECALLD_NOW=NOW, RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
-    assert made("init").code == 0
-    return made
-
-
-@pytest.fixture(scope="module")
-def talk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A memory of two days and a note; one of the days waits for its summary."""
-    made = Command(tmp_path_factory.mktemp("talk") / "工作区", RECALLD_NOW=NOW, RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
-    lines = [
-        {"role": "user", "text": "我对花生过敏，点外卖要备注。", "createdAt": "2026-01-20T10:00:00+08:00"},
-        {"role": "assistant", "text": "记住了，花生过敏。", "createdAt": "2026-01-20T10:00:05+08:00"},
-        {"role": "user", "text": "备份脚本上传失败，the port is 8443", "createdAt": "2026-01-29T10:00:00+08:00"},
-    ]
-    assert made("init").code == 0
-    assert made("append", "--jsonl", stdin="\n".join(map(json.dumps, lines))).code == 0
-    assert made("run", "--until-settled", "--no-worker").code == 0
-    (made.root / "memory" / "short.md").write_text("好\n", encoding="utf-8")
-    (made.root / "memory" / "长长的笔记.md").write_text("我喜欢 tuna。\n" + "花生\n" * MUCH, encoding="utf-8")
-    return made.root
-
-
-@pytest.fixture
-def talked(talk: Path, tmp_path: Path) -> Command:
-    """A workspace of its own with that memory."""
-    shutil.copytree(talk, tmp_path / "工作区")
-    return Command(tmp_path / "工作区", RECALLD_NOW=NOW, RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai")
 
 
 def is_one_sentence(text: str) -> bool:
@@ -387,98 +348,6 @@ def test_run_exits_78_for_a_workspace_of_a_newer_version(talked):
 
 
 # ── --json ───────────────────────────────────────────────────────────────────
-
-HIT = ["path", "startLine", "endLine", "snippet", "score"]
-FSCK = [
-    "seen",
-    "inFiles",
-    "inHistory",
-    "inJournal",
-    "setAside",
-    "removed",
-    "removedIds",
-    "lost",
-    "damage",
-    "datedFiles",
-    "editedFiles",
-    "summaries",
-    "coveredFiles",
-]
-#: Every command with the keys that its answer has for good, in their order; later ones may stand behind and between them.
-ANSWERS = {
-    "init": ("init", ["workspace", "new", "timezone"]),
-    "append": ("append --role user --text 早上好", ["id"]),
-    "archive": ("archive", ["archived", "files"]),
-    "status": (
-        "status",
-        ["workspace", "now", "timezone", "supervisor", "history", "unwritten", "datedFiles", "provider", "queue", "today"],
-    ),
-    "plan": (
-        "plan",
-        ["at", "today", "due", "nextRun", "unwritten", "dated", "providerPausedUntil", "providerPausedBecause", "summaries"],
-    ),
-    "fsck": ("fsck", FSCK),
-    "doctor": ("doctor", ["good", "odd", "bad", "checks"]),
-    "restore": ("restore", ["restored"]),
-    "backup create": ("backup create ../一.tar", ["backup", "createdAt", "madeBy", "files", "bytes", "leftOut", "lockedMs"]),
-    "backup nightly": (
-        "backup nightly .. --keep 1",
-        ["backup", "createdAt", "madeBy", "files", "bytes", "deleted"],
-    ),
-    "backup verify": ("backup verify ../一.tar", ["backup", "createdAt", "madeBy", "files", "bytes", "fsck"]),
-    "backup restore": (
-        "backup restore ../一.tar --into ../新的",
-        ["workspace", "backup", "createdAt", "madeBy", "files", "bytes"],
-    ),
-    "inject": ("inject --query 花生过敏", ["turn", "text", "tokens", "hits"]),
-    "context": ("context --query 花生过敏", ["role", "content"]),
-    "search": ("search 花生过敏", HIT),
-    "get": ("get memory/长长的笔记.md --lines 1", ["path", "start", "end", "total", "text"]),
-    "write": ("write 用户对花生过敏", ["path", "line", "total", "digest", "new"]),
-    "summarize": ("summarize --session=", ["session", "line", "new"]),
-    "read": ("read", ["path", "total", "lines"]),
-    "stats": ("stats", ["total", "sources", "date_range"]),
-    "delete": ("delete 1@e3238907", ["path", "deleted", "total"]),
-    "why": (
-        "why",
-        ["id", "at", "question", "terms", "dates", "how", "files", "ms", "candidates", "memory", "history", "messages"],
-    ),
-    "index status": ("index status", ["files", "units", "bytes", "differing"]),
-    "index rebuild": ("index rebuild", ["read", "moved", "gone", "rebuilt", "shared", "unread", "files", "units", "bytes"]),
-    "summary redo": ("summary redo 2026-01-20", ["group", "queued"]),
-    "run": ("run --until-settled --no-worker", ["seen", "archived", "summaries", "trimmed", "waitingForRetry", "unfinished"]),
-    "model test": ("model test", ["model", "seconds", "error"]),
-    "worker": ("worker --idle 0.2", ["group", "status"]),
-    "service install": ("service install --dry-run", ["units", "commands"]),
-}
-#: What prints a script for a shell.
-WITHOUT_JSON = {"completion", "mcp"}
-#: What needs systemd, and is asked for in script/test-systemd.
-OF_SYSTEMD = {"service restart", "service uninstall", "service status", "service logs"}
-AWAY = {"RECALLD_LLM_BASE_URL": "http://127.0.0.1:9/v1", "RECALLD_LLM_MODEL": "qwen-test"}
-
-
-def test_cli_has_exactly_the_commands_of_the_table_of_json_answers():
-    def leaves(group: typer.core.TyperGroup, before: str = "") -> set[str]:
-        return {
-            leaf
-            for name, one in group.commands.items()
-            for leaf in (leaves(one, f"{before}{name} ") if hasattr(one, "commands") else {before + name})
-        }
-
-    assert leaves(commands()) - WITHOUT_JSON == set(ANSWERS) | OF_SYSTEMD
-
-
-def test_cli_json_is_one_line_with_the_promised_keys(talked):
-    for name, (words, keys) in ANSWERS.items():
-        away = AWAY if name == "model test" else {}
-        # each in a process that loads what it needs itself, as nothing else here does
-        done = ended(talked.start("-w", str(talked.root), *words.split(), "--json", before=["env"], **away))
-        assert done.code in {0, 69}, (name, done)
-        assert done.out.count("\n") == 1, (name, done)
-        answer = json.loads(done.out)
-        first = answer[0] if isinstance(answer, list) else answer
-        assert [key for key in first if key in keys] == keys, name
 
 
 def test_init_lists_links_without_following_them(recalld):

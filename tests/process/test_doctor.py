@@ -111,24 +111,17 @@ def needs_root() -> None:
 
 
 @pytest.fixture(scope="module")
-def talk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def summarised(two_days: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A memory of two days, one of them summarised."""
-    made = Command(tmp_path_factory.mktemp("talk") / "工作区", RECALLD_ARCHIVE_TIMEZONE="Asia/Shanghai", **HERE)
-    lines = [
-        {"role": "user", "text": "我对花生过敏，点外卖要备注。", "createdAt": "2026-01-20T10:00:00+08:00"},
-        {"role": "assistant", "text": "记住了，花生过敏。", "createdAt": "2026-01-20T10:00:05+08:00"},
-        {"role": "user", "text": "备份脚本上传失败，the port is 8443", "createdAt": "2026-01-29T10:00:00+08:00"},
-    ]
-    assert made("init").code == 0
-    assert made("append", "--jsonl", stdin="\n".join(map(json.dumps, lines))).code == 0
+    made = Command(shutil.copytree(two_days, tmp_path_factory.mktemp("doctor") / "工作区"), **HERE)
     assert made("run", "--until-settled").code == 0
     assert made("search", "花生").code == 0
     return made.root
 
 
 @pytest.fixture
-def broken(talk: Path, tmp_path: Path) -> Iterator[Broken]:
-    shutil.copytree(talk, tmp_path / "工作区")
+def broken(summarised: Path, tmp_path: Path) -> Iterator[Broken]:
+    shutil.copytree(summarised, tmp_path / "工作区")
     with contextlib.ExitStack() as ending, Server() as server:
         yield Broken(Command(tmp_path / "工作区", **HERE), server, ending)
 

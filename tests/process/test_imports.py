@@ -160,7 +160,7 @@ def test_command_without_a_supervisor_imports_nothing_that_it_does_not_use(comma
 def test_version_and_help_load_no_store(command, option):
     found = loaded(option, command=command)
 
-    assert {name for name in found if name.startswith("supervisor.")} & {
+    assert {name for name in found if name.startswith("recalld.supervisor.")} & {
         "recalld.supervisor.workspace",
         "recalld.supervisor.protocol.config",
         "recalld.supervisor.archive.journal",

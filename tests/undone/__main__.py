@@ -4,8 +4,8 @@ Each mend that holds a loss, a double or a leak, undone in a copy of the tree: i
     python -m tests.undone              all rows, three to four minutes
     python -m tests.undone pieces link  the rows with one of these words
 
-What the crash explorer can find is in its own rows (`python -m tests.crash --mutants`); here is what lies beyond it. A row whose text no
-longer stands in the tree is an error: whoever changes a mend changes its row.
+What the crash explorer can find is in its own rows (`python -m tests.crash --mutants`); here is what lies beyond it. A row finds its text
+in whatever module it is; one whose text is nowhere, or twice, is an error: whoever changes a mend changes its row.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ import sysconfig
 import tempfile
 import venv
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 ROOT: Final = Path(__file__).parents[2]
 #: What a test needs of the tree, beside the installed packages.
@@ -25,10 +28,9 @@ _NEEDED: Final = ("recalld", "supervisor", "worker", "prompts", "tests", "worksp
 
 
 class Undone(NamedTuple):
-    """One mend: in *file* the text *mended*, once there, becomes *before*; then *test* fails."""
+    """One mend: the text *mended*, once in the product, becomes *before*; then *test* fails."""
 
     name: str
-    file: str
     mended: str
     before: str
     test: str
@@ -38,133 +40,114 @@ ROWS: Final = (
     # ── losses and doubles ──
     Undone(
         "a line of a batch is new each time",
-        "supervisor/archive/append.py",
         "*{message.key: message for message in new if message.key not in keys}.values()",
         "*(message for message in new if message.key not in keys)",
         "tests/archive/test_append.py::test_append_adds_a_line_that_stands_twice_or_is_sent_again_once",
     ),
     Undone(
         "pieces that arrive late are damage",
-        "supervisor/checks/fsck.py",
         "twice = _written_twice(ws)",
         "twice: list[str] = []",
         "tests/archive/test_pieces.py",
     ),
     Undone(
         "of pieces that overlap the first named is kept",
-        "supervisor/archive/copies.py",
         "(made[path], *_rank(known, path))",
         "_rank(known, path)",
         "tests/archive/test_copies.py::test_copies_keep_what_was_made_first_of_files_that_overlap",
     ),
     Undone(
         "adoption is decided once",
-        "supervisor/archive/intake.py",
         "(*unseen, *journal.unwritten.values())",
         "(*unseen,)",
         "tests/archive/test_pieces.py::test_intake_adopts_what_a_note_holds_that_arrives_later",
     ),
     Undone(
         "what a program stripped of its id is not there",
-        "supervisor/archive/restore.py",
         "    present = assign_ids(present, journal.known, now, settings.future_limit)",
         "",
         "tests/archive/test_restore.py::test_take_in_replaced_knows_a_restored_message_without_its_id",
     ),
     Undone(
         "a version of a replaced history is taken in again",
-        "supervisor/archive/replaced.py",
         "                self._files.move(path, self._path_of_taken(version.stat))",
         "                pass",
         "tests/archive/test_restore.py::test_take_in_replaced_reads_a_version_once_whatever_comes_later",
     ),
     Undone(
         "what is written at the moment of a rename is in the backup alone",
-        "supervisor/archive/history.py",
         "        self._keep_overtaken(version)\n",
         "",
         "tests/archive/test_restore.py::test_take_in_replaced_finds_what_is_written_at_the_moment_of_a_rename",
     ),
     Undone(
         "what a damaged history held at first is taken in again a day later",
-        "supervisor/archive/restore.py",
         "        if version:\n            replaced.mark_taken(version)\n",
         "",
         "tests/archive/test_restore.py::test_take_in_replaced_leaves_what_was_restored_already",
     ),
     Undone(
         "a stripped message that the journal was not told of is another",
-        "supervisor/archive/identity.py",
         "_with_id_of(entry, new) if isinstance(entry, Message) and entry.key not in given else entry",
         "entry",
         "tests/archive/test_intake.py::test_drop_box_gives_a_stripped_message_its_id_back",
     ),
     Undone(
         "a program sees an id before the journal has it",
-        "supervisor/archive/intake.py",
         "(message.key, message) for message in journal.record_changed(found, after)",
         "()",
         "tests/archive/test_restore.py::test_intake_tells_the_journal_of_an_id_before_history_has_it",
     ),
     Undone(
         "a restored history has ids before the journal has them",
-        "supervisor/archive/restore.py",
         "        journal.record_changed(backup, messages)\n",
         "",
         "tests/archive/test_restore.py::test_intake_tells_the_journal_of_an_id_before_history_has_it",
     ),
     Undone(
         "what has another number when a damaged history is taken in is another message",
-        "supervisor/archive/journal.py",
         " and message.key not in renamed",
         "",
         "tests/archive/test_reused_ids.py::test_take_in_replaced_knows_what_has_another_number_now",
     ),
     Undone(
         "a power cut leaves a message under two numbers",
-        "supervisor/archive/journal.py",
         '_line("renumbered", [[self._attachments.keep(message.raw), *key] for message, key in pairs])',
         '[*self._seen(messages), *_line("dropped", [list(key) for key in keys])]',
         "tests/archive/test_reused_ids.py::test_intake_numbers_each_message_anew_when_the_journal_is_cut_off",
     ),
     Undone(
         "a message without a time is put back by the clock",
-        "supervisor/archive/identity.py",
         "timeless, first_sight)",
         "timeless, moment)",
         "tests/archive/test_intake.py::test_intake_reinserts_messages_without_times_in_their_order",
     ),
     Undone(
         "what has another number in a damaged history is another message",
-        "supervisor/archive/restore.py",
-        "    first = renumbered(history, journal.known)\n",
-        "    first: dict[Key, Key] = {}\n",
+        "    first = renumbered(history, journal.known)\n    return",
+        "    first: dict[Key, Key] = {}\n    return",
         "tests/archive/test_reused_ids.py::test_restore_history_knows_messages_whose_place_was_their_id",
     ),
     Undone(
         "what was dropped is of the window that a program writes",
-        "supervisor/archive/identity.py",
         "_is_derived(identity) and identity in self.by_fingerprint.get(identity[2:18], ())",
         "_is_derived(identity)",
         "tests/archive/test_reused_ids.py",
     ),
     Undone(
         "of two files of one name the longer one stays, whatever else the day has",
-        "supervisor/checks/fsck.py",
         "        versions |= {path: version for path in others if (version := ws.files.read_stable(path))}\n",
         "",
         "tests/archive/test_pieces.py::test_repair_keeps_the_first_files_of_a_day_that_was_filed_as_one",
     ),
     Undone(
         "copies are searched",
-        "supervisor/index/scan.py",
         "    excluded_paths.update(copies({path: record.contents for path, record in found.items()}, named))\n",
         "",
         "tests/archive/test_copies.py::test_copy_is_neither_found_nor_summarised_nor_touched",
     ),
     Undone(
         "a formatter makes other messages",
-        "supervisor/archive/intake.py",
         "    _match_formatted(messages, journal, memory)\n",
         "",
         "tests/storage/test_crlf_bom.py",
@@ -172,98 +155,84 @@ ROWS: Final = (
     # ── leaks ──
     Undone(
         "an unknown chat is direct",
-        "supervisor/protocol/inbox.py",
         'kind: ChatKind = "group"\n',
         'kind: ChatKind = "direct"\n',
         "tests/protocol/test_inbox.py",
     ),
     Undone(
         "a session has no mark",
-        "supervisor/protocol/inbox.py",
         "chat is None and not _GROUP.search(words)",
         "chat is None",
         "tests/protocol/test_inbox.py",
     ),
     Undone(
         "secrets beside the answer are shown",
-        "supervisor/context/secrets.py",
         "_shared(secret, words) >= most",
         "_shared(secret, words) > -9",
         "tests/context/test_secrets.py",
     ),
     Undone(
         "secrets are shown in a group",
-        "supervisor/context/secrets.py",
         "privacy.reveal and asked.chat.is_direct",
         "privacy.reveal",
         "tests/context/test_secrets.py",
     ),
     Undone(
         "the block hides nothing",
-        "supervisor/context/memory_block.py",
         "self._limits.hide(hit.unit.text)",
         "hit.unit.text",
         "tests/context/test_secrets.py",
     ),
     Undone(
         "redirects are followed",
-        "worker/providers/openai.py",
-        "follow_redirects=False",
-        "follow_redirects=True",
+        "follow_redirects=False,\n",
+        "follow_redirects=True,\n",
         "tests/llm/test_provider.py",
     ),
     Undone(
         "the server is quoted",
-        "worker/providers/openai.py",
         'about = f" ({error.status_code})"',
         'about = f" ({error.status_code} {_words(error)})"',
         "tests/llm/test_provider.py",
     ),
     Undone(
         "a copy of a workspace is answered",
-        "supervisor/interfaces/serve.py",
         "if request.folder != folder_id(str(served.paths.root)):",
         "if False:",
         "tests/process/test_socket_server.py::test_run_answers_nothing_for_a_copy_of_its_workspace",
     ),
     Undone(
         "the shell can be changed",
-        "supervisor/interfaces/cli/app.py",
         "add_completion=False",
         "add_completion=True",
         "tests/process/test_socket_server.py::test_run_answers_no_command_that_changes_the_user",
     ),
     Undone(
         "stored text steers the terminal",
-        "supervisor/interfaces/cli/output.py",
         "print(printable(text))",
         "print(text)",
         "tests/process/test_commands.py::test_commands_print_nothing_that_steers_a_terminal",
     ),
     Undone(
         "an event in JSON steers the terminal",
-        "supervisor/interfaces/cli/output.py",
         "return printable_json(line)",
         "return line",
         "tests/process/test_commands.py::test_events_print_nothing_that_steers_a_terminal",
     ),
     Undone(
         "a link in place of the index is followed",
-        "supervisor/storage/files.py",
         "if stat and not modes.S_ISDIR(stat.mode):\n            raise NotADirectoryError",
         "if False:\n            raise NotADirectoryError",
         "tests/recall/test_failures.py",
     ),
     Undone(
         "strangers' files in the index are deleted",
-        "supervisor/index/index.py",
         " if _PARTS.fullmatch(name)]",
         "]",
         "tests/recall/test_failures.py",
     ),
     Undone(
         "a link in place of the pieces is swept",
-        "supervisor/storage/files.py",
         "if place is None or not modes.S_ISDIR(place.mode):",
         "if place is None:",
         "tests/archive/test_recover.py",
@@ -271,12 +240,22 @@ ROWS: Final = (
 )
 
 
+def sources(tree: Path) -> dict[Path, str]:
+    """The text of each module of the product."""
+    return {path: path.read_text(encoding="utf-8") for name in ("supervisor", "worker") for path in (tree / name).rglob("*.py")}
+
+
+def places(row: Undone, texts: Mapping[Path, str]) -> list[Path]:
+    """The modules that have the row's text, one twice that has it twice."""
+    return [path for path, text in texts.items() for _ in range(text.count(row.mended))]
+
+
 def found(row: Undone, tree: Path) -> bool:
     """Tell whether the row's test fails in *tree* while its mend is undone there."""
-    path = tree / row.file
-    text = path.read_text(encoding="utf-8")
-    if text.count(row.mended) != 1:
-        raise SystemExit(f"{row.name}: {row.file} does not have the text of this row, once; change the row with the mend")
+    texts = sources(tree)
+    if len(paths := places(row, texts)) != 1:
+        raise SystemExit(f"{row.name}: {len(paths)} places have the text of this row, not one; change the row with the mend")
+    path, text = paths[0], texts[paths[0]]
     path.write_text(text.replace(row.mended, row.before), encoding="utf-8")
     try:
         done = run(tree, row.test)
@@ -301,7 +280,7 @@ def main(words: list[str]) -> int:
         tree = Path(folder)
         for name in _NEEDED:
             if (ROOT / name).is_dir():
-                shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
+                shutil.copytree(ROOT / name, tree / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
             else:
                 shutil.copy(ROOT / name, tree / name)
         # an environment of its own, since the tests start processes, and the installed recalld is that of the checkout

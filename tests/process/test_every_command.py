@@ -1,0 +1,124 @@
+"""Each command once, as it is installed: it starts, ends well, and answers `--json` with the keys that it has for good."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from recalld.supervisor.interfaces.cli.main import commands
+
+if TYPE_CHECKING:
+    import typer
+
+#: What a person types.
+INSTALLED: Final = Path(sys.executable).with_name("recalld")
+HIT: Final = ["path", "startLine", "endLine", "snippet", "score"]
+FSCK: Final = [
+    "seen",
+    "inFiles",
+    "inHistory",
+    "inJournal",
+    "setAside",
+    "removed",
+    "removedIds",
+    "lost",
+    "damage",
+    "datedFiles",
+    "editedFiles",
+    "summaries",
+    "coveredFiles",
+]
+#: Every command with the keys that its answer has for good, in their order; later ones may stand behind and between them.
+ANSWERS: Final = {
+    "init": ("init", ["workspace", "new", "timezone"]),
+    "append": ("append --role user --text 早上好", ["id"]),
+    "archive": ("archive", ["archived", "files"]),
+    "status": (
+        "status",
+        ["workspace", "now", "timezone", "supervisor", "history", "unwritten", "datedFiles", "provider", "queue", "today"],
+    ),
+    "plan": (
+        "plan",
+        ["at", "today", "due", "nextRun", "unwritten", "dated", "providerPausedUntil", "providerPausedBecause", "summaries"],
+    ),
+    "fsck": ("fsck", FSCK),
+    "doctor": ("doctor", ["good", "odd", "bad", "checks"]),
+    "restore": ("restore", ["restored"]),
+    "backup create": ("backup create 一.tar", ["backup", "createdAt", "madeBy", "files", "bytes", "leftOut", "lockedMs"]),
+    "backup nightly": (
+        "backup nightly . --keep 1",
+        ["backup", "createdAt", "madeBy", "files", "bytes", "deleted"],
+    ),
+    "backup verify": ("backup verify 一.tar", ["backup", "createdAt", "madeBy", "files", "bytes", "fsck"]),
+    "backup restore": (
+        "backup restore 一.tar --into 新的",
+        ["workspace", "backup", "createdAt", "madeBy", "files", "bytes"],
+    ),
+    "inject": ("inject --query 花生过敏", ["turn", "text", "tokens", "hits"]),
+    "context": ("context --query 花生过敏", ["role", "content"]),
+    "search": ("search 花生过敏", HIT),
+    "get": ("get memory/长长的笔记.md --lines 1", ["path", "start", "end", "total", "text"]),
+    "write": ("write 用户对花生过敏", ["path", "line", "total", "digest", "new"]),
+    "summarize": ("summarize --session=", ["session", "line", "new"]),
+    "read": ("read", ["path", "total", "lines"]),
+    "stats": ("stats", ["total", "sources", "date_range"]),
+    "delete": ("delete 1@e3238907", ["path", "deleted", "total"]),
+    "why": (
+        "why",
+        ["id", "at", "question", "terms", "dates", "how", "files", "ms", "candidates", "memory", "history", "messages"],
+    ),
+    "index status": ("index status", ["files", "units", "bytes", "differing"]),
+    "index rebuild": ("index rebuild", ["read", "moved", "gone", "rebuilt", "shared", "unread", "files", "units", "bytes"]),
+    "summary redo": ("summary redo 2026-01-20", ["group", "queued"]),
+    "run": ("run --until-settled --no-worker", ["seen", "archived", "summaries", "trimmed", "waitingForRetry", "unfinished"]),
+    "model test": ("model test", ["model", "seconds", "error"]),
+    "worker": ("worker --idle 0.2", ["group", "status"]),
+    "service install": ("service install --dry-run", ["units", "commands"]),
+}
+#: What prints a script for a shell.
+WITHOUT_JSON: Final = {"completion", "mcp"}
+#: What needs systemd, and is asked for in script/test-systemd.
+OF_SYSTEMD: Final = {"service restart", "service uninstall", "service status", "service logs"}
+AWAY: Final = {"RECALLD_LLM_BASE_URL": "http://127.0.0.1:9/v1", "RECALLD_LLM_MODEL": "qwen-test"}
+#: What has to be done before a command has something to work on.
+BEFORE: Final = {
+    "backup verify": "backup create 一.tar",
+    "backup restore": "backup create 一.tar",
+    "delete": "write 用户对花生过敏",
+    "why": "inject --query 花生过敏",
+}
+
+
+def leaves(group: typer.core.TyperGroup, before: str = "") -> set[str]:
+    return {
+        leaf
+        for name, one in group.commands.items()
+        for leaf in (leaves(one, f"{before}{name} ") if hasattr(one, "commands") else {before + name})
+    }
+
+
+def test_cli_has_exactly_the_commands_of_the_table_of_json_answers():
+    assert leaves(commands()) - WITHOUT_JSON == set(ANSWERS) | OF_SYSTEMD
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("name", ANSWERS)
+def test_command_answers_json_in_one_line_with_the_promised_keys(talked, name):
+    words, keys = ANSWERS[name]
+    if name in BEFORE:
+        assert talked(*BEFORE[name].split()).code == 0
+    environ = {**talked.environ, **(AWAY if name == "model test" else {})}
+    command = [INSTALLED, "-w", talked.root, *words.split(), "--json"]
+    done = subprocess.run(
+        command, env=environ, cwd=talked.root.parent, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    assert done.returncode in {0, 69}, done
+    assert done.stdout.count("\n") == 1, done
+    answer = json.loads(done.stdout)
+    first = answer[0] if isinstance(answer, list) else answer
+    assert [key for key in first if key in keys] == keys
