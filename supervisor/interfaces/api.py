@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from recalld.supervisor.longterm.lines import DEFAULT_SOURCE
 from recalld.supervisor.operations import history, long_term, recall, upkeep
 from recalld.supervisor.operations.operation import A, Caller, Q, perform
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.storage.control import UNLIMITED
 from recalld.supervisor.storage.errors import BadRequest, refuse_no_text
@@ -232,13 +233,13 @@ class Memory:
 
 def _open(root: str | os.PathLike[str], environ: Mapping[str, str], clock: Clock) -> Workspace:
     if not isinstance(root, (str, os.PathLike)):
-        raise BadRequest("root", f"it must be the path of a folder, not {type(root).__name__}")
+        raise BadRequest("root", Text("argument.not_folder_path", kind=type(root).__name__))
     if not isinstance(environ, Mapping):
-        raise BadRequest("environ", f"it must be a mapping of variables, not {type(environ).__name__}")
+        raise BadRequest("environ", Text("argument.not_mapping", kind=type(environ).__name__))
     if not callable(clock):
-        raise BadRequest("clock", f"it must be a function that returns the present, not {type(clock).__name__}")
+        raise BadRequest("clock", Text("argument.not_clock", kind=type(clock).__name__))
     # subtle: Path.expanduser raises where there is no such user
     folder = Path(os.path.expanduser(os.fsdecode(root))).absolute()
     if not folder.is_dir():
-        raise BadRequest("root", f"{folder} is not there; make it with `recalld init -w {folder}`")
+        raise BadRequest("root", Text("argument.no_workspace", root=folder, same=folder))
     return open_workspace(folder, environ, clock)

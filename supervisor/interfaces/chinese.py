@@ -13,30 +13,16 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from recalld.supervisor.text.language import language_of
+from recalld.supervisor.storage.catalogue import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from recalld.supervisor.text.language import Language
+    from collections.abc import Mapping
 
 _Table: TypeAlias = "tuple[tuple[str, str, str, str], ...]"
 _FIELD: Final = re.compile(r"\{(\w+)\}")
 #: A field with the blank on either side of it, which stands between Chinese and Latin letters only.
 _SPACED_FIELD: Final = re.compile(r"( ?)\{(\w+)\}( ?)")
 _HAN: Final = re.compile("[\u4e00-\u9fff]")
-
-
-def spoken_language(setting: str, environ: Mapping[str, str], memory: Iterable[str]) -> Language:
-    """
-    Return the language of what is printed: the *setting* `language`, or with "auto" Chinese where the locale or memory is.
-
-    *memory* are texts of it, the newest first; only the first is read, and only if the locale is not Chinese.
-    """
-    if setting in ("zh", "en"):
-        return "zh" if setting == "zh" else "en"
-    locale = environ.get("LC_ALL") or environ.get("LC_MESSAGES") or environ.get("LANG") or ""
-    return "zh" if locale.startswith("zh") else language_of(next(iter(memory), ""))
 
 
 def in_chinese(text: str) -> str:
@@ -46,6 +32,8 @@ def in_chinese(text: str) -> str:
     >>> in_chinese("memory/a.md does not exist; check the path, relative to the workspace.")
     'memory/a.md 不存在；请核对路径，它从工作区算起。'
     """
+    if isinstance(text, Text):
+        return text.in_language("zh")
     labels, sentences, clauses = _tables()
     return labels[text] if text in labels else _translated(text, sentences, clauses)
 

@@ -35,10 +35,11 @@ from pydantic import ValidationError
 
 from recalld.supervisor.interfaces.locate import version
 from recalld.supervisor.interfaces.tools.answers import ANSWERS, output_schema
+from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.errors import NotFound, SupervisorError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from anyio.streams.memory import MemoryObjectSendStream
 
@@ -55,33 +56,12 @@ _HALF: Final = re.compile("[\ud800-\udfff]")
 _MARKDOWN: Final = "text/markdown"
 #: Files that are listed as resources; the others are read by their path.
 _MOST_LISTED: Final = 100
-_TOLD: Final[Mapping[str, Mapping[str, str]]] = {
-    "zh": {
-        "file": "一个记忆文件：memory.md、某天的对话或摘要",
-        "recall": "关于某个话题，记忆里有什么",
-        "question": "问题或话题",
-        "remember": "记住一件事",
-        "words": "要记住的内容",
-        "write": "请用 memory_write 写入长期记忆，写成一行，多事项用；分隔：{words}",
-        "nothing": "记忆里没有相符的内容。",
-    },
-    "en": {
-        "file": "A file of memory: memory.md, the conversation of a day, or a summary",
-        "recall": "What memory has on a subject",
-        "question": "The question or the subject",
-        "remember": "Remember something",
-        "words": "What to remember",
-        "write": "Write this to long-term memory with memory_write, as one line, several items separated by ；: {words}",
-        "nothing": "Nothing in memory matches.",
-    },
-}
 
 
 class MemoryServer(MCPServer[None]):
     """An MCP server for the tools of *registry*; it answers one request after the other, since a `Memory` takes no two."""
 
     def __init__(self, registry: ToolRegistry, tools: MemoryTools) -> None:
-        told = _TOLD[registry.language]
         super().__init__(
             "recalld",
             title="recalld",
@@ -91,12 +71,11 @@ class MemoryServer(MCPServer[None]):
         )
         self._registry = registry
         self._tools = tools
-        self._told = told
         self._one_at_a_time = anyio.CapacityLimiter(1)
-        self.resource(_TEMPLATE, name="memory", description=told["file"], mime_type=_MARKDOWN)(self._file)
-        self.prompt("recall", description=told["recall"])(self._recall)
+        self.resource(_TEMPLATE, name="memory", description=self._said("mcp.file"), mime_type=_MARKDOWN)(self._file)
+        self.prompt("recall", description=self._said("mcp.recall"))(self._recall)
         if "memory_write" in registry.names:
-            self.prompt("remember", description=told["remember"])(self._remember)
+            self.prompt("remember", description=self._said("mcp.remember"))(self._remember)
 
     # ── tools ────────────────────────────────────────────────────────────────
 
@@ -146,16 +125,19 @@ class MemoryServer(MCPServer[None]):
         try:
             return await self._run(lambda: self._tools.whole_file(path))
         except NotFound as error:
-            raise ResourceNotFoundError(str(error)) from None
+            raise ResourceNotFoundError(render(error, self._registry.language)) from None
         except SupervisorError as error:
-            raise ResourceError(str(error)) from None
+            raise ResourceError(render(error, self._registry.language)) from None
 
     async def _recall(self, question: str) -> str:
         block = await self._run(lambda: self._tools.block(question))
-        return f"{block or self._told['nothing']}\n\n{question}"
+        return f"{block or self._said('mcp.nothing')}\n\n{question}"
 
     async def _remember(self, words: str) -> str:
-        return self._told["write"].format(words=words)
+        return self._said("mcp.write", words=words)
+
+    def _said(self, code: str, **fields: object) -> str:
+        return render(Text(code, **fields), self._registry.language)
 
     async def _run(self, step: Callable[[], T]) -> T:
         """Return the result of the step, which waits for files and locks in a thread of its own."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from recalld.supervisor.storage.catalogue import Text
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from recalld.supervisor.index.hit import Hit, SearchResult
     from recalld.supervisor.longterm.lines import Line
 
-NOT_ASKED: Final = "nothing was asked; give the words to search for."
+NOT_ASKED: Final = Text("search.no_words")
 
 
 def refs_of(hits: Sequence[Hit], lines: Callable[[], Iterable[Line]]) -> list[str]:
@@ -27,7 +29,7 @@ def refs_of(hits: Sequence[Hit], lines: Callable[[], Iterable[Line]]) -> list[st
 def why_not_whole(found: SearchResult) -> str:
     """Return the sentence that says why not all of memory was searched; "" if it was, or if nothing was asked."""
     is_asked = found.terms or found.dates or found.how == "failed"
-    return f"not all of memory could be searched: {found.unsearched}." if found.unsearched and is_asked else ""
+    return Text("search.not_whole", why=found.unsearched) if found.unsearched and is_asked else ""
 
 
 def why_no_hits(found: SearchResult) -> str:
@@ -35,11 +37,11 @@ def why_no_hits(found: SearchResult) -> str:
     if not_whole := why_not_whole(found):
         return not_whole
     if not found.terms and not found.dates:
-        return "this is only small talk, there is nothing to search for."
+        return Text("search.small_talk")
     match found.unfiled:
         case 0:
-            return "nothing in memory matches." if found.files else "nothing in memory matches: it is empty."
+            return Text("search.nothing" if found.files else "search.memory_empty")
         case 1:
-            return "nothing in memory matches; 1 message not filed yet is among what was searched."
+            return Text("search.nothing_of_one")
         case count:
-            return f"nothing in memory matches; {count} messages not filed yet are among what was searched."
+            return Text("search.nothing_of_many", count=count)

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import re
 from datetime import date
+from functools import reduce
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.errors import BadRequest, StaleLine
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from recalld.supervisor.text.language import Language
 
 #: The most characters of one entry's content.
 MOST_CHARS: Final = 20_000
@@ -31,13 +34,6 @@ _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 _ENTRY: Final = re.compile(r"(\d{4}-\d{2}-\d{2})\|([^|]*)\|(.*)", re.DOTALL)
 _REF: Final = re.compile(rf"([1-9]\d{{0,8}})(?:@([0-9a-f]{{{_DIGEST}}}))?")
-
-# The sentences of 000, to the letter.
-EMPTY: Final = "记忆为空"
-NO_KEYWORDS: Final = "请提供搜索关键词"
-NO_VALID_KEYWORDS: Final = "请提供有效的搜索关键词"
-_NOT_FOUND: Final = "未找到包含 {keywords} 的记忆"
-_LEFT_OUT: Final = "共 {count} 条匹配，仅显示前 {shown} 条"
 
 
 class Line(NamedTuple):
@@ -247,7 +243,7 @@ def matching(lines: Iterable[Line], keywords: Sequence[str], *, every: bool) -> 
     return tuple(line for line in lines if test(word in line.text.casefold() for word in wanted))
 
 
-def search_text(lines: Sequence[Line], keywords: Sequence[str], max_results: int, match_mode: str) -> str:
+def search_text(lines: Sequence[Line], keywords: Sequence[str], max_results: int, match_mode: str, language: Language) -> str:
     """
     Return the newest matches in the order of the file, or the sentence that says why there are none; never all lines.
 
@@ -260,16 +256,17 @@ def search_text(lines: Sequence[Line], keywords: Sequence[str], max_results: int
         )
     words = [word for word in (one_line(one) for one in keywords) if word]
     if not lines:
-        return EMPTY
+        return render(Text("tool.memory_empty"), language)
     if not words:
-        return NO_VALID_KEYWORDS if keywords else NO_KEYWORDS
+        return render(Text("tool.no_valid_keywords" if keywords else "tool.no_keywords"), language)
     found = matching(lines, words, every=match_mode == "and")
     if not found:
-        return _NOT_FOUND.format(keywords=(" 和 " if match_mode == "and" else " 或 ").join(words))
+        joined = reduce(lambda before, after: render(Text(f"tool.{match_mode}", before=before, after=after), language), words)
+        return render(Text("tool.nothing_with", keywords=joined), language)
     shown = found[max(0, len(found) - max(0, max_results)) :]
     said = [str(line) for line in shown]
     if len(shown) < len(found):
-        said.append(_LEFT_OUT.format(count=len(found), shown=len(shown)))
+        said.append(render(Text("tool.left_out", count=len(found), shown=len(shown)), language))
     return "\n".join(said)
 
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from recalld.supervisor.index.scan import LONG_TERM, MOST_BYTES, long_term_name
 from recalld.supervisor.longterm.lines import (
-    EMPTY,
     Entry,
     Line,
     content_in,
@@ -37,7 +36,7 @@ from recalld.supervisor.longterm.lines import (
     without_surrogates,
 )
 from recalld.supervisor.protocol.prompts import PLACEHOLDERS, load_template
-from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.clock import local_day
 from recalld.supervisor.storage.errors import BadConfig, Conflict, NoPermission, Unchangeable, from_os_error
 from recalld.supervisor.storage.files import digest_of
@@ -110,7 +109,7 @@ class LongTermLines:
 
     def __str__(self) -> str:
         """Return the lines as 000 shows them, or its sentence for an empty memory."""
-        return text_of(self.lines) if self.total else EMPTY
+        return text_of(self.lines) if self.total else render(Text("tool.memory_empty"), "zh")
 
 
 @dataclass(frozen=True, slots=True)

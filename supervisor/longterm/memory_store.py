@@ -94,7 +94,7 @@ class MemoryStore:
             refuse_no_text("keywords", word)
         refuse_no_number("max_results", max_results)
         refuse_no_text("match_mode", match_mode)
-        return search_text(self.long_term.read().lines, words, max_results, match_mode)
+        return search_text(self.long_term.read().lines, words, max_results, match_mode, "zh")
 
     def get_recent(self, count: int = 10) -> str:
         """Return the last *count* lines."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from recalld.supervisor.operations.operation import Visible, operation
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest, refuse_no_text
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
 
@@ -79,14 +80,14 @@ def _raws(messages: object) -> list[dict[str, Any]]:
     if isinstance(messages, Mapping):
         messages = [messages]
     if isinstance(messages, (str, bytes)) or not isinstance(messages, Iterable):
-        raise BadRequest("messages", f"it must be a message, or a list of messages, not {type(messages).__name__}")
+        raise BadRequest("messages", Text("argument.not_messages", kind=type(messages).__name__))
     raws = []
     for one in messages:
         if not isinstance(one, Mapping):
-            raise BadRequest("message", f"it must be an object with role and text, not {type(one).__name__}")
+            raise BadRequest("message", Text("argument.not_message", kind=type(one).__name__))
         try:
             raws.append(parse_json(render_json(dict(one))))
         except (TypeError, ValueError, RecursionError):
-            why = "it has a value that JSON can't hold; give text, numbers, truth values, lists and objects"
+            why = Text("message.no_json")
             raise BadRequest("message", why) from None
     return raws

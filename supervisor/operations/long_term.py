@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from recalld.supervisor.longterm.lines import DEFAULT_SOURCE, parse_refs, refuse_stale
 from recalld.supervisor.operations.operation import Visible, operation
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import StaleLine, listed, refuse_no_number, refuse_no_text
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class DeleteRequest:
     @property
     def refs(self) -> list[str]:
         """The lines as a list; BadRequest if one is no text."""
-        found = [self.lines] if isinstance(self.lines, str) else listed("lines", self.lines, "ids")
+        found = [self.lines] if isinstance(self.lines, str) else listed("lines", self.lines, Text("argument.ids"))
         for one in found:
             refuse_no_text("lines", one)
         return found

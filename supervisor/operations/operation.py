@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Generic, Literal, TypeAlias, TypeVar
 
 from recalld.supervisor.protocol.inbox import chat_of
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.storage.control import UNLIMITED, Control
 from recalld.supervisor.storage.errors import BadRequest, refuse_no_text
@@ -56,7 +57,7 @@ class Caller:
         refuse_no_text("session", self.session)
         refuse_no_text("chat", self.chat)
         if self.chat not in CHATS:
-            raise BadRequest("chat", f"{self.chat!r} is not direct, group or channel")
+            raise BadRequest("chat", Text("argument.no_chat", value=self.chat))
 
     def audience(self, ws: Workspace) -> Audience:
         """Return who reads the answer, and what they may see."""
@@ -129,7 +130,7 @@ def perform(operation: Operation[Q, A], ws: Workspace, request: Q, caller: Calle
     memory = Visible(ws, caller, control)
     # who names no conversation is the owner; `append` loads nothing to find that out
     if operation.owner and (caller.session or caller.chat) and not memory.audience.sees_all:
-        raise BadRequest(operation.name, "it is the owner's alone, and it was asked for in a group")
+        raise BadRequest(operation.name, Text("argument.owner_alone"))
     return operation.run(memory, request)
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from recalld.supervisor.operations.operation import Visible, operation
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest, listed, refuse_no_number, refuse_no_text
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class InjectRequest:
 
     def __post_init__(self) -> None:
         refuse_no_text("question", "" if self.question is None else self.question)
-        for one in listed("known", self.known, "ids"):
+        for one in listed("known", self.known, Text("argument.ids")):
             refuse_no_text("known", one)
 
 
@@ -56,7 +57,7 @@ class SearchRequest:
         refuse_no_text("query", self.query)
         refuse_no_number("limit", self.limit)
         if self.limit < 1:
-            raise BadRequest("limit", f"{self.limit} is not allowed, give 1 or more")
+            raise BadRequest("limit", Text("argument.not_allowed", value=self.limit, allowed=Text("argument.or_more", least=1)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

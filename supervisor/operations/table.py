@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest
 
 if TYPE_CHECKING:
@@ -27,6 +28,6 @@ NAMES: Final = tuple(_HOMES)
 def find(name: str) -> Operation[Any, Any]:
     """Return the operation of that name; BadRequest if there is none."""
     if name not in _HOMES:
-        raise BadRequest("op", f"there is no operation {name!r}; give one of {', '.join(NAMES)}")
+        raise BadRequest("op", Text("argument.no_operation", name=name, names=[*NAMES]))
     found: Operation[Any, Any] = getattr(import_module(f"recalld.supervisor.operations.{_HOMES[name]}"), name)
     return found

@@ -12,6 +12,7 @@ from pathlib import Path  # noqa: TC003 - the type of a request's field
 from typing import TYPE_CHECKING, Any
 
 from recalld.supervisor.operations.operation import Visible, operation
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class RebuildRequest:
 
     def __post_init__(self) -> None:
         if not isinstance(self.wait_s, (int, float)):
-            raise BadRequest("wait_s", f"it must be a number, not {type(self.wait_s).__name__}")
+            raise BadRequest("wait_s", Text("argument.not_number", kind=type(self.wait_s).__name__))
 
 
 @operation("status", StateRequest, reads=True, owner=True)

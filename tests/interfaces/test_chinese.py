@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from recalld.supervisor.checks import doctor, installed, machine, systemd, troubles
-from recalld.supervisor.interfaces.chinese import in_chinese, spoken_language
+from recalld.supervisor.interfaces.chinese import in_chinese
 from recalld.supervisor.interfaces.cli.app import run_command
 from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.cli.main import commands
@@ -337,19 +337,3 @@ def test_in_chinese_fills_fields_and_translates_what_stands_in_them():
 
 def test_in_chinese_leaves_what_it_does_not_know():
     assert in_chinese("the deploy is on Friday.") == "the deploy is on Friday."
-
-
-@pytest.mark.parametrize(
-    ("setting", "environ", "memory", "language"),
-    [
-        ("zh", {"LANG": "en_US.UTF-8"}, [], "zh"),
-        ("en", {"LANG": "zh_CN.UTF-8"}, ["我对花生过敏"], "en"),
-        ("auto", {"LANG": "zh_CN.UTF-8"}, [], "zh"),
-        ("auto", {"LANG": "zh_CN.UTF-8", "LC_ALL": "C"}, [], "en"),
-        ("auto", {}, ["我对花生过敏，点外卖要备注"], "zh"),
-        ("auto", {"LANG": "C.UTF-8"}, ["I am allergic to peanuts"], "en"),
-        ("auto", {}, [], "en"),
-    ],
-)
-def test_spoken_language_is_set_or_that_of_locale_or_memory(setting, environ, memory, language):
-    assert spoken_language(setting, environ, memory) == language

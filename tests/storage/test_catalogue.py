@@ -48,11 +48,7 @@ def used() -> tuple[set[str], set[str]]:
     subjects = {code.partition(".")[0] for code in ENGLISH}
     for path in SOURCES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if (
-                isinstance(node, ast.Constant)
-                and isinstance(node.value, str)
-                and re.fullmatch(r"[a-z]+\.[a-z0-9_.-]+", node.value)
-            ):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 codes |= {node.value} & ENGLISH.keys()
             if isinstance(node, ast.JoinedStr) and len(node.values) > 1 and isinstance(node.values[0], ast.Constant):
                 begin = str(node.values[0].value)

@@ -29,7 +29,7 @@ def memory(world):
 
 
 def tools_of(memory, **options):
-    return register_all_tools(memory, language="en", **options)
+    return register_all_tools(memory, **{"language": "en", **options})
 
 
 def configured(world, text):
@@ -134,7 +134,7 @@ def test_memory_search_is_disabled_where_the_workspace_is_gone(memory, world):
 
 @pytest.mark.feature("000.26")
 def test_memory_search_by_keywords_answers_with_the_text_of_countbot(memory):
-    answer = tools_of(memory).call("memory_search", {"keywords": "python fastapi", "match_mode": "and"})
+    answer = tools_of(memory, language="zh").call("memory_search", {"keywords": "python fastapi", "match_mode": "and"})
     assert answer.text == "记忆库共 7 条\n\n[2] 2026-01-03|telegram|项目使用FastAPI后端；Python 3.11"
     assert [one["startLine"] for one in answer.data["results"]] == [2]
 
@@ -199,7 +199,7 @@ def test_memory_get_cut_in_a_citation_ends_with_the_line_it_shows(world):
 
 @pytest.mark.feature("000.25")
 def test_memory_write_says_which_line_it_wrote(memory, world):
-    answer = tools_of(memory, channel="feishu").call("memory_write", {"content": "用户搬到了上海"})
+    answer = tools_of(memory, channel="feishu", language="zh").call("memory_write", {"content": "用户搬到了上海"})
     assert answer.text == "已写入记忆第 9 行（共 8 条）"
     written = (world.root / "memory.md").read_text(encoding="utf-8").splitlines()[8]
     assert written == "2026-01-31|feishu|用户搬到了上海"
@@ -259,14 +259,14 @@ def test_memory_write_says_that_a_group_will_not_be_shown_the_line(world, in_gro
     for language, note in (("zh", zh), ("en", en)):
         tools = register_all_tools(memory, session=GROUP, language=language)
         answer = tools.call("memory_write", {"content": f"周日去爬山 {language}"})
-        assert answer.text == f"已写入记忆\n\n{note}"
+        assert answer.text == f"{'已写入记忆' if language == 'zh' else 'written to memory'}\n\n{note}"
         assert answer.data == {"path": "memory.md", "total": 1 if in_groups == "own" else 0, "new": True, "note": note}
         [write] = [tool for tool in tools if tool.name == "memory_write"]
         assert write.description.casefold().endswith(note.casefold())
         assert tools.openai()[-1]["function"]["description"] == tools.anthropic()[-1]["description"] == write.description
     assert [line.number for line in memory.read(recent=2).lines] == [9, 10]
     alone = tools_of(memory).call("memory_write", {"content": "周日去爬山 en"})
-    assert (alone.text, alone.data["new"]) == ("已写入记忆第 10 行（共 9 条）", False)
+    assert (alone.text, alone.data["new"]) == ("written to memory, line 10 (9 in all)", False)
 
 
 def test_memory_write_in_a_group_does_not_know_the_words_of_a_hidden_line(memory):
@@ -283,7 +283,7 @@ def test_memory_write_in_a_group_names_a_line_that_it_may_see(memory):
     there = group.call("memory_write", {"content": "周五团建在海边烧烤 #shared"})
     assert (there.data["line"], there.data["total"], there.data["new"]) == (5, 1, False)
     made = group.call("memory_write", {"content": "周日去爬山 #shared"})
-    assert made.text.startswith("已写入记忆第 9 行（共 2 条）")
+    assert made.text.startswith("written to memory, line 9 (2 in all)")
     assert group.call("memory_delete", {"lines": [made.data["ref"]]}).data == {"path": "memory.md", "deleted": 1, "total": 1}
 
 
@@ -291,7 +291,7 @@ def test_memory_write_in_a_group_that_sees_everything_answers_as_alone(world):
     remembered(world)
     memory = configured(world, '[recall]\nin_groups = "all"\n')
     group = tools_of(memory, session=GROUP)
-    assert group.call("memory_write", {"content": "用户搬到了上海"}).text == "已写入记忆第 9 行（共 8 条）"
+    assert group.call("memory_write", {"content": "用户搬到了上海"}).text == "written to memory, line 9 (8 in all)"
     assert [tool.description for tool in group] == [tool.description for tool in tools_of(memory)]
 
 
@@ -309,7 +309,7 @@ def test_memory_delete_takes_the_ref_of_every_answer(memory):
 
 def test_tools_that_may_delete_name_the_lines_in_their_texts(memory):
     refs = tools_of(memory, allow_delete=True).call("memory_read", {"start_line": 3}).text.splitlines()[-1]
-    assert refs == f"行号@摘要: {memory.long_term.read().lines[2].ref}"
+    assert refs == f"number@digest: {memory.long_term.read().lines[2].ref}"
     assert "@" not in tools_of(memory).call("memory_read", {"start_line": 3}).text
 
 
@@ -388,7 +388,7 @@ def test_memory_answers_keep_the_newest_lines_where_not_all_fit(world):
     read, found = tools.call("memory_read"), tools.call("memory_search", {"keywords": "花生"})
     assert [one["line"] for one in read.data["lines"]] == [19, 20]
     assert [one["startLine"] for one in found.data["results"]] == [19, 20]
-    assert found.text.endswith("共 20 条匹配，仅显示前 2 条")
+    assert found.text.endswith("20 matches, only 2 of them are shown")
     assert [one["line"] for one in tools.call("memory_read", {"start_line": 1, "end_line": 20}).data["lines"]] == [1, 2, 3]
 
 
@@ -416,7 +416,7 @@ def test_register_all_tools_registers_them_only_with_a_store(memory, world):
 def test_register_all_tools_takes_a_store_whose_folder_is_still_to_come(tmp_path):
     tools = register_all_tools(MemoryStore(tmp_path / "bot/memory"))
     assert not (tmp_path / "bot").exists()
-    assert tools.call("memory_write", {"content": "用户喜欢茶"}).text == "已写入记忆第 1 行（共 1 条）"
+    assert tools.call("memory_write", {"content": "用户喜欢茶"}).text == "written to memory, line 1 (1 in all)"
     assert (tmp_path / "bot/memory/MEMORY.md").exists()
     assert tools.call("memory_search", {"query": "喜欢茶"}).data["results"][0]["startLine"] == 1
 
@@ -427,3 +427,21 @@ def test_memory_read_returns_the_ten_most_recent_lines_or_a_range(memory, world)
     tools = tools_of(memory)
     assert tools.call("memory_read").text.splitlines()[2:] == [f"[{n}] 2026-01-02|web-chat|第 {n} 条" for n in range(33, 43)]
     assert [one["line"] for one in tools.call("memory_read", {"start_line": 40, "end_line": 45}).data["lines"]] == [40, 41, 42]
+
+
+# ── in which language ────────────────────────────────────────────────────────
+
+
+def test_tools_answer_in_the_language_of_their_instructions(memory):
+    calls = [
+        ("memory_search", {"keywords": "海鲜 龙虾"}, "no entry contains 海鲜 or 龙虾", "未找到包含 海鲜 或 龙虾 的记忆"),
+        ("memory_search", {"query": "zyxwvut"}, "nothing in memory matches.", "记忆里没有相符的内容。"),
+        ("memory_read", {"recent_count": "三"}, "it must be a whole number, not text", "它必须是整数，不能是文字"),
+        ("memory_get", {"path": "memory"}, "is no memory file", "不是记忆文件"),
+        ("memory_write", {"content": ""}, "it is empty", "内容是空的"),
+        ("memory_delete", {"lines": ["9@00000000"]}, "there is none", "那里没有行"),
+        ("memory_forget", {}, "there is no such tool", "没有这个工具"),
+    ]
+    for name, arguments, english, chinese in calls:
+        for language, said in (("en", english), ("zh", chinese)):
+            assert said in tools_of(memory, allow_delete=True, language=language).call(name, arguments).text

@@ -111,4 +111,4 @@ def test_tools_have_the_members_that_countbot_knows(tools):
         assert tool.description
     [write] = [tool for tool in registry if tool.name == "memory_write"]
     write.set_channel("qq")
-    assert asyncio.run(write.execute(content="用户喜欢茶")).startswith("已写入记忆第 1 行（共 1 条）")
+    assert asyncio.run(write.execute(content="用户喜欢茶")).startswith("written to memory, line 1 (1 in all)")

@@ -129,7 +129,7 @@ class Call:
     @property
     def language(self) -> Language:
         """The language of the reader: that of the workspace, also if it can't be opened."""
-        from recalld.supervisor.interfaces.chinese import spoken_language
+        from recalld.supervisor.interfaces.language import spoken_language
 
         if ws := self.workspace:
             return spoken_language(ws.config.language, self.environ, _newest_words(ws))

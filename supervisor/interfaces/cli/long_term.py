@@ -36,7 +36,7 @@ def write(
         from recalld.supervisor.interfaces.tools.definitions import not_shown
 
         ws, at = call.opened(workspace, now)
-        note = not_shown(call.caller(at, session, chat).audience(ws), "en")
+        note = not_shown(call.caller(at, session, chat).audience(ws))
         fields = {"path": made.path, "total": made.total, "new": made.is_new, "note": note}
         call.show(as_json(fields) if json else f"{call.tell('written to memory.')}\n{call.tell(note)}")
     elif json:

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import yaml
 
-from recalld.supervisor.storage.errors import BadConfig
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.errors import BadConfig, why_refused
 
 #: What applies where the file says nothing; 002.
 DEFAULTS: Final = {"token_limit": 64000, "summarize_prompt": None}
@@ -28,33 +29,33 @@ def load_memory_config(config_path: str | os.PathLike[str] = "configs/memory.yam
     except FileNotFoundError:
         return dict(DEFAULTS)
     except OSError as error:
-        raise BadConfig(name, f"it can't be read: {error.strerror}") from error
+        raise BadConfig(name, Text("file.unreadable", why=why_refused(error))) from error
     except (yaml.YAMLError, RecursionError, ValueError, OverflowError):
-        raise BadConfig(name, "it is not plain YAML in UTF-8; correct it, or delete it for the defaults") from None
+        raise BadConfig(name, Text("config.not_yaml")) from None
     memory = found.get("memory") if isinstance(found, dict) else None
     if not isinstance(memory, dict):
-        raise BadConfig(name, "it has no section `memory`; add it, or delete the file for the defaults")
+        raise BadConfig(name, Text("config.no_memory_section"))
     return _checked(name, memory)
 
 
 def why_no_token_limit(limit: object) -> str:
     """Return why this is no limit, "" for one that is."""
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-        return f"token_limit is {limit!r}, and must be a whole number of 1 or more"
+        return Text("config.token_limit", limit=limit)
     return ""
 
 
 def _checked(name: str, memory: dict[Any, Any]) -> dict[str, Any]:
     for key in memory:
         if key not in (*DEFAULTS, _RESERVED):
-            raise BadConfig(name, f"memory.{key} is not known; it has token_limit and summarize_prompt")
+            raise BadConfig(name, Text("config.unknown_memory_key", key=key))
     reserved = memory.get(_RESERVED)
     if reserved and (not isinstance(reserved, dict) or reserved.get("enabled")):
-        raise BadConfig(name, "memory.persistence is reserved; delete it, and give build_chat_memory a chat_store")
+        raise BadConfig(name, Text("config.persistence"))
     config = {key: default if memory.get(key) is None else memory[key] for key, default in DEFAULTS.items()}
     if why := why_no_token_limit(config["token_limit"]):
         raise BadConfig(name, why)
     prompt = config["summarize_prompt"]
     if prompt is not None and not isinstance(prompt, str):
-        raise BadConfig(name, "memory.summarize_prompt is no text; put it in quotes, or delete it for the default")
+        raise BadConfig(name, Text("config.prompt_no_text"))
     return config

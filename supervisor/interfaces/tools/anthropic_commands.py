@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from recalld.supervisor.longterm.lines import without_surrogates
 from recalld.supervisor.protocol.paths import is_foreign
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest
 
 #: The folder that the model sees; memory.md is the long-term file in it, the rest is memory/.
@@ -96,34 +97,34 @@ _COMMANDS: Final[Mapping[str, type[Command]]] = {
 def parse_command(raw: object) -> Command:
     """Return the command that the model gave as the tool's input; BadRequest names the argument that is wrong."""
     if not isinstance(raw, Mapping):
-        raise BadRequest("command", f"it must be an object with command and path, not {type(raw).__name__}")
+        raise BadRequest("command", Text("argument.not_command", kind=type(raw).__name__))
     name = raw.get("command")
     kind = _COMMANDS.get(name) if isinstance(name, str) else None
     if kind is None:
-        raise BadRequest("command", f"{name!r} is not allowed, give {', '.join(_COMMANDS)}")
+        raise BadRequest("command", Text("argument.not_allowed", value=repr(name), allowed=[*_COMMANDS]))
     given = {key: value for key, value in raw.items() if key != "command"}
     if given.get("view_range", 0) is None:
         del given["view_range"]
     known = {field.name: field.default is MISSING for field in fields(kind)}
     for key in given.keys() - known:
-        raise BadRequest(str(key), f"{name} has no such argument; give {', '.join(known)}")
+        raise BadRequest(str(key), Text("memory_tool.lacks", command=name, names=[*known]))
     for key, is_needed in known.items():
         if key in given:
             _check(key, given[key])
         elif is_needed:
-            raise BadRequest(key, f"{name} needs it; nothing was done")
+            raise BadRequest(key, Text("memory_tool.needs", command=name))
     return kind(**given)
 
 
 def _check(key: str, value: Any) -> None:
     if key == "view_range":
         if not isinstance(value, Sequence) or len(value) != 2 or not all(type(one) is int for one in value):
-            raise BadRequest(key, "it must be two whole numbers, the first and the last line")
+            raise BadRequest(key, Text("memory_tool.no_range"))
     elif key == "insert_line":
         if type(value) is not int:
-            raise BadRequest(key, f"it must be a whole number, not {type(value).__name__}")
+            raise BadRequest(key, Text("argument.not_whole_number", kind=type(value).__name__))
     elif not isinstance(value, str):
-        raise BadRequest(key, f"it must be text, not {type(value).__name__}")
+        raise BadRequest(key, Text("argument.not_text", kind=type(value).__name__))
 
 
 def parts_of(path: str) -> tuple[str, ...]:
@@ -143,19 +144,19 @@ def parts_of(path: str) -> tuple[str, ...]:
     for part in parts:
         is_plain = part == without_surrogates(part) and not is_foreign(part) and not _ODD.search(part)
         if not is_plain or len(part.encode()) > _LONGEST_NAME:
-            raise BadRequest("path", f"{part!r} is a name that memory never reads; give a plain one")
+            raise BadRequest("path", Text("memory_tool.never_read", name=part))
     return parts
 
 
 def check_name(parts: Sequence[str], path: str) -> None:
     """Raise an error where no file may be made or moved: it would not be found by a search."""
     if not parts:
-        raise BadRequest("path", f"{path!r} is a folder; give the name of a file in it")
+        raise BadRequest("path", Text("lines.is_folder", path=path))
     for part in parts[:-1]:
         if part.endswith(".md"):
-            raise BadRequest("path", f"{part!r} is a name for a file; give the folder another one")
+            raise BadRequest("path", Text("memory_tool.file_name", name=part))
     if not parts[-1].endswith(".md"):
-        raise BadRequest("path", f"{parts[-1]!r} would not be found by a search; give a name that ends in .md")
+        raise BadRequest("path", Text("memory_tool.not_found", name=parts[-1]))
 
 
 def is_long_term(parts: Sequence[str]) -> bool:

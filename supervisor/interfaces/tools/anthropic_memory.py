@@ -42,6 +42,7 @@ from recalld.supervisor.interfaces.tools.anthropic_commands import (
 )
 from recalld.supervisor.longterm.long_term_file import LongTermFile, kept_name
 from recalld.supervisor.protocol.paths import day_of_name, is_foreign
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError, as_supervisor_error
 from recalld.supervisor.text.decoding import decoded
 
@@ -92,7 +93,7 @@ class AnthropicMemory:
 
     def __init__(self, memory: Memory, *, session: str = "", chat: str = "") -> None:
         if not memory.audience(session, chat).sees_all:
-            raise BadRequest("chat", "this tool shows whole files, so it is for the user alone; give a group the other tools")
+            raise BadRequest("chat", Text("memory_tool.for_user"))
         self._workspace = memory.workspace
         self._files, self._paths = memory.workspace.files, memory.workspace.paths
 
@@ -199,7 +200,7 @@ class AnthropicMemory:
             self._refuse_kept_inside(old)
             check_name((*new.parts, LONG_TERM) if modes.S_ISDIR(stat.mode) else new.parts, asked.new_path)
             if new.parts[: len(old.parts)] == old.parts:
-                raise BadRequest("new_path", f"{asked.new_path!r} is inside the old path; give another one")
+                raise BadRequest("new_path", Text("memory_tool.inside_itself", path=asked.new_path))
             self._files.make_folder(new.path.parent)
             self._files.ensure_durable(old.path)
             try:
@@ -219,7 +220,7 @@ class AnthropicMemory:
         for n in range(len(parts) + 1):
             stat = self._files.disk.stat(self._paths.memory.joinpath(*parts[:n]))
             if stat and modes.S_ISLNK(stat.mode):
-                raise BadRequest("path", f"{path!r} leads through a link")
+                raise BadRequest("path", Text("lines.through_link", path=path))
         return _Place(path, parts, place)
 
     def _changeable(self, path: str) -> _Place:
@@ -231,9 +232,9 @@ class AnthropicMemory:
         """Return the stat of the file or folder; None for what memory has not, as a picture."""
         stat = self._files.disk.stat(place.path)
         if stat and modes.S_ISREG(stat.mode) and not place.path.name.endswith(".md"):
-            raise BadRequest("path", f"{place.shown!r} is no memory; give a file that ends in .md")
+            raise BadRequest("path", Text("memory_tool.no_memory", path=place.shown))
         if stat and not (modes.S_ISREG(stat.mode) or modes.S_ISDIR(stat.mode)):
-            raise BadRequest("path", f"{place.shown!r} is neither a file nor a folder")
+            raise BadRequest("path", Text("memory_tool.neither", path=place.shown))
         return stat
 
     def _refuse_no_file(self, place: _Place) -> None:
@@ -298,6 +299,4 @@ class _Note(LongTermFile):
 
 def _refuse_kept(place: _Place) -> None:
     if place.is_kept_by_recalld:
-        raise BadRequest(
-            "path", f"{place.shown!r} is kept by recalld, so it can be viewed, not changed; write to memory.md or a note"
-        )
+        raise BadRequest("path", Text("memory_tool.kept", path=place.shown))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from recalld.supervisor.interfaces.chinese import in_chinese
+from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.errors import BadRequest
 
 if TYPE_CHECKING:
@@ -19,19 +19,28 @@ if TYPE_CHECKING:
     from recalld.supervisor.recall.audience import Audience
 
 Language: TypeAlias = Literal["zh", "en"]
+LANGUAGES: Final[tuple[Language, ...]] = ("zh", "en")
 #: Which schema of `memory_search` a model sees (`[tools] dialect`): 001's ranked search, or 000's line search.
 Dialect: TypeAlias = Literal["recall", "lines"]
 Kind: TypeAlias = Literal["string", "integer", "number", "array"]
 
 #: What each kind of JSON is in Python, and in the sentence that refuses another one.
 _KINDS: Final[Mapping[Kind, tuple[tuple[type, ...], str]]] = {
-    "string": ((str,), "text"),
-    "integer": ((int,), "a whole number"),
-    "number": ((int, float), "a number"),
-    "array": ((list, tuple), "a list of texts"),
+    "string": ((str,), "argument.text"),
+    "integer": ((int,), "argument.whole_number"),
+    "number": ((int, float), "argument.number"),
+    "array": ((list, tuple), "argument.texts_list"),
 }
-_UNMARKED: Final = "what is written here is not shown in this talk unless the owner marks the line `#shared`."
-_SHOWN_NOTHING: Final = "what is written here is not shown in this talk, which is shown nothing of memory (`recall.in_groups`)."
+#: What a value of JSON is called in a sentence.
+_NAMES: Final[Mapping[type, str]] = {
+    str: "argument.text",
+    bool: "argument.truth",
+    int: "argument.number",
+    float: "argument.number",
+    dict: "argument.object",
+    list: "argument.list",
+    tuple: "argument.list",
+}
 #: What is fixed when a door is opened; a model that could choose it would read another talk, or write in another's name.
 _OF_THE_DOOR: Final = frozenset({"session", "chat", "channel", "source", "workspace"})
 
@@ -53,15 +62,19 @@ class Parameter:
 
     def checked(self, value: object) -> Any:
         """Return the value that a call gave; BadRequest if it is not what the schema says."""
-        kinds, said = _KINDS[self.kind]
+        kinds, kind = _KINDS[self.kind]
         if not isinstance(value, kinds) or isinstance(value, bool):
-            raise BadRequest(self.name, f"it must be {said}, not {_named(value)}")
+            raise BadRequest(self.name, Text("argument.must_be", kind=Text(kind), given=_named(value)))
         if self.kind == "array" and isinstance(value, (list, tuple)) and not all(isinstance(one, str) for one in value):
-            raise BadRequest(self.name, f"it must be {said}, and each of them text")
+            raise BadRequest(self.name, Text("argument.must_be_texts", kind=Text(kind)))
         if self.least is not None and isinstance(value, (int, float)) and not value >= self.least:  # NaN is not
-            raise BadRequest(self.name, f"{value} is not allowed, give {self.least} or more")
+            raise BadRequest(
+                self.name, Text("argument.not_allowed", value=value, allowed=Text("argument.or_more", least=self.least))
+            )
         if self.choices and value not in self.choices:
-            raise BadRequest(self.name, f"{value!r} is not allowed, give {' or '.join(self.choices)}")
+            *most, last = self.choices
+            allowed = Text("allowed.one_of", most=most, last=last)
+            raise BadRequest(self.name, Text("argument.not_allowed", value=repr(value), allowed=allowed))
         return value
 
     def schema(self, language: Language) -> dict[str, Any]:
@@ -122,14 +135,14 @@ class Definition:
         known = {one.name: one for one in self.parameters}
         for name in given:
             if name not in known and name in _OF_THE_DOOR:
-                raise BadRequest(name, f"{self.name} does not take it: whoever starts recalld sets it, never the model")
+                raise BadRequest(name, Text("argument.tool_refuses", tool=self.name))
             if name not in known:
-                raise BadRequest(str(name)[:40], f"{self.name} has no such argument, it has {', '.join(known)}")
+                raise BadRequest(str(name)[:40], Text("argument.tool_lacks", tool=self.name, names=[*known]))
         found = {name: known[name].checked(value) for name, value in given.items() if value is not None}
         is_other = any(one.is_required and one.name in found for one in self.parameters if one.dialect not in ("", dialect))
         for one in self._shown(dialect):
             if one.is_required and one.name not in found and not (one.dialect and is_other):
-                raise BadRequest(one.name, f"{self.name} needs it")
+                raise BadRequest(one.name, Text("argument.tool_needs", tool=self.name))
         return found
 
     def _shown(self, dialect: Dialect) -> tuple[Parameter, ...]:
@@ -137,9 +150,8 @@ class Definition:
 
 
 def _named(value: object) -> str:
-    """Return what a value of JSON is called in a sentence."""
-    names: Mapping[type, str] = {str: "text", bool: "true or false", int: "a number", float: "a number", dict: "an object"}
-    return names.get(type(value), "a list" if isinstance(value, (list, tuple)) else type(value).__name__)
+    code = _NAMES.get(type(value))
+    return Text(code) if code else type(value).__name__
 
 
 WRITE: Final = Definition(
@@ -259,7 +271,7 @@ GET: Final = Definition(
 )
 DELETE: Final = Definition(
     "memory_delete",
-    "删除长期记忆文件里的行，每行写作“行号@摘要”，摘要来自搜索、读取或写入的结果；行已改变则不删除。",
+    "删除长期记忆文件里的行，每行写作“行号@校验值”，校验值来自搜索、读取或写入的结果；行已改变则不删除。",
     "Delete lines of the long-term memory file, each given as number@digest with the digest of a search, a reading or a "
     "writing; a line that has changed is not deleted.",
     (
@@ -278,15 +290,14 @@ DELETE: Final = Definition(
 DEFINITIONS: Final[Mapping[str, Definition]] = {one.name: one for one in (SEARCH, GET, READ, WRITE, DELETE)}
 
 
-def not_shown(audience: Audience, language: Language) -> str:
+def not_shown(audience: Audience) -> Text:
     """Return the sentence that says why *audience*, a group, will not be shown what is written there."""
-    said = _SHOWN_NOTHING if audience.in_groups == "none" else _UNMARKED
-    return in_chinese(said) if language == "zh" else said
+    return Text("longterm.unseen_closed" if audience.in_groups == "none" else "longterm.unseen_unshared")
 
 
 def told_to(audience: Audience, definition: Definition) -> Definition:
     """Return the definition as the model of *audience* is told of it: one that writes says what a group will not be shown."""
     if audience.sees_all or definition is not WRITE:
         return definition
-    zh, en = not_shown(audience, "zh"), not_shown(audience, "en")
+    zh, en = (render(not_shown(audience), language) for language in LANGUAGES)
     return replace(definition, zh=f"{definition.zh}{zh}", en=f"{definition.en} {en[0].upper()}{en[1:]}")

@@ -33,6 +33,7 @@ from recalld.supervisor.interfaces.tools.definitions import SEARCH, not_shown
 from recalld.supervisor.longterm.lines import matching, one_line, parse_entry, recent_lines, search_text, text_of
 from recalld.supervisor.protocol.inbox import chat_of
 from recalld.supervisor.recall.audience import Audience
+from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.errors import BadRequest, Conflict, NotFound, SupervisorError, as_supervisor_error
 
 if TYPE_CHECKING:
@@ -49,25 +50,21 @@ MAX_RESULTS: Final = 5
 #: Recent entries that a reading without line numbers shows; 000.
 RECENT: Final = 10
 _EVERY: Final = 1_000_000_000  # the number of a line behind every other
-_COUNTED: Final = "记忆库共 {total} 条"  # 000
-_WRITTEN: Final = "已写入记忆第 {line} 行（共 {total} 条）"  # 000
-_SAVED: Final = "已写入记忆"
-_DELETED: Final = "已删除 {count} 条记忆（共 {total} 条）"
 _CITED: Final = re.compile(r"L?(\d+)(?:-L?(\d+))?")
-_SEE_LOG: Final = "search again, or look at recall_failed and file_unread in log.jsonl; `recalld doctor` says what mends it"
-_SEE_DOCTOR: Final = "`recalld doctor` says what mends it"
 
 
 class MemoryTools:
     """
     The tools over *memory*, for those who read the talk *session*, a *chat* of its kind.
 
-    Each returns a typed answer, or raises a SupervisorError of one sentence. In one thread at a time, as a `Memory`.
+    Each returns a typed answer in *language*, or raises a SupervisorError. In one thread at a time, as a `Memory`.
     """
 
-    def __init__(self, memory: Memory, *, session: str = "", chat: str = "", channel: str = "web-chat") -> None:
+    def __init__(
+        self, memory: Memory, *, session: str = "", chat: str = "", channel: str = "web-chat", language: Language = "en"
+    ) -> None:
         if chat not in {"", "direct", "group", "channel"}:
-            raise BadRequest("chat", f"{chat!r} is not direct, group or channel")
+            raise BadRequest("chat", Text("argument.no_chat", value=chat))
         self.memory = memory
         self._session = session
         self._chat = chat
@@ -76,8 +73,8 @@ class MemoryTools:
         self.audience = Audience(chat=where, in_groups=memory.workspace.config.recall.in_groups)
         #: Whether texts name the lines as `memory_delete` takes them.
         self.shows_refs = False
-        #: The language of what is not 000's to the letter.
-        self.language: Language = "en"
+        #: The language of the answers.
+        self.language: Language = language
 
     def set_channel(self, channel: str | None) -> None:
         """Set the source of what is written from now on; None is the default, web-chat (000)."""
@@ -101,7 +98,7 @@ class MemoryTools:
         be searched; BadRequest only for wrong arguments.
         """
         if query is None and keywords is None:
-            raise BadRequest("query", f"{SEARCH.name} needs it")
+            raise BadRequest("query", Text("argument.tool_needs", tool=SEARCH.name))
         try:
             self._refuse_no_workspace()
             if query is not None:
@@ -110,8 +107,8 @@ class MemoryTools:
         except BadRequest:
             raise
         except (SupervisorError, OSError) as error:
-            fault = str(as_supervisor_error(error, "memory_search", self.memory.workspace.paths.root))
-            return SearchAnswer(disabled=True, error=fault, action=_SEE_DOCTOR)
+            fault = as_supervisor_error(error, "memory_search", self.memory.workspace.paths.root)
+            return SearchAnswer(disabled=True, error=self._said(fault), action=self._said(Text("tool.see_doctor")))
 
     def memory_get(self, path: str, start: int | None = None, lines: int | None = None) -> GetAnswer:
         """
@@ -138,10 +135,10 @@ class MemoryTools:
         if start_line is None and end_line is None:
             newest = self._newest(len(found.lines), lambda count: text_of(recent_lines(found.lines, count)))
             found = replace(found, lines=recent_lines(found.lines, newest))
-        text = self._fitting(str(found))
+        text = self._fitting(text_of(found.lines) if found.total else self._said(Text("tool.memory_empty")))
         said = text.split("\n") if text else []
         shown = found.lines[: len(said)]
-        told = f"{_COUNTED.format(total=found.total)}\n\n{text}{self._refs(shown)}"
+        told = f"{self._counted(found.total)}\n\n{text}{self._refs(shown)}"
         lines = tuple(_as_line(line, one) for line, one in zip(shown, said, strict=False))
         return ReadAnswer(path=found.path, lines=lines, total=found.total, said=told)
 
@@ -160,10 +157,10 @@ class MemoryTools:
         if line is None:  # an editor has saved an older text in this moment
             raise Conflict(made.path)
         if not made.is_shown:
-            note = not_shown(self.audience, self.language)
-            return WriteAnswer(path=after.path, total=made.total, new=True, note=note, said=f"{_SAVED}\n\n{note}")
+            note, saved = self._said(not_shown(self.audience)), self._said(Text("tool.written"))
+            return WriteAnswer(path=after.path, total=made.total, new=True, note=note, said=f"{saved}\n\n{note}")
         total = after.total if self.audience.sees_all else made.total
-        told = f"{_WRITTEN.format(line=line.number, total=total)}{self._refs([line])}"
+        told = f"{self._said(Text('tool.line_written', line=line.number, total=total))}{self._refs([line])}"
         return WriteAnswer(
             path=after.path,
             line=line.number,
@@ -177,7 +174,7 @@ class MemoryTools:
     def memory_delete(self, lines: Sequence[str]) -> DeleteAnswer:
         """Delete lines of the long-term file, each named as in "42@1f3a9c0d"; nothing if one is another line by now."""
         gone = self.memory.delete(lines, session=self._session, chat=self._chat)
-        told = _DELETED.format(count=gone.count, total=gone.total)
+        told = self._said(Text("tool.deleted", count=gone.count, total=gone.total))
         return DeleteAnswer(path=gone.path, deleted=gone.count, total=gone.total, said=told)
 
     # ── for a door that shows memory to people, too ──────────────────────────
@@ -195,12 +192,12 @@ class MemoryTools:
     def _ranked(self, query: str, limit: int, least: float) -> SearchAnswer:
         """Return the answer of 001's search."""
         found = self.memory.find(query, limit, session=self._session, chat=self._chat)
-        not_whole = why_not_whole(found)
+        not_whole = self._said(why_not_whole(found))
         hits = [hit for hit in found.hits if hit.score >= least]
         if not hits and not_whole:
-            return SearchAnswer(disabled=True, error=not_whole, action=_SEE_LOG)
+            return SearchAnswer(disabled=True, error=not_whole, action=self._said(Text("tool.see_log")))
         if not hits:
-            return SearchAnswer(files=found.files, note=why_no_hits(found) if query.strip() else NOT_ASKED)
+            return SearchAnswer(files=found.files, note=self._said(why_no_hits(found) if query.strip() else NOT_ASKED))
         refs = refs_of(hits, lambda: self._long_term()[1])
         results = clamped([self._result(hit, ref) for hit, ref in zip(hits, refs, strict=True)], self._room())
         return SearchAnswer(results=results, files=found.files, note=not_whole)
@@ -212,10 +209,10 @@ class MemoryTools:
         words = keywords.split()
 
         def told_of(count: int) -> str:
-            return search_text(lines, words, count, match_mode)
+            return search_text(lines, words, count, match_mode, self.language)
 
         text = self._fitting(told_of(self._newest(min(most, len(lines)), told_of)))
-        told = f"{_COUNTED.format(total=len(lines))}\n\n{text}"
+        told = f"{self._counted(len(lines))}\n\n{text}"
         found = matching(lines, [*filter(None, map(one_line, words))], every=match_mode == "and") if words else ()
         shown = [line for line in found if f"\n[{line.number}] " in f"\n{text}"]
         if not shown:
@@ -308,7 +305,16 @@ class MemoryTools:
 
     def _refs(self, lines: Sequence[Line]) -> str:
         """Return the names of the lines, for a model that may delete and is told nothing but text."""
-        return f"\n\n行号@摘要: {' '.join(line.ref for line in lines)}" if self.shows_refs and lines else ""
+        if not (self.shows_refs and lines):
+            return ""
+        return f"\n\n{self._said(Text('tool.refs', refs=' '.join(line.ref for line in lines)))}"
+
+    def _counted(self, total: int) -> str:
+        return self._said(Text("tool.counted", total=total))
+
+    def _said(self, text: object) -> str:
+        """Return the text in the language of the answers."""
+        return render(text, self.language)
 
 
 def _as_line(line: Line, said: str) -> LongTermLine:

@@ -17,11 +17,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from recalld.supervisor.interfaces.chinese import spoken_language
+from recalld.supervisor.interfaces.language import spoken_language
 from recalld.supervisor.interfaces.tools.answers import as_text, as_wire
 from recalld.supervisor.interfaces.tools.definitions import DEFINITIONS, told_to
 from recalld.supervisor.interfaces.tools.memory_tools import MemoryTools
 from recalld.supervisor.longterm.guidance import guidance
+from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError, as_supervisor_error
 
 if TYPE_CHECKING:
@@ -142,14 +143,14 @@ class ToolRegistry:
             answer = self._answer(name, arguments)
         except Exception as error:  # noqa: BLE001 - a model must be told, and the talk goes on
             root = self.tools.memory.workspace.paths.root if self.tools else ""
-            return Reply(str(as_supervisor_error(error, name[:40], root)), is_error=True)
+            return Reply(render(as_supervisor_error(error, name[:40], root), self.language), is_error=True)
         return Reply(as_text(answer), as_wire(answer))
 
     def _answer(self, name: str, arguments: str | Mapping[str, Any] | None) -> Answer:
         definition = self._definitions.get(name)
         if definition is None:
-            there = ", ".join(self.names) or "none"
-            raise BadRequest(str(name)[:40], f"there is no such tool; there are {there}")
+            there = self.names or Text("tool.none")
+            raise BadRequest(str(name)[:40], Text("argument.no_tool", names=there))
         given = definition.arguments(_parsed(arguments), self.dialect)
         answer: Answer = getattr(self.tools, name)(**{_IN_PYTHON.get(key, key): value for key, value in given.items()})
         return answer
@@ -164,7 +165,7 @@ def _parsed(arguments: str | Mapping[str, Any] | None) -> Mapping[str, Any]:
         except (ValueError, RecursionError):
             found = None
     if not isinstance(found, Mapping):
-        raise BadRequest("arguments", "they are no JSON object")
+        raise BadRequest("arguments", Text("argument.no_json_object"))
     return found
 
 
@@ -198,14 +199,13 @@ def register_all_tools(
         memory.workspace.long_term = memory_store.long_term  # of a folder of CountBot it knows the file and the days
     else:
         memory = memory_store if isinstance(memory_store, Memory) else Memory(memory_store)
-    tools = MemoryTools(memory, session=session, chat=chat, channel=channel)
+    tools = MemoryTools(memory, session=session, chat=chat, channel=channel, language=language or _language(memory))
     chosen = tuple(
         told_to(tools.audience, one)
         for one in DEFINITIONS.values()
         if not (one.writes and read_only) and not (one.deletes and not allow_delete)
     )
     tools.shows_refs = any(one.deletes for one in chosen)
-    tools.language = language or _language(memory)
     return ToolRegistry(tools, chosen, language=tools.language, dialect=dialect or memory.workspace.config.tools.dialect)
 
 

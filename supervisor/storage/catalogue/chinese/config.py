@@ -29,4 +29,10 @@ TEXTS: Final = {
     "hybrid_needs": '"hybrid" 需要 embeddings.base_url 和 embeddings.model；现改用 "bm25"',
     "no_backend": '装好的包里没有 {name!r}；现改用 "bm25"',
     "backend_failed": '{name!r} 启动不了（{kind}）；现改用 "bm25"',
+    "not_yaml": "它不是 UTF-8 的普通 YAML；请改正，或删掉它，改用默认值",
+    "no_memory_section": "它没有 `memory` 一节；请补上，或删掉文件，改用默认值",
+    "unknown_memory_key": "memory.{key} 不认识；这一节只有 token_limit 和 summarize_prompt",
+    "persistence": "memory.persistence 是预留的；请删掉它，把 chat_store 传给 build_chat_memory",
+    "prompt_no_text": "memory.summarize_prompt 不是文本；请加上引号，或删掉它，改用默认值",
+    "token_limit": "token_limit 是 {limit!r}，须是 1 或更大的整数",
 }

@@ -39,4 +39,5 @@ TEXTS: Final = {
     "not_utf8": "它不是 UTF-8",
     "save_utf8": "请存成 UTF-8",
     "not_json": "第 {column} 列处不是 JSON",
+    "unreadable": "它读不了：{why}",
 }

@@ -15,4 +15,6 @@ TEXTS: Final = {
     "no_ref": "{ref!r} 不是一行的编号，什么也没有删除；请给出行号和摘要，如 42@1f3a9c0d",
     "two_digests": "第 {number} 行给了两个摘要，什么也没有删除；请给出对的那个",
     "no_lines": "没有指明哪一行，什么也没有删除；请给出行号和摘要，如 42@1f3a9c0d",
+    "unseen_unshared": "在这里写入的内容，这次对话看不到，除非主人在那一行加上 `#shared`。",
+    "unseen_closed": "在这里写入的内容，这次对话看不到：这里不显示任何记忆（`recall.in_groups`）。",
 }

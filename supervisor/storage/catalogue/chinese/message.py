@@ -9,4 +9,5 @@ TEXTS: Final = {
     "no_role": "它没有 role",
     "no_text": "它没有文字",
     "bad_id": "它的 id 不是字符串",
+    "no_json": "里面有 JSON 存不了的值；请给文字、数、真假值、列表和对象",
 }

@@ -14,4 +14,11 @@ TEXTS: Final = {
     "embeddings_silent": "连不上 {where}（{kind}）",
     "reason": "{reason}",
     "reasons": "{before}；{after}",
+    "not_whole": "没能搜完全部记忆：{why}。",
+    "small_talk": "这只是寒暄，没有可搜索的内容。",
+    "no_words": "还没有提问；请给出要搜索的字词。",
+    "nothing": "记忆里没有相符的内容。",
+    "memory_empty": "记忆还是空的，没有相符的内容。",
+    "nothing_of_one": "记忆里没有相符的内容；尚未归档的 1 条消息也搜过了。",
+    "nothing_of_many": "记忆里没有相符的内容；尚未归档的 {count} 条消息也搜过了。",
 }

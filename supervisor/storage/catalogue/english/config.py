@@ -29,4 +29,10 @@ TEXTS: Final = {
     "hybrid_needs": '"hybrid" needs embeddings.base_url and embeddings.model; "bm25" is used',
     "no_backend": 'no installed package brings {name!r}; "bm25" is used',
     "backend_failed": '{name!r} could not be made ({kind}); "bm25" is used',
+    "not_yaml": "it is not plain YAML in UTF-8; correct it, or delete it for the defaults",
+    "no_memory_section": "it has no section `memory`; add it, or delete the file for the defaults",
+    "unknown_memory_key": "memory.{key} is not known; it has token_limit and summarize_prompt",
+    "persistence": "memory.persistence is reserved; delete it, and give build_chat_memory a chat_store",
+    "prompt_no_text": "memory.summarize_prompt is no text; put it in quotes, or delete it for the default",
+    "token_limit": "token_limit is {limit!r}, and must be a whole number of 1 or more",
 }

@@ -39,4 +39,5 @@ TEXTS: Final = {
     "not_utf8": "it is not UTF-8",
     "save_utf8": "save it as UTF-8",
     "not_json": "it is not JSON at column {column}",
+    "unreadable": "it can't be read: {why}",
 }

@@ -15,4 +15,6 @@ TEXTS: Final = {
     "no_ref": "{ref!r} names no line, and nothing was deleted; give number and digest, as in 42@1f3a9c0d",
     "two_digests": "line {number} is named with two digests, and nothing was deleted; give the right one",
     "no_lines": "none is named, and nothing was deleted; give number and digest, as in 42@1f3a9c0d",
+    "unseen_unshared": "what is written here is not shown in this talk unless the owner marks the line `#shared`.",
+    "unseen_closed": "what is written here is not shown in this talk, which is shown nothing of memory (`recall.in_groups`).",
 }

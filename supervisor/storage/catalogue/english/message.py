@@ -9,4 +9,5 @@ TEXTS: Final = {
     "no_role": "it has no role",
     "no_text": "it has no text",
     "bad_id": "its id is not a string",
+    "no_json": "it has a value that JSON can't hold; give text, numbers, truth values, lists and objects",
 }

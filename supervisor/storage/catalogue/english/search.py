@@ -14,4 +14,11 @@ TEXTS: Final = {
     "embeddings_silent": "{where} could not be asked ({kind})",
     "reason": "{reason}",
     "reasons": "{before}; {after}",
+    "not_whole": "not all of memory could be searched: {why}.",
+    "small_talk": "this is only small talk, there is nothing to search for.",
+    "no_words": "nothing was asked; give the words to search for.",
+    "nothing": "nothing in memory matches.",
+    "memory_empty": "nothing in memory matches: it is empty.",
+    "nothing_of_one": "nothing in memory matches; 1 message not filed yet is among what was searched.",
+    "nothing_of_many": "nothing in memory matches; {count} messages not filed yet are among what was searched.",
 }
