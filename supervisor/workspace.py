@@ -91,9 +91,10 @@ class Workspace:
 
     @cached_property
     def memory(self) -> MemoryFolder:
+        from recalld.supervisor.archive.file_table import FileTable
         from recalld.supervisor.archive.memory_folder import MemoryFolder
 
-        return MemoryFolder(self.files, self.paths, self.recorded_files)
+        return MemoryFolder(self.files, self.paths, self.recorded_files, FileTable(self.files, self.paths))
 
     @cached_property
     def long_term(self) -> LongTermFile:

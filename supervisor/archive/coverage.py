@@ -34,6 +34,7 @@ class MemoryFile:
     period: str = ""  # by its head
     ids: array[int] | None = None  # of its messages, to recognise copies (`copies.ids_in`)
     broken: bool = False  # it holds zeros, or its last line has no end (`is_broken`)
+    sessions: frozenset[str] = frozenset()  # that its messages may name; "" where one may name none (`sessions_in`)
     attachments: frozenset[str] = frozenset()  # what may be names of its pictures and files (`possible_names`)
     source: Source = field(init=False, repr=False, compare=False)  # how a summary made from it names it
 

@@ -235,7 +235,10 @@ class SeenJournal(JournalState):
         self._refuse(self.format)
 
     def refuse_newer(self) -> None:
-        """Raise NewerFormat when a newer recalld wrote the journal; reads the first line only."""
+        """Raise NewerFormat when a newer recalld wrote the journal; its lines are not parsed for it."""
+        if self._offset:
+            self.refresh()
+            return
         if self._files.disk.stat(self._paths.seen) is None:
             return
         first = self._files.disk.read(self._paths.seen).partition(b"\n")[0]
@@ -246,12 +249,13 @@ class SeenJournal(JournalState):
         """
         Return those of the messages that a dated file holds, or once held.
 
-        A few ids are looked for in the bytes: most are new, and then nothing has to be parsed.
+        A few ids are looked for in the bytes of a journal that is not parsed yet: most are new, and then it need not be.
         """
         if self._files.disk.stat(self._paths.seen) is None:
             return set()
-        data = self._files.disk.read(self._paths.seen) if len(keys) <= _FEW else b""
-        if len(keys) > _FEW or any(render_json(identity) in data for identity, _ in keys):
+        is_parsed = bool(self._offset) or len(keys) > _FEW
+        data = b"" if is_parsed else self._files.disk.read(self._paths.seen)
+        if is_parsed or any(render_json(identity) in data for identity, _ in keys):
             self.refresh()
         return {key for key in keys if self.file_of(key) is not None}
 

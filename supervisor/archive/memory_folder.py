@@ -2,21 +2,21 @@
 The files of memory/: dated files, summaries, originals (docs/reference/protocol.md, 1 and 4).
 
 A dated file is created once and moved once; the version of a summary that is replaced is kept. Files are compared by stat, and
-read again only when they have changed. What is a copy of what is decided by `copies`, which summary may replace which by
-`coverage`.
+read again only when they have changed, also since another process read them (`file_table.py`). What is a copy is decided by
+`copies`, which summary may replace which by `coverage`.
 """
 
 from __future__ import annotations
 
 import stat as modes
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from recalld.supervisor.archive.copies import contents, copies, ids_in, may_be_copies
 from recalld.supervisor.archive.coverage import ExistingSummary, MemoryFile, names_ever
+from recalld.supervisor.archive.file_table import ReadFolder
 from recalld.supervisor.protocol.attachments import possible_names
-from recalld.supervisor.protocol.dated_file import Block, DatedFile, is_broken, parse_dated
+from recalld.supervisor.protocol.dated_file import Block, DatedFile, is_broken, parse_dated, sessions_in
 from recalld.supervisor.protocol.frontmatter import number_in, read_head
 from recalld.supervisor.protocol.paths import day_of_name, period_of_name
 from recalld.supervisor.protocol.summary_file import Summary, parse_summary, render_summary
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
     from pathlib import Path
 
+    from recalld.supervisor.archive.file_table import FileTable
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.protocol.period import Period
     from recalld.supervisor.storage.disk import Stat
@@ -39,29 +40,25 @@ DIGEST: Final = 16
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class _Folder:
-    """The files of a folder when they were last read, and what was read from those that are memory."""
-
-    stats: Mapping[str, Stat]
-    values: dict[str, Any]
-
-
-_NOTHING: Final = _Folder({}, {})
+_NOTHING: Final = ReadFolder({}, {})
 
 
 class MemoryFolder:
     """
     The files under memory/, and what was read from each at its last change.
 
-    *recorded* returns the names of the dated files that the seen journal knows.
+    *recorded* returns the names of the dated files that the seen journal knows; *table* has what was read before this process.
     """
 
-    def __init__(self, files: Files, paths: WorkspacePaths, recorded: Callable[[], Collection[str]]) -> None:
+    def __init__(
+        self, files: Files, paths: WorkspacePaths, recorded: Callable[[], Collection[str]], table: FileTable | None = None
+    ) -> None:
         self._files = files
         self._paths = paths
         self._recorded = recorded
-        self._cache: dict[Path, _Folder] = {}
+        self._table = table
+        self._cache: dict[Path, ReadFolder] | None = None
+        self._has_read = False
         self._listed: tuple[list[Mapping[str, Any]], tuple[MemoryFile, ...], dict[str, str]] = ([], (), {})
 
     # ── reading ──────────────────────────────────────────────────────────────
@@ -214,9 +211,17 @@ class MemoryFolder:
 
     # ── reading, once per change ─────────────────────────────────────────────
 
-    def _read_in(self, folder: Path, reader: Callable[[str], Callable[[FileVersion, Path], T] | None]) -> dict[str, T]:
+    def keep_table(self) -> None:
+        """Write to the table what was read since it was written last, so that the next process need not read it."""
+        if self._table and self._cache and self._has_read:
+            self._table.write(self._cache)
+            self._has_read = False
+
+    def _read_in(self, folder: Path, reader: Callable[[str], Callable[[FileVersion, Path], T] | None]) -> Mapping[str, T]:
         """Return what *reader* makes of the files in *folder*, by name; a file that has not changed is not read again."""
         stats = self._files.disk.stats(folder)
+        if self._cache is None:
+            self._cache = self._table.read() if self._table else {}
         known = self._cache.get(folder, _NOTHING)
         if known.stats == stats:
             return known.values
@@ -236,9 +241,10 @@ class MemoryFolder:
                 version = self._files.read_stable(folder / name)
             except (OSError, Busy):
                 continue  # unreadable now: it is read again next time, and counts as absent until then
+            self._has_read = True
             if version:
                 seen[name], values[name] = version.stat, read(version, folder / name)
-        self._cache[folder] = _Folder(stats if seen == stats else seen, values)
+        self._cache[folder] = ReadFolder(stats if seen == stats else seen, values)
         return values
 
 
@@ -267,6 +273,7 @@ def _file_of(name: str, *, original: bool) -> Callable[[FileVersion, Path], Memo
             period=head.get("period", ""),
             ids=ids_in(version.data) if ours or not head else None,  # None of a summary that somebody copied to here
             broken=is_broken(version.data),
+            sessions=sessions_in(version.data) if ours else frozenset(),
             attachments=possible_names(version.data) if ours else frozenset(),
         )
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.archive.identity import assign_ids
 from recalld.supervisor.conversation.sessions import Progress, progress_from_wire, progress_to_wire, session_digest
@@ -20,10 +21,11 @@ from recalld.supervisor.storage.errors import BadFile, from_os_error
 from recalld.supervisor.storage.lenient_json import parse_json, render_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import datetime
+    from collections.abc import Iterable, Iterator
+    from datetime import date, datetime
     from pathlib import Path
 
+    from recalld.supervisor.archive.coverage import MemoryFile
     from recalld.supervisor.archive.history import HistoryStore
     from recalld.supervisor.archive.journal import SeenJournal
     from recalld.supervisor.archive.memory_folder import MemoryFolder
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
     from recalld.supervisor.protocol.paths import WorkspacePaths
     from recalld.supervisor.recall.unfiled import Unfiled
     from recalld.supervisor.storage.files import Files
+
+#: Files that stay parsed from one call to the next: those of the newest days, to which a running conversation returns.
+_MOST_PARSED: Final = 16
 
 
 class SessionTalk:
@@ -42,29 +47,59 @@ class SessionTalk:
     ) -> None:
         self._history, self._journal, self._memory, self._unfiled = history, journal, memory, unfiled
         self._settings = config.archive
+        self._parsed: dict[tuple[str, str], tuple[Block, ...]] = {}
 
-    def messages(self, session: str, now: datetime, since: datetime | None = None) -> list[Block]:
+    def messages(self, session: str, now: datetime, since: datetime | None = None, newest: int | None = None) -> list[Block]:
         """
         Return them oldest first, each once with its newest words; "" has the messages that name no session.
 
-        Dated files of days before *since* are not read. BadFile if history.json can't be read.
+        Of the dated files only those are read that hold the session: with *since* those of the days from then on, with *newest*
+        those of the last days that have so many messages. BadFile if history.json can't be read.
         """
+        recent = [block for block in self._undated(now) if block.session == session]
+        dated: list[Block] = []
+        parsed: dict[tuple[str, str], tuple[Block, ...]] = {}
+        for day, files in self._days(session, since):
+            if newest is not None and self._count_after(day, [*dated, *recent]) >= newest:
+                break
+            found = {(file.name, file.digest): self._blocks(file) for file in files}
+            dated = [*(block for blocks in found.values() for block in blocks if block.session == session), *dated]
+            parsed |= found
+        self._parsed = dict(list(parsed.items())[:_MOST_PARSED])
+        self._memory.keep_table()
+        return sorted(_each_once([*dated, *recent]).values(), key=lambda block: block.created_at)
+
+    def _undated(self, now: datetime) -> Iterator[Block]:
+        """Yield the messages of the journal and the drop-box, then those of history.json, which have the newest words."""
         entries = self._history.read()
         self._journal.refresh()
         present = assign_ids(entries, self._journal.known, now, self._settings.future_limit)
-        first_day = local_day(since, self._settings.zone) if since else None
-        names = [file.name for file in self._memory.dated() if file.ours and (first_day is None or file.day >= first_day)]
-        blocks = [block for name in names for block in self._memory.blocks(name)]
-        blocks += [block_of(one) for one in self._unfiled.messages(now) if one.created_at]
-        blocks += [block_of(one) for one in present if isinstance(one, Message) and one.created_at]
-        found: dict[tuple[str, datetime], Block] = {}
-        for block in blocks:
-            named = block.fields.get("session")
-            if session == (named if isinstance(named, str) else ""):
-                # a dated file has the time to the millisecond
-                at = truncate_to_ms(block.created_at)
-                found[block.revision_of or block.id, at] = replace(block, created_at=at)
-        return sorted(found.values(), key=lambda block: block.created_at)
+        for one in (*self._unfiled.messages(now), *present):
+            if isinstance(one, Message) and one.created_at:
+                yield block_of(one)
+
+    def _days(self, session: str, since: datetime | None) -> list[tuple[date, list[MemoryFile]]]:
+        """Return the dated files that hold the session, by day, the newest day first."""
+        first = local_day(since, self._settings.zone) if since else None
+        files = [file for file in self._memory.dated() if session in file.sessions and (first is None or file.day >= first)]
+        return [(day, list(of_day)) for day, of_day in groupby(files, key=lambda file: file.day)][::-1]
+
+    def _blocks(self, file: MemoryFile) -> tuple[Block, ...]:
+        """Return the messages of the file, which is parsed again only in another version."""
+        return self._parsed.get((file.name, file.digest)) or self._memory.blocks(file.name)
+
+    def _count_after(self, day: date, blocks: Iterable[Block]) -> int:
+        zone = self._settings.zone
+        return len(_each_once(block for block in blocks if local_day(block.created_at, zone) > day))
+
+
+def _each_once(blocks: Iterable[Block]) -> dict[tuple[str, datetime], Block]:
+    """Return the last text of each message, with its time to the millisecond, which is what a dated file has."""
+    found = {}
+    for block in blocks:
+        at = truncate_to_ms(block.created_at)
+        found[block.revision_of or block.id, at] = replace(block, created_at=at)
+    return found
 
 
 class SessionFiles:

@@ -78,14 +78,14 @@ class SessionLines:
         """
         with self._files.locked(session):
             progress = self._settled(session, now)
-            talk = self._talk.messages(session, now)
-            if not talk:
+            marker = None if again else progress.markers.get("summary")
+            fresh = not_summed_up(self._talk.messages(session, now, marker.at if marker else None), marker)
+            if not fresh and not self._talk.messages(session, now, newest=1):
                 raise BadRequest("session", Text("longterm.no_session", session=session))
-            fresh = talk if again else not_summed_up(talk, progress.markers.get("summary"))
             if not fresh:
                 return None
             text = write(self._shown(fresh))
-            return self._write(session, progress, "summary", source_of(session, talk), text, fresh, now)
+            return self._write(session, progress, "summary", source_of(session, fresh), text, fresh, now)
 
     def summarize_overflow(
         self, session: str, write: Callable[[Sequence[dict[str, Any]]], str], now: datetime
@@ -104,7 +104,8 @@ class SessionLines:
 
     def history(self, session: str, now: datetime) -> list[dict[str, Any]]:
         """Return the user's and the assistant's among the last `conversation.max_history` messages of the session."""
-        newest = self._talk.messages(session, now)[-self._config.conversation.max_history :]
+        most = self._config.conversation.max_history
+        newest = self._talk.messages(session, now, newest=most)[-most:]
         return [{"role": block.role, "content": block.words} for block in newest if is_spoken(block) and block.words.strip()]
 
     # ── steps ────────────────────────────────────────────────────────────────

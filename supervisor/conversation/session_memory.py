@@ -89,9 +89,10 @@ class SessionMemory(MemoryManager):
         """Read summary and messages from the workspace; a message that is the same as before stays the same object."""
         kept = self._files.read(self._session).running
         since = kept.marker.at if kept.marker else None
-        blocks = not_summed_up(self._talk.messages(self._session, self._clock(), since), kept.marker)
         # the summary of a long session begins late, else it would cost a call for each forty of its messages
-        begins = max(0, len(blocks) - self._config.conversation.max_history) if kept.marker is None else 0
+        newest = self._config.conversation.max_history if kept.marker is None else None
+        blocks = not_summed_up(self._talk.messages(self._session, self._clock(), since, newest), kept.marker)
+        begins = 0 if newest is None else max(0, len(blocks) - newest)
         self._passed, blocks = blocks[:begins], blocks[begins:]
         known = {(one.block.id, one.block.created_at): one for one in self._of_session()}
         messages = []

@@ -230,6 +230,7 @@ def run_round(
     run_step("compact", lambda: ws.journal.compact() if ws.journal.is_bloated() else None, None)
     run_step("sweep", lambda: sweep_shared(ws, now), 0)
     run_step("copies", lambda: _tell_copies(ws), None)
+    run_step("table", ws.memory.keep_table, None)
     if done.found_damage(ws.paths.history):
         run_step("quarantine", lambda: keep_damaged(ws.history, ws.quarantine), None)
     report_errors(ws, (*before, *done.errors.values()))

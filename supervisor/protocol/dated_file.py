@@ -14,6 +14,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence  # noqa: TC003 - dataclass fields
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -41,6 +42,9 @@ _UNPLAIN: Final = re.compile(r"^[ \t]{0,3}(?:<[A-Za-z!?/]|\*\*\d\d:\d\d |`{3}|~{
 _FENCE: Final = re.compile(r"^ {0,3}(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
 #: From so many bytes on a dated file may hold base64 that is worth taking out.
 _LARGE_BYTES: Final = 1_000_000
+#: A session in the head of a message, and the objects that a head has where no field of the message is one.
+_SESSION: Final = re.compile(rb'"session"\s*:\s*"((?:[^"\\]|\\.)*)"')
+_OBJECTS: Final = 2
 _COMMENT: Final = re.compile(rb"^<!-- \{[^\n]*", re.MULTILINE)
 #: Behind a quote or a comma, never behind a backslash: what is left is JSON.
 _BASE64: Final = re.compile(rb"(?<=[\",])[A-Za-z0-9+/_-]{1000,}={0,2}")
@@ -81,6 +85,12 @@ class Block:
     def speaker(self) -> str:
         """The name of who speaks, "" where it is not known."""
         return speaker_of(self.fields)
+
+    @property
+    def session(self) -> str:
+        """The key of the session that the message names, "" where it names none."""
+        session = self.fields.get("session")
+        return session if isinstance(session, str) else ""
 
     @property
     def shown(self) -> str:
@@ -148,6 +158,22 @@ def render_dated(period: date, zone_name: str, zone: tzinfo, created: datetime, 
         },
     )
     return (head + body).encode()
+
+
+def sessions_in(data: bytes) -> frozenset[str]:
+    """
+    Return the sessions that the messages of a dated file may name, "" where one may name none; nothing is parsed for it.
+
+    Every session that one of them names is among them; a field of another object in a message may look like one, too.
+    """
+    found = set()
+    for head in _COMMENT.findall(data):
+        named = _SESSION.findall(head)
+        with suppress(ValueError):  # then it is the head of no message, either
+            found.update(json.loads(b'"%b"' % name) for name in named)
+        if not named or head.count(b"{") > _OBJECTS:
+            found.add("")
+    return frozenset(found)
 
 
 def body_digest(body: str) -> str:

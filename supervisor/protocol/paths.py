@@ -77,6 +77,7 @@ class WorkspacePaths:
     log = _Below("log.jsonl")  # events
     state = _Below(".recalld")  # machine state, mode 0700
     seen = _Below(".recalld", "seen.jsonl")  # the journal of seen messages
+    files = _Below(".recalld", "files.json")  # what was read from each file of memory, and in which version
     vectors = _Below(".recalld", "vectors")  # what a model makes of the words of memory, for `recall.backend = "hybrid"`
     backup = _Below(".recalld", "backup.json")  # what the last `backup nightly` came to
     fsck = _Below(".recalld", "fsck.json")  # what the last `fsck --report` or `--repair` found, and what was told

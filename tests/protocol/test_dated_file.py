@@ -11,7 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recalld.supervisor.protocol.dated_file import Block, DatedFile, block_of, body_digest, parse_dated, render_dated
+from recalld.supervisor.protocol.dated_file import (
+    Block,
+    DatedFile,
+    block_of,
+    body_digest,
+    parse_dated,
+    render_dated,
+    sessions_in,
+)
 from recalld.supervisor.protocol.message import Message, digest_of_text, fingerprint_of, read_message, with_id, with_timestamp
 from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.errors import NewerFormat
@@ -347,3 +355,21 @@ def test_block_of_keeps_a_time_finer_than_milliseconds_as_found():
     assert block.fields["createdAt"] == "2026-01-28T01:02:00.123456Z"
     assert read(write(block)).blocks[0].created_at == datetime(2026, 1, 28, 1, 2, 0, 123_000, tzinfo=UTC)
     assert to_wire(block.created_at + timedelta()) == "2026-01-28T01:02:00.123Z"
+
+
+# ── which sessions it holds ──────────────────────────────────────────────────
+
+SESSIONS = ("家里", "", 'a"b\\c>', "agent:main:telegram:group:-1001", "\ud800", "{x}", 5, None, {"session": "他人"})
+
+
+@given(named=st.lists(st.sampled_from(SESSIONS), min_size=1, max_size=6))
+def test_sessions_in_has_every_session_that_a_message_names(named: list[Any]):
+    blocks = [say("好", f"m{n}", session=one, meta={"session": "别的"}) for n, one in enumerate(named)]
+    assert {block.session for block in blocks} <= sessions_in(write(*blocks).encode())
+
+
+def test_sessions_in_is_exact_where_no_field_is_an_object():
+    words = '<!-- {"session": "x"} -->'
+    assert sessions_in(write(say(words, session="家里"), say(words, "2", session="公司")).encode()) == {"家里", "公司"}
+    assert sessions_in(write(say(words), say(words, "2", session="公司")).encode()) == {"", "公司"}
+    assert sessions_in(write(say(words)).encode()) == {""}

@@ -1,0 +1,106 @@
+"""The table of what was read from memory: a new process reads only what has changed, and believes no entry of another version."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.world import FaultyDisk, World, message
+
+DAYS = ("2026-01-10", "2026-01-11", "2026-01-12")
+
+
+@pytest.fixture
+def filed(world: World) -> World:
+    """A workspace whose messages are in dated files, one of them summed up, and in the table."""
+    world.write([message(f"m{day}", f"{day}T09:00", f"重启 nginx，{day}", session=day) for day in DAYS])
+    world.settle()
+    return world
+
+
+def process(world: World) -> tuple[World, FaultyDisk]:
+    disk = FaultyDisk()
+    return World.process(world.root, world.clock, world.events, world.ws.config, disk), disk
+
+
+def memory_reads(disk: FaultyDisk) -> list[str]:
+    return [path.name for call, path in disk.made if call == "read" and path and path.suffix == ".md"]
+
+
+def all_that_is_read(world: World) -> object:
+    memory = world.ws.memory
+    return memory.dated(), memory.summaries(), memory.copies()
+
+
+def test_process_reads_the_table_in_place_of_memory(filed: World) -> None:
+    later, disk = process(filed)
+    assert all_that_is_read(later) == all_that_is_read(filed)
+    assert (memory_reads(disk), disk.count("read", "files.json")) == ([], 1)
+    assert [sorted(file.sessions) for file in later.ws.memory.dated()] == [[day] for day in DAYS]
+    assert len(later.ws.memory.summaries()) > 0
+
+
+def test_table_believes_only_the_version_that_it_names(filed: World) -> None:
+    first, second, third = (filed.ws.memory.path_of(file.name) for file in filed.ws.memory.dated())
+    first.write_bytes(first.read_bytes().replace(b'"session": "2026-01-10"', b'"session": "2026-02-10"'))
+    second.rename(second.with_name("2026-01-11-moved.md"))
+    third.unlink()
+    note = filed.put("memory/2026-01-20-mine.md", "我自己记的。\n")
+
+    later, disk = process(filed)
+    assert {file.name: sorted(file.sessions) for file in later.ws.memory.dated()} == {
+        first.name: ["2026-02-10"],
+        "2026-01-11-moved.md": ["2026-01-11"],
+        note.name: [],
+    }
+    assert sorted(memory_reads(disk)) == sorted([first.name, "2026-01-11-moved.md", note.name])
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "",
+        "[]",
+        '{"format":1}',
+        '{"format":1,"folders":{"memory":{"2026-01-10-x.md":[[1],[]]}}}',
+        '{"format":2,"folders":{}}',
+        "\0",
+    ],
+)
+def test_table_that_says_nothing_costs_a_reading_and_no_more(filed: World, damage: str) -> None:
+    filed.put(".recalld/files.json", damage)
+    later, disk = process(filed)
+    assert all_that_is_read(later) == all_that_is_read(filed)
+    assert len(memory_reads(disk)) == len(DAYS) + len(later.ws.memory.summaries())
+    later.ws.memory.keep_table()
+    again, disk = process(filed)
+    assert all_that_is_read(again) == all_that_is_read(filed)
+    assert memory_reads(disk) == []
+
+
+def test_table_may_be_deleted_and_need_not_be_writable(filed: World) -> None:
+    filed.paths.files.unlink()
+    later, disk = process(filed)
+    expected = all_that_is_read(filed)
+    disk.faulty = frozenset({"create"})
+    disk.break_down()
+    assert all_that_is_read(later) == expected
+    later.ws.memory.keep_table()
+    assert not filed.paths.files.exists()
+
+
+def test_table_is_written_where_something_was_read_and_not_again(filed: World) -> None:
+    before = filed.paths.files.stat().st_mtime_ns
+    later, disk = process(filed)
+    later.ws.memory.dated()
+    later.ws.memory.keep_table()
+    filed.round()
+    assert (disk.count("rename"), filed.paths.files.stat().st_mtime_ns) == (0, before)
+    assert json.loads(filed.paths.files.read_bytes())["format"] == 1
+
+
+def test_fsck_reads_the_files_and_not_the_table(filed: World) -> None:
+    later, disk = process(filed)
+    assert later.fsck().is_sound
+    assert len(memory_reads(disk)) >= len(DAYS)

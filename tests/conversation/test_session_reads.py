@@ -1,0 +1,140 @@
+"""Which files are read for a session: as many after 10,000 messages as after 1,000, and no message is missed for it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recalld import Memory
+from recalld.supervisor.protocol.dated_file import block_of, render_dated
+from recalld.supervisor.protocol.message import Message, read_message
+from tests.conversation.talk import Scripted
+from tests.world import ZONE, FaultyDisk, World, at, message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+SESSION, OTHER = "家里", "公司"
+#: Days end before the present of a test, 31 January 2026.
+LAST_DAY = at("2026-01-30T09:00")
+A_DAY = 100
+
+
+def file_days(world: World, count: int) -> None:
+    """Put *count* messages of two sessions in turn into dated files, a hundred a day, and the last 50 into history.json too."""
+    first = LAST_DAY - timedelta(days=count // A_DAY - 1)
+    raws = [
+        message(
+            f"m{n}",
+            (first + timedelta(days=n // A_DAY, minutes=n % A_DAY)).isoformat(),
+            f"第 {n} 件事：备份放在 /srv/{n}。",
+            ("user", "assistant")[n // 2 % 2],
+            session=(SESSION, OTHER)[n % 2],
+        )
+        for n in range(count)
+    ]
+    for day, of_day in groupby(raws, key=lambda raw: read(raw).created_at.astimezone(ZONE).date()):  # type: ignore[union-attr]
+        blocks = [block_of(read(raw)) for raw in of_day]
+        world.put(f"memory/{day}-backup.md", render_dated(day, ZONE.key, ZONE, world.clock(), blocks))
+    world.write([{**raw, "archived": True} for raw in raws[-50:]])
+
+
+def read(raw: object) -> Message:
+    found = read_message(raw, ZONE)
+    assert isinstance(found, Message)
+    return found
+
+
+def add(memory: Memory) -> None:
+    memory.conversation(session=SESSION).add({"role": "user", "content": "备份在哪里？"})
+
+
+def ask(memory: Memory) -> None:
+    memory.context("备份在哪里？", session=SESSION)
+
+
+def line(_prompt: str) -> str:
+    return "备份放在 /srv，每晚一次。"
+
+
+ACTS: dict[str, Callable[[Memory], object]] = {
+    "add": add,
+    "context": ask,
+    "history": lambda memory: memory.get_history_with_summary(SESSION),
+    "overflow": lambda memory: memory.summarize_overflow(SESSION, llm=Scripted(line)),
+    "summarize": lambda memory: memory.summarize(SESSION, llm=Scripted(line)),
+    "running summary": lambda memory: memory.conversation(Scripted(line), session=SESSION).summarize(),
+}
+
+
+def reads(world: World, act: Callable[[Memory], object]) -> list[str]:
+    """The files that a new process reads for it, in the order of their names."""
+    disk = FaultyDisk()
+    process = World.process(world.root, world.clock, world.events, world.ws.config, disk)
+    act(Memory(process.ws, clock=world.clock))
+    return sorted(path.relative_to(world.root).as_posix() for call, path in disk.made if call == "read" and path)
+
+
+@pytest.mark.parametrize("name", ACTS)
+def test_session_reads_as_many_files_after_10000_messages_as_after_1000(tmp_path: Path, name: str) -> None:
+    counts = []
+    for size in (1_000, 10_000):
+        (root := tmp_path / str(size)).mkdir()
+        world = World(root, at("2026-01-31T10:00"))
+        file_days(world, size)
+        ACTS[name](Memory(world.ws, clock=world.clock))  # the first time all is read, and summed up where it is asked for
+        world.add(*(message(f"new{n}", f"2026-01-31T09:0{n}", f"新的第 {n} 件事", session=SESSION) for n in range(6)))
+        counts.append(len(reads(world, ACTS[name])))
+    assert counts[0] == counts[1] < 25
+
+
+def test_session_reads_no_dated_file_where_history_has_its_newest_messages(world: World) -> None:
+    file_days(world, 1_000)
+    Memory(world.ws, clock=world.clock).get_history_with_summary(OTHER)
+    world.write([message(f"n{n}", "2026-01-31T09:00", f"新的第 {n} 件事", session=SESSION) for n in range(100)])
+    assert not [name for name in reads(world, ACTS["history"]) if name.startswith("memory/")]
+
+
+def test_session_reads_the_files_that_hold_it_and_no_others(world: World) -> None:
+    days = [f"2026-01-{day:02}" for day in range(1, 21)]
+    world.write([message(f"m{day}", f"{day}T09:00", f"{day} 的备份", session=OTHER) for day in days])
+    world.add(message("mine", "2026-01-03T10:00", "客厅的灯坏了", session=SESSION))
+    world.round("all")
+    world.write([])
+    read_now = reads(world, ACTS["history"])
+    assert [name[:17] for name in read_now if name.startswith("memory/")] == ["memory/2026-01-03"]
+
+
+# ── and the messages are the same ────────────────────────────────────────────
+
+MOMENTS = st.integers(0, 5).flatmap(lambda day: st.tuples(st.just(day), st.integers(0, 3)))
+PLACES = st.sampled_from(["filed", "history", "both"])
+
+
+@given(
+    said=st.lists(st.tuples(MOMENTS, PLACES, st.sampled_from([SESSION, OTHER, ""])), max_size=30),
+    newest=st.integers(1, 12),
+    session=st.sampled_from([SESSION, OTHER, ""]),
+)
+def test_newest_messages_of_a_session_are_the_end_of_all_of_them(tmp_path_factory, said, newest: int, session: str) -> None:
+    world = World(tmp_path_factory.mktemp("w"), at("2026-01-31T10:00"))
+    raws = [
+        (where, message(f"m{n}", f"2026-01-1{day}T0{hour}:00", f"第 {n} 件事", **({"session": key} if key else {})))
+        for n, ((day, hour), where, key) in enumerate(said)
+    ]
+    world.write([raw for where, raw in raws if where != "history"])
+    world.round("all")
+    world.write([raw for where, raw in raws if where != "filed"])
+    ends = [ids(world, session, newest)[-newest:], ids(world, session, None)[-newest:]]
+    assert ends[0] == ends[1]
+    assert set(ids(world, session, None)) == {raw["id"] for _, raw in raws if raw.get("session", "") == session}
+
+
+def ids(world: World, session: str, newest: int | None) -> Sequence[str]:
+    return [block.id for block in world.ws.session_talk.messages(session, world.clock(), newest=newest)]
