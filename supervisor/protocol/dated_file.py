@@ -166,7 +166,7 @@ def sessions_in(data: bytes) -> frozenset[str]:
 
     Every session that one of them names is among them; a field of another object in a message may look like one, too.
     """
-    found = set()
+    found: set[str] = set()
     for head in _COMMENT.findall(data):
         named = _SESSION.findall(head)
         with suppress(ValueError):  # then it is the head of no message, either
