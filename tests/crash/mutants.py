@@ -375,7 +375,7 @@ MUTANTS = (
     Mutant(
         "a result that comes back with the next power cut",
         working.Failure,
-        "is asked for before",
+        "a task with its words is in flight",
         ((TaskQueue, "sync_folders", lambda _: None),),
     ),
     Mutant(
