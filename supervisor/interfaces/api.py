@@ -23,7 +23,7 @@ from recalld.supervisor.operations.operation import A, Caller, Q, perform
 from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.storage.control import UNLIMITED
-from recalld.supervisor.storage.errors import BadRequest, refuse_no_text
+from recalld.supervisor.storage.errors import BadRequest, listed, refuse_no_text
 from recalld.supervisor.workspace import Workspace, open_workspace
 
 if TYPE_CHECKING:
@@ -79,7 +79,8 @@ class Memory:
         *chat* says where the question was asked ("direct", "group", "channel"; "": as the key of the *session* says); in a
         group only the group's own memories are shown. A receipt is written to turns/. `turns.overflow` is as for `context`.
         """
-        return self._perform(recall.inject, recall.InjectRequest(question=question, known=known), session, chat)
+        request = recall.InjectRequest(question=question, known=listed("known", known, "ids"))
+        return self._perform(recall.inject, request, session, chat)
 
     def context(self, question: str | None = None, system: str = "", *, session: str = "", chat: str = "") -> Injection:
         """
@@ -147,7 +148,7 @@ class Memory:
 
         BadRequest if one is no message; then none was added.
         """
-        return self._perform(history.append, history.AppendRequest(messages=messages))
+        return self._perform(history.append, history.AppendRequest(messages=history.as_messages(messages)))
 
     # ── the long-term lines ──────────────────────────────────────────────────
 
@@ -172,7 +173,8 @@ class Memory:
 
         StaleLine, and nothing is deleted, if one is no longer the line that was seen, or is none that *chat* may see.
         """
-        return self._perform(long_term.delete, long_term.DeleteRequest(lines=lines), session, chat)
+        refs = [lines] if isinstance(lines, str) else listed("lines", lines, "ids")
+        return self._perform(long_term.delete, long_term.DeleteRequest(lines=refs), session, chat)
 
     def stats(self, *, session: str = "", chat: str = "") -> dict[str, Any]:
         """Return how many long-term lines there are (`total`), how many entries by source (`sources`), and `date_range`."""

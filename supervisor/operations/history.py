@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ class AppendRequest:
     *entropy* is ten random bytes for each, from which its id is made: who sends a request again sends the same bytes.
     """
 
-    messages: Mapping[str, Any] | Iterable[Mapping[str, Any]]
+    messages: Sequence[dict[str, Any]]
     entropy: bytes = b""
 
 
@@ -55,13 +55,13 @@ def recent(memory: Visible, request: HistoryRequest) -> list[dict[str, Any]]:
 
 def adder(ws: Workspace, clock: Clock) -> Callable[[Mapping[str, Any]], object]:
     """Return what adds a message to the workspace, for the memory of a running conversation."""
-    return lambda raw: _append(ws, AppendRequest(messages=(dict(raw),)), clock)
+    return lambda raw: _append(ws, AppendRequest(messages=as_messages(raw)), clock)
 
 
 def _append(ws: Workspace, request: AppendRequest, clock: Clock) -> list[str]:
     from recalld.supervisor.archive.append import append as append_messages
 
-    raws = _raws(request.messages)
+    raws = [*request.messages]
     ws.files.make_folder(ws.paths.state)
     return append_messages(
         raws,
@@ -75,7 +75,7 @@ def _append(ws: Workspace, request: AppendRequest, clock: Clock) -> list[str]:
     )
 
 
-def _raws(messages: object) -> list[dict[str, Any]]:
+def as_messages(messages: object) -> list[dict[str, Any]]:
     """Return one message, or many, as the JSON objects that are stored; BadRequest for anything else."""
     if isinstance(messages, Mapping):
         messages = [messages]

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable  # noqa: TC003 - the type of a request's field
-from dataclasses import dataclass, replace
+from collections.abc import Sequence  # noqa: TC003 - the type of a request's field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from recalld.supervisor.longterm.lines import DEFAULT_SOURCE, parse_refs, refuse_stale
 from recalld.supervisor.operations.operation import Visible, operation
-from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import StaleLine, listed, refuse_no_number, refuse_no_text
+from recalld.supervisor.storage.errors import StaleLine, refuse_no_number, refuse_no_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from recalld.supervisor.conversation.asking import ChatStream
     from recalld.supervisor.longterm.long_term_file import Deleted, LongTermLines, Written
 
 
@@ -48,15 +46,11 @@ class ReadRequest:
 class DeleteRequest:
     """The *lines* to delete, each with its digest as in "42@1f3a9c0d"."""
 
-    lines: Iterable[str]
+    lines: Sequence[str]
 
-    @property
-    def refs(self) -> list[str]:
-        """The lines as a list; BadRequest if one is no text."""
-        found = [self.lines] if isinstance(self.lines, str) else listed("lines", self.lines, Text("argument.ids"))
-        for one in found:
+    def __post_init__(self) -> None:
+        for one in self.lines:
             refuse_no_text("lines", one)
-        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +64,7 @@ class SummarizeRequest:
 
     session: str
     again: bool = False
-    llm: ChatStream | None = None
+    llm: Any = field(default=None, metadata={"json": False})
 
     def __post_init__(self) -> None:
         refuse_no_text("session", self.session)
@@ -81,7 +75,7 @@ class OverflowRequest:
     """A *session* whose messages left the recent history; *llm* as in `SummarizeRequest`."""
 
     session: str = ""
-    llm: ChatStream | None = None
+    llm: Any = field(default=None, metadata={"json": False})
 
     def __post_init__(self) -> None:
         refuse_no_text("session", self.session)
@@ -103,7 +97,7 @@ def read(memory: Visible, request: ReadRequest) -> LongTermLines:
 @operation("delete", DeleteRequest)
 def delete(memory: Visible, request: DeleteRequest) -> Deleted:
     """Delete lines of the long-term file; StaleLine, and nothing is deleted, if one is no longer the line that was seen."""
-    refs = request.refs
+    refs = request.lines
     if memory.audience.sees_all:
         return memory.ws.long_term.delete(refs)
     try:

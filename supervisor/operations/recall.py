@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection  # noqa: TC003 - the type of a request's field
+from collections.abc import Sequence  # noqa: TC003 - the type of a request's field
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from recalld.supervisor.operations.operation import Visible, operation
 from recalld.supervisor.storage.catalogue import Text
-from recalld.supervisor.storage.errors import BadRequest, listed, refuse_no_number, refuse_no_text
+from recalld.supervisor.storage.errors import BadRequest, refuse_no_number, refuse_no_text
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -26,11 +26,11 @@ class InjectRequest:
     """A *question* (None: what waits in inbox.json); *known* are ids of messages that the client sends itself."""
 
     question: str | None = None
-    known: Collection[str] = ()
+    known: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         refuse_no_text("question", "" if self.question is None else self.question)
-        for one in listed("known", self.known, Text("argument.ids")):
+        for one in self.known:
             refuse_no_text("known", one)
 
 
@@ -139,7 +139,7 @@ def replay(memory: Visible, request: WhyRequest) -> Replay:
     return build.replay(why.run(memory, request), find, config=memory.ws.config)
 
 
-def _ask(memory: Visible, question: str | None, known: Collection[str] = ()) -> tuple[Asked, datetime, SearchResult]:
+def _ask(memory: Visible, question: str | None, known: Sequence[str] = ()) -> tuple[Asked, datetime, SearchResult]:
     """Return what is asked, the moment, and what recall finds for it; what overflows is summed up first where that is set."""
     from recalld.supervisor.context.build import read_input
     from recalld.supervisor.operations.long_term import OverflowRequest, summarize_overflow

@@ -40,4 +40,7 @@ TEXTS: Final = {
     "list": "列表",
     "truth": "真假值",
     "ids": "编号",
+    "missing": "缺少这个参数",
+    "unknown": "没有这个参数；可用的有 {names}",
+    "wrong_type": "类型不对（{kind}）",
 }

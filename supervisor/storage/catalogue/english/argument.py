@@ -40,4 +40,7 @@ TEXTS: Final = {
     "list": "a list",
     "truth": "true or false",
     "ids": "ids",
+    "missing": "it is missing",
+    "unknown": "there is no such argument; there are {names}",
+    "wrong_type": "it is of the wrong type ({kind})",
 }

@@ -1,0 +1,120 @@
+"""
+The JSON form of requests and answers, made from their types: camelCase names, times as text, nothing that is not there.
+
+A request is checked by pydantic against its type, and the first fault is one sentence that names the argument. pydantic comes
+with the SDK of MCP; it is loaded for the first request that comes as JSON, never by a command.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import fields, is_dataclass
+from datetime import date, datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.clock import to_wire
+from recalld.supervisor.storage.errors import BadRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import TypeAdapter
+
+    from recalld.supervisor.operations.operation import Operation
+
+#: Half an emoji, which UTF-8 can't encode.
+_HALF: Final = re.compile("[\ud800-\udfff]")
+#: The texts of the faults that pydantic finds, by its names of them.
+_FAULTS: Final = {
+    "string_type": "argument.not_text",
+    "int_type": "argument.not_whole_number",
+    "float_type": "argument.not_number",
+}
+
+
+def to_json(answer: Any) -> Any:
+    """
+    Return an answer as JSON has it; half an emoji, which UTF-8 can't encode, is U+FFFD.
+
+    >>> from recalld.supervisor.recall.lines import Lines
+    >>> to_json(Lines("memory.md", 1, 1, 9, "花生"))
+    {'path': 'memory.md', 'start': 1, 'end': 1, 'total': 9, 'text': '花生'}
+    """
+    if is_dataclass(answer) and not isinstance(answer, type):
+        values = ((one.name, getattr(answer, one.name)) for one in fields(answer))
+        return {camel(name): to_json(value) for name, value in values if value is not None}
+    if isinstance(answer, dict):
+        return {_text(str(key)): to_json(value) for key, value in answer.items()}
+    if isinstance(answer, (list, tuple, set, frozenset)):
+        return [to_json(one) for one in answer]
+    if isinstance(answer, datetime):
+        return to_wire(answer)
+    if isinstance(answer, date):
+        return answer.isoformat()
+    if isinstance(answer, (bool, int, float)) or answer is None:
+        return answer
+    return _text(str(answer))
+
+
+def from_json(operation: Operation[Any, Any], given: object) -> Any:
+    """Return the request that a program gave as JSON; BadRequest, which names the argument, where it is not of the type."""
+    from pydantic import ValidationError
+
+    if not isinstance(given, dict):
+        raise BadRequest("request", Text("argument.no_json_object"))
+    names = _names(operation.request)
+    for name in given:
+        if name not in names:
+            raise BadRequest(str(name)[:40], Text("argument.unknown", names=", ".join(names) or "-"))
+    try:
+        # in JSON an object is a request, and an array a sequence; in Python strictness would refuse both
+        kind: Any = operation.request
+        return _adapter(kind).validate_json(json.dumps({names[key]: value for key, value in given.items()}))
+    except ValidationError as error:
+        fault = error.errors()[0]
+        raise BadRequest(camel(str(fault["loc"][0])), _text_of(fault)) from None
+
+
+def _text_of(fault: Mapping[str, Any]) -> Text:
+    if fault["type"] == "missing":
+        return Text("argument.missing")
+    kind = type(fault["input"]).__name__
+    if fault["type"] == "bool_type":
+        return Text("argument.must_be", kind=Text("argument.truth"), given=kind)
+    return Text(_FAULTS.get(fault["type"], "argument.wrong_type"), kind=kind)
+
+
+def schema(kind: type) -> dict[str, Any]:
+    """Return the JSON schema of a request's type."""
+    found: dict[str, Any] = _adapter(kind).json_schema()
+    properties, required = found.get("properties", {}), found.get("required", ())
+    names = _names(kind)
+    found["properties"] = {name: properties[own] for name, own in names.items()}
+    found["required"] = [name for name, own in names.items() if own in required]
+    return found
+
+
+def _names(kind: Any) -> dict[str, str]:
+    """Return the fields that JSON may have, by their names there; an object of Python's stays in Python."""
+    return {camel(one.name): one.name for one in fields(kind) if one.metadata.get("json", True)}
+
+
+def camel(name: str) -> str:
+    """Return "start_line" as "startLine"."""
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    from pydantic import ConfigDict, TypeAdapter
+
+    kind.__pydantic_config__ = ConfigDict(strict=True)  # where it looks for the configuration of a plain dataclass
+    return TypeAdapter(kind)
+
+
+def _text(value: str) -> str:
+    return _HALF.sub("\ufffd", value)
