@@ -3,8 +3,9 @@ The command `recalld`: what hooks and turns call is sent to the running supervis
 
 They wait for this module, so it imports almost nothing, not even `typing`: each import costs a millisecond, Python's own start
 ten. The request is one JSON line over the supervisor's Unix socket: the arguments, the variables of recalld and of the locale,
-and which folder is meant. The supervisor acknowledges it at once with an empty line, then sends output, errors and exit code in
-another JSON line. Without a supervisor, or if it refuses the request or does not respond, the command is run here (cli.md).
+and which folder is meant. The supervisor acknowledges it at once with a line that says how long the answer may take, then sends
+output, errors and exit code in another JSON line. Without a supervisor, or if it refuses the request or does not respond, the
+command is run here (cli.md).
 
 A supervisor that was asked to add a message may have added it and ended before it answered. So the request says what the
 message's id is made from; the message that is then added here has the same id, and is there once.
@@ -16,7 +17,15 @@ import io
 import os
 import sys
 
-from recalld.supervisor.interfaces.locate import MAX_REQUEST, PROTOCOL, folder_id, socket_path, version, workspace_of
+from recalld.supervisor.interfaces.locate import (
+    MAX_REQUEST,
+    PROTOCOL,
+    command_of,
+    folder_id,
+    socket_path,
+    version,
+    workspace_of,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,12 +35,8 @@ if TYPE_CHECKING:
 SERVED_COMMANDS: Final = frozenset(
     {"inject", "context", "search", "get", "why", "append", "status", "plan", "write", "read", "delete", "stats"}
 )
-#: Options of every command that take a value.
-_WITH_VALUE: Final = frozenset({"-w", "--workspace", "--now"})
 #: Seconds to wait for the acknowledgement; a supervisor that is stopped or hangs never sends it.
 _ACKNOWLEDGE_S: Final = 0.25
-#: Seconds to wait for the answer after that: the supervisor may have to load a dictionary first.
-_ANSWER_S: Final = 2.0
 #: The exit code of a message whose id can't be printed (protocol.md, 8.2).
 _UNPRINTED: Final = 74
 
@@ -44,7 +49,7 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a memory may hold half an emoji, which UTF-8 can't encode
     argv = sys.argv[1:]
-    once = _once(argv) if _command(argv) == "append" else None
+    once = _once(argv) if command_of(argv) == "append" else None
     answer, is_mute = _ask_supervisor(argv, once)
     if answer is None:
         _run_here(argv, once, is_mute=is_mute)
@@ -76,7 +81,7 @@ def _run_here(argv: list[str], once: dict[str, Any] | None, *, is_mute: bool) ->
     from recalld.supervisor.interfaces.cli.call import Call, Once, run_and_exit
 
     call = Call(argv, once=Once.of(once) if once else None, is_mute=is_mute)
-    if _command(argv) == "append":
+    if command_of(argv) == "append":
         from recalld.supervisor.interfaces.cli.append import append, plain_options
 
         options = plain_options(argv)
@@ -89,7 +94,7 @@ def _run_here(argv: list[str], once: dict[str, Any] | None, *, is_mute: bool) ->
     else:
         from recalld.supervisor.interfaces.cli.main import commands
     # a client of MCP that has gone expects the process to be gone, too
-    run_and_exit(call, lambda: run_command(commands(), call), at_once=_command(argv) == "mcp")
+    run_and_exit(call, lambda: run_command(commands(), call), at_once=command_of(argv) == "mcp")
 
 
 def _once(argv: list[str]) -> dict[str, Any] | None:
@@ -113,7 +118,7 @@ def _ask_supervisor(argv: list[str], once: dict[str, Any] | None = None) -> tupl
 
     The answer is None if the command has to be run in this process.
     """
-    if not _is_served(argv) or (_command(argv) == "append" and once is None):
+    if not _is_served(argv) or (command_of(argv) == "append" and once is None):
         return None, False
     root = workspace_of(argv, os.environ)
     path = socket_path(root)
@@ -133,7 +138,8 @@ def _ask_supervisor(argv: list[str], once: dict[str, Any] | None = None) -> tupl
             line.connect(path)
             line.sendall(request)
             data = line.recv(1 << 16)
-            line.settimeout(_ANSWER_S)
+            acknowledged, _, data = data.partition(b"\n")
+            line.settimeout(float(json.loads(acknowledged)["within"]))
             answer = json.loads(data + b"".join(iter(lambda: line.recv(1 << 16), b"")))
         return (str(answer["out"]), str(answer["err"]), int(answer["code"])), False
     except (TimeoutError, BlockingIOError):  # the latter if the socket's backlog is full
@@ -143,20 +149,7 @@ def _ask_supervisor(argv: list[str], once: dict[str, Any] | None = None) -> tupl
 
 
 def _is_served(argv: list[str]) -> bool:
-    return _command(argv) in SERVED_COMMANDS and "--help" not in argv
-
-
-def _command(argv: list[str]) -> str:
-    """Return the first argument that is neither an option nor an option's value."""
-    skip = False
-    for word in argv:
-        if skip:
-            skip = False
-        elif word in _WITH_VALUE:
-            skip = True
-        elif not word.startswith("-"):
-            return word
-    return ""
+    return command_of(argv) in SERVED_COMMANDS and "--help" not in argv
 
 
 if __name__ == "__main__":

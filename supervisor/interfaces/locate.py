@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Final
 
-#: The version of the socket's protocol (cli.md); supervisor and client of different ones do not talk to each other.
-PROTOCOL: Final = 3
+#: The version of the socket's protocol (cli.md). A supervisor answers requests of version 3, that of 0.8.0, too.
+PROTOCOL: Final = 4
+#: Options of every command that take a value.
+_WITH_VALUE: Final = frozenset({"-w", "--workspace", "--now"})
 #: The most bytes of a request.
 MAX_REQUEST: Final = 1 << 20
 
@@ -39,6 +41,19 @@ def named_workspace(argv: list[str]) -> str:
         elif word.startswith("-w"):
             found = word[2:]
     return found
+
+
+def command_of(argv: list[str]) -> str:
+    """Return the first argument that is neither an option nor an option's value."""
+    skip = False
+    for word in argv:
+        if skip:
+            skip = False
+        elif word in _WITH_VALUE:
+            skip = True
+        elif not word.startswith("-"):
+            return word
+    return ""
 
 
 def workspace_of(argv: list[str], environ: Mapping[str, str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,10 +19,12 @@ from recalld.supervisor.interfaces.cli.app import run_command
 from recalld.supervisor.interfaces.cli.call import Once, ServedCall
 from recalld.supervisor.interfaces.cli.output import as_journal_line, as_json, as_line
 from recalld.supervisor.interfaces.cli.turn import commands
-from recalld.supervisor.interfaces.locate import folder_id, named_workspace
-from recalld.supervisor.interfaces.socket_server import serve_socket
+from recalld.supervisor.interfaces.locate import command_of, folder_id, named_workspace
+from recalld.supervisor.interfaces.socket_server import CommandRequest, OperationRequest, serve_socket
+from recalld.supervisor.operations.table import NAMES, find
 from recalld.supervisor.protocol.config import OTHER_VARIABLES
 from recalld.supervisor.storage.clock import to_wire, utc_now
+from recalld.supervisor.storage.errors import SupervisorError
 from recalld.supervisor.storage.output import is_journal, line_printer
 from recalld.supervisor.storage.signals import on_signals
 from recalld.supervisor.workspace import open_workspace
@@ -32,8 +35,13 @@ if TYPE_CHECKING:
 
     from recalld.supervisor.interfaces.socket_server import Request
     from recalld.supervisor.storage.clock import Clock
+    from recalld.supervisor.text.language import Language
     from recalld.supervisor.workspace import Workspace
 
+#: Seconds that a command may take that is no operation.
+_WITHIN_S: Final = 2.0
+#: What changes files and is soon over: one after another. Everything else runs side by side.
+_CHANGES: Final = frozenset({"append", "write", "delete"})
 #: glibc's M_ARENA_MAX. By default it has eight arenas a core, and each keeps the memory that an index update once needed.
 _M_ARENA_MAX: Final = -8
 _ARENAS: Final = 1
@@ -68,12 +76,14 @@ def _serve(root: Path, clock: Clock, print_event: Callable[[Mapping[str, object]
     supervisor = Supervisor(ws, clock, workers, background=background, config=ConfigWatch(ws, reopen), manager=manager)
     on_signals(supervisor.stop)
 
-    def report(why: str) -> None:
-        served.events.transition("error", why, what="the socket", why=why)
+    answers = Answers(served)
 
-    with supervisor_lock(ws) as lock, serve_socket(ws.paths, ws.files, lambda request: _answer(request, served), report):
+    def report(why: str) -> None:
+        answers.served.events.transition("error", why, what="the socket", why=why)
+
+    with supervisor_lock(ws) as lock, serve_socket(ws.paths, ws.files, answers.answer, report, answers.within_s):
         while reopened := supervisor.run(lock):
-            served, workers, background = parts(reopened)  # the socket's next request is answered by the new one
+            answers.served, workers, background = parts(reopened)  # the socket's next request is answered by the new one
             supervisor.use(reopened, workers, background)
 
 
@@ -85,18 +95,53 @@ def limit_malloc_arenas() -> None:
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, _ARENAS)
 
 
-def _answer(request: Request, served: Workspace) -> dict[str, Any]:
-    """Run the command of the request; ValueError if it can't be run here, so that the client runs it itself."""
-    argv, given = request.argv, request.environ
+class Answers:
+    """Runs the requests at the socket in the workspace that is served now; those that change something one after another."""
+
+    def __init__(self, served: Workspace) -> None:
+        self.served = served
+        self._changing = threading.Lock()
+
+    def within_s(self, request: Request) -> float:
+        """Return how long the answer may take, in seconds."""
+        name = request.name if isinstance(request, OperationRequest) else command_of(request.argv)
+        return find(name).within_s if name in NAMES else _WITHIN_S
+
+    def answer(self, request: Request) -> dict[str, Any]:
+        """Return the answer as JSON; ValueError for a request that can't be run here, so that the client runs it itself."""
+        served = self.served
+        if request.folder != folder_id(str(served.paths.root)):
+            raise ValueError("another workspace")
+        name = request.name if isinstance(request, OperationRequest) else command_of(request.argv)
+        with contextlib.nullcontext() if name not in _CHANGES else self._changing:
+            return _perform(request, served) if isinstance(request, OperationRequest) else _run(request, served)
+
+
+def _run(request: CommandRequest, served: Workspace) -> dict[str, Any]:
+    """Return what the command prints, and its exit code."""
     own = {key: value for key, value in os.environ.items() if key.startswith("RECALLD_")}
-    if _settings(given) != _settings(own):
+    if _settings(request.environ) != _settings(own):
         raise ValueError("another configuration")
-    if request.folder != folder_id(str(served.paths.root)):
-        raise ValueError("another workspace")
     once = None if request.once is None else Once.of(request.once)
-    call = ServedCall(argv, given, once, named_workspace(argv), served)
+    call = ServedCall(request.argv, request.environ, once, named_workspace(request.argv), served)
     code = run_command(commands(), call)
     return {"out": "".join(call.out), "err": "".join(call.err), "code": code}
+
+
+def _perform(request: OperationRequest, served: Workspace) -> dict[str, Any]:
+    """Return the answer of the operation, or its error in the language of the caller."""
+    from recalld.supervisor.operations.codec import from_json, to_json
+    from recalld.supervisor.operations.operation import Caller, perform
+
+    language: Language = "zh" if request.caller.get("language") == "zh" else "en"
+    try:
+        operation = find(request.name)
+        session, chat = (str(request.caller.get(name, "")) for name in ("session", "chat"))
+        caller = Caller(session=session, chat=chat, language=language, interface="socket", keep_fresh=False)
+        return {"answer": to_json(perform(operation, served, from_json(operation, request.request), caller))}
+    except SupervisorError as error:
+        found = {"code": error.code, "field": getattr(error, "field", None), "exitCode": error.exit_code}
+        return {"error": {**found, "httpStatus": error.http_status, "sentence": error.in_language(language)}}
 
 
 def _settings(environ: Mapping[str, str]) -> dict[str, str]:

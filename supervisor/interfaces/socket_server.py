@@ -1,10 +1,11 @@
 """
-The supervisor's Unix socket, mode 0600 (cli.md): a JSON line in, the command is run, a JSON line out.
+The supervisor's Unix socket, mode 0600 (cli.md): a JSON line in, a command or an operation is run, a JSON line out.
 
-A request is {version, argv, env, folder, once}. A valid one is acknowledged at once by an empty line, before the command runs,
-so that the client knows that the supervisor responds. A request that can't be run here gets no answer, and the client runs the
-command itself. No request, whatever it contains, keeps the next one from being served. A socket that can't be made, or that
-somebody has deleted, is made later: the supervisor also works without one.
+A request is {version, argv, env, folder, once} for a command, {version, op, request, caller, folder} for an operation. A valid
+one is acknowledged at once by a line, before it is run, so that the client knows that the supervisor responds: it says how long
+the answer may take, {"within": seconds}; version 3, that of 0.8.0, gets an empty line. A request that can't be run here gets no
+answer, and the client runs the command itself. Several are run at once, and none keeps the next one from being served. A socket
+that can't be made, or that somebody has deleted, is made later: the supervisor also works without one.
 """
 
 from __future__ import annotations
@@ -46,37 +47,64 @@ _RETRY_S: Final = 0.1
 _JOIN_S: Final = 1.0
 #: Seconds until a socket that could not be made, or was deleted, is made again.
 _REOPEN_S: Final = 10.0
-#: Connections that are open at once; one command is run at a time.
-_MAX_CONNECTIONS: Final = 16
+#: Connections that are open at once, each with a thread.
+_MAX_CONNECTIONS: Final = 32
+#: The versions of the protocol that are answered.
+_VERSIONS: Final = (3, PROTOCOL)
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class CommandRequest:
     """
     A command to run: its arguments, the client's RECALLD_* variables, and the `folder_id` of the workspace it means.
 
     *once* makes the message that it adds the same one if the client adds it as well; None for a command that adds none.
     """
 
+    version: int
     argv: list[str]
     environ: Mapping[str, str]
     folder: list[int]
     once: object = None
 
 
-#: Runs the command of a request and returns {out, err, code}.
+@dataclass(frozen=True, slots=True)
+class OperationRequest:
+    """An operation by its name, its request as JSON, who asks ({session, chat, language}), and the workspace's `folder_id`."""
+
+    name: str
+    request: object
+    caller: Mapping[str, object]
+    folder: list[int]
+
+
+Request: TypeAlias = CommandRequest | OperationRequest
+
+
+#: Runs a request and returns the answer as JSON: {out, err, code} of a command, {answer} or {error} of an operation.
 Answer: TypeAlias = "Callable[[Request], dict[str, Any]]"
 
 
-@contextlib.contextmanager
-def serve_socket(paths: WorkspacePaths, files: Files, answer: Answer, report: Callable[[str], None]) -> Iterator[None]:
-    """
-    Answer requests in other threads, one at a time, until the block ends.
+def _soon(_request: Request) -> float:
+    return 2.0
 
-    *answer* raises ValueError for a request that can't be run here. *report* gets a sentence about an invalid request, a bug,
-    or why there is no socket for now; clients then run their commands themselves.
+
+@contextlib.contextmanager
+def serve_socket(
+    paths: WorkspacePaths,
+    files: Files,
+    answer: Answer,
+    report: Callable[[str], None],
+    within_s: Callable[[Request], float] = _soon,
+) -> Iterator[None]:
     """
-    server = _SocketServer(lambda: _listen(paths, files), answer, report)
+    Answer requests in other threads until the block ends.
+
+    *answer* is called by several threads at once, and raises ValueError for a request that can't be run here; *within_s*
+    returns how long that may take, in seconds. *report* gets a sentence about an invalid request, a bug, or why there is no
+    socket for now; clients then run their commands themselves.
+    """
+    server = _SocketServer(lambda: _listen(paths, files), answer, report, within_s)
     server.start()
     try:
         yield
@@ -128,17 +156,33 @@ def parse_request(data: bytes) -> Request | None:
         raise ValueError("it is no JSON") from None
     if not isinstance(found, dict):
         raise ValueError("it is no JSON object")  # noqa: TRY004 - the client's fault, not a wrong type in this program
-    if found.get("version") != PROTOCOL:
+    version = found.get("version")
+    if version not in _VERSIONS:
         return None
+    if version == PROTOCOL and "op" in found:
+        return _operation_request(found)
     argv, environ = found.get("argv"), found.get("env")
     if not isinstance(argv, list) or not all(isinstance(word, str) for word in argv):
         raise ValueError("its argv is no list of words")
     if not isinstance(environ, dict) or not all(isinstance(value, str) for value in environ.values()):
         raise ValueError("its env does not give each variable a text")
+    return CommandRequest(version, argv, environ, _folder_of(found), found.get("once"))
+
+
+def _folder_of(found: dict[str, Any]) -> list[int]:
     folder = found.get("folder")
     if not isinstance(folder, list) or not all(isinstance(number, int) for number in folder):
         raise ValueError("its folder is no list of numbers")
-    return Request(argv, environ, folder, found.get("once"))
+    return folder
+
+
+def _operation_request(found: dict[str, Any]) -> OperationRequest:
+    name, caller = found["op"], found.get("caller", {})
+    if not isinstance(name, str):
+        raise ValueError("its op is no name")  # noqa: TRY004 - the client's fault, not a wrong type in this program
+    if not isinstance(caller, dict):
+        raise ValueError("its caller is no object")  # noqa: TRY004 - as above
+    return OperationRequest(name, found.get("request", {}), caller, _folder_of(found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,14 +241,19 @@ def _choose_path(paths: WorkspacePaths, files: Files) -> Path:
 class _SocketServer:
     """One thread that accepts connections, and one for each connection, at most _MAX_CONNECTIONS."""
 
-    def __init__(self, listen: Callable[[], _Listener], answer: Answer, report: Callable[[str], None]) -> None:
-        self._listen, self._answer, self._report = listen, answer, report
+    def __init__(
+        self,
+        listen: Callable[[], _Listener],
+        answer: Answer,
+        report: Callable[[str], None],
+        within_s: Callable[[Request], float],
+    ) -> None:
+        self._listen, self._answer, self._report, self._within_s = listen, answer, report, within_s
         self._listener: _Listener | None = None
         self._version = version()  # now: after an update of the package it would be another
         self._woken, self._wake = socket.socketpair()
         self._ending = threading.Event()
         self._free = threading.BoundedSemaphore(_MAX_CONNECTIONS)
-        self._running = threading.Lock()
         self._thread = threading.Thread(target=self._accept, name="socket", daemon=True)
 
     def start(self) -> None:
@@ -291,10 +340,14 @@ class _SocketServer:
         if request is None:
             return
         line.settimeout(_SEND_S)
-        line.sendall(b"\n")
-        with self._running:
-            try:
-                answer = self._answer(request)
-            except ValueError:
-                return
+        line.sendall(self._acknowledgement(request))
+        try:
+            answer = self._answer(request)
+        except ValueError:
+            return
         line.sendall(json.dumps(answer).encode())
+
+    def _acknowledgement(self, request: Request) -> bytes:
+        if isinstance(request, CommandRequest) and request.version < PROTOCOL:
+            return b"\n"
+        return json.dumps({"within": self._within_s(request)}).encode() + b"\n"

@@ -18,7 +18,7 @@ from recalld.supervisor.interfaces.cli.app import run_command
 from recalld.supervisor.interfaces.cli.append import plain_options
 from recalld.supervisor.interfaces.cli.call import Call
 from recalld.supervisor.interfaces.entry import SERVED_COMMANDS
-from recalld.supervisor.interfaces.serve import _answer
+from recalld.supervisor.interfaces.serve import Answers
 from recalld.supervisor.interfaces.socket_server import parse_request
 from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.workspace import open_workspace
@@ -109,7 +109,7 @@ def ends_before_it_answers(root: Path, settings: Mapping[str, str]) -> Iterator[
                 request = parse_request(line.recv(1 << 16))
                 assert request is not None
                 line.sendall(b"\n")
-                _answer(request, open_workspace(root, settings, utc_now))
+                Answers(open_workspace(root, settings, utc_now)).answer(request)
 
         thread = threading.Thread(target=serve)
         thread.start()

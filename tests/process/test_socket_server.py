@@ -24,7 +24,7 @@ from tests.world import message
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from recalld.supervisor.interfaces.socket_server import Request
+    from recalld.supervisor.interfaces.socket_server import CommandRequest as Request
 
 pytestmark = [pytest.mark.proof, pytest.mark.timeout(60)]
 GOOD = {"version": 3, "argv": ["search", "花生"], "env": {"RECALLD_X": "是"}, "folder": [7, 8]}
@@ -260,7 +260,7 @@ def test_entry_waits_for_a_supervisor_that_has_acknowledged(world, listening, mo
         line, _ = listening.accept()
         with line:
             line.recv(10_000)
-            line.sendall(b"\n")
+            line.sendall(b'{"within": 2.0}\n')
             pause.wait(0.8)
             line.sendall(json.dumps({"out": "慢慢来", "err": "", "code": 0}).encode())
 
