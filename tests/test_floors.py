@@ -73,7 +73,8 @@ HOMES: Final = {
     "rich": {"recalld.supervisor.interfaces.cli.output"},
     "openai": {"recalld.worker.providers.openai"},
     "httpx2": {"recalld.supervisor.recall.embeddings"},
-    **{name: {"recalld.supervisor.interfaces.mcp"} for name in ("mcp", "mcp_types", "anyio", "pydantic")},
+    **{name: {"recalld.supervisor.interfaces.mcp"} for name in ("mcp", "mcp_types", "anyio")},
+    "pydantic": {"recalld.supervisor.interfaces.mcp", "recalld.supervisor.operations.codec"},
 }
 
 #: Rules and formats have no I/O, clock, chance or log.

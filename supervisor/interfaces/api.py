@@ -79,7 +79,7 @@ class Memory:
         *chat* says where the question was asked ("direct", "group", "channel"; "": as the key of the *session* says); in a
         group only the group's own memories are shown. A receipt is written to turns/. `turns.overflow` is as for `context`.
         """
-        request = recall.InjectRequest(question=question, known=listed("known", known, "ids"))
+        request = recall.InjectRequest(question=question, known=listed("known", known, Text("argument.ids")))
         return self._perform(recall.inject, request, session, chat)
 
     def context(self, question: str | None = None, system: str = "", *, session: str = "", chat: str = "") -> Injection:
@@ -173,7 +173,7 @@ class Memory:
 
         StaleLine, and nothing is deleted, if one is no longer the line that was seen, or is none that *chat* may see.
         """
-        refs = [lines] if isinstance(lines, str) else listed("lines", lines, "ids")
+        refs = [lines] if isinstance(lines, str) else listed("lines", lines, Text("argument.ids"))
         return self._perform(long_term.delete, long_term.DeleteRequest(lines=refs), session, chat)
 
     def stats(self, *, session: str = "", chat: str = "") -> dict[str, Any]:
