@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from recalld.supervisor.recall.unfiled import Unfiled
     from recalld.supervisor.storage.clock import Clock
     from recalld.supervisor.summaries.llm_state import ModelUse
+    from recalld.supervisor.text.language import Language
 
 T = TypeVar("T")
 
@@ -279,7 +280,7 @@ def open_workspace(
     return Workspace(root, config, files, EventLog(paths.log, clock, config.log, tell), environ)
 
 
-def make_workspace(root: Path, environ: Mapping[str, str]) -> bool:
+def make_workspace(root: Path, environ: Mapping[str, str], language: Language = "en") -> bool:
     """
     Create what a workspace at *root* lacks and change nothing that exists; return whether it had no configuration.
 
@@ -294,7 +295,7 @@ def make_workspace(root: Path, environ: Mapping[str, str]) -> bool:
     is_new = files.disk.stat(paths.config) is None
     if is_new:
         zone = load(None, environ).archive.timezone if "RECALLD_ARCHIVE_TIMEZONE" in environ else machine_zone()
-        files.create(paths.config, render_default(zone).encode())
+        files.create(paths.config, render_default(zone, language).encode())
     if not any(files.disk.stat(path) for path in (paths.history, paths.history_backup, paths.seen)):
         files.create(paths.history, b"[]\n")
     files.make_folder(root / "prompts")

@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.protocol.dated_file import Block
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import from_wire, local_day
 from recalld.supervisor.storage.errors import BadConfig
 from recalld.worker.calls import Calls
@@ -50,7 +51,7 @@ def answer(
     if task.kind == "session-extract":
         return delivered(task, provider, clock, partial(_extract, task, config))
     if not isinstance(provider, ListingModel):
-        raise BadConfig("llm.model", "no model is configured, so summaries are extracts; give llm.base_url and llm.model")
+        raise BadConfig("llm.model", Text("model.none_configured"))
     if task.kind == "model-list":
         return delivered(task, provider, clock, lambda: json.dumps(asdict(provider.listed())))
     is_test = task.kind == "model-test"

@@ -24,6 +24,7 @@ from recalld.supervisor.events import EventLog
 from recalld.supervisor.protocol.backup_file import LIST, BackupFile, Contents, Entry, entry_of, render_end, render_file
 from recalld.supervisor.protocol.config import load
 from recalld.supervisor.protocol.paths import LOST_AND_FOUND, QUEUE_FOLDERS, WorkspacePaths, day_of_name
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import find_zone, machine_zone, to_wire
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import TEMPORARY, BadConfig, BadRequest, Busy, Conflict, from_os_error
@@ -74,7 +75,7 @@ def create(ws: Workspace, file: Path, now: datetime, made_by: str) -> Backup:
     """
     place = Path(os.path.realpath(file.parent))
     check_folder(ws.paths.root, place, "FILE")
-    taken = BadRequest("FILE", f"{file} exists, and no backup replaces a file; choose another name")
+    taken = BadRequest("FILE", Text("backup.exists", file=file))
     if os.path.lexists(file):
         raise taken
     try:
@@ -93,9 +94,9 @@ def check_folder(workspace: Path, folder: Path, field: str) -> None:
     """Raise BadRequest about *field* where the folder is not there, or is in the workspace."""
     place, root = Path(os.path.realpath(folder)), Path(os.path.realpath(workspace))
     if not place.is_dir():
-        raise BadRequest(field, f"{place} is not there; make the folder first")
+        raise BadRequest(field, Text("backup.no_folder", folder=place))
     if place == root or root in place.parents:
-        raise BadRequest(field, f"{place} is in the workspace; put backups elsewhere, best on another disk")
+        raise BadRequest(field, Text("backup.in_workspace", folder=place))
 
 
 def _sweep_temporary(files: Files, place: Path, now: datetime) -> None:
@@ -293,7 +294,7 @@ def restore(file: Path, into: Path, now: datetime) -> Contents:
     for folder in (place.parent, place):
         _sweep_unpacked(files, folder, now)
     if os.path.lexists(place) and (not place.is_dir() or {*os.listdir(place)} - {LOST_AND_FOUND}):
-        raise BadRequest("--into", f"{into} is not an empty folder; name a new one")
+        raise BadRequest("--into", Text("backup.folder_filled", folder=into))
     parent = place if place.is_dir() else place.parent
     with _opened(file) as backup:
         try:
@@ -354,7 +355,7 @@ def _sweep_unpacked(files: Files, place: Path, now: datetime) -> None:
 def _opened(file: Path) -> Iterator[BackupFile]:
     """Yield the backup after all of it was read and found as it was made."""
     if not file.is_file():
-        raise BadRequest("FILE", f"{file} is not a file; check the path")
+        raise BadRequest("FILE", Text("backup.no_file", file=file))
     with BackupFile.opened(file) as backup:
         backup.check()
         yield backup

@@ -25,6 +25,7 @@ from recalld.supervisor.host.workers import worker_command
 from recalld.supervisor.protocol.config import load, render_default
 from recalld.supervisor.protocol.llm import CREDENTIAL, NO_KEY, find_key, is_local, without_credentials
 from recalld.supervisor.protocol.paths import QUEUE_FOLDERS, WorkspacePaths
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import fixed_clock, machine_zone
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import BadConfig, NoPermission, as_supervisor_error
@@ -74,14 +75,14 @@ def examine(
     *ws* and *refused* are what `opened_anyway` returned; *supervisor* is the check of the one that runs. What an earlier
     check has told is not told again.
     """
-    findings = [] if refused is None else [Finding("configuration", "bad", str(refused))]
+    findings = [] if refused is None else [Finding("configuration", "bad", refused.sentence)]
     for name, good, look in (*_CHECKS, (*SUPERVISOR, supervisor)):
         if name == "configuration" and refused:
             continue
         found, told = _found(look, ws, now, environ), {finding.why for finding in findings}
         findings += [Finding(name, state, why) for state, why in found if why not in told]
         if not found:
-            findings.append(Finding(name, "good", f"{good}."))
+            findings.append(Finding(name, "good", Text(good)))
     return findings
 
 
@@ -107,7 +108,7 @@ def _found(look: Look, ws: Workspace, now: datetime, environ: Mapping[str, str])
         refused = as_supervisor_error(error, "doctor", ws.paths.root)
         has_no_right = isinstance(refused, NoPermission) and look is not machine.rights
         if not (has_no_right and _found(machine.rights, ws, now, environ)):
-            found.append(bad(str(refused)))
+            found.append(bad(refused.sentence))
     return found
 
 
@@ -133,25 +134,16 @@ def _files(ws: Workspace, now: datetime, _environ: Mapping[str, str]) -> Found:
     ledger = fsck(ws)
     damage = [] if ledger.damage and any(troubles(ws, now)) else ledger.damage
     if ledger.lost or damage:
-        yield bad(
-            f"messages are lost ({len(ledger.lost)}) or files damaged ({len(damage)}); "
-            f"`recalld fsck` lists them, `recalld fsck --repair` mends what can be mended."
-        )
+        yield bad(Text("doctor.damage", lost=len(ledger.lost), damaged=len(damage)))
     kept = len(ws.files.disk.names(ws.paths.quarantine))
     if kept >= ws.config.care.quarantine_limit:
-        yield odd(
-            f"quarantine is full ({kept} files), and no more damaged files are kept; look at them and delete what you do not "
-            "need, `ls .recalld/quarantine` in the workspace lists them."
-        )
+        yield odd(Text("doctor.quarantine_full", count=kept))
 
 
 def _long_term(ws: Workspace, _now: datetime, _environ: Mapping[str, str]) -> Found:
     """Yield that there are two long-term files."""
     if {"memory.md", "MEMORY.md"} <= {*ws.files.disk.names(ws.paths.root)}:
-        yield odd(
-            "memory.md and MEMORY.md are both there; `cat MEMORY.md >> memory.md && rm MEMORY.md` in the workspace "
-            "makes one of them."
-        )
+        yield odd(Text("doctor.two_long_term_files"))
 
 
 def _index(ws: Workspace, now: datetime, _environ: Mapping[str, str]) -> Found:
@@ -164,13 +156,11 @@ def _index(ws: Workspace, now: datetime, _environ: Mapping[str, str]) -> Found:
         return  # the engine opens no index there
     found = ws.index.inventory()
     if found.damage:
-        yield bad(f"the index can't be read: {found.damage}; `recalld index rebuild` makes it again.")
+        yield bad(Text("doctor.index_unreadable", why=found.damage))
     elif is_running(ws) and found.differing:
         newest = max((stat.st_mtime for _, stat in walk(ws.paths.memory)), default=0.0)
         if now - datetime.fromtimestamp(newest, UTC) > _INDEXED_IN:
-            yield odd(
-                f"the index is older than memory ({found.differing} files); `recalld index rebuild` brings it up to date."
-            )
+            yield odd(Text("doctor.index_old", count=found.differing))
 
 
 def _tasks(ws: Workspace, now: datetime, _environ: Mapping[str, str]) -> Found:
@@ -179,19 +169,21 @@ def _tasks(ws: Workspace, now: datetime, _environ: Mapping[str, str]) -> Found:
     for group, failure in sorted(failing.items())[:1]:
         label, why = group.partition("-")[2], REASONS.get(failure.reason, failure.reason)
         yield odd(
-            f"summaries wait after a failure ({len(failing)}), the first is {label}, since "
-            f"{local_time(ws, failure.failed_at)}: {why}; it is tried again at {local_time(ws, failure.next_at)}, "
-            f"`recalld summary redo {label}` tries now."
+            Text(
+                "doctor.summaries_wait",
+                count=len(failing),
+                label=label,
+                since=local_time(ws, failure.failed_at),
+                why=why,
+                time=local_time(ws, failure.next_at),
+            )
         )
     for folder in QUEUE_FOLDERS[:3]:
         stats = ws.files.disk.stats(ws.paths.worker / folder)
         times = [stat.mtime_ns for name, stat in stats.items() if name.endswith(".json")]
         since = datetime.fromtimestamp(min(times) / 1e9, UTC) if times else now
         if now - since > LONGEST_WAIT:
-            yield odd(
-                f"tasks wait in worker/{folder} ({len(times)}) since {local_time(ws, since)}, and nobody takes them; "
-                f"`recalld run --until-settled` does."
-            )
+            yield odd(Text("doctor.tasks_wait", folder=folder, count=len(times), since=local_time(ws, since)))
 
 
 def _model(ws: Workspace, _now: datetime, environ: Mapping[str, str]) -> Found:
@@ -204,27 +196,18 @@ def _model(ws: Workspace, _now: datetime, environ: Mapping[str, str]) -> Found:
     if key == NO_KEY and (is_elsewhere or not llm.base_url):  # it is not asked: many a server tells its list to everybody
         where = without_credentials(llm.base_url) if llm.base_url else "OpenAI"
         found_to_be = odd if is_elsewhere else bad  # a company's own server may want none
-        yield found_to_be(
-            f"no key for {where} is found, neither in the variable {llm.api_key_env} nor in a credential of systemd; "
-            f"`export {llm.api_key_env}=KEY` gives it to this shell."
-        )
+        yield found_to_be(Text("doctor.no_key", where=where, name=llm.api_key_env))
         return
     found = _listed(ws.paths.root, environ)
     if "error" in found:
-        yield bad(f"the model can't be asked: {found['error']}; `recalld model test` asks it again.")
+        yield bad(Text("doctor.model_unreachable", why=found["error"]))
     elif found["known"] is None:
-        yield odd(f"the server has no list of models, so {llm.model} was not looked up; `recalld model test` asks it.")
+        yield odd(Text("doctor.no_model_list", model=llm.model))
     elif not found["known"]:
-        others = ", ".join(found["models"]) or "none"
-        yield bad(
-            f"the server does not have the model {llm.model}, but {others}; correct llm.model in recalld.toml, "
-            f"`recalld model test` asks it then."
-        )
+        others = found["models"] or Text("tool.none")
+        yield bad(Text("doctor.model_unknown", model=llm.model, others=others))
     elif found["window"] and found["window"] < llm.context_tokens:
-        yield bad(
-            f"the window of {llm.model} has {found['window']} tokens, fewer than llm.context_tokens ({llm.context_tokens}); "
-            f"lower that in recalld.toml, or give the model more, `recalld model test` asks it then."
-        )
+        yield bad(Text("doctor.window_small", model=llm.model, window=found["window"], wanted=llm.context_tokens))
 
 
 def _listed(root: Path, environ: Mapping[str, str]) -> dict[str, Any]:
@@ -234,7 +217,7 @@ def _listed(root: Path, environ: Mapping[str, str]) -> dict[str, Any]:
         asked = subprocess.run(command, env=dict(environ), capture_output=True, text=True, check=False, timeout=_LIST_S)
         found: dict[str, Any] = json.loads(asked.stdout)
     except subprocess.TimeoutExpired:
-        return {"error": "the server did not answer in time"}
+        return {"error": Text("server.timeout")}
     except ValueError:
         return {"error": asked.stderr.strip().removeprefix("recalld worker: ").rstrip(".")}
     return found
@@ -244,15 +227,12 @@ def _key(ws: Workspace, _now: datetime, environ: Mapping[str, str]) -> Found:
     """Yield which file of the workspace has the key of the model, and whether others may read the credential."""
     name = ws.config.llm.api_key_env
     for place in _files_with_the_key(ws, name, find_key(name, environ)):
-        yield bad(
-            f"the key of the model is in {place}, where backups and readers of the workspace find it; take it out there, "
-            f"`export {name}=KEY` gives it to this shell."
-        )
+        yield bad(Text("doctor.key_in_files", place=place, name=name))
         break
     folder = environ.get("CREDENTIALS_DIRECTORY", "")
     for path in (Path(folder) / name, Path(folder) / CREDENTIAL) if folder else ():
         if path.is_file() and path.stat().st_mode & modes.S_IROTH:
-            yield bad(f"all users of this machine can read the key in {path}; `chmod go= {path}` closes it.")
+            yield bad(Text("doctor.key_open", path=path, command=f"chmod go= {path}"))
 
 
 def _files_with_the_key(ws: Workspace, name: str, key: str) -> Iterator[str]:
@@ -270,24 +250,24 @@ def _files_with_the_key(ws: Workspace, name: str, key: str) -> Iterator[str]:
             yield ws.paths.relative(path)
 
 
-#: The checks in their order: what the machine gives first, since the rest stands on it.
+#: The checks in their order, each with what is said where it finds nothing. What the machine gives is first.
 _CHECKS: Final[tuple[tuple[str, str, Look], ...]] = (
-    ("environment", "Python and the packages are those that recalld needs", machine.environment),
-    ("configuration", "recalld.toml and the variables are right", _no_fault),
-    ("rights", "all files are this user's, and closed to others", machine.rights),
-    ("links", "no link leads out of the workspace", machine.links),
-    ("disk", "the workspace is on a disk of this machine, which has room", machine.disk),
-    ("clock", "the clock was not set, and the time zone is chosen", machine.clock),
-    ("file events", "there are enough file events", machine.file_events),
-    ("format", "this version reads every file", _format),
-    ("status", "`recalld status` says that all is well", _state),
-    ("files", "no message is lost, and no file damaged", _files),
-    ("long-term file", "there is at most one long-term file", _long_term),
-    ("index", "the index can be read, and is up to date", _index),
-    ("tasks", "no task and no summary waits", _tasks),
-    ("model", "the model can be asked, or none is configured", _model),
-    ("key", "the key of the model is in no file of the workspace", _key),
-    ("service", "the service is as this version installs it, or there is none", installed.units),
+    ("environment", "doctor.good_environment", machine.environment),
+    ("configuration", "doctor.good_configuration", _no_fault),
+    ("rights", "doctor.good_rights", machine.rights),
+    ("links", "doctor.good_links", machine.links),
+    ("disk", "doctor.good_disk", machine.disk),
+    ("clock", "doctor.good_clock", machine.clock),
+    ("file events", "doctor.good_file_events", machine.file_events),
+    ("format", "doctor.good_format", _format),
+    ("status", "doctor.good_status", _state),
+    ("files", "doctor.good_files", _files),
+    ("long-term file", "doctor.good_long_term_file", _long_term),
+    ("index", "doctor.good_index", _index),
+    ("tasks", "doctor.good_tasks", _tasks),
+    ("model", "doctor.good_model", _model),
+    ("key", "doctor.good_key", _key),
+    ("service", "doctor.good_service", installed.units),
 )
 #: The last check and what it says when all is well; who has the socket is asked by the caller.
-SUPERVISOR: Final = ("supervisor", "the supervisor responds and is of this version, or none runs")
+SUPERVISOR: Final = ("supervisor", "doctor.good_supervisor")

@@ -21,6 +21,7 @@ from recalld.supervisor.host.round import restore_history
 from recalld.supervisor.protocol.attachments import attachments_of, digest_in_name, separated
 from recalld.supervisor.protocol.dated_file import is_broken, parse_dated
 from recalld.supervisor.protocol.message import Archived, InvalidEntry, Key, Message, read_message
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import to_wire
 from recalld.supervisor.storage.errors import SupervisorError
 from recalld.supervisor.storage.lenient_json import parse_json, recover_prefix
@@ -82,7 +83,7 @@ def fsck(ws: Workspace) -> Ledger:
         ledger.set_aside = sum(isinstance(entry, InvalidEntry) for entry in history)
         _check_flags(history, set(in_files), ws, ledger)
     except SupervisorError as error:
-        ledger.damage.append(str(error))
+        ledger.damage.append(error.sentence)
     present = {file.name for file in ws.memory.dated()}
     met = set(in_files) | in_history | set(ws.journal.written) | set(ws.journal.unwritten)
     # a message that a program has numbered anew is known by several ids, and its file has it by the first
@@ -100,7 +101,7 @@ def fsck(ws: Workspace) -> Ledger:
             ledger.removed += 1
             ledger.removed_ids.append(key[0])
         else:
-            ledger.lost.append(f"{key[0]} (was in {ws.journal.file_of(key)})")
+            ledger.lost.append(Text("fsck.was_in", id=key[0], name=ws.journal.file_of(key)))
     ledger.seen = len(seen) + ledger.set_aside
     return ledger
 
@@ -112,8 +113,8 @@ def _check_attachments(ws: Workspace, named: Mapping[str, str], ledger: Ledger) 
     ledger.unnamed = [name for name in kept if digest_in_name(name) and name not in named]
     for name, by in sorted(named.items()):
         if ws.attachments.read(name) is None:
-            state = "holds other bytes than it did" if ws.files.disk.stat(ws.paths.root / name) else "is gone"
-            ledger.damage.append(f"{name} {state}, and {by} names it: put a copy of it back, or delete the message")
+            state = Text("fsck.holds_others") if ws.files.disk.stat(ws.paths.root / name) else Text("fsck.is_gone")
+            ledger.damage.append(Text("fsck.attachment", name=name, state=state, by=by))
 
 
 def is_whole(ws: Workspace, name: str) -> bool:
@@ -140,30 +141,27 @@ def _count_files(ws: Workspace, ledger: Ledger, named: dict[str, str]) -> tuple[
         version = ws.files.read_stable(memory.path_of(file.name))
         parsed = parse_dated(version.data, memory.path_of(file.name)) if version else None
         if file.name in ws.journal.names and version and not (parsed and not is_broken(version.data)):
-            ledger.damage.append(f"{file.name} is no longer whole: its head or its end is missing, or it holds zeros")
+            ledger.damage.append(Text("fsck.not_whole", name=file.name))
         if parsed is None or version is None:
             continue
         ledger.dated_files += 1
         ledger.edited_files += parsed.is_edited
         if _is_cut_off(version.data, parsed, recorded[file.name]):
-            ledger.damage.append(
-                f"{file.name} ends after {len(parsed.blocks)} of its {parsed.count} messages: put a whole copy of it back or, "
-                f"if you deleted the others, set count to {len(parsed.blocks)} in its head"
-            )
+            ledger.damage.append(Text("fsck.ends_early", name=file.name, found=len(parsed.blocks), count=parsed.count))
         for block in parsed.blocks:
             counts[block.key] += 1
             where[block.key].append(file.name)
             named.update(dict.fromkeys(attachments_of(block.fields), file.name))
     for key, names in where.items():
         if len(names) > 1:
-            ledger.damage.append(f"message {key[0]} stands {len(names)} times: {', '.join(names)}")
-    ledger.copies = [f"{copy} is a copy of {kept}" for copy, kept in sorted(memory.copies().items())]
+            ledger.damage.append(Text("fsck.id_repeats", id=key[0], count=len(names), names=names))
+    ledger.copies = [Text("fsck.copy", copy=copy, kept=kept) for copy, kept in sorted(memory.copies().items())]
     summaries = memory.summaries()
     ledger.summaries = len(summaries)
     ledger.covered_files = len(covered(files, summaries))
     for name in sorted({file.name for file in files if file.ours and not file.original}):
         if ws.files.disk.stat(ws.paths.original(name)):
-            ledger.damage.append(f"{name} lies in memory/ and in originals/")
+            ledger.damage.append(Text("fsck.in_both", name=name))
     return counts, {(name, key[1]) for key, names in where.items() for name in names}
 
 
@@ -187,7 +185,7 @@ def _check_flags(history: tuple[object, ...], in_files: set[Key], ws: Workspace,
             continue
         # a message that was lost from its file and saved is un-written, and the next run writes it again
         if not (entry.key in in_files or entry.key in ws.journal.unwritten or ws.journal.file_of(entry.key)):
-            ledger.damage.append(f"message {entry.id} is flagged true, but no dated file was ever made of it")
+            ledger.damage.append(Text("fsck.flag_unfounded", id=entry.id))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,8 @@ from recalld.supervisor.checks.units import (
     origin_of,
     read_unit,
 )
-from recalld.supervisor.storage.errors import BadConfig
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.errors import BadConfig, why_refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,9 +40,9 @@ def check_key(key: Path) -> None:
     try:
         found = os.stat(key)
     except OSError as error:
-        raise BadConfig("--key-file", f"{key} can't be read ({error.strerror}); write the key into it") from error
+        raise BadConfig("--key-file", Text("service.key_unreadable", path=key, why=why_refused(error))) from error
     if found.st_mode & _OTHERS:
-        raise BadConfig("--key-file", f"others may read {key}; `chmod 600 {quote(str(key))}` takes that from them")
+        raise BadConfig("--key-file", Text("service.key_open", path=key, command=f"chmod 600 {quote(str(key))}"))
 
 
 def units(ws: Workspace, _now: datetime, environ: Mapping[str, str]) -> Found:
@@ -60,10 +61,9 @@ def _of_the_services(found: list[Installed]) -> Found:
         command = f"recalld service uninstall{of_user(last.what.user)}"
         count = len(found)
         yield bad(
-            f"this workspace has {count} services, and only one can run: {places}; `{command}`, given by {last.owner}, "
-            f"removes the last."
+            Text("doctor.services_many_of", count=count, places=places, command=command, user=last.owner)
             if last.owner
-            else f"this workspace has {count} services, and only one can run: {places}; `{command}` removes the last."
+            else Text("doctor.services_many", count=count, places=places, command=command)
         )
     for one in found:
         if not one.owner:
@@ -75,22 +75,17 @@ def _of_the_units(one: Installed) -> Found:
     """Yield the first unit that is not as this version makes it, and why."""
     again = f"recalld service install{of_user(one.what.user)}"
     if _is_gone(one.what.python):
-        yield bad(f"{one.unit} starts {one.what.python}, which is not there; `{again}` makes it for this recalld.")
+        yield bad(Text("doctor.unit_without_python", unit=one.unit, python=one.what.python, command=again))
         return
     for path, wanted in ((one.folder / name, data) for name, data in one.what.units().items()):
         data = read_unit(path)
         origin, ours = origin_of(data), origin_of(wanted)
         if not data:
-            yield odd(f"{path} is not there, which belongs to the service; `{again}` makes it again.")
+            yield odd(Text("doctor.unit_missing", unit=path, command=again))
         elif origin.edited:
-            yield odd(
-                f"{path} was edited, which the next installation undoes; `{again}` makes it as it was, "
-                f"and `systemctl edit` keeps what you add beside it."
-            )
+            yield odd(Text("doctor.unit_edited", unit=path, command=again))
         elif origin.body != ours.body:
-            yield odd(
-                f"{path} is as recalld {origin.version} made it, and not as {ours.version} does; `{again}` makes it again."
-            )
+            yield odd(Text("doctor.unit_old", unit=path, old=origin.version, new=ours.version, command=again))
         else:
             continue
         return
@@ -114,7 +109,7 @@ def _of_the_key(one: Installed) -> Found:
             check_key(one.what.key)
     except BadConfig as error:
         if not isinstance(error.__cause__, PermissionError):
-            yield bad(f"the key file of {one.unit.name}: {error.why}.")
+            yield bad(Text("doctor.key_file", unit=one.unit.name, why=error.why))
 
 
 def supervisor(ask: Callable[[], str | None], version: str) -> Callable[[Workspace, datetime, Mapping[str, str]], Found]:
@@ -128,20 +123,15 @@ def supervisor(ask: Callable[[], str | None], version: str) -> Callable[[Workspa
         try:
             runs = ask()
         except TimeoutError:
-            yield bad(
-                f"the supervisor does not respond at its socket, and commands are slower without it; `{again}` starts it again."
-                if again
-                else "the supervisor does not respond at its socket, and commands are slower without it; "
-                "stop it, and start it again with `recalld run`."
-            )
+            yield bad(Text("doctor.mute_service", command=again) if again else Text("doctor.mute"))
             return
         if runs in (None, version):
             return
-        old = runs or "an older recalld"
+        old = runs or Text("doctor.an_older_recalld")
         yield bad(
-            f"the supervisor runs as {old}, and {version} is installed; `{again}` starts it again."
+            Text("doctor.old_service", old=old, new=version, command=again)
             if again
-            else f"the supervisor runs as {old}, and {version} is installed; stop it, and start it again with `recalld run`."
+            else Text("doctor.old_supervisor", old=old, new=version)
         )
 
     return look

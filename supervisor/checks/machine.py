@@ -22,6 +22,7 @@ from recalld.supervisor.checks.troubles import is_running
 from recalld.supervisor.events import lasting_states, newest_time
 from recalld.supervisor.host.daemon import LARGE, SMALL
 from recalld.supervisor.protocol.paths import LOST_AND_FOUND, check_filesystem, check_inside
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import find_zone, from_wire, machine_zone
 from recalld.supervisor.storage.errors import BadConfig
 
@@ -63,22 +64,19 @@ def environment(_ws: Workspace, _now: datetime, _environ: Mapping[str, str]) -> 
     try:
         own = metadata.metadata("recalld")
     except metadata.PackageNotFoundError:
-        yield odd("recalld runs from a folder and is not installed; `pipx install .` in its clone installs it.")
+        yield odd(Text("doctor.not_installed"))
         return
     wanted = re.search(r">=\s*((\d+)\.(\d+))", own["Requires-Python"] or "")
     if wanted and sys.version_info[:2] < (int(wanted[2]), int(wanted[3])):
         least = wanted[1]
-        yield bad(f"Python {python} is too old, recalld needs {least}; `pipx reinstall recalld --python python{least}`.")
+        yield bad(Text("doctor.old_python", python=python, least=least))
     needed = (_REQUIREMENT.match(line) for line in metadata.requires("recalld") or () if "extra ==" not in line)
     missing = sorted(name[0] for name in needed if name and not _is_installed(name[0]))
     if missing:
         names = ", ".join(missing)
-        yield bad(f"packages that recalld needs are not installed: {names}; `pip install .` in its clone installs them.")
+        yield bad(Text("doctor.packages_missing", names=names))
     for name, package in sorted(_others()):
-        yield bad(
-            f"the program {name} has a package {package} too, and one overwrites the files of the other; "
-            f"`pipx install .` in the clone of recalld gives it an environment of its own."
-        )
+        yield bad(Text("doctor.packages_shared", name=name, package=package))
 
 
 def _is_installed(name: str) -> bool:
@@ -115,19 +113,14 @@ def rights(ws: Workspace, _now: datetime, _environ: Mapping[str, str]) -> Found:
     here, user = quote(str(root)), _user(owner)
     if foreign:
         yield bad(
-            f"files belong to another user than the workspace, {user} ({len(foreign)}), the first is {foreign[0]}; "
-            f"`sudo chown -R {user} {here}` gives them back."
+            Text(
+                "doctor.files_of_others", user=user, count=len(foreign), name=foreign[0], command=f"sudo chown -R {user} {here}"
+            )
         )
     if closed:
-        yield bad(
-            f"files can't be read or written by this user ({len(closed)}), the first is {closed[0]}; "
-            f"`chmod -R u+rwX {here}` lets their owner."
-        )
+        yield bad(Text("doctor.files_closed", count=len(closed), name=closed[0], command=f"chmod -R u+rwX {here}"))
     if open_to_all:
-        yield odd(
-            f"all users of this machine can read files of the workspace ({len(open_to_all)}), the first is {open_to_all[0]}; "
-            f"`chmod go-rwx {here}` closes it."
-        )
+        yield odd(Text("doctor.files_open", count=len(open_to_all), name=open_to_all[0], command=f"chmod go-rwx {here}"))
 
 
 def walk(root: Path) -> Iterator[tuple[Path, os.stat_result]]:
@@ -164,17 +157,14 @@ def links(ws: Workspace, _now: datetime, _environ: Mapping[str, str]) -> Found:
     try:
         check_inside(ws.paths)
     except BadConfig as error:
-        yield bad(str(error))
+        yield bad(error.sentence)
         return
     root = os.path.realpath(ws.paths.root)
     for path, found in walk(ws.paths.memory) if ws.paths.memory.is_dir() else ():
         place = os.path.realpath(path)
         if modes.S_ISLNK(found.st_mode) and not place.startswith(root + os.sep):
             name = ws.paths.relative(path)
-            yield odd(
-                f"{name} leads to {place}, outside the workspace, and is not read; "
-                f"`cp -rL` in its place makes it a part of memory."
-            )
+            yield odd(Text("doctor.link_out", name=name, place=place))
 
 
 def disk(ws: Workspace, _now: datetime, _environ: Mapping[str, str]) -> Found:
@@ -183,19 +173,16 @@ def disk(ws: Workspace, _now: datetime, _environ: Mapping[str, str]) -> Found:
         check_filesystem(ws.paths, allow_network_fs=ws.config.care.allow_network_fs)
     except BadConfig as error:
         if error.key == "care.allow_network_fs":
-            yield bad(str(error))
+            yield bad(error.sentence)
     found = os.statvfs(ws.paths.root)
     free, root = found.f_bavail * found.f_frsize, ws.paths.root
     if free < SCARCE_BYTES:
         found_to_be = bad if free < _FULL_BYTES else odd
-        yield found_to_be(
-            f"the disk of {root} has only {free >> 20} MiB free; make room, `df -h {quote(str(root))}` shows the disk."
-        )
+        yield found_to_be(Text("doctor.disk_full", root=root, count=free >> 20, command=f"df -h {quote(str(root))}"))
     if found.f_files and found.f_favail < _SCARCE_INODES:
         found_to_be = bad if found.f_favail < _FULL_INODES else odd
         yield found_to_be(
-            f"the disk of {root} has room for only {found.f_favail} more files; delete some, "
-            f"`df -i {quote(str(root))}` shows the disk."
+            Text("doctor.disk_full_of_files", root=root, count=found.f_favail, command=f"df -i {quote(str(root))}")
         )
 
 
@@ -205,22 +192,16 @@ def clock(ws: Workspace, now: datetime, environ: Mapping[str, str]) -> Found:
         ahead = from_wire(newest_time(ws.paths.log)) - now
         if ahead > SMALL:
             hours = round(ahead / timedelta(hours=1))
-            yield bad(
-                f"the clock is {hours} hours behind the last event of log.jsonl, so it was set back; "
-                f"`timedatectl` shows the clock."
-            )
+            yield bad(Text("doctor.clock_behind", hours=hours))
             return
     with contextlib.suppress(ValueError):
         if now - from_wire(newest_time(ws.paths.log, "clock_jump")) < LARGE:
-            yield odd("the clock was set by more than an hour since yesterday; `timedatectl` shows the clock.")
+            yield odd(Text("doctor.clock_set"))
     machine = machine_zone(environ)
     here, there = (now.astimezone(zone).utcoffset() for zone in (ws.zone, find_zone(machine)))
     # whoever chose a zone meant it; UTC is what a workspace has where nobody chose
     if not here and there:
-        yield odd(
-            f"the days of memory are those of {ws.config.archive.timezone}, the machine's are those of {machine}; "
-            f"if they are yours, set archive.timezone in recalld.toml, as `recalld init` does in a new workspace."
-        )
+        yield odd(Text("doctor.zone_differs", zone=ws.config.archive.timezone, machine=machine))
 
 
 def file_events(ws: Workspace, _now: datetime, _environ: Mapping[str, str]) -> Found:
@@ -239,10 +220,15 @@ def file_events(ws: Workspace, _now: datetime, _environ: Mapping[str, str]) -> F
 
 def _few_events(ws: Workspace) -> str:
     watches, instances = _used()
-    return (
-        f"there are no file events for the workspace: {watches} of {_limit('max_inotify_watches')} watches and "
-        f"{instances} of {_limit('max_inotify_instances')} instances are used, and it needs {_watched(ws)} and {_OBSERVERS}; "
-        f"`sudo sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512` raises both."
+    return Text(
+        "doctor.no_file_events",
+        watches=watches,
+        most=_limit("max_inotify_watches"),
+        instances=instances,
+        limit=_limit("max_inotify_instances"),
+        needed=_watched(ws),
+        others=_OBSERVERS,
+        command="sudo sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512",
     )
 
 

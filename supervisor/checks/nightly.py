@@ -19,6 +19,8 @@ from recalld.supervisor.checks.fsck import fsck
 from recalld.supervisor.checks.troubles import troubles
 from recalld.supervisor.host.last_night import LastFsck, read_last_fsck, write_last_fsck
 from recalld.supervisor.protocol.quiet_hours import quiet_until
+from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.errors import why_refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,12 +95,12 @@ def _run(command: str, sentences: str, ws: Workspace, wait_s: float) -> str:
             start_new_session=True,  # so that what it has started can be killed with it
         )
     except OSError as error:
-        return error.strerror or type(error).__name__
+        return why_refused(error)
     try:
         code = child.wait(wait_s)
     except subprocess.TimeoutExpired:
         with suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)
         child.wait()
-        return f"it was killed after {wait_s:g} s"
-    return f"it ended with exit code {code}" if code else ""
+        return Text("service.killed_after", seconds=wait_s)
+    return Text("service.exit_code", code=code) if code else ""

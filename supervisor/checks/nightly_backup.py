@@ -18,6 +18,7 @@ from recalld.supervisor.checks.backup import NOT_KEPT, check, check_folder, crea
 from recalld.supervisor.checks.machine import SCARCE_BYTES, walk
 from recalld.supervisor.host.last_night import LastBackup, read_last_backup, write_last_backup
 from recalld.supervisor.protocol.paths import day_of_name
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadBackup, BadRequest, StorageError, SupervisorError, from_os_error
 
 if TYPE_CHECKING:
@@ -64,9 +65,7 @@ def _write(ws: Workspace, file: Path, done: LastBackup, made_by: str) -> None:
     if file.exists():
         last = read_last_backup(ws)
         if (last is None or last.file != done.file) and not _is_of(ws, file):
-            raise BadRequest(
-                "DIR", f"{file} is not known to this workspace; move it away, or give each workspace a folder of its own"
-            )
+            raise BadRequest("DIR", Text("backup.unknown_file", file=file))
     else:
         check_folder(ws.paths.root, file.parent, "DIR")
         _refuse_little_room(ws, file.parent)
@@ -97,7 +96,7 @@ def _refuse_little_room(ws: Workspace, folder: Path) -> None:
     size = sum(found.st_size for path, found in walk(ws.paths.root) if not any(map(path.is_relative_to, passed)))
     disk = os.statvfs(folder)
     if disk.f_bavail * disk.f_frsize - size < SCARCE_BYTES:
-        raise StorageError(folder, f"a backup would leave less than {SCARCE_BYTES >> 20} MiB free")
+        raise StorageError(folder, Text("backup.disk_scarce", count=SCARCE_BYTES >> 20))
 
 
 def _note(ws: Workspace, last: LastBackup) -> None:

@@ -40,7 +40,7 @@ def status(ws: Workspace, now: datetime) -> dict[str, Any]:
     try:
         history, trouble = ws.history.read(), ""
     except BadFile as error:
-        history, trouble = (), str(error)
+        history, trouble = (), error.sentence
     waiting = unwritten(history, ws.journal)
     named = covered(files, summaries)
     old_files = files_by_period(files, ws.today(now), ws.config.archive.recent_days).values()

@@ -28,6 +28,7 @@ from recalld.supervisor.checks.units import (
     user_folder,
     workspace_of,
 )
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import ForeignUnit, NoService, NoUnit, ServiceForbidden, from_os_error
 
 if TYPE_CHECKING:
@@ -45,12 +46,12 @@ _UNIT_MODE: Final = 0o644
 _PROPERTIES: Final = "UnitFileState,ActiveState,Result,ExecMainStatus,NRestarts,StatusText,ActiveEnterTimestamp,InvocationID"
 #: Why a service is down, by its property Result.
 _RESULTS: Final = {
-    "watchdog": "it hung, and the watchdog killed it",
-    "timeout": "it did not start or stop in time",
-    "start-limit-hit": "it failed five times in five minutes",
-    "oom-kill": "the machine had no memory left",
-    "signal": "a signal killed it",
-    "core-dump": "a signal killed it",
+    "watchdog": Text("service.result_watchdog"),
+    "timeout": Text("service.result_timeout"),
+    "start-limit-hit": Text("service.result_start_limit"),
+    "oom-kill": Text("service.result_oom"),
+    "signal": Text("service.result_signal"),
+    "core-dump": Text("service.result_signal"),
 }
 #: The states of a unit that runs, starts or ends.
 _RUNNING: Final = ("active", "activating", "deactivating", "reloading")
@@ -106,26 +107,24 @@ class Systemd:
     def check(self) -> None:
         """Raise NoService or ServiceForbidden where units can't be managed, each with the way on."""
         if not self._booted.is_dir():
-            raise NoService(
-                "systemd does not run here", "keep `recalld run` going another way, such as in a container of its own"
-            )
+            raise NoService(Text("service.no_systemd"), Text("service.run_elsewhere"))
         if self.user and os.geteuid() != 0:
-            raise ServiceForbidden("units of the system are root's", "give the same command with `sudo`")
+            raise ServiceForbidden(Text("service.roots_units"), Text("service.use_sudo"))
         done = self._run(self.command("show", "--property=Version"))
         if done.code and not self.user and not os.path.isdir(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"):
             raise NoService(
-                "this user has no session of systemd",
-                "log in anew, not by su or sudo, or have root give `recalld service install --system USER`",
+                Text("service.no_session"),
+                Text("service.log_in_again"),
             )
         if done.code:
-            raise NoService("systemd can't be reached over D-Bus", "install dbus-user-session, and log in anew")
+            raise NoService(Text("service.no_dbus"), Text("service.install_dbus"))
 
     def call(self, *words: str) -> None:
         """Run systemctl; NoService with what it says if it fails."""
         done = self._run(self.command(*words))
         if done.code:
             said = (done.err.strip() or f"exit code {done.code}").splitlines()[0].rstrip(".")
-            raise NoService(f"`systemctl {words[0]}` says: {said}", "`recalld service logs` may say more")
+            raise NoService(Text("service.systemctl_reports", verb=words[0], said=said), Text("service.see_logs"))
 
     def try_call(self, *words: str) -> None:
         """Run systemctl; a failure is no matter: a unit may not be known any more, or not yet."""
@@ -166,9 +165,7 @@ def lingers(user: str, folder: Path = _LINGERING) -> bool:
 def linger(user: str, run: Callable[[Iterable[str]], Done] = run_program) -> None:
     """Let the services of the user, the caller, go on when they are not logged in; ServiceForbidden if that is refused."""
     if run(["loginctl", "enable-linger"]).code:
-        raise ServiceForbidden(
-            "lingering was refused", f"have root give `loginctl enable-linger {user}`, or install it with `--no-linger`"
-        )
+        raise ServiceForbidden(Text("service.linger_refused"), Text("service.enable_linger", user=user))
 
 
 def install(wanted: Installation, systemd: Systemd, files: Files, now: datetime, *, force: bool = False) -> None:
@@ -231,7 +228,7 @@ def _start(systemd: Systemd, names: list[str]) -> None:
         systemd.call("restart", *names)
     except NoService as error:
         if systemd.show(names[0]).get("ActiveState") in ("failed", "activating"):
-            raise NoService(_why_down(systemd, names[0]), "nothing was installed") from error
+            raise NoService(_why_down(systemd, names[0]), Text("service.nothing_installed")) from error
         raise
 
 
@@ -270,7 +267,7 @@ def restart(systemd: Systemd, unit: str) -> None:
         systemd.call("restart", unit)
     except NoService as error:
         if systemd.show(unit).get("ActiveState") in ("failed", "activating"):
-            raise NoService(_why_down(systemd, unit), "`recalld doctor` may say more") from error
+            raise NoService(_why_down(systemd, unit), Text("service.see_doctor")) from error
         raise
 
 
@@ -351,8 +348,8 @@ def failed_unit(environ: Mapping[str, str]) -> str:
     if unit.startswith(BACKUP.removesuffix(".service")) and result == "exit-code":
         return ""  # it has kept why, and `status` says it
     user = unit.partition("@")[2].removesuffix(".service")
-    why = _RESULTS.get(result) or f"it ended with exit code {environ.get('MONITOR_EXIT_STATUS', '1')}"
-    return f"{unit} does not run: {why}; `recalld service logs{of_user(user)}` shows what it said."
+    why = _RESULTS.get(result) or Text("service.exit_code", code=environ.get("MONITOR_EXIT_STATUS", "1"))
+    return Text("service.down", unit=unit, why=why, command=f"recalld service logs{of_user(user)}")
 
 
 def _why_down(systemd: Systemd, unit: str) -> str:
@@ -360,10 +357,10 @@ def _why_down(systemd: Systemd, unit: str) -> str:
     found = systemd.show(unit)
     result, code = found.get("Result", ""), found.get("ExecMainStatus", "")
     if result == "exit-code" and code == str(_NO_CREDENTIAL):
-        return "its key file is not there, or can't be read"
+        return Text("service.result_key_file")
     said = systemd.last_error(unit, found.get("InvocationID", ""))
     if said:
         return said
     if result in _RESULTS:
         return _RESULTS[result]
-    return f"it ended with exit code {code}" if result == "exit-code" else "it was stopped"
+    return Text("service.exit_code", code=code) if result == "exit-code" else Text("service.stopped")

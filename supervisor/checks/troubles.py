@@ -18,6 +18,7 @@ from recalld.supervisor.host.last_night import read_last_backup, read_last_fsck
 from recalld.supervisor.protocol.attachments import attachments_of
 from recalld.supervisor.protocol.llm import model_of
 from recalld.supervisor.protocol.message import InvalidEntry, Message
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import local
 from recalld.supervisor.storage.errors import BadConfig, BadFile, from_os_error
 from recalld.supervisor.summaries.llm_state import configured_state
@@ -42,13 +43,13 @@ _LASTING: Final = {
 }
 #: Why a group's task failed, by the reason of its result.
 REASONS: Final = {
-    "timeout": "the model did not answer in time",
-    "empty": "the model's answer was empty",
-    "refused": "the model refused, or its answer was no summary",
-    "truncated": "the model's answer was cut off",
-    "vague": "the model's answer said less than an extract",
-    "input": "the server did not take the messages",
-    "lost": "its files can't be read",
+    "timeout": Text("model.reason_timeout"),
+    "empty": Text("model.reason_empty"),
+    "refused": Text("model.reason_refused"),
+    "truncated": Text("model.reason_cut_off"),
+    "vague": Text("model.reason_poor"),
+    "input": Text("model.reason_input"),
+    "lost": Text("model.reason_unreadable"),
 }
 
 
@@ -60,8 +61,8 @@ def verdict(ws: Workspace, now: datetime, *, service: str = "") -> tuple[list[st
 
 def _all_is_well(ws: Workspace) -> list[str]:
     if is_running(ws):
-        return ["all is well; the supervisor runs."]
-    return ["all is well; no supervisor runs, `recalld run` starts one."]
+        return [Text("status.well")]
+    return [Text("status.well_unsupervised")]
 
 
 def down_service(ws: Workspace, environ: Mapping[str, str]) -> str:
@@ -70,13 +71,13 @@ def down_service(ws: Workspace, environ: Mapping[str, str]) -> str:
     if not own:
         return ""
     again, why = (f"recalld service {verb}{of_user(own[0])}" for verb in ("restart", "status"))
-    return f"the service is down: it is installed, and no supervisor runs; `{again}` starts it, `{why}` says why it ended."
+    return Text("doctor.service_down", again=again, status=why)
 
 
 def _advice(ws: Workspace) -> Iterator[str]:
     """Yield what is not wrong, but could be better."""
     if not has_rjieba() and _uses_chinese(ws):
-        yield "Chinese is searched sooner with rjieba, which is not installed: `pip install rjieba`."
+        yield Text("status.rjieba")
 
 
 def _uses_chinese(ws: Workspace) -> bool:
@@ -91,19 +92,19 @@ def troubles(ws: Workspace, now: datetime) -> Iterator[str]:
     """Yield a sentence for each trouble, the worst first."""
     ws.journal.refresh()
     if ws.files.disk.is_read_only(ws.paths.root):
-        yield str(from_os_error(OSError(errno.EROFS, os.strerror(errno.EROFS)), ws.paths.root))
+        yield from_os_error(OSError(errno.EROFS, os.strerror(errno.EROFS)), ws.paths.root).sentence
     history: History = ()
     waiting: list[Message] = []
     try:
         history = ws.history.read()
         waiting = unwritten(history, ws.journal)
     except BadFile as error:
-        yield f"history.json can't be read: {error.why}; `recalld restore` puts it together again."
+        yield Text("status.history_invalid", why=error.why)
     has_supervisor = is_running(ws)
     oldest = min((one.created_at for one in waiting if one.created_at), default=now)
     if not has_supervisor and now - oldest > LONGEST_WAIT:
         since = local_time(ws, oldest)
-        yield f"messages wait to be written since {since}, and no supervisor runs; start one with `recalld run`."
+        yield Text("status.waits_unsupervised", time=since)
     if has_supervisor:
         states = lasting_states(ws.paths.log, _LASTING)
         for event in (event for event in _LASTING if event in states):
@@ -119,12 +120,9 @@ def _of_the_last_fsck(ws: Workspace) -> Iterator[str]:
     last = read_last_fsck(ws)
     if last and not last.is_sound:
         since = local_time(ws, last.at)
-        yield (
-            f"messages are lost ({last.lost}) or files damaged ({last.damage}), as fsck found on {since}; "
-            f"`recalld fsck` lists them, `recalld fsck --repair` mends what can be mended."
-        )
+        yield (Text("status.damage_found", lost=last.lost, damaged=last.damage, time=since))
     if last and last.failed:
-        yield f"the command of care.on_trouble failed: {last.failed}; correct it in recalld.toml."
+        yield Text("status.on_trouble_failed", why=last.failed)
 
 
 def _of_the_last_backup(ws: Workspace) -> Iterator[str]:
@@ -134,25 +132,23 @@ def _of_the_last_backup(ws: Workspace) -> Iterator[str]:
     last = read_last_backup(ws)
     if last and last.failed:
         yield (
-            f"the nightly backup failed on {local_time(ws, last.at)}: {last.failed}; "
-            f"`recalld backup nightly {quote(last.folder)} --keep {last.keep}` tries again."
+            Text(
+                "status.backup_failed",
+                time=local_time(ws, last.at),
+                why=last.failed,
+                command=f"recalld backup nightly {quote(last.folder)} --keep {last.keep}",
+            )
         )
 
 
 def _of_the_files(ws: Workspace, history: History) -> Iterator[str]:
     """Yield what is lost or can't be filed, as far as it can be told without reading every file."""
     if gone := _gone_attachments(ws):
-        yield (
-            f"pictures or files of messages are gone ({len(gone)}), the first is {gone[0]}; "
-            f"`recalld fsck --repair` brings back those of which there is a copy, `recalld fsck` lists the others."
-        )
+        yield (Text("status.attachments_gone", count=len(gone), name=gone[0]))
     invalid = [(n, entry.why) for n, entry in enumerate(history, 1) if isinstance(entry, InvalidEntry)]
     if invalid:
         place, why = invalid[0]
-        yield (
-            f"entries of history.json can't be filed ({len(invalid)}), the first is entry {place}: {why}; "
-            f"correct or delete them, `recalld fsck` counts what is left."
-        )
+        yield (Text("status.entries_odd", count=len(invalid), number=place, why=why))
 
 
 def _gone_attachments(ws: Workspace) -> list[str]:
@@ -171,27 +167,27 @@ def _of_the_model(ws: Workspace, now: datetime) -> Iterator[str]:
         try:
             model_of(ws.config.llm)
         except BadConfig as error:
-            yield f"no model writes summaries: {error.why}; `recalld model test` asks it then."
+            yield Text("status.no_model", why=error.why)
     provider = configured_state(ws.task_queue, ws.endpoint)
     if not ws.extracting and provider.next_at and provider.next_at > now:
         until = local_time(ws, provider.next_at)
-        yield f"no model writes summaries until {until}: {provider.reason}; `recalld model test` asks it now."
+        yield Text("status.no_model_until", time=until, why=provider.reason)
     failing = {g: f for g, f in ws.failures().items() if f.attempts >= ws.config.archive.max_attempts}
     for group, failure in sorted(failing.items(), reverse=True)[:1]:
         label, why = group.partition("-")[2], REASONS.get(failure.reason, failure.reason)
-        yield f"the summary of {label} fails again and again: {why}; `recalld summary redo {label}` tries once more."
+        yield Text("status.backlog", label=label, why=why)
 
 
 def _of_the_supervisor(event: str, why: str) -> Iterator[str]:
     """Yield the sentences of a state that lasts; those of its errors say themselves what to do."""
     match event:
         case "config_refused":
-            yield "recalld.toml was changed and is wrong; the supervisor keeps the configuration before it."
+            yield Text("status.config_refused")
         case "index_stale":
-            yield "new memories are not found for now."
+            yield Text("status.index_stale")
         case "backend_failed":
-            yield "memories are found by their words alone for now."
-    yield from (f"{sentence.rstrip('.')}." for sentence in why.split(".; ") if sentence)
+            yield Text("status.words_alone")
+    yield from (Text("status.logged", why=sentence.rstrip("."), event=event) for sentence in why.split(".; ") if sentence)
 
 
 def local_time(ws: Workspace, time: datetime) -> str:

@@ -18,6 +18,7 @@ from pwd import getpwall
 from typing import TYPE_CHECKING, Final
 
 from recalld.supervisor.protocol.llm import CREDENTIAL
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest
 
 if TYPE_CHECKING:
@@ -84,9 +85,9 @@ class Installation:
         for field, value in ((field, str(path)) for field, path in paths):
             # the path of a key is the rest of its line, which a backslash at its end would join with the next
             if _CONTROL.search(value) or (field == "--key-file" and value != value.strip().rstrip("\\")):
-                raise BadRequest(field, f"{value!r} has a line break or another character that no unit can hold; rename it")
+                raise BadRequest(field, Text("service.bad_character", value=value))
         if self.user and not _USER.fullmatch(self.user):
-            raise BadRequest("--system", f"{self.user!r} can't be a part of a unit's name; give a user of this machine")
+            raise BadRequest("--system", Text("service.bad_user_name", value=self.user))
         return {self.unit(template): self._with_head(self._filled(_template(template))) for template in self.templates}
 
     def check_places(self) -> None:
@@ -94,9 +95,7 @@ class Installation:
         folders = {"--workspace": self.workspace} | ({"--backup-to": self.backups.folder} if self.backups else {})
         for field, folder in folders.items() if self.user else ():
             if hidden := [place for place in _PRIVATE if folder.is_relative_to(place)]:
-                raise BadRequest(
-                    field, f"{folder} is in {hidden[0]}, which a unit of the system does not see; put it elsewhere"
-                )
+                raise BadRequest(field, Text("service.folder_hidden", folder=folder, place=hidden[0]))
 
     @property
     def templates(self) -> tuple[str, ...]:

@@ -40,7 +40,7 @@ from recalld.supervisor.protocol.settings import (
     keys,
     refuse_unknown_variables,
 )
-from recalld.supervisor.storage.catalogue import Text
+from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.clock import find_zone
 from recalld.supervisor.storage.errors import BadConfig
 
@@ -48,11 +48,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import timedelta
 
+    from recalld.supervisor.text.language import Language
+
 FILE: Final = "recalld.toml"
 PREFIX: Final = "RECALLD_"
 #: Variables that choose the workspace and the clock, and that of `care.on_trouble`; they belong to no key.
 OTHER_VARIABLES: Final = frozenset({"RECALLD_WORKSPACE", "RECALLD_NOW", "RECALLD_TROUBLE"})
-#: A fault of tomllib, as in "Invalid value (at line 3, column 9)" or "Unclosed array (at end of document)".
 #: What tomllib says, and the code of it.
 _TOML_FAULTS: Final = {
     "Cannot overwrite a value": "toml.overwrite",
@@ -67,6 +68,7 @@ _TOML_FAULTS: Final = {
     "Unescaped '\\' in a string": "toml.backslash",
     "Unterminated string": "toml.string_open",
 }
+#: A fault of tomllib, as in "Invalid value (at line 3, column 9)" or "Unclosed array (at end of document)".
 _FAULT: Final = re.compile(r"(?P<what>.+) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)", re.DOTALL)
 _FAULT_CHARS: Final = 120
 #: A line that begins a section, and one that sets a key.
@@ -235,15 +237,15 @@ def _written(value: int | timedelta) -> str:
     return str(value) if isinstance(value, int) else f"{value.total_seconds():g}s"
 
 
-def render_default(zone: str) -> str:
-    """The recalld.toml that `init` writes: it sets the time zone and shows some keys as comments; `load` accepts it."""
+def render_default(zone: str, language: Language = "en") -> str:
+    """The recalld.toml that `init` writes, with comments in *language*: the time zone, and some keys; `load` accepts it."""
     known = keys(Config())
     lines = [
-        "# The configuration of this workspace. Every key, its default and its meaning: docs/reference/configuration.md.",
-        "# A key can also be set by a variable, which wins: RECALLD_RECALL_MAX_HITS=0.",
+        f"# {render(Text('meaning.file'), language)}",
+        f"# {render(Text('meaning.variables'), language)}",
         "",
         "[archive]",
-        f"# {known['archive', 'timezone'].meaning}",
+        f"# {render(known['archive', 'timezone'].meaning, language)}",
         f"timezone = {literal(zone)}",
     ]
     last = "archive"
@@ -252,7 +254,7 @@ def render_default(zone: str) -> str:
             lines += ["", f"[{section}]"]
             last = section
         key = known[section, name]
-        lines.append(f"# {name} = {literal(key.default if example is None else example)}  # {key.meaning}")
+        lines.append(f"# {name} = {literal(key.default if example is None else example)}  # {render(key.meaning, language)}")
     return "\n".join(lines) + "\n"
 
 

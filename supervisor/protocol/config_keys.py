@@ -93,7 +93,7 @@ class Archive(Section):
 
     timezone: str = text(
         "UTC",
-        "The time zone of calendar days; `init` sets it to the machine's. A change moves no existing file.",
+        Text("meaning.timezone"),
         pattern=r"[A-Za-z0-9_+/-]{1,60}",
         allowed=Text("allowed.zone"),
     )
@@ -139,8 +139,8 @@ class Llm(Section):
         "openai",
         "extractive",
     )
-    base_url: str = url("The address of an OpenAI-compatible server (Ollama listens on port 11434).")
-    model: str = text("", "The model's name on that server.", pattern=_ONE_LINE, allowed=Text("allowed.name"))
+    base_url: str = url(Text("meaning.base_url"))
+    model: str = text("", Text("meaning.model"), pattern=_ONE_LINE, allowed=Text("allowed.name"))
     api_key_env: str = text(
         "OPENAI_API_KEY",
         "The name of the variable that holds the key; the key itself is never in a file.",
@@ -154,7 +154,7 @@ class Llm(Section):
         0.8, "Material larger than this share of the context is summarised in pieces.", least=0.1, most=1
     )
     timeout: timedelta = duration("10m", "The time limit of one completion.", least="1s")
-    max_calls_per_day: int = whole(200, "The most calls for summaries a day; 0 allows none.")
+    max_calls_per_day: int = whole(200, Text("meaning.max_calls_per_day"))
 
 
 @section
@@ -180,8 +180,7 @@ class Privacy(Section):
 
     redact: Literal["llm", "off"] = choice(
         "llm",
-        "Where secrets are hidden. llm: in what a model gets for summaries and embeddings; off: not there. In either case "
-        "memory and its index keep them, names of files and log.jsonl have none; for what a turn shows see reveal.",
+        Text("meaning.redact"),
         "off",
     )
     reveal: bool = flag(
@@ -244,12 +243,12 @@ class Recall(Section):
     min_score: float = real(0.2, "Hits with a lower score are dropped.")
     max_keywords: int = whole(0, "How many words of the input are searched for; 0: all.", seed="6")
     recent_messages: int = whole(5, "How many earlier messages add their words when the input refers back to them.")
-    max_hits: int = whole(15, "The most hits in the memory block; 0: no limit.", seed="5")
+    max_hits: int = whole(15, Text("meaning.max_hits"), seed="5")
     hit: Literal["file", "line"] = choice(
         "file", "What a hit is: a file with the lines that matter, or one line.", "line", seed="line"
     )
     line_chars: int = whole(300, "A line of more characters is cut around the words that matched.", least=20)
-    memory_tokens: int = whole(2048, "The token budget of the memory block, and of what a tool answers.")
+    memory_tokens: int = whole(2048, Text("meaning.memory_tokens"))
     pinned_tokens: int = whole(
         512,
         "The token budget, beside memory_tokens and at most a quarter of it, of the first lines of memory.md, which a direct "
@@ -282,7 +281,7 @@ class Context(Section):
     window_tokens: int = whole(
         0, "The context window in tokens of the model that answers: a small one shrinks both budgets. 0: they hold."
     )
-    history_tokens: int = whole(4096, "The token budget of the history block.")
+    history_tokens: int = whole(4096, Text("meaning.history_tokens"))
     min_messages: int = whole(5, "The least messages in the block; they are shortened before they are left out.")
     max_messages: int = whole(20, "The most messages in the block; its oldest leave in steps of a half.", least=1)
     message_chars: int = whole(500, "A message of more characters is cut, the assistant's messages first.", least=20)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
-from recalld.supervisor.interfaces.cli.output import as_json, as_text, in_local_times, wire
+from recalld.supervisor.interfaces.cli.output import as_json, as_text, in_local_times, wire, word
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import utc_now
 from recalld.supervisor.storage.errors import BadFile, BadRequest
 
@@ -82,6 +83,7 @@ def fsck(
     if report and call.moment(now) is None and not down:  # nothing is archived while the service is down: that can't wait
         nightly.await_quiet_end(ws, utc_now, sleep)
         at = utc_now()
+    call.is_unattended = call.is_unattended or report
     ledger, wrong = nightly.report(ws, at, call.teller(), service=down) if report else (account(ws), [])
     if repair and not report:
         nightly.note(ws, ledger, at)
@@ -91,7 +93,7 @@ def fsck(
     if json or not report:
         call.show(as_json(found) if json else as_text(found, call.teller()))
     elif not wrong:
-        call.show(call.teller()(f"every message is accounted for ({ledger.seen}), and nothing is wrong."))
+        call.show(call.teller()(Text("fsck.all_accounted", count=ledger.seen)))
     if wrong or not ledger.is_sound:
         raise typer.Exit(BadFile.exit_code)
 
@@ -112,7 +114,7 @@ def doctor(
 
     root = call.root_of(workspace)
     if not root.is_dir():
-        raise BadRequest("--workspace", f"{root} is not there; make it with `recalld init -w {root}`")
+        raise BadRequest("--workspace", Text("argument.no_workspace", root=root, same=root))
     at = call.moment(now) or utc_now()
     ws, refused = opened_anyway(root, os.environ, at)
     call.workspace = ws  # it tells the language
@@ -124,7 +126,9 @@ def doctor(
         tell = call.teller()
         shown = [finding for finding in findings if verbose or finding.state != "good"]
         call.show(
-            "\n".join([*(f"{tell(one.state)}  {tell(one.check)}  {tell(one.why)}" for one in shown), tell(_total(count))])
+            "\n".join(
+                [*(f"{tell(word(one.state))}  {tell(word(one.check))}  {tell(one.why)}" for one in shown), tell(_total(count))]
+            )
         )
     if count["bad"]:
         raise typer.Exit(BadFile.exit_code)
@@ -132,8 +136,8 @@ def doctor(
 
 def _total(count: dict[str, int]) -> str:
     if count["odd"] or count["bad"]:
-        return f"{sum(count.values())} checks: {count['bad']} bad, {count['odd']} odd."
-    return f"{count['good']} checks, all well."
+        return Text("doctor.count_faults", count=sum(count.values()), bad=count["bad"], odd=count["odd"])
+    return Text("doctor.count_well", count=count["good"])
 
 
 def restore(

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from recalld.supervisor.interfaces.cli.call import Call, exit_code_of
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest
 
 Folder = Annotated[Path | None, typer.Option("-w", "--workspace", help="the workspace (RECALLD_WORKSPACE)")]
@@ -63,17 +64,33 @@ def run_command(commands: Any, call: Call) -> int:
     return exit_code_of(call, lambda: _parsed(commands, call))
 
 
+def _shows_help(call: Call) -> bool:
+    """Return whether the help of commands is printed, or completed by."""
+    return not call.argv or "--help" in call.argv or COMPLETE in os.environ
+
+
 def _parsed(commands: Any, call: Call) -> int:
     """Parse the arguments, run the command and return its exit code; its own errors are raised."""
     try:
+        if _shows_help(call) and call.language == "zh":
+            from copy import deepcopy
+
+            from recalld.supervisor.interfaces.cli.help import in_chinese
+
+            commands = in_chinese(deepcopy(commands))
         ended_with = commands(args=call.argv, prog_name="recalld", standalone_mode=False, obj=call)
     except typer.Exit as ended:
         return ended.exit_code
     except typer.Abort:
         raise KeyboardInterrupt from None
     except _USAGE as error:
-        fault = getattr(error, "format_message", error.__str__)().rstrip(".")
-        return call.say(f"{fault}{'' if fault.endswith('?') else '.'} See `recalld --help`.", BadRequest.exit_code)
+        said = getattr(error, "format_message", error.__str__)()
+        if call.language == "zh":
+            from recalld.supervisor.interfaces.cli.help import usage_fault
+
+            return call.say(Text("usage.fault", fault=usage_fault(said)), BadRequest.exit_code)
+        code = "usage.question" if said.endswith("?") else "usage.fault"
+        return call.say(Text(code, fault=said.rstrip(".?")), BadRequest.exit_code)
     except SystemExit as ended:
         # fish asks by it whether anything completes; else it is typer's exit if the reader of the output has gone
         return 1 if COMPLETE in os.environ and ended.code else 0

@@ -14,6 +14,7 @@ from recalld.supervisor.interfaces.cli.output import as_json
 from recalld.supervisor.operations.history import AppendRequest
 from recalld.supervisor.operations.history import append as append_operation
 from recalld.supervisor.operations.operation import perform
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import why_not_said_at
 from recalld.supervisor.storage.errors import BadFile, BadRequest, StorageError
 
@@ -72,20 +73,20 @@ def append(
         if jsonl:
             raise ValueError("its input is at its client")
     elif sys.stdin is None and (jsonl or text == "-"):  # the file that gets its number is not what the caller says
-        raise BadRequest("--jsonl" if jsonl else "--text", "standard input is closed")
+        raise BadRequest("--jsonl" if jsonl else "--text", Text("append.input_closed"))
     ws, began = call.opened(workspace, now)
     ws.files.make_folder(ws.paths.state)
     if jsonl:
         return _append_lines(call, ws, began, json=json)
     if not role or text is None:
-        raise BadRequest("append", "it needs --role and --text, or --jsonl")
+        raise BadRequest("append", Text("append.needs"))
     if chat is not None:
         refuse_other_chats(chat)
     if at is not None and (why := why_not_said_at(at, ws.zone, began + ws.config.archive.future_limit)):
         raise BadRequest("--at", why)
     words = call.read_words() if text == "-" else text
     if not words.strip():
-        raise BadRequest("--text", "it is empty, and nothing was added; give what was said")
+        raise BadRequest("--text", Text("append.empty"))
     fields = {"role": role, "text": words, "createdAt": at, "channel": channel, "session": session, "chat": chat}
     raw = {key: value for key, value in fields.items() if value is not None}
     return _acknowledge(call, _append(call, ws, [raw], began), json=json)
@@ -96,7 +97,7 @@ def _acknowledge(call: Call, ids: list[str], *, json: bool) -> int:
     if not ids:
         return 0
     if sys.stdout is None:
-        return call.say("standard output is closed: the ids of what was added can't be printed.", StorageError.exit_code)
+        return call.say(Text("append.output_closed"), StorageError.exit_code)
     try:
         for identity in ids:
             call.show(as_json({"id": identity}) if json else identity)

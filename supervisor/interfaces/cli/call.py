@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from recalld.supervisor.interfaces.locate import workspace_of
+from recalld.supervisor.storage.catalogue import Text, render
 from recalld.supervisor.storage.clock import Clock, fixed_clock, read_instant, to_wire, utc_now, why_no_instant
 from recalld.supervisor.storage.errors import BadRequest, SupervisorError, from_os_error
 from recalld.supervisor.storage.output import is_journal
@@ -88,6 +89,8 @@ class Call:
         self.given_now: str | None = None
         #: The workspace that `-w` names; None where it was found without.
         self.named: Path | None = None
+        #: Whether nobody waits for what it prints: a unit's journal, and the messages of the night.
+        self.is_unattended = not self.is_served and is_journal(sys.stderr, os.environ)
         #: The workspace that the command has opened; None before.
         self.workspace: Workspace | None = None
 
@@ -118,22 +121,21 @@ class Call:
 
     def teller(self) -> Callable[[object], str]:
         """Return what does `tell`, with the language chosen once."""
-        from recalld.supervisor.interfaces.chinese import in_chinese
-
-        tell: Callable[[str], str] = in_chinese if self.language == "zh" else str
-        if self.named is None:
-            return lambda sentence: tell(str(sentence))
-        command = f"`recalld -w {_typed(self.named)} "
-        return lambda sentence: _COMMAND.sub(lambda _: command, tell(str(sentence)))
+        language, command = self.language, f"`recalld -w {_typed(self.named)} " if self.named else ""
+        if not command:
+            return lambda text: render(text, language)
+        return lambda text: _COMMAND.sub(lambda _: command, render(text, language))
 
     @property
     def language(self) -> Language:
-        """The language of the reader: that of the workspace, also if it can't be opened."""
+        """The language of the reader: that of the workspace, also if it can't be opened; English where nobody waits for it."""
         from recalld.supervisor.interfaces.language import spoken_language
 
-        if ws := self.workspace:
-            return spoken_language(ws.config.language, self.environ, _newest_words(ws))
-        return spoken_language(self._language_asked_for(), self.environ, ())
+        ws = self.workspace
+        setting = ws.config.language if ws else self._language_asked_for()
+        if self.is_unattended:
+            return "zh" if setting == "zh" else "en"
+        return spoken_language(setting, self.environ, _newest_words(ws) if ws else ())
 
     def _language_asked_for(self) -> str:
         """Return the key `language` of a workspace that is not open."""
@@ -171,7 +173,7 @@ class Call:
         if found is None:
             raise BadRequest(option, why_no_instant(text, UTC))
         if found.year > _LAST_YEAR:
-            raise BadRequest(option, f"{text!r} is at the end of the calendar; give a year up to {_LAST_YEAR}")
+            raise BadRequest(option, Text("time.calendar_end", value=text, year=_LAST_YEAR))
         self._keep_moment(found)
         return found
 
@@ -187,9 +189,9 @@ class Call:
 
     def _open(self, root: Path, clock: Clock) -> Workspace:
         if root.exists() and not root.is_dir():
-            raise BadRequest("--workspace", f"{root} is a file, not a folder")
+            raise BadRequest("--workspace", Text("argument.file_for_folder", root=root))
         if not root.is_dir():
-            raise BadRequest("--workspace", f"{root} is not there; make it with `recalld init -w {root}`")
+            raise BadRequest("--workspace", Text("argument.no_workspace", root=root, same=root))
         from recalld.supervisor.workspace import open_workspace
 
         ws = open_workspace(root, self.environ, clock)
@@ -279,7 +281,7 @@ class ServedCall(Call):
 def refuse_other_chats(chat: str) -> None:
     """Raise BadRequest if *chat*, what `--chat` gives, is none of the three kinds."""
     if chat not in ("direct", "group", "channel"):
-        raise BadRequest("--chat", f"{chat!r} is not direct, group or channel")
+        raise BadRequest("--chat", Text("argument.no_chat", value=chat))
 
 
 def exit_code_of(call: Call, command: Callable[[], int]) -> int:
@@ -289,7 +291,7 @@ def exit_code_of(call: Call, command: Callable[[], int]) -> int:
     except SupervisorError as error:
         return call.say(error, error.exit_code)
     except KeyboardInterrupt:
-        return call.say("interrupted.", 130)
+        return call.say(Text("usage.interrupted"), 130)
     except BrokenPipeError:
         return 0  # the reader of the output has gone
     except OSError as error:

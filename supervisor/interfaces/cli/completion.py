@@ -8,6 +8,7 @@ import typer
 from typer.completion import completion_init, get_completion_script  # type: ignore[attr-defined]
 
 from recalld.supervisor.interfaces.cli.app import COMPLETE, Context
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def completion(
     """Print a script for the shell, which completes commands and options by their help."""
     call: Call = ctx.obj
     if shell not in _SHELLS:
-        raise BadRequest("shell", f"{shell!r} is not bash, zsh or fish")
+        raise BadRequest("shell", Text("argument.no_shell", value=shell))
     call.show(get_completion_script(prog_name="recalld", complete_var=COMPLETE, shell=shell))
 
 

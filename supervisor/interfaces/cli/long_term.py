@@ -10,6 +10,7 @@ from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Kind, N
 from recalld.supervisor.interfaces.cli.output import as_json, as_text
 from recalld.supervisor.longterm.lines import DEFAULT_SOURCE
 from recalld.supervisor.operations import long_term
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.errors import BadRequest
 
 if TYPE_CHECKING:
@@ -38,13 +39,13 @@ def write(
         ws, at = call.opened(workspace, now)
         note = not_shown(call.caller(at, session, chat).audience(ws))
         fields = {"path": made.path, "total": made.total, "new": made.is_new, "note": note}
-        call.show(as_json(fields) if json else f"{call.tell('written to memory.')}\n{call.tell(note)}")
+        call.show(as_json(fields) if json else f"{call.tell(Text('longterm.written_plain'))}\n{call.tell(note)}")
     elif json:
         fields = {"path": made.path, "line": made.line, "total": made.total, "digest": made.digest, "new": made.is_new}
         call.show(as_json(fields))
     else:
-        said = "written to memory, line" if made.is_new else "in memory already, line"
-        call.show(call.tell(f"{said} {made.line} ({made.total} in all)"))
+        code = "longterm.written" if made.is_new else "longterm.known"
+        call.show(call.tell(Text(code, line=made.line, total=made.total)))
 
 
 def read(
@@ -62,7 +63,7 @@ def read(
     """Print lines of the long-term memory with their numbers; without any option the last ten."""
     call: Call = ctx.obj
     if sum((line is not None, (start, end) != (None, None), recent is not None)) > 1:
-        raise BadRequest("read", "it takes a line, or --start and --end, or --recent")
+        raise BadRequest("read", Text("longterm.one_of"))
     first = line if line is not None else start
     request = long_term.ReadRequest(start=first, end=end, recent=10 if recent is None else recent)
     found = call.perform(long_term.read, request, workspace, now, session, chat)
@@ -72,7 +73,7 @@ def read(
     elif found.lines:
         call.show(str(found))
     elif not found.total:
-        call.say("the long-term memory is empty.", 0)
+        call.say(Text("longterm.empty"), 0)
 
 
 def delete(
@@ -131,10 +132,10 @@ def summarize(
             fields |= {"line": made.line, "new": made.is_new, **found}
         call.show(as_json(fields))
     elif made is None:
-        call.say("nothing in this session is new and worth a line; `--again` takes all of it.", 0)
+        call.say(Text("longterm.nothing_new"), 0)
     else:
-        said = "saved to memory, line" if made.is_new else "in memory already, line"
-        call.show(call.tell(f"{said} {made.line} ({made.total} in all)"))
+        code = "longterm.saved" if made.is_new else "longterm.known"
+        call.show(call.tell(Text(code, line=made.line, total=made.total)))
 
 
 def register(app: typer.Typer) -> None:

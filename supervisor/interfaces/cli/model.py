@@ -11,6 +11,7 @@ import typer
 from recalld.supervisor.host.workers import worker_command
 from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
 from recalld.supervisor.interfaces.cli.output import as_json
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.summaries.llm_state import end_pause
 
 if TYPE_CHECKING:
@@ -43,11 +44,11 @@ def model_test(
         call.show(as_json(found))
     elif "answer" in found:
         answer = " ".join(found["answer"].split())[:_SHOWN]
-        call.show(call.tell(f"{found['model']} answered after {found['seconds']} s: {answer}"))
+        call.show(call.tell(Text("model.answered", model=found["model"], seconds=found["seconds"], answer=answer)))
     if was_paused and not json:
-        call.show(call.tell("its pause is over; a running supervisor asks it for summaries again."))
+        call.show(call.tell(Text("model.pause_over")))
     if "error" in found:
-        raise typer.Exit(call.say(f"no answer came: {found['error']}.", 69))
+        raise typer.Exit(call.say(Text("model.no_answer", why=found["error"]), 69))
 
 
 def register(app: typer.Typer) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from unicodedata import east_asian_width
 
 from recalld.supervisor.events import priority
+from recalld.supervisor.storage.catalogue import Text, find
 from recalld.supervisor.storage.clock import from_wire, local, to_wire
 from recalld.supervisor.text.printable import printable, printable_json
 
@@ -29,16 +30,13 @@ if TYPE_CHECKING:
     from recalld.supervisor.context.build import Replay
     from recalld.supervisor.protocol.turn import Receipt
 
-#: Puts what recalld says, not what it stores, in the language of the reader.
-Tell: TypeAlias = "Callable[[str], str]"
+#: Puts a text of the catalogue in the language of the reader, with the commands in it as they must be typed.
+Tell: TypeAlias = "Callable[[object], str]"
 #: How a search ended, for people; the other values are names of `recall.backend`.
-_HOW: Final = {"none": "nothing found", "failed": "the search failed", "literal": "found as written"}
-_LEFT_OUT: Final = "left out: "  # a reason may be a word that is also the name of a row
-#: The values that are clauses of a sentence, and what makes a sentence of them.
-_CLAUSES: Final = frozenset({"pausedBecause", "providerPausedBecause"})
-_BECAUSE: Final = "because: "
+_HOW: Final = {"none": Text("search.found_none"), "failed": Text("search.failed"), "literal": Text("search.literal")}
 #: What `status` counts by the value of the flag `archived`, which stays in JSON.
 _FLAGS: Final = {"false": "to do", "pending": "summary asked for", "true": "done", "odd": "not understood"}
+_BLANKS: Final = re.compile("[ -]")
 _WIRE_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 #: Of a folder with more entries only the first and the last are shown, with the number of the others.
 _MANY: Final = 8
@@ -104,26 +102,27 @@ def in_local_times(found: Any, zone: ZoneInfo) -> Any:
 
 def as_text(found: Mapping[str, Any], tell: Tell = str, indent: str = "") -> str:
     """Return text with one line for each key; nested values are indented. *tell* puts the words of recalld in a language."""
-    width = max((_columns(tell(_label(key))) for key in found), default=0)
+    width = max((columns(tell(_label(key))) for key in found), default=0)
     return "\n".join(_line(key, value, tell, indent, width) for key, value in found.items())
 
 
 def _line(key: str, value: object, tell: Tell, indent: str, width: int) -> str:
     label = indent + tell(_label(key))
+    nothing = tell(Text("label.none"))
     padded = _padded(label, len(indent) + width)
     if isinstance(value, dict):
-        return f"{label}\n{as_text(value, tell, indent + '  ')}" if value else f"{padded}  {tell('none')}"
+        return f"{label}\n{as_text(value, tell, indent + '  ')}" if value else f"{padded}  {nothing}"
     if isinstance(value, (list, tuple)):
         rows = "\n".join(f"{indent}  {_row(item, tell)}" for item in value)
-        return f"{label}\n{rows}" if value else f"{padded}  {tell('none')}"
+        return f"{label}\n{rows}" if value else f"{padded}  {nothing}"
     if isinstance(value, str):
-        value = tell(f"{_BECAUSE}{value}").removeprefix(_BECAUSE) if key in _CLAUSES else tell(value)
+        value = tell(word(value))
     return f"{padded}  {'-' if value is None else value}"
 
 
 def _row(item: object, tell: Tell) -> str:
     if not isinstance(item, dict):
-        return tell(str(item))
+        return tell(word(str(item)))
     named, *others = ((key, value) for key, value in item.items() if value not in (None, False))
     told = (tell(_label(key)) + ("" if value is True else f" {value}") for key, value in others)
     return "  ".join([str(named[1]), *told])
@@ -131,14 +130,20 @@ def _row(item: object, tell: Tell) -> str:
 
 def _label(key: str) -> str:
     """Return "oldestUnwritten" as "oldest unwritten", and the value of a flag in words."""
-    return _FLAGS.get(key) or "".join(f" {c.lower()}" if c.isupper() else c for c in key)
+    return word(_FLAGS.get(key) or "".join(f" {c.lower()}" if c.isupper() else c for c in key))
 
 
-def _padded(text: str, columns: int) -> str:
-    return text + " " * (columns - _columns(text))
+def word(value: str) -> str:
+    """Return the text of a word of recalld, such as "not running"; any other value as it is."""
+    found = None if isinstance(value, Text) else find(f"label.{_BLANKS.sub('_', value)}")
+    return found if found and found == value else value
 
 
-def _columns(text: str) -> int:
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - columns(text))
+
+
+def columns(text: str) -> int:
     """Return how many columns of a terminal the text takes: a Chinese character takes two."""
     return len(text) if text.isascii() else sum(2 if east_asian_width(c) in "WF" else 1 for c in text)
 
@@ -147,44 +152,58 @@ def receipt_text(receipt: Receipt, tell: Tell = str) -> str:
     """Return a receipt as text: what was asked and searched, which hits were shown or not and why, and the memory block."""
     from recalld.supervisor.context.render import tag
 
-    words = ", ".join([*receipt.terms, *receipt.dates]) or tell("nothing")
-    cost = tell(f"({_HOW.get(receipt.how, receipt.how)}, {receipt.files} files, {receipt.ms:.1f} ms)")
-    spent = (f"{tell(name)} {tell(f'{n} of {receipt.budgets.get(name, 0)} tokens')}" for name, n in receipt.tokens.items())
+    words = ", ".join([*receipt.terms, *receipt.dates]) or tell(Text("label.nothing"))
+    cost = tell(Text("search.took", how=_HOW.get(receipt.how, receipt.how), files=receipt.files, ms=receipt.ms))
+    spent = (
+        f"{tell(word(name))} {tell(Text('receipt.spent_of', count=n, most=receipt.budgets.get(name, 0)))}"
+        for name, n in receipt.tokens.items()
+    )
     head = {"asked": receipt.question, "searched": f"{words} {cost}", "spent": "  ".join(spent)}
     if receipt.miss:
         head["found nothing"] = _miss_text(receipt.miss, tell)
-    width = max(_columns(tell(name)) for name in head)
+    width = max(columns(tell(word(name))) for name in head)
     lines = [
         f"{receipt.id}  {to_wire(receipt.at)}  {receipt.chat} {receipt.session}".rstrip(),
-        *(f"{_padded(tell(name), width)}  {text}" for name, text in head.items()),
+        *(f"{_padded(tell(word(name)), width)}  {text}" for name, text in head.items()),
     ]
     for heading, rows in (
-        ("shown", [(one, ", ".join(map(tell, one.because))) for one in receipt.candidates if one.shown]),
         (
-            "not shown",
-            [(one, tell(f"{_LEFT_OUT}{one.why}").removeprefix(_LEFT_OUT)) for one in receipt.candidates if not one.shown],
+            "receipt.shown",
+            [(one, ", ".join(tell(_because(why)) for why in one.because)) for one in receipt.candidates if one.shown],
         ),
+        ("receipt.not_shown", [(one, tell(_because(one.why))) for one in receipt.candidates if not one.shown]),
     ):
-        lines += ["", tell(heading if rows else f"{heading}: nothing")]
+        lines += ["", tell(Text(heading if rows else f"{heading}_nothing"))]
         lines += [f"{one.score:8.2f}  {tag(one.path, [(one.start, one.end)], lines=True)}  {why}".rstrip() for one, why in rows]
-    return "\n".join([*lines, "", receipt.memory.rstrip() or tell("(no memory was put before it)")])
+    return "\n".join([*lines, "", receipt.memory.rstrip() or tell(Text("receipt.no_memory"))])
+
+
+def _because(reason: str) -> str:
+    """Return the text of a reason of a receipt: "window", or one with a value, as in "words: tea" and "day 2026-01-28"."""
+    kind, _, value = reason.partition(" ")
+    match kind:
+        case "words:" | "related:":
+            return Text(f"receipt.{kind[:-1]}", words=value)
+        case "day" | "role":
+            return Text(f"receipt.{kind}", label=value)
+    return find(f"receipt.{reason.replace(' ', '_')}") or word(reason)
 
 
 def _miss_text(miss: Mapping[str, Any], tell: Tell) -> str:
     """Return in one line what came nearest, what it lacks, and which words are nowhere."""
     near, lacks, nowhere = miss["nearest"], ", ".join(miss["lacks"]), ", ".join(miss["nowhere"])
-    parts = [tell(f"nearest is {near}, with {miss['share']:.0%} of what it needs")] if near and miss["share"] else []
+    parts = [tell(Text("search.nearest", place=near, share=miss["share"]))] if near and miss["share"] else []
     if lacks:
-        parts.append(tell(f"elsewhere in memory: {lacks}"))
+        parts.append(tell(Text("search.elsewhere", words=lacks)))
     if nowhere:
-        parts.append(tell(f"nowhere in memory: {nowhere} (words of one language do not find those of another)"))
-    return "; ".join(parts) or tell("nothing")
+        parts.append(tell(Text("search.nowhere", words=nowhere)))
+    return "; ".join(parts) or tell(Text("label.nothing"))
 
 
 def replay_text(replay: Replay, tell: Tell = str) -> str:
     """Return a replay as text: the receipt, and the lines in which the memory block would differ now."""
     names, lines = replay.difference[:2], replay.difference[2:]
-    difference = [*map(tell, names), *lines] or [tell("Asked now, it would get the same.")]
+    difference = [*(tell(find(f"receipt.{name[4:]}") or name) for name in names), *lines] or [tell(Text("receipt.same_now"))]
     return "\n".join([receipt_text(replay.receipt, tell), "", *difference])
 
 
@@ -204,7 +223,7 @@ def _branches(folder: Path, indent: str, tell: Tell) -> list[str]:
         last = n == len(shown) - 1
         mark = "└── " if last else "├── "
         if path is None:
-            lines.append(indent + mark + tell(f"… {len(entries) - len(shown) + 1} more"))
+            lines.append(indent + mark + tell(Text("output.more", count=len(entries) - len(shown) + 1)))
             continue
         lines.append(f"{indent}{mark}{path.name}{'/' if _is_folder(path) else ''}")
         if _is_folder(path):

@@ -12,6 +12,7 @@ import typer
 from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
 from recalld.supervisor.interfaces.cli.call import Call, refuse_other_chats
 from recalld.supervisor.interfaces.cli.output import as_json, as_text, in_local_times, tree
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.clock import clock_from, fixed_clock, to_wire, utc_now
 from recalld.supervisor.storage.errors import Busy
 
@@ -34,7 +35,7 @@ def init(
 
     call.moment(now)
     root = call.root_of(workspace)
-    is_new = make_workspace(root, os.environ)
+    is_new = make_workspace(root, os.environ, call.language)
     ws = open_workspace(root, os.environ, utc_now)
     call.workspace = ws
     ws.prepare()
@@ -64,7 +65,7 @@ def run(
 
     at = call.moment(now)
     root = call.root_of(workspace)
-    make_workspace(root, os.environ)
+    make_workspace(root, os.environ, call.language)
     if not until_settled:
         serve(root, utc_now if at is None else clock_from(at), json=json, has_worker=not no_worker)
         return
@@ -98,12 +99,10 @@ def _print_total(call: Call, ws: Workspace, total: Round, *, json: bool, has_wor
     provider = configured_state(ws.task_queue, ws.endpoint)
     if provider.is_failing and provider.next_at and not total.summaries:
         until = in_local_times(to_wire(provider.next_at), ws.zone)
-        sentence = f"no summary was written: {provider.reason}; the model is not asked again before {until}."
+        sentence = Text("status.model_paused", reason=provider.reason, time=until)
         raise typer.Exit(call.say(sentence, 69))
     if total.unfinished and has_worker:
-        sentence = (
-            f"{total.unfinished} summaries are unfinished: the worker ended without a result; `recalld worker` shows why."
-        )
+        sentence = Text("status.worker_ended", count=total.unfinished)
         raise typer.Exit(call.say(sentence, 69))
 
 
@@ -138,7 +137,7 @@ def archive(
     found = {"archived": len(files), "files": sorted(set(files.values()))}
     call.show(as_json(found) if json else as_text(found, call.teller()))
     if left:
-        sentence = f"{left} messages are not filed yet; `recalld status` says what stands in the way."
+        sentence = Text("search.unfiled", count=left)
         raise typer.Exit(call.say(sentence, Busy.exit_code))
 
 
@@ -164,9 +163,7 @@ def summary_redo(
         config=ws.config,
         prepare=ws.prepare,
     )
-    call.show(
-        as_json({"group": group, "queued": True}) if json else call.teller()(f"{group} is queued; a supervisor takes it in.")
-    )
+    call.show(as_json({"group": group, "queued": True}) if json else call.teller()(Text("summary.queued", group=group)))
 
 
 def mcp(

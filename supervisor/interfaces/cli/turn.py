@@ -14,6 +14,7 @@ from recalld.supervisor.interfaces.cli.output import as_json, as_text, receipt_t
 from recalld.supervisor.interfaces.search_notes import NOT_ASKED, refs_of, why_no_hits, why_not_whole
 from recalld.supervisor.operations import long_term as long_term_lines
 from recalld.supervisor.operations import recall, upkeep
+from recalld.supervisor.storage.catalogue import Text
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -27,11 +28,11 @@ Query = Annotated[str | None, typer.Option("--query", help="the input; without i
 
 #: Reasons of the memory block for hits that the reader has anyway.
 _SHOWN_ELSEWHERE: Final = frozenset({"in the history", "the question"})
-_NOT_ASKED: Final = "nothing was asked; give the question with `--query`, or put it into inbox.json."
+_NOT_ASKED: Final = Text("search.no_question")
 _LEFT_OUT: Final = {
-    "group": "nothing in memory matches that may be shown in this chat.",
-    "known": "what matches in memory is in the conversation already.",
-    "size": "what matches in memory does not fit; see the budgets [recall] memory_tokens and max_injected_chars.",
+    "group": Text("search.nothing_to_show"),
+    "known": Text("search.in_conversation"),
+    "size": Text("search.does_not_fit"),
 }
 
 _EVERY: Final = 1_000_000_000  # the number of a line behind every other
@@ -181,7 +182,7 @@ def index_status(
     if json:
         call.show(as_json({**_held(found), "differing": found.differing}))
     else:
-        state = f"{found.differing} differing from memory" if found.differing else "up to date"
+        state = Text("rebuild.differing", count=found.differing) if found.differing else Text("label.up_to_date")
         call.show(as_text({**_held(found), "state": state}, call.teller()))
 
 
@@ -204,7 +205,7 @@ def index_rebuild(
     odd = {name: changes[name] for name in ("shared", "unread") if changes[name]}
     call.show(as_json({**changes, **held}) if json else as_text({**held, **odd}, call.teller()))
     if fault:
-        raise typer.Exit(call.say(f"no vectors were made: {fault}.", 69))
+        raise typer.Exit(call.say(Text("search.no_vectors", why=fault), 69))
 
 
 def _held(found: Inventory) -> dict[str, int]:

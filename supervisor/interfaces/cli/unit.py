@@ -27,6 +27,7 @@ from recalld.supervisor.checks.units import (
 from recalld.supervisor.interfaces.cli.app import Context, Folder, Json, Now  # noqa: TC001 - typer reads the annotations
 from recalld.supervisor.interfaces.cli.output import as_json, as_text, wire
 from recalld.supervisor.protocol.paths import WorkspacePaths, check_inside
+from recalld.supervisor.storage.catalogue import Text
 from recalld.supervisor.storage.disk import RealDisk
 from recalld.supervisor.storage.errors import AlreadyRuns, BadConfig, BadFile, BadRequest, ForeignUnit, NoPermission, NoService
 from recalld.supervisor.storage.files import Files
@@ -64,7 +65,7 @@ def service_install(
     """Run the supervisor of the workspace as a service, now and whenever the machine starts."""
     call: Call = ctx.obj
     if no_backup and backup_to:
-        raise BadRequest("--no-backup", "--backup-to asks for backups; give one of the two")
+        raise BadRequest("--no-backup", Text("service.backup_and_not"))
     systemd, files = Systemd(system), Files(RealDisk())
     root = Path(os.path.realpath(_root(call, workspace, system)))
     wanted = Installation(root, system, _real(key_file) if key_file else None, backups=_backups(backup_to, keep, None))
@@ -77,7 +78,7 @@ def service_install(
     if no_backup:
         wanted = replace(wanted, backups=None)
     elif keep and not wanted.backups:
-        raise BadRequest("--keep", "there are no backups; name their folder with --backup-to")
+        raise BadRequest("--keep", Text("backup.none"))
     wanted.check_places()
     if dry_run:
         _show_units(call, wanted, systemd, asks=not system and lingering is not False, json=json)
@@ -92,8 +93,8 @@ def service_install(
     if json:
         call.show(as_json({"unit": unit, "workspace": str(root), "lingers": lingers(system or _me())}))
     else:
-        says = f"`recalld service status{of_user(system)}` says how it is."
-        call.show(call.tell(f"{unit} runs now, and whenever the machine starts; {says}"))
+        command = f"recalld service status{of_user(system)}"
+        call.show(call.tell(Text("service.runs_now", unit=unit, command=command)))
 
 
 @service.command("restart")
@@ -110,7 +111,7 @@ def service_restart(
     _check(found, files, systemd)
     unit = found.unit(SERVICE)
     restart(systemd, unit)
-    call.show(as_json({"unit": unit}) if json else call.tell(f"{unit} was started again, and is ready."))
+    call.show(as_json({"unit": unit}) if json else call.tell(Text("service.started_again", unit=unit)))
 
 
 @service.command("uninstall")
@@ -129,7 +130,7 @@ def service_uninstall(
     if json:
         call.show(as_json({"workspace": workspace}))
     else:
-        call.show(call.tell(f"the service is gone; the memory is still in {workspace}."))
+        call.show(call.tell(Text("service.gone", path=workspace)))
 
 
 @service.command("status")
@@ -149,12 +150,12 @@ def service_status(
     else:
         call.show(as_text({key: value for key, value in wire(asdict(found)).items() if key != "down"}, call.tell))
     if found.down:
-        sentence = f"{found.unit} does not run: {found.down}; `recalld service logs{of_user(system)}` shows what it said."
+        sentence = Text("service.down", unit=found.unit, why=found.down, command=f"recalld service logs{of_user(system)}")
         raise typer.Exit(call.say(sentence, BadFile.exit_code))
     if found.nightly_fsck == "failed":
-        call.say("the nightly check found something; `recalld status` says what.", BadFile.exit_code)
+        call.say(Text("service.check_found"), BadFile.exit_code)
     if found.nightly_backup == "failed":
-        call.say("the nightly backup failed; `recalld status` says why.", BadFile.exit_code)
+        call.say(Text("service.backup_failed"), BadFile.exit_code)
     if "failed" in (found.nightly_fsck, found.nightly_backup):
         raise typer.Exit(BadFile.exit_code)
 
@@ -175,7 +176,7 @@ def service_logs(
     try:
         os.execvp("journalctl", ["journalctl", "--no-pager", "--quiet", *words])  # noqa: S606 - systemd's own
     except FileNotFoundError:
-        raise NoService("there is no journal of systemd here", "its events are in log.jsonl of the workspace") from None
+        raise NoService(Text("service.no_journal"), Text("service.see_log")) from None
 
 
 def _root(call: Call, workspace: Path | None, user: str) -> Path:
@@ -217,7 +218,7 @@ def _account(user: str) -> pwd.struct_passwd:
     try:
         return pwd.getpwnam(user)
     except (KeyError, ValueError):
-        raise BadRequest("--system", f"{user!r} is no user of this machine") from None
+        raise BadRequest("--system", Text("service.no_user", value=user)) from None
 
 
 def _me() -> str:
@@ -231,7 +232,7 @@ def _check(wanted: Installation, files: Files, systemd: Systemd) -> None:
 
     root = wanted.workspace
     if wanted.user and os.stat(root).st_uid != _account(wanted.user).pw_uid:
-        raise NoPermission(root, f"it does not belong to {wanted.user}", f"give it to them, `chown -R {wanted.user} FOLDER`")
+        raise NoPermission(root, Text("service.not_owner", user=wanted.user), Text("service.give_to", user=wanted.user))
     if wanted.key:
         check_key(wanted.key)
     if wanted.backups:
@@ -246,8 +247,8 @@ def _linger(call: Call, wanted: bool | None) -> None:
         return
     if wanted is None:
         if not (sys.stdin and sys.stdin.isatty()):
-            raise BadRequest("--linger", "give --linger to let it go on while you are not logged in, or --no-linger")
-        wanted = typer.confirm(call.tell("let it go on while you are not logged in?"), default=True, err=True)
+            raise BadRequest("--linger", Text("service.choose_linger"))
+        wanted = typer.confirm(call.tell(Text("service.ask_linger")), default=True, err=True)
     if wanted:
         linger(_me())
 

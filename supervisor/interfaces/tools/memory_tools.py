@@ -160,7 +160,7 @@ class MemoryTools:
             note, saved = self._said(not_shown(self.audience)), self._said(Text("tool.written"))
             return WriteAnswer(path=after.path, total=made.total, new=True, note=note, said=f"{saved}\n\n{note}")
         total = after.total if self.audience.sees_all else made.total
-        told = f"{self._said(Text('tool.line_written', line=line.number, total=total))}{self._refs([line])}"
+        told = f"{self._said(Text('longterm.written', line=line.number, total=total))}{self._refs([line])}"
         return WriteAnswer(
             path=after.path,
             line=line.number,

@@ -8,7 +8,7 @@ text of it is needed, so that an English command loads no Chinese.
 from __future__ import annotations
 
 import re
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
 _FOLDERS: Final = {"en": "english", "zh": "chinese"}
 _COMMAS: Final = {"en": ", ", "zh": "、"}
-#: A field with the blanks around it: Chinese and Latin letters have a blank between them, Chinese and Chinese none.
-_SPACED_FIELD: Final = re.compile(r"( ?)(\{(\w+)[^}]*\})( ?)")
-_HAN: Final = re.compile("[\u4e00-\u9fff]")
+#: Marks the ends of a text in a text; no character of Unicode.
+_END: Final = "\ufdd0"
+_HAN: Final = "[\u3000-\u9fff\uff00-\uffef]"
+#: A blank between two Chinese characters, one of which is at the end of a text in the text.
+_BLANK: Final = re.compile(f"(?<={_HAN}) (?={_END}{_HAN})|(?<={_HAN}{_END}) (?={_END}?{_HAN})")
 
 
 class Text(str):
@@ -62,6 +64,14 @@ def render(value: object, language: Language) -> str:
     return in_language(language) if in_language else str(value)
 
 
+def find(code: str) -> Text | None:
+    """Return the text of *code*, which has no fields; None if there is none."""
+    try:
+        return Text(code)
+    except KeyError:
+        return None
+
+
 def template(code: str, language: Language) -> str:
     """Return the text of *code* with its fields in braces; KeyError if there is none."""
     subject, _, name = code.partition(".")
@@ -69,18 +79,13 @@ def template(code: str, language: Language) -> str:
 
 
 def _filled(code: str, fields: Mapping[str, Any], language: Language) -> str:
-    """Return the text with its fields; one that is Chinese has no blank between it and the Chinese around it."""
+    """Return the text with its fields; between two Chinese characters at the ends of a text in it there is no blank."""
     found = template(code, language)
     texts = {name: render(one, language).rstrip(".。") for name, one in fields.items() if isinstance(one, (Text, list, tuple))}
-    if texts and language == "zh":
-        found = _SPACED_FIELD.sub(partial(_closed_up, texts), found)
-    return found.format_map({**fields, **texts})
-
-
-def _closed_up(texts: Mapping[str, str], field: re.Match[str]) -> str:
-    before, braces, name, after = field.groups()
-    text = texts.get(name, "")
-    return f"{'' if _HAN.match(text) else before}{braces}{'' if _HAN.match(text[-1:]) else after}"
+    if not texts or language == "en":
+        return found.format_map({**fields, **texts})
+    marked = found.format_map({**fields, **{name: f"{_END}{text}{_END}" for name, text in texts.items()}})
+    return _BLANK.sub("", marked).replace(_END, "")
 
 
 @cache

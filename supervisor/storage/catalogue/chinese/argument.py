@@ -43,4 +43,5 @@ TEXTS: Final = {
     "missing": "缺少这个参数",
     "unknown": "没有这个参数；可用的有 {names}",
     "wrong_type": "类型不对（{kind}）",
+    "no_shell": "{value!r} 不是 bash、zsh 或 fish",
 }

@@ -11,4 +11,12 @@ TEXTS: Final = {
     "leads_out": "其中的 {name} 指向文件夹之外",
     "bad_name": "其中的 {name} 不能作文件名",
     "list_differs": "其中的文件和清单对不上",
+    "no_folder": "{folder} 不存在；请先建好文件夹",
+    "in_workspace": "{folder} 在工作区里；请把备份放到别处，最好是另一块磁盘",
+    "unknown_file": "这个工作区不认识 {file}；请把它移走，或者给每个工作区单独一个文件夹",
+    "disk_scarce": "再放一份备份，剩余空间就不足 {count} MiB 了",
+    "none": "没有设备份；请用 --backup-to 指明文件夹",
+    "exists": "{file} 已经存在，备份不会覆盖文件；请换个名字",
+    "folder_filled": "{folder} 不是空文件夹；请另给一个新的",
+    "no_file": "{file} 不是文件；请核对路径",
 }

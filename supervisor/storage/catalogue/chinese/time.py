@@ -10,4 +10,5 @@ TEXTS: Final = {
     "no_time": "{value} 不是时间；请写成 2026-01-28T09:02:00+08:00 这样",
     "no_zone_data": "这台机器没有时区数据；请安装 Python 包 tzdata",
     "no_zone": "没有 {name!r} 这个时区；请用 IANA 名称，如 {near}",
+    "calendar_end": "{value!r} 已到日历的尽头；年份请不要超过 {year}",
 }

@@ -43,4 +43,5 @@ TEXTS: Final = {
     "missing": "it is missing",
     "unknown": "there is no such argument; there are {names}",
     "wrong_type": "it is of the wrong type ({kind})",
+    "no_shell": "{value!r} is not bash, zsh or fish",
 }

@@ -11,4 +11,12 @@ TEXTS: Final = {
     "leads_out": "{name} in it leads out of the folder",
     "bad_name": "{name} in it is not the name of a file",
     "list_differs": "its files are not those of its list",
+    "no_folder": "{folder} is not there; make the folder first",
+    "in_workspace": "{folder} is in the workspace; put backups elsewhere, best on another disk",
+    "unknown_file": "{file} is not known to this workspace; move it away, or give each workspace a folder of its own",
+    "disk_scarce": "a backup would leave less than {count} MiB free",
+    "none": "there are no backups; name their folder with --backup-to",
+    "exists": "{file} exists, and no backup replaces a file; choose another name",
+    "folder_filled": "{folder} is not an empty folder; name a new one",
+    "no_file": "{file} is not a file; check the path",
 }

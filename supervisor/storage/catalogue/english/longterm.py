@@ -17,4 +17,11 @@ TEXTS: Final = {
     "no_lines": "none is named, and nothing was deleted; give number and digest, as in 42@1f3a9c0d",
     "unseen_unshared": "what is written here is not shown in this talk unless the owner marks the line `#shared`.",
     "unseen_closed": "what is written here is not shown in this talk, which is shown nothing of memory (`recall.in_groups`).",
+    "nothing_new": "nothing in this session is new and worth a line; `--again` takes all of it.",
+    "empty": "the long-term memory is empty.",
+    "one_of": "it takes a line, or --start and --end, or --recent",
+    "written": "written to memory, line {line} ({total} in all)",
+    "written_plain": "written to memory.",
+    "saved": "saved to memory, line {line} ({total} in all)",
+    "known": "in memory already, line {line} ({total} in all)",
 }

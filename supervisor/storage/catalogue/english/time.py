@@ -10,4 +10,5 @@ TEXTS: Final = {
     "no_time": "{value} is no time; write it like 2026-01-28T09:02:00+08:00",
     "no_zone_data": "this machine has no time zone data; install the Python package tzdata",
     "no_zone": "{name!r} is no known time zone; use an IANA name such as {near}",
+    "calendar_end": "{value!r} is at the end of the calendar; give a year up to {year}",
 }

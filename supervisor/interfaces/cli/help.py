@@ -1,0 +1,140 @@
+"""
+The help of commands in Chinese, and what is wrong with the words of a command. In English both are the parser's own.
+
+The English help of a command is its docstring, and that of an option is where the option is defined; the Chinese one is in the
+catalogue, by the names of the command and the option.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from recalld.supervisor.interfaces.cli.output import columns
+from recalld.supervisor.storage.catalogue import Text, render, template
+
+#: What the parser writes at the end of an option's help.
+_EXTRA: Final = re.compile(r"\[(?:(?P<range>[^\[\];]+); )?(?P<required>required)\]$|\[default: (?P<default>[^\]]+)\]$")
+#: A word that is not broken, with the blanks before it; or one character, where a Chinese line may be broken.
+_PIECE: Final = re.compile(r" *(?:[!-~]+|[^!-~\s][，。；：、）」？]*)")
+#: What the parser says of wrong arguments, each with the code of it; what is in brackets are its fields.
+_FAULTS: Final = tuple(
+    (re.compile(pattern), code)
+    for pattern, code in (
+        (r"No such command (?P<name>.+?)\. Did you mean (?P<near>.+)", "usage.no_command_near"),
+        (r"No such command (?P<name>.+)", "usage.no_command"),
+        (r"No such option: (?P<name>\S+) Did you mean (?P<near>.+)", "usage.no_option_near"),
+        (r"No such option: (?P<name>\S+) \(Possible options: (?P<near>.+)\)", "usage.no_option_near"),
+        (r"No such option: (?P<name>.+)", "usage.no_option"),
+        (r"Missing argument (?P<name>.+)", "usage.missing_argument"),
+        (r"Missing option (?P<name>.+)", "usage.missing_option"),
+        (r"Missing command", "usage.missing_command"),
+        (r"Option (?P<name>.+) requires an argument", "usage.needs_value"),
+        (r"Option (?P<name>.+) does not take a value", "usage.takes_no_value"),
+        (r"Got unexpected extra arguments?(?:\(s\))? \((?P<name>.+)\)", "usage.too_many"),
+        (r"Invalid value for (?P<name>.+?): (?P<why>.+)", "usage.bad_value"),
+        (r"(?P<value>.+) is not in the range x>=(?P<least>.+)", "usage.too_small"),
+        (r"(?P<value>.+) is not in the range (?P<least>.+)<=x<=(?P<most>.+)", "usage.out_of_range"),
+        (r"(?P<value>.+) is not a valid int(?:eger)?(?: range)?", "usage.no_integer"),
+        (r"(?P<value>.+) is not a valid float(?: range)?", "usage.no_number"),
+    )
+)
+
+
+def usage_fault(said: str) -> str:
+    """Return what the parser *said* of wrong arguments as a text of the catalogue; as it is if the parser has new words."""
+    said = said.rstrip(".?")
+    for pattern, code in _FAULTS:
+        if found := pattern.fullmatch(said):
+            fields: dict[str, Any] = found.groupdict()
+            if "why" in fields:
+                fields["why"] = usage_fault(fields["why"])
+            if "near" in fields:
+                fields["near"] = fields["near"].split(", ")
+            return Text(code, **fields)
+    return said
+
+
+def in_chinese(command: Any, words: tuple[str, ...] = ()) -> Any:
+    """Return the *command*, whose name is *words*, with Chinese help, as those below it and all options."""
+    context: Any = type(command).context_class
+    command.context_class = type("ChineseContext", (context,), {"formatter_class": _formatter(context.formatter_class)})
+    command.help = _help_of(".".join(words) or "recalld")
+    command.short_help = command.help.partition("\n")[0].rstrip("。")
+    command.options_metavar = _said("usage.options_metavar")
+    if below := getattr(command, "commands", None):
+        command.subcommand_metavar = _said("usage.command_metavar")
+        for name, inner in below.items():
+            in_chinese(inner, (*words, name))
+    for one in command.params:
+        one.help = _help_of(".".join((*words, one.name)), one.name)
+    if shown := command.get_help_option(context(command)):
+        shown.help = _said("usage.show_help")
+    return command
+
+
+def _help_of(name: str, option: str = "") -> str:
+    """Return the help of a command, or of an option: its own, or that which every command has."""
+    try:
+        return template(f"help.{name}", "zh")
+    except KeyError:
+        return template(f"help.option.{option}", "zh")
+
+
+def _said(code: str) -> str:
+    return render(Text(code), "zh")
+
+
+def _formatter(base: Any) -> Any:
+    """Return the parser's formatter with Chinese headings, and with lines that are broken by their width in a terminal."""
+
+    class Formatter(base):  # type: ignore[misc]
+        """Writes a page of help."""
+
+        def write_usage(self, prog: str, args: str = "", _prefix: str | None = None) -> None:
+            """Write the line that shows how the command is typed."""
+            super().write_usage(prog, args, _said("usage.prefix"))
+
+        def write_heading(self, heading: str) -> None:
+            """Write the heading of a section."""
+            self.write(f"{_said(f'usage.heading_{heading.lower()}')}：\n")
+
+        def write_text(self, text: str) -> None:
+            """Write paragraphs."""
+            indent = " " * self.current_indent
+            lines = (line for part in text.split("\n") for line in broken(part, self.width - self.current_indent))
+            self.write("".join(f"{indent}{line}".rstrip() + "\n" for line in lines))
+
+        def write_dl(self, rows: Any, col_max: int = 30, col_spacing: int = 2) -> None:
+            """Write names with their help beside them."""
+            rows = list(rows)
+            first = min(max(columns(name) for name, _ in rows), col_max) + col_spacing
+            for name, help_text in rows:
+                lines = broken(_EXTRA.sub(_extra, help_text), self.width - first - self.current_indent)
+                fits = columns(name) <= first - col_spacing
+                begin = [name + " " * (first - columns(name)) + lines.pop(0)] if fits and lines else [name]
+                rest = [" " * first + line for line in lines]
+                self.write("".join(f"{' ' * self.current_indent}{line}".rstrip() + "\n" for line in [*begin, *rest]))
+
+    return Formatter
+
+
+def _extra(found: re.Match[str]) -> str:
+    if found["default"]:
+        return f"[{render(Text('usage.default', value=found['default']), 'zh')}]"
+    return f"[{'；'.join(filter(None, [found['range'], _said('usage.required')]))}]"
+
+
+def broken(text: str, width: int) -> list[str]:
+    """
+    Return the lines of a Chinese text, each of at most *width* columns where its words allow it.
+
+    >>> broken("把 history.json 恢复", 8)
+    ['把', 'history.json', '恢复']
+    """
+    lines = [""]
+    for piece in _PIECE.findall(text):
+        if lines[-1] and columns(lines[-1] + piece) > width:
+            lines.append("")
+        lines[-1] += piece if lines[-1] else piece.lstrip()
+    return lines

@@ -1,0 +1,18 @@
+"""What the keys of the configuration mean, as `recalld init` writes it, in Chinese."""
+
+from __future__ import annotations
+
+from typing import Final
+
+TEXTS: Final = {
+    "file": "这个工作区的配置。所有的键、默认值和含义见 docs/reference/configuration.md。",
+    "variables": "每个键也可以用环境变量设定，以变量为准：RECALLD_RECALL_MAX_HITS=0。",
+    "timezone": "按哪个时区分天；`init` 设成这台机器的时区。改动不会移动已有的文件。",
+    "base_url": "与 OpenAI 兼容的服务器的地址（Ollama 监听 11434 端口）。",
+    "model": "模型在那台服务器上的名字。",
+    "max_calls_per_day": "每天最多为摘要调用几次模型；0 表示一次也不调用。",
+    "max_hits": "记忆块里最多放几条；0 表示不限。",
+    "memory_tokens": "记忆块的 token 预算，也是工具回答的预算。",
+    "history_tokens": "对话块的 token 预算。",
+    "redact": "在哪里隐去密码和密钥。llm：在为写摘要、算向量而发给模型的文字里；off：不隐去。无论哪种，记忆和索引都保留原文，文件名和 log.jsonl 里没有；一轮对话里显示什么见 reveal。",
+}

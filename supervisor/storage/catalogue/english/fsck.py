@@ -1,0 +1,19 @@
+"""The findings of `recalld fsck`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+TEXTS: Final = {
+    "all_accounted": "every message is accounted for ({count}), and nothing is wrong.",
+    "not_whole": "{name} is no longer whole: its head or its end is missing, or it holds zeros",
+    "id_repeats": "message {id} stands {count} times: {names}",
+    "copy": "{copy} is a copy of {kept}",
+    "attachment": "{name} {state}, and {by} names it: put a copy of it back, or delete the message",
+    "in_both": "{name} lies in memory/ and in originals/",
+    "flag_unfounded": "message {id} is flagged true, but no dated file was ever made of it",
+    "was_in": "{id} (was in {name})",
+    "is_gone": "is gone",
+    "holds_others": "holds other bytes than it did",
+    "ends_early": "{name} ends after {found} of its {count} messages: put a whole copy of it back or, if you deleted the others, set count to {found} in its head",
+}

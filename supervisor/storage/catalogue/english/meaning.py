@@ -1,0 +1,18 @@
+"""What the keys of the configuration mean, as `recalld init` writes it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+TEXTS: Final = {
+    "file": "The configuration of this workspace. Every key, its default and its meaning: docs/reference/configuration.md.",
+    "variables": "A key can also be set by a variable, which wins: RECALLD_RECALL_MAX_HITS=0.",
+    "timezone": "The time zone of calendar days; `init` sets it to the machine's. A change moves no existing file.",
+    "base_url": "The address of an OpenAI-compatible server (Ollama listens on port 11434).",
+    "model": "The model's name on that server.",
+    "max_calls_per_day": "The most calls for summaries a day; 0 allows none.",
+    "max_hits": "The most hits in the memory block; 0: no limit.",
+    "memory_tokens": "The token budget of the memory block, and of what a tool answers.",
+    "history_tokens": "The token budget of the history block.",
+    "redact": "Where secrets are hidden. llm: in what a model gets for summaries and embeddings; off: not there. In either case memory and its index keep them, names of files and log.jsonl have none; for what a turn shows see reveal.",
+}

@@ -1,0 +1,27 @@
+"""The first lines of `recalld status`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+TEXTS: Final = {
+    "damage_found": "messages are lost ({lost}) or files damaged ({damaged}), as fsck found on {time}; `recalld fsck` lists them, `recalld fsck --repair` mends what can be mended.",
+    "backup_failed": "the nightly backup failed on {time}: {why}; `{command}` tries again.",
+    "on_trouble_failed": "the command of care.on_trouble failed: {why}; correct it in recalld.toml.",
+    "model_paused": "no summary was written: {reason}; the model is not asked again before {time}.",
+    "worker_ended": "{count} summaries are unfinished: the worker ended without a result; `recalld worker` shows why.",
+    "well": "all is well; the supervisor runs.",
+    "well_unsupervised": "all is well; no supervisor runs, `recalld run` starts one.",
+    "rjieba": "Chinese is searched sooner with rjieba, which is not installed: `pip install rjieba`.",
+    "history_invalid": "history.json can't be read: {why}; `recalld restore` puts it together again.",
+    "waits_unsupervised": "messages wait to be written since {time}, and no supervisor runs; start one with `recalld run`.",
+    "config_refused": "recalld.toml was changed and is wrong; the supervisor keeps the configuration before it.",
+    "index_stale": "new memories are not found for now.",
+    "words_alone": "memories are found by their words alone for now.",
+    "attachments_gone": "pictures or files of messages are gone ({count}), the first is {name}; `recalld fsck --repair` brings back those of which there is a copy, `recalld fsck` lists the others.",
+    "entries_odd": "entries of history.json can't be filed ({count}), the first is entry {number}: {why}; correct or delete them, `recalld fsck` counts what is left.",
+    "no_model": "no model writes summaries: {why}; `recalld model test` asks it then.",
+    "no_model_until": "no model writes summaries until {time}: {why}; `recalld model test` asks it now.",
+    "backlog": "the summary of {label} fails again and again: {why}; `recalld summary redo {label}` tries once more.",
+    "logged": "{why}.",
+}

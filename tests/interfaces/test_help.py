@@ -1,0 +1,102 @@
+"""What the parser of the command line says, in both languages: help, and what is wrong with the words of a command."""
+
+from __future__ import annotations
+
+import re
+from copy import deepcopy
+
+import pytest
+
+from recalld.supervisor.interfaces.cli.app import run_command
+from recalld.supervisor.interfaces.cli.call import Call
+from recalld.supervisor.interfaces.cli.help import broken, in_chinese
+from recalld.supervisor.interfaces.cli.main import commands
+from recalld.supervisor.interfaces.cli.output import columns
+from recalld.supervisor.storage.errors import BadRequest
+
+HAN = re.compile("[\u4e00-\u9fff]")
+BLANK_IN_CHINESE = re.compile("[\u3001-\u9fff\uff01-\uff5e] [\u3001-\u9fff\uff01-\uff5e]")
+
+
+def leaves() -> list[tuple[list[str], object]]:
+    """Every command that is not a group, with its words."""
+    found, pending = [], [([], commands())]
+    while pending:
+        words, command = pending.pop()
+        below = getattr(command, "commands", None)
+        pending += [([*words, name], inner) for name, inner in (below or {}).items()]
+        found += [] if below else [(words, command)]
+    return found
+
+
+def wrong_arguments() -> list[list[str]]:
+    """What the parser refuses: of each command a wrong option, an argument too many or too few, and wrong values of options."""
+    found = [["serach"], ["ap"], ["--nope"], ["-w"], ["--version=3", "status"], ["summary", "re"]]
+    pending = [([], commands())]
+    while pending:
+        words, command = pending.pop()
+        if below := getattr(command, "commands", None):
+            pending += [([*words, name], inner) for name, inner in below.items()]
+            continue
+        needed = ["x" for one in command.params if one.param_type_name == "argument" and one.required]
+        takes_any = any(one.nargs == -1 for one in command.params)
+        found += [
+            *([] if takes_any else [[*words, *needed, "x2", "x3"]]),
+            [*words, "--jsno"],
+            [*words, "--t"],
+            *([words] if needed else []),
+        ]
+        for option in (one for one in command.params if one.param_type_name == "option"):
+            name, values = option.opts[-1], []
+            if option.is_flag:
+                values = [[f"{name}=3"]]
+            elif option.type.name != "text":
+                least, most = getattr(option.type, "min", None), getattr(option.type, "max", None)
+                limits = [str(limit) for limit in (least and least - 1, most and most + 1) if limit is not None]
+                values = [[name, value] for value in (["abc", *limits] if "int" in option.type.name else [])]
+            found += [[*words, *needed, *value] for value in [*values, *([] if option.is_flag else [[name]])]]
+    return found
+
+
+@pytest.mark.parametrize("argv", wrong_arguments(), ids=" ".join)
+def test_commands_say_in_chinese_what_is_wrong_with_their_words(argv, capsys, monkeypatch):
+    monkeypatch.setenv("RECALLD_LANGUAGE", "zh")
+    assert run_command(commands(), Call(argv)) == BadRequest.exit_code
+    said = capsys.readouterr().err
+    assert re.fullmatch("recalld: .+。用法见 `recalld --help`。\n", said)
+    assert HAN.search(said.partition("用法见")[0])
+    assert not re.search(r"[A-Za-z]{2,} [a-z]{2,}|。。", said.replace("recalld --help", "")), said
+    assert not BLANK_IN_CHINESE.search(said)
+    monkeypatch.setenv("RECALLD_LANGUAGE", "en")
+    run_command(commands(), Call(argv))
+    assert re.fullmatch(r"recalld: [A-Z][^\n]*[^.?][.?] See `recalld --help`\.\n", capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("words", [[], *(words for words, _ in leaves())], ids=" ".join)
+def test_help_is_in_chinese_as_a_whole(words, capsys, monkeypatch):
+    monkeypatch.setenv("RECALLD_LANGUAGE", "zh")
+    assert run_command(commands(), Call([*words, "--help"])) == 0
+    page = capsys.readouterr().out
+    assert page.startswith("用法：recalld")
+    assert not re.search(
+        r"(?<![<`])\b[a-z]{3,} [a-z]{3,}", re.sub("`[^`]+`|chat\\s+completions|<[^>]*>|recalld .*选项", "", page)
+    ), page
+    assert max(map(columns, page.splitlines())) <= 80
+    monkeypatch.setenv("RECALLD_LANGUAGE", "en")
+    run_command(commands(), Call([*words, "--help"]))
+    assert not HAN.search(capsys.readouterr().out.replace("；", ""))
+
+
+def test_in_chinese_has_a_text_for_every_command_and_option():
+    pending = [in_chinese(deepcopy(commands()))]
+    while pending:
+        command = pending.pop()
+        assert HAN.search(command.help)
+        assert all(HAN.search(one.help) or one.name in {"role", "chat", "shell"} for one in command.params), command.name
+        pending += getattr(command, "commands", {}).values()
+
+
+def test_broken_keeps_words_whole_and_lines_within_the_width():
+    assert broken("把 history.json 恢复", 8) == ["把", "history.json", "恢复"]
+    assert broken("", 8) == [""]
+    assert all(columns(line) <= 20 for line in broken("逐条核对消息；有消息丢失或文件损坏时退出码为 65。", 20))

@@ -1,0 +1,172 @@
+"""What commands say to people, in Chinese: errors with the texts in them, rows, receipts."""
+
+from __future__ import annotations
+
+import ast
+import re
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from recalld.supervisor.interfaces.cli.output import _because, _label, as_text, word
+from recalld.supervisor.protocol.config import Config, load, render_default
+from recalld.supervisor.protocol.message import InvalidEntry, read_message
+from recalld.supervisor.protocol.settings import keys
+from recalld.supervisor.storage import errors
+from recalld.supervisor.storage.catalogue import Text, render
+from recalld.supervisor.storage.clock import why_no_instant, why_not_said_at
+
+ROOT = Path(__file__).parents[2]
+HAN = re.compile("[\u4e00-\u9fff]")
+BLANK_IN_CHINESE = re.compile("[\u3001-\u9fff\uff01-\uff5e] [\u3001-\u9fff\uff01-\uff5e]")
+chinese = partial(render, language="zh")
+
+
+@pytest.mark.parametrize("allowed", sorted({key.kind.allowed for key in keys(Config()).values() if " " in key.kind.allowed}))
+def test_a_refused_key_says_in_chinese_what_it_may_be(allowed):
+    refused = errors.BadConfig("recall.k1", Text("argument.not_allowed", value="'x'", allowed=allowed))
+    assert chinese(refused).startswith("recall.k1：不能是 'x'，请给")
+    assert not re.search("[a-z]{2,} [a-z]", chinese(refused))
+    assert not BLANK_IN_CHINESE.search(chinese(refused))
+
+
+#: Files as a hurried person leaves them.
+NO_TOML = {
+    'language = "zh"\n[llm]\nmodel = "a"\n[llm]\n': "第 4 行又写了一遍 [llm]；请把两处的键都写到前一个下面。",
+    '[llm]\nmodel = "a"\nmodel = "b"\n': "第 3 行又写了一遍 model；请只留一个。",
+    "language = “zh”\n": "第 1 行第 12 列不是合法的 TOML（值写错了，文字要放在英文引号里）；请改正。",
+    "language = zh\n": "第 1 行第 12 列不是合法的 TOML（值写错了，文字要放在英文引号里）；请改正。",
+    'language = "zh\n': "第 1 行第 15 列不是合法的 TOML（不能有字符 '\\n'，可能是引号没有成对）；请改正。",
+    'language "zh"\n': "第 1 行第 10 列不是合法的 TOML（键后面要有等号）；请改正。",
+    'language = "zh" 中文\n': "第 1 行第 17 列不是合法的 TOML（值后面有多余的内容）；请改正。",
+    "[llm\n": "第 1 行第 5 列不是合法的 TOML（节名后面缺 ]）；请改正。",
+    "【llm】\n": "第 1 行第 1 列不是合法的 TOML（这一行既不是键，也不是节）；请改正。",
+    '[archive]\nbackoff = ["10m"': "末尾不是合法的 TOML（列表缺 ]）；请改正。",
+    '[llm]\nmodel = "C:\\模型"\n': "第 2 行第 14 列不是合法的 TOML（反斜杠要写两个，或改用单引号）；请改正。",
+}
+
+
+@pytest.mark.parametrize(("toml", "said"), NO_TOML.items())
+def test_a_wrong_configuration_says_in_chinese_why_it_is_no_toml(toml, said):
+    with pytest.raises(errors.BadConfig) as refused:
+        load(toml.encode(), {})
+    assert chinese(refused.value) == f"recalld.toml：{said}"
+
+
+@pytest.mark.parametrize("zone", ["CST", "UTC+8", "Asia/Beijing"])
+def test_an_unknown_zone_names_in_chinese_each_that_may_be_meant(zone):
+    with pytest.raises(errors.BadConfig) as refused:
+        load(f'[archive]\ntimezone = "{zone}"'.encode(), {})
+    assert " or " in str(refused.value) or zone != "CST"
+    assert " or " not in chinese(refused.value)
+
+
+@pytest.mark.parametrize("raw", [7, {}, {"role": "user"}, {"role": "user", "text": "好", "id": [1]}])
+def test_a_line_that_is_no_message_says_why_in_chinese(raw):
+    entry = read_message(raw, UTC)
+    assert isinstance(entry, InvalidEntry)
+    said = chinese(Text("append.line_left_out", number=3, why=entry.why))
+    assert said.startswith("第 3 行没有存入：它")
+    assert not re.search(r"[a-z]{3,} [a-z]", said)
+
+
+@pytest.mark.parametrize("time", ["昨天", "1999-01-01", "2099-01-01"])
+def test_a_time_that_is_not_believed_says_why_in_chinese(time):
+    why = why_not_said_at(time, UTC, datetime(2026, 1, 28, tzinfo=UTC))
+    said = chinese(Text("append.line_dated_now", number=3, why=why))
+    assert said.startswith(f"第 3 行已存入，时间记作现在：'{time}' ")
+    assert not re.search(r"[a-z]{3,} [a-z]", said)
+
+
+def test_an_error_fills_its_fields_and_the_texts_in_them():
+    refused = errors.BadRequest("--at", why_no_instant("昨天", None))  # type: ignore[arg-type]
+    assert chinese(refused) == "--at：'昨天' 不是时间；请写成 2026-01-28T09:02:00+08:00 这样。"
+    assert chinese("the deploy is on Friday.") == "the deploy is on Friday."
+
+
+def test_render_default_has_its_comments_in_the_language():
+    written = render_default("Asia/Shanghai", "zh")
+    assert not re.search("# .*[a-z]{3,} [a-z]{3,}", re.sub("`[^`]+`", "", written))
+    assert load(written.encode(), {}) == load(render_default("Asia/Shanghai").encode(), {})
+
+
+def counted() -> list[str]:
+    """The name of every row that a command prints for people: the keys of what it counts."""
+    names: set[str] = set()
+    for path in (
+        *ROOT.glob("supervisor/host/*.py"),
+        *ROOT.glob("supervisor/checks/*.py"),
+        *ROOT.glob("supervisor/interfaces/cli/*.py"),
+    ):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Dict) and all(isinstance(key, ast.Constant | None) for key in node.keys):
+                keys = [key.value for key in node.keys if key and re.fullmatch("[a-z][a-zA-Z]+", str(key.value))]
+                names |= set(keys) if path.name in COUNTING else set()
+            if isinstance(node, ast.ClassDef) and node.name in {"Ledger", "Repairs", "ServiceState"}:
+                names |= {field.target.id for field in node.body if isinstance(field, ast.AnnAssign)}
+    return sorted({name.replace("_", " ") if "_" in name else _label(name) for name in names})
+
+
+#: Modules whose tables are printed as rows; and what in them is JSON alone, or the name of an option.
+COUNTING = {"status.py", "fsck.py", "service.py", "admin.py", "backup.py"}
+JSON_ALONE = {"new", "id", "queued", "locked ms", "checks", "mend", "down"}
+
+
+@pytest.mark.parametrize("name", [name for name in counted() if name not in JSON_ALONE])
+def test_every_row_of_what_commands_count_has_a_label(name):
+    assert chinese(word(name)) != name
+
+
+@pytest.mark.parametrize("value", ["running", "not running", "extractive", "openai", "count", "interval", "overflow", "none"])
+def test_the_values_of_status_and_plan_have_texts(value):
+    assert HAN.search(chinese(word(value)))
+
+
+@pytest.mark.parametrize("name", ["environment", "file events", "long-term file", "good", "odd", "bad"])
+def test_the_checks_and_states_of_doctor_have_texts(name):
+    assert HAN.search(chinese(word(name)))
+
+
+def reasons() -> list[str]:
+    """Every reason for which a hit is shown or left out, as receipts have it."""
+    found: set[str] = set()
+    for name in ("context/memory_block.py", "context/request.py"):
+        tree = ast.parse((ROOT / "supervisor" / name).read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and node.name in {"add", "_distinct", "_reject_reason"}:
+                found |= {c.value for c in ast.walk(node) if isinstance(c, ast.Constant) and isinstance(c.value, str)}
+    left_out = {reason for reason in found if re.fullmatch("[a-z ]+", reason) and reason != "file"}
+    return sorted({"words: 茶", "related: 茶", "window", "meaning", "day 2026-01-28", "role user", *left_out})
+
+
+@pytest.mark.parametrize("reason", reasons())
+def test_every_reason_of_a_receipt_has_a_text(reason):
+    assert HAN.search(chinese(_because(reason)))
+    assert str(_because(reason)) == reason
+
+
+def test_as_text_aligns_rows_by_the_columns_of_a_terminal():
+    found = {"unwritten": 3, "oldestUnwritten": None, "history": {"odd": 0}, "summaries": []}
+    assert as_text(found, chinese).splitlines() == [
+        "未归档            3",
+        "最早的未归档消息  -",
+        "对话",
+        "  看不懂的  0",
+        "摘要              无",
+    ]
+
+
+def test_as_text_names_what_a_row_has_beside_its_first_word():
+    waits = {
+        "group": "day-2026-01-20",
+        "files": 1,
+        "inFlight": True,
+        "waitsUntil": "2026-01-31 10:10 Asia/Shanghai",
+        "calls": None,
+    }
+    assert as_text({"summaries": [waits]}).splitlines() == [
+        "summaries",
+        "  day-2026-01-20  files 1  in flight  waits until 2026-01-31 10:10 Asia/Shanghai",
+    ]
